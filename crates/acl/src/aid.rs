@@ -1,0 +1,194 @@
+//! Agent identifiers (FIPA00023 section 3.1).
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::{Symbol, sym};
+
+/// An agent identifier: a globally unique name `local@platform`, and how to reach it. Two identifiers are equal if
+/// their names are, whatever their addresses (FIPA00023 3.1). Copying one costs nothing.
+#[derive(Clone, Copy)]
+pub struct Aid {
+    /// The part of the name before `@`.
+    pub name: Symbol,
+    /// The part of the name after `@`: the home agent platform. Empty for an agent of the platform the holder is on.
+    pub platform: Symbol,
+    contact: Option<ContactId>,
+}
+
+/// How to reach an agent that is not on this platform.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Contact {
+    /// Transport addresses (URLs), in order of preference.
+    pub addresses: Vec<String>,
+    /// Agents that resolve the name, in order of preference.
+    pub resolvers: Vec<Aid>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ContactId(std::num::NonZeroU32);
+
+struct Contacts {
+    all: boxcar::Vec<Contact>,
+    ids: Mutex<FxHashMap<Contact, ContactId>>,
+}
+
+static CONTACTS: LazyLock<Contacts> =
+    LazyLock::new(|| Contacts { all: boxcar::Vec::new(), ids: Mutex::new(FxHashMap::default()) });
+
+static NO_CONTACT: Contact = Contact { addresses: Vec::new(), resolvers: Vec::new() };
+
+fn intern_contact(contact: Contact) -> Option<ContactId> {
+    if contact == NO_CONTACT {
+        return None;
+    }
+    let mut ids = CONTACTS.ids.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(id) = ids.get(&contact) {
+        return Some(*id);
+    }
+    let index = CONTACTS.all.push(contact.clone());
+    let id = ContactId(std::num::NonZeroU32::new(index as u32 + 1)?);
+    ids.insert(contact, id);
+    Some(id)
+}
+
+/// The text is no agent name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no agent name: expected `name` or `name@platform`, neither part empty")]
+pub struct AidParseError(pub String);
+
+impl Aid {
+    /// The agent `name` of the platform `platform`.
+    pub fn new(name: impl Into<Symbol>, platform: impl Into<Symbol>) -> Self {
+        Self { name: name.into(), platform: platform.into(), contact: None }
+    }
+
+    /// The agent `name` of the platform the holder is on.
+    pub fn local(name: impl Into<Symbol>) -> Self {
+        Self { name: name.into(), platform: sym::EMPTY, contact: None }
+    }
+
+    /// The same agent with these addresses and resolvers.
+    #[must_use]
+    pub fn with_contact(self, contact: Contact) -> Self {
+        Self { contact: intern_contact(contact), ..self }
+    }
+
+    /// Addresses and resolvers; empty ones if none are known.
+    pub fn contact(self) -> &'static Contact {
+        self.contact.and_then(|id| CONTACTS.all.get(id.0.get() as usize - 1)).unwrap_or(&NO_CONTACT)
+    }
+}
+
+impl PartialEq for Aid {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.platform == other.platform
+    }
+}
+
+impl Eq for Aid {}
+
+impl Hash for Aid {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.name, self.platform).hash(state);
+    }
+}
+
+impl PartialOrd for Aid {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Aid {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.name.as_str(), self.platform.as_str()).cmp(&(other.name.as_str(), other.platform.as_str()))
+    }
+}
+
+impl fmt::Display for Aid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.platform == sym::EMPTY { self.name.fmt(f) } else { write!(f, "{}@{}", self.name, self.platform) }
+    }
+}
+
+impl fmt::Debug for Aid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Aid {
+    type Err = AidParseError;
+
+    fn from_str(text: &str) -> Result<Self, AidParseError> {
+        let (name, platform) = text.rsplit_once('@').unwrap_or((text, ""));
+        if name.is_empty() || (platform.is_empty() && text.contains('@')) {
+            return Err(AidParseError(text.to_owned()));
+        }
+        Ok(Self::new(name, platform))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct AidData {
+    name: Symbol,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    platform: Symbol,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    contact: Option<Contact>,
+}
+
+fn is_empty(platform: &Symbol) -> bool {
+    *platform == sym::EMPTY
+}
+
+impl Default for Symbol {
+    fn default() -> Self {
+        sym::EMPTY
+    }
+}
+
+impl Serialize for Aid {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let contact = self.contact.map(|_| self.contact().clone());
+        AidData { name: self.name, platform: self.platform, contact }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Aid {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let data = AidData::deserialize(deserializer)?;
+        Ok(Self::new(data.name, data.platform).with_contact(data.contact.unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equality_ignores_addresses() {
+        let bare = Aid::new("bob", "home");
+        let reachable = bare
+            .with_contact(Contact { addresses: vec!["http://h:7778/acc".into()], resolvers: vec![Aid::local("ams")] });
+        assert_eq!(bare, reachable);
+        assert_eq!(reachable.contact().addresses, ["http://h:7778/acc"]);
+        assert!(bare.contact().addresses.is_empty());
+    }
+
+    #[test]
+    fn names_parse_and_print() {
+        for text in ["bob", "bob@home", "a@b@c"] {
+            assert_eq!(text.parse::<Aid>().map(|aid| aid.to_string()), Ok(text.to_owned()));
+        }
+        assert!("".parse::<Aid>().is_err());
+        assert!("bob@".parse::<Aid>().is_err());
+        assert!("@home".parse::<Aid>().is_err());
+    }
+}

@@ -1,0 +1,24 @@
+//! FIPA agent communication as plain data: agent identifiers, performatives, ACL messages, typed content values,
+//! templates for selective receive. No I/O, no clock, no randomness; builds for wasm32.
+//!
+//! Names are interned ([`Symbol`]), so that an [`Aid`] and an atom are a few bytes, compare in one instruction and cost
+//! nothing to copy. Compound values are immutable and shared, so that a message crosses agents and threads without
+//! being copied or encoded.
+#![forbid(unsafe_code)]
+
+mod aid;
+mod message;
+mod performative;
+mod symbol;
+mod template;
+pub mod value;
+
+pub use aid::{Aid, AidParseError, Contact};
+pub use message::{AclMessage, Envelope, Extras, MessageBody};
+pub use performative::{Performative, UnknownPerformative};
+pub use symbol::{Symbol, sym};
+pub use template::Template;
+pub use value::{Annot, Annots, Args, Cons, Object, Record, Structure, Value, Var};
+
+/// Cheaply cloned immutable text of any length (message identifiers, string content).
+pub use arcstr::ArcStr as Text;

@@ -1,0 +1,190 @@
+//! The ACL message (FIPA00061) and the envelope it travels in.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::{Aid, Performative, Symbol, Text, Value};
+
+/// An ACL message with all parameters of FIPA00061 table 1. The parameters most messages lack are in [`Extras`], so
+/// that a plain message is small.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AclMessage {
+    /// The communicative act.
+    pub performative: Performative,
+    /// Who sends it.
+    pub sender: Aid,
+    /// Who is meant to get it.
+    pub receivers: SmallVec<[Aid; 1]>,
+    /// What it is about.
+    pub content: Value,
+    /// The other parameters, if any is set.
+    pub extras: Option<Box<Extras>>,
+}
+
+/// The parameters of FIPA00061 beyond performative, sender, receivers and content.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extras {
+    /// `:reply-to`: where answers go instead of the sender.
+    pub reply_to: SmallVec<[Aid; 1]>,
+    /// `:language` of the content.
+    pub language: Option<Symbol>,
+    /// `:encoding` of the content.
+    pub encoding: Option<Symbol>,
+    /// `:ontology` that gives the content's symbols meaning.
+    pub ontology: Option<Symbol>,
+    /// `:protocol`: the interaction protocol in use.
+    pub protocol: Option<Symbol>,
+    /// `:conversation-id`.
+    pub conversation_id: Option<Text>,
+    /// `:reply-with`: what an answer is to quote.
+    pub reply_with: Option<Text>,
+    /// `:in-reply-to`: the quoted `:reply-with`.
+    pub in_reply_to: Option<Text>,
+    /// `:reply-by`, in milliseconds since 1970-01-01 UTC.
+    pub reply_by_ms: Option<u64>,
+    /// `X-` parameters, kept in their order from end to end.
+    pub user: Vec<(Symbol, Value)>,
+}
+
+static NO_EXTRAS: Extras = Extras {
+    reply_to: SmallVec::new_const(),
+    language: None,
+    encoding: None,
+    ontology: None,
+    protocol: None,
+    conversation_id: None,
+    reply_with: None,
+    in_reply_to: None,
+    reply_by_ms: None,
+    user: Vec::new(),
+};
+
+impl AclMessage {
+    /// A message from `sender` to `receiver`.
+    pub fn new(performative: Performative, sender: Aid, receiver: Aid, content: impl Into<Value>) -> Self {
+        Self { performative, sender, receivers: SmallVec::from_buf([receiver]), content: content.into(), extras: None }
+    }
+
+    /// The rarer parameters, to read.
+    pub fn extras(&self) -> &Extras {
+        self.extras.as_deref().unwrap_or(&NO_EXTRAS)
+    }
+
+    /// The rarer parameters, to set.
+    pub fn extras_mut(&mut self) -> &mut Extras {
+        self.extras.get_or_insert_default()
+    }
+
+    /// The answer to this message, from `from`: to `:reply-to` or else the sender, in the same conversation, protocol,
+    /// ontology, language and encoding, quoting `:reply-with` (FIPA00061 2.5).
+    #[must_use]
+    pub fn make_reply(&self, from: Aid, performative: Performative) -> Self {
+        let asked = self.extras();
+        let receivers =
+            if asked.reply_to.is_empty() { SmallVec::from_buf([self.sender]) } else { asked.reply_to.clone() };
+        let extras = self.extras.as_ref().map(|_| {
+            Box::new(Extras {
+                language: asked.language,
+                encoding: asked.encoding,
+                ontology: asked.ontology,
+                protocol: asked.protocol,
+                conversation_id: asked.conversation_id.clone(),
+                in_reply_to: asked.reply_with.clone(),
+                ..Extras::default()
+            })
+        });
+        Self { performative, sender: from, receivers, content: Value::Null, extras }
+    }
+}
+
+/// A message on its way to one receiver. One message to many receivers is one shared body in many envelopes.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    /// The receiver of this copy (FIPA00067 `intended-receiver`).
+    pub to: Aid,
+    /// The message.
+    pub body: MessageBody,
+}
+
+/// The message in an envelope: its only holder's, or shared with other envelopes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum MessageBody {
+    /// Held by this envelope alone: the receiver may take it apart and send it on without a copy.
+    Owned(Box<AclMessage>),
+    /// Shared by the envelopes of one message to many.
+    Shared(Arc<AclMessage>),
+}
+
+impl MessageBody {
+    /// The message itself, copied only if others hold it too.
+    pub fn into_message(self) -> Box<AclMessage> {
+        match self {
+            Self::Owned(message) => message,
+            Self::Shared(message) => Box::new(Arc::unwrap_or_clone(message)),
+        }
+    }
+}
+
+impl std::ops::Deref for MessageBody {
+    type Target = AclMessage;
+
+    fn deref(&self) -> &AclMessage {
+        match self {
+            Self::Owned(message) => message,
+            Self::Shared(message) => message,
+        }
+    }
+}
+
+impl Envelope {
+    /// `message` on its way to each of its receivers, the body shared if there are several.
+    pub fn for_each_receiver(message: Box<AclMessage>, mut send: impl FnMut(Self)) {
+        if let [to] = message.receivers.as_slice() {
+            return send(Self { to: *to, body: MessageBody::Owned(message) });
+        }
+        let shared: Arc<AclMessage> = Arc::from(message);
+        for to in &shared.receivers {
+            send(Self { to: *to, body: MessageBody::Shared(Arc::clone(&shared)) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_message_is_small() {
+        assert!(size_of::<AclMessage>() <= 88, "{}", size_of::<AclMessage>());
+    }
+
+    #[test]
+    fn a_reply_quotes_and_goes_to_reply_to() {
+        let (amy, bob, eve) = (Aid::local("amy"), Aid::local("bob"), Aid::local("eve"));
+        let mut ask = AclMessage::new(Performative::Request, amy, bob, "now");
+        assert_eq!(ask.make_reply(bob, Performative::Agree).receivers.as_slice(), [amy]);
+        ask.extras_mut().reply_with = Some("r1".into());
+        ask.extras_mut().conversation_id = Some("c1".into());
+        ask.extras_mut().protocol = Some("fipa-request".into());
+        ask.extras_mut().reply_to.push(eve);
+        let answer = ask.make_reply(bob, Performative::Agree);
+        assert_eq!((answer.sender, answer.receivers.as_slice()), (bob, [eve].as_slice()));
+        assert_eq!(answer.extras().in_reply_to.as_deref(), Some("r1"));
+        assert_eq!(answer.extras().conversation_id.as_deref(), Some("c1"));
+        assert_eq!(answer.extras().protocol, Some("fipa-request".into()));
+        assert_eq!(answer.extras().reply_with, None);
+    }
+
+    #[test]
+    fn one_message_to_many_is_shared() {
+        let mut message = AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), 1.0);
+        message.receivers.push(Aid::local("c"));
+        let mut seen = Vec::new();
+        Envelope::for_each_receiver(Box::new(message), |envelope| seen.push(envelope));
+        assert_eq!(seen.len(), 2);
+        assert!(seen.iter().all(|envelope| matches!(envelope.body, MessageBody::Shared(_))));
+    }
+}

@@ -1,0 +1,161 @@
+//! The table of names: every atom, functor and agent name of a process, each stored once.
+
+use std::fmt;
+use std::hash::BuildHasher;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// An interned name. Equal names have equal symbols; the order of symbols is the order of their creation, not of their
+/// text (use [`Symbol::as_str`] to sort by text). A symbol lives as long as its process, as atoms do in Erlang.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Symbol(u32);
+
+const SHARDS: usize = 32;
+
+struct Names {
+    texts: boxcar::Vec<&'static str>,
+    ids: [Mutex<HashTable<u32>>; SHARDS],
+}
+
+static NAMES: LazyLock<Names> = LazyLock::new(|| {
+    let names = Names { texts: boxcar::Vec::new(), ids: std::array::from_fn(|_| Mutex::new(HashTable::new())) };
+    for (expected, text) in sym::PREDEFINED.iter().enumerate() {
+        let id = names.intern(text);
+        debug_assert_eq!(id as usize, expected, "duplicate predefined symbol {text}");
+    }
+    names
+});
+
+impl Names {
+    fn text(&self, id: u32) -> &'static str {
+        self.texts.get(id as usize).copied().unwrap_or("")
+    }
+
+    fn intern(&self, text: &str) -> u32 {
+        let hash = FxBuildHasher.hash_one(text);
+        let shard = &self.ids[(hash >> 57) as usize % SHARDS];
+        let mut ids = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&id) = ids.find(hash, |&id| self.text(id) == text) {
+            return id;
+        }
+        let id = self.texts.push(Box::leak(text.into())) as u32;
+        ids.insert_unique(hash, id, |&id| FxBuildHasher.hash_one(self.text(id)));
+        id
+    }
+}
+
+impl Symbol {
+    /// The symbol of `text`, made if it is new.
+    pub fn new(text: &str) -> Self {
+        Self(NAMES.intern(text))
+    }
+
+    /// The name itself.
+    pub fn as_str(self) -> &'static str {
+        NAMES.text(self.0)
+    }
+
+    /// A dense number, below the count of names in this process: fit for indexing tables. Not stable across processes.
+    pub const fn index(self) -> u32 {
+        self.0
+    }
+
+    /// How many names this process holds.
+    pub fn count() -> usize {
+        NAMES.texts.count()
+    }
+}
+
+impl fmt::Display for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.as_str())
+    }
+}
+
+impl From<&str> for Symbol {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl Serialize for Symbol {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Symbol {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Symbol;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Symbol, E> {
+                Ok(Symbol::new(text))
+            }
+        }
+        deserializer.deserialize_str(Visitor)
+    }
+}
+
+/// Symbols known at compile time.
+pub mod sym {
+    use super::Symbol;
+
+    macro_rules! predefined {
+        ($($name:ident = $text:literal),* $(,)?) => {
+            #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+            #[repr(u32)]
+            enum Id { $($name),* }
+            $(#[doc = concat!("`", $text, "`")] pub const $name: Symbol = Symbol(Id::$name as u32);)*
+            pub(super) const PREDEFINED: &[&str] = &[$($text),*];
+        };
+    }
+
+    predefined! {
+        EMPTY = "", DEFAULT = "default", SELF = "self", SOURCE = "source", PERCEPT = "percept", SIGNAL = "signal",
+        AMS = "ams", DF = "df", TRUE = "true", FALSE = "false", ATOMIC = "atomic", ANY = "_",
+        // Operators: the functors of code written as data. No user functor can have these names.
+        AND = "&", OR = "|", NOT = "not", EQ = "==", NE = "\\==", LT = "<", LE = "<=", GT = ">", GE = ">=",
+        UNIFY = "=", UNIV = "=..", ADD = "+", SUB = "-", MUL = "*", DIV = "/", INTDIV = "div", MOD = "mod", POW = "**",
+        TELL = "tell", UNTELL = "untell", ACHIEVE = "achieve", UNACHIEVE = "unachieve", ASK_ONE = "askOne",
+        ASK_ALL = "askAll", ASK_HOW = "askHow", TELL_HOW = "tellHow", UNTELL_HOW = "untellHow",
+        KQML_RECEIVED = "kqml_received", ERROR = "error", ERROR_MSG = "error_msg", CODE = "code",
+        CODE_SRC = "code_src", CODE_LINE = "code_line", STATE = "state", REASON = "reason", TIMEOUT = "timeout",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_text_is_the_same_symbol() {
+        assert_eq!(Symbol::new("bob"), Symbol::new("bob"));
+        assert_ne!(Symbol::new("bob"), Symbol::new("amy"));
+        assert_eq!(Symbol::new("self"), sym::SELF);
+        assert_eq!(sym::SOURCE.as_str(), "source");
+        assert_eq!(sym::TIMEOUT.as_str(), "timeout");
+    }
+
+    #[test]
+    fn names_are_made_once_by_many_threads() {
+        let made: Vec<Vec<Symbol>> = std::thread::scope(|s| {
+            let threads: Vec<_> =
+                (0..4).map(|_| s.spawn(|| (0..1000).map(|i| Symbol::new(&format!("t{i}"))).collect())).collect();
+            threads.into_iter().filter_map(|t| t.join().ok()).collect()
+        });
+        assert!(made.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+}

@@ -1,0 +1,92 @@
+//! Lists as cons cells.
+
+use std::sync::Arc;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Value;
+
+/// One cell of a list: an element and the rest.
+#[derive(Clone, Debug)]
+pub struct Cons {
+    /// The element.
+    pub head: Value,
+    /// The rest: a list, or a variable.
+    pub tail: Value,
+    ground: bool,
+}
+
+impl Cons {
+    /// The list of `head` followed by `tail`.
+    pub fn new(head: Value, tail: Value) -> Self {
+        let ground = head.is_ground() && tail.is_ground();
+        Self { head, tail, ground }
+    }
+
+    /// Whether no variable is in it.
+    pub fn is_ground(&self) -> bool {
+        self.ground
+    }
+}
+
+/// Frees the cells one after another: a list may be longer than the stack is deep.
+impl Drop for Cons {
+    fn drop(&mut self) {
+        let mut rest = std::mem::take(&mut self.tail);
+        while let Value::List(cell) = rest {
+            match Arc::into_inner(cell) {
+                Some(mut cell) => rest = std::mem::take(&mut cell.tail),
+                None => break,
+            }
+        }
+    }
+}
+
+/// The elements of a list, in order.
+#[derive(Clone)]
+pub struct Items<'a> {
+    rest: &'a Value,
+}
+
+impl<'a> Items<'a> {
+    pub(super) fn new(rest: &'a Value) -> Self {
+        Self { rest }
+    }
+
+    /// What is left: [`Value::Nil`] or a variable once all elements are taken.
+    pub fn tail(&self) -> &'a Value {
+        self.rest
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = &'a Value;
+
+    fn next(&mut self) -> Option<&'a Value> {
+        let Value::List(cell) = self.rest else { return None };
+        self.rest = &cell.tail;
+        Some(&cell.head)
+    }
+}
+
+/// Written flat, as elements and tail: a list may be longer than the stack is deep.
+impl Serialize for Cons {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut items = Items { rest: &self.tail };
+        let mut all = vec![&self.head];
+        all.extend(items.by_ref());
+        (all, items.tail()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cons {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (mut items, tail): (Vec<Value>, Value) = Deserialize::deserialize(deserializer)?;
+        if items.is_empty() {
+            return Err(D::Error::custom("a cons cell without an element"));
+        }
+        let head = items.remove(0);
+        Ok(Cons::new(head, Value::list_with_tail(items, tail)))
+    }
+}

@@ -1,0 +1,245 @@
+//! Content values: what messages carry, and what AgentSpeak agents think with.
+//!
+//! One type serves AgentSpeak terms, SL expressions and SDK objects alike: numbers, text, atoms and structures with
+//! annotations, lists (as cons cells with any tail), maps, records, bytes, variables. Values are immutable and compound
+//! ones are shared, so that cloning is cheap and a message between agents copies nothing. The one exception is
+//! [`Object`], a mutable container that AgentSpeak's `.map`, `.set` and `.queue` need.
+
+mod list;
+mod object;
+mod order;
+mod structure;
+mod text;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+pub use list::{Cons, Items};
+pub use object::{Contents, Object, with_shared_objects};
+pub use structure::{Annot, Annots, Args, Structure};
+pub use text::write_number;
+
+use crate::{Symbol, Text, sym};
+
+/// A variable: a slot in whatever binds it (a plan's frame, a rule's proof, the message that carries it), and its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Var {
+    /// The slot; its meaning is its holder's.
+    pub slot: u32,
+    /// The name in the source; `_` for an anonymous variable.
+    pub name: Symbol,
+}
+
+/// A content value; see the module.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub enum Value {
+    /// Nothing (JSON's null; an absent content).
+    #[default]
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// An integer as SDKs and SL know it. AgentSpeak itself computes with [`Value::Num`] only.
+    Int(i64),
+    /// An IEEE double: every AgentSpeak number.
+    Num(f64),
+    /// An atom: a bare name in the default namespace, with no annotations.
+    Atom(Symbol),
+    /// Text.
+    Str(Text),
+    /// Bytes.
+    Bytes(Arc<Vec<u8>>),
+    /// The empty list.
+    Nil,
+    /// A list of at least one element.
+    List(Arc<Cons>),
+    /// A structure `~ns::functor(args)[annotations]`: anything beyond a bare atom.
+    Term(Arc<Structure>),
+    /// A variable.
+    Var(Var),
+    /// Pairs in the order of their keys, keys distinct.
+    Map(Arc<Vec<(Value, Value)>>),
+    /// Named fields of a named type, in the type's order.
+    Record(Arc<Record>),
+    /// A mutable container, by reference.
+    #[serde(deserialize_with = "object::deserialize_shared")]
+    Object(Arc<Object>),
+}
+
+/// An object of a named type, with named fields.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// The type's name.
+    pub name: Symbol,
+    /// Its fields, in the type's order.
+    pub fields: Vec<(Symbol, Value)>,
+}
+
+impl Value {
+    /// The atom `name`; `true` and `false` are booleans.
+    pub fn atom(name: impl Into<Symbol>) -> Self {
+        match name.into() {
+            sym::TRUE => Self::Bool(true),
+            sym::FALSE => Self::Bool(false),
+            name => Self::Atom(name),
+        }
+    }
+
+    /// The structure `functor(args)`, an atom if there are no arguments.
+    pub fn term(functor: impl Into<Symbol>, args: impl IntoIterator<Item = Self>) -> Self {
+        let args: Args = args.into_iter().collect();
+        if args.is_empty() { Self::atom(functor) } else { Structure::new(functor.into(), args).into() }
+    }
+
+    /// A list of these elements.
+    pub fn list(items: impl IntoIterator<Item = Self, IntoIter: DoubleEndedIterator>) -> Self {
+        Self::list_with_tail(items, Self::Nil)
+    }
+
+    /// A list of these elements, then `tail`.
+    pub fn list_with_tail(items: impl IntoIterator<Item = Self, IntoIter: DoubleEndedIterator>, tail: Self) -> Self {
+        items.into_iter().rev().fold(tail, |tail, head| Self::List(Arc::new(Cons::new(head, tail))))
+    }
+
+    /// Whether it holds no variable.
+    pub fn is_ground(&self) -> bool {
+        match self {
+            Self::Var(_) => false,
+            Self::List(cons) => cons.is_ground(),
+            Self::Term(term) => term.is_ground(),
+            _ => true,
+        }
+    }
+
+    /// The elements of a list (none if it is no list); [`Items::tail`] tells what ends it.
+    pub fn items(&self) -> Items<'_> {
+        Items::new(self)
+    }
+
+    /// Whether it is a list, empty or not.
+    pub fn is_list(&self) -> bool {
+        matches!(self, Self::Nil | Self::List(_))
+    }
+
+    /// Its number, if it is one.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Num(n) => Some(*n),
+            Self::Int(n) => Some(*n as f64),
+            _ => None,
+        }
+    }
+
+    /// Its functor, if it is an atom, a boolean or a structure.
+    pub fn functor(&self) -> Option<Symbol> {
+        match self {
+            Self::Atom(name) => Some(*name),
+            Self::Bool(true) => Some(sym::TRUE),
+            Self::Bool(false) => Some(sym::FALSE),
+            Self::Term(term) => Some(term.functor),
+            _ => None,
+        }
+    }
+
+    /// Its arguments, if it is a structure; else none.
+    pub fn args(&self) -> &[Self] {
+        match self {
+            Self::Term(term) => &term.args,
+            _ => &[],
+        }
+    }
+
+    /// Its annotations, if it is a structure; else none.
+    pub fn annots(&self) -> &[Annot] {
+        match self {
+            Self::Term(term) => &term.annots,
+            _ => &[],
+        }
+    }
+
+    /// Whether it is an atom, boolean or structure: what AgentSpeak calls a literal.
+    pub fn is_literal(&self) -> bool {
+        matches!(self, Self::Atom(_) | Self::Bool(_) | Self::Term(_))
+    }
+}
+
+impl From<f64> for Value {
+    fn from(n: f64) -> Self {
+        Self::Num(n)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(n: i64) -> Self {
+        Self::Int(n)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(b: bool) -> Self {
+        Self::Bool(b)
+    }
+}
+
+/// Text, not an atom.
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Str(Text::from(text))
+    }
+}
+
+/// Text, not an atom.
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Str(Text::from(text))
+    }
+}
+
+impl From<Symbol> for Value {
+    fn from(name: Symbol) -> Self {
+        Self::atom(name)
+    }
+}
+
+impl From<Structure> for Value {
+    fn from(term: Structure) -> Self {
+        Self::Term(Arc::new(term))
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(items: Vec<Value>) -> Self {
+        Self::list(items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_small() {
+        assert_eq!(size_of::<Value>(), 16);
+        assert_eq!(size_of::<Annot>(), 16);
+        assert!(size_of::<Structure>() <= 96, "{}", size_of::<Structure>());
+    }
+
+    #[test]
+    fn long_lists_and_deep_terms_are_freed_without_recursion() {
+        let mut list = Value::Nil;
+        let mut term = Value::atom("z");
+        for i in 0..1_000_000 {
+            list = Value::list_with_tail([Value::Num(f64::from(i))], list);
+            term = Value::term("s", [term]);
+        }
+        assert_eq!(list.items().count(), 1_000_000);
+        drop(list);
+        drop(term);
+    }
+
+    #[test]
+    fn true_is_not_an_atom() {
+        assert!(matches!(Value::atom("true"), Value::Bool(true)));
+        assert_eq!(Value::Bool(true).functor(), Some(sym::TRUE));
+    }
+}

@@ -1,0 +1,226 @@
+//! The standard order of values: null < booleans' place is with literals; numbers < text < lists < literals <
+//! variables, as Jason sorts terms; then bytes, maps, records and containers. Equality follows it.
+
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
+use super::{Annot, Structure, Value};
+use crate::{Symbol, sym};
+
+fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Null => 0,
+        Value::Int(_) | Value::Num(_) => 1,
+        Value::Str(_) => 2,
+        Value::Nil | Value::List(_) => 3,
+        Value::Bool(_) | Value::Atom(_) | Value::Term(_) => 4,
+        Value::Var(_) => 5,
+        Value::Bytes(_) => 6,
+        Value::Map(_) => 7,
+        Value::Record(_) => 8,
+        Value::Object(_) => 9,
+    }
+}
+
+/// A literal's parts, whatever its form.
+struct Parts<'a> {
+    functor: Symbol,
+    namespace: Symbol,
+    negated: bool,
+    args: &'a [Value],
+    annots: &'a [Annot],
+}
+
+fn parts(value: &Value) -> Parts<'_> {
+    match value {
+        Value::Term(term) => Parts {
+            functor: term.functor,
+            namespace: term.namespace,
+            negated: term.negated,
+            args: &term.args,
+            annots: &term.annots,
+        },
+        other => Parts {
+            functor: other.functor().unwrap_or_default(),
+            namespace: sym::DEFAULT,
+            negated: false,
+            args: &[],
+            annots: &[],
+        },
+    }
+}
+
+fn compare_names(a: Symbol, b: Symbol) -> Ordering {
+    if a == b { Ordering::Equal } else { a.as_str().cmp(b.as_str()) }
+}
+
+fn compare_numbers(a: &Value, b: &Value) -> Ordering {
+    if let (Value::Int(a), Value::Int(b)) = (a, b) {
+        return a.cmp(b);
+    }
+    let (a, b) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+fn compare_literals(a: &Value, b: &Value) -> Ordering {
+    if let (Value::Atom(a), Value::Atom(b)) = (a, b) {
+        return compare_names(*a, *b);
+    }
+    let (a, b) = (parts(a), parts(b));
+    a.args
+        .len()
+        .cmp(&b.args.len())
+        .then_with(|| compare_names(a.functor, b.functor))
+        .then_with(|| a.negated.cmp(&b.negated))
+        .then_with(|| a.args.iter().cmp(b.args.iter()))
+        .then_with(|| compare_names(a.namespace, b.namespace))
+        .then_with(|| a.annots.iter().cmp(b.annots.iter()))
+}
+
+fn compare_lists(a: &Value, b: &Value) -> Ordering {
+    let (mut left, mut right) = (a.items(), b.items());
+    loop {
+        match (left.next(), right.next()) {
+            (Some(x), Some(y)) => match x.cmp(y) {
+                Ordering::Equal => {}
+                unequal => return unequal,
+            },
+            (None, Some(_)) => return Ordering::Less,
+            (Some(_), None) => return Ordering::Greater,
+            (None, None) => {
+                let (x, y) = (left.tail(), right.tail());
+                return match (x.is_list(), y.is_list()) {
+                    (true, true) => Ordering::Equal,
+                    _ => x.cmp(y),
+                };
+            }
+        }
+    }
+}
+
+impl Ord for Value {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Num(a), Self::Num(b)) if a < b => Ordering::Less,
+            (Self::Num(a), Self::Num(b)) if a > b => Ordering::Greater,
+            (Self::Int(_) | Self::Num(_), Self::Int(_) | Self::Num(_)) => compare_numbers(self, other),
+            (Self::Str(a), Self::Str(b)) => a.as_str().cmp(b.as_str()),
+            (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),
+            (Self::Var(a), Self::Var(b)) => compare_names(a.name, b.name).then(a.slot.cmp(&b.slot)),
+            (Self::Map(a), Self::Map(b)) => a.iter().cmp(b.iter()),
+            (Self::Record(a), Self::Record(b)) => {
+                compare_names(a.name, b.name).then_with(|| a.fields.iter().cmp(b.fields.iter()))
+            }
+            (Self::Object(a), Self::Object(b)) => a.compare(b),
+            _ => match rank(self).cmp(&rank(other)) {
+                Ordering::Equal if rank(self) == 3 => compare_lists(self, other),
+                Ordering::Equal if rank(self) == 4 => compare_literals(self, other),
+                order => order,
+            },
+        }
+    }
+}
+
+impl PartialOrd for Value {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Atom(a), Self::Atom(b)) => a == b,
+            (Self::Num(a), Self::Num(b)) => a == b || (a.is_nan() && b.is_nan()),
+            (Self::Term(a), Self::Term(b)) => std::ptr::eq(&**a, &**b) || equal_structures(a, b),
+            _ => self.cmp(other) == Ordering::Equal,
+        }
+    }
+}
+
+fn equal_structures(a: &Structure, b: &Structure) -> bool {
+    a.functor == b.functor
+        && a.namespace == b.namespace
+        && a.negated == b.negated
+        && a.args == b.args
+        && a.annots == b.annots
+}
+
+impl Eq for Value {}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        rank(self).hash(state);
+        match self {
+            Self::Null | Self::Object(_) => {}
+            Self::Int(_) | Self::Num(_) => (self.as_f64().unwrap_or_default() + 0.0).to_bits().hash(state),
+            Self::Str(text) => text.as_str().hash(state),
+            Self::Bytes(bytes) => bytes.hash(state),
+            Self::Var(var) => var.hash(state),
+            Self::Nil | Self::List(_) => self.items().for_each(|item| item.hash(state)),
+            Self::Bool(_) | Self::Atom(_) | Self::Term(_) => {
+                let parts = parts(self);
+                parts.functor.hash(state);
+                parts.args.hash(state);
+            }
+            Self::Map(pairs) => pairs.hash(state),
+            Self::Record(record) => record.fields.hash(state),
+        }
+    }
+}
+
+impl Ord for Annot {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Source(a), Self::Source(b)) => compare_names(*a, *b),
+            (Self::Tail(a), Self::Tail(b)) => a.cmp(b),
+            (Self::Tail(_), _) => Ordering::Greater,
+            (_, Self::Tail(_)) => Ordering::Less,
+            (Self::Term(a), Self::Term(b)) => a.cmp(b),
+            (a, b) => a.to_value().cmp(&b.to_value()),
+        }
+    }
+}
+
+impl PartialOrd for Annot {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Annot {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Annot {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_sort_as_jason_sorts_them() {
+        let mut values = vec![
+            Value::Var(super::super::Var { slot: 0, name: "X".into() }),
+            Value::term("f", [Value::Num(0.0)]),
+            Value::atom("b"),
+            Value::atom("a"),
+            Value::list([Value::Num(1.0)]),
+            Value::from("s"),
+            Value::Num(2.0),
+        ];
+        values.sort();
+        let ranks: Vec<u8> = values.iter().map(rank).collect();
+        assert_eq!(ranks, [1, 2, 3, 4, 4, 4, 5]);
+        assert_eq!(values[3], Value::atom("a"));
+        assert_eq!(values[5], Value::term("f", [Value::Num(0.0)]));
+    }
+
+    #[test]
+    fn an_integer_equals_its_double() {
+        assert_eq!(Value::Int(3), Value::Num(3.0));
+        assert_ne!(Value::Int(3), Value::Num(3.5));
+    }
+}

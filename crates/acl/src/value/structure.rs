@@ -1,0 +1,142 @@
+//! Structures: negated, namespaced, annotated terms.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use super::{Value, Var};
+use crate::{Symbol, sym};
+
+/// Arguments of a structure; up to three are stored in place.
+pub type Args = SmallVec<[Value; 3]>;
+
+/// Annotations of a structure: a sorted set. One is stored in place.
+pub type Annots = SmallVec<[Annot; 1]>;
+
+/// One annotation. `source(atom)`, which nearly every belief and event has, takes no allocation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Annot {
+    /// `source(name)`.
+    Source(Symbol),
+    /// Any other term.
+    Term(Value),
+    /// The open tail of an annotation pattern, `[a|R]`: always last.
+    Tail(Var),
+}
+
+impl Annot {
+    /// The annotation that `value` says; `source(atom)` in its short form.
+    pub fn new(value: Value) -> Self {
+        match &value {
+            Value::Term(term) if term.is_plain() && term.functor == sym::SOURCE => match term.args.as_slice() {
+                [Value::Atom(name)] => Self::Source(*name),
+                _ => Self::Term(value),
+            },
+            _ => Self::Term(value),
+        }
+    }
+
+    /// The annotation as a term.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Source(name) => Value::term(sym::SOURCE, [Value::Atom(*name)]),
+            Self::Term(value) => value.clone(),
+            Self::Tail(var) => Value::Var(*var),
+        }
+    }
+
+    /// Whether it holds no variable.
+    pub fn is_ground(&self) -> bool {
+        match self {
+            Self::Source(_) => true,
+            Self::Term(value) => value.is_ground(),
+            Self::Tail(_) => false,
+        }
+    }
+}
+
+/// A structure `~ns::functor(args)[annots]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Structure {
+    /// The name.
+    pub functor: Symbol,
+    /// The namespace; [`sym::DEFAULT`] if none is written.
+    pub namespace: Symbol,
+    /// Strong negation, `~`.
+    pub negated: bool,
+    ground: bool,
+    /// The arguments.
+    pub args: Args,
+    /// The annotations, sorted, each once.
+    pub annots: Annots,
+}
+
+impl Structure {
+    /// `functor(args)`, not negated, in the default namespace, without annotations.
+    pub fn new(functor: Symbol, args: Args) -> Self {
+        let ground = args.iter().all(Value::is_ground);
+        Self { functor, namespace: sym::DEFAULT, negated: false, ground, args, annots: Annots::new() }
+    }
+
+    /// All parts; annotations are sorted, doubles removed.
+    pub fn full(namespace: Symbol, negated: bool, functor: Symbol, args: Args, mut annots: Annots) -> Self {
+        normalize(&mut annots);
+        let ground = args.iter().all(Value::is_ground) && annots.iter().all(Annot::is_ground);
+        Self { functor, namespace, negated, ground, args, annots }
+    }
+
+    /// The same with other annotations.
+    #[must_use]
+    pub fn with_annots(&self, annots: Annots) -> Self {
+        Self::full(self.namespace, self.negated, self.functor, self.args.clone(), annots)
+    }
+
+    /// Whether no variable is in it.
+    pub fn is_ground(&self) -> bool {
+        self.ground
+    }
+
+    /// Whether it is neither negated nor annotated nor in a namespace of its own.
+    pub fn is_plain(&self) -> bool {
+        !self.negated && self.annots.is_empty() && self.namespace == sym::DEFAULT
+    }
+
+    /// The value this is: an atom if it is plain and has no arguments.
+    pub fn into_value(self) -> Value {
+        if self.args.is_empty() && self.is_plain() { Value::atom(self.functor) } else { Value::Term(Arc::new(self)) }
+    }
+}
+
+fn normalize(annots: &mut Annots) {
+    if annots.len() > 1 {
+        annots.sort();
+        annots.dedup();
+    }
+}
+
+/// Frees nested structures one after another: a term may be deeper than the stack.
+impl Drop for Structure {
+    fn drop(&mut self) {
+        if !self.args.iter().any(|arg| matches!(arg, Value::Term(_))) {
+            return;
+        }
+        let mut rest: Vec<Arc<Structure>> = Vec::new();
+        take_terms(&mut self.args, &mut rest);
+        while let Some(term) = rest.pop() {
+            if let Some(mut term) = Arc::into_inner(term) {
+                take_terms(&mut term.args, &mut rest);
+            }
+        }
+    }
+}
+
+fn take_terms(args: &mut Args, into: &mut Vec<Arc<Structure>>) {
+    for arg in args {
+        if matches!(arg, Value::Term(_))
+            && let Value::Term(term) = std::mem::take(arg)
+        {
+            into.push(term);
+        }
+    }
+}

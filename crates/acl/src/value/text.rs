@@ -1,0 +1,205 @@
+//! Values as text, in AgentSpeak's notation and as Jason prints them.
+
+use std::fmt::{self, Display, Write};
+
+use super::{Annot, Structure, Value};
+use crate::{Symbol, sym};
+
+/// Writes a number as Java's `Double.toString` does, integers without a fraction: `3`, `0.5`, `1.0E-4`, `1.0E21`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_number(out: &mut impl Write, n: f64) -> fmt::Result {
+    if n.fract() == 0.0 && n.abs() < 9.2e18 {
+        return write!(out, "{}", n as i64);
+    }
+    if n.is_nan() {
+        return out.write_str("NaN");
+    }
+    if n.is_infinite() {
+        return out.write_str(if n > 0.0 { "Infinity" } else { "-Infinity" });
+    }
+    let scientific = format!("{n:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    if (1e-3..1e7).contains(&n.abs()) {
+        return write!(out, "{n}");
+    }
+    out.write_str(digits)?;
+    if !digits.contains('.') {
+        out.write_str(".0")?;
+    }
+    write!(out, "E{exponent}")
+}
+
+/// Binary operators are printed between their operands, in parentheses if logical or relational.
+fn infix(functor: Symbol) -> Option<(&'static str, &'static str, &'static str)> {
+    Some(match functor {
+        sym::AND => ("(", " & ", ")"),
+        sym::OR => ("(", " | ", ")"),
+        sym::EQ => ("(", " == ", ")"),
+        sym::NE => ("(", " \\== ", ")"),
+        sym::LT => ("(", " < ", ")"),
+        sym::LE => ("(", " <= ", ")"),
+        sym::GT => ("(", " > ", ")"),
+        sym::GE => ("(", " >= ", ")"),
+        sym::UNIFY => ("(", " = ", ")"),
+        sym::UNIV => ("(", " =.. ", ")"),
+        sym::ADD => ("(", "+", ")"),
+        sym::SUB => ("(", "-", ")"),
+        sym::MUL => ("(", "*", ")"),
+        sym::DIV => ("(", "/", ")"),
+        sym::INTDIV => ("(", " div ", ")"),
+        sym::MOD => ("(", " mod ", ")"),
+        sym::POW => ("(", "**", ")"),
+        _ => return None,
+    })
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(b) => b.fmt(f),
+            Self::Int(n) => n.fmt(f),
+            Self::Num(n) => write_number(f, *n),
+            Self::Atom(name) => name.fmt(f),
+            Self::Str(text) => write!(f, "\"{text}\""),
+            Self::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+            Self::Nil => f.write_str("[]"),
+            Self::List(_) => write_list(f, self),
+            Self::Term(term) => term.fmt(f),
+            Self::Var(var) => write_variable(f, var.name, var.slot),
+            Self::Map(pairs) => {
+                f.write_char('{')?;
+                write_separated(f, pairs.iter(), |f, (key, value)| write!(f, "{key}: {value}"))?;
+                f.write_char('}')
+            }
+            Self::Record(record) => {
+                write!(f, "{}{{", record.name)?;
+                write_separated(f, record.fields.iter(), |f, (name, value)| write!(f, "{name}: {value}"))?;
+                f.write_char('}')
+            }
+            Self::Object(object) => write!(f, "{}", object.contents()),
+        }
+    }
+}
+
+impl fmt::Display for super::Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Map(pairs) => {
+                f.write_char('{')?;
+                write_separated(f, pairs.iter(), |f, (key, value)| write!(f, "{key}={value}"))?;
+                f.write_char('}')
+            }
+            _ => {
+                f.write_char('[')?;
+                write_separated(f, self.values(), |f, value| value.fmt(f))?;
+                f.write_char(']')
+            }
+        }
+    }
+}
+
+fn write_variable(f: &mut fmt::Formatter<'_>, name: Symbol, slot: u32) -> fmt::Result {
+    if name == sym::ANY { write!(f, "_{slot}") } else { name.fmt(f) }
+}
+
+fn write_separated<T>(
+    f: &mut fmt::Formatter<'_>,
+    items: impl Iterator<Item = T>,
+    mut write: impl FnMut(&mut fmt::Formatter<'_>, T) -> fmt::Result,
+) -> fmt::Result {
+    for (i, item) in items.enumerate() {
+        if i > 0 {
+            f.write_char(',')?;
+        }
+        write(f, item)?;
+    }
+    Ok(())
+}
+
+fn write_list(f: &mut fmt::Formatter<'_>, list: &Value) -> fmt::Result {
+    f.write_char('[')?;
+    let mut items = list.items();
+    write_separated(f, items.by_ref(), |f, item| item.fmt(f))?;
+    if !matches!(items.tail(), Value::Nil) {
+        write!(f, "|{}", items.tail())?;
+    }
+    f.write_char(']')
+}
+
+impl fmt::Display for Structure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let ([left, right], Some((open, operator, close))) = (self.args.as_slice(), infix(self.functor)) {
+            return write!(f, "{open}{left}{operator}{right}{close}");
+        }
+        if let ([operand], sym::NOT) = (self.args.as_slice(), self.functor) {
+            return write!(f, "not ({operand})");
+        }
+        if self.namespace != sym::DEFAULT {
+            write!(f, "{}::", self.namespace)?;
+        }
+        if self.negated {
+            f.write_char('~')?;
+        }
+        self.functor.fmt(f)?;
+        if !self.args.is_empty() {
+            f.write_char('(')?;
+            write_separated(f, self.args.iter(), |f, arg| arg.fmt(f))?;
+            f.write_char(')')?;
+        }
+        write_annots(f, &self.annots)
+    }
+}
+
+fn write_annots(f: &mut fmt::Formatter<'_>, annots: &[Annot]) -> fmt::Result {
+    if annots.is_empty() {
+        return Ok(());
+    }
+    f.write_char('[')?;
+    for (i, annot) in annots.iter().enumerate() {
+        match annot {
+            Annot::Tail(var) => write!(f, "|{}", Value::Var(*var))?,
+            _ if i > 0 => write!(f, ",{}", annot.to_value())?,
+            _ => annot.to_value().fmt(f)?,
+        }
+    }
+    f.write_char(']')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_print_as_in_java() {
+        let text = |n| Value::Num(n).to_string();
+        for (n, expected) in [
+            (1.0, "1"),
+            (-0.25, "-0.25"),
+            (1e-4, "1.0E-4"),
+            (12_345_678.9, "1.23456789E7"),
+            (1e21, "1.0E21"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (0.001, "0.001"),
+            (9_999_999.5, "9999999.5"),
+            (1e7, "10000000"),
+        ] {
+            assert_eq!(text(n), expected);
+        }
+    }
+
+    #[test]
+    fn structures_print_in_agentspeak() {
+        let annots = [Annot::new(Value::term("source", [Value::atom("bob")])), Annot::new(Value::atom("c"))];
+        let fact = Structure::full(
+            sym::DEFAULT,
+            true,
+            "p".into(),
+            [Value::Num(1.0), Value::from("s")].into_iter().collect(),
+            annots.into_iter().collect(),
+        );
+        assert_eq!(Value::from(fact).to_string(), "~p(1,\"s\")[c,source(bob)]");
+    }
+}

@@ -1,0 +1,12 @@
+//! The FIPA agent platform as sans-I/O state machines: no socket, no file, no clock, no randomness. Time comes in as
+//! [`Time`], everything else through the port traits that bodies, stores and links implement.
+#![forbid(unsafe_code)]
+
+pub mod body;
+pub mod limits;
+pub mod services;
+mod time;
+
+pub use body::{AgentBody, EndReason, Mailbox, Next, Outbox, Turn};
+pub use services::Services;
+pub use time::Time;

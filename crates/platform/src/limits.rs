@@ -1,0 +1,8 @@
+//! Every limit of the platform, by name.
+
+/// Messages a mailbox holds before its senders are slowed down.
+pub const MAILBOX_SOFT_MESSAGES: usize = 10_000;
+/// Messages a mailbox holds at most; further ones are answered `failure`.
+pub const MAILBOX_HARD_MESSAGES: usize = 1_000_000;
+/// Steps (messages handled, reasoning cycles) one turn may take before the next agent's turn comes.
+pub const TURN_STEPS: u32 = 64;

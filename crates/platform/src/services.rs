@@ -1,0 +1,137 @@
+//! What agents ask of the platform during a turn, answered at once from this node's own state.
+
+use whimbrel_acl::{Aid, Symbol, Value};
+
+/// The platform as an agent sees it. The scheduler implements it over the AMS and DF, the simulator likewise.
+pub trait Services: Send + Sync {
+    /// The platform's name.
+    fn platform(&self) -> Symbol;
+
+    /// Prints a line of an agent's output.
+    fn print(&self, agent: Aid, text: &str);
+
+    /// Notes something about an agent for whoever operates it.
+    fn log(&self, agent: Aid, level: LogLevel, text: &str);
+
+    /// Milliseconds since 1970-01-01 UTC.
+    fn wall_clock_ms(&self) -> u64;
+
+    /// The time right now, within a turn too (a turn's `now` is its start).
+    fn now(&self) -> crate::Time;
+
+    /// A random number, uniform over all 64 bits: seeds, never secrets.
+    fn random(&self) -> u64;
+
+    /// All agents of the platform but its own service agents, in order of creation.
+    fn agents(&self) -> Vec<Aid>;
+
+    /// Whether a message to `aid` has somewhere to go.
+    fn exists(&self, aid: Aid) -> bool;
+
+    /// Creates an agent. It exists when this returns; its first turn comes later.
+    ///
+    /// # Errors
+    /// The name is taken, or the source is not to be had or does not compile.
+    fn create(&self, request: CreateAgent) -> Result<Aid, CreateError>;
+
+    /// Ends an agent; false if there is none of that name. Its name is free when its current turn is over.
+    fn kill(&self, agent: Aid) -> bool;
+
+    /// Ends the platform after `delay_ms`, with this exit code.
+    fn stop(&self, delay_ms: u64, code: i32);
+
+    /// Registers a service of `agent` with the DF; `kind` may be empty.
+    fn df_register(&self, agent: Aid, service: &str, kind: &str);
+
+    /// Removes a service of `agent` from the DF.
+    fn df_deregister(&self, agent: Aid, service: &str, kind: &str);
+
+    /// The agents that offer a service; empty strings match any.
+    fn df_search(&self, service: &str, kind: &str) -> Vec<Aid>;
+
+    /// Has the DF tell `agent` of each provider of a service, present and to come, as an `inform` whose content is
+    /// `provider(Agent, Service)`, sender `df`.
+    fn df_subscribe(&self, agent: Aid, service: &str, kind: &str);
+
+    /// Reads program text (an `include` or a plan file) by the path a program names.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn read_source(&self, path: &str) -> Result<String, String>;
+
+    /// Keeps text under a name the program chose (`.save_agent`).
+    ///
+    /// # Errors
+    /// Why it cannot be kept.
+    fn write_file(&self, path: &str, text: &str) -> Result<(), String>;
+}
+
+/// How much a note matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// Only when asked for.
+    Debug,
+    /// Of interest.
+    Info,
+    /// Something is probably wrong.
+    Warning,
+    /// Something failed.
+    Severe,
+}
+
+/// What a new agent is to be.
+#[derive(Debug)]
+pub struct CreateAgent {
+    /// Its local name; made unique by a number if `unique` is set and the name is taken.
+    pub name: Symbol,
+    /// Whether to make the name unique.
+    pub unique: bool,
+    /// Who creates it, for the AMS's records.
+    pub owner: Option<Aid>,
+    /// Its code and first state.
+    pub source: AgentSource,
+}
+
+/// Where a new agent's code comes from.
+pub enum AgentSource {
+    /// A program file, found and compiled by the node.
+    Program {
+        /// The path the creator named.
+        path: String,
+        /// Initial beliefs and goals beyond the file's, and options, by the keys of `.mas2j`.
+        options: Vec<(Symbol, Value)>,
+    },
+    /// A body made already.
+    Body(Box<dyn crate::AgentBody>),
+}
+
+impl std::fmt::Debug for AgentSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Program { path, options } => {
+                f.debug_struct("Program").field("path", path).field("options", options).finish()
+            }
+            Self::Body(_) => f.write_str("Body"),
+        }
+    }
+}
+
+/// Why an agent was not created.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// An agent of this name exists.
+    #[error("an agent named {0} exists already")]
+    NameTaken(Symbol),
+    /// The program is not to be had, or does not compile.
+    #[error("cannot create agent {name}: {reason}")]
+    BadProgram {
+        /// The agent.
+        name: Symbol,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The platform is stopping.
+    #[error("the platform is stopping")]
+    Stopping,
+}
