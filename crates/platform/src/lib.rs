@@ -2,8 +2,10 @@
 //! [`Time`], everything else through the port traits that bodies, stores and links implement.
 #![forbid(unsafe_code)]
 
+pub mod ams;
 pub mod body;
 pub mod limits;
+pub mod route;
 pub mod services;
 mod time;
 

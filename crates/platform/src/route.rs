@@ -1,0 +1,239 @@
+//! The route table: where each name's messages go, readable by every thread without a lock.
+//!
+//! Names are interned ([`Symbol`]), so the table is an array indexed by the name's number: one load answers. It grows in
+//! blocks that never move, each twice the one before, so that readers need no protection from growth. An entry is one
+//! word, so that a reader sees either the old route or the new one, never half of each.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use whimbrel_acl::Symbol;
+
+const FIRST_BLOCK_BITS: u32 = 12;
+const BLOCKS: usize = (u32::BITS - FIRST_BLOCK_BITS + 1) as usize;
+
+/// Which scheduler shard of this node, from 0.
+pub type ShardIndex = u16;
+
+/// Which other node of the platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// An agent's place in its shard. Tells two agents apart that had the same name one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalRoute {
+    /// The shard that owns the agent.
+    pub shard: ShardIndex,
+    /// Its slot there; `None` while it is on its way there (new, or moving).
+    pub slot: Option<u32>,
+    /// Which bearer of the name it is, modulo 2^19.
+    pub generation: u32,
+    /// Whether its mailbox is so full that senders should slow down.
+    pub crowded: bool,
+}
+
+/// What a [`Route`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// No agent of this name is known.
+    Unknown,
+    /// An agent of this node.
+    Local(LocalRoute),
+    /// An agent of another node.
+    Node(NodeId),
+}
+
+/// One entry of the table, packed into a word: kind (2 bits), crowded (1), generation (19), shard (10), slot (32).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Route(u64);
+
+const KIND_SHIFT: u32 = 62;
+const KIND_LOCAL: u64 = 1;
+const KIND_NODE: u64 = 2;
+const CROWDED_BIT: u64 = 1 << 61;
+const GENERATION_SHIFT: u32 = 42;
+const GENERATION_MASK: u64 = (1 << 19) - 1;
+const SHARD_SHIFT: u32 = 32;
+const SHARD_MASK: u64 = (1 << 10) - 1;
+const NO_SLOT: u32 = u32::MAX;
+
+impl Route {
+    /// No agent of this name is known.
+    pub const UNKNOWN: Self = Self(0);
+    /// How many shards a node can have.
+    pub const SHARDS_MAX: usize = 1 << 10;
+
+    /// To an agent of this node.
+    pub fn local(to: LocalRoute) -> Self {
+        let crowded = if to.crowded { CROWDED_BIT } else { 0 };
+        let generation = (u64::from(to.generation) & GENERATION_MASK) << GENERATION_SHIFT;
+        let shard = (u64::from(to.shard) & SHARD_MASK) << SHARD_SHIFT;
+        Self(KIND_LOCAL << KIND_SHIFT | crowded | generation | shard | u64::from(to.slot.unwrap_or(NO_SLOT)))
+    }
+
+    /// To an agent of another node.
+    pub fn node(id: NodeId) -> Self {
+        Self(KIND_NODE << KIND_SHIFT | u64::from(id.0))
+    }
+
+    /// What it says.
+    pub fn place(self) -> Place {
+        match self.0 >> KIND_SHIFT {
+            KIND_LOCAL => {
+                let slot = self.0 as u32;
+                Place::Local(LocalRoute {
+                    shard: ((self.0 >> SHARD_SHIFT) & SHARD_MASK) as ShardIndex,
+                    slot: (slot != NO_SLOT).then_some(slot),
+                    generation: ((self.0 >> GENERATION_SHIFT) & GENERATION_MASK) as u32,
+                    crowded: self.0 & CROWDED_BIT != 0,
+                })
+            }
+            KIND_NODE => Place::Node(NodeId(self.0 as u32)),
+            _ => Place::Unknown,
+        }
+    }
+
+    /// The slot, if the agent is in `shard`, has arrived there, and is not crowded: the common case, in one comparison.
+    #[inline]
+    pub fn slot_here(self, shard: ShardIndex) -> Option<u32> {
+        const MASK: u64 = !(GENERATION_MASK << GENERATION_SHIFT | u32::MAX as u64);
+        let slot = self.0 as u32;
+        let here = KIND_LOCAL << KIND_SHIFT | u64::from(shard) << SHARD_SHIFT;
+        (self.0 & MASK == here && slot != NO_SLOT).then_some(slot)
+    }
+
+    /// Whether no agent of this name is known.
+    pub fn is_unknown(self) -> bool {
+        self == Self::UNKNOWN
+    }
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.place().fmt(f)
+    }
+}
+
+/// Where each name's messages go; see the module.
+pub struct RouteTable {
+    blocks: [OnceLock<Box<[AtomicU64]>>; BLOCKS],
+}
+
+impl Default for RouteTable {
+    fn default() -> Self {
+        Self { blocks: std::array::from_fn(|_| OnceLock::new()) }
+    }
+}
+
+/// The block that holds entry `index`, and its place in there: block 0 holds 2^12 entries, block n 2^(12 + n - 1).
+#[inline]
+fn locate(index: u32) -> (usize, usize) {
+    let high = index >> FIRST_BLOCK_BITS;
+    let block = u32::BITS - high.leading_zeros();
+    let start = if block == 0 { 0 } else { 1u32 << (FIRST_BLOCK_BITS + block - 1) };
+    (block as usize, (index - start) as usize)
+}
+
+impl RouteTable {
+    /// A table in which every name is unknown.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where messages to `name` go.
+    #[inline]
+    pub fn look_up(&self, name: Symbol) -> Route {
+        let (block, offset) = locate(name.index());
+        let entry = self.blocks.get(block).and_then(OnceLock::get).and_then(|entries| entries.get(offset));
+        Route(entry.map_or(0, |entry| entry.load(Ordering::Acquire)))
+    }
+
+    /// Sets where messages to `name` go.
+    pub fn set(&self, name: Symbol, route: Route) {
+        if let Some(entry) = self.entry(name) {
+            entry.store(route.0, Ordering::Release);
+        }
+    }
+
+    /// Sets where messages to `name` go if it is still `expected`, else tells what it is now.
+    ///
+    /// # Errors
+    /// The route was another one.
+    pub fn replace(&self, name: Symbol, expected: Route, route: Route) -> Result<(), Route> {
+        let Some(entry) = self.entry(name) else { return Err(Route::UNKNOWN) };
+        let outcome = entry.compare_exchange(expected.0, route.0, Ordering::AcqRel, Ordering::Acquire);
+        outcome.map(drop).map_err(Route)
+    }
+
+    fn entry(&self, name: Symbol) -> Option<&AtomicU64> {
+        let (block, offset) = locate(name.index());
+        let size = 1usize << (FIRST_BLOCK_BITS as usize + block.saturating_sub(1));
+        let entries = self.blocks.get(block)?.get_or_init(|| (0..size).map(|_| AtomicU64::new(0)).collect());
+        entries.get(offset)
+    }
+}
+
+impl fmt::Debug for RouteTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RouteTable").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn here(shard: ShardIndex, slot: Option<u32>) -> LocalRoute {
+        LocalRoute { shard, slot, generation: 7, crowded: false }
+    }
+
+    #[test]
+    fn a_route_packs_into_a_word_and_back() {
+        for local in [
+            here(0, Some(0)),
+            here(1023, Some(u32::MAX - 1)),
+            here(3, None),
+            LocalRoute { crowded: true, generation: (1 << 19) - 1, ..here(5, Some(9)) },
+        ] {
+            assert_eq!(Route::local(local).place(), Place::Local(local));
+        }
+        assert_eq!(Route::node(NodeId(u32::MAX)).place(), Place::Node(NodeId(u32::MAX)));
+        assert_eq!(Route::UNKNOWN.place(), Place::Unknown);
+    }
+
+    #[test]
+    fn only_an_arrived_uncrowded_agent_of_the_shard_is_here() {
+        assert_eq!(Route::local(here(2, Some(9))).slot_here(2), Some(9));
+        assert_eq!(Route::local(here(2, Some(9))).slot_here(1), None);
+        assert_eq!(Route::local(here(2, None)).slot_here(2), None);
+        assert_eq!(Route::local(LocalRoute { crowded: true, ..here(2, Some(9)) }).slot_here(2), None);
+        assert_eq!(Route::UNKNOWN.slot_here(0), None);
+    }
+
+    #[test]
+    fn every_index_has_its_own_place() {
+        let mut expected = 0;
+        for block in 0..3 {
+            let size = if block == 0 { 4096 } else { 4096 << (block - 1) };
+            for offset in 0..size {
+                assert_eq!(locate(expected), (block, offset));
+                expected += 1;
+            }
+        }
+        assert_eq!(locate(u32::MAX), (BLOCKS - 1, (1 << 31) - 1));
+    }
+
+    #[test]
+    fn a_stale_replace_fails_and_tells_the_truth() {
+        let table = RouteTable::new();
+        let name = Symbol::new("route-test");
+        assert!(table.look_up(name).is_unknown());
+        let (old, new) = (Route::local(here(0, Some(1))), Route::local(here(1, None)));
+        table.set(name, old);
+        assert_eq!(table.replace(name, new, old), Err(old));
+        assert_eq!(table.replace(name, old, new), Ok(()));
+        assert_eq!(table.look_up(name), new);
+    }
+}
