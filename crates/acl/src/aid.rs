@@ -79,6 +79,12 @@ impl Aid {
         Self { contact: intern_contact(contact), ..self }
     }
 
+    /// The same agent, said to be of this platform: how an agent's name is written where it must be globally unique.
+    #[must_use]
+    pub fn at(self, platform: impl Into<Symbol>) -> Self {
+        Self { platform: platform.into(), ..self }
+    }
+
     /// Addresses and resolvers; empty ones if none are known.
     pub fn contact(self) -> &'static Contact {
         self.contact.and_then(|id| CONTACTS.all.get(id.0.get() as usize - 1)).unwrap_or(&NO_CONTACT)

@@ -34,6 +34,7 @@ impl Names {
         self.texts.get(id as usize).copied().unwrap_or("")
     }
 
+    #[allow(clippy::indexing_slicing, reason = "the index is below SHARDS")]
     fn intern(&self, text: &str) -> u32 {
         let hash = FxBuildHasher.hash_one(text);
         let shard = &self.ids[(hash >> 57) as usize % SHARDS];

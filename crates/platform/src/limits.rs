@@ -6,3 +6,9 @@ pub const MAILBOX_SOFT_MESSAGES: usize = 10_000;
 pub const MAILBOX_HARD_MESSAGES: usize = 1_000_000;
 /// Steps (messages handled, reasoning cycles) one turn may take before the next agent's turn comes.
 pub const TURN_STEPS: u32 = 64;
+/// Agents of one node.
+pub const AGENTS_MAX: usize = 100_000_000;
+/// Bytes of an agent's local name.
+pub const AGENT_NAME_BYTES_MAX: usize = 255;
+/// Entries one search of the AMS or the DF returns; further ones are read page by page.
+pub const SEARCH_RESULTS_MAX: usize = 1_000_000;

@@ -123,6 +123,20 @@ pub enum CreateError {
     /// An agent of this name exists.
     #[error("an agent named {0} exists already")]
     NameTaken(Symbol),
+    /// The name is empty, holds an `@`, or is too long.
+    #[error("{name:?} is no local agent name: expected 1 to {bytes_max} bytes without `@`")]
+    BadName {
+        /// The name.
+        name: Symbol,
+        /// Bytes it may have.
+        bytes_max: usize,
+    },
+    /// The node holds as many agents as it may.
+    #[error("no room for more agents: the node holds {agents_max} at most")]
+    TooManyAgents {
+        /// Agents it may hold.
+        agents_max: usize,
+    },
     /// The program is not to be had, or does not compile.
     #[error("cannot create agent {name}: {reason}")]
     BadProgram {

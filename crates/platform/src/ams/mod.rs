@@ -1,0 +1,496 @@
+//! The agent management system (FIPA00023 4.2): which agents exist, and where each is in its life.
+//!
+//! [`Ams`] is a state machine without I/O. Its inputs are requests ([`Ams::create`], [`Ams::step`], [`Ams::kill`],
+//! [`Ams::clone_agent`], [`Ams::modify`]) and what the scheduler observed ([`Ams::handle_ended`]); its outputs are
+//! commands to the scheduler ([`Ams::poll_command`]) and, if someone observes it, changes ([`Ams::poll_change`]).
+//! After each input, take commands until there are none and carry them out in order:
+//!
+//! ```
+//! use whimbrel_platform::Time;
+//! use whimbrel_platform::ams::{Ams, AgentKind, AmsCommand, LifecycleStep, NewAgent};
+//!
+//! let mut ams = Ams::new("home");
+//! let bob = ams.create(NewAgent::new("bob", AgentKind::Native), Time::ZERO)?;
+//! ams.step(bob, LifecycleStep::Start)?;
+//! assert_eq!(ams.poll_command(), Some(AmsCommand::Run(bob)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod records;
+mod search;
+mod state;
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{Aid, Contact, Symbol, sym};
+
+use self::records::{Record, Records};
+pub use self::search::{AgentDescription, AgentQuery, name_fits};
+pub use self::state::{AgentState, LifecycleStep, UnknownAgentState};
+use crate::limits::{AGENT_NAME_BYTES_MAX, AGENTS_MAX, SEARCH_RESULTS_MAX};
+use crate::services::CreateError;
+use crate::{EndReason, Time};
+
+/// What runs an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum AgentKind {
+    /// Rust code.
+    Native,
+    /// An AgentSpeak program.
+    AgentSpeak,
+    /// A WebAssembly module.
+    Wasm,
+    /// A connected browser or program.
+    Session,
+    /// The platform itself: `ams`, `df`, the door to other platforms. Not counted among a society's agents.
+    Service,
+}
+
+/// An agent to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewAgent {
+    /// Its local name.
+    pub name: Symbol,
+    /// Whether a number is added to the name if it is taken: `bob`, `bob_1`, `bob_2`, the lowest that is free.
+    pub unique: bool,
+    /// What runs it.
+    pub kind: AgentKind,
+    /// Who owns it; empty if nobody does.
+    pub owner: Symbol,
+    /// Whether its creator runs it at once: it is active from the first, and no command says so.
+    pub started: bool,
+}
+
+impl NewAgent {
+    /// An agent of this name, that nobody owns and that waits to be started.
+    pub fn new(name: impl Into<Symbol>, kind: AgentKind) -> Self {
+        Self { name: name.into(), unique: false, kind, owner: sym::EMPTY, started: false }
+    }
+}
+
+/// What the scheduler is to do. Whatever is done to an agent that ended meanwhile is nothing.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum AmsCommand {
+    /// Give the agent turns from now on.
+    Run(Aid),
+    /// Give the agent no turns until told to run it; keep its messages.
+    Hold(Aid),
+    /// End the agent when its current turn is over, if it has one now, and report with [`Ams::handle_ended`].
+    End(Aid),
+    /// Make `copy` with the code and state of `original` between two of its turns; then
+    /// [`step`](Ams::step)`(copy, Start)`, or [`Ams::handle_ended`] if it cannot be copied.
+    Copy {
+        /// The agent to copy: it goes on as if nothing happened.
+        original: Aid,
+        /// The new agent, initiated.
+        copy: Aid,
+    },
+}
+
+/// One agent's change of state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AmsChange {
+    /// The agent.
+    pub agent: Aid,
+    /// Its state before; `None` if it was created.
+    pub from: Option<AgentState>,
+    /// Its state now; `None` if it ended.
+    pub to: Option<AgentState>,
+    /// Why it ended, if it did.
+    pub reason: Option<EndReason>,
+}
+
+/// Why an agent's life cannot take this step.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LifecycleError {
+    /// There is no such agent on this platform.
+    #[error("there is no agent named {0}")]
+    NoSuchAgent(Aid),
+    /// The step does not lead from the agent's state.
+    #[error("cannot {step} agent {agent}: it is {state}")]
+    IllegalStep {
+        /// The agent.
+        agent: Aid,
+        /// Its state.
+        state: AgentState,
+        /// The step asked for.
+        step: LifecycleStep,
+    },
+    /// No one step leads from the agent's state to the state asked for.
+    #[error("cannot make agent {agent} {to}: it is {state}")]
+    NoStepTo {
+        /// The agent.
+        agent: Aid,
+        /// Its state.
+        state: AgentState,
+        /// The state asked for.
+        to: AgentState,
+    },
+    /// The agent was told to end.
+    #[error("agent {0} is ending")]
+    Ending(Aid),
+}
+
+/// Why an agent was not cloned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CloneError {
+    /// There is no original, or it is ending.
+    #[error(transparent)]
+    Original(#[from] LifecycleError),
+    /// Only agents that are active, suspended or waiting can be cloned.
+    #[error("cannot clone agent {agent}: it is {state}")]
+    BadState {
+        /// The original.
+        agent: Aid,
+        /// Its state.
+        state: AgentState,
+    },
+    /// The copy cannot be created.
+    #[error(transparent)]
+    Copy(#[from] CreateError),
+}
+
+/// What to change in an agent's record (FIPA00023 6.2.3). What is not set stays.
+//= fipa00023 6.2.3
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentModification {
+    /// Who owns it from now on.
+    pub owner: Option<Symbol>,
+    /// How to reach it from now on.
+    pub contact: Option<Contact>,
+    /// The state it is to take.
+    pub state: Option<AgentState>,
+}
+
+/// The agent management system of one platform; see the [module](self).
+#[derive(Debug)]
+pub struct Ams {
+    platform: Symbol,
+    records: Records,
+    /// By base name, a number below which no numbered name is free: where the search for one starts.
+    next_number: FxHashMap<Symbol, u32>,
+    commands: VecDeque<AmsCommand>,
+    changes: VecDeque<AmsChange>,
+    observed: bool,
+    stopping: bool,
+}
+
+impl Ams {
+    /// An AMS without agents, for the platform of this name.
+    pub fn new(platform: impl Into<Symbol>) -> Self {
+        Self {
+            platform: platform.into(),
+            records: Records::default(),
+            next_number: FxHashMap::default(),
+            commands: VecDeque::new(),
+            changes: VecDeque::new(),
+            observed: false,
+            stopping: false,
+        }
+    }
+
+    /// The platform's name.
+    pub fn platform(&self) -> Symbol {
+        self.platform
+    }
+
+    /// Whether changes are kept for [`Ams::poll_change`] from now on. At first they are not.
+    pub fn observe(&mut self, observed: bool) {
+        self.observed = observed;
+        if !observed {
+            self.changes = VecDeque::new();
+        }
+    }
+
+    /// The next thing the scheduler is to do.
+    pub fn poll_command(&mut self) -> Option<AmsCommand> {
+        self.commands.pop_front()
+    }
+
+    /// The next change that happened, if it is observed.
+    pub fn poll_change(&mut self) -> Option<AmsChange> {
+        self.changes.pop_front()
+    }
+
+    /// Creates an agent: initiated, or active if it is `started` by its creator.
+    ///
+    /// # Errors
+    /// The name is empty, too long, not local or taken; there are too many agents; or the platform is stopping.
+    pub fn create(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
+        self.admit(1)?;
+        check_name(new.name)?;
+        let name = match self.records.contains(new.name) {
+            false => new.name,
+            true if new.unique => self.free_name(new.name),
+            true => return Err(CreateError::NameTaken(new.name)),
+        };
+        Ok(self.add(name, new, now))
+    }
+
+    /// Creates `count` agents `name1`, `name2`, ... alike; all or none.
+    ///
+    /// # Errors
+    /// As those of [`Ams::create`], for the first agent that cannot be created.
+    pub fn create_population(&mut self, new: NewAgent, count: usize, now: Time) -> Result<Vec<Aid>, CreateError> {
+        self.admit(count)?;
+        check_name(new.name)?;
+        let mut text = String::from(new.name.as_str());
+        let mut names = Vec::with_capacity(count);
+        for number in 1..=count {
+            text.truncate(new.name.as_str().len());
+            let _ = write!(text, "{number}");
+            let name = Symbol::new(&text);
+            if self.records.contains(name) {
+                return Err(CreateError::NameTaken(name));
+            }
+            names.push(name);
+        }
+        self.records.reserve(count);
+        Ok(names.into_iter().map(|name| self.add(name, new, now)).collect())
+    }
+
+    /// Takes `agent` one step through its life.
+    ///
+    /// # Errors
+    /// There is no such agent, it is ending, or the step does not lead from its state.
+    //= fipa00023 5.1
+    pub fn step(&mut self, agent: Aid, step: LifecycleStep) -> Result<(), LifecycleError> {
+        let record = self.living(agent)?;
+        let from = record.state;
+        let to = from.after(step).ok_or(LifecycleError::IllegalStep { agent, state: from, step })?;
+        record.state = to;
+        let aid = record.aid;
+        self.commands.push_back(if to == AgentState::Active { AmsCommand::Run(aid) } else { AmsCommand::Hold(aid) });
+        self.note(aid, Some(from), Some(to), None);
+        Ok(())
+    }
+
+    /// Ends `agent` by force (FIPA00023's `destroy`). Its name is free once the scheduler reports its end. Killing an
+    /// agent that is ending already changes nothing.
+    ///
+    /// # Errors
+    /// There is no such agent.
+    pub fn kill(&mut self, agent: Aid) -> Result<(), LifecycleError> {
+        let record = self.record_mut(agent).ok_or(LifecycleError::NoSuchAgent(agent))?;
+        if !record.ending {
+            record.ending = true;
+            let aid = record.aid;
+            self.commands.push_back(AmsCommand::End(aid));
+        }
+        Ok(())
+    }
+
+    /// Creates a second agent with the code and state of `original`, of the same owner. It is initiated until the
+    /// scheduler copied the original and starts it.
+    ///
+    /// # Errors
+    /// There is no original, it is ending, initiated or in transit; or the copy cannot be created.
+    pub fn clone_agent(&mut self, original: Aid, copy: Symbol, now: Time) -> Result<Aid, CloneError> {
+        let record = *self.living(original)?;
+        if matches!(record.state, AgentState::Initiated | AgentState::Transit) {
+            return Err(CloneError::BadState { agent: original, state: record.state });
+        }
+        let new = NewAgent { owner: record.owner, ..NewAgent::new(copy, record.kind) };
+        let copy = self.create(new, now)?;
+        self.commands.push_back(AmsCommand::Copy { original: record.aid, copy });
+        Ok(copy)
+    }
+
+    /// Changes an agent's record: all that `modification` says, or nothing.
+    ///
+    /// # Errors
+    /// There is no such agent, it is ending, or no single step leads from its state to the one asked for.
+    //= fipa00023 6.2.3
+    pub fn modify(&mut self, agent: Aid, modification: AgentModification) -> Result<(), LifecycleError> {
+        let state = self.living(agent)?.state;
+        if let Some(to) = modification.state
+            && to != state
+        {
+            let step = LifecycleStep::between(state, to);
+            self.step(agent, step.ok_or(LifecycleError::NoStepTo { agent, state, to })?)?;
+        }
+        let record = self.living(agent)?;
+        if let Some(owner) = modification.owner {
+            record.owner = owner;
+        }
+        if let Some(contact) = modification.contact {
+            record.aid = record.aid.with_contact(contact);
+        }
+        Ok(())
+    }
+
+    /// The scheduler reports that `agent` ended: its record is removed and its name is free. False if there was none.
+    pub fn handle_ended(&mut self, agent: Aid, reason: EndReason) -> bool {
+        let removed = self.local_name(agent).and_then(|name| self.records.remove(name));
+        if let Some(record) = removed {
+            self.free_number(record.aid.name);
+            self.note(record.aid, Some(record.state), None, Some(reason));
+        }
+        removed.is_some()
+    }
+
+    /// Tells every agent but the platform's own to end, in order of creation; no agent can be created any more.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+        let agents: Vec<Aid> = self.agents().collect();
+        for agent in agents {
+            let _ = self.kill(agent);
+        }
+    }
+
+    /// Whether `agent` is an agent of this platform, ending or not.
+    pub fn exists(&self, agent: Aid) -> bool {
+        self.local_name(agent).is_some_and(|name| self.records.contains(name))
+    }
+
+    /// The agent's state; `None` (FIPA's `unknown`) if it is not on this platform.
+    pub fn state(&self, agent: Aid) -> Option<AgentState> {
+        self.record(agent).map(|record| record.state)
+    }
+
+    /// What is known of one agent.
+    pub fn describe(&self, agent: Aid) -> Option<AgentDescription> {
+        self.record(agent).map(|record| self.description(record))
+    }
+
+    /// The agents that fit, in order of creation. Those ending are told of too.
+    //= fipa00023 6.2.4
+    pub fn search(&self, query: &AgentQuery) -> Vec<AgentDescription> {
+        let candidates: Box<dyn Iterator<Item = &Record>> = match query.exact_name() {
+            Some(name) => Box::new(self.records.find(name).into_iter()),
+            None => Box::new(self.records.iter()),
+        };
+        let found = candidates.filter(|record| {
+            query.state.is_none_or(|state| record.state == state)
+                && query.kind.is_none_or(|kind| record.kind == kind)
+                && query.owner.is_none_or(|owner| record.owner == owner)
+                && (query.name.is_empty() || name_fits(&query.name, record.aid.name.as_str()))
+        });
+        let page = found.skip(query.skip).take(query.results_max.min(SEARCH_RESULTS_MAX));
+        page.map(|record| self.description(record)).collect()
+    }
+
+    /// The society's agents in order of creation: neither the platform's own nor those that are ending.
+    pub fn agents(&self) -> impl Iterator<Item = Aid> + '_ {
+        let counts = |record: &&Record| record.kind != AgentKind::Service && !record.ending;
+        self.records.iter().filter(counts).map(|record| record.aid)
+    }
+
+    /// How many agents there are, the platform's own and those ending included.
+    pub fn agent_count(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The bytes the records take, index included, names (which all share) not.
+    pub fn bytes(&self) -> usize {
+        self.records.bytes()
+    }
+
+    /// The whole state between two inputs, once all commands are carried out.
+    pub fn snapshot(&self) -> AmsSnapshot {
+        AmsSnapshot { platform: self.platform, records: self.records.iter().copied().collect() }
+    }
+
+    /// The AMS that a snapshot was taken of.
+    pub fn restore(snapshot: AmsSnapshot) -> Self {
+        let mut ams = Self::new(snapshot.platform);
+        ams.records = snapshot.records.into_iter().collect();
+        ams
+    }
+
+    /// The local name, if `aid` is of this platform.
+    fn local_name(&self, aid: Aid) -> Option<Symbol> {
+        (aid.platform == sym::EMPTY || aid.platform == self.platform).then_some(aid.name)
+    }
+
+    fn record(&self, agent: Aid) -> Option<&Record> {
+        self.records.find(self.local_name(agent)?)
+    }
+
+    fn record_mut(&mut self, agent: Aid) -> Option<&mut Record> {
+        let name = self.local_name(agent)?;
+        self.records.find_mut(name)
+    }
+
+    fn living(&mut self, agent: Aid) -> Result<&mut Record, LifecycleError> {
+        let record = self.record_mut(agent).ok_or(LifecycleError::NoSuchAgent(agent))?;
+        if record.ending { Err(LifecycleError::Ending(agent)) } else { Ok(record) }
+    }
+
+    fn description(&self, record: &Record) -> AgentDescription {
+        let aid = record.aid.at(self.platform);
+        let Record { owner, state, kind, created, ending, .. } = *record;
+        AgentDescription { aid, owner, state, kind, created, ending }
+    }
+
+    fn admit(&self, count: usize) -> Result<(), CreateError> {
+        if self.stopping {
+            return Err(CreateError::Stopping);
+        }
+        if self.records.len().saturating_add(count) > AGENTS_MAX {
+            return Err(CreateError::TooManyAgents { agents_max: AGENTS_MAX });
+        }
+        Ok(())
+    }
+
+    fn free_name(&mut self, base: Symbol) -> Symbol {
+        let mut number = self.next_number.get(&base).copied().unwrap_or(1);
+        loop {
+            let name = Symbol::new(&format!("{base}_{number}"));
+            number += 1;
+            if !self.records.contains(name) {
+                self.next_number.insert(base, number);
+                return name;
+            }
+        }
+    }
+
+    fn free_number(&mut self, name: Symbol) {
+        if self.next_number.is_empty() {
+            return;
+        }
+        let numbered = name.as_str().rsplit_once('_').and_then(|(base, n)| Some((base, n.parse::<u32>().ok()?)));
+        if let Some((base, number)) = numbered
+            && let Some(next) = self.next_number.get_mut(&Symbol::new(base))
+        {
+            *next = number.min(*next);
+        }
+    }
+
+    fn add(&mut self, name: Symbol, new: NewAgent, now: Time) -> Aid {
+        let state = if new.started { AgentState::Active } else { AgentState::Initiated };
+        let aid = Aid::local(name);
+        self.records.add(Record { aid, owner: new.owner, created: now, kind: new.kind, state, ending: false });
+        self.note(aid, None, Some(state), None);
+        aid
+    }
+
+    fn note(&mut self, agent: Aid, from: Option<AgentState>, to: Option<AgentState>, reason: Option<EndReason>) {
+        if self.observed {
+            self.changes.push_back(AmsChange { agent, from, to, reason });
+        }
+    }
+}
+
+/// An AMS's state as data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AmsSnapshot {
+    platform: Symbol,
+    records: Vec<Record>,
+}
+
+fn check_name(name: Symbol) -> Result<(), CreateError> {
+    let text = name.as_str();
+    if text.is_empty() || text.len() > AGENT_NAME_BYTES_MAX || text.contains('@') {
+        return Err(CreateError::BadName { name, bytes_max: AGENT_NAME_BYTES_MAX });
+    }
+    Ok(())
+}

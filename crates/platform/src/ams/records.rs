@@ -1,0 +1,139 @@
+//! The AMS's table: a record per agent, found by name, kept in order of creation.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{Aid, Symbol};
+
+use super::{AgentKind, AgentState};
+use crate::Time;
+
+/// What the AMS keeps of one agent. A million of them are in memory at once: keep it small.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// Name and addresses; of this platform, the platform's name left out.
+    pub aid: Aid,
+    /// Who owns it; empty if nobody does.
+    pub owner: Symbol,
+    /// When it was created.
+    pub created: Time,
+    /// What runs it.
+    pub kind: AgentKind,
+    /// Where it is in its life.
+    pub state: AgentState,
+    /// Whether it was told to end and has not ended yet.
+    pub ending: bool,
+}
+
+/// Records by name and in order of creation. A removed record leaves a hole; holes are closed when they outnumber the
+/// records, so that every operation takes constant time on average.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// Where each agent's record is; keyed by the local name.
+    places: FxHashMap<Symbol, u32>,
+    in_order: Vec<Option<Record>>,
+}
+
+impl Records {
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub fn contains(&self, name: Symbol) -> bool {
+        self.places.contains_key(&name)
+    }
+
+    pub fn find(&self, name: Symbol) -> Option<&Record> {
+        let place = *self.places.get(&name)?;
+        self.in_order.get(place as usize)?.as_ref()
+    }
+
+    pub fn find_mut(&mut self, name: Symbol) -> Option<&mut Record> {
+        let place = *self.places.get(&name)?;
+        self.in_order.get_mut(place as usize)?.as_mut()
+    }
+
+    /// Makes room for so many more records.
+    pub fn reserve(&mut self, count: usize) {
+        self.places.reserve(count);
+        self.in_order.reserve_exact(count);
+    }
+
+    /// Adds a record whose name is free.
+    pub fn add(&mut self, record: Record) {
+        let taken = self.places.insert(record.aid.name, self.in_order.len() as u32);
+        debug_assert!(taken.is_none(), "{} has a record already", record.aid);
+        self.in_order.push(Some(record));
+    }
+
+    pub fn remove(&mut self, name: Symbol) -> Option<Record> {
+        let place = self.places.remove(&name)?;
+        let record = self.in_order.get_mut(place as usize)?.take();
+        if self.in_order.len() > 64 && self.in_order.len() > 2 * self.places.len() {
+            self.close_holes();
+        }
+        record
+    }
+
+    /// All records, in order of creation.
+    pub fn iter(&self) -> impl Iterator<Item = &Record> {
+        self.in_order.iter().flatten()
+    }
+
+    /// The bytes the table takes, its index included.
+    pub fn bytes(&self) -> usize {
+        let entry = size_of::<(Symbol, u32)>() + 1;
+        // The index keeps one entry in eight free and has a power of two of them.
+        let entries = (self.places.capacity() * 8 / 7).next_power_of_two();
+        self.in_order.capacity() * size_of::<Option<Record>>() + entries * entry
+    }
+
+    fn close_holes(&mut self) {
+        self.in_order.retain(Option::is_some);
+        self.in_order.shrink_to(self.places.len() * 2);
+        self.places.shrink_to(self.places.len() * 2);
+        for (place, record) in self.in_order.iter().flatten().enumerate() {
+            self.places.insert(record.aid.name, place as u32);
+        }
+    }
+}
+
+impl FromIterator<Record> for Records {
+    fn from_iter<I: IntoIterator<Item = Record>>(records: I) -> Self {
+        let mut table = Self::default();
+        records.into_iter().for_each(|record| table.add(record));
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &str) -> Record {
+        Record {
+            aid: Aid::local(name),
+            owner: Symbol::default(),
+            created: Time::ZERO,
+            kind: AgentKind::Native,
+            state: AgentState::Active,
+            ending: false,
+        }
+    }
+
+    #[test]
+    fn order_of_creation_survives_removals() {
+        let mut records: Records = (0..1000).map(|i| record(&format!("r{i}"))).collect();
+        for i in 0..1000 {
+            if i % 10 != 0 {
+                assert!(records.remove(Symbol::new(&format!("r{i}"))).is_some());
+            }
+        }
+        records.add(record("r1"));
+        let names: Vec<&str> = records.iter().map(|record| record.aid.name.as_str()).collect();
+        assert_eq!(names.len(), 101);
+        assert_eq!((names[0], names[1], names[99], names[100]), ("r0", "r10", "r990", "r1"));
+        assert!(records.in_order.len() < 300, "holes are closed");
+        assert_eq!(records.find("r990".into()).map(|record| record.aid), Some(Aid::local("r990")));
+        assert_eq!(records.find("r991".into()), None);
+    }
+}
