@@ -66,6 +66,16 @@ pub enum EndReason {
     Failed(String),
 }
 
+impl std::fmt::Display for EndReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Finished => f.write_str("finished"),
+            Self::Killed => f.write_str("killed"),
+            Self::Failed(reason) => write!(f, "failed: {reason}"),
+        }
+    }
+}
+
 /// The messages an agent has not handled yet.
 #[derive(Debug, Default)]
 pub struct Mailbox {

@@ -4,11 +4,16 @@
 
 pub mod ams;
 pub mod body;
+mod counters;
+pub mod dead_letters;
+pub mod events;
 pub mod limits;
 pub mod route;
 pub mod services;
 mod time;
 
 pub use body::{AgentBody, EndReason, Mailbox, Next, Outbox, Turn};
+pub use counters::{Counters, CountersError};
+pub use events::{Event, Observer};
 pub use services::Services;
 pub use time::Time;

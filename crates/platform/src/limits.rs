@@ -12,3 +12,11 @@ pub const AGENTS_MAX: usize = 100_000_000;
 pub const AGENT_NAME_BYTES_MAX: usize = 255;
 /// Entries one search of the AMS or the DF returns; further ones are read page by page.
 pub const SEARCH_RESULTS_MAX: usize = 1_000_000;
+/// Goals pending in one proof; a proof that needs more fails.
+pub const PROOF_GOALS_MAX: usize = 10_000_000;
+/// Variables in one proof; a proof that needs more fails.
+pub const PROOF_SLOTS_MAX: u32 = 50_000_000;
+/// How deep proofs nest (`not`, `.findall`); a deeper one fails.
+pub const PROOF_NESTING_MAX: u32 = 2_000;
+/// Dead letters a node keeps for its operator; older ones are forgotten.
+pub const DEAD_LETTERS_MAX: usize = 10_000;

@@ -21,7 +21,7 @@ mod search;
 mod state;
 
 use std::collections::VecDeque;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -104,6 +104,19 @@ pub struct AmsChange {
     pub to: Option<AgentState>,
     /// Why it ended, if it did.
     pub reason: Option<EndReason>,
+}
+
+/// One line, as `--trace` prints it: `agent bob created, active`.
+impl fmt::Display for AmsChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let agent = self.agent;
+        match (self.from, self.to, &self.reason) {
+            (None, Some(to), _) => write!(f, "agent {agent} created, {to}"),
+            (Some(from), Some(to), _) => write!(f, "agent {agent} {from}, now {to}"),
+            (_, None, Some(reason)) => write!(f, "agent {agent} ended: {reason}"),
+            (_, None, None) => write!(f, "agent {agent} ended"),
+        }
+    }
 }
 
 /// Why an agent's life cannot take this step.

@@ -1,0 +1,93 @@
+//! Message counters, and the equation that proves no message was lost.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+use serde::{Deserialize, Serialize};
+
+/// How many messages took which way. A message to several receivers counts once for each.
+///
+/// Whoever moves messages counts `sent`, `handled` and `dead` as they happen, and measures `queued` by counting what
+/// waits in mailboxes and on links. The equation `sent = handled + dead + queued` then holds between any two turns:
+///
+/// ```
+/// use whimbrel_platform::Counters;
+/// let counters = Counters { sent: 10, handled: 7, dead: 1, queued: 2 };
+/// assert!(counters.check().is_ok());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Counters {
+    /// Put on their way, by agents and by the platform itself.
+    pub sent: u64,
+    /// Taken from a mailbox by their receiver.
+    pub handled: u64,
+    /// Ended as dead letters.
+    pub dead: u64,
+    /// Waiting now, in a mailbox or on a link.
+    pub queued: u64,
+}
+
+/// Messages appeared or disappeared: a fault of the platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("messages do not add up: {0}")]
+pub struct CountersError(pub Counters);
+
+impl Counters {
+    /// Checks that every message sent is handled, dead or queued.
+    ///
+    /// # Errors
+    /// It is not so.
+    pub fn check(self) -> Result<(), CountersError> {
+        if self.sent == self.handled + self.dead + self.queued { Ok(()) } else { Err(CountersError(self)) }
+    }
+}
+
+impl fmt::Display for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sent {} = handled {} + dead {} + queued {}", self.sent, self.handled, self.dead, self.queued)
+    }
+}
+
+impl Add for Counters {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            handled: self.handled + other.handled,
+            dead: self.dead + other.dead,
+            queued: self.queued + other.queued,
+        }
+    }
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Counters {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up() {
+        let one_side = Counters { sent: 5, handled: 0, dead: 0, queued: 1 };
+        let other_side = Counters { sent: 0, handled: 4, dead: 0, queued: 0 };
+        assert!(one_side.check().is_err());
+        assert!([one_side, other_side].into_iter().sum::<Counters>().check().is_ok());
+        let lost = Counters { sent: 3, handled: 1, dead: 1, queued: 0 };
+        assert_eq!(
+            lost.check().map_err(|error| error.to_string()),
+            Err("messages do not add up: sent 3 = handled 1 + dead 1 + queued 0".to_owned())
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! Messages that cannot reach their receiver: kept for the operator, and told of to their sender.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Symbol, Value, sym};
+
+use crate::Time;
+use crate::limits::DEAD_LETTERS_MAX;
+
+/// Why a message cannot reach its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DeadReason {
+    /// No agent of that name is known.
+    UnknownAgent,
+    /// The receiver ended before it handled the message.
+    AgentEnded,
+    /// The receiver's mailbox is full.
+    MailboxFull,
+    /// The receiver is on a platform, or a node, that cannot be reached.
+    Unreachable,
+    /// The platform stopped before the receiver handled the message.
+    Stopped,
+}
+
+impl DeadReason {
+    /// The reason as an atom: `unknown_agent`, `agent_ended`, `mailbox_full`, `unreachable`, `stopped`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownAgent => "unknown_agent",
+            Self::AgentEnded => "agent_ended",
+            Self::MailboxFull => "mailbox_full",
+            Self::Unreachable => "unreachable",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+impl fmt::Display for DeadReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A message that did not reach its receiver.
+#[derive(Clone, Debug)]
+pub struct DeadLetter {
+    /// How many died before it.
+    pub number: u64,
+    /// When it was given up.
+    pub at: Time,
+    /// Whom it was for.
+    pub to: Aid,
+    /// The message; its sender is in there.
+    pub body: MessageBody,
+    /// Why.
+    pub reason: DeadReason,
+}
+
+/// The newest dead letters of a node, [`DEAD_LETTERS_MAX`] of them, and the count of all.
+#[derive(Debug, Default)]
+pub struct DeadLetters {
+    kept: VecDeque<DeadLetter>,
+    total: u64,
+}
+
+impl DeadLetters {
+    /// No dead letters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps a message that cannot reach its receiver, and returns the `failure` to send to its sender, if one is due.
+    pub fn bury(&mut self, at: Time, envelope: Envelope, reason: DeadReason) -> Option<AclMessage> {
+        let failure = failure_for(&envelope, reason);
+        if self.kept.len() >= DEAD_LETTERS_MAX {
+            self.kept.pop_front();
+        }
+        let Envelope { to, body } = envelope;
+        self.kept.push_back(DeadLetter { number: self.total, at, to, body, reason });
+        self.total += 1;
+        failure
+    }
+
+    /// The letters still kept, newest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &DeadLetter> {
+        self.kept.iter().rev()
+    }
+
+    /// How many died since the node started, kept or not.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Forgets the letters kept; the count stays.
+    pub fn clear(&mut self) {
+        self.kept = VecDeque::new();
+    }
+}
+
+/// The `failure` that tells the sender of a dead letter, from the AMS, in the message's conversation. Its content is the
+/// action that failed and the reason (FIPA00037 3.7): `[action(Sender, send(Receiver, Performative, Content)),
+/// undelivered(Receiver, Reason)]`, agents and reason as atoms. A `failure` is never answered by a `failure`, nor is
+/// anything that the AMS itself said.
+//= fipa00037 3.7
+pub fn failure_for(envelope: &Envelope, reason: DeadReason) -> Option<AclMessage> {
+    let message = &*envelope.body;
+    let ams = Aid::local(sym::AMS);
+    let answers = matches!(message.performative, Performative::Failure | Performative::NotUnderstood);
+    if answers || message.sender == ams {
+        return None;
+    }
+    let mut failure = message.make_reply(ams, Performative::Failure);
+    // `:reply-to` names who gets answers to the message's content; its delivery is its sender's concern.
+    failure.receivers = smallvec![message.sender];
+    let to = agent_atom(envelope.to);
+    let sending =
+        Value::term("send", [to.clone(), Value::atom(Symbol::from(message.performative)), message.content.clone()]);
+    let action = Value::term("action", [agent_atom(message.sender), sending]);
+    failure.content = Value::list([action, Value::term("undelivered", [to, Value::atom(reason.as_str())])]);
+    Some(failure)
+}
+
+/// An agent as AgentSpeak knows it: the atom of its name, with its platform if it is of another one.
+pub fn agent_atom(agent: Aid) -> Value {
+    if agent.platform == sym::EMPTY {
+        return Value::atom(agent.name);
+    }
+    Value::atom(agent.to_string().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope(performative: Performative, sender: &str) -> Envelope {
+        let message = AclMessage::new(performative, Aid::local(sender), Aid::local("nobody"), Value::atom("hello"));
+        Envelope { to: Aid::local("nobody"), body: MessageBody::Owned(Box::new(message)) }
+    }
+
+    #[test]
+    fn the_sender_hears_of_a_dead_letter() {
+        let mut letters = DeadLetters::new();
+        let mut lost = envelope(Performative::Inform, "amy");
+        if let MessageBody::Owned(message) = &mut lost.body {
+            message.extras_mut().reply_with = Some("r1".into());
+            message.extras_mut().reply_to.push(Aid::local("eve"));
+        }
+        let failure = letters.bury(Time::from_ms(3), lost, DeadReason::UnknownAgent).unwrap();
+        assert_eq!(failure.performative, Performative::Failure);
+        assert_eq!((failure.sender, failure.receivers.as_slice()), (Aid::local("ams"), [Aid::local("amy")].as_slice()));
+        assert_eq!(failure.extras().in_reply_to.as_deref(), Some("r1"));
+        assert_eq!(
+            failure.content.to_string(),
+            "[action(amy,send(nobody,inform,hello)),undelivered(nobody,unknown_agent)]"
+        );
+    }
+
+    #[test]
+    fn no_failure_for_a_failure() {
+        let mut letters = DeadLetters::new();
+        for (performative, sender) in
+            [(Performative::Failure, "amy"), (Performative::NotUnderstood, "amy"), (Performative::Inform, "ams")]
+        {
+            assert_eq!(letters.bury(Time::ZERO, envelope(performative, sender), DeadReason::AgentEnded), None);
+        }
+        assert_eq!(letters.total(), 3);
+    }
+
+    #[test]
+    fn the_oldest_letters_go_first() {
+        let mut letters = DeadLetters::new();
+        for _ in 0..DEAD_LETTERS_MAX + 10 {
+            letters.bury(Time::ZERO, envelope(Performative::Failure, "amy"), DeadReason::MailboxFull);
+        }
+        let numbers: Vec<u64> = letters.iter().map(|letter| letter.number).collect();
+        assert_eq!(numbers.len(), DEAD_LETTERS_MAX);
+        assert_eq!((numbers.first(), numbers.last()), (Some(&(DEAD_LETTERS_MAX as u64 + 9)), Some(&10)));
+    }
+}
