@@ -1,0 +1,3 @@
+module whimbrel-peer
+
+go 1.22
