@@ -1,0 +1,5 @@
+!go.
++!go <- !at(home); .print(there); .stopMAS.
+{ begin dg(at(home)) }
++!at(home) <- .print(walk); +at(home); .print(after).
+{ end }

@@ -1,0 +1,6 @@
+!go.
++!go <- !!a; .wait(30); .fail_goal(c); .wait(60); .print(end); .stopMAS.
++!a <- .print(a1); !b; .print(a2).
++!b <- .print(b1); !c; .print(no).
++!c <- .print(c1); .wait(500); .print(no).
+-!a <- .print(a_failed).

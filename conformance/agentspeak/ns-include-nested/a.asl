@@ -1,0 +1,3 @@
+{ include("b.asl",y) }
+{ include("b.asl") }
++!run <- !show; !y::show.

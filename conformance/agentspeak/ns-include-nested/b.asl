@@ -1,0 +1,2 @@
+val(5).
++!show <- ?val(X); .print("val ",X).

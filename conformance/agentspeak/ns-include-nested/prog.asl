@@ -1,0 +1,3 @@
+{ include("a.asl",x) }
+!go.
++!go <- !x::run; .stopMAS.

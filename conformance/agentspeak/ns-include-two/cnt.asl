@@ -1,0 +1,2 @@
+count(0).
++!inc : count(N) <- -+count(N+1); .print("inc ",N).

@@ -1,0 +1,3 @@
+{ include("m.asl",m) }
+!go.
++!go <- !m::use; if (priv::secret(_)) { .print(bad) } else { .print(private) }; .stopMAS.

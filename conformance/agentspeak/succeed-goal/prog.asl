@@ -1,0 +1,5 @@
+!go.
++!go <- !!a; .wait(30); .succeed_goal(b); .wait(60); .print(end); .stopMAS.
++!a <- .print(a1); !b; .print(a2).
++!b <- .print(b1); !c; .print(no).
++!c <- .print(c1); .wait(500); .print(no).
