@@ -117,12 +117,16 @@ pub fn failure_for(envelope: &Envelope, reason: DeadReason) -> Option<AclMessage
     let mut failure = message.make_reply(ams, Performative::Failure);
     // `:reply-to` names who gets answers to the message's content; its delivery is its sender's concern.
     failure.receivers = smallvec![message.sender];
-    let to = agent_atom(envelope.to);
-    let sending =
-        Value::term("send", [to.clone(), Value::atom(Symbol::from(message.performative)), message.content.clone()]);
-    let action = Value::term("action", [agent_atom(message.sender), sending]);
-    failure.content = Value::list([action, Value::term("undelivered", [to, Value::atom(reason.as_str())])]);
+    let action = Value::term("action", [agent_atom(message.sender), sending(message, envelope.to)]);
+    let undelivered = Value::term("undelivered", [agent_atom(envelope.to), Value::atom(reason.as_str())]);
+    failure.content = Value::list([action, undelivered]);
     Some(failure)
+}
+
+/// The sending of a message, as an action to talk about: `send(Receiver, Performative, Content)`.
+pub fn sending(message: &AclMessage, to: Aid) -> Value {
+    let performative = Value::atom(Symbol::from(message.performative));
+    Value::term("send", [agent_atom(to), performative, message.content.clone()])
 }
 
 /// An agent as AgentSpeak knows it: the atom of its name, with its platform if it is of another one.

@@ -7,6 +7,7 @@ use whimbrel_acl::{Aid, Envelope};
 use crate::Time;
 use crate::ams::AmsChange;
 use crate::dead_letters::DeadReason;
+use crate::df::DfChange;
 use crate::route::{NodeId, Place};
 
 /// Something that happened.
@@ -27,6 +28,8 @@ pub enum Event<'a> {
     Died(&'a Envelope, DeadReason),
     /// An agent was created, took a step in its life, or ended.
     Agent(&'a AmsChange),
+    /// A directory entry came, changed or went.
+    Directory(&'a DfChange),
 }
 
 /// Whoever watches a platform. Called on the threads that do the work: be quick, and never block.
@@ -55,6 +58,7 @@ impl fmt::Display for Event<'_> {
                 write!(f, " ({reason})")
             }
             Self::Agent(change) => change.fmt(f),
+            Self::Directory(change) => change.fmt(f),
         }
     }
 }

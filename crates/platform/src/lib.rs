@@ -2,10 +2,13 @@
 //! [`Time`], everything else through the port traits that bodies, stores and links implement.
 #![forbid(unsafe_code)]
 
+pub mod agent_management;
 pub mod ams;
 pub mod body;
 mod counters;
 pub mod dead_letters;
+pub mod df;
+mod directory;
 pub mod events;
 pub mod limits;
 pub mod route;
@@ -14,6 +17,7 @@ mod time;
 
 pub use body::{AgentBody, EndReason, Mailbox, Next, Outbox, Turn};
 pub use counters::{Counters, CountersError};
+pub use directory::Directory;
 pub use events::{Event, Observer};
 pub use services::Services;
 pub use time::Time;

@@ -20,3 +20,7 @@ pub const PROOF_SLOTS_MAX: u32 = 50_000_000;
 pub const PROOF_NESTING_MAX: u32 = 2_000;
 /// Dead letters a node keeps for its operator; older ones are forgotten.
 pub const DEAD_LETTERS_MAX: usize = 10_000;
+/// Services in one agent's DF entry.
+pub const DF_SERVICES_PER_AGENT_MAX: usize = 1_000;
+/// Standing DF searches of one agent.
+pub const DF_SUBSCRIPTIONS_PER_AGENT_MAX: usize = 1_000;

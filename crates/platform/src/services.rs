@@ -53,6 +53,11 @@ pub trait Services: Send + Sync {
     /// `provider(Agent, Service)`, sender `df`.
     fn df_subscribe(&self, agent: Aid, service: &str, kind: &str);
 
+    /// This node's directories, for the platform's own agents; `None` if there are none (a stub).
+    fn directory(&self) -> Option<&dyn crate::Directory> {
+        None
+    }
+
     /// Reads program text (an `include` or a plan file) by the path a program names.
     ///
     /// # Errors

@@ -1,0 +1,18 @@
+//! The platform's service agents, `ams` and `df`: FIPA-Agent-Management (FIPA00023 6) over ACL messages.
+//!
+//! Requests come as content values, not as text: `docs/reference/fipa-agent-management.md` says how SL0 expressions map
+//! onto them. Each agent reads a request into what it is to do (or refuses), agrees, does it, and informs of the outcome.
+
+mod ams_agent;
+mod conversation;
+mod df_agent;
+mod exceptions;
+pub mod frames;
+mod read;
+
+pub use ams_agent::AmsAgent;
+pub use df_agent::DfAgent;
+pub use exceptions::{FailureReason, Misunderstanding, Refusal};
+
+/// The ontology's name (FIPA00023 6.1).
+pub const ONTOLOGY: &str = "fipa-agent-management";

@@ -1,0 +1,217 @@
+//! Reads the objects of FIPA-Agent-Management from content values: as records, or as maps (which name no type).
+
+use whimbrel_acl::{Aid, Contact, Symbol, Value};
+
+use super::exceptions::Refusal;
+use crate::ams::{AgentModification, AgentQuery, AgentState};
+use crate::df::{DfDescription, DfQuery, ServiceDescription};
+use crate::limits::SEARCH_RESULTS_MAX;
+
+/// An object's parameters, by name.
+struct Frame<'a> {
+    /// The type it was expected to be of.
+    object: &'static str,
+    parameters: Vec<(Symbol, &'a Value)>,
+}
+
+impl<'a> Frame<'a> {
+    /// `value` as an object of type `object` with none but these parameters; `X-` parameters are let pass.
+    fn read(value: &'a Value, object: &'static str, allowed: &[&str]) -> Result<Self, Refusal> {
+        let parameters: Vec<(Symbol, &Value)> = match value {
+            Value::Record(record) if record.name.as_str() == object => {
+                record.fields.iter().map(|(name, value)| (*name, value)).collect()
+            }
+            Value::Map(pairs) => {
+                pairs.iter().filter_map(|(name, value)| Some((Symbol::new(text(name)?.as_ref()), value))).collect()
+            }
+            Value::Record(record) => return Err(Refusal::UnexpectedArgument(record.name)),
+            _ => return Err(Refusal::MissingArgument(object)),
+        };
+        let private = |name: Symbol| name.as_str().starts_with("X-") || name.as_str().starts_with("x-");
+        let unexpected = |(name, _): &&(Symbol, &Value)| !allowed.contains(&name.as_str()) && !private(*name);
+        match parameters.iter().find(unexpected) {
+            Some((parameter, _)) => Err(Refusal::UnexpectedParameter { object, parameter: *parameter }),
+            None => Ok(Self { object, parameters }),
+        }
+    }
+
+    fn find(&self, parameter: &str) -> Option<&'a Value> {
+        let given = self.parameters.iter().find(|(name, _)| name.as_str() == parameter);
+        given.map(|(_, value)| *value).filter(|value| !matches!(value, Value::Null))
+    }
+
+    /// The parameter as `read` understands it; `None` if it is not given.
+    fn optional<T>(
+        &self,
+        parameter: &'static str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, Refusal> {
+        let unrecognised = Refusal::UnrecognisedParameterValue { object: self.object, parameter };
+        self.find(parameter).map(|value| read(value).ok_or(unrecognised)).transpose()
+    }
+
+    fn symbol(&self, parameter: &'static str) -> Result<Symbol, Refusal> {
+        Ok(self.optional(parameter, symbol)?.unwrap_or_default())
+    }
+
+    fn symbols(&self, parameter: &'static str) -> Result<Vec<Symbol>, Refusal> {
+        let all = |value: &Value| elements(value).into_iter().map(symbol).collect();
+        Ok(self.optional(parameter, all)?.unwrap_or_default())
+    }
+}
+
+/// Text, from a string or an atom.
+fn text(value: &Value) -> Option<std::borrow::Cow<'_, str>> {
+    match value {
+        Value::Str(text) => Some(text.as_str().into()),
+        Value::Int(n) => Some(n.to_string().into()),
+        other => other.args().is_empty().then(|| other.functor()).flatten().map(|name| name.as_str().into()),
+    }
+}
+
+fn symbol(value: &Value) -> Option<Symbol> {
+    text(value).map(|text| Symbol::new(&text))
+}
+
+/// The elements of a set or sequence; a value that is neither stands for a set of itself.
+fn elements(value: &Value) -> Vec<&Value> {
+    let collection = value.functor().is_some_and(|name| matches!(name.as_str(), "set" | "sequence"));
+    match value {
+        list if list.is_list() => list.items().collect(),
+        term if collection => term.args().iter().collect(),
+        one => vec![one],
+    }
+}
+
+/// An agent identifier, from its frame or from the name alone.
+//= fipa00023 6.1.1
+pub(super) fn agent(value: &Value) -> Option<Aid> {
+    if let Some(name) = text(value) {
+        return name.parse().ok();
+    }
+    let frame = Frame::read(value, "agent-identifier", &["name", "addresses", "resolvers"]).ok()?;
+    let aid: Aid = text(frame.find("name")?)?.parse().ok()?;
+    let addresses = frame.find("addresses").map(elements).unwrap_or_default();
+    let resolvers = frame.find("resolvers").map(elements).unwrap_or_default();
+    let addresses: Option<_> = addresses.into_iter().map(|address| Some(text(address)?.into_owned())).collect();
+    let resolvers: Option<_> = resolvers.into_iter().map(agent).collect();
+    Some(aid.with_contact(Contact { addresses: addresses?, resolvers: resolvers? }))
+}
+
+/// A DF entry or template. A lease that is a moment counts from `wall_ms`, the present one.
+//= fipa00023 6.1.2
+pub(super) fn df_agent_description(value: &Value, wall_ms: u64) -> Result<DfDescription, Refusal> {
+    let allowed = ["name", "services", "protocols", "ontologies", "languages", "lease-time", "scope"];
+    let frame = Frame::read(value, "df-agent-description", &allowed)?;
+    let services = frame.find("services").map(elements).unwrap_or_default();
+    Ok(DfDescription {
+        agent: frame.optional("name", agent)?,
+        services: services.into_iter().map(service_description).collect::<Result<_, _>>()?,
+        protocols: frame.symbols("protocols")?,
+        ontologies: frame.symbols("ontologies")?,
+        languages: frame.symbols("languages")?,
+        lease_ms: frame.optional("lease-time", |value| lease_ms(value, wall_ms))?,
+    })
+}
+
+//= fipa00023 6.1.3
+fn service_description(value: &Value) -> Result<ServiceDescription, Refusal> {
+    let allowed = ["name", "type", "protocols", "ontologies", "languages", "ownership", "properties"];
+    let frame = Frame::read(value, "service-description", &allowed)?;
+    let properties = frame.find("properties").map(elements).unwrap_or_default();
+    Ok(ServiceDescription {
+        name: frame.symbol("name")?,
+        kind: frame.symbol("type")?,
+        owner: frame.symbol("ownership")?,
+        protocols: frame.symbols("protocols")?,
+        ontologies: frame.symbols("ontologies")?,
+        languages: frame.symbols("languages")?,
+        properties: properties.into_iter().map(property).collect::<Result<_, _>>()?,
+    })
+}
+
+//= fipa00023 6.1.8
+fn property(value: &Value) -> Result<(Symbol, Value), Refusal> {
+    let frame = Frame::read(value, "property", &["name", "value"])?;
+    let name = frame.optional("name", symbol)?;
+    let missing = Refusal::MissingParameter { object: "property", parameter: "name" };
+    Ok((name.ok_or(missing)?, frame.find("value").cloned().unwrap_or_default()))
+}
+
+/// A lease in milliseconds: `duration(Ms)`, a plain number of milliseconds, or `datetime(Ms)` since 1970-01-01 UTC.
+//= fipa00023 5.2.1
+fn lease_ms(value: &Value, wall_ms: u64) -> Option<u64> {
+    let number = |value: &Value| value.as_f64().filter(|ms| *ms >= 0.0).map(|ms| ms as u64);
+    match (value.functor().map(Symbol::as_str), value.args()) {
+        (Some("duration"), [ms]) => number(ms),
+        (Some("datetime"), [ms]) => Some(number(ms)?.saturating_sub(wall_ms)),
+        _ => number(value),
+    }
+}
+
+/// A DF search: a template, and constraints if there is a second argument.
+//= fipa00023 6.2.4
+pub(super) fn df_query(args: &[Value], wall_ms: u64) -> Result<DfQuery, Refusal> {
+    let (template, results_max) = match args {
+        [] => return Err(Refusal::MissingArgument("df-agent-description")),
+        [template] => (template, SEARCH_RESULTS_MAX),
+        [template, constraints] => (template, results_max(constraints)?),
+        _ => return Err(Refusal::UnexpectedArgumentCount),
+    };
+    Ok(DfQuery { template: df_agent_description(template, wall_ms)?, results_max })
+}
+
+/// How many results search constraints allow; the search's depth is of no account until directories are federated.
+//= fipa00023 6.1.4
+fn results_max(constraints: &Value) -> Result<usize, Refusal> {
+    let frame = Frame::read(constraints, "search-constraints", &["max-depth", "max-results", "search-id", "timeout"])?;
+    let wanted = frame.optional("max-results", Value::as_f64)?;
+    Ok(wanted.filter(|wanted| *wanted >= 0.0).map_or(SEARCH_RESULTS_MAX, |wanted| wanted as usize))
+}
+
+/// What an `ams-agent-description` says.
+//= fipa00023 6.1.5
+pub(super) struct AmsDescription {
+    pub agent: Option<Aid>,
+    pub owner: Option<Symbol>,
+    pub state: Option<AgentState>,
+}
+
+impl AmsDescription {
+    pub fn read(value: &Value) -> Result<Self, Refusal> {
+        let frame = Frame::read(value, "ams-agent-description", &["name", "ownership", "state"])?;
+        Ok(Self {
+            agent: frame.optional("name", agent)?,
+            owner: frame.optional("ownership", symbol)?,
+            state: frame.optional("state", |value| text(value)?.parse().ok())?,
+        })
+    }
+
+    /// The agent it must name.
+    pub fn named(&self) -> Result<Aid, Refusal> {
+        self.agent.ok_or(Refusal::MissingParameter { object: "ams-agent-description", parameter: "name" })
+    }
+
+    pub fn modification(&self) -> AgentModification {
+        let contact = self.agent.map(|agent| agent.contact().clone()).filter(|contact| *contact != Contact::default());
+        AgentModification { owner: self.owner, contact, state: self.state }
+    }
+}
+
+/// An AMS search: a template, and constraints if there is a second argument. `None` if it asks for an agent of another
+/// platform than `platform`.
+//= fipa00023 6.2.4
+pub(super) fn ams_query(args: &[Value], platform: Symbol) -> Result<Option<AgentQuery>, Refusal> {
+    let (template, results_max) = match args {
+        [] => return Err(Refusal::MissingArgument("ams-agent-description")),
+        [template] => (template, SEARCH_RESULTS_MAX),
+        [template, constraints] => (template, results_max(constraints)?),
+        _ => return Err(Refusal::UnexpectedArgumentCount),
+    };
+    let AmsDescription { agent, owner, state } = AmsDescription::read(template)?;
+    if agent.is_some_and(|agent| agent.platform != Symbol::default() && agent.platform != platform) {
+        return Ok(None);
+    }
+    let name = agent.map(|agent| agent.name.as_str().to_owned()).unwrap_or_default();
+    Ok(Some(AgentQuery { name, state, owner, results_max, ..AgentQuery::default() }))
+}

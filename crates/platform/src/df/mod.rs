@@ -1,0 +1,552 @@
+//! The directory facilitator (FIPA00023 4.1): who offers what.
+//!
+//! [`Df`] is a state machine without I/O. Its inputs are requests ([`Df::register`], [`Df::modify`], ...), the end of
+//! agents ([`Df::handle_agent_ended`]) and time ([`Df::handle_timeout`], due at [`Df::poll_timeout`]); its outputs are
+//! messages to subscribers ([`Df::poll_message`], to be routed as any other, sent by `df`) and, if someone observes it,
+//! changes ([`Df::poll_change`]). After each input, take messages until there are none:
+//!
+//! ```
+//! use whimbrel_acl::Aid;
+//! use whimbrel_platform::Time;
+//! use whimbrel_platform::df::{Df, DfDescription, ServiceDescription};
+//!
+//! let mut df = Df::new("home");
+//! let (bob, now) = (Aid::local("bob"), Time::ZERO);
+//! df.subscribe_providers(Aid::local("amy"), "translate", "", now)?;
+//! df.register(DfDescription::of(bob).with(ServiceDescription::new("translate", "language")), now)?;
+//! assert_eq!(df.poll_message().map(|told| told.content.to_string()), Some(r#"provider(bob,"translate")"#.to_owned()));
+//! assert_eq!(df.providers("", "language", now), [bob]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod description;
+mod index;
+mod subscriptions;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Text, Value, sym};
+
+pub use self::description::{DfDescription, ServiceDescription};
+use self::index::{Index, Number, keys};
+pub use self::subscriptions::NoticeForm;
+use self::subscriptions::{Subscription, Subscriptions, provider};
+use crate::Time;
+use crate::agent_management::frames;
+use crate::limits::{DF_SERVICES_PER_AGENT_MAX, DF_SUBSCRIPTIONS_PER_AGENT_MAX, SEARCH_RESULTS_MAX};
+
+/// A search and how much of an answer is wanted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DfQuery {
+    /// What is looked for.
+    pub template: DfDescription,
+    /// How many entries to return at most, [`SEARCH_RESULTS_MAX`] at most.
+    pub results_max: usize,
+}
+
+impl DfQuery {
+    /// All that match.
+    pub fn all(template: DfDescription) -> Self {
+        Self { template, results_max: SEARCH_RESULTS_MAX }
+    }
+}
+
+/// Why an agent was not registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// The description does not say whose it is.
+    #[error("the description names no agent")]
+    NoAgent,
+    /// The agent has an entry: modify that.
+    #[error("agent {0} is registered already")]
+    AlreadyRegistered(Aid),
+    /// The description has too many services.
+    #[error("agent {agent} describes {services} services: an entry has {DF_SERVICES_PER_AGENT_MAX} at most")]
+    TooManyServices {
+        /// The agent.
+        agent: Aid,
+        /// How many services it describes.
+        services: usize,
+    },
+}
+
+/// Why an entry was not modified.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModifyError {
+    /// The agent has no entry.
+    #[error(transparent)]
+    NotRegistered(#[from] NotRegistered),
+    /// The new description would not be registered either.
+    #[error(transparent)]
+    Description(#[from] RegisterError),
+}
+
+/// The agent has no entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("agent {0} is not registered")]
+pub struct NotRegistered(pub Aid);
+
+/// Why a subscription was not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubscribeError {
+    /// The subscriber has as many subscriptions as it may.
+    #[error("agent {0} has {DF_SUBSCRIPTIONS_PER_AGENT_MAX} subscriptions, the most it may have")]
+    TooMany(Aid),
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DfChangeKind {
+    /// It is new.
+    Registered,
+    /// It says something else now.
+    Modified,
+    /// Its agent, or one who may, removed it.
+    Deregistered,
+    /// Its lease ended.
+    Expired,
+    /// Its agent ended.
+    AgentEnded,
+}
+
+/// One entry's change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DfChange {
+    /// Whose entry.
+    pub agent: Aid,
+    /// What became of it.
+    pub kind: DfChangeKind,
+}
+
+/// One line, as `--trace` prints it: `df bob registered`.
+impl fmt::Display for DfChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            DfChangeKind::Registered => "registered",
+            DfChangeKind::Modified => "modified",
+            DfChangeKind::Deregistered => "deregistered",
+            DfChangeKind::Expired => "expired",
+            DfChangeKind::AgentEnded => "gone with its agent",
+        };
+        write!(f, "df {} {what}", self.agent)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    agent: Aid,
+    description: DfDescription,
+    /// [`Time::NEVER`] without a lease.
+    expires: Time,
+}
+
+/// The directory facilitator of one platform; see the [module](self).
+#[derive(Debug)]
+pub struct Df {
+    platform: Symbol,
+    entries: BTreeMap<Number, Entry>,
+    next: Number,
+    by_agent: FxHashMap<Aid, Number>,
+    index: Index,
+    leases: BTreeSet<(Time, Number)>,
+    subscriptions: Subscriptions,
+    messages: VecDeque<AclMessage>,
+    changes: VecDeque<DfChange>,
+    observed: bool,
+    /// The wall clock at the platform's start, if known.
+    start_wall_ms: Option<u64>,
+}
+
+impl Df {
+    /// A DF without entries, for the platform of this name.
+    pub fn new(platform: impl Into<Symbol>) -> Self {
+        Self {
+            platform: platform.into(),
+            entries: BTreeMap::new(),
+            next: 0,
+            by_agent: FxHashMap::default(),
+            index: Index::default(),
+            leases: BTreeSet::new(),
+            subscriptions: Subscriptions::default(),
+            messages: VecDeque::new(),
+            changes: VecDeque::new(),
+            observed: false,
+            start_wall_ms: None,
+        }
+    }
+
+    /// The platform's name.
+    pub fn platform(&self) -> Symbol {
+        self.platform
+    }
+
+    /// Whether changes are kept for [`Df::poll_change`] from now on. At first they are not.
+    pub fn observe(&mut self, observed: bool) {
+        self.observed = observed;
+        if !observed {
+            self.changes = VecDeque::new();
+        }
+    }
+
+    /// The next message to a subscriber.
+    pub fn poll_message(&mut self) -> Option<AclMessage> {
+        self.messages.pop_front()
+    }
+
+    /// The next change that happened, if it is observed.
+    pub fn poll_change(&mut self) -> Option<DfChange> {
+        self.changes.pop_front()
+    }
+
+    /// When [`Df::handle_timeout`] is due, if ever. May come sooner after each input.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.leases.first().map(|(expires, _)| *expires)
+    }
+
+    /// Removes the entries whose lease ended.
+    //= fipa00023 5.2.1
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some((expires, number)) = self.leases.first().copied()
+            && expires <= now
+        {
+            self.leases.pop_first();
+            self.remove(number, DfChangeKind::Expired);
+        }
+    }
+
+    /// Tells the DF what time it is outside, in milliseconds since 1970-01-01 UTC, so that it can say when a lease ends.
+    pub fn handle_wall_clock(&mut self, now: Time, wall_ms: u64) {
+        self.start_wall_ms = Some(wall_ms.saturating_sub(now.as_ms()));
+    }
+
+    /// Removes the entry and the subscriptions of an agent that ended.
+    pub fn handle_agent_ended(&mut self, agent: Aid) {
+        let agent = self.local(agent);
+        self.subscriptions.remove(agent, |_| true);
+        if let Some(number) = self.by_agent.get(&agent).copied() {
+            self.remove(number, DfChangeKind::AgentEnded);
+        }
+    }
+
+    /// Registers an agent and its services.
+    ///
+    /// # Errors
+    /// The description names no agent or has too many services, or the agent is registered already.
+    //= fipa00023 6.2.1
+    pub fn register(&mut self, mut description: DfDescription, now: Time) -> Result<(), RegisterError> {
+        self.handle_timeout(now);
+        let agent = self.check(&mut description)?;
+        if self.by_agent.contains_key(&agent) {
+            return Err(RegisterError::AlreadyRegistered(agent));
+        }
+        let number = self.next;
+        self.next += 1;
+        self.put(number, agent, description, now);
+        self.note(agent, DfChangeKind::Registered);
+        self.tell(agent, None, Some(number));
+        Ok(())
+    }
+
+    /// Puts a description in the place of the agent's present one; its lease starts anew.
+    ///
+    /// # Errors
+    /// The description names no agent or has too many services, or the agent is not registered.
+    //= fipa00023 6.2.3
+    pub fn modify(&mut self, mut description: DfDescription, now: Time) -> Result<(), ModifyError> {
+        self.handle_timeout(now);
+        let agent = self.check(&mut description)?;
+        let number = *self.by_agent.get(&agent).ok_or(NotRegistered(agent))?;
+        let old = self.take(number);
+        self.put(number, agent, description, now);
+        self.note(agent, DfChangeKind::Modified);
+        self.tell(agent, old.as_ref(), Some(number));
+        Ok(())
+    }
+
+    /// Removes the agent's entry.
+    ///
+    /// # Errors
+    /// It has none.
+    //= fipa00023 6.2.2
+    pub fn deregister(&mut self, agent: Aid, now: Time) -> Result<(), NotRegistered> {
+        self.handle_timeout(now);
+        let agent = self.local(agent);
+        let number = *self.by_agent.get(&agent).ok_or(NotRegistered(agent))?;
+        self.remove(number, DfChangeKind::Deregistered);
+        Ok(())
+    }
+
+    /// The entries that match, in order of registration.
+    //= fipa00023 6.2.4
+    pub fn search<'a>(&'a self, query: &DfQuery, now: Time) -> Vec<&'a DfDescription> {
+        let fits = |entry: &&Entry| entry.expires > now && query.template.matches(&entry.description);
+        let found = self.candidates(&query.template).filter(fits);
+        found.take(query.results_max.min(SEARCH_RESULTS_MAX)).map(|entry| &entry.description).collect()
+    }
+
+    /// Has `subscriber` told, in this form, of the entries that match now, and of each that comes to match or (except in
+    /// [`NoticeForm::Provider`]) changes or ceases to.
+    ///
+    /// # Errors
+    /// It has too many subscriptions.
+    //= fipa00023 4.1.4
+    pub fn subscribe(
+        &mut self,
+        subscriber: Aid,
+        template: DfDescription,
+        form: NoticeForm,
+        now: Time,
+    ) -> Result<(), SubscribeError> {
+        self.handle_timeout(now);
+        let subscriber = self.local(subscriber);
+        if self.subscriptions.count_of(subscriber) >= DF_SUBSCRIPTIONS_PER_AGENT_MAX {
+            return Err(SubscribeError::TooMany(subscriber));
+        }
+        let template = DfDescription { agent: template.agent.map(|agent| self.local(agent)), ..template };
+        let subscription = Subscription { subscriber, template, form };
+        let present: Vec<&Entry> = self.candidates(&subscription.template).collect();
+        let matching = present.into_iter().filter(|entry| subscription.template.matches(&entry.description));
+        let messages = match &subscription.form {
+            NoticeForm::Fipa { inform, action } => {
+                let told: Vec<Value> = matching.map(|entry| self.describe(entry)).collect();
+                if told.is_empty() { Vec::new() } else { vec![fipa_notice(inform, action, told)] }
+            }
+            NoticeForm::Provider => matching.flat_map(|entry| provider_notices(&subscription, None, entry)).collect(),
+        };
+        self.messages.extend(messages);
+        self.subscriptions.add(subscription);
+        Ok(())
+    }
+
+    /// Ends the subscription that `subscriber` made in this conversation; false if there is none.
+    pub fn unsubscribe(&mut self, subscriber: Aid, conversation: Option<&Text>) -> bool {
+        let subscriber = self.local(subscriber);
+        self.subscriptions.remove_conversation(subscriber, conversation) > 0
+    }
+
+    /// Adds a service to the agent's entry, which is made if there is none. As `.df_register` does it.
+    ///
+    /// # Errors
+    /// The entry has too many services.
+    pub fn add_service(&mut self, agent: Aid, service: &str, kind: &str, now: Time) -> Result<(), RegisterError> {
+        self.handle_timeout(now);
+        let agent = self.local(agent);
+        let service = ServiceDescription::new(service, kind);
+        let Some(entry) = self.entry(agent) else {
+            return self.register(DfDescription::of(agent).with(service), now);
+        };
+        if entry.description.services.contains(&service) {
+            return Ok(());
+        }
+        let description = entry.description.clone().with(service);
+        match self.modify(description, now) {
+            Err(ModifyError::Description(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes services from the agent's entry; an empty name or type stands for any. An entry that says nothing more is
+    /// removed. As `.df_deregister` does it.
+    pub fn remove_service(&mut self, agent: Aid, service: &str, kind: &str, now: Time) {
+        self.handle_timeout(now);
+        let agent = self.local(agent);
+        let Some(entry) = self.entry(agent) else { return };
+        let unwanted = ServiceDescription::new(service, kind);
+        let mut description = entry.description.clone();
+        description.services.retain(|service| !unwanted.matches(service));
+        if description.is_bare() {
+            let _ = self.deregister(agent, now);
+        } else if description.services.len() < entry.description.services.len() {
+            let _ = self.modify(description, now);
+        }
+    }
+
+    /// The agents that offer a service, in order of registration; an empty name or type matches any. As `.df_search`
+    /// does it.
+    pub fn providers(&self, service: &str, kind: &str, now: Time) -> Vec<Aid> {
+        let found = self.search(&DfQuery::all(DfDescription::offering(service, kind)), now);
+        found.into_iter().filter_map(|description| description.agent).collect()
+    }
+
+    /// Has `subscriber` told of each agent that offers a service, now or later. As `.df_subscribe` does it.
+    ///
+    /// # Errors
+    /// It has too many subscriptions.
+    pub fn subscribe_providers(
+        &mut self,
+        subscriber: Aid,
+        service: &str,
+        kind: &str,
+        now: Time,
+    ) -> Result<(), SubscribeError> {
+        self.subscribe(subscriber, DfDescription::offering(service, kind), NoticeForm::Provider, now)
+    }
+
+    /// The agent's entry.
+    pub fn description_of(&self, agent: Aid) -> Option<&DfDescription> {
+        self.entry(self.local(agent)).map(|entry| &entry.description)
+    }
+
+    /// How many agents are registered.
+    pub fn entry_count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The entry's description as a FIPA frame, with the moment its lease ends if that can be told.
+    pub fn frame_of(&self, description: &DfDescription) -> Value {
+        match description.agent.and_then(|agent| self.entry(agent)) {
+            Some(entry) => self.describe(entry),
+            None => frames::df_agent_description(description, None, self.platform),
+        }
+    }
+
+    /// The whole state between two inputs, once all messages are taken.
+    pub fn snapshot(&self) -> DfSnapshot {
+        DfSnapshot {
+            platform: self.platform,
+            entries: self.entries.values().cloned().collect(),
+            subscriptions: self.subscriptions.iter().cloned().collect(),
+        }
+    }
+
+    /// The DF that a snapshot was taken of.
+    pub fn restore(snapshot: DfSnapshot) -> Self {
+        let mut df = Self::new(snapshot.platform);
+        for entry in snapshot.entries {
+            df.insert(df.next, entry);
+            df.next += 1;
+        }
+        snapshot.subscriptions.into_iter().for_each(|subscription| df.subscriptions.add(subscription));
+        df
+    }
+
+    /// The same agent, its platform left out if it is this one.
+    fn local(&self, agent: Aid) -> Aid {
+        if agent.platform == self.platform { agent.at(sym::EMPTY) } else { agent }
+    }
+
+    fn check(&self, description: &mut DfDescription) -> Result<Aid, RegisterError> {
+        let agent = self.local(description.agent.ok_or(RegisterError::NoAgent)?);
+        description.agent = Some(agent);
+        let services = description.services.len();
+        if services > DF_SERVICES_PER_AGENT_MAX {
+            return Err(RegisterError::TooManyServices { agent, services });
+        }
+        Ok(agent)
+    }
+
+    fn entry(&self, agent: Aid) -> Option<&Entry> {
+        self.entries.get(self.by_agent.get(&agent)?)
+    }
+
+    fn candidates<'a>(&'a self, template: &DfDescription) -> Box<dyn Iterator<Item = &'a Entry> + 'a> {
+        if let Some(agent) = template.agent {
+            return Box::new(self.entry(self.local(agent)).into_iter());
+        }
+        match self.index.candidates(template) {
+            Some(numbers) => Box::new(numbers.filter_map(|number| self.entries.get(&number))),
+            None => Box::new(self.entries.values()),
+        }
+    }
+
+    fn put(&mut self, number: Number, agent: Aid, description: DfDescription, now: Time) {
+        let lease = description.lease_ms.map(Duration::from_millis);
+        let expires = lease.map_or(Time::NEVER, |lease| now + lease);
+        self.insert(number, Entry { agent, description, expires });
+    }
+
+    fn insert(&mut self, number: Number, entry: Entry) {
+        keys(&entry.description).for_each(|key| self.index.add(key, number));
+        if entry.expires < Time::NEVER {
+            self.leases.insert((entry.expires, number));
+        }
+        self.by_agent.insert(entry.agent, number);
+        self.entries.insert(number, entry);
+    }
+
+    fn take(&mut self, number: Number) -> Option<Entry> {
+        let entry = self.entries.remove(&number)?;
+        keys(&entry.description).for_each(|key| self.index.remove(key, number));
+        self.leases.remove(&(entry.expires, number));
+        self.by_agent.remove(&entry.agent);
+        Some(entry)
+    }
+
+    fn remove(&mut self, number: Number, kind: DfChangeKind) {
+        if let Some(entry) = self.take(number) {
+            self.note(entry.agent, kind);
+            self.tell(entry.agent, Some(&entry), None);
+        }
+    }
+
+    fn note(&mut self, agent: Aid, kind: DfChangeKind) {
+        if self.observed {
+            self.changes.push_back(DfChange { agent, kind });
+        }
+    }
+
+    /// Tells the subscribers concerned that an entry changed from `old` to the one of number `new`.
+    fn tell(&mut self, agent: Aid, old: Option<&Entry>, new: Option<Number>) {
+        let new = new.and_then(|number| self.entries.get(&number));
+        let (before, after) = (old.map(|entry| &entry.description), new.map(|entry| &entry.description));
+        let mut messages = Vec::new();
+        for subscription in self.subscriptions.concerned([before, after]) {
+            let matches = |description: &&DfDescription| subscription.template.matches(description);
+            let (before, after) = (before.filter(matches), after.filter(matches));
+            match (&subscription.form, new) {
+                (NoticeForm::Provider, Some(new)) if after.is_some() => {
+                    messages.extend(provider_notices(subscription, old, new));
+                }
+                (NoticeForm::Fipa { inform, action }, Some(new)) if after.is_some() && before != after => {
+                    messages.push(fipa_notice(inform, action, vec![self.describe(new)]));
+                }
+                (NoticeForm::Fipa { inform, action }, _) if before.is_some() && after.is_none() => {
+                    let gone = frames::df_agent_description(&DfDescription::of(agent), None, self.platform);
+                    messages.push(fipa_notice(inform, action, vec![gone]));
+                }
+                _ => {}
+            }
+        }
+        self.messages.extend(messages);
+    }
+
+    fn describe(&self, entry: &Entry) -> Value {
+        let lease_ends_ms = self.start_wall_ms.filter(|_| entry.expires < Time::NEVER);
+        let lease_ends_ms = lease_ends_ms.map(|start| start.saturating_add(entry.expires.as_ms()));
+        frames::df_agent_description(&entry.description, lease_ends_ms, self.platform)
+    }
+}
+
+/// A DF's state as data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DfSnapshot {
+    platform: Symbol,
+    entries: Vec<Entry>,
+    subscriptions: Vec<Subscription>,
+}
+
+fn fipa_notice(inform: &AclMessage, action: &Value, descriptions: Vec<Value>) -> AclMessage {
+    let result = Value::term("result", [action.clone(), frames::set(descriptions)]);
+    AclMessage { content: Value::list([result]), ..inform.clone() }
+}
+
+/// A message for each service of `new` that the subscription asks for and `old` lacked.
+fn provider_notices(subscription: &Subscription, old: Option<&Entry>, new: &Entry) -> Vec<AclMessage> {
+    let known = |service: &ServiceDescription| old.is_some_and(|old| old.description.services.contains(service));
+    let wanted =
+        |service: &ServiceDescription| subscription.template.services.iter().any(|template| template.matches(service));
+    let services = new.description.services.iter().filter(|service| wanted(service) && !known(service));
+    let message = |service: &ServiceDescription| {
+        let content = provider(new.agent, service.name);
+        AclMessage::new(Performative::Inform, Aid::local(sym::DF), subscription.subscriber, content)
+    };
+    services.map(message).collect()
+}
