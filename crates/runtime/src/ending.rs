@@ -1,0 +1,45 @@
+//! When the platform is to stop, and with what exit code.
+
+use std::time::{Duration, Instant};
+
+use crate::sync::{Condvar, Mutex, locked, wait, wait_timeout};
+
+#[derive(Debug)]
+pub(crate) struct Ending {
+    asked: Mutex<Option<(Instant, i32)>>,
+    changed: Condvar,
+}
+
+impl Ending {
+    pub fn new() -> Self {
+        Self { asked: Mutex::new(None), changed: Condvar::new() }
+    }
+
+    /// Asks for the end after `delay`. Of several the earliest counts.
+    pub fn ask(&self, delay: Duration, code: i32) {
+        let now = Instant::now();
+        let at = now.checked_add(delay).unwrap_or(now + Duration::from_secs(u64::from(u32::MAX)));
+        let mut asked = locked(&self.asked);
+        if asked.is_none_or(|(earlier, _)| at < earlier) {
+            *asked = Some((at, code));
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until the end has come, and tells the exit code.
+    pub fn wait(&self) -> i32 {
+        let mut asked = locked(&self.asked);
+        loop {
+            match *asked {
+                None => asked = wait(&self.changed, asked),
+                Some((at, code)) => {
+                    let left = at.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return code;
+                    }
+                    asked = wait_timeout(&self.changed, asked, left).0;
+                }
+            }
+        }
+    }
+}

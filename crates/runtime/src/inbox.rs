@@ -1,0 +1,110 @@
+//! A shard's door: where other threads leave messages, orders and new agents for it, and where it sleeps.
+//!
+//! One lock, taken once per batch and never per message: a sender appends its whole batch, the owner swaps the whole
+//! content for an empty vector. A flag beside it tells the owner without the lock whether to look. The owner sleeps on
+//! the same lock, so no wake-up can be lost: whoever appends to the inbox of a sleeping shard finds it marked asleep.
+
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Condvar, Mutex, locked};
+
+/// What lies in an inbox.
+#[derive(Debug)]
+pub(crate) struct Content<P, N> {
+    /// Messages and orders, oldest first.
+    pub parcels: Vec<P>,
+    /// New agents to be installed.
+    pub newcomers: Vec<N>,
+}
+
+impl<P, N> Default for Content<P, N> {
+    fn default() -> Self {
+        Self { parcels: Vec::new(), newcomers: Vec::new() }
+    }
+}
+
+#[derive(Debug)]
+struct State<P, N> {
+    content: Content<P, N>,
+    asleep: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Inbox<P, N> {
+    /// Set after something was put in; cleared before it is taken out.
+    filled: CachePadded<AtomicBool>,
+    state: CachePadded<Mutex<State<P, N>>>,
+    alarm: Condvar,
+}
+
+impl<P, N> Inbox<P, N> {
+    pub fn new() -> Self {
+        let state = State { content: Content::default(), asleep: false };
+        Self {
+            filled: CachePadded::new(AtomicBool::new(false)),
+            state: CachePadded::new(Mutex::new(state)),
+            alarm: Condvar::new(),
+        }
+    }
+
+    /// Whether something lies here. A true answer may come late, never not at all.
+    #[inline]
+    pub fn is_filled(&self) -> bool {
+        self.filled.load(Ordering::Acquire)
+    }
+
+    /// Puts something in, and wakes the owner if it sleeps. `on_wake` runs before the owner can: whoever counts
+    /// running shards counts this one there.
+    pub fn put(&self, fill: impl FnOnce(&mut Content<P, N>), on_wake: impl FnOnce()) {
+        let mut state = locked(&self.state);
+        fill(&mut state.content);
+        self.filled.store(true, Ordering::Release);
+        if state.asleep {
+            state.asleep = false;
+            on_wake();
+            self.alarm.notify_one();
+        }
+    }
+
+    /// Takes all parcels (into `parcels`, which is empty and gives its room in exchange) and newcomers.
+    pub fn take(&self, parcels: &mut Vec<P>) -> Vec<N> {
+        let mut state = locked(&self.state);
+        self.filled.store(false, Ordering::Relaxed);
+        std::mem::swap(parcels, &mut state.content.parcels);
+        std::mem::take(&mut state.content.newcomers)
+    }
+
+    /// Takes the newcomers only.
+    pub fn take_newcomers(&self) -> Vec<N> {
+        std::mem::take(&mut locked(&self.state).content.newcomers)
+    }
+
+    /// Sleeps until something is put in, or for `at_most`. Does not sleep if something was put in since [`Inbox::take`]. `on_sleep` runs
+    /// before the sleep; if nothing was put in meanwhile, `on_timeout` after it.
+    pub fn sleep(&self, at_most: Option<Duration>, on_sleep: impl FnOnce(), on_timeout: impl FnOnce()) {
+        let mut state = locked(&self.state);
+        if self.is_filled() {
+            return;
+        }
+        state.asleep = true;
+        on_sleep();
+        while state.asleep {
+            state = match at_most {
+                None => crate::sync::wait(&self.alarm, state),
+                Some(at_most) => {
+                    let (mut state, timed_out) = crate::sync::wait_timeout(&self.alarm, state, at_most);
+                    if timed_out && state.asleep {
+                        state.asleep = false;
+                        on_timeout();
+                        return;
+                    }
+                    state
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Where agents come from that are created from a program's text, and the files programs read and write.
+
+use whimbrel_acl::{Symbol, Value};
+use whimbrel_platform::AgentBody;
+
+/// Finds program files, compiles them, and makes agents of them. The runtime knows no language; who embeds it does.
+pub trait ProgramLoader: Send + Sync {
+    /// Makes the body of the agent `name` from the program at `path`.
+    ///
+    /// # Errors
+    /// The program is not to be had, or does not compile: why.
+    fn load(&self, name: Symbol, path: &str, options: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String>;
+
+    /// Reads program text by the path a program names.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn read_source(&self, path: &str) -> Result<String, String> {
+        std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
+    }
+
+    /// Keeps text under a name a program chose.
+    ///
+    /// # Errors
+    /// Why it cannot be kept.
+    fn write_file(&self, path: &str, text: &str) -> Result<(), String> {
+        std::fs::write(path, text).map_err(|error| format!("cannot write {path}: {error}"))
+    }
+}
+
+/// For platforms whose agents are all made in Rust.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoPrograms;
+
+impl ProgramLoader for NoPrograms {
+    fn load(&self, _name: Symbol, path: &str, _options: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String> {
+        Err(format!("no loader is installed for programs such as {path}"))
+    }
+}

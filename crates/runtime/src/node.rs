@@ -1,0 +1,310 @@
+//! What all shards of a platform share.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol};
+use whimbrel_platform::ams::{AgentKind, Ams, AmsCommand, LifecycleStep, NewAgent};
+use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::{AgentBody, EndReason, Time};
+
+use crate::activity::Activity;
+use crate::clock::Clock;
+use crate::ending::Ending;
+use crate::loader::ProgramLoader;
+use crate::output::Output;
+use crate::parcel::{Change, Newcomer, Parcel};
+use crate::seat::{Figures, Seat};
+use crate::sync::{Mutex, locked};
+use crate::yellow_pages::YellowPages;
+
+/// See the module.
+pub(crate) struct Node {
+    pub name: Symbol,
+    pub seats: Box<[Seat]>,
+    pub routes: RouteTable,
+    pub activity: Activity,
+    pub clock: Clock,
+    pub output: Box<dyn Output>,
+    pub loader: Box<dyn ProgramLoader>,
+    pub yellow_pages: Mutex<YellowPages>,
+    pub ending: Ending,
+    /// Set when the platform stops: workers leave when their agents are gone.
+    pub closing: AtomicBool,
+    ams: Mutex<Ams>,
+    generations: AtomicU32,
+    /// Agents that have a slot, or are on their way to one.
+    living: AtomicUsize,
+    random: AtomicU64,
+    outside: Figures,
+}
+
+/// How a new agent is to be made known.
+pub(crate) struct Introduction {
+    pub name: Symbol,
+    pub unique: bool,
+    pub kind: AgentKind,
+    pub owner: Option<Aid>,
+}
+
+impl Node {
+    pub fn new(
+        name: Symbol,
+        workers: usize,
+        clock: Clock,
+        seed: u64,
+        output: Box<dyn Output>,
+        loader: Box<dyn ProgramLoader>,
+    ) -> Self {
+        Self {
+            name,
+            seats: (0..workers).map(|_| Seat::new()).collect(),
+            routes: RouteTable::new(),
+            activity: Activity::new(),
+            clock,
+            output,
+            loader,
+            yellow_pages: Mutex::new(YellowPages::default()),
+            ending: Ending::new(),
+            closing: AtomicBool::new(false),
+            ams: Mutex::new(Ams::new(name)),
+            generations: AtomicU32::new(1),
+            living: AtomicUsize::new(0),
+            random: AtomicU64::new(seed),
+            outside: Figures::default(),
+        }
+    }
+
+    pub fn seat(&self, shard: ShardIndex) -> Option<&Seat> {
+        self.seats.get(usize::from(shard))
+    }
+
+    /// Leaves something in a shard's inbox.
+    pub fn put(&self, shard: ShardIndex, parcel: Parcel) {
+        if let Some(seat) = self.seat(shard) {
+            seat.inbox.put(|content| content.parcels.push(parcel), || self.activity.begin());
+        }
+    }
+
+    /// Sends a message from outside any agent's turn, by way of `shard`: two messages sent by way of the same shard
+    /// arrive in order.
+    pub fn post(&self, shard: ShardIndex, message: Box<AclMessage>) {
+        let mut parcels = Vec::new();
+        Envelope::for_each_receiver(message, |envelope| parcels.push(Parcel::Message(envelope)));
+        self.outside.sent.fetch_add(parcels.len() as u64, Ordering::Relaxed);
+        if let Some(seat) = self.seat(shard) {
+            seat.inbox.put(|content| content.parcels.append(&mut parcels), || self.activity.begin());
+        }
+    }
+
+    /// Asks the AMS, and does what it commands.
+    pub fn with_ams<T>(&self, ask: impl FnOnce(&mut Ams) -> T) -> T {
+        let mut ams = locked(&self.ams);
+        let answer = ask(&mut ams);
+        // Under the lock, so that commands about one agent are carried out in their order.
+        while let Some(command) = ams.poll_command() {
+            self.carry_out(&mut ams, command);
+        }
+        answer
+    }
+
+    fn carry_out(&self, ams: &mut Ams, command: AmsCommand) {
+        match command {
+            AmsCommand::Run(aid) => self.change(aid.name, Change::Run),
+            AmsCommand::Hold(aid) => self.change(aid.name, Change::Hold),
+            AmsCommand::End(aid) => self.retire(ams, aid.name, EndReason::Killed),
+            AmsCommand::Copy { original, copy } => {
+                let generation = self.next_generation(1);
+                let Place::Local(LocalRoute { shard, .. }) = self.routes.look_up(original.name).place() else {
+                    ams.handle_ended(copy, EndReason::Failed("the original ended".into()));
+                    return;
+                };
+                self.expect(copy.name, shard, generation);
+                self.change(original.name, Change::Copy { copy, shard, generation });
+            }
+            _ => {}
+        }
+    }
+
+    fn change(&self, name: Symbol, change: Change) {
+        if let Place::Local(place) = self.routes.look_up(name).place() {
+            self.put(place.shard, Parcel::ToAgent(name, change));
+        }
+    }
+
+    /// Takes an agent's name away at once, and has it end when its turn is over.
+    fn retire(&self, ams: &mut Ams, name: Symbol, reason: EndReason) {
+        loop {
+            let route = self.routes.look_up(name);
+            let Place::Local(place) = route.place() else { break };
+            if self.routes.replace(name, route, Route::UNKNOWN).is_err() {
+                // It just arrived, moved, or ended.
+                continue;
+            }
+            if let Some(slot) = place.slot {
+                self.put(place.shard, Parcel::Retire { slot, generation: place.generation, reason: reason.clone() });
+            }
+            break;
+        }
+        ams.handle_ended(Aid::local(name), reason);
+        locked(&self.yellow_pages).forget(Aid::local(name));
+    }
+
+    /// An agent ended by itself; its route is gone already.
+    pub fn ended(&self, name: Symbol, reason: &EndReason) {
+        self.with_ams(|ams| ams.handle_ended(Aid::local(name), reason.clone()));
+        locked(&self.yellow_pages).forget(Aid::local(name));
+    }
+
+    /// An agent's slot is vacant.
+    pub fn gone(&self) {
+        self.living.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    pub fn living(&self) -> usize {
+        self.living.load(Ordering::Acquire)
+    }
+
+    /// Creates an agent in `shard`.
+    pub fn create(
+        &self,
+        shard: ShardIndex,
+        who: Introduction,
+        body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
+    ) -> Result<Aid, CreateError> {
+        let new = NewAgent {
+            name: who.name,
+            unique: who.unique,
+            kind: who.kind,
+            owner: who.owner.map_or_else(Symbol::default, |owner| owner.name),
+            started: true,
+        };
+        let now = self.clock.now();
+        let aid = self.with_ams(|ams| ams.create(new, now))?;
+        let generation = self.next_generation(1);
+        self.expect(aid.name, shard, generation);
+        match body(aid.name) {
+            Ok(body) => {
+                self.bring(shard, vec![Newcomer { name: aid.name, generation, body }]);
+                Ok(aid)
+            }
+            Err(error) => {
+                self.routes.set(aid.name, Route::UNKNOWN);
+                self.living.fetch_sub(1, Ordering::AcqRel);
+                self.ended(aid.name, &EndReason::Failed(error.to_string()));
+                Err(error)
+            }
+        }
+    }
+
+    /// Creates agents `name1`, `name2`, ... in `shard`.
+    pub fn create_population(
+        &self,
+        shard: ShardIndex,
+        name: Symbol,
+        count: usize,
+        kind: AgentKind,
+        mut body: impl FnMut(usize) -> Box<dyn AgentBody>,
+    ) -> Result<Vec<Aid>, CreateError> {
+        let new = NewAgent { started: true, ..NewAgent::new(name, kind) };
+        let now = self.clock.now();
+        let aids = self.with_ams(|ams| ams.create_population(new, count, now))?;
+        let first = self.next_generation(count as u32);
+        let mut newcomers = Vec::with_capacity(count);
+        for (i, aid) in aids.iter().enumerate() {
+            let generation = first.wrapping_add(i as u32);
+            self.expect(aid.name, shard, generation);
+            newcomers.push(Newcomer { name: aid.name, generation, body: body(i) });
+        }
+        self.bring(shard, newcomers);
+        Ok(aids)
+    }
+
+    fn next_generation(&self, count: u32) -> u32 {
+        self.generations.fetch_add(count, Ordering::Relaxed)
+    }
+
+    /// From now on messages to `name` wait for it in `shard`.
+    fn expect(&self, name: Symbol, shard: ShardIndex, generation: u32) {
+        self.living.fetch_add(1, Ordering::AcqRel);
+        self.routes.set(name, Route::local(LocalRoute { shard, slot: None, generation, crowded: false }));
+    }
+
+    fn bring(&self, shard: ShardIndex, mut newcomers: Vec<Newcomer>) {
+        if let Some(seat) = self.seat(shard) {
+            let fill = |content: &mut crate::inbox::Content<Parcel, Newcomer>| {
+                if content.newcomers.is_empty() {
+                    content.newcomers = newcomers;
+                } else {
+                    content.newcomers.append(&mut newcomers);
+                }
+            };
+            seat.inbox.put(fill, || self.activity.begin());
+        }
+    }
+
+    /// The copy that the AMS commanded is made, or cannot be.
+    pub fn copied(&self, copy: Aid, shard: ShardIndex, generation: u32, body: Option<Box<dyn AgentBody>>) {
+        match body {
+            Some(body) => {
+                let _ = self.with_ams(|ams| ams.step(copy, LifecycleStep::Start));
+                self.bring(shard, vec![Newcomer { name: copy.name, generation, body }]);
+            }
+            None => {
+                self.routes.set(copy.name, Route::UNKNOWN);
+                self.living.fetch_sub(1, Ordering::AcqRel);
+                self.ended(copy.name, &EndReason::Failed("this kind of agent cannot be copied".into()));
+            }
+        }
+    }
+
+    /// Whether messages to `aid` have somewhere to go.
+    pub fn knows(&self, aid: Aid) -> bool {
+        let ours = aid.platform == Symbol::default() || aid.platform == self.name;
+        ours && !self.routes.look_up(aid.name).is_unknown()
+    }
+
+    /// A random number (splitmix64).
+    pub fn random(&self) -> u64 {
+        let mut z = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Messages sent, handled and dead so far.
+    pub fn figures(&self) -> (u64, u64, u64) {
+        let all = || self.seats.iter().map(|seat| &*seat.figures).chain([&self.outside]);
+        let sum = |figure: fn(&Figures) -> &AtomicU64| all().map(|f| figure(f).load(Ordering::Relaxed)).sum();
+        (sum(|f| &f.sent), sum(|f| &f.handled), sum(|f| &f.dead))
+    }
+
+    /// Messages that wait in mailboxes. To be called when all is still.
+    pub fn queued(&self) -> u64 {
+        let (answer, answers) = std::sync::mpsc::channel();
+        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::CountQueued(answer.clone())));
+        drop(answer);
+        answers.iter().sum()
+    }
+
+    /// Ends all agents: the society's first, in order of creation, then the platform's own; then the workers leave.
+    /// False if some agent's turn did not end in time.
+    pub fn close(&self, at_most: Duration) -> bool {
+        self.with_ams(Ams::stop);
+        self.activity.wait_still(Some(at_most));
+        for shard in 0..self.seats.len() {
+            self.put(shard as ShardIndex, Parcel::EndAll);
+        }
+        let still = self.activity.wait_still(Some(at_most));
+        self.closing.store(true, Ordering::Release);
+        for seat in &self.seats {
+            seat.inbox.put(|_| (), || self.activity.begin());
+        }
+        still && self.living() == 0
+    }
+
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+}

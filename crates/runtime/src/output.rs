@@ -1,0 +1,35 @@
+//! Where the lines go that agents print, and the notes the platform makes about them.
+
+use std::io::Write;
+
+use whimbrel_acl::Aid;
+use whimbrel_platform::services::LogLevel;
+
+/// Takes what agents print and what is noted about them. Called from any worker, in the agent's turn: be quick.
+pub trait Output: Send + Sync {
+    /// A line an agent prints.
+    fn print(&self, agent: Aid, text: &str);
+
+    /// A note about an agent, for whoever operates it.
+    fn log(&self, agent: Aid, level: LogLevel, text: &str);
+}
+
+/// Prints `[agent] text` to standard output, and notes from [`LogLevel::Warning`] on to standard error.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Console;
+
+impl Output for Console {
+    fn print(&self, agent: Aid, text: &str) {
+        // Who reads our output may be gone; that is no agent's fault.
+        let _ = writeln!(std::io::stdout().lock(), "[{}] {text}", agent.name);
+    }
+
+    fn log(&self, agent: Aid, level: LogLevel, text: &str) {
+        let word = match level {
+            LogLevel::Warning => "warning",
+            LogLevel::Severe => "error",
+            LogLevel::Debug | LogLevel::Info => return,
+        };
+        let _ = writeln!(std::io::stderr().lock(), "{word}: [{}] {text}", agent.name);
+    }
+}

@@ -1,0 +1,277 @@
+//! A platform in this process: building it, talking to it from outside, ending it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use whimbrel_acl::{AclMessage, Aid, Symbol};
+use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::{AgentBody, Services};
+
+use crate::agent::{Agent, NativeBody};
+use crate::clock::Clock;
+use crate::loader::{NoPrograms, ProgramLoader};
+use crate::node::{Introduction, Node};
+use crate::output::{Console, Output};
+use crate::services::NodeServices;
+use crate::shard::Shard;
+use crate::watchdog;
+
+/// How long the end waits for turns that do not end.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A running platform. Clones are handles to the same one; it ends when [`Platform::stop`] is called or the last handle
+/// is dropped.
+#[derive(Clone)]
+pub struct Platform {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    services: NodeServices,
+}
+
+/// What a platform is to be; see [`Platform::builder`].
+pub struct PlatformBuilder {
+    name: Symbol,
+    workers: usize,
+    seed: Option<u64>,
+    output: Box<dyn Output>,
+    loader: Box<dyn ProgramLoader>,
+}
+
+/// Messages by what became of them. At any moment when all is still, sent = handled + dead + queued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages sent, one per receiver.
+    pub sent: u64,
+    /// Messages that agents took from their mailboxes.
+    pub handled: u64,
+    /// Messages nobody will handle; their senders heard of it.
+    pub dead: u64,
+    /// Messages that wait in mailboxes.
+    pub queued: u64,
+}
+
+impl PlatformBuilder {
+    /// The platform's name, the part of agents' names after `@`.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Symbol>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// How many threads give turns. As many as there are cores if not set.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers.clamp(1, whimbrel_platform::route::Route::SHARDS_MAX);
+        self
+    }
+
+    /// Where random numbers start, for runs that are to repeat.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Where the lines go that agents print. Standard output if not set.
+    #[must_use]
+    pub fn output(mut self, output: impl Output + 'static) -> Self {
+        self.output = Box::new(output);
+        self
+    }
+
+    /// What makes agents of program files.
+    #[must_use]
+    pub fn loader(mut self, loader: impl ProgramLoader + 'static) -> Self {
+        self.loader = Box::new(loader);
+        self
+    }
+
+    /// Starts the platform, without agents.
+    #[must_use]
+    pub fn build(self) -> Platform {
+        let seed = self.seed.unwrap_or_else(|| {
+            use std::hash::{BuildHasher, Hasher};
+            std::collections::hash_map::RandomState::new().build_hasher().finish()
+        });
+        let clock = Clock::Real(Instant::now());
+        let node = Arc::new(Node::new(self.name, self.workers, clock, seed, self.output, self.loader));
+        for index in 0..self.workers {
+            node.activity.begin();
+            watchdog::start(&node, Box::new(Shard::new(index as u16, Arc::clone(&node))));
+        }
+        watchdog::start_watching(&node);
+        Platform { inner: Arc::new(Inner { services: NodeServices { node, shard: 0 } }) }
+    }
+}
+
+impl Platform {
+    /// A platform to be: named `whimbrel`, a worker per core, printing to standard output.
+    pub fn builder() -> PlatformBuilder {
+        PlatformBuilder {
+            name: "whimbrel".into(),
+            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            seed: None,
+            output: Box::new(Console),
+            loader: Box::new(NoPrograms),
+        }
+    }
+
+    /// Creates the agent `name`.
+    ///
+    /// # Errors
+    /// The name is taken or no name, or the platform is stopping.
+    pub fn spawn(&self, name: impl Into<Symbol>, agent: impl Agent) -> Result<Aid, CreateError> {
+        self.spawn_body(name, NativeBody::boxed(agent))
+    }
+
+    /// Creates the agent `name` of any kind.
+    ///
+    /// # Errors
+    /// The name is taken or no name, or the platform is stopping.
+    pub fn spawn_body(&self, name: impl Into<Symbol>, body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+        self.spawn_kind(name, AgentKind::Native, body)
+    }
+
+    /// Creates the agent `name`, recorded as of this kind.
+    ///
+    /// # Errors
+    /// The name is taken or no name, or the platform is stopping.
+    pub fn spawn_kind(
+        &self,
+        name: impl Into<Symbol>,
+        kind: AgentKind,
+        body: Box<dyn AgentBody>,
+    ) -> Result<Aid, CreateError> {
+        let who = Introduction { name: name.into(), unique: false, kind, owner: None };
+        self.node().create(0, who, |_| Ok(body))
+    }
+
+    /// Creates `count` agents `name1`, `name2`, ... The i-th (from 0) is what `agent(i)` returns.
+    ///
+    /// # Errors
+    /// One of the names is taken or no name, or the platform is stopping; then none is created.
+    pub fn spawn_population<A: Agent>(
+        &self,
+        name: impl Into<Symbol>,
+        count: usize,
+        mut agent: impl FnMut(usize) -> A,
+    ) -> Result<Vec<Aid>, CreateError> {
+        self.spawn_bodies(name, AgentKind::Native, count, |i| NativeBody::boxed(agent(i)))
+    }
+
+    /// Creates `count` agents `name1`, `name2`, ... of any kind.
+    ///
+    /// # Errors
+    /// One of the names is taken or no name, or the platform is stopping; then none is created.
+    pub fn spawn_bodies(
+        &self,
+        name: impl Into<Symbol>,
+        kind: AgentKind,
+        count: usize,
+        body: impl FnMut(usize) -> Box<dyn AgentBody>,
+    ) -> Result<Vec<Aid>, CreateError> {
+        self.node().create_population(0, name.into(), count, kind, body)
+    }
+
+    /// Sends a message, from outside any agent. Messages sent here arrive in the order they were sent.
+    pub fn send(&self, message: impl Into<Box<AclMessage>>) {
+        self.node().post(0, message.into());
+    }
+
+    /// What agents can ask of the platform, for those outside.
+    pub fn services(&self) -> &dyn Services {
+        &self.inner.services
+    }
+
+    /// Ends an agent; false if there is none of that name.
+    pub fn kill(&self, agent: Aid) -> bool {
+        self.services().kill(agent)
+    }
+
+    /// Takes an agent one step through its life: suspends, resumes it and so on.
+    ///
+    /// # Errors
+    /// There is no such agent, or the step does not lead from its state.
+    pub fn step(&self, agent: Aid, step: LifecycleStep) -> Result<(), LifecycleError> {
+        self.node().with_ams(|ams| ams.step(agent, step))
+    }
+
+    /// Gives an agent no turns until it is resumed; its messages wait.
+    ///
+    /// # Errors
+    /// There is no such agent, or it is not active.
+    pub fn suspend(&self, agent: Aid) -> Result<(), LifecycleError> {
+        self.step(agent, LifecycleStep::Suspend)
+    }
+
+    /// Gives a suspended agent turns again.
+    ///
+    /// # Errors
+    /// There is no such agent, or it is not suspended.
+    pub fn resume(&self, agent: Aid) -> Result<(), LifecycleError> {
+        self.step(agent, LifecycleStep::Resume)
+    }
+
+    /// Creates the agent `copy` with the code and state of `original`, between two turns of it.
+    ///
+    /// # Errors
+    /// There is no original, or the copy's name is taken.
+    pub fn clone_agent(&self, original: Aid, copy: impl Into<Symbol>) -> Result<Aid, CloneError> {
+        let now = self.node().now();
+        self.node().with_ams(|ams| ams.clone_agent(original, copy.into(), now))
+    }
+
+    /// What the AMS knows of the agents that fit.
+    pub fn search(&self, query: &AgentQuery) -> Vec<AgentDescription> {
+        self.node().with_ams(|ams| ams.search(query))
+    }
+
+    /// Waits until nothing is left to do before a timer goes off or a message comes from outside.
+    pub fn wait_idle(&self) {
+        self.node().activity.wait_still(None);
+    }
+
+    /// As [`Platform::wait_idle`], but not longer than this; false if there is still something to do.
+    pub fn wait_idle_for(&self, at_most: Duration) -> bool {
+        self.node().activity.wait_still(Some(at_most))
+    }
+
+    /// Messages by what became of them; exact when all is still.
+    pub fn counters(&self) -> Counters {
+        let queued = self.node().queued();
+        self.wait_idle_for(Duration::from_millis(100));
+        let (sent, handled, dead) = self.node().figures();
+        Counters { sent, handled, dead, queued }
+    }
+
+    /// Runs until an agent or [`Platform::stop_with`] ends the platform; then ends the agents and tells the exit code.
+    pub fn run_until_stopped(&self) -> i32 {
+        let code = self.node().ending.wait();
+        self.stop();
+        code
+    }
+
+    /// Has [`Platform::run_until_stopped`] end the platform with this exit code.
+    pub fn stop_with(&self, code: i32) {
+        self.services().stop(0, code);
+    }
+
+    /// Ends all agents, in order of creation, each told by `on_stop`, then the platform. False if some agent's turn
+    /// would not end.
+    pub fn stop(&self) -> bool {
+        self.inner.services.node.close(CLOSE_PATIENCE)
+    }
+
+    fn node(&self) -> &Node {
+        &self.inner.services.node
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.services.node.close(CLOSE_PATIENCE);
+    }
+}

@@ -1,0 +1,121 @@
+//! Where a message goes: into a mailbox here, into another shard's batch, or back to its sender as `failure`.
+
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Symbol, Value, sym};
+use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
+use whimbrel_platform::route::{LocalRoute, Place, Route};
+
+use super::slot::Status;
+use super::{Early, Shard};
+use crate::parcel::Parcel;
+
+/// What became of a message, as far as its sender should care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reception {
+    /// All is well.
+    Fine,
+    /// The receiver has too much to do: slow down.
+    Crowded,
+}
+
+impl Shard {
+    /// Sends a message on its way.
+    #[inline]
+    pub(super) fn route(&mut self, envelope: Envelope) -> Reception {
+        let ours = envelope.to.platform == sym::EMPTY || envelope.to.platform == self.node.name;
+        let route = if ours { self.node.routes.look_up(envelope.to.name) } else { Route::UNKNOWN };
+        if let Some(slot) = route.slot_here(self.index) {
+            self.deliver(slot, envelope.body);
+            return Reception::Fine;
+        }
+        self.route_farther(envelope, route)
+    }
+
+    fn route_farther(&mut self, envelope: Envelope, route: Route) -> Reception {
+        let Place::Local(place) = route.place() else {
+            self.undeliverable(envelope.to, envelope.body, "there is no such agent");
+            return Reception::Fine;
+        };
+        let reception = if place.crowded { Reception::Crowded } else { Reception::Fine };
+        if place.shard != self.index {
+            if let Some(batch) = self.outgoing.get_mut(usize::from(place.shard)) {
+                batch.push(Parcel::Message(envelope));
+            }
+            return reception;
+        }
+        match self.arrived_slot(envelope.to.name, place) {
+            Some(slot) => self.deliver_crowded(slot, envelope),
+            None => self.expect(envelope.to.name, Early::Message(envelope.body)),
+        }
+        reception
+    }
+
+    /// The slot of an agent of this shard, new agents waiting in the inbox let in first if it is among them.
+    pub(super) fn arrived_slot(&mut self, name: Symbol, place: LocalRoute) -> Option<u32> {
+        if place.slot.is_some() {
+            return place.slot;
+        }
+        let newcomers = self.node.seat(self.index).map(|seat| seat.inbox.take_newcomers());
+        self.install(newcomers.unwrap_or_default());
+        match self.node.routes.look_up(name).place() {
+            Place::Local(LocalRoute { shard, slot, .. }) if shard == self.index => slot,
+            _ => None,
+        }
+    }
+
+    /// Keeps something for an agent that is on its way here.
+    pub(super) fn expect(&mut self, name: Symbol, early: Early) {
+        self.expected.entry(name).or_default().push(early);
+    }
+
+    /// Puts a message into a mailbox and sees to it that it is handled.
+    #[inline]
+    pub(super) fn deliver(&mut self, index: u32, body: MessageBody) {
+        let Some(slot) = self.slots.at(index) else { return };
+        slot.mailbox.push(body);
+        if slot.status == Status::Idle {
+            slot.status = Status::Queued;
+            self.runnable.push_back(index);
+        }
+        if slot.mailbox.len() == MAILBOX_SOFT_MESSAGES {
+            self.set_crowded(index, true);
+        }
+    }
+
+    fn deliver_crowded(&mut self, index: u32, envelope: Envelope) {
+        let waiting = self.slots.at(index).map_or(0, |slot| slot.mailbox.len());
+        if waiting >= MAILBOX_HARD_MESSAGES {
+            return self.undeliverable(envelope.to, envelope.body, "its mailbox is full");
+        }
+        self.deliver(index, envelope.body);
+    }
+
+    /// Tells senders, by the route, whether to slow down.
+    pub(super) fn set_crowded(&mut self, index: u32, crowded: bool) {
+        let shard = self.index;
+        let Some(slot) = self.slots.at(index) else { return };
+        let generation = slot.generation;
+        let here = |crowded| Route::local(LocalRoute { shard, slot: Some(index), generation, crowded });
+        // If the route is another one by now, the agent lost its name, and nobody sends to it any more.
+        let _ = self.node.routes.replace(slot.name, here(!crowded), here(crowded));
+        slot.crowded = crowded;
+    }
+
+    /// A message that ends here, unhandled: its sender hears of it.
+    pub(super) fn undeliverable(&mut self, to: Aid, body: MessageBody, why: &str) {
+        self.tally.dead += 1;
+        if body.sender.name == sym::AMS && body.performative == Performative::Failure {
+            return;
+        }
+        let answer = failure(to, &body, why);
+        self.tally.sent += 1;
+        self.route(Envelope { to: body.sender, body: MessageBody::Owned(answer) });
+    }
+}
+
+/// The AMS's answer to a message that cannot be delivered: the same conversation, protocol and so on.
+fn failure(to: Aid, message: &AclMessage, why: &str) -> Box<AclMessage> {
+    let mut answer = Box::new(message.make_reply(Aid::local(sym::AMS), Performative::Failure));
+    answer.receivers = smallvec::smallvec![message.sender];
+    answer.content = Value::term("undeliverable", [Value::atom(to.name), Value::from(why)]);
+    answer
+}

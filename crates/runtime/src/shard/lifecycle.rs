@@ -1,0 +1,113 @@
+//! Agents come to a shard, are held and run, and end.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::EndReason;
+use whimbrel_platform::route::{LocalRoute, Place, Route};
+use whimbrel_platform::services::LogLevel;
+
+use super::slot::{Slot, Status};
+use super::{Early, Shard};
+use crate::parcel::{Change, Newcomer, Parcel};
+
+impl Shard {
+    /// Gives new agents their slots, and their first turns a place in the queue.
+    pub(super) fn install(&mut self, newcomers: Vec<Newcomer>) {
+        self.slots.reserve(if newcomers.len() > 64 { newcomers.len() } else { 0 });
+        for Newcomer { name, generation, body } in newcomers {
+            let index = self.slots.occupy(name, generation, body);
+            let on_its_way = LocalRoute { shard: self.index, slot: None, generation, crowded: false };
+            let here = LocalRoute { slot: Some(index), ..on_its_way };
+            let known = self.node.routes.replace(name, Route::local(on_its_way), Route::local(here));
+            if known.is_err() {
+                // Killed before it came.
+                self.doom(index, generation, EndReason::Killed);
+                continue;
+            }
+            self.enqueue(index);
+            for early in self.expected.remove(&name).unwrap_or_default() {
+                match early {
+                    Early::Message(body) => self.deliver(index, body),
+                    Early::Change(change) => self.change_here(index, change),
+                }
+            }
+        }
+    }
+
+    /// Changes an agent, wherever it is by now.
+    pub(super) fn change(&mut self, name: Symbol, change: Change) {
+        let Place::Local(place) = self.node.routes.look_up(name).place() else { return };
+        if place.shard != self.index {
+            if let Some(batch) = self.outgoing.get_mut(usize::from(place.shard)) {
+                batch.push(Parcel::ToAgent(name, change));
+            }
+            return;
+        }
+        match self.arrived_slot(name, place) {
+            Some(index) => self.change_here(index, change),
+            None => self.expect(name, Early::Change(change)),
+        }
+    }
+
+    fn change_here(&mut self, index: u32, change: Change) {
+        let now = self.now;
+        let Some(slot) = self.slots.at(index) else { return };
+        match change {
+            Change::Hold => {
+                slot.hold = true;
+                if matches!(slot.status, Status::Idle | Status::Delayed) {
+                    slot.status = Status::Held;
+                }
+            }
+            Change::Run => {
+                slot.hold = false;
+                if slot.status == Status::Held {
+                    self.enqueue(index);
+                }
+            }
+            Change::Copy { copy, shard, generation } => {
+                let body = slot.body.as_ref().and_then(|body| body.duplicate(now));
+                self.node.copied(copy, shard, generation, body);
+            }
+        }
+    }
+
+    /// Ends an agent that lost its name: now if it is here, else when its turn is over.
+    pub(super) fn doom(&mut self, index: u32, generation: u32, reason: EndReason) {
+        let Some(slot) = self.slots.bearer(index, generation) else { return };
+        slot.doom = Some(reason);
+        if matches!(slot.status, Status::Idle | Status::Delayed | Status::Held) {
+            self.enqueue(index);
+        }
+    }
+
+    /// Ends every agent, in order of creation.
+    pub(super) fn doom_all(&mut self) {
+        let mut agents: Vec<(u32, u32)> = self.slots.iter().map(|(index, slot)| (slot.generation, index)).collect();
+        agents.sort_unstable();
+        for (generation, index) in agents {
+            self.doom(index, generation, EndReason::Killed);
+        }
+    }
+
+    /// The end of an agent: its name is free, its messages are answered, who watches it is told.
+    pub(super) fn end(&mut self, index: u32, reason: EndReason) {
+        let Some(slot) = self.slots.vacate(index) else { return };
+        let Slot { name, generation, mut mailbox, body, crowded, .. } = slot;
+        let here = LocalRoute { shard: self.index, slot: Some(index), generation, crowded };
+        if self.node.routes.replace(name, Route::local(here), Route::UNKNOWN).is_ok() {
+            self.node.ended(name, &reason);
+        }
+        let aid = Aid::local(name);
+        if let EndReason::Failed(why) = &reason {
+            self.node.output.log(aid, LogLevel::Severe, &format!("failed: {why}"));
+        }
+        while let Some(message) = mailbox.take() {
+            self.undeliverable(aid, message, "it ended");
+        }
+        // An agent's last words may be a panic, too.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
+        self.node.gone();
+    }
+}

@@ -1,0 +1,153 @@
+//! A shard: the agents one worker owns, and everything that happens among them without a lock or an atomic.
+//!
+//! A shard works in rounds: it takes what lies in its inbox, wakes the agents whose time has come, gives a number of
+//! turns in strict first-in-first-out order, and hands each other shard one batch of what was sent there.
+
+mod delivery;
+mod lifecycle;
+mod pace;
+mod slot;
+mod timers;
+mod turns;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{MessageBody, Symbol};
+use whimbrel_platform::Time;
+use whimbrel_platform::route::ShardIndex;
+
+use self::pace::Pace;
+use self::slot::Slots;
+use self::timers::Timers;
+use crate::node::Node;
+use crate::parcel::{Change, Parcel};
+use crate::seat::Figures;
+
+/// See the module.
+pub(crate) struct Shard {
+    pub index: ShardIndex,
+    pub node: Arc<Node>,
+    slots: Slots,
+    runnable: VecDeque<u32>,
+    /// The slot of the agent whose turn was begun last.
+    running: u32,
+    timers: Timers,
+    pace: Pace,
+    /// What is sent to other shards in this round, by shard.
+    outgoing: Vec<Vec<Parcel>>,
+    /// What came for agents that are on their way here.
+    expected: FxHashMap<Symbol, Vec<Early>>,
+    /// The inbox's content while it is handled; kept for its room.
+    incoming: Vec<Parcel>,
+    tally: Tally,
+    now: Time,
+}
+
+/// What came before the agent it is for.
+enum Early {
+    Message(MessageBody),
+    Change(Change),
+}
+
+/// Figures not yet told to the world.
+#[derive(Default)]
+struct Tally {
+    sent: u64,
+    handled: u64,
+    dead: u64,
+}
+
+impl Shard {
+    pub fn new(index: ShardIndex, node: Arc<Node>) -> Self {
+        let outgoing = node.seats.iter().map(|_| Vec::new()).collect();
+        Self {
+            index,
+            node,
+            slots: Slots::default(),
+            runnable: VecDeque::new(),
+            running: 0,
+            timers: Timers::default(),
+            pace: Pace::default(),
+            outgoing,
+            expected: FxHashMap::default(),
+            incoming: Vec::new(),
+            tally: Tally::default(),
+            now: Time::ZERO,
+        }
+    }
+
+    /// Begins a round: takes in what others left, and wakes those whose time has come.
+    pub fn begin_round(&mut self, now: Time) {
+        self.pace.note(now, !self.runnable.is_empty());
+        self.now = now;
+        let node = Arc::clone(&self.node);
+        if node.seat(self.index).is_some_and(|seat| seat.inbox.is_filled()) {
+            self.take_in();
+        }
+        self.wake_due();
+    }
+
+    /// How many turns this round has at most.
+    pub fn turns_per_round(&self) -> u32 {
+        self.pace.turns()
+    }
+
+    /// Ends a round: hands each other shard what was sent there.
+    pub fn end_round(&mut self) {
+        self.flush();
+        let Tally { sent, handled, dead } = std::mem::take(&mut self.tally);
+        if let Some(seat) = self.node.seat(self.index) {
+            Figures::add(&seat.figures.sent, sent);
+            Figures::add(&seat.figures.handled, handled);
+            Figures::add(&seat.figures.dead, dead);
+        }
+    }
+
+    /// Whether an agent waits for its turn.
+    pub fn has_work(&self) -> bool {
+        !self.runnable.is_empty()
+    }
+
+    /// When the next agent's time comes.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    fn take_in(&mut self) {
+        let mut incoming = std::mem::take(&mut self.incoming);
+        let node = Arc::clone(&self.node);
+        let newcomers = node.seat(self.index).map(|seat| seat.inbox.take(&mut incoming));
+        self.install(newcomers.unwrap_or_default());
+        for parcel in incoming.drain(..) {
+            self.accept(parcel);
+        }
+        self.incoming = incoming;
+    }
+
+    fn accept(&mut self, parcel: Parcel) {
+        match parcel {
+            Parcel::Message(envelope) => {
+                self.route(envelope);
+            }
+            Parcel::ToAgent(name, change) => self.change(name, change),
+            Parcel::Retire { slot, generation, reason } => self.doom(slot, generation, reason),
+            Parcel::TurnOver(ran) => self.finish_late(*ran),
+            Parcel::EndAll => self.doom_all(),
+            Parcel::CountQueued(answer) => {
+                let waiting: usize = self.slots.iter().map(|(_, slot)| slot.mailbox.len()).sum();
+                let early: usize = self.expected.values().map(Vec::len).sum();
+                let _ = answer.send((waiting + early) as u64);
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        for (batch, seat) in self.outgoing.iter_mut().zip(&self.node.seats) {
+            if !batch.is_empty() {
+                seat.inbox.put(|content| content.parcels.append(batch), || self.node.activity.begin());
+            }
+        }
+    }
+}

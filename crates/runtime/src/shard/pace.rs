@@ -1,0 +1,59 @@
+//! How many turns make a round: so many that a round takes a few ten microseconds, whatever a turn takes.
+
+use whimbrel_platform::Time;
+
+const ROUND_US_MIN: u64 = 20;
+const ROUND_US_MAX: u64 = 80;
+const TURNS_MAX: u32 = 512;
+
+/// Reading the clock and looking into the inbox cost more than a short turn, so they are done once a round; a round
+/// of long turns would let other shards wait, so it gets fewer.
+#[derive(Debug)]
+pub(super) struct Pace {
+    turns: u32,
+    round_began: Time,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { turns: 16, round_began: Time::ZERO }
+    }
+}
+
+impl Pace {
+    pub fn turns(&self) -> u32 {
+        self.turns
+    }
+
+    /// A round begins now. `busy`: the last one ended because it had all its turns, so its length tells something.
+    pub fn note(&mut self, now: Time, busy: bool) {
+        let round_us = (now - self.round_began).as_micros() as u64;
+        self.round_began = now;
+        if !busy {
+            return;
+        }
+        if round_us < ROUND_US_MIN {
+            self.turns = (self.turns * 2).min(TURNS_MAX);
+        } else if round_us > ROUND_US_MAX {
+            self.turns = (self.turns / 2).max(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_of_long_turns_are_short_and_of_short_turns_long() {
+        let mut pace = Pace::default();
+        for round in 0..20 {
+            pace.note(Time(round * 1000), true);
+        }
+        assert_eq!(pace.turns(), 1);
+        for round in 0..20 {
+            pace.note(Time(20_000 + round), true);
+        }
+        assert_eq!(pace.turns(), TURNS_MAX);
+    }
+}

@@ -1,0 +1,66 @@
+//! The watchdog: sees to it that an agent whose turn takes long holds up nobody but itself.
+//!
+//! Native agents may block or loop in a turn, and nothing can interrupt them. But their shard can go on without them:
+//! the watchdog gives it to another worker, and the agent returns to it when its turn ends, if ever.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use whimbrel_platform::services::LogLevel;
+
+use crate::node::Node;
+use crate::shard::Shard;
+use crate::worker::Worker;
+
+/// How often the watchdog looks. A turn that it sees twice is stuck.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Turns that may be stuck at a time; the platform needs a thread for each.
+const STUCK_TURNS_MAX: usize = 512;
+
+static STUCK_TURNS: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks after the shards until the platform closes.
+pub(crate) fn watch(node: &Arc<Node>) {
+    let mut seen: Vec<u64> = vec![u64::MAX; node.seats.len()];
+    while !node.closing.load(Ordering::Acquire) {
+        std::thread::sleep(LOOK_EVERY);
+        for (seat, seen) in node.seats.iter().zip(&mut seen) {
+            let turns = seat.figures.turns.load(Ordering::Relaxed);
+            if std::mem::replace(seen, turns) == turns
+                && STUCK_TURNS.load(Ordering::Relaxed) < STUCK_TURNS_MAX
+                && let Some(shard) = seat.custody.seize()
+            {
+                rescue(node, shard);
+            }
+        }
+    }
+}
+
+fn rescue(node: &Arc<Node>, mut shard: Box<Shard>) {
+    if let Some(agent) = shard.running() {
+        let text = "its turn takes long: others go on without it (should it use `offload`?)";
+        node.output.log(agent, LogLevel::Warning, text);
+    }
+    node.activity.begin();
+    start(node, shard);
+}
+
+/// Starts a worker for a shard that is counted as busy already.
+pub(crate) fn start(node: &Arc<Node>, shard: Box<Shard>) {
+    let name = format!("whimbrel-{}", shard.index);
+    let worker = {
+        let node = Arc::clone(node);
+        move || Worker::run(node, shard)
+    };
+    if std::thread::Builder::new().name(name).spawn(worker).is_err() {
+        node.output.log(whimbrel_acl::Aid::local(whimbrel_acl::sym::AMS), LogLevel::Severe, "cannot start a thread");
+    }
+}
+
+/// Starts the watchdog.
+pub(crate) fn start_watching(node: &Arc<Node>) {
+    let node = Arc::clone(node);
+    // Without it the platform works too, as long as every turn is short.
+    let _ = std::thread::Builder::new().name("whimbrel-watch".into()).spawn(move || watch(&node));
+}

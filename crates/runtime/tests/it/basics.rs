@@ -1,0 +1,141 @@
+//! Agents are created, talk, and end.
+
+use std::time::Duration;
+
+use whimbrel_acl::{Aid, MessageBody, Performative, Value};
+use whimbrel_platform::services::CreateError;
+use whimbrel_runtime::{Agent, Context};
+
+use crate::kit::{assert_balanced, does, inform, platform};
+
+struct Greeter;
+
+impl Agent for Greeter {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        ctx.print("here I am");
+    }
+
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        ctx.print(&format!("hello {}", message.sender));
+        ctx.reply(&message, Performative::Confirm, "hello");
+    }
+
+    fn on_stop(&mut self, ctx: &mut Context<'_, '_>) {
+        ctx.print("farewell");
+    }
+}
+
+#[test]
+fn agents_greet_and_are_told_to_stop() {
+    let (platform, lines) = platform(2);
+    let greeter = platform.spawn("greeter", Greeter).unwrap();
+    let asker =
+        platform.spawn("asker", does(|ctx, message| ctx.print(&format!("got {}", message.performative)))).unwrap();
+    platform.send(inform("asker", greeter, 1.0));
+    platform.wait_idle();
+    assert_balanced(platform.counters());
+    assert!(platform.services().exists(asker));
+    assert!(platform.stop());
+    assert_eq!(lines.all(), ["greeter: here I am", "greeter: hello asker", "asker: got confirm", "greeter: farewell"]);
+    assert!(matches!(platform.spawn("late", Greeter), Err(CreateError::Stopping)));
+}
+
+#[test]
+fn a_message_to_nobody_comes_back_as_failure() {
+    let (platform, lines) = platform(1);
+    platform
+        .spawn("amy", does(|ctx, message| ctx.print(&format!("{} {:?}", message.performative, message.sender))))
+        .unwrap();
+    platform.send(inform("amy", Aid::local("nobody"), 1.0));
+    platform.wait_idle();
+    let counters = platform.counters();
+    assert_eq!((counters.sent, counters.handled, counters.dead), (2, 1, 1));
+    assert_eq!(lines.all(), ["amy: failure ams"]);
+}
+
+#[test]
+fn a_population_has_numbered_names() {
+    let (platform, lines) = platform(2);
+    let all = platform.spawn_population("p", 1000, |i| does(move |ctx, _| ctx.print(&i.to_string()))).unwrap();
+    assert_eq!((all[0].name.as_str(), all[999].name.as_str(), all.len()), ("p1", "p1000", 1000));
+    platform.send(inform("x", all[41], 0.0));
+    platform.wait_idle();
+    assert_eq!(lines.all(), ["p42: 41"]);
+    assert!(matches!(platform.spawn_population("p", 5, |_| Greeter), Err(CreateError::NameTaken(_))));
+    assert_eq!(platform.services().agents().len(), 1000);
+}
+
+#[test]
+fn a_panic_ends_one_agent_only() {
+    let (platform, lines) = platform(1);
+    let bad = platform.spawn("bad", does(|_, _| panic!("oh no"))).unwrap();
+    let good = platform.spawn("good", does(|ctx, _| ctx.print("fine"))).unwrap();
+    for agent in [bad, good, bad] {
+        platform.send(inform("x", agent, 0.0));
+    }
+    platform.wait_idle();
+    assert_eq!(lines.all(), ["good: fine"]);
+    assert!(!platform.services().exists(bad));
+    assert_balanced(platform.counters());
+    assert!(lines.notes().contains(&"Severe bad: failed: panicked: oh no".to_owned()), "{:?}", lines.notes());
+}
+
+#[test]
+fn killed_and_suspended_agents_get_no_turns() {
+    let (platform, lines) = platform(1);
+    let amy =
+        platform.spawn("amy", does(|ctx, message| ctx.print(&format!("{:?}", message.content.as_f64())))).unwrap();
+    platform.suspend(amy).unwrap();
+    platform.send(inform("x", amy, 1.0));
+    platform.wait_idle();
+    assert_eq!(platform.counters().queued, 1);
+    assert!(lines.all().is_empty());
+    platform.resume(amy).unwrap();
+    platform.wait_idle();
+    assert_eq!(lines.all(), ["amy: Some(1.0)"]);
+    assert!(platform.kill(amy));
+    assert!(!platform.kill(amy));
+    platform.send(inform("x", amy, 1.0));
+    platform.wait_idle();
+    assert_eq!(lines.all().len(), 1);
+    assert_balanced(platform.counters());
+}
+
+#[test]
+fn a_stuck_agent_holds_up_nobody() {
+    let (platform, lines) = platform(1);
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    let stuck = platform
+        .spawn(
+            "stuck",
+            does(move |ctx, _| {
+                let _ = wait.recv();
+                ctx.print("free");
+                ctx.send(inform("", Aid::local("quick"), Value::Null));
+            }),
+        )
+        .unwrap();
+    let quick = platform.spawn("quick", does(|ctx, _| ctx.print("quick"))).unwrap();
+    platform.send(inform("x", stuck, 0.0));
+    platform.send(inform("x", quick, 0.0));
+    let deadline = std::time::Instant::now() + Duration::from_secs(5);
+    while !lines.all().contains(&"quick: quick".to_owned()) {
+        assert!(std::time::Instant::now() < deadline, "the stuck agent's neighbour has no turn");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    platform.send(inform("x", stuck, 0.0));
+    release.send(()).unwrap();
+    release.send(()).unwrap();
+    platform.wait_idle();
+    assert_eq!(lines.all().iter().filter(|line| *line == "stuck: free").count(), 2);
+    assert_eq!(lines.all().iter().filter(|line| *line == "quick: quick").count(), 3);
+    assert_balanced(platform.counters());
+}
+
+#[test]
+fn an_agent_ends_the_platform_with_an_exit_code() {
+    let (platform, _) = platform(2);
+    let amy = platform.spawn("amy", does(|ctx, _| ctx.services().stop(1, 7))).unwrap();
+    platform.send(inform("x", amy, 0.0));
+    assert_eq!(platform.run_until_stopped(), 7);
+}

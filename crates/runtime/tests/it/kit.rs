@@ -1,0 +1,61 @@
+//! What the tests share.
+
+use std::sync::{Arc, Mutex};
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_platform::services::LogLevel;
+use whimbrel_runtime::{Agent, Context, Counters, Output, Platform};
+
+/// Keeps what agents print and what is noted about them.
+#[derive(Clone, Default)]
+pub struct Lines {
+    printed: Arc<Mutex<Vec<String>>>,
+    noted: Arc<Mutex<Vec<String>>>,
+}
+
+impl Lines {
+    pub fn all(&self) -> Vec<String> {
+        self.printed.lock().unwrap().clone()
+    }
+
+    pub fn notes(&self) -> Vec<String> {
+        self.noted.lock().unwrap().clone()
+    }
+}
+
+impl Output for Lines {
+    fn print(&self, agent: Aid, text: &str) {
+        self.printed.lock().unwrap().push(format!("{agent}: {text}"));
+    }
+
+    fn log(&self, agent: Aid, level: LogLevel, text: &str) {
+        self.noted.lock().unwrap().push(format!("{level:?} {agent}: {text}"));
+    }
+}
+
+/// An agent that is a function of its messages.
+pub struct Does<F>(pub F);
+
+impl<F: FnMut(&mut Context<'_, '_>, MessageBody) + Send + 'static> Agent for Does<F> {
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        (self.0)(ctx, message);
+    }
+}
+
+/// A function as an agent.
+pub fn does<F: FnMut(&mut Context<'_, '_>, MessageBody) + Send + 'static>(f: F) -> Does<F> {
+    Does(f)
+}
+
+pub fn platform(workers: usize) -> (Platform, Lines) {
+    let lines = Lines::default();
+    (Platform::builder().name("home").workers(workers).output(lines.clone()).build(), lines)
+}
+
+pub fn inform(from: &str, to: Aid, content: impl Into<Value>) -> AclMessage {
+    AclMessage::new(Performative::Inform, Aid::local(from), to, content)
+}
+
+pub fn assert_balanced(counters: Counters) {
+    assert_eq!(counters.sent, counters.handled + counters.dead + counters.queued, "{counters:?}");
+}

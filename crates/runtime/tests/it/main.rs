@@ -1,0 +1,5 @@
+//! What the runtime promises, seen from outside.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod basics;
+mod kit;
