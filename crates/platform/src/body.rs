@@ -76,72 +76,192 @@ impl std::fmt::Display for EndReason {
     }
 }
 
-/// The messages an agent has not handled yet.
+/// Bodies are found through boxes, too.
+impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        (**self).turn(turn)
+    }
+
+    fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
+        (**self).snapshot(now)
+    }
+
+    fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
+        (**self).duplicate(now)
+    }
+
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        (**self).stopping(turn);
+    }
+}
+
+/// The messages an agent has not handled yet, oldest first. Most of the time that is one or none, so the oldest has its
+/// place in the mailbox itself.
 #[derive(Debug, Default)]
 pub struct Mailbox {
-    queue: VecDeque<MessageBody>,
+    /// Older than `rest`. Empty with `rest` not empty only between two takes.
+    first: Option<MessageBody>,
+    #[allow(clippy::box_collection, reason = "an idle agent should not pay for the queue of a busy one")]
+    rest: Option<Box<VecDeque<MessageBody>>>,
 }
 
 impl Mailbox {
     /// Adds a message that arrived.
+    #[inline]
     pub fn push(&mut self, message: MessageBody) {
-        self.queue.push_back(message);
+        if self.first.is_none() && self.rest.as_ref().is_none_or(|rest| rest.is_empty()) {
+            self.first = Some(message);
+        } else {
+            self.rest.get_or_insert_default().push_back(message);
+        }
     }
 
     /// Takes the oldest message.
+    #[inline]
     pub fn take(&mut self) -> Option<MessageBody> {
-        self.queue.pop_front()
+        if self.first.is_some() { self.first.take() } else { self.rest.as_mut()?.pop_front() }
     }
 
     /// Takes the oldest message that fits, leaving the others in their order.
     pub fn take_matching(&mut self, template: &Template) -> Option<MessageBody> {
-        let index = self.queue.iter().position(|message| template.matches(message))?;
-        self.queue.remove(index)
+        if self.first.as_ref().is_some_and(|message| template.matches(message)) {
+            return self.first.take();
+        }
+        let rest = self.rest.as_mut()?;
+        let index = rest.iter().position(|message| template.matches(message))?;
+        rest.remove(index)
     }
 
     /// How many messages wait.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.queue.len()
+        usize::from(self.first.is_some()) + self.rest.as_ref().map_or(0, |rest| rest.len())
     }
 
     /// Whether no message waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.len() == 0
     }
 
     /// The waiting messages, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &MessageBody> {
-        self.queue.iter()
+        self.first.iter().chain(self.rest.iter().flat_map(|rest| rest.iter()))
     }
 
     /// Gives memory back that an idle agent does not need.
     pub fn shrink(&mut self) {
-        if self.queue.is_empty() {
-            self.queue = VecDeque::new();
+        if self.rest.as_ref().is_some_and(|rest| rest.is_empty()) {
+            self.rest = None;
         }
     }
 }
 
-/// What an agent sends during a turn.
+/// What an agent sends during a turn. Most turns send one message at most, so the first has its place here.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    envelopes: Vec<Envelope>,
+    first: Option<Envelope>,
+    rest: Vec<Envelope>,
 }
 
 impl Outbox {
     /// Sends `message` to each of its receivers.
+    #[inline]
     pub fn send(&mut self, message: impl Into<Box<AclMessage>>) {
-        let envelopes = &mut self.envelopes;
-        Envelope::for_each_receiver(message.into(), |envelope| envelopes.push(envelope));
+        Envelope::for_each_receiver(message.into(), |envelope| self.push(envelope));
+    }
+
+    #[inline]
+    fn push(&mut self, envelope: Envelope) {
+        // Whoever empties the outbox empties it whole, so an empty first place means that all is empty.
+        if self.first.is_none() { self.first = Some(envelope) } else { self.rest.push(envelope) }
     }
 
     /// Takes what was sent, in order.
     pub fn drain(&mut self) -> impl Iterator<Item = Envelope> + '_ {
-        self.envelopes.drain(..)
+        self.first.take().into_iter().chain(self.rest.drain(..))
+    }
+
+    /// Gives each envelope that was sent to `to`, in order: [`Outbox::drain`] for those in a hurry.
+    #[inline]
+    pub fn empty_into(&mut self, mut to: impl FnMut(Envelope)) {
+        if let Some(envelope) = self.first.take() {
+            to(envelope);
+            if !self.rest.is_empty() {
+                self.rest.drain(..).for_each(to);
+            }
+        }
     }
 
     /// Whether nothing was sent.
     pub fn is_empty(&self) -> bool {
-        self.envelopes.is_empty()
+        self.first.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::{Performative, Value};
+
+    use super::*;
+
+    fn number(n: i64) -> MessageBody {
+        let (from, to) = (Aid::local("body-a"), Aid::local("body-b"));
+        MessageBody::Owned(Box::new(AclMessage::new(Performative::Inform, from, to, Value::Int(n))))
+    }
+
+    fn numbers<'a>(mailbox: impl Iterator<Item = &'a MessageBody>) -> Vec<i64> {
+        mailbox.map(|message| if let Value::Int(n) = message.content { n } else { -1 }).collect()
+    }
+
+    #[test]
+    fn a_mailbox_is_a_queue_whatever_the_interleaving() {
+        let (mut mailbox, mut model) = (Mailbox::default(), VecDeque::new());
+        let mut state = 1u64;
+        for n in 0..10_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if state >> 63 == 0 || (state >> 62) & 1 == u64::from(n % 2 == 0) {
+                mailbox.push(number(n));
+                model.push_back(n);
+            } else {
+                assert_eq!(mailbox.take().map(|message| numbers([&message].into_iter())[0]), model.pop_front());
+            }
+            assert_eq!((mailbox.len(), mailbox.is_empty()), (model.len(), model.is_empty()));
+        }
+        assert_eq!(numbers(mailbox.iter()), Vec::from(model));
+    }
+
+    #[test]
+    fn selective_receive_leaves_the_others_in_order() {
+        let mut mailbox = Mailbox::default();
+        (0..4).for_each(|n| mailbox.push(number(n)));
+        let never = Template::sender(Aid::local("body-nobody"));
+        assert!(mailbox.take_matching(&never).is_none());
+        assert!(mailbox.take_matching(&Template::Any).is_some_and(|m| m.content.as_f64() == Some(0.0)));
+        assert!(mailbox.take_matching(&Template::Any).is_some_and(|m| m.content.as_f64() == Some(1.0)));
+        mailbox.push(number(4));
+        assert_eq!(numbers(mailbox.iter()), [2, 3, 4]);
+    }
+
+    #[test]
+    fn an_outbox_keeps_its_order() {
+        let mut outbox = Outbox::default();
+        for round in 0..3 {
+            for n in 0..round {
+                outbox.send(number(n).into_message());
+            }
+            let mut sent = Vec::new();
+            outbox.empty_into(|envelope| sent.push(envelope.body));
+            assert_eq!(numbers(sent.iter()), (0..round).collect::<Vec<_>>());
+            assert!(outbox.is_empty());
+        }
+        outbox.send(number(7).into_message());
+        outbox.send(number(8).into_message());
+        assert_eq!(outbox.drain().count(), 2);
+    }
+
+    #[test]
+    fn an_idle_mailbox_is_small() {
+        assert!(size_of::<Mailbox>() <= 24);
     }
 }
