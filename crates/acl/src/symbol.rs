@@ -15,13 +15,30 @@ pub struct Symbol(u32);
 
 const SHARDS: usize = 32;
 
+/// Bytes of text a shard takes from the system at once.
+const CHUNK_BYTES: usize = 16 * 1024;
+
 struct Names {
     texts: boxcar::Vec<&'static str>,
-    ids: [Mutex<HashTable<u32>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+/// The names whose hash falls to one shard.
+#[derive(Default)]
+struct Shard {
+    ids: HashTable<Entry>,
+    /// Room for more texts.
+    free: &'static mut [u8],
+}
+
+/// A name in a shard's table, with its hash: neither looking it up nor growing the table reads other names' texts.
+struct Entry {
+    hash: u32,
+    id: u32,
 }
 
 static NAMES: LazyLock<Names> = LazyLock::new(|| {
-    let names = Names { texts: boxcar::Vec::new(), ids: std::array::from_fn(|_| Mutex::new(HashTable::new())) };
+    let names = Names { texts: boxcar::Vec::new(), shards: std::array::from_fn(|_| Mutex::default()) };
     for (expected, text) in sym::PREDEFINED.iter().enumerate() {
         let id = names.intern(text);
         debug_assert_eq!(id as usize, expected, "duplicate predefined symbol {text}");
@@ -34,18 +51,40 @@ impl Names {
         self.texts.get(id as usize).copied().unwrap_or("")
     }
 
-    #[allow(clippy::indexing_slicing, reason = "the index is below SHARDS")]
+    #[allow(clippy::indexing_slicing, reason = "five bits are below SHARDS")]
     fn intern(&self, text: &str) -> u32 {
-        let hash = FxBuildHasher.hash_one(text);
-        let shard = &self.ids[(hash >> 57) as usize % SHARDS];
-        let mut ids = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&id) = ids.find(hash, |&id| self.text(id) == text) {
-            return id;
+        let full = FxBuildHasher.hash_one(text);
+        let hash = (full ^ (full >> 32)) as u32;
+        let mut shard = self.shards[(hash >> 27) as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |entry: &Entry| entry.hash == hash && self.text(entry.id) == text;
+        if let Some(entry) = shard.ids.find(spread(hash), same) {
+            return entry.id;
         }
-        let id = self.texts.push(Box::leak(text.into())) as u32;
-        ids.insert_unique(hash, id, |&id| FxBuildHasher.hash_one(self.text(id)));
+        let id = self.texts.push(shard.keep(text)) as u32;
+        shard.ids.insert_unique(spread(hash), Entry { hash, id }, |entry| spread(entry.hash));
         id
     }
+}
+
+impl Shard {
+    /// The same text for as long as the process lives.
+    fn keep(&mut self, text: &str) -> &'static str {
+        if text.len() > CHUNK_BYTES / 8 {
+            return Box::leak(text.into());
+        }
+        if self.free.len() < text.len() {
+            self.free = Box::leak(vec![0; CHUNK_BYTES].into_boxed_slice());
+        }
+        let (kept, free) = std::mem::take(&mut self.free).split_at_mut(text.len());
+        self.free = free;
+        kept.copy_from_slice(text.as_bytes());
+        std::str::from_utf8(kept).unwrap_or_default()
+    }
+}
+
+/// A hash all of whose bits can be used: a table takes its place from the low ones, its tag from the high ones.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 impl Symbol {
@@ -134,6 +173,9 @@ pub mod sym {
         ASK_ALL = "askAll", ASK_HOW = "askHow", TELL_HOW = "tellHow", UNTELL_HOW = "untellHow",
         KQML_RECEIVED = "kqml_received", ERROR = "error", ERROR_MSG = "error_msg", CODE = "code",
         CODE_SRC = "code_src", CODE_LINE = "code_line", STATE = "state", REASON = "reason", TIMEOUT = "timeout",
+        // Code as data: functors that no program can write.
+        CODE_PLAN = "$plan", CODE_RULE = "$rule", CODE_TRIGGER = "$trigger", CODE_BODY = "$body", CODE_STEP = "$step",
+        CODE_VAR = "$var", CODE_NS = "$ns", NO_LABEL = "nolabel",
     }
 }
 

@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn kinds_sort_as_jason_sorts_them() {
-        let mut values = vec![
+        let mut values = [
             Value::Var(super::super::Var { slot: 0, name: "X".into() }),
             Value::term("f", [Value::Num(0.0)]),
             Value::atom("b"),

@@ -23,6 +23,7 @@ mod description;
 mod index;
 mod subscriptions;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::time::Duration;
@@ -287,8 +288,9 @@ impl Df {
     /// The entries that match, in order of registration.
     //= fipa00023 6.2.4
     pub fn search<'a>(&'a self, query: &DfQuery, now: Time) -> Vec<&'a DfDescription> {
-        let fits = |entry: &&Entry| entry.expires > now && query.template.matches(&entry.description);
-        let found = self.candidates(&query.template).filter(fits);
+        let template = self.localized(&query.template);
+        let fits = |entry: &&Entry| entry.expires > now && template.matches(&entry.description);
+        let found = self.candidates(&template).filter(fits);
         found.take(query.results_max.min(SEARCH_RESULTS_MAX)).map(|entry| &entry.description).collect()
     }
 
@@ -310,7 +312,7 @@ impl Df {
         if self.subscriptions.count_of(subscriber) >= DF_SUBSCRIPTIONS_PER_AGENT_MAX {
             return Err(SubscribeError::TooMany(subscriber));
         }
-        let template = DfDescription { agent: template.agent.map(|agent| self.local(agent)), ..template };
+        let template = self.localized(&template).into_owned();
         let subscription = Subscription { subscriber, template, form };
         let present: Vec<&Entry> = self.candidates(&subscription.template).collect();
         let matching = present.into_iter().filter(|entry| subscription.template.matches(&entry.description));
@@ -433,6 +435,16 @@ impl Df {
         if agent.platform == self.platform { agent.at(sym::EMPTY) } else { agent }
     }
 
+    /// The same template, its agent named without this platform.
+    fn localized<'t>(&self, template: &'t DfDescription) -> Cow<'t, DfDescription> {
+        match template.agent {
+            Some(agent) if agent.platform == self.platform => {
+                Cow::Owned(DfDescription { agent: Some(self.local(agent)), ..template.clone() })
+            }
+            _ => Cow::Borrowed(template),
+        }
+    }
+
     fn check(&self, description: &mut DfDescription) -> Result<Aid, RegisterError> {
         let agent = self.local(description.agent.ok_or(RegisterError::NoAgent)?);
         description.agent = Some(agent);
@@ -449,7 +461,7 @@ impl Df {
 
     fn candidates<'a>(&'a self, template: &DfDescription) -> Box<dyn Iterator<Item = &'a Entry> + 'a> {
         if let Some(agent) = template.agent {
-            return Box::new(self.entry(self.local(agent)).into_iter());
+            return Box::new(self.entry(agent).into_iter());
         }
         match self.index.candidates(template) {
             Some(numbers) => Box::new(numbers.filter_map(|number| self.entries.get(&number))),

@@ -1,0 +1,1 @@
+//! ams and df as ACL agents.

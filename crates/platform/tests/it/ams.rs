@@ -1,0 +1,203 @@
+//! The AMS: records, life cycle, search, limits.
+
+use std::time::Instant;
+
+use whimbrel_acl::{Aid, Contact, sym};
+use whimbrel_platform::ams::{
+    AgentKind, AgentModification, AgentQuery, AgentState, Ams, AmsCommand, CloneError, LifecycleError, LifecycleStep,
+    NewAgent,
+};
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::{EndReason, Time};
+
+fn native(name: &str) -> NewAgent {
+    NewAgent::new(name, AgentKind::Native)
+}
+
+fn running(name: &str) -> NewAgent {
+    NewAgent { started: true, ..native(name) }
+}
+
+fn commands(ams: &mut Ams) -> Vec<AmsCommand> {
+    std::iter::from_fn(|| ams.poll_command()).collect()
+}
+
+#[test]
+fn an_agent_lives() {
+    let mut ams = Ams::new("home");
+    ams.observe(true);
+    let bob = ams.create(native("bob"), Time::from_ms(5)).unwrap();
+    assert_eq!(ams.state(bob), Some(AgentState::Initiated));
+    ams.step(bob, LifecycleStep::Start).unwrap();
+    ams.step(bob, LifecycleStep::Suspend).unwrap();
+    ams.step(bob, LifecycleStep::Resume).unwrap();
+    ams.step(bob, LifecycleStep::Wait).unwrap();
+    ams.step(bob, LifecycleStep::Wake).unwrap();
+    ams.kill(bob).unwrap();
+    ams.kill(bob).unwrap();
+    use AmsCommand::{End, Hold, Run};
+    assert_eq!(commands(&mut ams), [Run(bob), Hold(bob), Run(bob), Hold(bob), Run(bob), End(bob)]);
+    assert!(ams.exists(bob) && ams.agents().next().is_none(), "it is ending");
+    assert!(ams.handle_ended(bob, EndReason::Killed));
+    assert!(!ams.exists(bob) && !ams.handle_ended(bob, EndReason::Killed));
+    let changes: Vec<String> = std::iter::from_fn(|| ams.poll_change()).map(|change| change.to_string()).collect();
+    assert_eq!(changes.first().unwrap(), "agent bob created, initiated");
+    assert_eq!(changes[2], "agent bob active, now suspended");
+    assert_eq!(changes.last().unwrap(), "agent bob ended: killed");
+}
+
+#[test]
+fn an_illegal_step_names_agent_and_state() {
+    let mut ams = Ams::new("home");
+    let bob = ams.create(running("bob"), Time::ZERO).unwrap();
+    let error = ams.step(bob, LifecycleStep::Resume).unwrap_err();
+    assert_eq!(error.to_string(), "cannot resume agent bob: it is active");
+    assert_eq!(
+        ams.step(Aid::local("eve"), LifecycleStep::Start).unwrap_err().to_string(),
+        "there is no agent named eve"
+    );
+    ams.kill(bob).unwrap();
+    assert_eq!(ams.step(bob, LifecycleStep::Suspend), Err(LifecycleError::Ending(bob)));
+    assert_eq!(commands(&mut ams), [AmsCommand::End(bob)]);
+}
+
+#[test]
+fn a_name_is_taken_until_its_bearer_ended() {
+    let mut ams = Ams::new("home");
+    let bob = ams.create(running("bob"), Time::ZERO).unwrap();
+    assert_eq!(ams.create(running("bob"), Time::ZERO), Err(CreateError::NameTaken("bob".into())));
+    ams.kill(bob).unwrap();
+    assert_eq!(ams.create(running("bob"), Time::ZERO), Err(CreateError::NameTaken("bob".into())));
+    ams.handle_ended(bob, EndReason::Killed);
+    assert_eq!(ams.create(running("bob"), Time::ZERO), Ok(bob));
+}
+
+#[test]
+fn a_unique_name_takes_the_lowest_free_number() {
+    let mut ams = Ams::new("home");
+    let new = NewAgent { unique: true, ..running("bob") };
+    let names: Vec<String> = (0..4).map(|_| ams.create(new, Time::ZERO).unwrap().to_string()).collect();
+    assert_eq!(names, ["bob", "bob_1", "bob_2", "bob_3"]);
+    ams.handle_ended(Aid::local("bob_1"), EndReason::Finished);
+    assert_eq!(ams.create(new, Time::ZERO), Ok(Aid::local("bob_1")));
+    assert_eq!(ams.create(new, Time::ZERO), Ok(Aid::local("bob_4")));
+}
+
+#[test]
+fn names_are_local_and_of_some_length() {
+    let mut ams = Ams::new("home");
+    for name in ["", "bob@home", &"x".repeat(256)] {
+        assert!(matches!(ams.create(running(name), Time::ZERO), Err(CreateError::BadName { .. })), "{name}");
+    }
+    assert!(ams.create(running(&"x".repeat(255)), Time::ZERO).is_ok());
+}
+
+#[test]
+fn an_agent_is_known_with_and_without_its_platform() {
+    let mut ams = Ams::new("home");
+    ams.create(running("bob"), Time::from_ms(7)).unwrap();
+    let found = ams.describe(Aid::new("bob", "home")).unwrap();
+    assert_eq!((found.aid.to_string().as_str(), found.created), ("bob@home", Time::from_ms(7)));
+    assert!(!ams.exists(Aid::new("bob", "away")));
+}
+
+#[test]
+fn a_clone_has_its_originals_kind_and_owner() {
+    let mut ams = Ams::new("home");
+    let new = NewAgent { owner: "amy".into(), ..NewAgent::new("dolly", AgentKind::AgentSpeak) };
+    let dolly = ams.create(new, Time::ZERO).unwrap();
+    let refused = ams.clone_agent(dolly, "dolly2".into(), Time::ZERO).unwrap_err();
+    assert_eq!(refused.to_string(), "cannot clone agent dolly: it is initiated");
+    ams.step(dolly, LifecycleStep::Start).unwrap();
+    let copy = ams.clone_agent(dolly, "dolly2".into(), Time::ZERO).unwrap();
+    let described = ams.describe(copy).unwrap();
+    assert_eq!((described.kind, described.owner.as_str()), (AgentKind::AgentSpeak, "amy"));
+    assert_eq!(commands(&mut ams), [AmsCommand::Run(dolly), AmsCommand::Copy { original: dolly, copy }]);
+    let taken = ams.clone_agent(dolly, "dolly2".into(), Time::ZERO);
+    assert_eq!(taken, Err(CloneError::Copy(CreateError::NameTaken("dolly2".into()))));
+}
+
+#[test]
+fn a_modification_is_whole_or_nothing() {
+    let mut ams = Ams::new("home");
+    let bob = ams.create(running("bob"), Time::ZERO).unwrap();
+    let contact = Contact { addresses: vec!["http://h:7778/acc".into()], resolvers: vec![] };
+    let change =
+        |state| AgentModification { owner: Some("amy".into()), contact: Some(contact.clone()), state: Some(state) };
+    let error = ams.modify(bob, change(AgentState::Initiated)).unwrap_err();
+    assert_eq!(error.to_string(), "cannot make agent bob initiated: it is active");
+    assert_eq!(ams.describe(bob).unwrap().owner, sym::EMPTY);
+    ams.modify(bob, change(AgentState::Suspended)).unwrap();
+    let described = ams.describe(bob).unwrap();
+    assert_eq!((described.owner.as_str(), described.state), ("amy", AgentState::Suspended));
+    assert_eq!(described.aid.contact(), &contact);
+    assert_eq!(commands(&mut ams), [AmsCommand::Hold(bob)]);
+    ams.modify(bob, change(AgentState::Suspended)).unwrap();
+    assert_eq!(commands(&mut ams), [], "the state it has is no step");
+}
+
+#[test]
+fn search_filters_pages_and_keeps_the_order_of_creation() {
+    let mut ams = Ams::new("home");
+    ams.create(NewAgent::new("ams", AgentKind::Service), Time::ZERO).unwrap();
+    ams.create_population(running("bidder"), 12, Time::ZERO).unwrap();
+    ams.create(NewAgent { owner: "amy".into(), ..native("seller") }, Time::ZERO).unwrap();
+    ams.step(Aid::local("bidder3"), LifecycleStep::Suspend).unwrap();
+    let names =
+        |query: AgentQuery| -> Vec<&str> { ams.search(&query).iter().map(|found| found.aid.name.as_str()).collect() };
+    assert_eq!(names(AgentQuery::named("bidder1?")), ["bidder10", "bidder11", "bidder12"]);
+    assert_eq!(names(AgentQuery::named("bidder7")), ["bidder7"]);
+    assert_eq!(names(AgentQuery::in_state(AgentState::Suspended)), ["bidder3"]);
+    assert_eq!(names(AgentQuery { owner: Some("amy".into()), ..AgentQuery::default() }), ["seller"]);
+    assert_eq!(names(AgentQuery { kind: Some(AgentKind::Service), ..AgentQuery::default() }), ["ams"]);
+    let page = AgentQuery { skip: 2, results_max: 2, ..AgentQuery::named("bidder*") };
+    assert_eq!(names(page), ["bidder3", "bidder4"]);
+    assert_eq!(names(AgentQuery::default()).len(), 14);
+    assert_eq!(ams.agents().count(), 13, "the platform's own agents are not counted");
+}
+
+#[test]
+fn a_population_is_created_whole_or_not_at_all() {
+    let mut ams = Ams::new("home");
+    ams.create(running("p3"), Time::ZERO).unwrap();
+    assert_eq!(ams.create_population(running("p"), 5, Time::ZERO), Err(CreateError::NameTaken("p3".into())));
+    assert_eq!(ams.agent_count(), 1);
+    assert_eq!(ams.create_population(running("q"), 3, Time::ZERO).unwrap().len(), 3);
+}
+
+#[test]
+fn a_stopping_platform_ends_its_agents_and_creates_none() {
+    let mut ams = Ams::new("home");
+    ams.create(NewAgent { started: true, ..NewAgent::new("df", AgentKind::Service) }, Time::ZERO).unwrap();
+    let all = ams.create_population(running("p"), 2, Time::ZERO).unwrap();
+    ams.stop();
+    assert_eq!(commands(&mut ams), [AmsCommand::End(all[0]), AmsCommand::End(all[1])]);
+    assert_eq!(ams.create(running("late"), Time::ZERO), Err(CreateError::Stopping));
+}
+
+#[test]
+fn the_state_is_data() {
+    let mut ams = Ams::new("home");
+    ams.create_population(running("p"), 3, Time::from_ms(1)).unwrap();
+    ams.step(Aid::local("p2"), LifecycleStep::Suspend).unwrap();
+    let text = serde_json::to_string(&ams.snapshot()).unwrap();
+    let restored = Ams::restore(serde_json::from_str(&text).unwrap());
+    assert_eq!(restored.snapshot(), ams.snapshot());
+    assert_eq!(restored.search(&AgentQuery::default()), ams.search(&AgentQuery::default()));
+}
+
+#[test]
+fn a_million_agents_are_cheap() {
+    let mut ams = Ams::new("home");
+    let began = Instant::now();
+    ams.create_population(running("p"), 1_000_000, Time::ZERO).unwrap();
+    let took = began.elapsed();
+    println!("1 M agents: {took:?}, {} bytes each", ams.bytes() / 1_000_000);
+    assert!(ams.bytes() < 100_000_000, "{} bytes", ams.bytes());
+    assert_eq!(ams.search(&AgentQuery::named("p777777")).len(), 1);
+    for number in 1..=999_000 {
+        assert!(ams.handle_ended(Aid::local(format!("p{number}").as_str()), EndReason::Finished));
+    }
+    assert_eq!(ams.agents().count(), 1000);
+    assert!(ams.bytes() < 300_000, "memory is given back: {} bytes", ams.bytes());
+}

@@ -1,0 +1,8 @@
+//! The platform's capabilities, a module for each.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod agent_management;
+mod ams;
+mod ams_model;
+mod df;
+mod df_model;
