@@ -1,0 +1,2 @@
+!go.
++!go <- .my_name(Me); .print(Me); .date(Y,Mo,D); if (Y > 2000 & Mo >= 1 & Mo <= 12) { .print(date) }; .time(H,Mi,S); if (H >= 0 & H < 24) { .print(time) }; T = system.time; if (T > 1000000000000) { .print(ms) }; .nano_time(NT); if (.number(NT)) { .print(nano) }; .version(V); if (.string(V)) { .print(version) }; .all_names(L); .print(L); .perceive; .log(info,"logged ",1,x); .log(fine,"not shown"); .stopMAS.

@@ -1,0 +1,2 @@
+!i.
++!i <- .my_name(N); .print(N).

@@ -1,0 +1,1 @@
++!who <- .my_name(N); .print(N).

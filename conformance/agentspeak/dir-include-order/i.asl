@@ -1,0 +1,3 @@
+a(10). a(20).
++!k <- .print("included k").
++!m <- .print("included m").

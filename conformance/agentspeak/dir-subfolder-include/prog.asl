@@ -1,0 +1,3 @@
+{ include("lib/util.asl") }
+!go.
++!go <- !util(3,R); .print(R); .stopMAS.

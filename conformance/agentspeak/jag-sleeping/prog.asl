@@ -1,0 +1,3 @@
+!go.
++!go <- .print(go).
++jag_sleeping <- .print(sleeping); .stopMAS.

@@ -1,0 +1,2 @@
+!s.
++!s <- .wait(100); .stopMAS.

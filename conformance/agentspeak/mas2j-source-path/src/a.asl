@@ -1,0 +1,2 @@
+!s.
++!s <- .print(a_found); .send(b,tell,hi).

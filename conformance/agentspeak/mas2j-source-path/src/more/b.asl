@@ -1,0 +1,1 @@
++hi <- .print(b_found); .stopMAS.

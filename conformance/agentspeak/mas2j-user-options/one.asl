@@ -1,0 +1,2 @@
+!s.
++!s : id(X) & .my_name(N) <- .print(N," ",X).

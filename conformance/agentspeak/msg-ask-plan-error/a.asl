@@ -1,0 +1,2 @@
+!s.
++!s <- .send(b,askOne,v(_),R,150); .print(R); .stopMAS.

@@ -1,0 +1,1 @@
++?v(X) <- .print(asked); .fail.

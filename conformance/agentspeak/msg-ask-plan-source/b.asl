@@ -1,0 +1,1 @@
++start <- .send(c,askOne,salary(_),R); .print(R); .stopMAS.

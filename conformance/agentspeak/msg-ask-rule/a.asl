@@ -1,0 +1,2 @@
+!s.
++!s <- .send(b,askOne,big(_),R); .print(R); .send(b,askAll,big(_),L); .print(L); .stopMAS.

@@ -1,0 +1,1 @@
++go <- .df_register("vend"); .df_register("other"); .df_deregister("other").

@@ -1,0 +1,2 @@
+!s.
++!s <- .send(b,tell,news(1)).

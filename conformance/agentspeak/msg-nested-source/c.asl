@@ -1,0 +1,1 @@
++news(X)[source(S)] <- .print(X," ",S); .stopMAS.

@@ -1,0 +1,1 @@
++!ping(N)[source(S)] <- .print("ping ",N); .send(S,achieve,pong(N)).

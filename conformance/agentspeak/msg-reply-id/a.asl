@@ -1,0 +1,2 @@
+!s.
++!s <- .send(b,askOne,delayed(_),R); .print(R); .stopMAS.

@@ -1,0 +1,2 @@
++ok[source(S)] <- .print("still alive ",S); .stopMAS.
+-!kqml_received(S,P,C,_)[error(E)] <- .print("problem with ",P," ",C," ",E).
