@@ -4,6 +4,8 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use whimbrel_platform::{AgentBody, EndReason, Next, Services, Time, Turn};
 
+use crate::shard::Slot;
+
 /// An agent written in Rust.
 pub trait Agent: Send + 'static {
     /// Called once, before the first message.
@@ -19,7 +21,7 @@ pub trait Agent: Send + 'static {
 /// What an agent sees and can do while it handles something.
 pub struct Context<'a, 't> {
     turn: &'a mut Turn<'t>,
-    next: Option<Next>,
+    ended: bool,
 }
 
 impl Context<'_, '_> {
@@ -64,7 +66,7 @@ impl Context<'_, '_> {
 
     /// Ends this agent when the message at hand is handled.
     pub fn end(&mut self) {
-        self.next = Some(Next::End(EndReason::Finished));
+        self.ended = true;
     }
 
     /// The platform.
@@ -80,6 +82,11 @@ pub(crate) struct NativeBody<A> {
 }
 
 impl<A: Agent> NativeBody<A> {
+    /// The agent in one piece of memory with its slot.
+    pub fn slot(agent: A) -> Box<Slot> {
+        Box::new(Slot::new(Self { agent, started: false }))
+    }
+
     pub fn boxed(agent: A) -> Box<dyn AgentBody> {
         Box::new(Self { agent, started: false })
     }
@@ -88,22 +95,22 @@ impl<A: Agent> NativeBody<A> {
 impl<A: Agent> AgentBody for NativeBody<A> {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         let budget = turn.budget;
-        let mut ctx = Context { turn, next: None };
+        let mut ctx = Context { turn, ended: false };
         if !self.started {
             self.started = true;
             self.agent.on_start(&mut ctx);
         }
         for _ in 0..budget {
-            if let Some(next) = ctx.next.take() {
-                return next;
+            if ctx.ended {
+                return Next::End(EndReason::Finished);
             }
             let Some(message) = ctx.turn.mailbox.take() else { return Next::Wait };
             self.agent.on_message(&mut ctx, message);
         }
-        ctx.next.take().unwrap_or(Next::Ready)
+        if ctx.ended { Next::End(EndReason::Finished) } else { Next::Ready }
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
-        self.agent.on_stop(&mut Context { turn, next: None });
+        self.agent.on_stop(&mut Context { turn, ended: false });
     }
 }

@@ -16,6 +16,7 @@ use crate::loader::ProgramLoader;
 use crate::output::Output;
 use crate::parcel::{Change, Newcomer, Parcel};
 use crate::seat::{Figures, Seat};
+use crate::shard::Slot;
 use crate::sync::{Mutex, locked};
 use crate::yellow_pages::YellowPages;
 
@@ -171,7 +172,7 @@ impl Node {
         &self,
         shard: ShardIndex,
         who: Introduction,
-        body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
+        body: impl FnOnce(Symbol) -> Result<Box<Slot>, CreateError>,
     ) -> Result<Aid, CreateError> {
         let new = NewAgent {
             name: who.name,
@@ -186,7 +187,7 @@ impl Node {
         self.expect(aid.name, shard, generation);
         match body(aid.name) {
             Ok(body) => {
-                self.bring(shard, vec![Newcomer { name: aid.name, generation, body }]);
+                self.bring(shard, vec![christen(body, aid.name, generation)]);
                 Ok(aid)
             }
             Err(error) => {
@@ -205,7 +206,7 @@ impl Node {
         name: Symbol,
         count: usize,
         kind: AgentKind,
-        mut body: impl FnMut(usize) -> Box<dyn AgentBody>,
+        mut body: impl FnMut(usize) -> Box<Slot>,
     ) -> Result<Vec<Aid>, CreateError> {
         let new = NewAgent { started: true, ..NewAgent::new(name, kind) };
         let now = self.clock.now();
@@ -215,7 +216,7 @@ impl Node {
         for (i, aid) in aids.iter().enumerate() {
             let generation = first.wrapping_add(i as u32);
             self.expect(aid.name, shard, generation);
-            newcomers.push(Newcomer { name: aid.name, generation, body: body(i) });
+            newcomers.push(christen(body(i), aid.name, generation));
         }
         self.bring(shard, newcomers);
         Ok(aids)
@@ -249,7 +250,7 @@ impl Node {
         match body {
             Some(body) => {
                 let _ = self.with_ams(|ams| ams.step(copy, LifecycleStep::Start));
-                self.bring(shard, vec![Newcomer { name: copy.name, generation, body }]);
+                self.bring(shard, vec![christen(Box::new(Slot::new(body)), copy.name, generation)]);
             }
             None => {
                 self.routes.set(copy.name, Route::UNKNOWN);
@@ -307,4 +308,11 @@ impl Node {
     pub fn now(&self) -> Time {
         self.clock.now()
     }
+}
+
+/// Gives a new agent its name.
+fn christen(mut slot: Box<Slot>, name: Symbol, generation: u32) -> Newcomer {
+    slot.name = name;
+    slot.generation = generation;
+    slot
 }

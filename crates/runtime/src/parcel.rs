@@ -1,17 +1,10 @@
 //! What crosses from one thread to a shard: messages, orders, new agents.
 
 use whimbrel_acl::{Aid, Envelope, Symbol};
-use whimbrel_platform::{AgentBody, EndReason};
+use whimbrel_platform::EndReason;
 
-use crate::job::Ran;
-
-/// A new agent on its way to the shard that will own it.
-pub(crate) struct Newcomer {
-    pub name: Symbol,
-    /// Which bearer of the name it is.
-    pub generation: u32,
-    pub body: Box<dyn AgentBody>,
-}
+use crate::shard::Slot;
+use crate::turn::LateTurn;
 
 /// Something for a shard, in the order its sender sent it.
 pub(crate) enum Parcel {
@@ -22,7 +15,7 @@ pub(crate) enum Parcel {
     /// An agent that lost its name already is to end.
     Retire { slot: u32, generation: u32, reason: EndReason },
     /// A turn is over that took so long that the shard went on without it.
-    TurnOver(Box<Ran>),
+    TurnOver(Box<LateTurn>),
     /// Every agent ends, the platform's own too.
     EndAll,
     /// Count what waits in mailboxes, and answer.
@@ -38,3 +31,6 @@ pub(crate) enum Change {
     /// Make a copy of it, to be the agent `copy`, owned by this shard, of this generation.
     Copy { copy: Aid, shard: u16, generation: u32 },
 }
+
+/// New agents, on their way to the shard that will own them.
+pub(crate) type Newcomer = Box<Slot>;

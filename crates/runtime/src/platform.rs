@@ -14,7 +14,7 @@ use crate::loader::{NoPrograms, ProgramLoader};
 use crate::node::{Introduction, Node};
 use crate::output::{Console, Output};
 use crate::services::NodeServices;
-use crate::shard::Shard;
+use crate::shard::{Shard, Slot};
 use crate::watchdog;
 
 /// How long the end waits for turns that do not end.
@@ -124,7 +124,7 @@ impl Platform {
     /// # Errors
     /// The name is taken or no name, or the platform is stopping.
     pub fn spawn(&self, name: impl Into<Symbol>, agent: impl Agent) -> Result<Aid, CreateError> {
-        self.spawn_body(name, NativeBody::boxed(agent))
+        self.spawn_slot(name.into(), AgentKind::Native, NativeBody::slot(agent))
     }
 
     /// Creates the agent `name` of any kind.
@@ -145,8 +145,12 @@ impl Platform {
         kind: AgentKind,
         body: Box<dyn AgentBody>,
     ) -> Result<Aid, CreateError> {
-        let who = Introduction { name: name.into(), unique: false, kind, owner: None };
-        self.node().create(0, who, |_| Ok(body))
+        self.spawn_slot(name.into(), kind, Box::new(Slot::new(body)))
+    }
+
+    fn spawn_slot(&self, name: Symbol, kind: AgentKind, slot: Box<Slot>) -> Result<Aid, CreateError> {
+        let who = Introduction { name, unique: false, kind, owner: None };
+        self.node().create(0, who, |_| Ok(slot))
     }
 
     /// Creates `count` agents `name1`, `name2`, ... The i-th (from 0) is what `agent(i)` returns.
@@ -159,7 +163,7 @@ impl Platform {
         count: usize,
         mut agent: impl FnMut(usize) -> A,
     ) -> Result<Vec<Aid>, CreateError> {
-        self.spawn_bodies(name, AgentKind::Native, count, |i| NativeBody::boxed(agent(i)))
+        self.node().create_population(0, name.into(), count, AgentKind::Native, |i| NativeBody::slot(agent(i)))
     }
 
     /// Creates `count` agents `name1`, `name2`, ... of any kind.
@@ -171,9 +175,9 @@ impl Platform {
         name: impl Into<Symbol>,
         kind: AgentKind,
         count: usize,
-        body: impl FnMut(usize) -> Box<dyn AgentBody>,
+        mut body: impl FnMut(usize) -> Box<dyn AgentBody>,
     ) -> Result<Vec<Aid>, CreateError> {
-        self.node().create_population(0, name.into(), count, kind, body)
+        self.node().create_population(0, name.into(), count, kind, |i| Box::new(Slot::new(body(i))))
     }
 
     /// Sends a message, from outside any agent. Messages sent here arrive in the order they were sent.

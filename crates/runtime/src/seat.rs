@@ -1,28 +1,25 @@
 //! A seat: what of a shard other threads may touch.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crossbeam_utils::CachePadded;
 
-use crate::handover::Custody;
+use crate::handover::Desk;
 use crate::inbox::Inbox;
 use crate::parcel::{Newcomer, Parcel};
 use crate::shard::Shard;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex};
 
 /// The public side of one shard.
 pub(crate) struct Seat {
     pub inbox: Inbox<Parcel, Newcomer>,
-    pub custody: CachePadded<Custody<Shard>>,
     pub figures: CachePadded<Figures>,
+    /// Where the shard's present worker leaves it during turns.
+    pub desk: Mutex<Option<Arc<Desk<Shard>>>>,
 }
 
 impl Seat {
     pub fn new() -> Self {
-        Self {
-            inbox: Inbox::new(),
-            custody: CachePadded::new(Custody::new()),
-            figures: CachePadded::new(Figures::default()),
-        }
+        Self { inbox: Inbox::new(), figures: CachePadded::new(Figures::default()), desk: Mutex::new(None) }
     }
 }
 

@@ -10,6 +10,7 @@ use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLeve
 use whimbrel_platform::{Services, Time};
 
 use crate::node::{Introduction, Node};
+use crate::shard::Slot;
 use crate::sync::locked;
 
 /// The node as the agents of one shard see it: what they create is created in that shard.
@@ -57,13 +58,16 @@ impl Services for NodeServices {
         match source {
             AgentSource::Body(body) => {
                 let who = Introduction { name, unique, owner, kind: AgentKind::Native };
-                self.node.create(self.shard, who, |_| Ok(body))
+                self.node.create(self.shard, who, |_| Ok(Box::new(Slot::new(body))))
             }
             AgentSource::Program { path, options } => {
                 let who = Introduction { name, unique, owner, kind: AgentKind::AgentSpeak };
                 self.node.create(self.shard, who, |name| {
                     let loaded = self.node.loader.load(name, &path, &options);
-                    loaded.map_err(|reason| CreateError::BadProgram { name, reason })
+                    match loaded {
+                        Ok(body) => Ok(Box::new(Slot::new(body))),
+                        Err(reason) => Err(CreateError::BadProgram { name, reason }),
+                    }
                 })
             }
         }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 #[cfg(loom)]
-pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, atomic};
+pub(crate) use loom::sync::{Arc, Condvar, Mutex, MutexGuard, atomic};
 #[cfg(not(loom))]
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
+pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic};
 
 /// Locks. Nothing in this crate leaves data half changed when it panics, so a poisoned lock is as good as any.
 #[cfg(not(loom))]

@@ -4,22 +4,18 @@
 //! the watchdog gives it to another worker, and the agent returns to it when its turn ends, if ever.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use whimbrel_platform::services::LogLevel;
 
 use crate::node::Node;
 use crate::shard::Shard;
+use crate::sync::locked;
 use crate::worker::Worker;
 
 /// How often the watchdog looks. A turn that it sees twice is stuck.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Turns that may be stuck at a time; the platform needs a thread for each.
-const STUCK_TURNS_MAX: usize = 512;
-
-static STUCK_TURNS: AtomicUsize = AtomicUsize::new(0);
-
 /// Looks after the shards until the platform closes.
 pub(crate) fn watch(node: &Arc<Node>) {
     let mut seen: Vec<u64> = vec![u64::MAX; node.seats.len()];
@@ -27,9 +23,12 @@ pub(crate) fn watch(node: &Arc<Node>) {
         std::thread::sleep(LOOK_EVERY);
         for (seat, seen) in node.seats.iter().zip(&mut seen) {
             let turns = seat.figures.turns.load(Ordering::Relaxed);
-            if std::mem::replace(seen, turns) == turns
-                && STUCK_TURNS.load(Ordering::Relaxed) < STUCK_TURNS_MAX
-                && let Some(shard) = seat.custody.seize()
+            if std::mem::replace(seen, turns) != turns {
+                continue;
+            }
+            let desk = locked(&seat.desk).clone();
+            if let Some(desk) = desk.filter(|desk| desk.is_in_turn())
+                && let Some(shard) = desk.seize()
             {
                 rescue(node, shard);
             }
@@ -38,10 +37,9 @@ pub(crate) fn watch(node: &Arc<Node>) {
 }
 
 fn rescue(node: &Arc<Node>, mut shard: Box<Shard>) {
-    if let Some(agent) = shard.running() {
-        let text = "its turn takes long: others go on without it (should it use `offload`?)";
-        node.output.log(agent, LogLevel::Warning, text);
-    }
+    let agent = shard.go_on_without();
+    let text = "its turn takes long: others go on without it (should it use `offload`?)";
+    node.output.log(agent, LogLevel::Warning, text);
     node.activity.begin();
     start(node, shard);
 }

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use whimbrel_platform::Outbox;
 
+use crate::handover::Lease;
 use crate::node::Node;
 use crate::parcel::Parcel;
-use crate::seat::Figures;
 use crate::services::NodeServices;
 use crate::shard::Shard;
+use crate::sync::locked;
+use crate::turn::LateTurn;
 
 /// How long an idle worker looks for work before it sleeps, at most.
 const SPIN_US_MAX: u32 = 50;
@@ -21,56 +23,57 @@ pub(crate) struct Worker {
     node: Arc<Node>,
     services: NodeServices,
     outbox: Outbox,
+    /// Turns given so far.
+    turns: u64,
     /// How long it pays to look for work before sleeping, by experience.
     spin_us: u32,
 }
 
-/// What became of the shard in a round.
-enum Round {
-    /// The worker still has it.
-    Kept(Box<Shard>),
-    /// A turn took so long that another worker has it.
-    Lost,
-}
-
 impl Worker {
     /// Works for `shard` until the platform closes, or another worker took the shard over.
-    pub fn run(node: Arc<Node>, mut shard: Box<Shard>) {
-        let services = NodeServices { node: Arc::clone(&node), shard: shard.index };
-        let mut worker = Self { node, services, outbox: Outbox::default(), spin_us: SPIN_US_MAX / 2 };
+    pub fn run(node: Arc<Node>, shard: Box<Shard>) {
+        let index = shard.index;
+        let mut lease = Lease::new(shard);
+        if let Some(seat) = node.seat(index) {
+            *locked(&seat.desk) = Some(Arc::clone(lease.desk()));
+        }
+        let services = NodeServices { node: Arc::clone(&node), shard: index };
+        let mut worker = Self { node, services, outbox: Outbox::default(), turns: 0, spin_us: SPIN_US_MAX / 2 };
         loop {
-            shard = match worker.round(shard) {
-                Round::Kept(shard) => shard,
-                Round::Lost => return,
+            lease.begin_round(worker.node.now());
+            lease = match worker.turns(lease) {
+                Some(lease) => lease,
+                None => return,
             };
-            if !shard.has_work() && !worker.wait_for_work(&shard) {
+            lease.end_round();
+            if !lease.has_work() && !worker.wait_for_work(&lease) {
+                drop(lease.release());
                 return;
             }
         }
     }
 
-    fn round(&mut self, mut shard: Box<Shard>) -> Round {
-        shard.begin_round(self.node.now());
-        for _ in 0..shard.turns_per_round() {
-            let Some(job) = shard.next_job() else { break };
-            let index = shard.index;
-            let Some(seat) = self.node.seat(index) else { break };
-            Figures::add(&seat.figures.turns, 1);
-            seat.custody.lend(shard);
-            let mut ran = job.run(&mut self.outbox, &self.services);
-            match seat.custody.reclaim() {
-                Some(back) => shard = back,
-                None => {
-                    ran.sent = std::mem::take(&mut self.outbox);
-                    self.node.put(index, Parcel::TurnOver(Box::new(ran)));
-                    self.node.activity.end();
-                    return Round::Lost;
-                }
-            }
-            shard.finish(ran, &mut self.outbox);
+    /// Gives a round's turns. `None` if one took so long that another worker has the shard.
+    fn turns(&mut self, mut lease: Lease<Shard>) -> Option<Lease<Shard>> {
+        let Self { node, services, outbox, turns, .. } = self;
+        let (index, now) = (lease.index, lease.now);
+        let seat = node.seat(index)?;
+        for _ in 0..lease.turns_per_round() {
+            let Some(mut slot) = lease.next_turn() else { break };
+            *turns += 1;
+            seat.figures.turns.store(*turns, Ordering::Relaxed);
+            let waiting = slot.mailbox.len();
+            let (next, back) = lease.lend(|| slot.have_turn(now, outbox, services));
+            let Some(back) = back else {
+                let sent = std::mem::take(outbox);
+                node.put(index, Parcel::TurnOver(Box::new(LateTurn { slot, waiting, next, sent })));
+                node.activity.end();
+                return None;
+            };
+            lease = back;
+            lease.finish(slot, waiting, next, outbox);
         }
-        shard.end_round();
-        Round::Kept(shard)
+        Some(lease)
     }
 
     /// Looks for work for a while, then sleeps until there is some. False if the platform closes.

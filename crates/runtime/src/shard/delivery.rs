@@ -4,7 +4,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Symbol,
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::route::{LocalRoute, Place, Route};
 
-use super::slot::Status;
+use super::slot::{Slot, Status};
 use super::{Early, Shard};
 use crate::parcel::Parcel;
 
@@ -70,31 +70,48 @@ impl Shard {
     /// Puts a message into a mailbox and sees to it that it is handled.
     #[inline]
     pub(super) fn deliver(&mut self, index: u32, body: MessageBody) {
-        let Some(slot) = self.slots.at(index) else { return };
+        let Some(slot) = self.slots.at(index) else { return self.deliver_away(index, body) };
         slot.mailbox.push(body);
         if slot.status == Status::Idle {
             slot.status = Status::Queued;
             self.runnable.push_back(index);
         }
         if slot.mailbox.len() == MAILBOX_SOFT_MESSAGES {
-            self.set_crowded(index, true);
+            self.crowd(index);
+        }
+    }
+
+    #[cold]
+    fn deliver_away(&mut self, index: u32, body: MessageBody) {
+        match self.slots.away(index) {
+            Some(away) => away.mailbox.push(body),
+            None => self.undeliverable(Aid::local(sym::EMPTY), body, "there is no such agent"),
         }
     }
 
     fn deliver_crowded(&mut self, index: u32, envelope: Envelope) {
-        let waiting = self.slots.at(index).map_or(0, |slot| slot.mailbox.len());
+        let waiting = match self.slots.at(index) {
+            Some(slot) => slot.mailbox.len(),
+            None => self.slots.away(index).map_or(0, |away| away.mailbox.len()),
+        };
         if waiting >= MAILBOX_HARD_MESSAGES {
             return self.undeliverable(envelope.to, envelope.body, "its mailbox is full");
         }
         self.deliver(index, envelope.body);
     }
 
+    #[cold]
+    fn crowd(&mut self, index: u32) {
+        if let Some(mut slot) = self.slots.lift(index) {
+            self.set_crowded(&mut slot, true);
+            self.slots.put_back(slot);
+        }
+    }
+
     /// Tells senders, by the route, whether to slow down.
-    pub(super) fn set_crowded(&mut self, index: u32, crowded: bool) {
-        let shard = self.index;
-        let Some(slot) = self.slots.at(index) else { return };
-        let generation = slot.generation;
-        let here = |crowded| Route::local(LocalRoute { shard, slot: Some(index), generation, crowded });
+    pub(super) fn set_crowded(&mut self, slot: &mut Slot, crowded: bool) {
+        let &mut Slot { index, generation, .. } = slot;
+        let here = |crowded| Route::local(LocalRoute { shard: self.index, slot: Some(index), generation, crowded });
         // If the route is another one by now, the agent lost its name, and nobody sends to it any more.
         let _ = self.node.routes.replace(slot.name, here(!crowded), here(crowded));
         slot.crowded = crowded;

@@ -15,8 +15,9 @@ impl Shard {
     /// Gives new agents their slots, and their first turns a place in the queue.
     pub(super) fn install(&mut self, newcomers: Vec<Newcomer>) {
         self.slots.reserve(if newcomers.len() > 64 { newcomers.len() } else { 0 });
-        for Newcomer { name, generation, body } in newcomers {
-            let index = self.slots.occupy(name, generation, body);
+        for slot in newcomers {
+            let Slot { name, generation, .. } = *slot;
+            let index = self.slots.settle(slot);
             let on_its_way = LocalRoute { shard: self.index, slot: None, generation, crowded: false };
             let here = LocalRoute { slot: Some(index), ..on_its_way };
             let known = self.node.routes.replace(name, Route::local(on_its_way), Route::local(here));
@@ -52,39 +53,40 @@ impl Shard {
 
     fn change_here(&mut self, index: u32, change: Change) {
         let now = self.now;
-        let Some(slot) = self.slots.at(index) else { return };
-        match change {
-            Change::Hold => {
-                slot.hold = true;
-                if matches!(slot.status, Status::Idle | Status::Delayed) {
-                    slot.status = Status::Held;
-                }
-            }
-            Change::Run => {
-                slot.hold = false;
+        match (change, self.slots.at(index)) {
+            (Change::Hold, Some(slot)) => slot.status = Status::Held,
+            (Change::Run, Some(slot)) => {
                 if slot.status == Status::Held {
                     self.enqueue(index);
                 }
             }
-            Change::Copy { copy, shard, generation } => {
-                let body = slot.body.as_ref().and_then(|body| body.duplicate(now));
+            (Change::Copy { copy, shard, generation }, slot) => {
+                let body = slot.and_then(|slot| slot.body.duplicate(now));
                 self.node.copied(copy, shard, generation, body);
+            }
+            (change, None) => {
+                if let Some(away) = self.slots.away(index) {
+                    away.hold = matches!(change, Change::Hold);
+                }
             }
         }
     }
 
     /// Ends an agent that lost its name: now if it is here, else when its turn is over.
     pub(super) fn doom(&mut self, index: u32, generation: u32, reason: EndReason) {
-        let Some(slot) = self.slots.bearer(index, generation) else { return };
-        slot.doom = Some(reason);
-        if matches!(slot.status, Status::Idle | Status::Delayed | Status::Held) {
+        if let Some(slot) = self.slots.bearer(index, generation) {
+            slot.doom = Some(Box::new(reason));
             self.enqueue(index);
+        } else if let Some(away) = self.slots.away(index) {
+            away.doom = Some(Box::new(reason));
         }
     }
 
     /// Ends every agent, in order of creation.
     pub(super) fn doom_all(&mut self) {
-        let mut agents: Vec<(u32, u32)> = self.slots.iter().map(|(index, slot)| (slot.generation, index)).collect();
+        let here = self.slots.iter().map(|slot| (slot.generation, slot.index));
+        let away = self.slots.iter_away().map(|(index, away)| (away.generation, index));
+        let mut agents: Vec<(u32, u32)> = here.chain(away).collect();
         agents.sort_unstable();
         for (generation, index) in agents {
             self.doom(index, generation, EndReason::Killed);
@@ -94,7 +96,8 @@ impl Shard {
     /// The end of an agent: its name is free, its messages are answered, who watches it is told.
     pub(super) fn end(&mut self, index: u32, reason: EndReason) {
         let Some(slot) = self.slots.vacate(index) else { return };
-        let Slot { name, generation, mut mailbox, body, crowded, .. } = slot;
+        let mut slot = slot;
+        let &mut Slot { name, generation, crowded, .. } = &mut *slot;
         let here = LocalRoute { shard: self.index, slot: Some(index), generation, crowded };
         if self.node.routes.replace(name, Route::local(here), Route::UNKNOWN).is_ok() {
             self.node.ended(name, &reason);
@@ -103,11 +106,11 @@ impl Shard {
         if let EndReason::Failed(why) = &reason {
             self.node.output.log(aid, LogLevel::Severe, &format!("failed: {why}"));
         }
-        while let Some(message) = mailbox.take() {
+        while let Some(message) = slot.mailbox.take() {
             self.undeliverable(aid, message, "it ended");
         }
         // An agent's last words may be a panic, too.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
         self.node.gone();
     }
 }

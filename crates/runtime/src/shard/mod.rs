@@ -19,6 +19,7 @@ use whimbrel_platform::Time;
 use whimbrel_platform::route::ShardIndex;
 
 use self::pace::Pace;
+pub(crate) use self::slot::Slot;
 use self::slot::Slots;
 use self::timers::Timers;
 use crate::node::Node;
@@ -31,8 +32,8 @@ pub(crate) struct Shard {
     pub node: Arc<Node>,
     slots: Slots,
     runnable: VecDeque<u32>,
-    /// The slot of the agent whose turn was begun last.
-    running: u32,
+    /// The agent whose turn was begun last.
+    running: Running,
     timers: Timers,
     pace: Pace,
     /// What is sent to other shards in this round, by shard.
@@ -42,7 +43,15 @@ pub(crate) struct Shard {
     /// The inbox's content while it is handled; kept for its room.
     incoming: Vec<Parcel>,
     tally: Tally,
-    now: Time,
+    pub now: Time,
+}
+
+/// An agent that is having its turn.
+#[derive(Clone, Copy, Default)]
+struct Running {
+    index: u32,
+    generation: u32,
+    name: Symbol,
 }
 
 /// What came before the agent it is for.
@@ -67,7 +76,7 @@ impl Shard {
             node,
             slots: Slots::default(),
             runnable: VecDeque::new(),
-            running: 0,
+            running: Running::default(),
             timers: Timers::default(),
             pace: Pace::default(),
             outgoing,
@@ -133,12 +142,12 @@ impl Shard {
             }
             Parcel::ToAgent(name, change) => self.change(name, change),
             Parcel::Retire { slot, generation, reason } => self.doom(slot, generation, reason),
-            Parcel::TurnOver(ran) => self.finish_late(*ran),
+            Parcel::TurnOver(late) => self.finish_late(*late),
             Parcel::EndAll => self.doom_all(),
             Parcel::CountQueued(answer) => {
-                let waiting: usize = self.slots.iter().map(|(_, slot)| slot.mailbox.len()).sum();
-                let early: usize = self.expected.values().map(Vec::len).sum();
-                let _ = answer.send((waiting + early) as u64);
+                let is_message = |early: &&Early| matches!(early, Early::Message(_));
+                let early = self.expected.values().flatten().filter(is_message).count();
+                let _ = answer.send((self.slots.queued() + early) as u64);
             }
         }
     }

@@ -1,13 +1,12 @@
 //! The slots of a shard: one per agent it owns.
 
-use whimbrel_acl::{Aid, Symbol, sym};
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::{AgentBody, EndReason, Mailbox, Time};
 
 /// What an agent is doing, as its shard sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// Nobody is here.
-    Vacant,
     /// Nothing to do until a message comes, or its time.
     Idle,
     /// Waiting for its turn.
@@ -20,93 +19,155 @@ pub(crate) enum Status {
     Held,
 }
 
-/// An agent's place in its shard.
-pub(crate) struct Slot {
+/// An agent with what its shard keeps of it, in one piece of memory. It leaves the table for its turns.
+pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     pub name: Symbol,
     /// Which bearer of the name it is.
     pub generation: u32,
-    /// `None` while it runs.
-    pub body: Option<Box<dyn AgentBody>>,
+    /// Its place in the shard.
+    pub index: u32,
+    pub status: Status,
+    /// Senders are told to slow down.
+    pub crowded: bool,
     pub mailbox: Mailbox,
     /// When it wants its next turn at the latest.
     pub wake_at: Time,
     /// When the earliest timer set for it goes off.
     pub timer_at: Time,
-    pub status: Status,
-    /// The AMS wants it held: it is, after this turn.
-    pub hold: bool,
-    /// Senders are told to slow down.
-    pub crowded: bool,
-    /// It is to end; its next turn is its last.
-    pub doom: Option<EndReason>,
+    /// It is to end, for this reason; its next turn is its last.
+    pub doom: Option<Box<EndReason>>,
+    pub body: B,
 }
 
-impl Slot {
-    fn vacant() -> Self {
+impl<B: AgentBody> Slot<B> {
+    /// A slot for an agent that has no name and no shard yet.
+    pub fn new(body: B) -> Self {
         Self {
-            name: sym::EMPTY,
+            name: Symbol::default(),
             generation: 0,
-            body: None,
+            index: u32::MAX,
+            status: Status::Idle,
+            crowded: false,
             mailbox: Mailbox::default(),
             wake_at: Time::NEVER,
             timer_at: Time::NEVER,
-            status: Status::Vacant,
-            hold: false,
-            crowded: false,
             doom: None,
+            body,
         }
     }
+}
 
+impl Slot {
     pub fn aid(&self) -> Aid {
         Aid::local(self.name)
     }
 }
 
-/// The slots, vacant ones reused first.
+/// What comes for an agent while its turn goes on without its shard.
+#[derive(Default)]
+pub(crate) struct Away {
+    pub generation: u32,
+    pub mailbox: Mailbox,
+    pub hold: bool,
+    pub doom: Option<Box<EndReason>>,
+}
+
+/// The table of slots, vacant places used first.
 #[derive(Default)]
 pub(crate) struct Slots {
-    slots: Vec<Slot>,
+    places: Vec<Option<Box<Slot>>>,
     vacant: Vec<u32>,
+    /// The agents whose turn goes on without the shard, by place.
+    away: FxHashMap<u32, Away>,
 }
 
 impl Slots {
     /// Makes room for so many more agents.
     pub fn reserve(&mut self, count: usize) {
-        self.slots.reserve_exact(count.saturating_sub(self.vacant.len()));
+        self.places.reserve_exact(count.saturating_sub(self.vacant.len()));
     }
 
-    /// A slot for a new agent.
-    pub fn occupy(&mut self, name: Symbol, generation: u32, body: Box<dyn AgentBody>) -> u32 {
-        let slot = Slot { name, generation, body: Some(body), status: Status::Idle, ..Slot::vacant() };
-        if let Some(index) = self.vacant.pop()
-            && let Some(place) = self.slots.get_mut(index as usize)
-        {
-            *place = slot;
+    /// Gives an agent a place.
+    pub fn settle(&mut self, mut slot: Box<Slot>) -> u32 {
+        if let Some(index) = self.vacant.pop() {
+            slot.index = index;
+            self.put_back(slot);
             return index;
         }
-        self.slots.push(slot);
-        (self.slots.len() - 1) as u32
+        let index = self.places.len() as u32;
+        slot.index = index;
+        self.places.push(Some(slot));
+        index
     }
 
-    /// Empties a slot.
-    pub fn vacate(&mut self, index: u32) -> Option<Slot> {
-        let place = self.slots.get_mut(index as usize).filter(|slot| slot.status != Status::Vacant)?;
+    /// Takes an agent out for a turn.
+    #[inline]
+    pub fn take_for_turn(&mut self, index: u32) -> Option<Box<Slot>> {
+        let place = self.places.get_mut(index as usize)?;
+        let slot = place.as_mut().filter(|slot| slot.status == Status::Queued)?;
+        slot.status = Status::Running;
+        place.take()
+    }
+
+    /// Puts an agent back into its place.
+    #[inline]
+    pub fn put_back(&mut self, slot: Box<Slot>) {
+        if let Some(place) = self.places.get_mut(slot.index as usize) {
+            *place = Some(slot);
+        }
+    }
+
+    /// Takes an agent out for a moment.
+    pub fn lift(&mut self, index: u32) -> Option<Box<Slot>> {
+        self.places.get_mut(index as usize)?.take()
+    }
+
+    /// Takes an agent out for good.
+    pub fn vacate(&mut self, index: u32) -> Option<Box<Slot>> {
+        let slot = self.places.get_mut(index as usize)?.take()?;
         self.vacant.push(index);
-        Some(std::mem::replace(place, Slot::vacant()))
+        Some(slot)
     }
 
+    /// The agent in this place; not while it has its turn.
     #[inline]
     pub fn at(&mut self, index: u32) -> Option<&mut Slot> {
-        self.slots.get_mut(index as usize)
+        self.places.get_mut(index as usize)?.as_deref_mut()
     }
 
-    /// The slot, if this very agent is still there.
+    /// The agent in this place, if it is still this very one; not while it has its turn.
     pub fn bearer(&mut self, index: u32, generation: u32) -> Option<&mut Slot> {
-        self.at(index).filter(|slot| slot.status != Status::Vacant && slot.generation == generation)
+        self.at(index).filter(|slot| slot.generation == generation)
     }
 
-    /// The occupied slots with their indexes.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &Slot)> {
-        (0..).zip(&self.slots).filter(|(_, slot)| slot.status != Status::Vacant)
+    /// The shard goes on while the agent in this place has its turn.
+    pub fn send_away(&mut self, index: u32, generation: u32) {
+        self.away.insert(index, Away { generation, ..Away::default() });
+    }
+
+    /// What is kept for an agent that is away.
+    pub fn away(&mut self, index: u32) -> Option<&mut Away> {
+        self.away.get_mut(&index)
+    }
+
+    /// An agent that was away is back.
+    pub fn come_back(&mut self, index: u32) -> Option<Away> {
+        self.away.remove(&index)
+    }
+
+    /// The agents that are here.
+    pub fn iter(&self) -> impl Iterator<Item = &Slot> {
+        self.places.iter().filter_map(Option::as_deref)
+    }
+
+    /// The agents that are away.
+    pub fn iter_away(&self) -> impl Iterator<Item = (u32, &Away)> {
+        self.away.iter().map(|(index, away)| (*index, away))
+    }
+
+    /// Messages that wait for agents of this shard.
+    pub fn queued(&self) -> usize {
+        let here: usize = self.iter().map(|slot| slot.mailbox.len()).sum();
+        here + self.away.values().map(|away| away.mailbox.len()).sum::<usize>()
     }
 }

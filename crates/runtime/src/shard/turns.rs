@@ -1,121 +1,90 @@
-//! Taking an agent out of its slot for a turn, and putting it back.
+//! Taking an agent out of its place for a turn, and putting it back.
 
 use whimbrel_acl::Aid;
-use whimbrel_platform::limits::{MAILBOX_SOFT_MESSAGES, TURN_STEPS};
+use whimbrel_platform::limits::MAILBOX_SOFT_MESSAGES;
 use whimbrel_platform::{Next, Outbox, Time};
 
-use super::Shard;
 use super::delivery::Reception;
-use super::slot::Status;
-use crate::job::{Job, Ran};
+use super::slot::{Slot, Status};
+use super::{Running, Shard};
+use crate::turn::LateTurn;
 
 /// How long an agent's next turn waits after it sent to a crowded mailbox.
 const SLOW_DOWN_US: u64 = 1_000;
 
 impl Shard {
-    /// The agent that is having its turn.
-    pub fn running(&mut self) -> Option<Aid> {
-        self.slots.at(self.running).filter(|slot| slot.status == Status::Running).map(|slot| slot.aid())
-    }
-
-    /// The agent whose turn it is, out of its slot.
+    /// The agent whose turn it is, out of its place.
     #[inline]
-    pub fn next_job(&mut self) -> Option<Job> {
+    pub fn next_turn(&mut self) -> Option<Box<Slot>> {
         loop {
             let index = self.runnable.pop_front()?;
-            let Some(slot) = self.slots.at(index) else { continue };
-            if slot.status != Status::Queued {
-                continue;
+            if let Some(slot) = self.slots.take_for_turn(index) {
+                self.running = Running { index, generation: slot.generation, name: slot.name };
+                return Some(slot);
             }
-            if slot.hold && slot.doom.is_none() {
-                slot.status = Status::Held;
-                continue;
-            }
-            let Some(body) = slot.body.take() else { continue };
-            slot.status = Status::Running;
-            self.running = index;
-            slot.wake_at = Time::NEVER;
-            return Some(Job {
-                slot: index,
-                generation: slot.generation,
-                aid: slot.aid(),
-                body,
-                waiting: slot.mailbox.len(),
-                mailbox: std::mem::take(&mut slot.mailbox),
-                budget: TURN_STEPS,
-                now: self.now,
-                last: slot.doom.take(),
-            });
         }
     }
 
     /// Puts an agent back after its turn, and routes what it sent.
     #[inline]
-    pub fn finish(&mut self, ran: Ran, outbox: &mut Outbox) {
-        let Ran { slot: index, generation, body, mut mailbox, waiting, next, .. } = ran;
-        self.tally.handled += (waiting - mailbox.len().min(waiting)) as u64;
-        let Some(slot) = self.slots.bearer(index, generation) else { return };
-        // If others ran meanwhile, they may have written to it.
-        let written_to = !slot.mailbox.is_empty();
-        while let Some(late) = slot.mailbox.take() {
-            mailbox.push(late);
+    pub fn finish(&mut self, mut slot: Box<Slot>, waiting: usize, next: Next, outbox: &mut Outbox) {
+        let left = slot.mailbox.len();
+        self.tally.handled += (waiting - left.min(waiting)) as u64;
+        if slot.crowded && left < MAILBOX_SOFT_MESSAGES / 2 {
+            self.set_crowded(&mut slot, false);
         }
-        let ease = slot.crowded && mailbox.len() < MAILBOX_SOFT_MESSAGES / 2;
-        let crowded = slot.crowded;
-        slot.body = Some(body);
-        slot.mailbox = mailbox;
-        if ease {
-            self.set_crowded(index, false);
+        let (index, crowded) = (slot.index, slot.crowded);
+        slot.status = Status::Idle;
+        self.slots.put_back(slot);
+        let reception = self.send_all(outbox);
+        if next != Next::Wait {
+            self.settle(index, next);
         }
-        let slow_down = self.send_all(outbox) == Reception::Crowded && !crowded;
-        let next = if written_to && matches!(next, Next::Wait | Next::WaitUntil(_)) { Next::Ready } else { next };
-        self.settle(index, next, slow_down);
+        if reception == Reception::Crowded && !crowded {
+            self.slow_down(index);
+        }
     }
 
-    /// Puts an agent back whose turn outlasted the shard's patience.
-    pub(super) fn finish_late(&mut self, mut ran: Ran) {
-        let mut sent = std::mem::take(&mut ran.sent);
-        self.finish(ran, &mut sent);
-    }
-
+    #[inline]
     fn send_all(&mut self, outbox: &mut Outbox) -> Reception {
         let mut reception = Reception::Fine;
-        for envelope in outbox.drain() {
+        outbox.empty_into(|envelope| {
             self.tally.sent += 1;
             if self.route(envelope) == Reception::Crowded {
                 reception = Reception::Crowded;
             }
-        }
+        });
         reception
     }
 
-    #[inline]
-    fn settle(&mut self, index: u32, next: Next, slow_down: bool) {
-        let now = self.now;
-        let Some(slot) = self.slots.at(index) else { return };
-        slot.status = Status::Idle;
-        if let Next::End(reason) = next {
-            return self.end(index, reason);
-        }
-        if slot.doom.is_some() {
-            return self.enqueue(index);
-        }
-        if slow_down {
-            slot.status = Status::Delayed;
-            return self.wake_later(index, Time(now.0 + SLOW_DOWN_US));
-        }
+    /// Does what an agent wants that does not just wait for messages.
+    fn settle(&mut self, index: u32, next: Next) {
         match next {
             Next::Ready => self.enqueue(index),
-            Next::WaitUntil(at) if at <= now => self.enqueue(index),
+            Next::WaitUntil(at) if at <= self.now => self.enqueue(index),
             Next::WaitUntil(at) => self.wake_later(index, at),
-            Next::Wait | Next::End(_) => {}
+            Next::End(reason) => self.end(index, reason),
+            Next::Wait => {}
         }
     }
 
-    /// Lets an agent wait for its turn.
+    /// Lets an agent's next turn come later: it sent to somebody who has too much to do.
+    #[cold]
+    fn slow_down(&mut self, index: u32) {
+        let Some(slot) = self.slots.at(index) else { return };
+        if matches!(slot.status, Status::Idle | Status::Queued) {
+            slot.status = Status::Delayed;
+            let at = Time(self.now.0 + SLOW_DOWN_US);
+            self.wake_later(index, at);
+        }
+    }
+
+    /// Lets an idle agent wait for its turn.
     #[inline]
     pub(super) fn enqueue(&mut self, index: u32) {
-        if let Some(slot) = self.slots.at(index) {
+        if let Some(slot) = self.slots.at(index)
+            && slot.status != Status::Queued
+        {
             slot.status = Status::Queued;
             self.runnable.push_back(index);
         }
@@ -142,9 +111,46 @@ impl Shard {
                 if at != Time::NEVER {
                     self.wake_later(index, at);
                 }
-            } else if matches!(slot.status, Status::Idle | Status::Delayed) {
-                self.enqueue(index);
+            } else {
+                slot.wake_at = Time::NEVER;
+                if matches!(slot.status, Status::Idle | Status::Delayed) {
+                    self.enqueue(index);
+                }
             }
+        }
+    }
+
+    /// The shard goes on without the agent that has its turn: the worker that runs it is no longer this shard's.
+    pub fn go_on_without(&mut self) -> Aid {
+        let Running { index, name, generation } = self.running;
+        self.slots.send_away(index, generation);
+        Aid::local(name)
+    }
+
+    /// Puts an agent back that the shard went on without.
+    pub(super) fn finish_late(&mut self, late: LateTurn) {
+        let LateTurn { mut slot, waiting, next, mut sent } = late;
+        let index = slot.index;
+        let Some(mut away) = self.slots.come_back(index) else { return };
+        let handled = waiting - slot.mailbox.len().min(waiting);
+        slot.doom = away.doom;
+        let mut written_to = false;
+        while let Some(message) = away.mailbox.take() {
+            slot.mailbox.push(message);
+            written_to = true;
+        }
+        let waiting = slot.mailbox.len() + handled;
+        let doomed = slot.doom.is_some();
+        let next = match next {
+            Next::Wait | Next::WaitUntil(_) if written_to || doomed => Next::Ready,
+            other => other,
+        };
+        self.finish(slot, waiting, next, &mut sent);
+        if away.hold
+            && !doomed
+            && let Some(slot) = self.slots.at(index)
+        {
+            slot.status = Status::Held;
         }
     }
 }
