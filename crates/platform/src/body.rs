@@ -182,13 +182,13 @@ impl Outbox {
         self.first.take().into_iter().chain(self.rest.drain(..))
     }
 
-    /// Gives each envelope that was sent to `to`, in order: [`Outbox::drain`] for those in a hurry.
+    /// Gives each receiver and message that was sent to `to`, in order: [`Outbox::drain`] for those in a hurry.
     #[inline]
-    pub fn empty_into(&mut self, mut to: impl FnMut(Envelope)) {
+    pub fn empty_into(&mut self, mut to: impl FnMut(Aid, MessageBody)) {
         if let Some(envelope) = self.first.take() {
-            to(envelope);
+            to(envelope.to, envelope.body);
             if !self.rest.is_empty() {
-                self.rest.drain(..).for_each(to);
+                self.rest.drain(..).for_each(|envelope| to(envelope.to, envelope.body));
             }
         }
     }
@@ -251,7 +251,7 @@ mod tests {
                 outbox.send(number(n).into_message());
             }
             let mut sent = Vec::new();
-            outbox.empty_into(|envelope| sent.push(envelope.body));
+            outbox.empty_into(|_, body| sent.push(body));
             assert_eq!(numbers(sent.iter()), (0..round).collect::<Vec<_>>());
             assert!(outbox.is_empty());
         }

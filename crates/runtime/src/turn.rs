@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use whimbrel_platform::limits::TURN_STEPS;
-use whimbrel_platform::{EndReason, Next, Outbox, Services, Time, Turn};
+use whimbrel_platform::{AgentBody, EndReason, Next, Outbox, Services, Time, Turn};
 
 use crate::shard::Slot;
 
@@ -12,26 +12,64 @@ pub(crate) struct LateTurn {
     pub slot: Box<Slot>,
     /// Messages in the mailbox before the turn.
     pub waiting: usize,
-    pub next: Next,
+    pub outcome: Outcome,
     pub sent: Outbox,
+}
+
+/// How a turn ended: [`Next`] in two registers, since every turn returns one.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Wait,
+    WaitUntil(Time),
+    Ready,
+    End(Box<EndReason>),
+}
+
+impl From<Next> for Outcome {
+    #[inline]
+    fn from(next: Next) -> Self {
+        match next {
+            Next::Wait => Self::Wait,
+            Next::WaitUntil(at) => Self::WaitUntil(at),
+            Next::Ready => Self::Ready,
+            Next::End(reason) => Self::End(Box::new(reason)),
+        }
+    }
 }
 
 impl Slot {
     /// Has a turn, the last one if it is to end. A panic in it is the agent's end, not the worker's.
     #[inline]
-    pub fn have_turn(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Next {
+    pub fn have_turn(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
         let aid = self.aid();
         let Self { body, mailbox, doom, .. } = self;
-        let mut turn = Turn { aid, now, mailbox, outbox, budget: TURN_STEPS, services };
-        let doom = doom.take();
-        let outcome = catch_unwind(AssertUnwindSafe(|| match doom {
-            None => body.turn(&mut turn),
+        let turn = Turn { aid, now, mailbox, outbox, budget: TURN_STEPS, services };
+        let mut call = Call { body, turn, doom: doom.take(), outcome: Outcome::Wait };
+        // All in one place, so that what is caught around is a pointer and nothing is copied.
+        match catch_unwind(AssertUnwindSafe(|| call.run())) {
+            Ok(()) => call.outcome,
+            Err(panic) => Outcome::End(Box::new(EndReason::Failed(panic_text(&*panic)))),
+        }
+    }
+}
+
+struct Call<'a> {
+    body: &'a mut dyn AgentBody,
+    turn: Turn<'a>,
+    doom: Option<Box<EndReason>>,
+    outcome: Outcome,
+}
+
+impl Call<'_> {
+    #[inline]
+    fn run(&mut self) {
+        self.outcome = match self.doom.take() {
+            None => self.body.turn(&mut self.turn).into(),
             Some(reason) => {
-                body.stopping(&mut turn);
-                Next::End(*reason)
+                self.body.stopping(&mut self.turn);
+                Outcome::End(reason)
             }
-        }));
-        outcome.unwrap_or_else(|panic| Next::End(EndReason::Failed(panic_text(&*panic))))
+        };
     }
 }
 

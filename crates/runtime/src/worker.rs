@@ -63,15 +63,15 @@ impl Worker {
             *turns += 1;
             seat.figures.turns.store(*turns, Ordering::Relaxed);
             let waiting = slot.mailbox.len();
-            let (next, back) = lease.lend(|| slot.have_turn(now, outbox, services));
+            let (outcome, back) = lease.lend(|| slot.have_turn(now, outbox, services));
             let Some(back) = back else {
                 let sent = std::mem::take(outbox);
-                node.put(index, Parcel::TurnOver(Box::new(LateTurn { slot, waiting, next, sent })));
+                node.put(index, Parcel::TurnOver(Box::new(LateTurn { slot, waiting, outcome, sent })));
                 node.activity.end();
                 return None;
             };
             lease = back;
-            lease.finish(slot, waiting, next, outbox);
+            lease.finish(slot, waiting, outcome, outbox);
         }
         Some(lease)
     }

@@ -20,14 +20,14 @@ pub(super) enum Reception {
 impl Shard {
     /// Sends a message on its way.
     #[inline]
-    pub(super) fn route(&mut self, envelope: Envelope) -> Reception {
-        let ours = envelope.to.platform == sym::EMPTY || envelope.to.platform == self.node.name;
-        let route = if ours { self.node.routes.look_up(envelope.to.name) } else { Route::UNKNOWN };
+    pub(super) fn route(&mut self, to: Aid, body: MessageBody) -> Reception {
+        let ours = to.platform == sym::EMPTY || to.platform == self.node.name;
+        let route = if ours { self.node.routes.look_up(to.name) } else { Route::UNKNOWN };
         if let Some(slot) = route.slot_here(self.index) {
-            self.deliver(slot, envelope.body);
+            self.deliver(slot, body);
             return Reception::Fine;
         }
-        self.route_farther(envelope, route)
+        self.route_farther(Envelope { to, body }, route)
     }
 
     fn route_farther(&mut self, envelope: Envelope, route: Route) -> Reception {
@@ -125,7 +125,7 @@ impl Shard {
         }
         let answer = failure(to, &body, why);
         self.tally.sent += 1;
-        self.route(Envelope { to: body.sender, body: MessageBody::Owned(answer) });
+        self.route(body.sender, MessageBody::Owned(answer));
     }
 }
 

@@ -138,7 +138,7 @@ impl Shard {
     fn accept(&mut self, parcel: Parcel) {
         match parcel {
             Parcel::Message(envelope) => {
-                self.route(envelope);
+                self.route(envelope.to, envelope.body);
             }
             Parcel::ToAgent(name, change) => self.change(name, change),
             Parcel::Retire { slot, generation, reason } => self.doom(slot, generation, reason),

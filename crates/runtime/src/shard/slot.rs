@@ -113,7 +113,10 @@ impl Slots {
     #[inline]
     pub fn put_back(&mut self, slot: Box<Slot>) {
         if let Some(place) = self.places.get_mut(slot.index as usize) {
-            *place = Some(slot);
+            let empty = place.replace(slot);
+            debug_assert!(empty.is_none(), "an agent's place was given away");
+            // It is `None`: nothing to drop, and no code to see to that.
+            std::mem::forget(empty);
         }
     }
 

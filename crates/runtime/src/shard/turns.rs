@@ -2,12 +2,12 @@
 
 use whimbrel_acl::Aid;
 use whimbrel_platform::limits::MAILBOX_SOFT_MESSAGES;
-use whimbrel_platform::{Next, Outbox, Time};
+use whimbrel_platform::{Outbox, Time};
 
 use super::delivery::Reception;
 use super::slot::{Slot, Status};
 use super::{Running, Shard};
-use crate::turn::LateTurn;
+use crate::turn::{LateTurn, Outcome};
 
 /// How long an agent's next turn waits after it sent to a crowded mailbox.
 const SLOW_DOWN_US: u64 = 1_000;
@@ -27,7 +27,7 @@ impl Shard {
 
     /// Puts an agent back after its turn, and routes what it sent.
     #[inline]
-    pub fn finish(&mut self, mut slot: Box<Slot>, waiting: usize, next: Next, outbox: &mut Outbox) {
+    pub fn finish(&mut self, mut slot: Box<Slot>, waiting: usize, outcome: Outcome, outbox: &mut Outbox) {
         let left = slot.mailbox.len();
         self.tally.handled += (waiting - left.min(waiting)) as u64;
         if slot.crowded && left < MAILBOX_SOFT_MESSAGES / 2 {
@@ -37,8 +37,8 @@ impl Shard {
         slot.status = Status::Idle;
         self.slots.put_back(slot);
         let reception = self.send_all(outbox);
-        if next != Next::Wait {
-            self.settle(index, next);
+        if !matches!(outcome, Outcome::Wait) {
+            self.settle(index, outcome);
         }
         if reception == Reception::Crowded && !crowded {
             self.slow_down(index);
@@ -48,9 +48,9 @@ impl Shard {
     #[inline]
     fn send_all(&mut self, outbox: &mut Outbox) -> Reception {
         let mut reception = Reception::Fine;
-        outbox.empty_into(|envelope| {
+        outbox.empty_into(|to, body| {
             self.tally.sent += 1;
-            if self.route(envelope) == Reception::Crowded {
+            if self.route(to, body) == Reception::Crowded {
                 reception = Reception::Crowded;
             }
         });
@@ -58,13 +58,13 @@ impl Shard {
     }
 
     /// Does what an agent wants that does not just wait for messages.
-    fn settle(&mut self, index: u32, next: Next) {
-        match next {
-            Next::Ready => self.enqueue(index),
-            Next::WaitUntil(at) if at <= self.now => self.enqueue(index),
-            Next::WaitUntil(at) => self.wake_later(index, at),
-            Next::End(reason) => self.end(index, reason),
-            Next::Wait => {}
+    fn settle(&mut self, index: u32, outcome: Outcome) {
+        match outcome {
+            Outcome::Ready => self.enqueue(index),
+            Outcome::WaitUntil(at) if at <= self.now => self.enqueue(index),
+            Outcome::WaitUntil(at) => self.wake_later(index, at),
+            Outcome::End(reason) => self.end(index, *reason),
+            Outcome::Wait => {}
         }
     }
 
@@ -129,7 +129,7 @@ impl Shard {
 
     /// Puts an agent back that the shard went on without.
     pub(super) fn finish_late(&mut self, late: LateTurn) {
-        let LateTurn { mut slot, waiting, next, mut sent } = late;
+        let LateTurn { mut slot, waiting, outcome, mut sent } = late;
         let index = slot.index;
         let Some(mut away) = self.slots.come_back(index) else { return };
         let handled = waiting - slot.mailbox.len().min(waiting);
@@ -141,11 +141,11 @@ impl Shard {
         }
         let waiting = slot.mailbox.len() + handled;
         let doomed = slot.doom.is_some();
-        let next = match next {
-            Next::Wait | Next::WaitUntil(_) if written_to || doomed => Next::Ready,
+        let outcome = match outcome {
+            Outcome::Wait | Outcome::WaitUntil(_) if written_to || doomed => Outcome::Ready,
             other => other,
         };
-        self.finish(slot, waiting, next, &mut sent);
+        self.finish(slot, waiting, outcome, &mut sent);
         if away.hold
             && !doomed
             && let Some(slot) = self.slots.at(index)
