@@ -1,1 +1,261 @@
-//! ams and df as ACL agents.
+//! The agents `ams` and `df`, asked in ACL.
+
+use std::sync::Arc;
+
+use whimbrel_acl::{AclMessage, Aid, Performative, Record, Symbol, Value};
+use whimbrel_platform::agent_management::frames;
+use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent};
+use whimbrel_platform::df::{DfDescription, ServiceDescription};
+use whimbrel_testkit::{Probe, Simulation, simulate};
+
+fn record(name: &str, fields: &[(&str, Value)]) -> Value {
+    let fields = fields.iter().map(|(name, value)| (Symbol::new(name), value.clone())).collect();
+    Value::Record(Arc::new(Record { name: Symbol::new(name), fields }))
+}
+
+fn set(items: &[Value]) -> Value {
+    frames::set(items.to_vec())
+}
+
+/// A DF entry of `agent` with one service.
+fn entry(agent: &str, service: &str, kind: &str) -> Value {
+    let description = DfDescription::of(Aid::local(agent)).with(ServiceDescription::new(service, kind));
+    frames::df_agent_description(&description, None, "home".into())
+}
+
+fn template(service: &str) -> Value {
+    frames::df_agent_description(&DfDescription::offering(service, ""), None, "home".into())
+}
+
+fn ams_entry(agent: &str, more: &[(&str, Value)]) -> Value {
+    let name = [("name", Value::from(agent))];
+    record("ams-agent-description", &[&name, more].concat())
+}
+
+/// A client of the service agents.
+struct Client {
+    name: &'static str,
+    probe: Probe,
+}
+
+impl Client {
+    fn new(sim: &mut Simulation, name: &'static str) -> Self {
+        let probe = Probe::new();
+        sim.spawn(name, probe.body());
+        Self { name, probe }
+    }
+
+    fn message(&self, to: &str, performative: Performative, content: Value) -> AclMessage {
+        let mut message = AclMessage::new(performative, Aid::local(self.name), Aid::local(to), content);
+        message.extras_mut().conversation_id = Some("c1".into());
+        message.extras_mut().reply_with = Some("r1".into());
+        message
+    }
+
+    /// The answers to a request, each as `performative content`, without the action quoted in each.
+    fn ask(&self, sim: &mut Simulation, to: &str, function: Value) -> Vec<String> {
+        let action = Value::term("action", [Value::atom(to), function]);
+        sim.send(self.message(to, Performative::Request, Value::list([action.clone()])));
+        sim.run_until_idle();
+        let answers = self.probe.take();
+        for answer in &answers {
+            assert_eq!(answer.sender, Aid::local(to));
+            assert_eq!(answer.extras().conversation_id.as_deref(), Some("c1"));
+            assert_eq!(answer.extras().in_reply_to.as_deref(), Some("r1"));
+        }
+        let line = |answer: &AclMessage| format!("{} {}", answer.performative, answer.content);
+        answers.iter().map(|answer| line(answer).replace(&action.to_string(), "ACTION")).collect()
+    }
+}
+
+#[test]
+fn a_service_is_registered_found_modified_and_removed() {
+    simulate(|sim| {
+        let (bob, amy) = (Client::new(sim, "bob"), Client::new(sim, "amy"));
+        let done = ["agree [ACTION,true]", "inform [done(ACTION)]"];
+        let english = entry("bob", "english", "translation");
+        assert_eq!(bob.ask(sim, "df", Value::term("register", [english.clone()])), done);
+        let again = bob.ask(sim, "df", Value::term("register", [english.clone()]));
+        assert_eq!(again, ["agree [ACTION,true]", "failure [ACTION,already-registered]"]);
+        let found = amy.ask(sim, "df", Value::term("search", [template("english")]));
+        assert_eq!(found[1], format!("inform [result(ACTION,set({english}))]"));
+        assert_eq!(bob.ask(sim, "df", Value::term("modify", [entry("bob", "french", "translation")])), done);
+        let found = amy.ask(sim, "df", Value::term("search", [template("english")]));
+        assert_eq!(found[1], "inform [result(ACTION,set)]");
+        assert_eq!(bob.ask(sim, "df", Value::term("deregister", [entry("bob", "", "")])), done);
+        let again = bob.ask(sim, "df", Value::term("deregister", [entry("bob", "", "")]));
+        assert_eq!(again[1], "failure [ACTION,not-registered]");
+    });
+}
+
+#[test]
+fn what_is_not_in_order_is_refused_with_the_reason() {
+    let mut sim = Simulation::new(1);
+    let bob = Client::new(&mut sim, "bob");
+    let object = "df-agent-description";
+    let mut refused = |function: Value| {
+        let answers = bob.ask(&mut sim, "df", function);
+        assert_eq!(answers.len(), 1, "{answers:?}");
+        answers[0].strip_prefix("refuse [ACTION,").and_then(|rest| rest.strip_suffix(']')).unwrap().to_owned()
+    };
+    assert_eq!(refused(Value::atom("dance")), r#"unsupported-function("dance")"#);
+    assert_eq!(refused(Value::atom("register")), format!("missing-argument(\"{object}\")"));
+    assert_eq!(refused(Value::term("register", [Value::Int(1)])), format!("missing-argument(\"{object}\")"));
+    assert_eq!(refused(Value::term("register", [record("dog", &[])])), r#"unexpected-argument("dog")"#);
+    let two = Value::term("register", [entry("bob", "a", "b"), entry("bob", "a", "b")]);
+    assert_eq!(refused(two), "unexpected-argument-count");
+    let nameless = Value::term("register", [record(object, &[])]);
+    assert_eq!(refused(nameless), format!("missing-parameter(\"{object}\",\"name\")"));
+    let colour = Value::term("search", [record(object, &[("colour", Value::Int(1))])]);
+    assert_eq!(refused(colour), format!("unexpected-parameter(\"{object}\",\"colour\")"));
+    let lease = Value::term("search", [record(object, &[("lease-time", Value::atom("soon"))])]);
+    assert_eq!(refused(lease), format!("unrecognised-parameter-value(\"{object}\",\"lease-time\")"));
+    assert_eq!(refused(Value::term("register", [entry("amy", "a", "b")])), "unauthorised");
+}
+
+#[test]
+fn what_is_not_understood_is_said() {
+    let mut sim = Simulation::new(1);
+    let bob = Client::new(&mut sim, "bob");
+    let mut answers = |performative: Performative, content: Value, ontology: Option<&str>| {
+        let mut message = bob.message("df", performative, content);
+        message.extras_mut().ontology = ontology.map(Symbol::new);
+        sim.send(message);
+        sim.run_until_idle();
+        bob.probe.take_lines()
+    };
+    let search = Value::term("search", [template("x")]);
+    assert_eq!(
+        answers(Performative::Propose, Value::atom("x"), None),
+        [r#"not-understood [action(bob,send(df,propose,x)),unsupported-act("propose")]"#]
+    );
+    assert_eq!(
+        answers(Performative::Request, Value::Int(1), None),
+        [r#"not-understood [action(bob,send(df,request,1)),unrecognised-value("content")]"#]
+    );
+    assert!(
+        answers(Performative::Request, search.clone(), Some("cooking"))[0].contains("unsupported-value(\"ontology\")")
+    );
+    assert_eq!(answers(Performative::Request, search, Some("FIPA-Agent-Management")).len(), 2, "in any case");
+    for performative in [Performative::Inform, Performative::Failure, Performative::NotUnderstood, Performative::Agree]
+    {
+        assert_eq!(answers(performative, Value::Null, None), [] as [String; 0], "answers are not answered");
+    }
+}
+
+#[test]
+fn what_is_asked_may_be_written_short() {
+    let mut sim = Simulation::new(1);
+    let bob = Client::new(&mut sim, "bob");
+    let service = Value::Map(Arc::new(vec![(Value::from("type"), Value::from("market"))]));
+    let fields = vec![(Value::from("name"), Value::atom("bob")), (Value::from("services"), service)];
+    sim.send(bob.message("df", Performative::Request, Value::term("register", [Value::Map(Arc::new(fields))])));
+    sim.run_until_idle();
+    assert_eq!(bob.probe.take().len(), 2);
+    assert_eq!(sim.services().df_search("", "market"), [Aid::local("bob")]);
+}
+
+#[test]
+fn results_are_limited_if_asked_so() {
+    let mut sim = Simulation::new(1);
+    let amy = Client::new(&mut sim, "amy");
+    for name in ["a", "b", "c"] {
+        sim.services().df_register(Aid::local(name), "sell", "market");
+    }
+    for (limit, expected) in [(2, 2), (0, 0), (-1, 3)] {
+        let constraints = record("search-constraints", &[("max-results", Value::Int(limit))]);
+        let found = amy.ask(&mut sim, "df", Value::term("search", [template("sell"), constraints]));
+        assert_eq!(found[1].matches("df-agent-description").count(), expected);
+    }
+}
+
+#[test]
+fn a_lease_given_over_acl_ends() {
+    simulate(|sim| {
+        let bob = Client::new(sim, "bob");
+        let lease = |time: Value| {
+            let fields = [("name", Value::from("bob@home")), ("services", set(&[])), ("lease-time", time)];
+            record("df-agent-description", &fields)
+        };
+        let minute = Value::term("duration", [Value::Int(60_000)]);
+        bob.ask(sim, "df", Value::term("register", [lease(minute)]));
+        assert_eq!(sim.now().as_ms(), 60_000, "idle only when the lease ended");
+        assert_eq!(sim.with_df(|df| df.entry_count()), 0);
+        let at = i64::try_from(sim.services().wall_clock_ms()).unwrap() + 5_000;
+        let message = Value::term("register", [lease(Value::term("datetime", [Value::Int(at)]))]);
+        sim.send(bob.message("df", Performative::Request, message));
+        sim.run_for(4_999);
+        assert_eq!(sim.with_df(|df| df.entry_count()), 1);
+        bob.probe.take();
+        sim.send(bob.message(
+            "df",
+            Performative::Request,
+            Value::term("search", [record("df-agent-description", &[])]),
+        ));
+        while sim.step() {}
+        assert!(bob.probe.take_lines()[1].contains(&format!("lease-time: datetime({at})")));
+        sim.run_for(1);
+        assert_eq!(sim.with_df(|df| df.entry_count()), 0);
+    });
+}
+
+#[test]
+fn a_subscription_is_agreed_served_and_cancelled() {
+    simulate(|sim| {
+        let (amy, bob) = (Client::new(sim, "amy"), Client::new(sim, "bob"));
+        sim.services().df_register(Aid::local("eve"), "sell", "market");
+        let action = Value::term("action", [Value::atom("df"), Value::term("search", [template("sell")])]);
+        let x = Value::Var(whimbrel_acl::Var { slot: 0, name: "X".into() });
+        let result = Value::term("result", [action.clone(), x.clone()]);
+        let content = Value::list([Value::term("iota", [x, result])]);
+        sim.send(amy.message("df", Performative::Subscribe, content));
+        sim.run_until_idle();
+        let lines = amy.probe.take_lines();
+        assert_eq!(lines[0], format!("agree [{action},true]"));
+        assert_eq!(lines[1], format!("inform [result({action},set({}))]", entry("eve", "sell", "market")));
+        bob.ask(sim, "df", Value::term("register", [entry("bob", "sell", "stall")]));
+        assert!(amy.probe.take_lines()[0].contains("bob@home"));
+        sim.kill("bob");
+        sim.run_until_idle();
+        let gone = frames::df_agent_description(&DfDescription::of(Aid::local("bob")), None, "home".into());
+        assert_eq!(amy.probe.take_lines(), [format!("inform [result({action},set({gone}))]")]);
+        sim.send(amy.message("df", Performative::Cancel, Value::Null));
+        sim.run_until_idle();
+        assert_eq!(amy.probe.take_lines(), ["inform [done(action(amy,send(df,cancel,null)))]"]);
+        sim.send(amy.message("df", Performative::Cancel, Value::Null));
+        sim.services().df_register(Aid::local("zoe"), "sell", "market");
+        sim.run_until_idle();
+        assert_eq!(amy.probe.take_lines(), ["failure [action(amy,send(df,cancel,null)),not-registered]"]);
+    });
+}
+
+#[test]
+fn the_ams_finds_describes_and_changes_agents() {
+    simulate(|sim| {
+        let amy = Client::new(sim, "amy");
+        sim.introduce(NewAgent { owner: "amy".into(), ..NewAgent::new("bob", AgentKind::Native) }, Probe::new().body());
+        sim.spawn("eve", Probe::new().body());
+        let done = ["agree [ACTION,true]", "inform [done(ACTION)]"];
+        let bob = "name: agent-identifier{name: \"bob@home\"},ownership: amy";
+        let found = amy.ask(sim, "ams", Value::term("search", [ams_entry("b*", &[])]));
+        assert_eq!(found[1], format!("inform [result(ACTION,set(ams-agent-description{{{bob},state: active}}))]"));
+        let elsewhere = amy.ask(sim, "ams", Value::term("search", [ams_entry("bob@away", &[])]));
+        assert_eq!(elsewhere[1], "inform [result(ACTION,set)]");
+        let suspended = [("state", Value::atom("suspended"))];
+        assert_eq!(amy.ask(sim, "ams", Value::term("modify", [ams_entry("bob", &suspended)])), done);
+        assert_eq!(sim.with_ams(|ams| ams.state(Aid::local("bob"))), Some(AgentState::Suspended));
+        let waiting =
+            amy.ask(sim, "ams", Value::term("modify", [ams_entry("bob", &[("state", Value::atom("waiting"))])]));
+        assert_eq!(waiting[1], r#"failure [ACTION,internal-error("cannot make agent bob waiting: it is suspended")]"#);
+        let other = amy.ask(sim, "ams", Value::term("modify", [ams_entry("eve", &suspended)]));
+        assert_eq!(other, ["refuse [ACTION,unauthorised]"]);
+        assert_eq!(amy.ask(sim, "ams", Value::term("deregister", [ams_entry("bob@home", &[])])), done);
+        assert!(!sim.services().exists(Aid::local("bob")));
+        let missing = amy.ask(sim, "ams", Value::term("deregister", [ams_entry("bob", &[])]));
+        assert_eq!(missing[1], "failure [ACTION,not-registered]");
+        let platform = amy.ask(sim, "ams", Value::atom("get-description"));
+        assert_eq!(platform[1], "inform [result(ACTION,ap-description{name: home})]");
+        let register = amy.ask(sim, "ams", Value::term("register", [ams_entry("amy", &[])]));
+        assert_eq!(register[1], "failure [ACTION,already-registered]");
+    });
+}

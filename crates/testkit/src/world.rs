@@ -1,0 +1,174 @@
+//! What agents see of the simulated platform during a turn.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::ams::{AgentKind, Ams, LifecycleStep, NewAgent};
+use whimbrel_platform::df::Df;
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
+use whimbrel_platform::{AgentBody, Directory, EndReason, Services, Time};
+
+use crate::Random;
+use crate::simulation::ProgramLoader;
+
+/// The simulated wall clock at the simulation's start: 2023-11-14 22:13:20 UTC.
+const START_WALL_MS: u64 = 1_700_000_000_000;
+
+/// The part of a simulation that agents reach while the simulation gives them turns.
+pub(crate) struct World {
+    pub ams: Mutex<Ams>,
+    pub df: Mutex<Df>,
+    pub output: Mutex<Vec<String>>,
+    pub log: Mutex<Vec<String>>,
+    pub files: Mutex<BTreeMap<String, String>>,
+    /// Bodies of agents the AMS knows of already, in order of creation.
+    pub newcomers: Mutex<VecDeque<(Symbol, Box<dyn AgentBody>)>>,
+    /// When the platform is to stop, and its exit code.
+    pub stop: Mutex<Option<(Time, i32)>>,
+    pub loader: Mutex<Box<ProgramLoader>>,
+    random: Mutex<Random>,
+    now: AtomicU64,
+}
+
+/// The lock's content, whatever happened to others that held it.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl World {
+    pub fn new(platform: &str, random: Random) -> Self {
+        Self {
+            ams: Mutex::new(Ams::new(platform)),
+            df: Mutex::new(Df::new(platform)),
+            output: Mutex::default(),
+            log: Mutex::default(),
+            files: Mutex::default(),
+            newcomers: Mutex::default(),
+            stop: Mutex::default(),
+            loader: Mutex::new(Box::new(|_, path, _| Err(format!("no loader for {path}")))),
+            random: Mutex::new(random),
+            now: AtomicU64::new(0),
+        }
+    }
+
+    pub fn set_now(&self, now: Time) {
+        self.now.store(now.0, Ordering::Relaxed);
+    }
+
+    /// Makes an agent known and has the simulation take its body in.
+    pub fn create_with(
+        &self,
+        new: NewAgent,
+        body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
+    ) -> Result<Aid, CreateError> {
+        let aid = locked(&self.ams).create(new, self.now())?;
+        match body(aid.name) {
+            Ok(body) => {
+                locked(&self.newcomers).push_back((aid.name, body));
+                let _ = locked(&self.ams).step(aid, LifecycleStep::Start);
+                Ok(aid)
+            }
+            Err(error) => {
+                locked(&self.ams).handle_ended(aid, EndReason::Failed(error.to_string()));
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Directory for World {
+    fn ams(&self, work: &mut dyn FnMut(&mut Ams)) {
+        work(&mut locked(&self.ams));
+    }
+
+    fn df(&self, work: &mut dyn FnMut(&mut Df)) {
+        work(&mut locked(&self.df));
+    }
+}
+
+impl Services for World {
+    fn platform(&self) -> Symbol {
+        locked(&self.ams).platform()
+    }
+
+    fn print(&self, agent: Aid, text: &str) {
+        locked(&self.output).push(format!("[{agent}] {text}"));
+    }
+
+    fn log(&self, agent: Aid, level: LogLevel, text: &str) {
+        locked(&self.log).push(format!("{level:?} [{agent}] {text}"));
+    }
+
+    fn wall_clock_ms(&self) -> u64 {
+        START_WALL_MS + self.now().as_ms()
+    }
+
+    fn now(&self) -> Time {
+        Time(self.now.load(Ordering::Relaxed))
+    }
+
+    fn random(&self) -> u64 {
+        locked(&self.random).next_u64()
+    }
+
+    fn agents(&self) -> Vec<Aid> {
+        locked(&self.ams).agents().collect()
+    }
+
+    fn exists(&self, aid: Aid) -> bool {
+        locked(&self.ams).exists(aid)
+    }
+
+    fn create(&self, request: CreateAgent) -> Result<Aid, CreateError> {
+        let CreateAgent { name, unique, owner, source } = request;
+        let owner = owner.map(|owner| owner.name).unwrap_or_default();
+        let new = |kind| NewAgent { unique, owner, ..NewAgent::new(name, kind) };
+        match source {
+            AgentSource::Body(body) => self.create_with(new(AgentKind::Native), |_| Ok(body)),
+            AgentSource::Program { path, options } => self.create_with(new(AgentKind::AgentSpeak), |name| {
+                let loaded = locked(&self.loader)(name, &path, &options);
+                loaded.map_err(|reason| CreateError::BadProgram { name, reason })
+            }),
+        }
+    }
+
+    fn kill(&self, agent: Aid) -> bool {
+        locked(&self.ams).kill(agent).is_ok()
+    }
+
+    fn stop(&self, delay_ms: u64, code: i32) {
+        let at = self.now() + std::time::Duration::from_millis(delay_ms);
+        locked(&self.stop).get_or_insert((at, code));
+    }
+
+    fn df_register(&self, agent: Aid, service: &str, kind: &str) {
+        let _ = locked(&self.df).add_service(agent, service, kind, self.now());
+    }
+
+    fn df_deregister(&self, agent: Aid, service: &str, kind: &str) {
+        locked(&self.df).remove_service(agent, service, kind, self.now());
+    }
+
+    fn df_search(&self, service: &str, kind: &str) -> Vec<Aid> {
+        locked(&self.df).providers(service, kind, self.now())
+    }
+
+    fn df_subscribe(&self, agent: Aid, service: &str, kind: &str) {
+        let _ = locked(&self.df).subscribe_providers(agent, service, kind, self.now());
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
+        Some(self)
+    }
+
+    fn read_source(&self, path: &str) -> Result<String, String> {
+        locked(&self.files).get(path).cloned().ok_or_else(|| format!("no file {path}"))
+    }
+
+    fn write_file(&self, path: &str, text: &str) -> Result<(), String> {
+        locked(&self.files).insert(path.to_owned(), text.to_owned());
+        Ok(())
+    }
+}
