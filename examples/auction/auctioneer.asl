@@ -1,0 +1,70 @@
+// Sells lots by English auction: the price goes up, bidders leave, the last one in the room gets the lot.
+
+// lot(Name, First price, Step).
+lot(sea_chart,   60, 15).
+lot(ship_clock,  90, 30).
+lot(ship,      5000, 500).
+
+// The directory tells about each bidder, present and to come: provider(Agent, Service). Nobody is missing when each
+// agent but me and the directory itself is one.
+everybody_is_here :- .my_name(Me) & .all_names(All) &
+                     not (.member(A, All) & A \== Me & A \== df & not provider(A, "bidder")).
+
+// All who were asked have said yes or no to this price.
+all_answered(Lot, Price, Room) :- .count(answer(Lot, Price, _, _), N) & .length(Room, N).
+
+!open.
+
++!open
+   <- .df_subscribe("bidder");
+      .wait(everybody_is_here, 10000);
+      .findall(lot(L, P, S), lot(L, P, S), Lots);
+      for ( .member(lot(Lot, Price, Step), Lots) ) {
+         !sell(Lot, Price, Step)
+      };
+      .print("The auction is over.");
+      .stopMAS.
+
+-!open[error_msg(Why)]
+   <- .print("The auction was broken off: ", Why);
+      .stopMAS(0, 1).
+
++!sell(Lot, Price, Step)
+   <- .findall(B, provider(B, "bidder"), Found);
+      .sort(Found, Room);
+      .length(Room, N);
+      .print("Lot ", Lot, ": ", N, " in the room, starting at ", Price);
+      !call(Lot, Price, Step, Room).
+
+// One round: call the price, wait until all in the room have answered, go on with those who said yes.
++!call(Lot, Price, Step, Room)
+   <- .send(Room, cfp, price(Lot, Price));
+      .wait(all_answered(Lot, Price, Room), 10000);
+      .findall(B, answer(Lot, Price, B, yes), In);
+      .sort(In, Still);
+      .abolish(answer(Lot, _, _, _));
+      !go_on(Lot, Price, Step, Room, Still).
+
++!go_on(Lot, Price, _, _, [Winner])
+   <- !sold(Lot, Price, Winner).
+
+// All left at once: the price before this one was the last good one. Nobody at all if it was the first.
++!go_on(Lot, Price, _, _, []) : lot(Lot, Price, _)
+   <- .print("  ", Price, ": nobody. ", Lot, " is not sold").
++!go_on(Lot, Price, Step, [Winner|_], [])
+   <- .print("  ", Price, ": nobody");
+      !sold(Lot, Price - Step, Winner).
+
++!go_on(Lot, Price, Step, _, Still)
+   <- .length(Still, N);
+      .print("  ", Price, ": ", N, " stay");
+      !call(Lot, Price + Step, Step, Still).
+
++!sold(Lot, Price, Winner)
+   <- .print("  ", Price, ": going, going, gone. ", Lot, " goes to ", Winner);
+      .send(Winner, accept_proposal, price(Lot, Price)).
+
++!kqml_received(B, propose, price(Lot, Price), _)
+   <- +answer(Lot, Price, B, yes).
++!kqml_received(B, refuse, price(Lot, Price), _)
+   <- +answer(Lot, Price, B, no).

@@ -1,0 +1,37 @@
+// Serves the owner: fetches, orders what is missing, and minds the owner's health.
+
+limit(lemonade, 4).     // glasses a day
+served(lemonade, 0).
+
+enough(Drink) :- limit(Drink, Max) & served(Drink, N) & N >= Max.
+
++!has(owner, Drink)[source(owner)] : enough(Drink) & limit(Drink, Max)
+   <- .concat("No more than ", Max, " glasses of ", Drink, " a day. It is for your own good!", Text);
+      .send(owner, tell, message(Text)).
+
++!has(owner, Drink)[source(owner)] : served(Drink, N)
+   <- !fetch(Drink);
+      !at(owner);
+      pour(Drink);
+      -+served(Drink, N + 1);
+      .print("glass ", N + 1, " is served").
+
++!fetch(Drink)
+   <- !at(fridge);
+      open(fridge);
+      take(Drink);
+      close(fridge).
+
+// The action take failed. The fridge is open, so the robot sees why.
+-!fetch(Drink)[error(action_failed)] : stock(Drink, 0)
+   <- .print("there is no ", Drink, " left, I order some");
+      close(fridge);
+      .send(supermarket, achieve, order(Drink, 3));
+      .wait(delivered(Drink), 5000);
+      -delivered(Drink)[source(supermarket)];
+      !fetch(Drink).
+
++!at(Place) : at(Place).
++!at(Place)
+   <- go(Place);
+      !at(Place).
