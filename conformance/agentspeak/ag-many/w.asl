@@ -1,0 +1,2 @@
+!s.
++!s <- .wait(20); .send(m,tell,hi).

@@ -1,0 +1,3 @@
+!go.
++!go <- !a; .add_plan({ ^!a[state(finished)] <- .print("a over") }); !a; .wait(20); .stopMAS.
++!a <- .print(a).

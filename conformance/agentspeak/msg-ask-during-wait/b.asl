@@ -1,0 +1,3 @@
+state(starting).
+!w.
++!w <- .wait(60); -+state(ready).

@@ -1,0 +1,2 @@
++!w(X) <- .wait(80); .print("done ",X).
++!fin <- .stopMAS.

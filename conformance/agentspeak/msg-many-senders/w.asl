@@ -1,0 +1,2 @@
+!v.
++!v : .my_name(N) <- .wait(30); .send(hub,tell,vote(N)).

@@ -1,0 +1,2 @@
++x(N) <- .print(N).
++!fin <- .count(x(_),N); .print(N," beliefs"); .stopMAS.

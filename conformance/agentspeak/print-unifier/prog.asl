@@ -1,0 +1,2 @@
+!go.
++!go <- X = 5; .print_unifier; .stopMAS.
