@@ -18,9 +18,9 @@ mod sync;
 mod turn;
 mod watchdog;
 mod worker;
-mod yellow_pages;
 
 pub use agent::{Agent, Context};
 pub use loader::{NoPrograms, ProgramLoader};
 pub use output::{Console, Output};
-pub use platform::{Counters, Platform, PlatformBuilder};
+pub use platform::{Platform, PlatformBuilder};
+pub use whimbrel_platform::Counters;

@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsCommand, LifecycleStep, NewAgent};
+use whimbrel_platform::dead_letters::DeadLetters;
+use whimbrel_platform::df::Df;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::{AgentBody, EndReason, Time};
+use whimbrel_platform::{AgentBody, EndReason, Event, Observer, Time};
 
 use crate::activity::Activity;
 use crate::clock::Clock;
@@ -18,7 +20,6 @@ use crate::parcel::{Change, Newcomer, Parcel};
 use crate::seat::{Figures, Seat};
 use crate::shard::Slot;
 use crate::sync::{Mutex, locked};
-use crate::yellow_pages::YellowPages;
 
 /// See the module.
 pub(crate) struct Node {
@@ -29,11 +30,15 @@ pub(crate) struct Node {
     pub clock: Clock,
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
-    pub yellow_pages: Mutex<YellowPages>,
     pub ending: Ending,
-    /// Set when the platform stops: workers leave when their agents are gone.
+    /// Set when the platform stops: its agents are told to end.
+    pub stopping: AtomicBool,
+    /// Set when all agents ended: workers leave.
     pub closing: AtomicBool,
+    pub observer: Option<Box<dyn Observer>>,
+    pub dead_letters: Mutex<DeadLetters>,
     ams: Mutex<Ams>,
+    df: Mutex<Df>,
     generations: AtomicU32,
     /// Agents that have a slot, or are on their way to one.
     living: AtomicUsize,
@@ -49,15 +54,23 @@ pub(crate) struct Introduction {
     pub owner: Option<Aid>,
 }
 
+/// What a node is made of that its builder chooses.
+pub(crate) struct Parts {
+    pub name: Symbol,
+    pub workers: usize,
+    pub clock: Clock,
+    pub seed: u64,
+    pub output: Box<dyn Output>,
+    pub loader: Box<dyn ProgramLoader>,
+    pub observer: Option<Box<dyn Observer>>,
+}
+
 impl Node {
-    pub fn new(
-        name: Symbol,
-        workers: usize,
-        clock: Clock,
-        seed: u64,
-        output: Box<dyn Output>,
-        loader: Box<dyn ProgramLoader>,
-    ) -> Self {
+    pub fn new(parts: Parts) -> Self {
+        let Parts { name, workers, clock, seed, output, loader, observer } = parts;
+        let (mut ams, mut df) = (Ams::new(name), Df::new(name));
+        ams.observe(observer.is_some());
+        df.observe(observer.is_some());
         Self {
             name,
             seats: (0..workers).map(|_| Seat::new()).collect(),
@@ -66,10 +79,13 @@ impl Node {
             clock,
             output,
             loader,
-            yellow_pages: Mutex::new(YellowPages::default()),
             ending: Ending::new(),
+            stopping: AtomicBool::new(false),
             closing: AtomicBool::new(false),
-            ams: Mutex::new(Ams::new(name)),
+            observer,
+            dead_letters: Mutex::new(DeadLetters::new()),
+            ams: Mutex::new(ams),
+            df: Mutex::new(df),
             generations: AtomicU32::new(1),
             living: AtomicUsize::new(0),
             random: AtomicU64::new(seed),
@@ -92,7 +108,11 @@ impl Node {
     /// arrive in order.
     pub fn post(&self, shard: ShardIndex, message: Box<AclMessage>) {
         let mut parcels = Vec::new();
-        Envelope::for_each_receiver(message, |envelope| parcels.push(Parcel::Message(envelope)));
+        Envelope::for_each_receiver(message, |envelope| {
+            self.tell(Event::Sent(&envelope));
+            self.tell(Event::Routed(&envelope, self.routes.look_up(envelope.to.name).place()));
+            parcels.push(Parcel::Message(envelope));
+        });
         self.outside.sent.fetch_add(parcels.len() as u64, Ordering::Relaxed);
         if let Some(seat) = self.seat(shard) {
             seat.inbox.put(|content| content.parcels.append(&mut parcels), || self.activity.begin());
@@ -107,7 +127,33 @@ impl Node {
         while let Some(command) = ams.poll_command() {
             self.carry_out(&mut ams, command);
         }
+        while let Some(change) = ams.poll_change() {
+            self.tell(Event::Agent(&change));
+        }
         answer
+    }
+
+    /// Asks the DF. Its notices are sent by the agent `df`: see [`Node::wake_df`].
+    pub fn with_df<T>(&self, ask: impl FnOnce(&mut Df) -> T) -> T {
+        let mut df = locked(&self.df);
+        let answer = ask(&mut df);
+        while let Some(change) = df.poll_change() {
+            self.tell(Event::Directory(&change));
+        }
+        answer
+    }
+
+    /// Gives the agent `df` a turn, in which it sends the notices that are due: all by one hand, so that they arrive in
+    /// order.
+    pub fn wake_df(&self) {
+        self.change(sym::DF, Change::Wake);
+    }
+
+    /// Tells the observer, if there is one.
+    pub fn tell(&self, event: Event<'_>) {
+        if let Some(observer) = &self.observer {
+            observer.observe(self.now(), event);
+        }
     }
 
     fn carry_out(&self, ams: &mut Ams, command: AmsCommand) {
@@ -149,13 +195,13 @@ impl Node {
             break;
         }
         ams.handle_ended(Aid::local(name), reason);
-        locked(&self.yellow_pages).forget(Aid::local(name));
+        self.with_df(|df| df.handle_agent_ended(Aid::local(name)));
     }
 
     /// An agent ended by itself; its route is gone already.
     pub fn ended(&self, name: Symbol, reason: &EndReason) {
         self.with_ams(|ams| ams.handle_ended(Aid::local(name), reason.clone()));
-        locked(&self.yellow_pages).forget(Aid::local(name));
+        self.with_df(|df| df.handle_agent_ended(Aid::local(name)));
     }
 
     /// An agent's slot is vacant.
@@ -292,6 +338,7 @@ impl Node {
     /// Ends all agents: the society's first, in order of creation, then the platform's own; then the workers leave.
     /// False if some agent's turn did not end in time.
     pub fn close(&self, at_most: Duration) -> bool {
+        self.stopping.store(true, Ordering::Release);
         self.with_ams(Ams::stop);
         self.activity.wait_still(Some(at_most));
         for shard in 0..self.seats.len() {

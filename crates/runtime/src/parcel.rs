@@ -28,6 +28,8 @@ pub(crate) enum Change {
     Hold,
     /// Turns again.
     Run,
+    /// A turn, whether it has messages or not.
+    Wake,
     /// Make a copy of it, to be the agent `copy`, owned by this shard, of this generation.
     Copy { copy: Aid, shard: u16, generation: u32 },
 }

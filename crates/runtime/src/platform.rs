@@ -3,18 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use whimbrel_acl::{AclMessage, Aid, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Symbol, sym};
+use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
+use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::{AgentBody, Services};
+use whimbrel_platform::{AgentBody, Counters, Observer, Services};
 
 use crate::agent::{Agent, NativeBody};
 use crate::clock::Clock;
 use crate::loader::{NoPrograms, ProgramLoader};
-use crate::node::{Introduction, Node};
+use crate::node::{Introduction, Node, Parts};
 use crate::output::{Console, Output};
 use crate::services::NodeServices;
 use crate::shard::{Shard, Slot};
+use crate::sync::locked;
 use crate::watchdog;
 
 /// How long the end waits for turns that do not end.
@@ -38,19 +41,7 @@ pub struct PlatformBuilder {
     seed: Option<u64>,
     output: Box<dyn Output>,
     loader: Box<dyn ProgramLoader>,
-}
-
-/// Messages by what became of them. At any moment when all is still, sent = handled + dead + queued.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Messages sent, one per receiver.
-    pub sent: u64,
-    /// Messages that agents took from their mailboxes.
-    pub handled: u64,
-    /// Messages nobody will handle; their senders heard of it.
-    pub dead: u64,
-    /// Messages that wait in mailboxes.
-    pub queued: u64,
+    observer: Option<Box<dyn Observer>>,
 }
 
 impl PlatformBuilder {
@@ -89,7 +80,14 @@ impl PlatformBuilder {
         self
     }
 
-    /// Starts the platform, without agents.
+    /// Who is told of everything that happens. Costs time; nothing if there is none.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observer = Some(Box::new(observer));
+        self
+    }
+
+    /// Starts the platform, with no agents but its own: `ams` and `df`.
     #[must_use]
     pub fn build(self) -> Platform {
         let seed = self.seed.unwrap_or_else(|| {
@@ -97,13 +95,18 @@ impl PlatformBuilder {
             std::collections::hash_map::RandomState::new().build_hasher().finish()
         });
         let clock = Clock::Real(Instant::now());
-        let node = Arc::new(Node::new(self.name, self.workers, clock, seed, self.output, self.loader));
-        for index in 0..self.workers {
+        let Self { name, workers, output, loader, observer, .. } = self;
+        let node = Arc::new(Node::new(Parts { name, workers, clock, seed, output, loader, observer }));
+        for index in 0..workers {
             node.activity.begin();
             watchdog::start(&node, Box::new(Shard::new(index as u16, Arc::clone(&node))));
         }
         watchdog::start_watching(&node);
-        Platform { inner: Arc::new(Inner { services: NodeServices { node, shard: 0 } }) }
+        let platform = Platform { inner: Arc::new(Inner { services: NodeServices { node, shard: 0 } }) };
+        // Their names are free: there are no other agents yet.
+        let _ = platform.spawn_kind(sym::AMS, AgentKind::Service, Box::new(AmsAgent));
+        let _ = platform.spawn_kind(sym::DF, AgentKind::Service, Box::new(DfAgent));
+        platform
     }
 }
 
@@ -116,6 +119,7 @@ impl Platform {
             seed: None,
             output: Box::new(Console),
             loader: Box::new(NoPrograms),
+            observer: None,
         }
     }
 
@@ -249,6 +253,11 @@ impl Platform {
         self.wait_idle_for(Duration::from_millis(100));
         let (sent, handled, dead) = self.node().figures();
         Counters { sent, handled, dead, queued }
+    }
+
+    /// The newest messages that could not reach their receivers, newest first.
+    pub fn dead_letters(&self) -> Vec<DeadLetter> {
+        locked(&self.node().dead_letters).iter().cloned().collect()
     }
 
     /// Runs until an agent or [`Platform::stop_with`] ends the platform; then ends the agents and tells the exit code.

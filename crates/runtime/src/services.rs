@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_acl::{Aid, Symbol};
-use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::ams::{AgentKind, Ams};
+use whimbrel_platform::df::Df;
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
-use whimbrel_platform::{Services, Time};
+use whimbrel_platform::{Directory, Services, Time};
 
 use crate::node::{Introduction, Node};
 use crate::shard::Slot;
-use crate::sync::locked;
 
 /// The node as the agents of one shard see it: what they create is created in that shard.
 #[derive(Clone)]
@@ -82,21 +82,32 @@ impl Services for NodeServices {
     }
 
     fn df_register(&self, agent: Aid, service: &str, kind: &str) {
-        let told = locked(&self.node.yellow_pages).register(agent, service, kind);
-        told.into_iter().for_each(|news| self.node.post(self.shard, Box::new(news)));
+        let now = self.now();
+        let registered = self.node.with_df(|df| df.add_service(agent, service, kind, now));
+        self.note_failure(agent, registered);
+        self.node.wake_df();
     }
 
     fn df_deregister(&self, agent: Aid, service: &str, kind: &str) {
-        locked(&self.node.yellow_pages).deregister(agent, service, kind);
+        let now = self.now();
+        self.node.with_df(|df| df.remove_service(agent, service, kind, now));
+        self.node.wake_df();
     }
 
     fn df_search(&self, service: &str, kind: &str) -> Vec<Aid> {
-        locked(&self.node.yellow_pages).search(service, kind)
+        let now = self.now();
+        self.node.with_df(|df| df.providers(service, kind, now))
     }
 
     fn df_subscribe(&self, agent: Aid, service: &str, kind: &str) {
-        let told = locked(&self.node.yellow_pages).subscribe(agent, service, kind);
-        told.into_iter().for_each(|news| self.node.post(self.shard, Box::new(news)));
+        let now = self.now();
+        let subscribed = self.node.with_df(|df| df.subscribe_providers(agent, service, kind, now));
+        self.note_failure(agent, subscribed);
+        self.node.wake_df();
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
+        Some(self)
     }
 
     fn read_source(&self, path: &str) -> Result<String, String> {
@@ -105,5 +116,23 @@ impl Services for NodeServices {
 
     fn write_file(&self, path: &str, text: &str) -> Result<(), String> {
         self.node.loader.write_file(path, text)
+    }
+}
+
+impl Directory for NodeServices {
+    fn ams(&self, work: &mut dyn FnMut(&mut Ams)) {
+        self.node.with_ams(work);
+    }
+
+    fn df(&self, work: &mut dyn FnMut(&mut Df)) {
+        self.node.with_df(work);
+    }
+}
+
+impl NodeServices {
+    fn note_failure(&self, agent: Aid, outcome: Result<(), impl std::fmt::Display>) {
+        if let Err(error) = outcome {
+            self.log(agent, LogLevel::Warning, &error.to_string());
+        }
     }
 }

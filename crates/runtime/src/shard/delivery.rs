@@ -1,12 +1,16 @@
 //! Where a message goes: into a mailbox here, into another shard's batch, or back to its sender as `failure`.
 
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Symbol, Value, sym};
+use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
+use whimbrel_platform::Event;
+use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::route::{LocalRoute, Place, Route};
 
 use super::slot::{Slot, Status};
 use super::{Early, Shard};
+use crate::node::Node;
 use crate::parcel::Parcel;
+use crate::sync::locked;
 
 /// What became of a message, as far as its sender should care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +36,9 @@ impl Shard {
 
     fn route_farther(&mut self, envelope: Envelope, route: Route) -> Reception {
         let Place::Local(place) = route.place() else {
-            self.undeliverable(envelope.to, envelope.body, "there is no such agent");
+            let ours = envelope.to.platform == sym::EMPTY || envelope.to.platform == self.node.name;
+            let why = if ours { DeadReason::UnknownAgent } else { DeadReason::Unreachable };
+            self.undeliverable(envelope.to, envelope.body, why);
             return Reception::Fine;
         };
         let reception = if place.crowded { Reception::Crowded } else { Reception::Fine };
@@ -71,6 +77,7 @@ impl Shard {
     #[inline]
     pub(super) fn deliver(&mut self, index: u32, body: MessageBody) {
         let Some(slot) = self.slots.at(index) else { return self.deliver_away(index, body) };
+        let body = if self.observed { Self::delivered(&self.node, slot.aid(), body) } else { body };
         slot.mailbox.push(body);
         if slot.status == Status::Idle {
             slot.status = Status::Queued;
@@ -82,10 +89,17 @@ impl Shard {
     }
 
     #[cold]
+    fn delivered(node: &Node, to: Aid, body: MessageBody) -> MessageBody {
+        let envelope = Envelope { to, body };
+        node.tell(Event::Delivered(&envelope));
+        envelope.body
+    }
+
+    #[cold]
     fn deliver_away(&mut self, index: u32, body: MessageBody) {
         match self.slots.away(index) {
             Some(away) => away.mailbox.push(body),
-            None => self.undeliverable(Aid::local(sym::EMPTY), body, "there is no such agent"),
+            None => self.undeliverable(Aid::local(sym::EMPTY), body, DeadReason::UnknownAgent),
         }
     }
 
@@ -95,7 +109,7 @@ impl Shard {
             None => self.slots.away(index).map_or(0, |away| away.mailbox.len()),
         };
         if waiting >= MAILBOX_HARD_MESSAGES {
-            return self.undeliverable(envelope.to, envelope.body, "its mailbox is full");
+            return self.undeliverable(envelope.to, envelope.body, DeadReason::MailboxFull);
         }
         self.deliver(index, envelope.body);
     }
@@ -118,21 +132,16 @@ impl Shard {
     }
 
     /// A message that ends here, unhandled: its sender hears of it.
-    pub(super) fn undeliverable(&mut self, to: Aid, body: MessageBody, why: &str) {
+    #[cold]
+    pub(super) fn undeliverable(&mut self, to: Aid, body: MessageBody, why: DeadReason) {
+        let envelope = Envelope { to, body };
+        self.node.tell(Event::Died(&envelope, why));
         self.tally.dead += 1;
-        if body.sender.name == sym::AMS && body.performative == Performative::Failure {
-            return;
+        let failure = locked(&self.node.dead_letters).bury(self.now, envelope, why);
+        if let Some(failure) = failure {
+            self.tally.sent += 1;
+            let to = failure.receivers.first().copied();
+            self.route(to.unwrap_or(failure.sender), MessageBody::Owned(Box::new(failure)));
         }
-        let answer = failure(to, &body, why);
-        self.tally.sent += 1;
-        self.route(body.sender, MessageBody::Owned(answer));
     }
-}
-
-/// The AMS's answer to a message that cannot be delivered: the same conversation, protocol and so on.
-fn failure(to: Aid, message: &AclMessage, why: &str) -> Box<AclMessage> {
-    let mut answer = Box::new(message.make_reply(Aid::local(sym::AMS), Performative::Failure));
-    answer.receivers = smallvec::smallvec![message.sender];
-    answer.content = Value::term("undeliverable", [Value::atom(to.name), Value::from(why)]);
-    answer
 }

@@ -1,9 +1,11 @@
 //! Agents come to a shard, are held and run, and end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::EndReason;
+use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{LocalRoute, Place, Route};
 use whimbrel_platform::services::LogLevel;
 
@@ -60,13 +62,22 @@ impl Shard {
                     self.enqueue(index);
                 }
             }
+            (Change::Wake, Some(slot)) => {
+                if slot.status != Status::Held {
+                    self.enqueue(index);
+                }
+            }
             (Change::Copy { copy, shard, generation }, slot) => {
                 let body = slot.and_then(|slot| slot.body.duplicate(now));
                 self.node.copied(copy, shard, generation, body);
             }
             (change, None) => {
                 if let Some(away) = self.slots.away(index) {
-                    away.hold = matches!(change, Change::Hold);
+                    match change {
+                        Change::Hold => away.hold = true,
+                        Change::Run => away.hold = false,
+                        Change::Wake | Change::Copy { .. } => away.wake = true,
+                    }
                 }
             }
         }
@@ -103,11 +114,13 @@ impl Shard {
             self.node.ended(name, &reason);
         }
         let aid = Aid::local(name);
+        let stopping = self.node.stopping.load(Ordering::Relaxed);
+        let why_dead = if stopping { DeadReason::Stopped } else { DeadReason::AgentEnded };
         if let EndReason::Failed(why) = &reason {
             self.node.output.log(aid, LogLevel::Severe, &format!("failed: {why}"));
         }
         while let Some(message) = slot.mailbox.take() {
-            self.undeliverable(aid, message, "it ended");
+            self.undeliverable(aid, message, why_dead);
         }
         // An agent's last words may be a panic, too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));

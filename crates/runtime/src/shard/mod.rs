@@ -43,6 +43,8 @@ pub(crate) struct Shard {
     /// The inbox's content while it is handled; kept for its room.
     incoming: Vec<Parcel>,
     tally: Tally,
+    /// Somebody wants to be told of everything.
+    observed: bool,
     pub now: Time,
 }
 
@@ -70,6 +72,7 @@ struct Tally {
 
 impl Shard {
     pub fn new(index: ShardIndex, node: Arc<Node>) -> Self {
+        let observed = node.observer.is_some();
         let outgoing = node.seats.iter().map(|_| Vec::new()).collect();
         Self {
             index,
@@ -83,6 +86,7 @@ impl Shard {
             expected: FxHashMap::default(),
             incoming: Vec::new(),
             tally: Tally::default(),
+            observed,
             now: Time::ZERO,
         }
     }

@@ -69,6 +69,7 @@ pub(crate) struct Away {
     pub generation: u32,
     pub mailbox: Mailbox,
     pub hold: bool,
+    pub wake: bool,
     pub doom: Option<Box<EndReason>>,
 }
 

@@ -1,8 +1,8 @@
 //! Taking an agent out of its place for a turn, and putting it back.
 
-use whimbrel_acl::Aid;
+use whimbrel_acl::{Aid, Envelope, MessageBody};
 use whimbrel_platform::limits::MAILBOX_SOFT_MESSAGES;
-use whimbrel_platform::{Outbox, Time};
+use whimbrel_platform::{Event, Outbox, Time};
 
 use super::delivery::Reception;
 use super::slot::{Slot, Status};
@@ -30,6 +30,9 @@ impl Shard {
     pub fn finish(&mut self, mut slot: Box<Slot>, waiting: usize, outcome: Outcome, outbox: &mut Outbox) {
         let left = slot.mailbox.len();
         self.tally.handled += (waiting - left.min(waiting)) as u64;
+        if self.observed {
+            self.node.tell(Event::Handled(slot.aid(), waiting - left.min(waiting)));
+        }
         if slot.crowded && left < MAILBOX_SOFT_MESSAGES / 2 {
             self.set_crowded(&mut slot, false);
         }
@@ -50,11 +53,20 @@ impl Shard {
         let mut reception = Reception::Fine;
         outbox.empty_into(|to, body| {
             self.tally.sent += 1;
+            let body = if self.observed { self.sent(to, body) } else { body };
             if self.route(to, body) == Reception::Crowded {
                 reception = Reception::Crowded;
             }
         });
         reception
+    }
+
+    #[cold]
+    fn sent(&self, to: Aid, body: MessageBody) -> MessageBody {
+        let envelope = Envelope { to, body };
+        self.node.tell(Event::Sent(&envelope));
+        self.node.tell(Event::Routed(&envelope, self.node.routes.look_up(to.name).place()));
+        envelope.body
     }
 
     /// Does what an agent wants that does not just wait for messages.
@@ -134,7 +146,7 @@ impl Shard {
         let Some(mut away) = self.slots.come_back(index) else { return };
         let handled = waiting - slot.mailbox.len().min(waiting);
         slot.doom = away.doom;
-        let mut written_to = false;
+        let mut written_to = away.wake;
         while let Some(message) = away.mailbox.take() {
             slot.mailbox.push(message);
             written_to = true;

@@ -1,10 +1,12 @@
 //! Agents are created, talk, and end.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use whimbrel_acl::{Aid, MessageBody, Performative, Value};
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::services::CreateError;
-use whimbrel_runtime::{Agent, Context};
+use whimbrel_platform::{Event, Observer, Time};
+use whimbrel_runtime::{Agent, Context, Platform};
 
 use crate::kit::{assert_balanced, does, inform, platform};
 
@@ -130,6 +132,53 @@ fn a_stuck_agent_holds_up_nobody() {
     assert_eq!(lines.all().iter().filter(|line| *line == "stuck: free").count(), 2);
     assert_eq!(lines.all().iter().filter(|line| *line == "quick: quick").count(), 3);
     assert_balanced(platform.counters());
+}
+
+#[test]
+fn the_directory_tells_subscribers_of_providers_once() {
+    let (platform, lines) = platform(2);
+    let amy = platform.spawn("amy", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
+    let services = platform.services();
+    services.df_register(Aid::local("bob"), "taxi", "");
+    services.df_subscribe(amy, "taxi", "");
+    services.df_register(Aid::local("eve"), "taxi", "cheap");
+    platform.wait_idle();
+    let told = lines.all();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("bob") && told[1].contains("eve"), "{told:?}");
+    assert_eq!(services.df_search("taxi", ""), [Aid::local("bob"), Aid::local("eve")]);
+    assert_balanced(platform.counters());
+}
+
+#[test]
+fn ams_answers_as_an_agent() {
+    let (platform, lines) = platform(2);
+    platform.spawn("amy", does(|ctx, message| ctx.print(message.performative.as_str()))).unwrap();
+    platform.send(AclMessage::new(Performative::Request, Aid::local("amy"), Aid::local("ams"), "what?"));
+    platform.wait_idle();
+    assert_eq!(lines.all(), ["amy: not-understood"]);
+}
+
+#[derive(Clone, Default)]
+struct Trace(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Trace {
+    fn observe(&self, _at: Time, event: Event<'_>) {
+        self.0.lock().unwrap().push(event.to_string());
+    }
+}
+
+#[test]
+fn an_observer_sees_each_message_on_its_way() {
+    let trace = Trace::default();
+    let platform = Platform::builder().workers(1).observer(trace.clone()).build();
+    let amy = platform.spawn("amy", does(|_, _| ())).unwrap();
+    platform.send(inform("bob", amy, 7.0));
+    platform.wait_idle();
+    let seen = trace.0.lock().unwrap().clone();
+    let of_message: Vec<&str> =
+        seen.iter().filter(|line| line.contains("amy")).filter_map(|line| line.split(' ').next()).collect();
+    assert!(of_message.ends_with(&["sent", "routed", "delivered", "handled"]), "{seen:?}");
 }
 
 #[test]
