@@ -11,6 +11,7 @@ mod message;
 mod performative;
 mod symbol;
 mod template;
+mod transport;
 pub mod value;
 
 pub use aid::{Aid, AidParseError, Contact};
@@ -18,6 +19,7 @@ pub use message::{AclMessage, Envelope, Extras, MessageBody};
 pub use performative::{Performative, UnknownPerformative};
 pub use symbol::{Symbol, sym};
 pub use template::Template;
+pub use transport::{Received, TransportEnvelope};
 pub use value::{Annot, Annots, Args, Cons, Object, Record, Structure, Value, Var};
 
 /// Cheaply cloned immutable text of any length (message identifiers, string content).

@@ -67,6 +67,62 @@ impl AclMessage {
         Self { performative, sender, receivers: SmallVec::from_buf([receiver]), content: content.into(), extras: None }
     }
 
+    /// The same to one receiver more.
+    #[must_use]
+    pub fn to(mut self, receiver: Aid) -> Self {
+        self.receivers.push(receiver);
+        self
+    }
+
+    /// The same in this conversation.
+    #[must_use]
+    pub fn in_conversation(mut self, id: impl Into<Text>) -> Self {
+        self.extras_mut().conversation_id = Some(id.into());
+        self
+    }
+
+    /// The same in this interaction protocol.
+    #[must_use]
+    pub fn with_protocol(mut self, name: impl Into<Symbol>) -> Self {
+        self.extras_mut().protocol = Some(name.into());
+        self
+    }
+
+    /// The same in this ontology.
+    #[must_use]
+    pub fn with_ontology(mut self, name: impl Into<Symbol>) -> Self {
+        self.extras_mut().ontology = Some(name.into());
+        self
+    }
+
+    /// The same in this content language.
+    #[must_use]
+    pub fn with_language(mut self, name: impl Into<Symbol>) -> Self {
+        self.extras_mut().language = Some(name.into());
+        self
+    }
+
+    /// The same with a `:reply-with` that answers are to quote.
+    #[must_use]
+    pub fn with_reply_with(mut self, id: impl Into<Text>) -> Self {
+        self.extras_mut().reply_with = Some(id.into());
+        self
+    }
+
+    /// The same, to be answered by this moment: milliseconds since 1970-01-01 UTC.
+    #[must_use]
+    pub fn with_reply_by_ms(mut self, reply_by_ms: u64) -> Self {
+        self.extras_mut().reply_by_ms = Some(reply_by_ms);
+        self
+    }
+
+    /// The same with this content.
+    #[must_use]
+    pub fn with_content(mut self, content: impl Into<Value>) -> Self {
+        self.content = content.into();
+        self
+    }
+
     /// The rarer parameters, to read.
     pub fn extras(&self) -> &Extras {
         self.extras.as_deref().unwrap_or(&NO_EXTRAS)
@@ -164,11 +220,9 @@ mod tests {
     #[test]
     fn a_reply_quotes_and_goes_to_reply_to() {
         let (amy, bob, eve) = (Aid::local("amy"), Aid::local("bob"), Aid::local("eve"));
-        let mut ask = AclMessage::new(Performative::Request, amy, bob, "now");
+        let ask = AclMessage::new(Performative::Request, amy, bob, "now");
         assert_eq!(ask.make_reply(bob, Performative::Agree).receivers.as_slice(), [amy]);
-        ask.extras_mut().reply_with = Some("r1".into());
-        ask.extras_mut().conversation_id = Some("c1".into());
-        ask.extras_mut().protocol = Some("fipa-request".into());
+        let mut ask = ask.in_conversation("c1").with_protocol("fipa-request").with_reply_with("r1");
         ask.extras_mut().reply_to.push(eve);
         let answer = ask.make_reply(bob, Performative::Agree);
         assert_eq!((answer.sender, answer.receivers.as_slice()), (bob, [eve].as_slice()));

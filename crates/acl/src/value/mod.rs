@@ -101,6 +101,37 @@ impl Value {
         items.into_iter().rev().fold(tail, |tail, head| Self::List(Arc::new(Cons::new(head, tail))))
     }
 
+    /// A map of these pairs; of two with the same key, the later counts.
+    pub fn map(pairs: impl IntoIterator<Item = (Self, Self)>) -> Self {
+        let mut pairs: Vec<(Self, Self)> = pairs.into_iter().collect();
+        pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
+        pairs.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                earlier.1 = std::mem::take(&mut later.1);
+            }
+            same
+        });
+        Self::Map(Arc::new(pairs))
+    }
+
+    /// An object of the type `name` with these fields, in the type's order.
+    pub fn record(name: impl Into<Symbol>, fields: impl IntoIterator<Item = (Symbol, Self)>) -> Self {
+        Self::Record(Arc::new(Record { name: name.into(), fields: fields.into_iter().collect() }))
+    }
+
+    /// The field of a record, or the value of a map's key that is this text or atom; `None` if there is none.
+    pub fn field(&self, name: Symbol) -> Option<&Self> {
+        match self {
+            Self::Record(record) => record.fields.iter().find(|(other, _)| *other == name).map(|(_, value)| value),
+            Self::Map(pairs) => {
+                let named = |key: &Self| key.as_str() == Some(name.as_str());
+                pairs.iter().find(|(key, _)| named(key)).map(|(_, value)| value)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it holds no variable.
     pub fn is_ground(&self) -> bool {
         match self {
@@ -126,6 +157,33 @@ impl Value {
         match self {
             Self::Num(n) => Some(*n),
             Self::Int(n) => Some(*n as f64),
+            _ => None,
+        }
+    }
+
+    /// Its text, if it is text or an atom.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Str(text) => Some(text),
+            Self::Atom(name) => Some(name.as_str()),
+            _ => None,
+        }
+    }
+
+    /// Its number, if it is a whole one that 64 bits hold.
+    pub fn as_i64(&self) -> Option<i64> {
+        const LEAST: f64 = i64::MIN as f64;
+        match self {
+            Self::Int(n) => Some(*n),
+            Self::Num(n) if n.fract() == 0.0 && (LEAST..-LEAST).contains(n) => Some(*n as i64),
+            _ => None,
+        }
+    }
+
+    /// Its truth, if it is a boolean.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(b) => Some(*b),
             _ => None,
         }
     }
@@ -195,6 +253,19 @@ impl From<String> for Value {
     }
 }
 
+/// Text, not an atom.
+impl From<Text> for Value {
+    fn from(text: Text) -> Self {
+        Self::Str(text)
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(Arc::new(bytes))
+    }
+}
+
 impl From<Symbol> for Value {
     fn from(name: Symbol) -> Self {
         Self::atom(name)
@@ -235,6 +306,29 @@ mod tests {
         assert_eq!(list.items().count(), 1_000_000);
         drop(list);
         drop(term);
+    }
+
+    #[test]
+    fn fields_are_found_by_name() {
+        let record = Value::record("point", [("x".into(), Value::Int(1)), ("y".into(), Value::Int(2))]);
+        let map = Value::map([(Value::from("y"), Value::Int(2)), (Value::atom("x"), Value::Int(1))]);
+        for value in [record, map] {
+            assert_eq!(value.field("x".into()).and_then(Value::as_i64), Some(1));
+            assert_eq!(value.field("z".into()), None);
+        }
+        assert_eq!(
+            Value::map([(Value::Nil, 1.0.into()), (Value::Nil, 2.0.into())]),
+            Value::map([(Value::Nil, 2.0.into())])
+        );
+    }
+
+    #[test]
+    fn only_whole_numbers_are_integers() {
+        assert_eq!(Value::Num(-3.0).as_i64(), Some(-3));
+        for n in [0.5, 9.3e18, f64::NAN, f64::INFINITY] {
+            assert_eq!(Value::Num(n).as_i64(), None);
+        }
+        assert_eq!(Value::Num(i64::MIN as f64).as_i64(), Some(i64::MIN));
     }
 
     #[test]

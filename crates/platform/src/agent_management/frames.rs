@@ -1,8 +1,6 @@
 //! The objects of FIPA-Agent-Management (FIPA00023 6.1) as content values: records named by their frame.
 
-use std::sync::Arc;
-
-use whimbrel_acl::{Aid, Record, Symbol, Value, sym};
+use whimbrel_acl::{Aid, Symbol, Value, sym};
 
 use crate::ams::AgentDescription;
 use crate::df::{DfDescription, ServiceDescription};
@@ -78,8 +76,7 @@ pub fn set(items: Vec<Value>) -> Value {
 }
 
 fn record<const N: usize>(name: &str, fields: [(&str, Option<Value>); N]) -> Value {
-    let given = fields.into_iter().filter_map(|(name, value)| Some((Symbol::new(name), value?)));
-    Value::Record(Arc::new(Record { name: Symbol::new(name), fields: given.collect() }))
+    Value::record(name, fields.into_iter().filter_map(|(name, value)| Some((Symbol::new(name), value?))))
 }
 
 fn integer(n: u64) -> Value {

@@ -1,16 +1,13 @@
 //! The agents `ams` and `df`, asked in ACL.
 
-use std::sync::Arc;
-
-use whimbrel_acl::{AclMessage, Aid, Performative, Record, Symbol, Value};
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::agent_management::frames;
 use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent};
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_testkit::{Probe, Simulation, simulate};
 
 fn record(name: &str, fields: &[(&str, Value)]) -> Value {
-    let fields = fields.iter().map(|(name, value)| (Symbol::new(name), value.clone())).collect();
-    Value::Record(Arc::new(Record { name: Symbol::new(name), fields }))
+    Value::record(name, fields.iter().map(|(name, value)| (Symbol::new(name), value.clone())))
 }
 
 fn set(items: &[Value]) -> Value {
@@ -46,10 +43,8 @@ impl Client {
     }
 
     fn message(&self, to: &str, performative: Performative, content: Value) -> AclMessage {
-        let mut message = AclMessage::new(performative, Aid::local(self.name), Aid::local(to), content);
-        message.extras_mut().conversation_id = Some("c1".into());
-        message.extras_mut().reply_with = Some("r1".into());
-        message
+        let message = AclMessage::new(performative, Aid::local(self.name), Aid::local(to), content);
+        message.in_conversation("c1").with_reply_with("r1")
     }
 
     /// The answers to a request, each as `performative content`, without the action quoted in each.
@@ -147,9 +142,9 @@ fn what_is_not_understood_is_said() {
 fn what_is_asked_may_be_written_short() {
     let mut sim = Simulation::new(1);
     let bob = Client::new(&mut sim, "bob");
-    let service = Value::Map(Arc::new(vec![(Value::from("type"), Value::from("market"))]));
-    let fields = vec![(Value::from("name"), Value::atom("bob")), (Value::from("services"), service)];
-    sim.send(bob.message("df", Performative::Request, Value::term("register", [Value::Map(Arc::new(fields))])));
+    let service = Value::map([(Value::from("type"), Value::from("market"))]);
+    let entry = Value::map([(Value::from("name"), Value::atom("bob")), (Value::from("services"), service)]);
+    sim.send(bob.message("df", Performative::Request, Value::term("register", [entry])));
     sim.run_until_idle();
     assert_eq!(bob.probe.take().len(), 2);
     assert_eq!(sim.services().df_search("", "market"), [Aid::local("bob")]);

@@ -21,8 +21,8 @@ fn told(df: &mut Df) -> Vec<String> {
 }
 
 fn subscribe(df: &mut Df, subscriber: &str, conversation: &str, template: DfDescription) {
-    let mut ask = AclMessage::new(Performative::Subscribe, Aid::local(subscriber), Aid::local("df"), Value::Null);
-    ask.extras_mut().conversation_id = Some(conversation.into());
+    let ask = AclMessage::new(Performative::Subscribe, Aid::local(subscriber), Aid::local("df"), Value::Null);
+    let ask = ask.in_conversation(conversation);
     let inform = Box::new(ask.make_reply(Aid::local("df"), Performative::Inform));
     let form = NoticeForm::Fipa { inform, action: Value::atom("a") };
     df.subscribe(Aid::local(subscriber), template, form, NOW).unwrap();
