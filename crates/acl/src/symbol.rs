@@ -173,6 +173,8 @@ pub mod sym {
         ASK_ALL = "askAll", ASK_HOW = "askHow", TELL_HOW = "tellHow", UNTELL_HOW = "untellHow",
         KQML_RECEIVED = "kqml_received", ERROR = "error", ERROR_MSG = "error_msg", CODE = "code",
         CODE_SRC = "code_src", CODE_LINE = "code_line", STATE = "state", REASON = "reason", TIMEOUT = "timeout",
+        HARD_DEADLINE = "hard_deadline", PERCEPTS = "percepts", JAG_SLEEPING = "jag_sleeping",
+        JAG_AWAKING = "jag_awaking", FAILURE_REASON = "failure_reason", ENVIRONMENT = "whimbrel-environment",
         // Code as data: functors that no program can write.
         CODE_PLAN = "$plan", CODE_RULE = "$rule", CODE_TRIGGER = "$trigger", CODE_BODY = "$body", CODE_STEP = "$step",
         CODE_VAR = "$var", CODE_NS = "$ns", NO_LABEL = "nolabel",

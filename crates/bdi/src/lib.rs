@@ -2,4 +2,13 @@
 //! Pure: time, output, randomness and other agents are reached through the platform's ports only.
 #![forbid(unsafe_code)]
 
+pub mod actions;
+pub mod code;
+pub mod logic;
+pub mod mind;
+pub mod reason;
+mod snapshot;
 pub mod syntax;
+
+pub use reason::{Agent, AgentConfig, load};
+pub use snapshot::SnapshotError;

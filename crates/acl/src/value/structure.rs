@@ -92,6 +92,15 @@ impl Structure {
         Self::full(self.namespace, self.negated, self.functor, self.args.clone(), annots)
     }
 
+    /// Replaces the annotations.
+    pub fn set_annots(&mut self, mut annots: Annots) {
+        normalize(&mut annots);
+        let had_open = self.annots.iter().any(|annot| !annot.is_ground());
+        let open = annots.iter().any(|annot| !annot.is_ground());
+        self.annots = annots;
+        self.ground = !open && (self.ground || (had_open && self.args.iter().all(Value::is_ground)));
+    }
+
     /// Whether no variable is in it.
     pub fn is_ground(&self) -> bool {
         self.ground

@@ -1,0 +1,228 @@
+//! Building values from expressions, and matching expressions against values.
+
+use std::sync::Arc;
+
+use whimbrel_acl::{Annot, Annots, Args, Cons, Structure, Symbol, Value, Var, sym};
+
+use super::{ArithExpr, Expr, FunctionExpr, TermExpr};
+use crate::logic::{Bindings, Solver, arith, match_annots};
+
+/// What building needs: the bindings, the frame's base and names, and the prover for functions.
+fn variable(bindings: &Bindings, slot: u32, name: Symbol) -> Value {
+    match bindings.slot(slot) {
+        Value::Null => Value::Var(Var { slot, name }),
+        Value::Var(_) => {
+            let var = Value::Var(Var { slot, name });
+            bindings.deref(&var).clone()
+        }
+        bound => bound.clone(),
+    }
+}
+
+/// The value of an expression in the frame at `base`; unbound variables stay variables. `names` are the frame's.
+#[inline]
+pub fn build(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &Expr) -> Value {
+    match expr {
+        Expr::Const(value) => value.clone(),
+        Expr::Slot(slot) => {
+            let name = names.get(*slot as usize).copied().unwrap_or(sym::ANY);
+            let value = variable(bindings, base + slot, name);
+            if value.is_ground() { value } else { bindings.resolve(&value) }
+        }
+        Expr::Arith(arith) => build_arith(solver, bindings, base, names, arith),
+        Expr::Term(term) => build_term(solver, bindings, base, names, term),
+        Expr::Cons(cell) => build_list(solver, bindings, base, names, cell),
+        Expr::Function(call) => build_function(solver, bindings, base, names, call),
+        Expr::Operation(op, args) => {
+            let args: Args = args.iter().map(|arg| build(solver, bindings, base, names, arg)).collect();
+            Structure::new(*op, args).into()
+        }
+        Expr::Quote(value) => bindings.resolve(&Bindings::rename(value, base)),
+    }
+}
+
+/// The values of several expressions.
+#[inline]
+pub fn build_args(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], exprs: &[Expr]) -> Args {
+    exprs.iter().map(|arg| build(solver, bindings, base, names, arg)).collect()
+}
+
+fn build_arith(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &ArithExpr) -> Value {
+    let left = build(solver, bindings, base, names, &expr.left);
+    let Some(right) = &expr.right else {
+        return match left.as_f64() {
+            Some(n) => Value::Num(-n),
+            None => Structure::new(expr.op, Args::from_iter([left])).into(),
+        };
+    };
+    let right = build(solver, bindings, base, names, right);
+    let number = match (left.as_f64(), right.as_f64()) {
+        (Some(a), Some(b)) => arith::binary(expr.op, a, b),
+        _ => None,
+    };
+    number.map_or_else(|| Structure::new(expr.op, Args::from_iter([left, right])).into(), Value::Num)
+}
+
+fn build_term(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], term: &TermExpr) -> Value {
+    let args = build_args(solver, bindings, base, names, &term.args);
+    let annots = build_annots(solver, bindings, base, names, term);
+    let key = term.key;
+    Structure::full(key.namespace, key.negated, key.functor, args, annots).into_value()
+}
+
+/// The annotations of a structure to build.
+pub fn build_annots(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    term: &TermExpr,
+) -> Annots {
+    if term.annots.is_empty() && term.annots_tail.is_none() {
+        return Annots::new();
+    }
+    let mut annots: Annots =
+        term.annots.iter().map(|annot| Annot::new(build(solver, bindings, base, names, annot))).collect();
+    if let Some(tail) = &term.annots_tail {
+        match build(solver, bindings, base, names, tail) {
+            Value::Var(var) => annots.push(Annot::Tail(var)),
+            list => annots.extend(list.items().map(|item| Annot::new(item.clone()))),
+        }
+    }
+    annots
+}
+
+fn build_list(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], cell: &(Expr, Expr)) -> Value {
+    let (head, tail) = cell;
+    let head = build(solver, bindings, base, names, head);
+    let tail = build(solver, bindings, base, names, tail);
+    Value::List(Arc::new(Cons::new(head, tail)))
+}
+
+fn build_function(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    call: &FunctionExpr,
+) -> Value {
+    let args = build_args(solver, bindings, base, names, &call.args);
+    solver.function(bindings, call, &args).unwrap_or_else(|| Value::term(call.name, args))
+}
+
+/// Matches an expression (the left side: a plan's trigger, a rule's head, a query) against a value by binding the
+/// expression's variables, or the value's.
+#[inline]
+pub fn match_expr(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    expr: &Expr,
+    value: &Value,
+) -> bool {
+    match expr {
+        Expr::Slot(slot) => match_slot(bindings, base + slot, names.get(*slot as usize).copied(), value),
+        Expr::Const(constant) => match (constant, value) {
+            (Value::Atom(a), Value::Atom(b)) => a == b,
+            (Value::Num(a), Value::Num(b)) => a == b,
+            _ => bindings.unify(constant, value),
+        },
+        Expr::Term(term) => match_term(solver, bindings, base, names, term, value),
+        Expr::Cons(cell) => match_list(solver, bindings, base, names, cell, value),
+        _ => {
+            let built = build(solver, bindings, base, names, expr);
+            bindings.unify(&built, value)
+        }
+    }
+}
+
+#[inline]
+fn match_slot(bindings: &mut Bindings, slot: u32, name: Option<Symbol>, value: &Value) -> bool {
+    if !matches!(bindings.slot(slot), Value::Null) {
+        let var = Value::Var(Var { slot, name: name.unwrap_or(sym::ANY) });
+        return bindings.unify(&var, value);
+    }
+    match bindings.deref(value) {
+        Value::Var(var) if var.slot == slot => true,
+        Value::Var(_) | Value::Term(_) => {
+            let var = Value::Var(Var { slot, name: name.unwrap_or(sym::ANY) });
+            bindings.unify(&var, value)
+        }
+        other => {
+            let other = other.clone();
+            bindings.bind(slot, other);
+            true
+        }
+    }
+}
+
+fn match_term(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    term: &TermExpr,
+    value: &Value,
+) -> bool {
+    match bindings.deref(value) {
+        Value::Term(other) if other.functor == term.key.functor && other.args.len() == term.args.len() => {
+            if other.negated != term.key.negated || other.namespace != term.key.namespace {
+                return false;
+            }
+            let other = Arc::clone(other);
+            let args = term.args.iter().zip(&other.args);
+            let mut matched = true;
+            for (arg, value) in args {
+                if !match_expr(solver, bindings, base, names, arg, value) {
+                    matched = false;
+                    break;
+                }
+            }
+            matched && (no_annots(term) || match_built_annots(solver, bindings, base, names, term, &other.annots))
+        }
+        Value::Num(_) | Value::Str(_) | Value::List(_) | Value::Nil => false,
+        _ => {
+            let built = build_term(solver, bindings, base, names, term);
+            bindings.unify(&built, value)
+        }
+    }
+}
+
+fn no_annots(term: &TermExpr) -> bool {
+    term.annots.is_empty() && term.annots_tail.is_none()
+}
+
+fn match_built_annots(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    term: &TermExpr,
+    other: &[Annot],
+) -> bool {
+    let annots = build_annots(solver, bindings, base, names, term);
+    match_annots(bindings, &annots, other)
+}
+
+fn match_list(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    cell: &(Expr, Expr),
+    value: &Value,
+) -> bool {
+    match bindings.deref(value) {
+        Value::List(other) => {
+            let other = Arc::clone(other);
+            match_expr(solver, bindings, base, names, &cell.0, &other.head)
+                && match_expr(solver, bindings, base, names, &cell.1, &other.tail)
+        }
+        Value::Var(_) => {
+            let built = build_list(solver, bindings, base, names, cell);
+            bindings.unify(&built, value)
+        }
+        _ => false,
+    }
+}

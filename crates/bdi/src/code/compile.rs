@@ -1,0 +1,628 @@
+//! From syntax trees to compiled programs.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
+
+use super::{
+    AddMode, ArithExpr, Body, CallExpr, Expr, Formula, Function, FunctionExpr, Head, Image, Key, Op, Plan,
+    RelationExpr, Rule, Source, TermExpr,
+};
+use crate::actions;
+use crate::logic::map_vars;
+use crate::mind::PlanRef;
+use crate::syntax::ast::{self, StepKind, TriggerOp};
+use crate::syntax::quote::{quote, unquote_body, unquote_term};
+
+/// What compiling knows about its surroundings: the functions that rules provide.
+#[derive(Clone, Copy, Default)]
+pub struct Functions<'a>(&'a [ast::FunctionRule]);
+
+impl Functions<'_> {
+    fn rule(&self, name: Symbol, arity: usize) -> Option<Symbol> {
+        self.0.iter().find(|f| f.name == name && f.arity as usize == arity).map(|f| f.rule)
+    }
+}
+
+/// The variables of one clause and their slots.
+#[derive(Default)]
+struct Scope {
+    names: Vec<Symbol>,
+    /// What is subtracted from the number in a variable's name that says its slot.
+    base: u32,
+}
+
+/// How the names of variables begin whose slot is given: `$7` is slot 7. No program can write such a name.
+const SLOT_PREFIX: char = '$';
+
+impl Scope {
+    fn slot(&mut self, name: Symbol) -> u32 {
+        if let Some(slot) = name.as_str().strip_prefix(SLOT_PREFIX).and_then(|number| number.parse::<u32>().ok()) {
+            return slot.saturating_sub(self.base);
+        }
+        let known = self.names.iter().position(|other| *other == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        }) as u32
+    }
+
+    fn known(&self, name: Symbol) -> bool {
+        self.names.contains(&name)
+    }
+}
+
+/// Compiles clauses.
+pub struct Compiler<'a> {
+    functions: Functions<'a>,
+    scope: Scope,
+    file: Text,
+}
+
+/// Compiles a program, `library` behind it.
+pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Image {
+    let mut image = Image { name, functions: program.functions.clone(), ..Image::default() };
+    let functions = program.functions.clone();
+    let functions = Functions(&functions);
+    for rule in &program.beliefs {
+        add_belief(&mut image, rule, functions);
+    }
+    for goal in &program.goals {
+        let mut compiler = Compiler::new(functions, goal.file.clone());
+        image.goals.push(compiler.quoted(&ast::Term::Literal(goal.literal.clone())));
+    }
+    for (number, plan) in program.plans.iter().chain(&library.plans).enumerate() {
+        let label = Symbol::new(&format!("p__{}", number + 1));
+        let plan = Arc::new(compile_plan(plan, label, functions));
+        image.has_meta_plans |= plan.op == TriggerOp::Meta;
+        image.tells_idleness |= plan.is_for_idleness();
+        image.handles_messages |= number < program.plans.len() && plan.is_for_messages();
+        image.index.add(&plan, PlanRef(number as u32), false);
+        image.plans.push(plan);
+    }
+    image.source = Arc::new(program);
+    image
+}
+
+fn add_belief(image: &mut Image, rule: &ast::Rule, functions: Functions<'_>) {
+    let mut compiler = Compiler::new(functions, rule.file.clone());
+    if rule.body.is_none() {
+        if let Expr::Const(value) = compiler.expr(&ast::Term::Literal(rule.head.clone())) {
+            image.facts.push(value);
+            return;
+        }
+    }
+    let rule = Arc::new(compile_rule(rule, functions));
+    image.rules.push((image.facts.len(), rule));
+}
+
+/// Compiles a rule; a fact is a rule that always holds.
+pub fn compile_rule(rule: &ast::Rule, functions: Functions<'_>) -> Rule {
+    let mut compiler = Compiler::new(functions, rule.file.clone());
+    let head = compiler.term_expr(&rule.head);
+    let body = rule.body.as_ref().map_or(Formula::True, |body| compiler.formula(body));
+    Rule {
+        key: head.key,
+        args: head.args,
+        annots: head.annots,
+        body,
+        slots: compiler.scope.names.len() as u32,
+        names: compiler.scope.names.into(),
+        source: Arc::new(rule.clone()),
+    }
+}
+
+impl Rule {
+    /// A rule that never holds.
+    pub fn never() -> Self {
+        let head = ast::Literal {
+            namespace: None,
+            negated: false,
+            functor: sym::FALSE,
+            args: Vec::new(),
+            annots: None,
+            span: ast::Span::default(),
+        };
+        let source = ast::Rule { head, body: None, span: ast::Span::default(), file: Text::new() };
+        let mut rule = compile_rule(&source, Functions::default());
+        rule.body = Formula::False;
+        rule
+    }
+}
+
+/// Compiles a plan; one without a label gets this one.
+pub fn compile_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>) -> Plan {
+    compile_sub_plan(plan, label, functions, &[])
+}
+
+/// Compiles a plan of an agent that has acquired it.
+pub fn compile_acquired(plan: &ast::Plan, label: Symbol, image: &Image) -> Plan {
+    compile_plan(plan, label, Functions(&image.functions))
+}
+
+/// Compiles a rule of an agent that has acquired it.
+pub fn compile_acquired_rule(rule: &ast::Rule, image: &Image) -> Rule {
+    compile_rule(rule, Functions(&image.functions))
+}
+
+fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, outer: &[Symbol]) -> Plan {
+    let mut compiler = Compiler::new(functions, plan.file.clone());
+    let head = compiler.head(&plan.trigger.term);
+    let context = plan.context.as_ref().map_or(Formula::True, |context| compiler.formula(context));
+    let goal_condition = plan.goal_condition.as_ref().map(|condition| compiler.formula(condition));
+    let body = compiler.body(&plan.body);
+    let label = compiler.label(plan, label);
+    let names: Arc<[Symbol]> = compiler.scope.names.into();
+    let shared = shared_slots(&names, outer);
+    let sub_plans = plan.sub_plans.iter().enumerate().map(|(number, sub)| {
+        let label = Symbol::new(&format!("{}__{}", label.functor().unwrap_or_default(), number + 1));
+        Arc::new(compile_sub_plan(sub, label, functions, &names))
+    });
+    Plan {
+        op: plan.trigger.op,
+        kind: plan.trigger.kind,
+        head,
+        context,
+        goal_condition,
+        body: Arc::new(body),
+        slots: names.len() as u32,
+        atomic: has_annot(&label, "atomic"),
+        annots: label.annots().iter().cloned().collect(),
+        sub_plans: sub_plans.collect(),
+        shared,
+        names: Arc::clone(&names),
+        label,
+        source: Arc::new(plan.clone()),
+    }
+}
+
+impl Plan {
+    /// Whether the plan is for the agent's falling idle or waking.
+    pub fn is_for_idleness(&self) -> bool {
+        matches!(&self.head, Head::Literal { key, .. } if matches!(key.functor, sym::JAG_SLEEPING | sym::JAG_AWAKING))
+    }
+
+    fn is_for_messages(&self) -> bool {
+        matches!(&self.head, Head::Literal { key, .. } if key.functor == sym::KQML_RECEIVED)
+    }
+}
+
+fn shared_slots(names: &[Symbol], outer: &[Symbol]) -> Vec<(u32, u32)> {
+    let place = |name: &Symbol| outer.iter().position(|other| other == name);
+    let shared = names.iter().enumerate().filter_map(|(own, name)| Some((own as u32, place(name)? as u32)));
+    shared.filter(|(own, _)| names.get(*own as usize).is_some_and(|name| !name.as_str().starts_with('_'))).collect()
+}
+
+fn has_annot(label: &Value, name: &str) -> bool {
+    let name = Symbol::new(name);
+    label.annots().iter().any(|annot| matches!(annot, Annot::Term(value) if value.functor() == Some(name)))
+}
+
+impl<'a> Compiler<'a> {
+    fn new(functions: Functions<'a>, file: Text) -> Self {
+        Self { functions, scope: Scope::default(), file }
+    }
+
+    fn label(&mut self, plan: &ast::Plan, fallback: Symbol) -> Value {
+        let Some(label) = &plan.label else {
+            return Structure::new(fallback, whimbrel_acl::Args::new()).into_value();
+        };
+        let mut label = label.clone();
+        if label.functor == sym::EMPTY {
+            label.functor = fallback;
+        }
+        self.quoted(&ast::Term::Literal(label))
+    }
+
+    /// The term as a value whose variables are slots of the clause.
+    fn quoted(&mut self, term: &ast::Term) -> Value {
+        let scope = &mut self.scope;
+        quote(term, &mut |name| Var { slot: scope.slot(name), name })
+    }
+
+    fn head(&mut self, term: &ast::Term) -> Head {
+        let ast::Term::Literal(literal) = term else {
+            return Head::Any(self.expr(term));
+        };
+        if matches!(literal.namespace, Some(ast::Namespace::Var(_))) {
+            return Head::Any(self.expr(term));
+        }
+        // Argument i of the event is in slot i. A plain variable in place i is that slot.
+        for (place, arg) in literal.args.iter().enumerate() {
+            let name = plain_variable(arg).filter(|name| !self.scope.known(*name));
+            self.scope.names.push(name.unwrap_or_else(|| Symbol::new(&format!("_arg{place}"))));
+        }
+        let args = literal.args.iter().enumerate().map(|(place, arg)| {
+            let own = plain_variable(arg).is_some_and(|name| self.scope.names.get(place) == Some(&name));
+            (!own).then(|| self.expr(arg))
+        });
+        let args = args.collect();
+        let (annots, annots_tail) = self.annots(literal.annots.as_ref());
+        Head::Literal { key: literal_key(literal), args, annots, annots_tail }
+    }
+
+    fn annots(&mut self, annots: Option<&ast::Annotations>) -> (Vec<Expr>, Option<Expr>) {
+        let Some(annots) = annots else { return (Vec::new(), None) };
+        let items = annots.items.iter().map(|item| self.expr(item)).collect();
+        let tail = annots.tail.as_ref().map(|tail| self.expr(tail));
+        (items, tail)
+    }
+
+    fn term_expr(&mut self, literal: &ast::Literal) -> TermExpr {
+        let args = literal.args.iter().map(|arg| self.expr(arg)).collect();
+        let (annots, annots_tail) = self.annots(literal.annots.as_ref());
+        TermExpr { key: literal_key(literal), args, annots, annots_tail }
+    }
+
+    fn expr(&mut self, term: &ast::Term) -> Expr {
+        match term {
+            ast::Term::Var(var) => match plain_variable(term) {
+                Some(name) => Expr::Slot(self.scope.slot(name)),
+                None => Expr::Quote(self.quoted(&ast::Term::Var(var.clone()))),
+            },
+            ast::Term::Literal(literal) => self.literal_expr(literal),
+            ast::Term::List { items, tail } => self.list_expr(items, tail.as_deref()),
+            ast::Term::Op(op, args) => self.op_expr(*op, args),
+            ast::Term::Num(_) | ast::Term::Str(_) | ast::Term::Code(_) => self.constant_or(term, Expr::Quote),
+        }
+    }
+
+    fn constant_or(&mut self, term: &ast::Term, otherwise: impl FnOnce(Value) -> Expr) -> Expr {
+        let value = self.quoted(term);
+        if value.is_ground() { Expr::Const(value) } else { otherwise(value) }
+    }
+
+    fn literal_expr(&mut self, literal: &ast::Literal) -> Expr {
+        if let Some(function) = self.function(literal) {
+            let args = literal.args.iter().map(|arg| self.expr(arg)).collect();
+            return Expr::Function(Box::new(FunctionExpr { name: literal.functor, function, args }));
+        }
+        if matches!(literal.namespace, Some(ast::Namespace::Var(_))) {
+            return Expr::Quote(self.quoted(&ast::Term::Literal(literal.clone())));
+        }
+        let term = self.term_expr(literal);
+        constant(&term).map_or_else(|| Expr::Term(Box::new(term)), Expr::Const)
+    }
+
+    fn function(&self, literal: &ast::Literal) -> Option<Function> {
+        if literal.negated || literal.namespace.is_some() {
+            return None;
+        }
+        let rule = self.functions.rule(literal.functor, literal.args.len()).map(Function::Rule);
+        rule.or_else(|| actions::function(literal.functor.as_str(), literal.args.len()).map(Function::Native))
+    }
+
+    fn list_expr(&mut self, items: &[ast::Term], tail: Option<&ast::Term>) -> Expr {
+        let items: Vec<Expr> = items.iter().map(|item| self.expr(item)).collect();
+        let tail = tail.map_or(Expr::Const(Value::Nil), |tail| self.expr(tail));
+        items.into_iter().rev().fold(tail, |tail, item| match (item, tail) {
+            (Expr::Const(item), Expr::Const(tail)) => Expr::Const(Value::list_with_tail([item], tail)),
+            (item, tail) => Expr::Cons(Box::new((item, tail))),
+        })
+    }
+
+    fn op_expr(&mut self, op: ast::Op, args: &[ast::Term]) -> Expr {
+        let symbol = op_symbol(op);
+        let mut built: Vec<Expr> = args.iter().map(|arg| self.expr(arg)).collect();
+        if !is_arithmetic(op) {
+            return Expr::Operation(symbol, built);
+        }
+        let constants: Option<Vec<Value>> =
+            (built.iter()).map(|arg| if let Expr::Const(value) = arg { Some(value.clone()) } else { None }).collect();
+        if let Some(number) = constants.and_then(|args| crate::logic::arith::evaluate(symbol, &args)) {
+            return Expr::Const(Value::Num(number));
+        }
+        let right = if built.len() > 1 { built.pop() } else { None };
+        match built.pop() {
+            Some(left) => Expr::Arith(Box::new(ArithExpr { op: symbol, left, right })),
+            None => Expr::Const(Value::Null),
+        }
+    }
+
+    fn formula(&mut self, term: &ast::Term) -> Formula {
+        match term {
+            ast::Term::Op(op, args) => self.op_formula(*op, args),
+            ast::Term::Literal(literal) => self.literal_formula(literal),
+            ast::Term::Var(_) => Formula::Dynamic(self.expr(term)),
+            _ => Formula::Dynamic(self.expr(term)),
+        }
+    }
+
+    fn op_formula(&mut self, op: ast::Op, args: &[ast::Term]) -> Formula {
+        match (op, args) {
+            (ast::Op::And, _) => Formula::And(self.flat(ast::Op::And, args)),
+            (ast::Op::Or, _) => Formula::Or(self.flat(ast::Op::Or, args)),
+            (ast::Op::Not, [inner]) => Formula::Not(Box::new(self.formula(inner))),
+            (op, [left, right]) if !is_arithmetic(op) => {
+                let (left, right) = (self.expr(left), self.expr(right));
+                Formula::Relation(Box::new(RelationExpr { op: op_symbol(op), left, right }))
+            }
+            _ => Formula::False,
+        }
+    }
+
+    /// The operands of nested operations of one kind, side by side.
+    fn flat(&mut self, op: ast::Op, args: &[ast::Term]) -> Vec<Formula> {
+        let mut formulas = Vec::new();
+        for arg in args {
+            match arg {
+                ast::Term::Op(inner, args) if *inner == op => formulas.extend(self.flat(op, args)),
+                other => formulas.push(self.formula(other)),
+            }
+        }
+        formulas
+    }
+
+    fn literal_formula(&mut self, literal: &ast::Literal) -> Formula {
+        match literal.functor {
+            sym::TRUE if literal.args.is_empty() => return Formula::True,
+            sym::FALSE if literal.args.is_empty() => return Formula::False,
+            _ => {}
+        }
+        if is_internal_action(literal.functor) {
+            return Formula::Call(Box::new(self.call(literal)));
+        }
+        if matches!(literal.namespace, Some(ast::Namespace::Var(_))) {
+            return Formula::Dynamic(Expr::Quote(self.quoted(&ast::Term::Literal(literal.clone()))));
+        }
+        Formula::Query(Box::new(self.term_expr(literal)))
+    }
+
+    fn call(&mut self, literal: &ast::Literal) -> CallExpr {
+        let takes_formulas = actions::takes_formulas(literal.functor.as_str());
+        let formulas = literal.args.iter().map(|arg| takes_formulas.then(|| self.formula(arg))).collect();
+        CallExpr {
+            name: literal.functor,
+            action: actions::lookup(literal.functor.as_str(), literal.args.len()),
+            args: literal.args.iter().map(|arg| self.expr(arg)).collect(),
+            formulas,
+            annots: self.annots(literal.annots.as_ref()).0,
+        }
+    }
+
+    fn body(&mut self, body: &ast::Body) -> Body {
+        let mut compiled = Body { file: self.file.clone(), ..Body::default() };
+        self.steps(body, &mut compiled);
+        compiled
+    }
+
+    fn steps(&mut self, body: &ast::Body, into: &mut Body) {
+        for step in &body.steps {
+            self.step(step, into);
+        }
+    }
+
+    fn step(&mut self, step: &ast::Step, into: &mut Body) {
+        if step.kind == StepKind::InternalAction
+            && let ast::Term::Literal(literal) = &step.term
+            && self.control(literal, step, into)
+        {
+            return;
+        }
+        let op = self.simple_step(step);
+        into.push(op, step);
+    }
+
+    fn simple_step(&mut self, step: &ast::Step) -> Op {
+        let term = &step.term;
+        let variable = matches!(term, ast::Term::Var(_));
+        match step.kind {
+            StepKind::Constraint => Op::Constraint(self.formula(term)),
+            StepKind::Variable => Op::Dynamic(step.kind, self.expr(term)),
+            StepKind::InternalAction => match term {
+                ast::Term::Literal(literal) => Op::Call(Box::new(self.call(literal))),
+                _ => Op::Dynamic(StepKind::Variable, self.expr(term)),
+            },
+            _ if variable => Op::Dynamic(step.kind, self.expr(term)),
+            StepKind::Test => {
+                let literal = matches!(term, ast::Term::Literal(_)).then(|| self.expr(term));
+                Op::Test(self.formula(term), literal)
+            }
+            StepKind::Achieve => Op::Achieve(self.expr(term)),
+            StepKind::AchieveNewFocus => Op::AchieveNewFocus(self.expr(term)),
+            StepKind::Add | StepKind::AddFront => Op::Add(self.expr(term), AddMode::Front),
+            StepKind::AddEnd => Op::Add(self.expr(term), AddMode::End),
+            StepKind::AddNewFocus => Op::Add(self.expr(term), AddMode::NewFocus),
+            StepKind::Delete => Op::Delete(self.expr(term), false),
+            StepKind::DeleteNewFocus => Op::Delete(self.expr(term), true),
+            StepKind::Replace => Op::Replace(self.expr(term)),
+            StepKind::Action => Op::Act(self.expr(term)),
+        }
+    }
+
+    /// Compiles a control structure; false if it is none, or has code that is only known at run time.
+    fn control(&mut self, literal: &ast::Literal, step: &ast::Step, into: &mut Body) -> bool {
+        match (literal.functor.as_str(), literal.args.as_slice()) {
+            (".if_then_else", [condition, then]) => self.compile_if(condition, code(then), None, step, into),
+            (".if_then_else", [condition, then, other]) => match code(other) {
+                Some(other) => self.compile_if(condition, code(then), Some(other), step, into),
+                None => false,
+            },
+            (".loop", [condition, body]) => self.compile_loop(Op::While, condition, code(body), step, into),
+            (".foreach", [condition, body]) => self.compile_loop(Op::For, condition, code(body), step, into),
+            (".fork", [kind, branches @ ..]) => self.compile_fork(kind, branches, step, into),
+            _ => false,
+        }
+    }
+
+    fn compile_if(
+        &mut self,
+        condition: &ast::Term,
+        then: Option<&ast::Body>,
+        other: Option<&ast::Body>,
+        step: &ast::Step,
+        into: &mut Body,
+    ) -> bool {
+        let Some(then) = then else { return false };
+        let condition = self.formula(condition);
+        let at = into.push(Op::If(condition, 0), step);
+        self.steps(then, into);
+        match other {
+            None => into.patch(at),
+            Some(other) => {
+                let jump = into.push(Op::Jump(0), step);
+                into.patch(at);
+                self.steps(other, into);
+                into.patch(jump);
+            }
+        }
+        true
+    }
+
+    fn compile_loop(
+        &mut self,
+        op: fn(Formula, u32) -> Op,
+        condition: &ast::Term,
+        body: Option<&ast::Body>,
+        step: &ast::Step,
+        into: &mut Body,
+    ) -> bool {
+        let Some(body) = body else { return false };
+        let condition = self.formula(condition);
+        let at = into.push(op(condition, 0), step);
+        self.steps(body, into);
+        into.push(Op::Jump(at as u32), step);
+        into.patch(at);
+        true
+    }
+
+    fn compile_fork(&mut self, kind: &ast::Term, branches: &[ast::Term], step: &ast::Step, into: &mut Body) -> bool {
+        let bodies: Option<Vec<&ast::Body>> = branches.iter().map(code).collect();
+        let ast::Term::Literal(kind) = kind else { return false };
+        let Some(bodies) = bodies else { return false };
+        let first_wins = kind.functor == Symbol::new("or");
+        let at = into.push(Op::Fork { first_wins, branches: SmallVec::new(), join: 0 }, step);
+        let mut starts: SmallVec<[u32; 4]> = SmallVec::new();
+        for body in bodies {
+            starts.push(into.ops.len() as u32);
+            self.steps(body, into);
+            into.push(Op::Join, step);
+        }
+        let end = into.ops.len() as u32;
+        if let Some(Op::Fork { branches, join, .. }) = into.ops.get_mut(at) {
+            *branches = starts;
+            *join = end;
+        }
+        true
+    }
+}
+
+impl Body {
+    fn push(&mut self, op: Op, step: &ast::Step) -> usize {
+        self.ops.push(op);
+        self.sources.push(Source { line: step.span.line, step: Arc::new(step.clone()) });
+        self.ops.len() - 1
+    }
+
+    /// Lets the jump at `at` go to the end of what is compiled so far.
+    fn patch(&mut self, at: usize) {
+        let here = self.ops.len() as u32;
+        if let Some(Op::If(_, target) | Op::Jump(target) | Op::While(_, target) | Op::For(_, target)) =
+            self.ops.get_mut(at)
+        {
+            *target = here;
+        }
+    }
+}
+
+/// The value of a structure without variables.
+fn constant(term: &TermExpr) -> Option<Value> {
+    let value = |expr: &Expr| if let Expr::Const(value) = expr { Some(value.clone()) } else { None };
+    if term.annots_tail.is_some() {
+        return None;
+    }
+    let args = term.args.iter().map(value).collect::<Option<_>>()?;
+    let annots = term.annots.iter().map(|annot| value(annot).map(Annot::new)).collect::<Option<_>>()?;
+    let key = term.key;
+    Some(Structure::full(key.namespace, key.negated, key.functor, args, annots).into_value())
+}
+
+fn code(term: &ast::Term) -> Option<&ast::Body> {
+    match term {
+        ast::Term::Code(ast::Code::Body(body)) => Some(body),
+        _ => None,
+    }
+}
+
+fn plain_variable(term: &ast::Term) -> Option<Symbol> {
+    match term {
+        ast::Term::Var(var) if var.annots.is_none() && !var.negated && var.namespace.is_none() => Some(var.name),
+        _ => None,
+    }
+}
+
+/// Whether a functor names an internal action: it has a dot, in front or inside.
+pub fn is_internal_action(functor: Symbol) -> bool {
+    let name = functor.as_str();
+    !name.starts_with('\'') && name.contains('.')
+}
+
+fn literal_key(literal: &ast::Literal) -> Key {
+    let namespace = match literal.namespace {
+        Some(ast::Namespace::Name(name)) => name,
+        _ => sym::DEFAULT,
+    };
+    let arity = u16::try_from(literal.args.len()).unwrap_or(u16::MAX);
+    Key { functor: literal.functor, namespace, arity, negated: literal.negated }
+}
+
+fn is_arithmetic(op: ast::Op) -> bool {
+    use ast::Op::{Add, Div, IntDiv, Mod, Mul, Neg, Pow, Sub};
+    matches!(op, Add | Sub | Mul | Div | IntDiv | Mod | Pow | Neg)
+}
+
+/// The functor of an operation as data.
+pub fn op_symbol(op: ast::Op) -> Symbol {
+    use ast::Op;
+    match op {
+        Op::And => sym::AND,
+        Op::Or => sym::OR,
+        Op::Not => sym::NOT,
+        Op::Eq => sym::EQ,
+        Op::Ne => sym::NE,
+        Op::Lt => sym::LT,
+        Op::Le => sym::LE,
+        Op::Gt => sym::GT,
+        Op::Ge => sym::GE,
+        Op::Unify => sym::UNIFY,
+        Op::Univ => sym::UNIV,
+        Op::Add => sym::ADD,
+        Op::Sub | Op::Neg => sym::SUB,
+        Op::Mul => sym::MUL,
+        Op::Div => sym::DIV,
+        Op::IntDiv => sym::INTDIV,
+        Op::Mod => sym::MOD,
+        Op::Pow => sym::POW,
+    }
+}
+
+/// A formula from a value whose variables are slots as they are: its frame's base is 0. A value that is no formula
+/// never holds.
+pub fn formula_of_value(value: &Value, image: &Image) -> Formula {
+    let Ok(term) = unquote_term(&slots_as_names(value)) else { return Formula::False };
+    Compiler::new(Functions(&image.functions), image.name.clone()).formula(&term)
+}
+
+/// A body from a value whose variables are slots of the frame at `base`.
+pub fn body_of_value(value: &Value, image: &Image, base: u32) -> Option<Body> {
+    let body = unquote_body(&slots_as_names(value)).ok()?;
+    let mut compiler = Compiler::new(Functions(&image.functions), image.name.clone());
+    compiler.scope.base = base;
+    Some(compiler.body(&body))
+}
+
+/// One step from a value whose variables are slots of the frame at `base`.
+pub fn op_of_literal(kind: StepKind, value: &Value, image: &Image, base: u32) -> Option<Op> {
+    let term = unquote_term(&slots_as_names(value)).ok()?;
+    let mut compiler = Compiler::new(Functions(&image.functions), image.name.clone());
+    compiler.scope.base = base;
+    Some(compiler.simple_step(&ast::Step { kind, term, span: ast::Span::default() }))
+}
+
+/// The value with each variable renamed to say its slot, so that variables of the same name stay apart.
+fn slots_as_names(value: &Value) -> Value {
+    map_vars(value, &mut |var| {
+        Value::Var(Var { slot: var.slot, name: Symbol::new(&format!("{SLOT_PREFIX}{}", var.slot)) })
+    })
+}

@@ -1,0 +1,273 @@
+//! Variable bindings: one stack of slots and a trail, as in a Prolog machine. No maps, nothing cloned per candidate.
+
+use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var};
+
+use super::arith;
+
+/// The values of variables. A slot holds [`Value::Null`] while its variable is unbound. Terms in slots refer to other
+/// variables by their absolute slot numbers.
+#[derive(Debug, Default)]
+pub struct Bindings {
+    slots: Vec<Value>,
+    trail: Vec<u32>,
+}
+
+/// A state to return to.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    trail: u32,
+    slots: u32,
+}
+
+impl Bindings {
+    /// Continues with slots that were kept elsewhere; nothing is on the trail.
+    pub fn resume(&mut self, slots: Vec<Value>) {
+        self.slots = slots;
+        self.trail.clear();
+    }
+
+    /// Takes the slots out, to keep them elsewhere.
+    pub fn suspend(&mut self) -> Vec<Value> {
+        self.trail.clear();
+        std::mem::take(&mut self.slots)
+    }
+
+    /// How many slots there are.
+    pub fn len(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// Whether there are no slots.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Adds `count` unbound variables; answers the first one's slot.
+    #[inline]
+    pub fn extend(&mut self, count: u32) -> u32 {
+        let base = self.slots.len();
+        self.slots.resize(base + count as usize, Value::Null);
+        base as u32
+    }
+
+    /// Adds a slot that holds `value` already.
+    #[inline]
+    pub fn push(&mut self, value: Value) {
+        self.slots.push(value);
+    }
+
+    /// Removes all slots from `len` on.
+    pub fn truncate(&mut self, len: u32) {
+        self.slots.truncate(len as usize);
+    }
+
+    /// The slots from `base` on.
+    pub fn from(&self, base: u32) -> &[Value] {
+        self.slots.get(base as usize..).unwrap_or(&[])
+    }
+
+    /// The content of a slot; null if it is unbound.
+    #[inline]
+    pub fn slot(&self, slot: u32) -> &Value {
+        self.slots.get(slot as usize).unwrap_or(&Value::Null)
+    }
+
+    /// Sets a slot, whatever it held, without a note on the trail.
+    #[inline]
+    pub fn set(&mut self, slot: u32, value: Value) {
+        if let Some(place) = self.slots.get_mut(slot as usize) {
+            *place = value;
+        }
+    }
+
+    /// The state now.
+    #[inline]
+    pub fn mark(&self) -> Mark {
+        Mark { trail: self.trail.len() as u32, slots: self.slots.len() as u32 }
+    }
+
+    /// Unbinds what was bound since `mark` and drops the slots added since.
+    #[inline]
+    pub fn undo(&mut self, mark: Mark) {
+        self.unbind(mark);
+        self.slots.truncate(mark.slots as usize);
+    }
+
+    /// Unbinds what was bound since `mark`, keeping the slots.
+    #[inline]
+    pub fn unbind(&mut self, mark: Mark) {
+        while self.trail.len() > mark.trail as usize {
+            if let Some(slot) = self.trail.pop() {
+                self.set(slot, Value::Null);
+            }
+        }
+    }
+
+    /// The slots bound since `mark`.
+    pub fn bound_since(&self, mark: Mark) -> &[u32] {
+        self.trail.get(mark.trail as usize..).unwrap_or(&[])
+    }
+
+    /// The slots bound since the variables were taken up; the trail is empty then.
+    pub fn take_trail(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.trail)
+    }
+
+    /// What was bound stays bound.
+    #[inline]
+    pub fn forget_trail(&mut self) {
+        self.trail.clear();
+    }
+
+    /// Binds an unbound variable.
+    #[inline]
+    pub fn bind(&mut self, slot: u32, value: Value) {
+        self.set(slot, value);
+        self.trail.push(slot);
+    }
+
+    /// What `value` stands for: follows bound variables until something else, or an unbound variable.
+    #[inline]
+    pub fn deref<'a>(&'a self, value: &'a Value) -> &'a Value {
+        let mut value = value;
+        while let Value::Var(var) = value {
+            match self.slot(var.slot) {
+                Value::Null => break,
+                bound => value = bound,
+            }
+        }
+        value
+    }
+
+    /// The value with every bound variable replaced by what it stands for, and arithmetic done that can be done.
+    pub fn resolve(&self, value: &Value) -> Value {
+        let value = self.deref(value);
+        match value {
+            Value::List(cons) if !cons.is_ground() => {
+                let mut items = value.items();
+                let heads: Vec<Value> = items.by_ref().map(|item| self.resolve(item)).collect();
+                self.resolve_tail(heads, items.tail())
+            }
+            Value::Term(term) if !term.is_ground() => self.resolve_term(term),
+            ground => ground.clone(),
+        }
+    }
+
+    fn resolve_tail(&self, mut heads: Vec<Value>, tail: &Value) -> Value {
+        // A list whose tail is bound to a further list goes on there: no recursion over its length.
+        let mut tail = self.deref(tail);
+        while let Value::List(cons) = tail {
+            if cons.is_ground() {
+                break;
+            }
+            let mut items = tail.items();
+            heads.extend(items.by_ref().map(|item| self.resolve(item)));
+            tail = self.deref(items.tail());
+        }
+        Value::list_with_tail(heads, tail.clone())
+    }
+
+    fn resolve_term(&self, term: &Structure) -> Value {
+        let args: Args = term.args.iter().map(|arg| self.resolve(arg)).collect();
+        if let Some(number) = arith::evaluate(term.functor, &args) {
+            return Value::Num(number);
+        }
+        if matches!(term.functor, crate::code::reserved::DECORATED) {
+            return crate::code::decorate(&args, |value| self.resolve(value));
+        }
+        let annots = self.resolve_annots(&term.annots);
+        Structure::full(self.resolve_namespace(term.namespace), term.negated, term.functor, args, annots).into_value()
+    }
+
+    fn resolve_namespace(&self, namespace: Symbol) -> Symbol {
+        namespace
+    }
+
+    /// Annotations with every bound variable replaced, an open tail bound to a list spliced in.
+    pub fn resolve_annots(&self, annots: &[Annot]) -> Annots {
+        let mut resolved = Annots::new();
+        for annot in annots {
+            match annot {
+                Annot::Source(name) => resolved.push(Annot::Source(*name)),
+                Annot::Term(value) => resolved.push(Annot::new(self.resolve(value))),
+                Annot::Tail(var) => match self.resolve(&Value::Var(*var)) {
+                    Value::Var(var) => resolved.push(Annot::Tail(var)),
+                    list => resolved.extend(list.items().map(|item| Annot::new(item.clone()))),
+                },
+            }
+        }
+        resolved
+    }
+
+    /// `value` with its variables, which are relative to nothing, moved `base` slots up.
+    pub fn rename(value: &Value, base: u32) -> Value {
+        map_vars(value, &mut |var| Value::Var(Var { slot: var.slot + base, name: var.name }))
+    }
+
+    /// Closes a resolved value: its unbound variables are numbered 0, 1, .. in `vars`, which lists their slots.
+    pub fn close(&self, value: &Value, vars: &mut Vec<u32>) -> Value {
+        let resolved = self.resolve(value);
+        if resolved.is_ground() {
+            return resolved;
+        }
+        map_vars(&resolved, &mut |var| Value::Var(Var { slot: number_of(vars, var.slot), name: var.name }))
+    }
+}
+
+/// The number of `slot` in the list, added if it is new.
+pub fn number_of(vars: &mut Vec<u32>, slot: u32) -> u32 {
+    let known = vars.iter().position(|other| *other == slot);
+    known.unwrap_or_else(|| {
+        vars.push(slot);
+        vars.len() - 1
+    }) as u32
+}
+
+/// A copy of `value` with each variable replaced by what `replace` says.
+pub fn map_vars(value: &Value, replace: &mut dyn FnMut(Var) -> Value) -> Value {
+    match value {
+        Value::Var(var) => replace(*var),
+        Value::List(cons) if !cons.is_ground() => {
+            let mut items = value.items();
+            let heads: Vec<Value> = items.by_ref().map(|item| map_vars(item, replace)).collect();
+            let tail = map_vars(items.tail(), replace);
+            Value::list_with_tail(heads, tail)
+        }
+        Value::Term(term) if !term.is_ground() => {
+            let args: Args = term.args.iter().map(|arg| map_vars(arg, replace)).collect();
+            let annots = map_annots(&term.annots, replace);
+            Structure::full(term.namespace, term.negated, term.functor, args, annots).into_value()
+        }
+        ground => ground.clone(),
+    }
+}
+
+/// Annotations with each variable replaced.
+pub fn map_annots(annots: &[Annot], replace: &mut dyn FnMut(Var) -> Value) -> Annots {
+    let mut mapped = Annots::new();
+    for annot in annots {
+        match annot {
+            Annot::Source(name) => mapped.push(Annot::Source(*name)),
+            Annot::Term(value) => mapped.push(Annot::new(map_vars(value, replace))),
+            Annot::Tail(var) => match replace(*var) {
+                Value::Var(var) => mapped.push(Annot::Tail(var)),
+                list => mapped.extend(list.items().map(|item| Annot::new(item.clone()))),
+            },
+        }
+    }
+    mapped
+}
+
+/// The distinct variables of a value, in order of appearance.
+pub fn variables(value: &Value) -> Vec<Var> {
+    let mut vars: Vec<Var> = Vec::new();
+    if !value.is_ground() {
+        map_vars(value, &mut |var| {
+            if !vars.iter().any(|other| other.slot == var.slot) {
+                vars.push(var);
+            }
+            Value::Var(var)
+        });
+    }
+    vars
+}

@@ -1,0 +1,11 @@
+//! Logic: variable bindings, unification, arithmetic, and the prover.
+
+pub mod arith;
+mod bindings;
+mod solve;
+mod unify;
+mod univ;
+
+pub use bindings::{Bindings, Mark, map_annots, map_vars, number_of, variables};
+pub use solve::{Found, Knowledge, Proof, Solver, key, relate};
+pub use unify::{match_annot_subsets, match_annots};

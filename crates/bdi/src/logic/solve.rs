@@ -1,0 +1,610 @@
+//! The prover: finds the solutions of logical formulas over beliefs, rules and internal actions.
+//!
+//! An explicit machine, not recursion: conjunctions are a linked list of what is left to prove, alternatives a stack of
+//! choice points. A rule may recurse as deeply as memory allows, and the last goal of a rule needs no frame. Only
+//! negation, `.findall` and their like start a proof within a proof.
+
+use std::cell::Cell;
+
+use smallvec::SmallVec;
+use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
+use whimbrel_platform::{Services, Time, limits};
+
+use super::bindings::variables;
+use super::{Bindings, Mark, match_annot_subsets, match_annots};
+use crate::actions::{Action, Answer, Call};
+use crate::code::{
+    CallExpr, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, Rule, TermExpr, build, build_annots,
+    build_args, match_expr, reserved,
+};
+use crate::mind::{Candidates, Entry, Mind};
+
+/// What an agent perceives of its platform while it reasons.
+#[derive(Clone, Copy)]
+pub struct Knowledge<'m> {
+    /// Its program.
+    pub image: &'m Image,
+    /// Its mind.
+    pub mind: &'m Mind,
+    /// Its name.
+    pub aid: whimbrel_acl::Aid,
+    /// The time of its turn.
+    pub now: Time,
+    /// The platform.
+    pub services: &'m dyn Services,
+}
+
+/// Proves formulas against an agent's mind.
+pub struct Solver<'m> {
+    /// What is known.
+    pub known: Knowledge<'m>,
+    depth: Cell<u32>,
+}
+
+/// Whether a proof goes on to the next solution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Look for the next one.
+    More,
+    /// Enough.
+    Enough,
+}
+
+/// Where a formula's variables are, and what they are called.
+#[derive(Clone, Copy)]
+struct Scope<'f> {
+    base: u32,
+    names: &'f [Symbol],
+}
+
+/// What is left to prove after the current goal.
+struct Pending<'f> {
+    formulas: &'f [Formula],
+    scope: Scope<'f>,
+    next: u32,
+}
+
+const NOTHING: u32 = u32::MAX;
+
+/// An alternative to come back to.
+struct Choice<'f> {
+    alternatives: Alternatives<'f>,
+    scope: Scope<'f>,
+    next: u32,
+    mark: Mark,
+    pending: u32,
+}
+
+enum Alternatives<'f> {
+    Formulas(&'f [Formula]),
+    Entries { query: Query<'f>, rest: Candidates<'f> },
+    Annots { query: &'f [Annot], ways: std::vec::IntoIter<Vec<Annot>>, own: Annots },
+    Values { target: Value, values: Box<dyn Iterator<Item = Value> + 'f> },
+}
+
+/// A query in progress.
+#[derive(Clone)]
+struct Query<'f> {
+    term: &'f TermExpr,
+    /// The arguments, built if rules may need them.
+    args: Option<Args>,
+}
+
+/// One proof in progress.
+pub struct Proof<'f, 'm: 'f> {
+    solver: &'f Solver<'m>,
+    pending: SmallVec<[Pending<'f>; 4]>,
+    choices: SmallVec<[Choice<'f>; 2]>,
+}
+
+/// What to do next in a proof.
+enum Next<'f> {
+    Prove(&'f Formula, Scope<'f>, u32),
+    Proceed(u32),
+    Fail,
+}
+
+impl<'m> Solver<'m> {
+    /// A prover over this knowledge.
+    pub fn new(known: Knowledge<'m>) -> Self {
+        Self { known, depth: Cell::new(0) }
+    }
+
+    /// Looks for the first solution. If there is one its bindings stay, else nothing is bound.
+    #[inline]
+    pub fn first(&self, formula: &Formula, bindings: &mut Bindings, base: u32, names: &[Symbol]) -> bool {
+        if matches!(formula, Formula::True) {
+            return true;
+        }
+        let mark = bindings.mark();
+        let mut found = false;
+        self.each(formula, bindings, base, names, &mut |_| {
+            found = true;
+            Found::Enough
+        });
+        if !found {
+            bindings.undo(mark);
+        }
+        found
+    }
+
+    /// Calls `on_solution` with the bindings of each solution in turn. After the last one nothing is bound; if
+    /// `on_solution` has enough, the bindings of that solution stay.
+    pub fn each(
+        &self,
+        formula: &Formula,
+        bindings: &mut Bindings,
+        base: u32,
+        names: &[Symbol],
+        on_solution: &mut dyn FnMut(&mut Bindings) -> Found,
+    ) {
+        if self.depth.get() >= limits::PROOF_NESTING_MAX {
+            self.known.services.log(
+                self.known.aid,
+                whimbrel_platform::services::LogLevel::Severe,
+                "a proof within a proof is nested too deeply: it counts as failed",
+            );
+            return;
+        }
+        self.depth.set(self.depth.get() + 1);
+        let mut proof = Proof { solver: self, pending: SmallVec::new(), choices: SmallVec::new() };
+        let mut next = Next::Prove(formula, Scope { base, names }, NOTHING);
+        while proof.run(next, bindings) && on_solution(bindings) == Found::More {
+            next = Next::Fail;
+        }
+        self.depth.set(self.depth.get() - 1);
+    }
+
+    /// The value of a function call, if its arguments allow one.
+    pub fn function(&self, bindings: &mut Bindings, call: &FunctionExpr, args: &[Value]) -> Option<Value> {
+        match call.function {
+            Function::Native(function) => {
+                let call = &CallExpr::function(call);
+                function(&mut Call { solver: self, bindings, base: 0, names: &[], args, call })
+            }
+            Function::Rule(rule) => self.rule_value(bindings, rule, args),
+        }
+    }
+
+    fn rule_value(&self, bindings: &mut Bindings, rule: Symbol, args: &[Value]) -> Option<Value> {
+        let slot = bindings.extend(1);
+        let result = Value::Var(Var { slot, name: sym::ANY });
+        let goal = Value::term(rule, args.iter().cloned().chain([result.clone()]));
+        let formula = crate::code::compile::formula_of_value(&goal, self.known.image);
+        let found = self.first(&formula, bindings, 0, &[]);
+        found.then(|| bindings.resolve(&result))
+    }
+}
+
+impl<'f, 'm: 'f> Proof<'f, 'm> {
+    /// Runs until a solution is found; false if there is none.
+    fn run(&mut self, mut next: Next<'f>, bindings: &mut Bindings) -> bool {
+        loop {
+            next = match next {
+                Next::Prove(formula, scope, rest) => self.prove(formula, scope, rest, bindings),
+                Next::Proceed(NOTHING) => return true,
+                Next::Proceed(at) => self.proceed(at),
+                Next::Fail => match self.backtrack(bindings) {
+                    Some(next) => next,
+                    None => return false,
+                },
+            };
+        }
+    }
+
+    fn proceed(&mut self, at: u32) -> Next<'f> {
+        let Some(Pending { formulas, scope, next }) = self.pending.get(at as usize) else { return Next::Fail };
+        let (formulas, scope, next) = (*formulas, *scope, *next);
+        self.conjunction(formulas, scope, next)
+    }
+
+    #[inline]
+    fn conjunction(&mut self, formulas: &'f [Formula], scope: Scope<'f>, next: u32) -> Next<'f> {
+        match formulas {
+            [] => Next::Proceed(next),
+            [last] => Next::Prove(last, scope, next),
+            [first, rest @ ..] => {
+                if self.pending.len() >= limits::PROOF_GOALS_MAX {
+                    return Next::Fail;
+                }
+                self.pending.push(Pending { formulas: rest, scope, next });
+                Next::Prove(first, scope, self.pending.len() as u32 - 1)
+            }
+        }
+    }
+
+    fn prove(&mut self, formula: &'f Formula, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
+        match formula {
+            Formula::True => Next::Proceed(next),
+            Formula::False => Next::Fail,
+            Formula::And(formulas) => self.conjunction(formulas, scope, next),
+            Formula::Or(formulas) => match formulas.as_slice() {
+                [] => Next::Fail,
+                [first, rest @ ..] => {
+                    self.choose(Alternatives::Formulas(rest), scope, next, bindings);
+                    Next::Prove(first, scope, next)
+                }
+            },
+            Formula::Not(inner) => {
+                let mark = bindings.mark();
+                let holds = self.solver.first(inner, bindings, scope.base, scope.names);
+                bindings.undo(mark);
+                if holds { Next::Fail } else { Next::Proceed(next) }
+            }
+            Formula::Query(term) => self.query(term, scope, next, bindings),
+            Formula::Call(call) => self.call(call, scope, next, bindings),
+            Formula::Relation(relation) => {
+                if self.relation(relation, scope, bindings) {
+                    Next::Proceed(next)
+                } else {
+                    Next::Fail
+                }
+            }
+            Formula::Dynamic(expr) => self.dynamic(expr, scope, next, bindings),
+        }
+    }
+
+    #[inline]
+    fn choose(&mut self, alternatives: Alternatives<'f>, scope: Scope<'f>, next: u32, bindings: &Bindings) {
+        let (mark, pending) = (bindings.mark(), self.pending.len() as u32);
+        self.choices.push(Choice { alternatives, scope, next, mark, pending });
+    }
+
+    fn backtrack(&mut self, bindings: &mut Bindings) -> Option<Next<'f>> {
+        let choice = self.choices.pop()?;
+        bindings.undo(choice.mark);
+        self.pending.truncate(choice.pending as usize);
+        let (scope, next) = (choice.scope, choice.next);
+        Some(match choice.alternatives {
+            Alternatives::Formulas([]) => Next::Fail,
+            Alternatives::Formulas([last]) => Next::Prove(last, scope, next),
+            Alternatives::Formulas([first, rest @ ..]) => {
+                self.choose(Alternatives::Formulas(rest), scope, next, bindings);
+                Next::Prove(first, scope, next)
+            }
+            Alternatives::Entries { query, rest } => self.entries(query, rest, scope, next, bindings),
+            Alternatives::Annots { query, ways, own } => self.annots(query, ways, own, scope, next, bindings),
+            Alternatives::Values { target, values } => self.values(target, values, scope, next, bindings),
+        })
+    }
+
+    fn query(&mut self, term: &'f TermExpr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
+        let Some(table) = self.solver.known.mind.beliefs.table(&term.key) else { return Next::Fail };
+        let first = match term.args.first() {
+            None => Value::Null,
+            Some(Expr::Const(value)) => value.clone(),
+            Some(expr) => build(self.solver, bindings, scope.base, scope.names, expr),
+        };
+        let rest = table.candidates(&first);
+        let args = table.has_rules().then(|| self.query_args(term, first, scope, bindings));
+        self.entries(Query { term, args }, rest, scope, next, bindings)
+    }
+
+    fn query_args(&self, term: &TermExpr, first: Value, scope: Scope<'f>, bindings: &mut Bindings) -> Args {
+        let mut args = Args::new();
+        if let [_, others @ ..] = term.args.as_slice() {
+            args.push(first);
+            args.extend(build_args(self.solver, bindings, scope.base, scope.names, others));
+        }
+        args
+    }
+
+    /// Tries the candidates in turn until one matches; leaves a choice point only if others may match too.
+    fn entries(
+        &mut self,
+        query: Query<'f>,
+        mut rest: Candidates<'f>,
+        scope: Scope<'f>,
+        next: u32,
+        bindings: &mut Bindings,
+    ) -> Next<'f> {
+        while let Some(entry) = rest.next() {
+            let more = rest.skip_mismatches();
+            let mark = bindings.mark();
+            let choices = self.choices.len();
+            let query_again = if more { Some(query.clone()) } else { None };
+            if let Some(query) = query_again {
+                self.choose(Alternatives::Entries { query, rest: rest.clone() }, scope, next, bindings);
+            }
+            match self.entry(&query, entry, scope, next, bindings) {
+                Next::Fail if self.choices.len() <= choices + usize::from(more) => {
+                    self.choices.truncate(choices);
+                    bindings.undo(mark);
+                }
+                found => return found,
+            }
+        }
+        Next::Fail
+    }
+
+    fn entry(
+        &mut self,
+        query: &Query<'f>,
+        entry: &'f Entry,
+        scope: Scope<'f>,
+        next: u32,
+        bindings: &mut Bindings,
+    ) -> Next<'f> {
+        match entry {
+            Entry::Fact(fact) => self.fact(query, fact, scope, next, bindings),
+            Entry::Rule(rule) => {
+                let rule: &'f Rule = rule.resolve(self.solver.known.image);
+                self.rule(query, rule, scope, next, bindings)
+            }
+        }
+    }
+
+    fn fact(
+        &mut self,
+        query: &Query<'f>,
+        fact: &'f Structure,
+        scope: Scope<'f>,
+        next: u32,
+        bindings: &mut Bindings,
+    ) -> Next<'f> {
+        let solver = self.solver;
+        let matched = if fact.is_ground() {
+            (query.term.args.iter().zip(&fact.args))
+                .all(|(expr, value)| match_expr(solver, bindings, scope.base, scope.names, expr, value))
+        } else {
+            let base = bindings.len();
+            bindings.extend(open_slots(fact));
+            (query.term.args.iter().zip(&fact.args)).all(|(expr, value)| {
+                let value = Bindings::rename(value, base);
+                match_expr(solver, bindings, scope.base, scope.names, expr, &value)
+            })
+        };
+        if !matched {
+            return Next::Fail;
+        }
+        if query.term.annots.is_empty() && query.term.annots_tail.is_none() {
+            return Next::Proceed(next);
+        }
+        self.fact_annots(query, &fact.annots, scope, next, bindings)
+    }
+
+    fn fact_annots(
+        &mut self,
+        query: &Query<'f>,
+        fact: &'f [Annot],
+        scope: Scope<'f>,
+        next: u32,
+        bindings: &mut Bindings,
+    ) -> Next<'f> {
+        let wanted = build_annots(self.solver, bindings, scope.base, scope.names, query.term);
+        if query.term.annots_tail.is_some() || wanted.iter().all(Annot::is_ground) {
+            return if match_annots(bindings, &wanted, fact) { Next::Proceed(next) } else { Next::Fail };
+        }
+        let ways = match_annot_subsets(&wanted, fact).into_iter();
+        self.annots(fact, ways, wanted, scope, next, bindings)
+    }
+
+    /// Tries the ways in which a query's annotations may fit a belief's.
+    fn annots(
+        &mut self,
+        query: &'f [Annot],
+        mut ways: std::vec::IntoIter<Vec<Annot>>,
+        own: Annots,
+        scope: Scope<'f>,
+        next: u32,
+        bindings: &mut Bindings,
+    ) -> Next<'f> {
+        while let Some(way) = ways.next() {
+            let mark = bindings.mark();
+            if ways.len() > 0 {
+                let alternatives = Alternatives::Annots { query, ways: ways.clone(), own: own.clone() };
+                self.choose(alternatives, scope, next, bindings);
+                if match_annots(bindings, &own, &way) {
+                    return Next::Proceed(next);
+                }
+                self.choices.pop();
+            } else if match_annots(bindings, &own, &way) {
+                return Next::Proceed(next);
+            }
+            bindings.undo(mark);
+        }
+        Next::Fail
+    }
+
+    fn rule(
+        &mut self,
+        query: &Query<'f>,
+        rule: &'f Rule,
+        scope: Scope<'f>,
+        next: u32,
+        bindings: &mut Bindings,
+    ) -> Next<'f> {
+        if bindings.len() > limits::PROOF_SLOTS_MAX {
+            return Next::Fail;
+        }
+        let base = bindings.extend(rule.slots);
+        let inner = Scope { base, names: &rule.names };
+        let Some(args) = &query.args else { return Next::Fail };
+        for (head, value) in rule.args.iter().zip(args) {
+            if !match_expr(self.solver, bindings, base, inner.names, head, value) {
+                return Next::Fail;
+            }
+        }
+        let query = query.term;
+        if (!query.annots.is_empty() || query.annots_tail.is_some())
+            && !self.rule_annots(query, rule, scope, inner, bindings)
+        {
+            return Next::Fail;
+        }
+        Next::Prove(&rule.body, inner, next)
+    }
+
+    fn rule_annots(
+        &self,
+        query: &TermExpr,
+        rule: &Rule,
+        scope: Scope<'_>,
+        inner: Scope<'_>,
+        bindings: &mut Bindings,
+    ) -> bool {
+        let wanted = build_annots(self.solver, bindings, scope.base, scope.names, query);
+        let mut own: Annots = (rule.annots.iter())
+            .map(|annot| Annot::new(build(self.solver, bindings, inner.base, inner.names, annot)))
+            .collect();
+        if !own.iter().any(|annot| matches!(annot, Annot::Source(_))) {
+            own.push(Annot::Source(sym::SELF));
+        }
+        match_annots(bindings, &wanted, &own)
+    }
+
+    fn call(&mut self, call: &'f CallExpr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
+        let args = build_args(self.solver, bindings, scope.base, scope.names, &call.args);
+        if matches!(call.action, Action::WrongCount) {
+            self.solver.log_failure(&format!(
+                "{}: {}",
+                call.name,
+                crate::actions::Failure::wrong_count(call).message()
+            ));
+            return Next::Fail;
+        }
+        let Action::Query(action) = call.action else {
+            self.solver.log_failure(&format!("{} has no place in a context: it counts as failed", call.name));
+            return Next::Fail;
+        };
+        let mark = bindings.mark();
+        let answer = action(&mut Call {
+            solver: self.solver,
+            bindings,
+            base: scope.base,
+            names: scope.names,
+            args: &args,
+            call,
+        });
+        match answer {
+            Ok(Answer::Yes) => Next::Proceed(next),
+            Ok(Answer::No) => {
+                bindings.unbind(mark);
+                Next::Fail
+            }
+            Ok(Answer::Each(target, values)) => self.values(target, values, scope, next, bindings),
+            Err(failure) => {
+                self.solver.log_failure(&format!("{}: {}", call.name, failure.message()));
+                Next::Fail
+            }
+        }
+    }
+
+    /// Tries values for a target in turn.
+    fn values(
+        &mut self,
+        target: Value,
+        mut values: Box<dyn Iterator<Item = Value> + 'f>,
+        scope: Scope<'f>,
+        next: u32,
+        bindings: &mut Bindings,
+    ) -> Next<'f> {
+        let mark = bindings.mark();
+        while let Some(value) = values.next() {
+            let before = bindings.mark();
+            let value = open_value(value, bindings);
+            if bindings.unify(&target, &value) {
+                let pending = self.pending.len() as u32;
+                let alternatives = Alternatives::Values { target, values };
+                self.choices.push(Choice { alternatives, scope, next, mark, pending });
+                return Next::Proceed(next);
+            }
+            bindings.undo(before);
+        }
+        Next::Fail
+    }
+
+    fn relation(&self, relation: &RelationExpr, scope: Scope<'_>, bindings: &mut Bindings) -> bool {
+        let left = build(self.solver, bindings, scope.base, scope.names, &relation.left);
+        let right = build(self.solver, bindings, scope.base, scope.names, &relation.right);
+        relate(bindings, relation.op, &left, &right)
+    }
+
+    fn dynamic(&mut self, expr: &Expr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
+        let goal = build(self.solver, bindings, scope.base, scope.names, expr);
+        if unbound(&goal) {
+            let all: Vec<Value> =
+                self.solver.known.mind.beliefs.facts().map(|fact| Value::Term(fact.clone())).collect();
+            return self.values(goal, Box::new(all.into_iter()), scope, next, bindings);
+        }
+        let formula = crate::code::compile::formula_of_value(&goal, self.solver.known.image);
+        let target = Value::list(variables(&goal).into_iter().map(Value::Var).collect::<Vec<_>>());
+        let mut solutions: Vec<Value> = Vec::new();
+        let mark = bindings.mark();
+        self.solver.each(&formula, bindings, 0, &[], &mut |bindings| {
+            solutions.push(bindings.close(&target, &mut Vec::new()));
+            Found::More
+        });
+        bindings.undo(mark);
+        self.values(target, Box::new(solutions.into_iter()), scope, next, bindings)
+    }
+}
+
+/// Whether a dynamic goal is any belief: a variable, bare or decorated.
+fn unbound(goal: &Value) -> bool {
+    match goal {
+        Value::Var(_) => true,
+        Value::Term(term) => term.functor == reserved::DECORATED,
+        _ => false,
+    }
+}
+
+/// A value whose variables are numbered from 0, with fresh variables in their place.
+fn open_value(value: Value, bindings: &mut Bindings) -> Value {
+    if value.is_ground() {
+        return value;
+    }
+    let Some(highest) = variables(&value).iter().map(|var| var.slot).max() else { return value };
+    let base = bindings.extend(highest + 1);
+    Bindings::rename(&value, base)
+}
+
+fn open_slots(fact: &Structure) -> u32 {
+    let highest = |value: &Value| variables(value).iter().map(|var| var.slot + 1).max().unwrap_or(0);
+    let args = fact.args.iter().map(highest).max().unwrap_or(0);
+    let annots = fact.annots.iter().map(|annot| highest(&annot.to_value())).max().unwrap_or(0);
+    args.max(annots)
+}
+
+/// Whether `left op right` holds; `=` and `=..` bind variables.
+pub fn relate(bindings: &mut Bindings, op: Symbol, left: &Value, right: &Value) -> bool {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    if let (Value::Num(a), Value::Num(b)) = (left, right) {
+        return match op {
+            sym::LT => a < b,
+            sym::LE => a <= b,
+            sym::GT => a > b,
+            sym::GE => a >= b,
+            sym::NE => a != b,
+            _ => a == b,
+        };
+    }
+    match op {
+        sym::UNIFY => bindings.unify(left, right),
+        sym::UNIV => super::univ::univ(bindings, left, right),
+        sym::EQ => left == right,
+        sym::NE => left != right,
+        sym::LT => left.cmp(right) == Less,
+        sym::LE => left.cmp(right) != Greater,
+        sym::GT => left.cmp(right) == Greater,
+        sym::GE => matches!(left.cmp(right), Greater | Equal),
+        _ => false,
+    }
+}
+
+impl Solver<'_> {
+    fn log_failure(&self, text: &str) {
+        self.known.services.log(self.known.aid, whimbrel_platform::services::LogLevel::Warning, text);
+    }
+}
+
+impl CallExpr {
+    fn function(call: &FunctionExpr) -> Self {
+        let action = Action::Unknown;
+        Self { name: call.name, action, args: Vec::new(), formulas: Vec::new(), annots: Vec::new() }
+    }
+}
+
+/// The key of a query for any arity up to what a [`Key`] counts.
+pub fn key(functor: Symbol, arity: usize) -> Key {
+    Key { functor, namespace: sym::DEFAULT, arity: u16::try_from(arity).unwrap_or(u16::MAX), negated: false }
+}

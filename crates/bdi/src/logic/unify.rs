@@ -1,0 +1,275 @@
+//! Unification (Jason's): annotations of the left side must be among those of the right.
+
+use whimbrel_acl::{Annot, Structure, Value, sym};
+
+use super::{Bindings, arith};
+use crate::code::reserved;
+
+impl Bindings {
+    /// Makes both sides equal by binding variables, if that is possible; what was bound until a failure stays bound
+    /// (undo to a mark). Annotations of the left must be a subset of the right's.
+    pub fn unify(&mut self, left: &Value, right: &Value) -> bool {
+        match (left, right) {
+            (Value::Var(_), _) | (_, Value::Var(_)) => self.unify_variable(left, right),
+            (Value::Atom(a), Value::Atom(b)) => a == b,
+            (Value::Num(a), Value::Num(b)) => a == b,
+            (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::Nil, Value::Nil) => true,
+            (Value::List(_), Value::List(_)) => self.unify_lists(left, right),
+            (Value::Term(a), Value::Term(b)) => self.unify_terms(a, b),
+            (Value::Term(term), other) | (other, Value::Term(term)) => self.unify_mixed(term, other, left, right),
+            _ => left == right,
+        }
+    }
+
+    fn unify_variable(&mut self, left: &Value, right: &Value) -> bool {
+        let (left, right) = (self.deref(left).clone(), self.deref(right).clone());
+        match (&left, &right) {
+            (Value::Var(a), Value::Var(b)) => {
+                // The younger variable points to the older one: older slots outlive younger ones.
+                match a.slot.cmp(&b.slot) {
+                    std::cmp::Ordering::Less => self.bind(b.slot, left),
+                    std::cmp::Ordering::Greater => self.bind(a.slot, right),
+                    std::cmp::Ordering::Equal => {}
+                }
+                true
+            }
+            (Value::Var(var), other) if !decorated(other) && !namespaced(other) => self.bind_checked(var.slot, &right),
+            (other, Value::Var(var)) if !decorated(other) && !namespaced(other) => self.bind_checked(var.slot, &left),
+            (Value::Var(_), Value::Term(_)) | (Value::Term(_), Value::Var(_)) => self.unify_with_term(&left, &right),
+            _ => self.unify(&left, &right),
+        }
+    }
+
+    /// A variable against a decorated variable (`X[a]`) or a literal of another namespace.
+    fn unify_with_term(&mut self, left: &Value, right: &Value) -> bool {
+        match (left, right) {
+            (Value::Term(term), _) if term.functor == reserved::DECORATED => {
+                crate::code::unify_decorated(self, &term.args, right, true)
+            }
+            (_, Value::Term(term)) if term.functor == reserved::DECORATED => {
+                crate::code::unify_decorated(self, &term.args, left, false)
+            }
+            (Value::Var(var), other) | (other, Value::Var(var)) => self.bind_checked(var.slot, other),
+            _ => false,
+        }
+    }
+
+    fn bind_checked(&mut self, slot: u32, value: &Value) -> bool {
+        let value = match value {
+            Value::Term(term) if arith::is_operation(term.functor, term.args.len()) => self.resolve(value),
+            other => other.clone(),
+        };
+        self.bind(slot, value);
+        true
+    }
+
+    fn unify_lists(&mut self, left: &Value, right: &Value) -> bool {
+        let (mut left, mut right) = (left.clone(), right.clone());
+        loop {
+            let (Value::List(a), Value::List(b)) = (&left, &right) else {
+                return self.unify(&left, &right);
+            };
+            if std::sync::Arc::ptr_eq(a, b) {
+                return true;
+            }
+            if !self.unify(&a.head, &b.head) {
+                return false;
+            }
+            let next = (self.deref(&a.tail).clone(), self.deref(&b.tail).clone());
+            (left, right) = next;
+        }
+    }
+
+    fn unify_terms(&mut self, a: &Structure, b: &Structure) -> bool {
+        if a.functor == b.functor && a.args.len() == b.args.len() && a.functor != reserved::DECORATED {
+            if a.negated != b.negated || a.namespace != b.namespace {
+                return false;
+            }
+            let args = a.args.iter().zip(&b.args).all(|(x, y)| self.unify(x, y));
+            return args && (a.annots.is_empty() || match_annots(self, &a.annots, &b.annots));
+        }
+        self.unify_special(a, b)
+    }
+
+    /// Different functors may still be equal: arithmetic is evaluated first, and a variable may carry annotations.
+    fn unify_special(&mut self, a: &Structure, b: &Structure) -> bool {
+        let special = |term: &Structure| {
+            arith::is_operation(term.functor, term.args.len()) || term.functor == reserved::DECORATED
+        };
+        if !special(a) && !special(b) {
+            return false;
+        }
+        let (left, right) = (Value::from(a.clone()), Value::from(b.clone()));
+        if a.functor == reserved::DECORATED {
+            return crate::code::unify_decorated(self, &a.args, &right, true);
+        }
+        if b.functor == reserved::DECORATED {
+            return crate::code::unify_decorated(self, &b.args, &left, false);
+        }
+        match (self.resolve(&left), self.resolve(&right)) {
+            (Value::Term(_), Value::Term(_)) => false,
+            (left, right) => self.unify(&left, &right),
+        }
+    }
+
+    /// A structure against something else: an atom with annotations, or arithmetic against a number.
+    fn unify_mixed(&mut self, term: &Structure, other: &Value, left: &Value, right: &Value) -> bool {
+        if term.functor == reserved::DECORATED {
+            let on_left = matches!(left, Value::Term(_));
+            let other = other.clone();
+            return crate::code::unify_decorated(self, &term.args, &other, on_left);
+        }
+        match other {
+            Value::Atom(_) | Value::Bool(_) => {
+                let same = term.args.is_empty()
+                    && !term.negated
+                    && term.namespace == sym::DEFAULT
+                    && other.functor() == Some(term.functor);
+                let annotated_left = matches!(left, Value::Term(_)) && !open(&term.annots);
+                same && (term.annots.is_empty() || !annotated_left || match_annots(self, &term.annots, &[]))
+            }
+            Value::Num(n) => {
+                let args: whimbrel_acl::Args = term.args.iter().map(|arg| self.resolve(arg)).collect();
+                arith::evaluate(term.functor, &args) == Some(*n)
+            }
+            _ => {
+                let _ = right;
+                false
+            }
+        }
+    }
+}
+
+fn open(annots: &[Annot]) -> bool {
+    matches!(annots.last(), Some(Annot::Tail(_)))
+}
+
+fn decorated(value: &Value) -> bool {
+    matches!(value, Value::Term(term) if term.functor == reserved::DECORATED)
+}
+
+/// A plain variable is of the default namespace: a literal of another one is not its value.
+fn namespaced(value: &Value) -> bool {
+    let _ = value;
+    false
+}
+
+/// Whether each annotation of `left` unifies with one of `right`. An open tail takes those of `right` that are left
+/// over; an open tail on the right takes those of `left` that are missing there.
+pub fn match_annots(bindings: &mut Bindings, left: &[Annot], right: &[Annot]) -> bool {
+    let mut used = smallvec::SmallVec::<[bool; 8]>::from_elem(false, right.len());
+    let mut missing: Vec<Value> = Vec::new();
+    let right_open = open(right);
+    for annot in left {
+        if let Annot::Tail(var) = annot {
+            let rest = right.iter().zip(&used).filter(|(other, used)| !**used && !matches!(other, Annot::Tail(_)));
+            let rest = Value::list(rest.map(|(other, _)| other.to_value()).collect::<Vec<_>>());
+            return bindings.unify(&Value::Var(*var), &rest);
+        }
+        match right.iter().position(|other| unify_annot(bindings, annot, other)) {
+            Some(index) => {
+                if let Some(used) = used.get_mut(index) {
+                    *used = true;
+                }
+            }
+            None if right_open => missing.push(annot.to_value()),
+            None => return false,
+        }
+    }
+    match right.last() {
+        Some(Annot::Tail(var)) => bindings.unify(&Value::Var(*var), &Value::list(missing)),
+        _ => true,
+    }
+}
+
+fn unify_annot(bindings: &mut Bindings, left: &Annot, right: &Annot) -> bool {
+    match (left, right) {
+        (Annot::Source(a), Annot::Source(b)) => a == b,
+        (_, Annot::Tail(_)) => false,
+        (Annot::Term(a), Annot::Term(b)) if a.is_ground() && b.is_ground() && !a.is_literal() => a == b,
+        (Annot::Term(Value::Term(a)), Annot::Source(_))
+            if a.functor != sym::SOURCE && a.functor != reserved::DECORATED =>
+        {
+            false
+        }
+        (a, b) => {
+            let mark = bindings.mark();
+            let unified = bindings.unify(&a.to_value(), &b.to_value());
+            if !unified {
+                bindings.unbind(mark);
+            }
+            unified
+        }
+    }
+}
+
+/// The ways in which the annotations of a query fit those of a belief: one per subset of the belief's annotations of
+/// the query's size that unifies (Jason backtracks over these subsets). Each way is tried by `each`, which says whether
+/// to go on; bindings are undone in between.
+pub fn match_annot_subsets(query: &[Annot], belief: &[Annot]) -> Vec<Vec<Annot>> {
+    let count = query.len();
+    if count > belief.len() {
+        return Vec::new();
+    }
+    let mut subsets = Vec::new();
+    let mut chosen: Vec<usize> = (0..count).collect();
+    loop {
+        subsets.push(chosen.iter().filter_map(|index| belief.get(*index).cloned()).collect());
+        // The next combination in lexicographic order.
+        let Some(place) =
+            (0..count).rev().find(|place| chosen.get(*place).is_some_and(|c| *c < belief.len() - count + place))
+        else {
+            return subsets;
+        };
+        let next = chosen.get(place).map_or(0, |c| c + 1);
+        for (offset, index) in chosen.iter_mut().skip(place).enumerate() {
+            *index = next + offset;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whimbrel_acl::{Symbol, Var};
+
+    fn var(slot: u32) -> Value {
+        Value::Var(Var { slot, name: Symbol::new("X") })
+    }
+
+    fn annotated(annots: &[&str]) -> Value {
+        let annots = annots.iter().map(|a| Annot::new(Value::atom(*a))).collect();
+        Structure::full(sym::DEFAULT, false, "p".into(), Default::default(), annots).into_value()
+    }
+
+    #[test]
+    fn annotations_of_the_left_are_a_subset() {
+        let mut bindings = Bindings::default();
+        assert!(bindings.unify(&annotated(&[]), &annotated(&["a"])));
+        assert!(bindings.unify(&annotated(&["a"]), &annotated(&["a", "b"])));
+        assert!(!bindings.unify(&annotated(&["a"]), &annotated(&[])));
+        assert!(!bindings.unify(&annotated(&["a", "c"]), &annotated(&["a", "b"])));
+    }
+
+    #[test]
+    fn variables_bind_both_ways() {
+        let mut bindings = Bindings::default();
+        bindings.extend(3);
+        let f = |a: Value, b: Value| Value::term("f", [a, b]);
+        assert!(bindings.unify(&f(var(0), Value::Num(2.0)), &f(Value::Num(1.0), var(1))));
+        assert_eq!(bindings.resolve(&f(var(0), var(1))), f(Value::Num(1.0), Value::Num(2.0)));
+        let mark = bindings.mark();
+        assert!(bindings.unify(&var(2), &var(0)));
+        bindings.undo(mark);
+        assert!(!bindings.resolve(&var(2)).is_ground());
+    }
+
+    #[test]
+    fn subsets_come_in_order() {
+        let annots: Vec<Annot> = ["a", "b", "c"].iter().map(|a| Annot::new(Value::atom(*a))).collect();
+        assert_eq!(match_annot_subsets(&annots[..2], &annots).len(), 3);
+        assert_eq!(match_annot_subsets(&annots[..1], &annots).len(), 3);
+        assert_eq!(match_annot_subsets(&annots, &annots[..2]).len(), 0);
+    }
+}

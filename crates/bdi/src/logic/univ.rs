@@ -1,0 +1,46 @@
+//! `=..`: a literal and the list of its parts.
+
+use whimbrel_acl::{Annot, Annots, Args, Structure, Value, sym};
+
+use super::Bindings;
+
+/// `Term =.. [Namespace, Functor, Args, Annots]`; a list of three lacks the namespace. A negated literal's functor is
+/// written with its `~`.
+pub fn univ(bindings: &mut Bindings, left: &Value, right: &Value) -> bool {
+    if let Some(parts) = take_apart(left) {
+        return bindings.unify(&parts, right);
+    }
+    match put_together(right) {
+        Some(term) => bindings.unify(left, &term),
+        None => false,
+    }
+}
+
+fn take_apart(term: &Value) -> Option<Value> {
+    let functor = term.functor()?;
+    let (namespace, negated) = match term {
+        Value::Term(term) => (term.namespace, term.negated),
+        _ => (sym::DEFAULT, false),
+    };
+    let functor = if negated {
+        Structure::full(sym::DEFAULT, true, functor, Args::new(), Annots::new()).into_value()
+    } else {
+        Value::atom(functor)
+    };
+    let args = Value::list(term.args().to_vec());
+    let annots = Value::list(term.annots().iter().map(Annot::to_value).collect::<Vec<_>>());
+    Some(Value::list([Value::Atom(namespace), functor, args, annots]))
+}
+
+fn put_together(parts: &Value) -> Option<Value> {
+    let parts: Vec<&Value> = parts.items().collect();
+    let (namespace, functor, args, annots) = match parts.as_slice() {
+        [functor, args, annots] => (sym::DEFAULT, functor, args, annots),
+        [Value::Atom(namespace), functor, args, annots] => (*namespace, functor, args, annots),
+        _ => return None,
+    };
+    let negated = matches!(functor, Value::Term(term) if term.negated);
+    let args: Args = args.items().cloned().collect();
+    let annots: Annots = annots.items().map(|item| Annot::new(item.clone())).collect();
+    Some(Structure::full(namespace, negated, functor.functor()?, args, annots).into_value())
+}

@@ -1,0 +1,560 @@
+//! The belief base: facts and rules by predicate, each predicate's entries in query order, indexed once there are many.
+
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
+use whimbrel_acl::{Annot, Annots, Structure, Value, sym};
+
+use crate::code::{Image, Key, Rule};
+use crate::logic::{Bindings, match_annots};
+
+/// From this many entries on a predicate is indexed.
+const INDEXED_FROM: usize = 8;
+
+/// What the agent believes.
+#[derive(Clone, Debug, Default)]
+pub struct BeliefBase {
+    /// Few agents have more than a handful of predicates: a scan of keys beats a map.
+    tables: Vec<Table>,
+    by_key: FxHashMap<Key, u32>,
+    version: u64,
+}
+
+/// From this many predicates on they are found by a map.
+const MAPPED_FROM: usize = 12;
+
+/// One fact or rule.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// A fact. If it has variables they are numbered from 0.
+    Fact(Arc<Structure>),
+    /// A rule.
+    Rule(RuleRef),
+}
+
+/// A rule of the program, or one the agent acquired.
+#[derive(Clone, Debug)]
+pub enum RuleRef {
+    /// By its place in the program.
+    Image(u32),
+    /// The agent's own.
+    Own(Arc<Rule>),
+}
+
+impl RuleRef {
+    /// The rule itself.
+    #[inline]
+    pub fn resolve<'a>(&'a self, image: &'a Image) -> &'a Rule {
+        static NOTHING: std::sync::LazyLock<Rule> = std::sync::LazyLock::new(Rule::never);
+        match self {
+            Self::Image(index) => image.rules.get(*index as usize).map_or(&NOTHING, |(_, rule)| rule),
+            Self::Own(rule) => rule,
+        }
+    }
+}
+
+/// The entries of one predicate.
+#[derive(Clone, Debug)]
+pub struct Table {
+    key: Key,
+    /// In query order; removed entries leave a gap until there are too many.
+    entries: VecDeque<Option<Entry>>,
+    /// The number of the first entry: entry `n` is at `n - front`.
+    front: i64,
+    live: usize,
+    rules: usize,
+    index: Option<Box<Index>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Index {
+    /// Entry numbers by hash of the first argument, last of the query order first (new beliefs go to the front).
+    by_first: FxHashMap<u64, SmallVec<[i64; 2]>>,
+    /// Entry numbers by hash of all arguments.
+    by_args: FxHashMap<u64, SmallVec<[i64; 2]>>,
+}
+
+/// The entries of a predicate that may match a query, in query order.
+#[derive(Clone)]
+pub struct Candidates<'a> {
+    table: &'a Table,
+    first: Quick,
+    source: Positions<'a>,
+}
+
+#[derive(Clone)]
+enum Positions<'a> {
+    All { next: usize },
+    Indexed { numbers: &'a [i64] },
+}
+
+/// What the first argument of a query is known to be: enough to skip most entries without unification.
+#[derive(Clone)]
+enum Quick {
+    Unknown,
+    Value(Value),
+}
+
+impl Quick {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Atom(_) | Value::Num(_) | Value::Str(_) | Value::Nil => Self::Value(value.clone()),
+            Value::List(_) => Self::Value(Value::Null),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether a first argument may match.
+    #[inline]
+    fn may_be(&self, value: &Value) -> bool {
+        let Self::Value(wanted) = self else { return true };
+        match (wanted, value) {
+            (Value::Atom(a), Value::Atom(b)) => a == b,
+            (Value::Num(a), Value::Num(b)) => a == b,
+            (Value::Str(a), Value::Str(b)) => a == b,
+            (_, Value::Var(_) | Value::Term(_)) => true,
+            (Value::Nil, Value::Nil) | (Value::Null, Value::List(_)) => true,
+            _ => false,
+        }
+    }
+
+    #[inline]
+    fn may_match_entry(&self, entry: &Entry) -> bool {
+        if matches!(self, Self::Unknown) {
+            return true;
+        }
+        match entry {
+            Entry::Fact(fact) => fact.args.first().is_none_or(|first| self.may_be(first)),
+            Entry::Rule(_) => true,
+        }
+    }
+}
+
+impl<'a> Candidates<'a> {
+    fn peek(&self) -> Option<&'a Entry> {
+        match &self.source {
+            Positions::All { next } => self.table.entries.get(*next)?.as_ref(),
+            Positions::Indexed { numbers } => self.table.entry(*numbers.last()?),
+        }
+    }
+
+    fn advance(&mut self) {
+        match &mut self.source {
+            Positions::All { next } => *next += 1,
+            Positions::Indexed { numbers } => {
+                if let [rest @ .., _] = numbers {
+                    *numbers = rest;
+                }
+            }
+        }
+    }
+
+    fn exhausted(&self) -> bool {
+        match &self.source {
+            Positions::All { next } => *next >= self.table.entries.len(),
+            Positions::Indexed { numbers } => numbers.is_empty(),
+        }
+    }
+
+    /// Moves on to the next entry that may match; false if there is none.
+    pub fn skip_mismatches(&mut self) -> bool {
+        while !self.exhausted() {
+            if self.peek().is_some_and(|entry| self.first.may_match_entry(entry)) {
+                return true;
+            }
+            self.advance();
+        }
+        false
+    }
+}
+
+impl<'a> Iterator for Candidates<'a> {
+    type Item = &'a Entry;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a Entry> {
+        if !self.skip_mismatches() {
+            return None;
+        }
+        let entry = self.peek();
+        self.advance();
+        entry
+    }
+}
+
+fn hash_first(value: &Value) -> Option<u64> {
+    match value {
+        Value::Atom(_) | Value::Num(_) | Value::Str(_) | Value::Nil => Some(FxBuildHasher.hash_one(value)),
+        value if value.is_ground() => Some(FxBuildHasher.hash_one(value)),
+        _ => None,
+    }
+}
+
+impl Table {
+    fn new(key: Key) -> Self {
+        Self { key, entries: VecDeque::new(), front: 0, live: 0, rules: 0, index: None }
+    }
+
+    /// Whether a rule is among the entries.
+    pub fn has_rules(&self) -> bool {
+        self.rules > 0
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether no entry is left.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    fn entry(&self, number: i64) -> Option<&Entry> {
+        self.entries.get((number - self.front) as usize)?.as_ref()
+    }
+
+    /// The entries that may match a query with this first argument.
+    #[inline]
+    pub fn candidates(&self, first: &Value) -> Candidates<'_> {
+        let source = match (&self.index, hash_first(first)) {
+            (Some(index), Some(hash)) if self.key.arity > 0 => {
+                let numbers = index.by_first.get(&hash).map_or(&[] as &[i64], |numbers| numbers.as_slice());
+                Positions::Indexed { numbers }
+            }
+            _ => Positions::All { next: 0 },
+        };
+        Candidates { table: self, first: Quick::of(first), source }
+    }
+
+    /// All entries in query order.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().flatten()
+    }
+
+    fn facts_numbered(&self) -> impl Iterator<Item = (i64, &Arc<Structure>)> {
+        self.entries.iter().enumerate().filter_map(|(at, entry)| match entry {
+            Some(Entry::Fact(fact)) => Some((self.front + at as i64, fact)),
+            _ => None,
+        })
+    }
+
+    fn add(&mut self, entry: Entry, at_end: bool) {
+        let number = if at_end { self.front + self.entries.len() as i64 } else { self.front - 1 };
+        if matches!(entry, Entry::Rule(_)) {
+            self.rules += 1;
+        }
+        self.live += 1;
+        self.enter_index(&entry, number, at_end);
+        if at_end {
+            self.entries.push_back(Some(entry));
+        } else {
+            self.entries.push_front(Some(entry));
+            self.front -= 1;
+        }
+        if self.index.is_none() && self.live >= INDEXED_FROM {
+            self.rebuild_index();
+        }
+    }
+
+    /// Entries whose first argument is open would be in every bucket: such a predicate is not indexed.
+    fn indexable(entry: &Entry) -> bool {
+        matches!(entry, Entry::Fact(fact) if fact.is_ground())
+    }
+
+    fn enter_index(&mut self, entry: &Entry, number: i64, at_end: bool) {
+        let Some(index) = &mut self.index else { return };
+        let Entry::Fact(fact) = entry else {
+            self.index = None;
+            return;
+        };
+        if !fact.is_ground() {
+            self.index = None;
+            return;
+        }
+        index.enter(fact, number, at_end);
+    }
+
+    fn rebuild_index(&mut self) {
+        if !self.entries.iter().flatten().all(Self::indexable) {
+            self.index = None;
+            return;
+        }
+        let mut index = Box::<Index>::default();
+        for (number, fact) in self.facts_numbered() {
+            index.enter(fact, number, true);
+        }
+        self.index = Some(index);
+    }
+
+    fn remove(&mut self, number: i64) -> Option<Entry> {
+        let at = usize::try_from(number - self.front).ok()?;
+        let entry = self.entries.get_mut(at)?.take()?;
+        self.live -= 1;
+        match &entry {
+            Entry::Fact(fact) => {
+                if let Some(index) = &mut self.index {
+                    index.leave(fact, number);
+                }
+            }
+            Entry::Rule(_) => self.rules -= 1,
+        }
+        self.trim();
+        Some(entry)
+    }
+
+    /// Drops gaps: those at either end at once, all when they outnumber the entries.
+    fn trim(&mut self) {
+        while matches!(self.entries.front(), Some(None)) {
+            self.entries.pop_front();
+            self.front += 1;
+        }
+        while matches!(self.entries.back(), Some(None)) {
+            self.entries.pop_back();
+        }
+        if self.entries.len() > 2 * self.live + INDEXED_FROM {
+            self.entries.retain(Option::is_some);
+            self.front = 0;
+            if self.index.is_some() {
+                self.rebuild_index();
+            }
+        }
+    }
+
+    /// The fact with exactly these arguments.
+    fn find_same(&self, literal: &Structure) -> Option<i64> {
+        let same = |fact: &Structure| fact.args == literal.args;
+        if let Some(index) = &self.index {
+            let numbers = index.by_args.get(&FxBuildHasher.hash_one(literal.args.as_slice()))?;
+            return numbers
+                .iter()
+                .copied()
+                .find(|number| matches!(self.entry(*number), Some(Entry::Fact(fact)) if same(fact)));
+        }
+        self.facts_numbered().find(|(_, fact)| same(fact)).map(|(number, _)| number)
+    }
+}
+
+impl Index {
+    fn enter(&mut self, fact: &Structure, number: i64, at_end: bool) {
+        let put = |map: &mut FxHashMap<u64, SmallVec<[i64; 2]>>, hash: u64| {
+            let numbers = map.entry(hash).or_default();
+            if at_end { numbers.insert(0, number) } else { numbers.push(number) }
+        };
+        if let Some(hash) = fact.args.first().and_then(hash_first) {
+            put(&mut self.by_first, hash);
+        }
+        put(&mut self.by_args, FxBuildHasher.hash_one(fact.args.as_slice()));
+    }
+
+    fn leave(&mut self, fact: &Structure, number: i64) {
+        let drop_from = |map: &mut FxHashMap<u64, SmallVec<[i64; 2]>>, hash: u64| {
+            if let Some(numbers) = map.get_mut(&hash) {
+                if numbers.last() == Some(&number) {
+                    numbers.pop();
+                } else {
+                    numbers.retain(|other| *other != number);
+                }
+                if numbers.is_empty() {
+                    map.remove(&hash);
+                }
+            }
+        };
+        if let Some(hash) = fact.args.first().and_then(hash_first) {
+            drop_from(&mut self.by_first, hash);
+        }
+        drop_from(&mut self.by_args, FxBuildHasher.hash_one(fact.args.as_slice()));
+    }
+}
+
+/// What a change to the belief base did: the literal of its event.
+pub type Change = Option<Structure>;
+
+impl BeliefBase {
+    /// Counts the changes so far.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The entries of a predicate.
+    #[inline]
+    pub fn table(&self, key: &Key) -> Option<&Table> {
+        self.tables.get(self.place(key)?)
+    }
+
+    fn place(&self, key: &Key) -> Option<usize> {
+        if self.tables.len() < MAPPED_FROM {
+            return self.tables.iter().position(|table| table.key == *key);
+        }
+        self.by_key.get(key).map(|place| *place as usize)
+    }
+
+    fn table_mut(&mut self, key: Key) -> Option<&mut Table> {
+        let place = match self.place(&key) {
+            Some(place) => place,
+            None => {
+                self.tables.push(Table::new(key));
+                if self.tables.len() == MAPPED_FROM {
+                    self.by_key = self.tables.iter().enumerate().map(|(i, table)| (table.key, i as u32)).collect();
+                } else if self.tables.len() > MAPPED_FROM {
+                    self.by_key.insert(key, self.tables.len() as u32 - 1);
+                }
+                self.tables.len() - 1
+            }
+        };
+        self.tables.get_mut(place)
+    }
+
+    /// All predicates with their entries.
+    pub fn tables(&self) -> impl Iterator<Item = (&Key, &Table)> {
+        self.tables.iter().filter(|table| table.live > 0).map(|table| (&table.key, table))
+    }
+
+    /// All facts, predicate by predicate.
+    pub fn facts(&self) -> impl Iterator<Item = &Arc<Structure>> {
+        self.tables.iter().flat_map(Table::iter).filter_map(|entry| match entry {
+            Entry::Fact(fact) => Some(fact),
+            Entry::Rule(_) => None,
+        })
+    }
+
+    /// How many facts and rules there are.
+    pub fn len(&self) -> usize {
+        self.tables.iter().map(|table| table.live).sum()
+    }
+
+    /// Whether nothing is believed.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a rule, after the others of its predicate or before them.
+    pub fn add_rule(&mut self, key: Key, rule: RuleRef, at_end: bool) {
+        self.version += 1;
+        if let Some(table) = self.table_mut(key) {
+            table.add(Entry::Rule(rule), at_end);
+        }
+    }
+
+    /// Adds a belief: at the front of its predicate, or at the end. A belief that is there already only gets the
+    /// annotations that are new. Answers the literal of the event `+b`, if anything changed.
+    pub fn add(&mut self, literal: Structure, at_end: bool) -> Change {
+        let table = self.table_mut(Key::of(&literal))?;
+        if let Some(number) = table.find_same(&literal) {
+            let at = (number - table.front) as usize;
+            let Some(Some(Entry::Fact(fact))) = table.entries.get_mut(at) else { return None };
+            let new: Annots = literal.annots.iter().filter(|annot| !fact.annots.contains(annot)).cloned().collect();
+            if new.is_empty() {
+                return None;
+            }
+            let all = fact.annots.iter().chain(&new).cloned().collect();
+            *fact = Arc::new(fact.with_annots(all));
+            self.version += 1;
+            return Some(literal.with_annots(new));
+        }
+        table.add(Entry::Fact(Arc::new(literal.clone())), at_end);
+        self.version += 1;
+        Some(literal)
+    }
+
+    /// Deletes what the pattern says (Jason's `-b`): a ground pattern's annotations are taken off the equal belief if
+    /// it has them all, a pattern with variables finds the first belief that matches and binds them. The belief goes
+    /// when it has no source left. Answers the literal of the event `-b`.
+    pub fn delete(&mut self, pattern: &Structure, bindings: &mut Bindings) -> Change {
+        let table = self.table_mut(Key::of(pattern))?;
+        let ground = pattern.args.iter().all(Value::is_ground);
+        let number = if ground { table.find_same(pattern)? } else { find_matching(table, pattern, bindings)? };
+        let Some(Entry::Fact(fact)) = table.entry(number) else { return None };
+        let fact = Arc::clone(fact);
+        if ground && !match_annots(bindings, &pattern.annots, &fact.annots) {
+            return None;
+        }
+        let given = bindings.resolve_annots(&pattern.annots);
+        let left: Annots = fact.annots.iter().filter(|annot| !given.contains(annot)).cloned().collect();
+        let stays = left.iter().any(is_source);
+        let event = Structure::full(fact.namespace, fact.negated, fact.functor, fact.args.clone(), given);
+        if stays {
+            let at = (number - table.front) as usize;
+            if let Some(Some(Entry::Fact(place))) = table.entries.get_mut(at) {
+                *place = Arc::new(fact.with_annots(left));
+            }
+        } else {
+            table.remove(number);
+        }
+        self.version += 1;
+        (!stays || ground).then_some(event)
+    }
+
+    /// Removes all beliefs that match the pattern, whoever their sources; answers them in query order.
+    pub fn abolish(&mut self, pattern: &Structure, bindings: &mut Bindings) -> Vec<Arc<Structure>> {
+        let Some(table) = self.table_mut(Key::of(pattern)) else { return Vec::new() };
+        let numbers: Vec<(i64, Arc<Structure>)> =
+            table.facts_numbered().map(|(number, fact)| (number, Arc::clone(fact))).collect();
+        let mut removed = Vec::new();
+        for (number, fact) in numbers {
+            let mark = bindings.mark();
+            let literal = Value::Term(Arc::clone(&fact));
+            if bindings.unify(&Value::from(pattern.clone()), &literal) && table.remove(number).is_some() {
+                removed.push(fact);
+            }
+            bindings.undo(mark);
+        }
+        self.version += removed.len() as u64;
+        removed
+    }
+
+    /// Replaces the believed percepts by this full set. Answers the beliefs that went and those that came.
+    pub fn perceive(&mut self, percepts: &[Structure]) -> (Vec<Structure>, Vec<Structure>) {
+        let gone: Vec<Structure> = (self.facts())
+            .filter(|fact| fact.annots.contains(&Annot::Source(sym::PERCEPT)))
+            .filter(|fact| !percepts.iter().any(|percept| same_literal(fact, percept)))
+            .map(|fact| fact.with_annots(Annots::from_iter([Annot::Source(sym::PERCEPT)])))
+            .collect();
+        let mut scratch = Bindings::default();
+        let gone = gone.into_iter().filter_map(|percept| self.delete(&percept, &mut scratch)).collect();
+        let came = percepts
+            .iter()
+            .filter_map(|percept| {
+                let mut annots: Annots = percept.annots.iter().filter(|annot| !is_source(annot)).cloned().collect();
+                annots.push(Annot::Source(sym::PERCEPT));
+                self.add(percept.with_annots(annots), false)
+            })
+            .collect();
+        (gone, came)
+    }
+}
+
+fn same_literal(a: &Structure, b: &Structure) -> bool {
+    Key::of(a) == Key::of(b) && a.args == b.args
+}
+
+fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings) -> Option<i64> {
+    let literal = Value::from(pattern.clone());
+    let first = pattern.args.first().map_or(Value::Null, |first| bindings.resolve(first));
+    let mut try_number = |number: i64| {
+        let Some(Entry::Fact(fact)) = table.entry(number) else { return false };
+        let mark = bindings.mark();
+        let matches = bindings.unify(&literal, &Value::Term(Arc::clone(fact)));
+        if !matches {
+            bindings.undo(mark);
+        }
+        matches
+    };
+    if let (Some(index), Some(hash)) = (&table.index, hash_first(&first)) {
+        return index.by_first.get(&hash)?.iter().rev().copied().find(|number| try_number(*number));
+    }
+    let last = table.front + table.entries.len() as i64;
+    (table.front..last).find(|number| try_number(*number))
+}
+
+/// Whether an annotation names a source.
+pub fn is_source(annot: &Annot) -> bool {
+    match annot {
+        Annot::Source(_) => true,
+        Annot::Term(value) => value.functor() == Some(sym::SOURCE) && value.args().len() == 1,
+        Annot::Tail(_) => false,
+    }
+}

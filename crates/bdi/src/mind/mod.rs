@@ -1,0 +1,249 @@
+//! The mind of an AgentSpeak agent as plain data: beliefs, plans, events, intentions, waits. Nothing in it refers to
+//! the outside, so that it can be written out between two steps and go on in another process.
+
+mod beliefs;
+mod intentions;
+mod plans;
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+
+use smallvec::SmallVec;
+use whimbrel_acl::{Aid, Structure, Symbol, Text, Value};
+use whimbrel_platform::Time;
+
+use crate::code::{Key, TriggerKind, TriggerOp};
+pub use beliefs::{BeliefBase, Candidates, Change, Entry, RuleRef, Table, is_source};
+pub use intentions::{
+    Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, Intentions, Loop, Place, Resumption, Splice, Wait,
+    WaitFor,
+};
+pub use plans::{PlanHold, PlanIndex, PlanLibrary, PlanRef, TriggerKey};
+
+/// How an agent reasons: the options of its project entry.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Options {
+    /// `intBels=sameFocus`: a belief change's event belongs to the intention that made it.
+    pub same_focus: bool,
+    /// `tro`: the last goal of a plan replaces the plan's frame if it is for the same predicate.
+    pub tail_calls: bool,
+    /// `events=requeue`: external events without a plan are put back instead of dropped.
+    pub requeue: bool,
+    /// `nrcbp`: cycles between two perceptions.
+    pub perceive_every: u32,
+    /// `verbose`.
+    pub verbose: u8,
+    /// Other options, which the program can read.
+    pub user: Vec<(Symbol, Value)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { same_focus: true, tail_calls: true, requeue: false, perceive_every: 1, verbose: 1, user: Vec::new() }
+    }
+}
+
+/// Something that happened and may be of interest to a plan.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Event {
+    /// `+`, `-` or `^`.
+    pub op: TriggerOp,
+    /// Belief, achievement goal or test goal.
+    pub kind: TriggerKind,
+    /// The literal; its variables are numbered from 0.
+    pub literal: Structure,
+    /// How many variables it has.
+    pub open: u32,
+    /// The intention that waits for the event to be handled; none for an external event.
+    pub intention: Option<IntentionId>,
+    /// Which variable of the literal is which slot of the intention that waits.
+    pub caller: SmallVec<[(u32, u32); 2]>,
+    /// For a failure event: how many frames of the intention stay when it is handled.
+    pub keep: Option<u32>,
+    /// A plan chosen already, with the values of its slots (a sub-plan that an external event reached).
+    pub chosen: Option<Box<Chosen>>,
+    /// When the goal must be achieved at the latest.
+    pub deadline: Option<Time>,
+}
+
+/// A plan chosen for an event before its turn.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Chosen {
+    /// The plan.
+    pub plan: PlanRef,
+    /// The sub-plan of it that was chosen, by its place among the sub-plans.
+    pub path: SmallVec<[u32; 2]>,
+    /// The values of its slots.
+    pub slots: Vec<Value>,
+}
+
+impl Event {
+    /// An event that no intention waits for.
+    pub fn external(op: TriggerOp, kind: TriggerKind, literal: Structure) -> Self {
+        Self {
+            op,
+            kind,
+            literal,
+            open: 0,
+            intention: None,
+            caller: SmallVec::new(),
+            keep: None,
+            chosen: None,
+            deadline: None,
+        }
+    }
+
+    /// What its plans are found by.
+    #[inline]
+    pub fn trigger(&self) -> TriggerKey {
+        TriggerKey { op: self.op, kind: self.kind, key: Key::of(&self.literal) }
+    }
+
+    /// Whether it is about a goal, not a belief.
+    pub fn is_goal(&self) -> bool {
+        self.kind != TriggerKind::Belief
+    }
+}
+
+/// Something to do when the next event is selected.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub enum Deferred {
+    /// An intention's wait is over.
+    Resume(IntentionId, Resumption),
+    /// A meta-event, placed before ordinary events.
+    Meta(Event),
+    /// An event that was due at a time (`.at`).
+    Event(Event),
+}
+
+/// Something that is due at a time.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Timer {
+    /// When.
+    pub due: Time,
+    /// Distinguishes timers due at the same time, in the order they were set.
+    pub serial: u64,
+    /// What.
+    pub what: TimerWhat,
+}
+
+/// What is due.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub enum TimerWhat {
+    /// The end of an intention's wait, if it is still this wait.
+    Wait(IntentionId, u64),
+    /// An event.
+    Event(Event),
+    /// A goal's deadline: the goal is failed in every intention that has it.
+    Deadline(Structure),
+}
+
+/// The result of an action on the environment.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Feedback {
+    /// The intention that acted.
+    pub intention: IntentionId,
+    /// Whether the action was done, or why not.
+    pub result: Result<(), Vec<Value>>,
+}
+
+/// The mind; see the module.
+#[derive(Debug, Default)]
+pub struct Mind {
+    /// What the agent believes.
+    pub beliefs: BeliefBase,
+    /// The plans it knows.
+    pub plans: PlanLibrary,
+    /// What happened, oldest first.
+    pub events: VecDeque<Event>,
+    /// The event of the atomic intention; it goes before all others.
+    pub atomic_event: Option<Event>,
+    /// Events of suspended intentions.
+    pub suspended_events: Vec<Event>,
+    /// What it is doing.
+    pub intentions: Intentions,
+    /// Intentions that can go on, in the order of their turns.
+    pub ready: VecDeque<IntentionId>,
+    /// The atomic intention: while there is one no other runs.
+    pub atomic: Option<IntentionId>,
+    /// What to do when the next event is selected.
+    pub deferred: VecDeque<Deferred>,
+    /// What is due later, soonest last.
+    pub timers: Vec<Timer>,
+    /// Results of actions.
+    pub feedback: VecDeque<Feedback>,
+    /// Branches under way.
+    pub forks: Vec<Option<Fork>>,
+    /// The environment to act on.
+    pub environment: Option<Aid>,
+    /// Percepts that came since the last cycle.
+    pub percepts: VecDeque<Value>,
+    /// How it reasons.
+    pub options: Options,
+    /// The file of its program, as the project names it.
+    pub source: Text,
+    /// Counts messages that expect an answer, actions, waits.
+    pub serial: u64,
+    /// State of its random numbers.
+    pub random: Cell<u64>,
+    /// Whether `+jag_sleeping` was told and `+jag_awaking` not yet.
+    pub sleeping: bool,
+    /// How many intentions wait for a condition, and the version of the beliefs they were last tested with.
+    pub conditions: u32,
+    /// The version of the beliefs at the last test.
+    pub tested_version: u64,
+    /// How many intentions wait for an event.
+    pub event_waits: u32,
+    /// How many frames have a goal condition or sub-plans.
+    pub scoped_frames: u32,
+    /// Whether some plan is for meta-events.
+    pub has_meta_plans: bool,
+    /// Whether some plan is for the agent's falling idle or waking.
+    pub tells_idleness: bool,
+    /// Whether a plan of the user's handles messages.
+    pub handles_messages: bool,
+}
+
+impl Mind {
+    /// A number not used before in this mind.
+    pub fn next_serial(&mut self) -> u64 {
+        self.serial += 1;
+        self.serial
+    }
+
+    /// Sets a timer.
+    pub fn set_timer(&mut self, due: Time, what: TimerWhat) {
+        let serial = self.next_serial();
+        let place = self.timers.partition_point(|timer| (timer.due, timer.serial) > (due, serial));
+        self.timers.insert(place, Timer { due, serial, what });
+    }
+
+    /// When the next timer is due.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.timers.last().map(|timer| timer.due)
+    }
+
+    /// Counts an intention that was read back.
+    pub(crate) fn count_waits(&mut self, intention: &Intention) {
+        let scoped = |frame: &&Frame| frame.extra.as_ref().is_some_and(|extra| extra.scoped);
+        self.scoped_frames += intention.frames.iter().filter(scoped).count() as u32;
+        if let Place::Waiting(wait) = &intention.place {
+            self.conditions += u32::from(matches!(wait.until, WaitFor::Condition));
+            self.event_waits += u32::from(matches!(wait.until, WaitFor::Event(..)));
+        }
+    }
+
+    /// A random number, uniform in [0, 1).
+    pub fn random(&self) -> f64 {
+        (self.random_bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// 64 random bits (splitmix64: the state is one number, so that it is easily kept).
+    pub fn random_bits(&self) -> u64 {
+        let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,241 @@
+//! One cycle: sense, deliberate, act.
+
+use whimbrel_acl::{Aid, Annot, Annots, Structure, Value, sym};
+use whimbrel_platform::services::LogLevel;
+use whimbrel_platform::{Mailbox, Outbox, Services, Time};
+
+use crate::code::{Image, TriggerKind, TriggerOp};
+use crate::logic::Bindings;
+use crate::mind::{Deferred, Event, IntentionId, Mind, Place, PlanHold, TimerWhat, TriggerKey, WaitFor};
+
+/// All that a reasoning cycle works on.
+pub struct Cycle<'m> {
+    /// The program.
+    pub image: &'m Image,
+    /// The mind.
+    pub mind: &'m mut Mind,
+    /// The variables of the intention at work.
+    pub bindings: &'m mut Bindings,
+    /// Slots not in use, kept for the next intention.
+    pub scratch: &'m mut Vec<Value>,
+    /// Who thinks.
+    pub aid: Aid,
+    /// The time.
+    pub now: Time,
+    /// The platform.
+    pub services: &'m dyn Services,
+    /// What came.
+    pub mailbox: &'m mut Mailbox,
+    /// What goes.
+    pub outbox: &'m mut Outbox,
+    /// How many slots the intention at work had when it was taken up.
+    pub top: u32,
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Handled {
+    /// It was dealt with.
+    Yes,
+    /// It was of no interest: the next event is looked at in the same cycle.
+    Dropped,
+}
+
+impl<'m> Cycle<'m> {
+    /// Runs one cycle; false if there was nothing to do.
+    pub fn run(&mut self) -> bool {
+        let sensed = self.sense();
+        let deliberated = self.deliberate();
+        let acted = self.act();
+        sensed || deliberated || acted
+    }
+
+    fn sense(&mut self) -> bool {
+        let Some(message) = self.mailbox.take() else { return false };
+        self.receive(message);
+        true
+    }
+
+    /// Tells the program that nothing is left to do, or that there is again, if it has plans for that.
+    pub fn tell_idleness(&mut self, idle: bool) -> bool {
+        if self.mind.sleeping == idle || !self.mind.tells_idleness {
+            return false;
+        }
+        self.mind.sleeping = idle;
+        let name = if idle { sym::JAG_SLEEPING } else { sym::JAG_AWAKING };
+        let literal = Structure::new(name, whimbrel_acl::Args::new());
+        let mut event = Event::external(TriggerOp::Add, TriggerKind::Belief, literal);
+        event.literal.annots.push(Annot::Source(sym::SELF));
+        self.add_event(event);
+        true
+    }
+
+    fn deliberate(&mut self) -> bool {
+        let mut busy = self.timers_due();
+        self.test_conditions();
+        while let Some(deferred) = self.mind.deferred.pop_front() {
+            busy = true;
+            self.run_deferred(deferred);
+        }
+        while let Some(event) = self.select_event() {
+            busy = true;
+            if self.handle_event(event) == Handled::Yes {
+                break;
+            }
+        }
+        busy
+    }
+
+    fn run_deferred(&mut self, deferred: Deferred) {
+        match deferred {
+            Deferred::Resume(id, how) => self.resume(id, how),
+            Deferred::Meta(event) => {
+                let metas = self.mind.events.iter().take_while(|event| event.op == TriggerOp::Meta).count();
+                self.mind.events.insert(metas, event);
+            }
+            Deferred::Event(event) => self.add_event(event),
+        }
+    }
+
+    fn timers_due(&mut self) -> bool {
+        let mut any = false;
+        while self.mind.next_timer().is_some_and(|due| due <= self.now) {
+            let Some(timer) = self.mind.timers.pop() else { break };
+            any = true;
+            match timer.what {
+                TimerWhat::Wait(id, serial) => self.wait_timed_out(id, serial),
+                TimerWhat::Event(event) => self.mind.deferred.push_back(Deferred::Event(event)),
+                TimerWhat::Deadline(goal) => self.deadline_passed(&goal),
+            }
+        }
+        any
+    }
+
+    fn select_event(&mut self) -> Option<Event> {
+        if self.mind.atomic.is_some_and(|id| self.mind.atomic_event.as_ref().is_none_or(|e| e.intention != Some(id))) {
+            return None;
+        }
+        if let Some(event) = self.mind.atomic_event.take() {
+            return Some(event);
+        }
+        self.mind.events.pop_front()
+    }
+
+    /// Puts an event among those to be handled, and wakes the intentions that wait for it.
+    pub fn add_event(&mut self, event: Event) {
+        if self.mind.event_waits > 0 {
+            self.wake_event_waits(&event);
+        }
+        if let Some(id) = event.intention {
+            let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+            intention.place = Place::InEvent;
+            if intention.suspended.is_some() {
+                self.mind.suspended_events.push(event);
+                return;
+            }
+            if intention.is_atomic() {
+                self.mind.atomic_event = Some(event);
+                return;
+            }
+        }
+        self.mind.events.push_back(event);
+    }
+
+    fn act(&mut self) -> bool {
+        if self.mind.scoped_frames > 0 {
+            self.drop_satisfied_goals();
+        }
+        let fed = match self.mind.feedback.pop_front() {
+            Some(feedback) => {
+                self.action_done(feedback);
+                true
+            }
+            None => false,
+        };
+        match self.select_intention() {
+            Some(id) => {
+                self.step(id);
+                true
+            }
+            None => fed,
+        }
+    }
+
+    fn select_intention(&mut self) -> Option<IntentionId> {
+        if let Some(id) = self.mind.atomic {
+            let ready = self.mind.intentions.find(id).is_some_and(|i| matches!(i.place, Place::Ready));
+            return ready.then_some(id);
+        }
+        loop {
+            let id = self.mind.ready.pop_front()?;
+            let ready = self.mind.intentions.find(id).is_some_and(|i| matches!(i.place, Place::Ready));
+            if ready {
+                return Some(id);
+            }
+        }
+    }
+
+    /// Lets an intention go on when its turn comes.
+    pub fn make_ready(&mut self, id: IntentionId) {
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        if intention.suspended.is_some() {
+            intention.place = Place::Parked;
+            return;
+        }
+        intention.place = Place::Ready;
+        if intention.is_atomic() {
+            self.mind.atomic = Some(id);
+        } else {
+            self.mind.ready.push_back(id);
+        }
+    }
+
+    /// Ends an intention, whatever it was doing.
+    pub fn end_intention(&mut self, id: IntentionId) {
+        if let Some(intention) = self.mind.intentions.find(id) {
+            if let Place::Waiting(wait) = &intention.place {
+                match wait.until {
+                    WaitFor::Condition => self.mind.conditions = self.mind.conditions.saturating_sub(1),
+                    WaitFor::Event(..) => self.mind.event_waits = self.mind.event_waits.saturating_sub(1),
+                    _ => {}
+                }
+            }
+            let scoped = intention.frames.iter().filter(|frame| is_scoped(frame)).count() as u32;
+            self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(scoped);
+        }
+        if self.mind.atomic == Some(id) {
+            self.mind.atomic = None;
+        }
+        self.mind.intentions.end(id);
+    }
+
+    /// The plan of a frame of an intention.
+    pub fn plan_of(&self, id: IntentionId, frame: usize) -> Option<PlanHold<'m>> {
+        let frame = self.mind.intentions.find(id)?.frames.get(frame)?;
+        self.mind.plans.plan_at(self.image, frame.plan, &frame.path)
+    }
+
+    /// Whether some plan may be relevant for a trigger.
+    pub fn has_candidates(&self, trigger: &TriggerKey) -> bool {
+        !self.mind.plans.candidates(self.image, trigger).is_empty()
+    }
+
+    /// Notes something for whoever operates the agent.
+    pub fn log(&self, level: LogLevel, text: &str) {
+        self.services.log(self.aid, level, text);
+    }
+}
+
+/// Whether a frame's plan has a goal condition or sub-plans.
+pub(super) fn is_scoped(frame: &crate::mind::Frame) -> bool {
+    frame.extra.as_ref().is_some_and(|extra| extra.scoped)
+}
+
+/// The literal with `source(self)`, unless it names a source.
+pub(super) fn with_own_source(literal: &mut Structure) {
+    if !literal.annots.iter().any(crate::mind::is_source) {
+        let mut annots: Annots = std::mem::take(&mut literal.annots);
+        annots.push(Annot::Source(sym::SELF));
+        literal.set_annots(annots);
+    }
+}

@@ -1,0 +1,276 @@
+//! Failure: finding the plan that handles it, or reporting it.
+
+use whimbrel_acl::{Annot, Structure, Value, Var, sym};
+use whimbrel_platform::services::LogLevel;
+
+use super::Cycle;
+use crate::actions::Failure;
+use crate::code::{Key, TriggerKind, TriggerOp};
+use crate::logic::{Bindings, map_annots, map_vars};
+use crate::mind::{Event, Frame, IntentionId, TriggerKey};
+
+/// The annotations every failure event has.
+pub(super) fn error_annots(error: &str, message: Value) -> Vec<Value> {
+    vec![Value::term(sym::ERROR, [Value::atom(error)]), Value::term(sym::ERROR_MSG, [message])]
+}
+
+/// Whether a value is a variable without a value, bare or with something around it.
+pub(super) fn is_unbound(value: &Value) -> bool {
+    match value {
+        Value::Var(_) => true,
+        Value::Term(term) => term.functor == crate::code::reserved::DECORATED,
+        _ => false,
+    }
+}
+
+impl Cycle<'_> {
+    /// The current step of an intention failed.
+    pub(super) fn step_failed(&mut self, id: IntentionId, failure: Failure) {
+        let reason = failure.error.to_string();
+        let mut annots = vec![Value::term(sym::ERROR, [Value::atom(failure.error)])];
+        if let Some(message) = failure.message {
+            annots.push(Value::term(sym::ERROR_MSG, [message]));
+        }
+        annots.extend(failure.annots);
+        annots.extend(self.code_annots(id));
+        self.fail_intention(id, annots, &reason);
+    }
+
+    /// `code(..)`, `code_src(..)`, `code_line(..)` of the current step.
+    fn code_annots(&self, id: IntentionId) -> Vec<Value> {
+        let Some((step, line, file)) = self.current_source(id) else { return Vec::new() };
+        let frame = self.mind.intentions.find(id).and_then(|i| i.frames.last());
+        let names = self.plan_of(id, frame.map_or(0, |_| self.depth(id) - 1)).map(|plan| plan.names.clone());
+        let base = frame.map_or(0, |frame| frame.base);
+        let code = crate::syntax::quote::quote(&step.term, &mut |name| {
+            let slot = names.iter().flat_map(|names| names.iter()).position(|other| *other == name);
+            Var { slot: slot.map_or(u32::MAX, |slot| base + slot as u32), name }
+        });
+        let mut bindings = Bindings::default();
+        let slots = self.mind.intentions.find(id).map(|i| i.slots.clone()).unwrap_or_default();
+        bindings.resume(slots);
+        let code = bindings.close(&code, &mut Vec::new());
+        vec![
+            Value::term(sym::CODE, [code]),
+            Value::term(sym::CODE_SRC, [Value::from(format!("file:{file}"))]),
+            Value::term(sym::CODE_LINE, [Value::Num(f64::from(line))]),
+        ]
+    }
+
+    fn depth(&self, id: IntentionId) -> usize {
+        self.mind.intentions.find(id).map_or(1, |i| i.frames.len().max(1))
+    }
+
+    /// Looks for a plan for the failure in the plans of the intention, innermost first; reports it if there is none.
+    pub(super) fn fail_intention(&mut self, id: IntentionId, annots: Vec<Value>, reason: &str) {
+        self.cancel_wait(id);
+        let top = self.depth(id) - 1;
+        let start = self.start_of_search(id, top);
+        match start.and_then(|start| self.find_handler(id, start)) {
+            Some(place) => self.handle_failure(id, place, annots, reason),
+            None => self.give_up(id, &annots, reason),
+        }
+    }
+
+    /// A failure in the handling of a failure is for the plans around the goal that failed first.
+    fn start_of_search(&self, id: IntentionId, top: usize) -> Option<usize> {
+        let frame = self.mind.intentions.find(id)?.frames.get(top)?;
+        match frame.keep {
+            Some(keep) => (keep as usize).checked_sub(1),
+            None => Some(top),
+        }
+    }
+
+    fn find_handler(&self, id: IntentionId, start: usize) -> Option<usize> {
+        let intention = self.mind.intentions.find(id)?;
+        let floor = match intention.forks.last() {
+            Some(mark) if self.is_first_wins(*mark) => mark.frames as usize,
+            _ => 0,
+        };
+        let mut place = start;
+        loop {
+            if place < floor {
+                return None;
+            }
+            let frame = intention.frames.get(place)?;
+            if frame.trigger.op == TriggerOp::Add && frame.trigger.kind != TriggerKind::Belief {
+                let trigger = TriggerKey { op: TriggerOp::Delete, ..frame.trigger };
+                if self.has_candidates(&trigger) || self.sub_plan_handles(id, place, &trigger) {
+                    return Some(place);
+                }
+            }
+            place = match frame.keep {
+                Some(keep) => (keep as usize).checked_sub(1)?,
+                None => place.checked_sub(1)?,
+            };
+        }
+    }
+
+    fn handle_failure(&mut self, id: IntentionId, place: usize, annots: Vec<Value>, reason: &str) {
+        self.leave_forks(id, place);
+        let Some(intention) = self.mind.intentions.find(id) else { return };
+        let Some(frame) = intention.frames.get(place) else { return };
+        let literal = called_literal(frame, &intention.slots);
+        let mut event = Event::external(TriggerOp::Delete, frame.trigger.kind, annotated(&literal, annots));
+        event.open = frame.open;
+        event.caller = frame.caller.clone();
+        event.intention = Some(id);
+        event.keep = Some(place as u32);
+        if self.mind.has_meta_plans {
+            self.tell_failed(id, place, reason, true);
+        }
+        self.add_event(event);
+    }
+
+    /// The goal of an event failed before a plan for it was found. False if nobody handles that.
+    pub(super) fn fail_event(&mut self, event: Event, annots: Vec<Value>, reason: &str) -> bool {
+        if event.op == TriggerOp::Delete {
+            self.drop_unhandled(&event);
+            return true;
+        }
+        let mut annots = annots;
+        annots.push(Value::term(sym::CODE, [event.literal.clone().into_value()]));
+        if let Some((_, line, file)) = event.intention.and_then(|id| self.current_source(id)) {
+            annots.push(Value::term(sym::CODE_SRC, [Value::from(format!("file:{file}"))]));
+            annots.push(Value::term(sym::CODE_LINE, [Value::Num(f64::from(line))]));
+        }
+        let trigger = TriggerKey { op: TriggerOp::Delete, ..event.trigger() };
+        let handled = self.has_candidates(&trigger)
+            || event.intention.is_some_and(|id| self.sub_plan_handles(id, self.depth(id) - 1, &trigger));
+        if handled {
+            let keep = event.intention.map_or(0, |id| self.depth_or_zero(id) as u32);
+            let mut failure = Event { op: TriggerOp::Delete, keep: Some(keep), ..event };
+            failure.literal = annotated(&failure.literal, annots);
+            if self.mind.has_meta_plans {
+                self.tell_goal_failed(&failure, reason);
+            }
+            self.add_event(failure);
+            return true;
+        }
+        match event.intention {
+            Some(id) => {
+                if self.mind.has_meta_plans {
+                    self.tell_goal_failed(&event, reason);
+                }
+                self.fail_intention(id, annots, reason);
+                true
+            }
+            None => {
+                if self.mind.has_meta_plans {
+                    self.tell_goal_failed(&event, reason);
+                }
+                false
+            }
+        }
+    }
+
+    fn depth_or_zero(&self, id: IntentionId) -> usize {
+        self.mind.intentions.find(id).map_or(0, |i| i.frames.len())
+    }
+
+    /// A failure event that no plan is applicable for.
+    fn drop_unhandled(&mut self, event: &Event) {
+        match event.intention {
+            Some(id) => {
+                let text = self.describe_stack(id);
+                self.log(LogLevel::Warning, &format!("Could not finish intention: {}\n{text}", event.display()));
+                self.intention_dropped(id);
+            }
+            None => self.log(LogLevel::Warning, &format!("Discarding external event: {}", event.display())),
+        }
+    }
+
+    fn give_up(&mut self, id: IntentionId, annots: &[Value], reason: &str) {
+        let told = annots.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let goal = self.mind.intentions.find(id).and_then(|i| i.frames.last()).map(|frame| {
+            let intention = self.mind.intentions.find(id);
+            let slots = intention.map(|i| i.slots.as_slice()).unwrap_or_default();
+            let event = Event::external(frame.trigger.op, frame.trigger.kind, called_literal(frame, slots));
+            event.display()
+        });
+        let text = format!(
+            "No failure event was generated for {}[{told}]\n{}",
+            goal.unwrap_or_default(),
+            self.describe_stack(id)
+        );
+        self.log(LogLevel::Warning, &text);
+        if self.mind.has_meta_plans {
+            self.tell_all_failed(id, reason);
+        }
+        self.branch_died(id);
+        self.end_intention(id);
+    }
+
+    /// The goals of an intention, innermost first, each with the place in the program it is at.
+    pub fn describe_stack(&self, id: IntentionId) -> String {
+        let Some(intention) = self.mind.intentions.find(id) else { return String::new() };
+        let mut text = format!("  intention {}:", id.number);
+        for (place, frame) in intention.frames.iter().enumerate().rev() {
+            let event = Event::external(frame.trigger.op, frame.trigger.kind, called_literal(frame, &intention.slots));
+            let Some(plan) = self.plan_of(id, place) else { continue };
+            let body = frame.extra.as_ref().and_then(|e| e.splices.last()).map_or(&plan.body, |splice| &splice.body);
+            let line = body.sources.get(frame.pc as usize).or(body.sources.last()).map_or(0, |source| source.line);
+            let label = plan.label.functor().unwrap_or_default();
+            text.push_str(&format!("\n    {} in plan @{label}, {}:{line}", event.display(), plan.body.file));
+        }
+        text
+    }
+}
+
+/// The literal that a frame's event had, as it was when the goal was called: its variables numbered from 0, whatever
+/// the plan has bound them to since.
+pub(super) fn called_literal(frame: &Frame, slots: &[Value]) -> Structure {
+    if let Some(literal) = frame.extra.as_ref().and_then(|extra| extra.literal.as_ref()) {
+        return literal.clone();
+    }
+    let key: Key = frame.trigger.key;
+    let args = arguments(frame, slots, true);
+    let annots = frame.annots.clone();
+    Structure::full(key.namespace, key.negated, key.functor, args, annots)
+}
+
+/// The literal of a frame's event as it is now: with what its variables have been bound to.
+pub(super) fn current_literal(frame: &Frame, slots: &[Value]) -> Structure {
+    let key: Key = frame.trigger.key;
+    if let Some(literal) = frame.extra.as_ref().and_then(|extra| extra.literal.as_ref()) {
+        return literal.clone();
+    }
+    Structure::full(key.namespace, key.negated, key.functor, arguments(frame, slots, false), frame.annots.clone())
+}
+
+fn arguments(frame: &Frame, slots: &[Value], as_called: bool) -> whimbrel_acl::Args {
+    let base = frame.base as usize;
+    let arity = usize::from(frame.trigger.key.arity);
+    let own = slots.get(base..base + arity).unwrap_or(&[]);
+    if own.iter().all(Value::is_ground) && !own.iter().any(|value| matches!(value, Value::Null)) {
+        return own.iter().cloned().collect();
+    }
+    let mut bindings = Bindings::default();
+    bindings.resume(slots.to_vec());
+    let first = frame.base + frame.slots;
+    if as_called {
+        (first..first + frame.open).for_each(|slot| bindings.set(slot, Value::Null));
+    }
+    let resolve = |place: usize| {
+        let var = Value::Var(Var { slot: (base + place) as u32, name: sym::ANY });
+        map_vars(&bindings.resolve(&var), &mut |var| {
+            Value::Var(Var { slot: var.slot.saturating_sub(first), name: var.name })
+        })
+    };
+    (0..arity).map(resolve).collect()
+}
+
+/// A literal with further annotations; those of a functor that is there already among `code`, `code_src` and
+/// `code_line` are left out.
+fn annotated(literal: &Structure, extra: Vec<Value>) -> Structure {
+    let mut annots = map_annots(&literal.annots, &mut Value::Var);
+    let kept = [sym::CODE, sym::CODE_SRC, sym::CODE_LINE];
+    for value in extra {
+        let there = |annot: &Annot| matches!(annot, Annot::Term(other) if other.functor() == value.functor());
+        if value.functor().is_some_and(|functor| kept.contains(&functor)) && annots.iter().any(there) {
+            continue;
+        }
+        annots.push(Annot::new(value));
+    }
+    literal.with_annots(annots)
+}

@@ -1,0 +1,321 @@
+//! The end of plans and goals: finished, succeeded or failed by command, dropped.
+
+use whimbrel_acl::{Structure, Value, Var, sym};
+
+use super::cycle::is_scoped;
+use super::failure::{called_literal, current_literal};
+use super::{Cycle, solver};
+use crate::code::{TriggerKind, TriggerOp};
+use crate::logic::{Bindings, map_vars, number_of};
+use crate::mind::{Event, Frame, IntentionId, Place, Resumption, WaitFor};
+
+/// What becomes of a goal by command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doomed {
+    /// It counts as achieved: its caller goes on.
+    Succeeds,
+    /// It fails: its failure plan is looked for.
+    Fails,
+    /// The whole intention goes.
+    Dropped,
+}
+
+impl Cycle<'_> {
+    /// Takes finished plans off an intention; false if the intention does not go on at once: it has ended, or waits for
+    /// a goal condition.
+    pub(super) fn clear_finished(&mut self, id: IntentionId) -> bool {
+        while self.frame_finished(id) {
+            let Some(intention) = self.mind.intentions.find(id) else { return false };
+            let Some(top) = intention.frames.len().checked_sub(1) else {
+                self.intention_finished(id);
+                return false;
+            };
+            if self.plan_of(id, top).is_some_and(|plan| plan.goal_condition.is_some()) {
+                self.wait_for(id, WaitFor::GoalCondition, None, None);
+                return false;
+            }
+            if self.mind.has_meta_plans {
+                self.tell_achieved(id, top);
+            }
+            if !self.leave_frame(id) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Takes the innermost frame off, and with the plan of a failure event the frames of the goal that failed. The
+    /// caller goes on after its step. False if there is no caller.
+    fn leave_frame(&mut self, id: IntentionId) -> bool {
+        let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else { return false };
+        let keep = match frame.keep {
+            Some(keep) if frame.trigger.op == TriggerOp::Delete => keep as usize,
+            _ => self.mind.intentions.find(id).map_or(0, |i| i.frames.len() - 1),
+        };
+        self.cut(id, keep)
+    }
+
+    /// Cuts an intention down to `keep` frames as if the goal of the next one were achieved: what it has bound of its
+    /// caller's variables is given to the caller. False if nothing is left, and the intention has ended.
+    pub(super) fn cut(&mut self, id: IntentionId, keep: usize) -> bool {
+        let removed = self.remove_frames(id, keep);
+        let Some(caller) = removed else { return false };
+        let event_done = self
+            .mind
+            .intentions
+            .find(id)
+            .is_some_and(|i| i.copied_frames.is_some_and(|copied| keep <= copied as usize));
+        if keep == 0 || event_done {
+            self.intention_finished(id);
+            return false;
+        }
+        if let Some(intention) = self.mind.intentions.find_mut(id) {
+            caller.give(&mut intention.slots);
+        }
+        self.leave_loops_of_step(id);
+        self.remove_step(id);
+        true
+    }
+
+    /// A step of a loop that was waited for is in the loop still: nothing to do but for forks that were left.
+    fn leave_loops_of_step(&mut self, id: IntentionId) {
+        if let Some(intention) = self.mind.intentions.find_mut(id) {
+            let depth = intention.frames.len() as u32;
+            intention.forks.retain(|mark| mark.frames <= depth);
+        }
+    }
+
+    /// Takes off all frames from `keep` on; answers the results for the caller's variables.
+    fn remove_frames(&mut self, id: IntentionId, keep: usize) -> Option<Results> {
+        let top = self.mind.intentions.find(id)?.frames.len();
+        for place in (keep..top).rev() {
+            let atomic = self.plan_of(id, place).is_some_and(|plan| plan.atomic);
+            let intention = self.mind.intentions.find_mut(id)?;
+            intention.atomic_frames -= u32::from(atomic && intention.atomic_frames > 0);
+            if intention.frames.get(place).is_some_and(is_scoped) {
+                self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(1);
+            }
+        }
+        let atomic_ended = self.mind.intentions.find(id).is_some_and(|i| i.atomic_frames == 0);
+        if atomic_ended && self.mind.atomic == Some(id) {
+            self.mind.atomic = None;
+        }
+        let intention = self.mind.intentions.find_mut(id)?;
+        let base = intention.frames.get(keep).map_or(intention.slots.len() as u32, |frame| frame.base);
+        let results = Results::of(intention.frames.last()?, &mut intention.slots, base);
+        intention.frames.truncate(keep);
+        intention.slots.truncate(base as usize);
+        Some(results)
+    }
+
+    /// Gives the values that an event's variables have to the intention that waited (an event no plan was found for:
+    /// nothing was bound but what the event's own making bound).
+    pub(super) fn return_to(&mut self, _id: IntentionId, _caller: &[(u32, u32)], _values: Option<&[Value]>) {}
+
+    pub(super) fn intention_finished(&mut self, id: IntentionId) {
+        self.branch_died(id);
+        self.end_intention(id);
+    }
+
+    /// Ends an intention before its time.
+    pub(super) fn intention_dropped(&mut self, id: IntentionId) {
+        self.branch_died(id);
+        self.end_intention(id);
+    }
+
+    /// The goals whose condition holds are achieved.
+    pub(super) fn drop_satisfied_goals(&mut self) {
+        for id in self.mind.intentions.ids() {
+            let Some(intention) = self.mind.intentions.find(id) else { continue };
+            let place = (0..intention.frames.len()).find(|place| self.goal_condition_holds(id, *place));
+            if let Some(place) = place {
+                self.finish_goal(id, place, Doomed::Succeeds, Vec::new());
+            }
+        }
+    }
+
+    fn goal_condition_holds(&self, id: IntentionId, place: usize) -> bool {
+        let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.get(place)) else { return false };
+        let Some(plan) = self.plan_of(id, place) else { return false };
+        let (Some(condition), Some(extra)) = (&plan.goal_condition, &frame.extra) else { return false };
+        let mut bindings = Bindings::default();
+        // The condition sees the variables as they were when the plan was chosen, in a frame of its own.
+        let values = extra.chosen_slots.iter().map(|value| if value.is_ground() { value.clone() } else { Value::Null });
+        bindings.resume(values.collect());
+        let solver = solver!(self);
+        solver.first(condition, &mut bindings, 0, &plan.names)
+    }
+
+    /// Ends the goal of frame `place` of an intention by command, wherever the intention is.
+    pub fn finish_goal(&mut self, id: IntentionId, place: usize, how: Doomed, annots: Vec<Value>) {
+        self.withdraw(id);
+        match how {
+            Doomed::Dropped => self.intention_dropped(id),
+            Doomed::Succeeds => {
+                if self.mind.has_meta_plans {
+                    self.tell_achieved(id, place);
+                }
+                self.leave_forks(id, place);
+                if self.cut(id, place) && self.clear_finished(id) {
+                    self.make_ready(id);
+                }
+            }
+            Doomed::Fails => {
+                self.leave_forks(id, place);
+                if let Some(keep) = self.mind.intentions.find(id).map(|_| place + 1) {
+                    let _ = self.remove_frames(id, keep);
+                }
+                self.fail_intention(id, annots, "drop_by_fail_goal");
+            }
+        }
+    }
+
+    /// Takes an intention out of whatever it waits in: an event, a wait.
+    pub fn withdraw(&mut self, id: IntentionId) {
+        self.cancel_wait(id);
+        self.mind.events.retain(|event| event.intention != Some(id));
+        self.mind.suspended_events.retain(|event| event.intention != Some(id));
+        if self.mind.atomic_event.as_ref().is_some_and(|event| event.intention == Some(id)) {
+            self.mind.atomic_event = None;
+        }
+        self.mind.ready.retain(|other| *other != id);
+    }
+
+    /// The outermost frame of an intention whose goal unifies with the pattern; the pattern's variables are those of the
+    /// intention at work, and are bound by it.
+    pub fn find_goal(&mut self, id: IntentionId, pattern: &Value) -> Option<usize> {
+        let count = self.mind.intentions.find(id)?.frames.len();
+        (0..count).find(|place| self.goal_matches(id, *place, pattern))
+    }
+
+    /// Whether the goal of a frame unifies with the pattern.
+    pub fn goal_matches(&mut self, id: IntentionId, place: usize, pattern: &Value) -> bool {
+        let Some(intention) = self.mind.intentions.find(id) else { return false };
+        let Some(frame) = intention.frames.get(place) else { return false };
+        if frame.trigger.kind == TriggerKind::Belief || frame.trigger.op != TriggerOp::Add {
+            return false;
+        }
+        let literal = current_literal(frame, &intention.slots);
+        unify_fresh(self.bindings, pattern, &literal)
+    }
+
+    /// Whether an event is for a goal that unifies with the pattern.
+    pub fn event_matches(&mut self, event: &Event, pattern: &Value) -> bool {
+        event.is_goal() && event.op == TriggerOp::Add && unify_fresh(self.bindings, pattern, &event.literal)
+    }
+
+    pub(super) fn watch_deadline(&mut self, event: &Event) {
+        let deadline = event.literal.annots.iter().find_map(|annot| match annot {
+            whimbrel_acl::Annot::Term(value) if value.functor() == Some(sym::HARD_DEADLINE) => {
+                value.args().first()?.as_f64()
+            }
+            _ => None,
+        });
+        if let Some(ms) = deadline {
+            let due = self.now + std::time::Duration::from_micros((ms * 1000.0) as u64);
+            self.mind.set_timer(due, crate::mind::TimerWhat::Deadline(event.literal.clone()));
+        }
+    }
+
+    pub(super) fn deadline_passed(&mut self, goal: &Structure) {
+        let pattern = goal.clone().into_value();
+        self.take_up(None);
+        let ids = self.mind.intentions.ids();
+        let found: Vec<(IntentionId, usize)> =
+            ids.into_iter().filter_map(|id| Some((id, self.find_goal(id, &pattern)?))).collect();
+        self.top = 0;
+        self.put_down(None);
+        for (id, place) in found {
+            let annots = super::failure::error_annots("deadline_reached", Value::from(""));
+            self.finish_goal(id, place, Doomed::Fails, annots);
+        }
+    }
+
+    /// An intention's wait is over.
+    pub(super) fn resume(&mut self, id: IntentionId, how: Resumption) {
+        match how {
+            Resumption::Done => {
+                self.cancel_wait(id);
+                self.remove_step(id);
+                self.make_ready(id);
+            }
+            Resumption::TimedOut => {
+                let failure = crate::actions::Failure::new("wait_timeout", "timeout in .wait");
+                self.step_failed(id, failure);
+            }
+            Resumption::Failed(annots, reason) => self.fail_intention(id, annots, &reason),
+        }
+        if let Some(Place::Waiting(_)) = self.mind.intentions.find(id).map(|i| &i.place) {
+            self.make_ready(id);
+        }
+    }
+}
+
+/// Unifies with a literal of other variables: those get fresh places.
+fn unify_fresh(bindings: &mut Bindings, pattern: &Value, literal: &Structure) -> bool {
+    let mark = bindings.mark();
+    let literal = literal.clone().into_value();
+    let base = bindings.len();
+    let highest = crate::logic::variables(&literal).iter().map(|var| var.slot + 1).max().unwrap_or(0);
+    bindings.extend(highest);
+    let unified = bindings.unify(pattern, &Bindings::rename(&literal, base));
+    if !unified {
+        bindings.undo(mark);
+    }
+    unified
+}
+
+/// What a goal gives back to its caller: values for the caller's variables, whose own new variables are numbered from
+/// the caller's top.
+struct Results {
+    values: Vec<(u32, Value)>,
+    fresh: u32,
+}
+
+impl Results {
+    fn of(frame: &Frame, slots: &mut Vec<Value>, new_top: u32) -> Self {
+        if frame.caller.is_empty() {
+            return Self { values: Vec::new(), fresh: 0 };
+        }
+        let mut bindings = Bindings::default();
+        bindings.resume(std::mem::take(slots));
+        let mut fresh = Vec::new();
+        let mut values = Vec::new();
+        for (var, caller_slot) in &frame.caller {
+            let own = Value::Var(Var { slot: frame.base + frame.slots + var, name: sym::ANY });
+            let value = bindings.resolve(&own);
+            if matches!(value, Value::Var(_)) && frame.caller.len() == 1 {
+                continue;
+            }
+            let value = map_vars(&value, &mut |var| {
+                if var.slot < new_top {
+                    return Value::Var(var);
+                }
+                let number = number_of(&mut fresh, var.slot);
+                Value::Var(Var { slot: new_top + number, name: var.name })
+            });
+            values.push((*caller_slot, value));
+        }
+        *slots = bindings.suspend();
+        Self { values, fresh: fresh.len() as u32 }
+    }
+
+    fn give(self, slots: &mut Vec<Value>) {
+        if self.values.is_empty() {
+            return;
+        }
+        let mut bindings = Bindings::default();
+        bindings.resume(std::mem::take(slots));
+        bindings.extend(self.fresh);
+        for (slot, value) in self.values {
+            let own = Value::Var(Var { slot, name: sym::ANY });
+            bindings.unify(&own, &value);
+        }
+        *slots = bindings.suspend();
+    }
+}
+
+/// What a frame's goal was when it was called, for whoever tells about it.
+pub(super) fn goal_of(frame: &Frame, slots: &[Value]) -> Structure {
+    called_literal(frame, slots)
+}

@@ -1,0 +1,325 @@
+//! Messages: KQML's performatives as Jason understands them, questions and answers, percepts, the environment's word.
+
+use whimbrel_acl::{AclMessage, Aid, Annot, Annots, MessageBody, Performative, Structure, Symbol, Text, Value, sym};
+use whimbrel_platform::services::LogLevel;
+
+use super::Cycle;
+use super::select::structure;
+use crate::code::{TriggerKind, TriggerOp};
+use crate::mind::{Event, Feedback, IntentionId, Place, Resumption, WaitFor};
+
+/// How the identifiers of questions begin that an intention waits for.
+const WAITED_FOR: &str = "samid";
+
+/// Whether a message expects an answer, and who takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// No answer is expected.
+    No,
+    /// The answer is an ordinary message.
+    Open,
+    /// An intention waits for it.
+    WaitedFor,
+}
+
+impl Cycle<'_> {
+    /// Takes in one message.
+    pub(super) fn receive(&mut self, message: MessageBody) {
+        let mut message = message.into_message();
+        let content = std::mem::take(&mut message.content);
+        if message.extras.is_some() && self.is_answer(&message, &content) {
+            return;
+        }
+        let performative = kqml_name(message.performative);
+        let sender = self.agent_name(message.sender);
+        if !self.mind.handles_messages && content.is_literal() && self.receive_plainly(sender, performative, &content) {
+            return;
+        }
+        if performative == sym::PERCEPT {
+            self.perceive(&content);
+            return;
+        }
+        let id = message.extras().reply_with.clone().unwrap_or_else(|| self.message_id());
+        let args = [Value::Atom(sender), Value::Atom(performative), content, Value::atom(&*id)];
+        let literal = Structure::new(sym::KQML_RECEIVED, args.into_iter().collect());
+        let event = crate::reason::step_event(literal, TriggerKind::Achieve);
+        self.add_event(event);
+    }
+
+    /// `tell`, `achieve` and `signal` need no plan.
+    fn receive_plainly(&mut self, sender: Symbol, performative: Symbol, content: &Value) -> bool {
+        match performative {
+            sym::TELL => {
+                let Some(literal) = sourced(content, sender) else { return false };
+                let event = super::step_event(literal, TriggerKind::Belief);
+                if let Some(changed) = self.mind.beliefs.add(event.literal.clone(), false) {
+                    self.add_event(Event { literal: changed, ..event });
+                }
+                true
+            }
+            sym::ACHIEVE => {
+                let Some(literal) = sourced(content, sender) else { return false };
+                self.add_event(super::step_event(literal, TriggerKind::Achieve));
+                true
+            }
+            sym::SIGNAL => {
+                let Some(mut literal) = sourced(content, sender) else { return false };
+                let mut annots = std::mem::take(&mut literal.annots);
+                annots.push(Annot::new(Value::Atom(sym::SIGNAL)));
+                literal.set_annots(annots);
+                self.add_event(super::step_event(literal, TriggerKind::Belief));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The name by which the program knows an agent: the local name if it is on this platform.
+    pub fn agent_name(&self, aid: Aid) -> Symbol {
+        if aid == self.aid || (aid.name == self.aid.name && aid.platform == sym::EMPTY) {
+            return sym::SELF;
+        }
+        if aid.platform == sym::EMPTY || aid.platform == self.services.platform() {
+            return aid.name;
+        }
+        Symbol::new(&aid.to_string())
+    }
+
+    /// The agent a program means by a name.
+    pub fn agent_named(&self, name: Symbol) -> Aid {
+        if name == sym::SELF {
+            return self.aid;
+        }
+        let text = name.as_str();
+        if !text.contains('@') {
+            return Aid::local(name);
+        }
+        text.parse().unwrap_or_else(|_| Aid::local(name))
+    }
+
+    fn message_id(&mut self) -> Text {
+        Text::from(format!("mid{}", self.mind.next_serial()))
+    }
+
+    /// An identifier for a question.
+    pub fn question_id(&mut self, question: Question) -> Option<Text> {
+        match question {
+            Question::No => None,
+            Question::Open => Some(self.message_id()),
+            Question::WaitedFor => Some(Text::from(format!("{WAITED_FOR}{}", self.mind.next_serial()))),
+        }
+    }
+
+    /// Sends a message: a question with this identifier, or an answer to one.
+    pub fn send(&mut self, to: Aid, performative: Symbol, content: Value, id: Option<Text>, answers: Option<Text>) {
+        let performative = Performative::named(performative);
+        let mut message = AclMessage::new(performative, self.aid, to, content);
+        if id.is_some() || answers.is_some() {
+            let extras = message.extras_mut();
+            extras.reply_with = id;
+            extras.in_reply_to = answers;
+        }
+        self.outbox.send(message);
+    }
+
+    /// If the message answers a question that an intention waits for: notes the answer.
+    fn is_answer(&mut self, message: &AclMessage, content: &Value) -> bool {
+        let Some(quoted) = &message.extras().in_reply_to else { return false };
+        if message.extras().protocol == Some(sym::ENVIRONMENT) {
+            self.environment_answered(message, quoted, content);
+            return true;
+        }
+        let asked = self.mind.intentions.iter().find(|intention| waits_for_answer(&intention.place, quoted));
+        let Some(id) = asked.map(|intention| intention.id) else {
+            // An answer nobody waits for (any more) is ignored if it came late, and news if it was never waited for.
+            return self.is_late_answer(quoted);
+        };
+        let answer = self.answer_value(message, content);
+        self.note_answer(id, message.sender, answer);
+        true
+    }
+
+    fn is_late_answer(&self, quoted: &Text) -> bool {
+        quoted.starts_with(WAITED_FOR)
+    }
+
+    /// The answer as the program sees it: `false` if there is none, else with its source.
+    fn answer_value(&self, message: &AclMessage, content: &Value) -> Value {
+        if kqml_name(message.performative) == sym::UNTELL {
+            return Value::Bool(false);
+        }
+        let sender = self.agent_name(message.sender);
+        if content.is_list() {
+            let items = content.items().map(|item| with_source(item, sender));
+            return Value::list(items.collect::<Vec<_>>());
+        }
+        with_source(content, sender)
+    }
+
+    fn note_answer(&mut self, id: IntentionId, from: Aid, answer: Value) {
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        let Place::Waiting(wait) = &mut intention.place else { return };
+        let WaitFor::Answer { missing, answers, many, target, .. } = &mut wait.until else { return };
+        missing.retain(|aid| aid.name != from.name);
+        answers.push(answer);
+        if !missing.is_empty() && *many {
+            return;
+        }
+        let value = if *many { Value::list(std::mem::take(answers)) } else { answers.pop().unwrap_or_default() };
+        let target = target.clone();
+        self.give_answer(id, &target, &value);
+    }
+
+    fn give_answer(&mut self, id: IntentionId, target: &Value, value: &Value) {
+        let value = value.clone();
+        self.take_up(Some(id));
+        let mark = self.bindings.mark();
+        let highest = crate::logic::variables(&value).iter().map(|var| var.slot + 1).max().unwrap_or(0);
+        let base = self.bindings.extend(highest);
+        let unified = self.bindings.unify(target, &crate::logic::Bindings::rename(&value, base));
+        if !unified {
+            self.bindings.undo(mark);
+        }
+        self.put_down(Some(id));
+        if unified {
+            self.wake(id, Resumption::Done);
+        } else {
+            let annots = super::failure::error_annots("ask_failed", Value::from("reply of the ask does not unify"));
+            self.wake(id, Resumption::Failed(annots, "ask_failed".to_owned()));
+        }
+    }
+
+    pub(super) fn answer_timed_out(&mut self, id: IntentionId) {
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        let Place::Waiting(wait) = &mut intention.place else { return };
+        let WaitFor::Answer { answers, many, target, .. } = &mut wait.until else { return };
+        let value =
+            if *many && !answers.is_empty() { Value::list(std::mem::take(answers)) } else { Value::Atom(sym::TIMEOUT) };
+        let target = target.clone();
+        self.give_answer(id, &target, &value);
+    }
+
+    /// Sends an action to the environment, which is an agent: `request`, content the action.
+    pub(super) fn send_action(&mut self, environment: Aid, serial: u64, action: Value) {
+        let mut message = AclMessage::new(Performative::Request, self.aid, environment, action);
+        let extras = message.extras_mut();
+        extras.protocol = Some(sym::ENVIRONMENT);
+        extras.reply_with = Some(Text::from(serial.to_string()));
+        self.outbox.send(message);
+    }
+
+    fn environment_answered(&mut self, message: &AclMessage, quoted: &Text, content: &Value) {
+        let Ok(serial) = quoted.parse::<u64>() else { return };
+        let acted = self.mind.intentions.iter().find(|intention| {
+            matches!(&intention.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Action(s) if s == serial))
+        });
+        let Some(id) = acted.map(|intention| intention.id) else { return };
+        let result = match message.performative {
+            Performative::Inform | Performative::Agree => Ok(()),
+            _ => Err(failure_annots(content)),
+        };
+        self.mind.feedback.push_back(Feedback { intention: id, result });
+    }
+
+    /// The full set of percepts, or `percepts(Added, Removed)`.
+    fn perceive(&mut self, content: &Value) {
+        let (gone, came) = match (content.functor(), content.args()) {
+            (Some(functor), [added, removed]) if functor == sym::PERCEPTS => self.change_percepts(added, removed),
+            _ => {
+                let percepts: Vec<Structure> = content.items().cloned().filter_map(structure).collect();
+                self.mind.beliefs.perceive(&percepts)
+            }
+        };
+        for literal in gone {
+            self.add_event(Event::external(TriggerOp::Delete, TriggerKind::Belief, literal));
+        }
+        for literal in came {
+            self.add_event(Event::external(TriggerOp::Add, TriggerKind::Belief, literal));
+        }
+    }
+
+    fn change_percepts(&mut self, added: &Value, removed: &Value) -> (Vec<Structure>, Vec<Structure>) {
+        let mut scratch = crate::logic::Bindings::default();
+        let mut percept = |value: &Value| {
+            let literal = structure(value.clone())?;
+            Some(literal.with_annots(Annots::from_iter([Annot::Source(sym::PERCEPT)])))
+        };
+        let gone: Vec<Structure> = removed.items().filter_map(&mut percept).collect();
+        let came: Vec<Structure> = added.items().filter_map(&mut percept).collect();
+        let gone = gone.iter().filter_map(|p| self.mind.beliefs.delete(p, &mut scratch)).collect();
+        let came = came.into_iter().filter_map(|p| self.mind.beliefs.add(p, false)).collect();
+        (gone, came)
+    }
+
+    /// Notes that a message could not be delivered.
+    pub fn undeliverable(&self, to: Aid, why: &str) {
+        self.log(LogLevel::Warning, &format!("message to {to} was not delivered: {why}"));
+    }
+}
+
+fn waits_for_answer(place: &Place, quoted: &Text) -> bool {
+    match place {
+        Place::Waiting(wait) => matches!(&wait.until, WaitFor::Answer { id, .. } if id == quoted),
+        _ => false,
+    }
+}
+
+fn failure_annots(content: &Value) -> Vec<Value> {
+    let message = Value::term(sym::ERROR_MSG, [Value::from(content.to_string())]);
+    vec![message, Value::term(sym::FAILURE_REASON, [content.clone()])]
+}
+
+/// KQML's name of a performative; FIPA's that mean the same to an AgentSpeak agent are known by KQML's.
+fn kqml_name(performative: Performative) -> Symbol {
+    match performative {
+        Performative::Other(name) => name,
+        Performative::Inform => sym::TELL,
+        Performative::Request => sym::ACHIEVE,
+        Performative::QueryRef | Performative::QueryIf => sym::ASK_ONE,
+        Performative::Cancel => sym::UNACHIEVE,
+        other => Symbol::new(other.as_str()),
+    }
+}
+
+/// A literal as told by an agent: sources it has become that agent's word about them.
+pub fn sourced(content: &Value, sender: Symbol) -> Option<Structure> {
+    let mut literal = structure(content.clone())?;
+    let nested = nest_sources(&literal.annots, &Value::Atom(sender));
+    literal.set_annots(nested);
+    Some(literal)
+}
+
+/// Annotations with `source(teller)` added, or nested around the sources that are there.
+pub fn nest_sources(annots: &[Annot], teller: &Value) -> Annots {
+    let mut nested = Annots::new();
+    let mut any = false;
+    for annot in annots {
+        if crate::mind::is_source(annot) {
+            any = true;
+            let outer = Structure::full(
+                sym::DEFAULT,
+                false,
+                sym::SOURCE,
+                [teller.clone()].into_iter().collect(),
+                Annots::from_iter([annot.clone()]),
+            );
+            nested.push(Annot::new(outer.into_value()));
+        } else {
+            nested.push(annot.clone());
+        }
+    }
+    if !any {
+        nested.push(Annot::new(Value::term(sym::SOURCE, [teller.clone()])));
+    }
+    nested
+}
+
+fn with_source(value: &Value, sender: Symbol) -> Value {
+    match structure(value.clone()) {
+        Some(literal) if value.is_literal() => {
+            let annots = literal.annots.iter().cloned().chain([Annot::Source(sender)]).collect();
+            literal.with_annots(annots).into_value()
+        }
+        _ => value.clone(),
+    }
+}

@@ -1,0 +1,128 @@
+//! Meta-events `^!g[state(S)[reason(R)]]`: told only if some plan is for them.
+
+use whimbrel_acl::{Annot, Annots, Args, Structure, Value, sym};
+
+use super::Cycle;
+use super::goals::goal_of;
+use crate::code::{TriggerKind, TriggerOp};
+use crate::mind::{Deferred, Event, Frame, IntentionId, Place, TriggerKey, WaitFor};
+
+impl Cycle<'_> {
+    fn tell(&mut self, goal: &Structure, kind: TriggerKind, state: &str, reason: Value) {
+        if kind == TriggerKind::Belief {
+            return;
+        }
+        let key = crate::code::Key::of(goal);
+        let trigger = TriggerKey { op: TriggerOp::Meta, kind: TriggerKind::Achieve, key };
+        if !self.has_candidates(&trigger) {
+            return;
+        }
+        let reason = Value::term(sym::REASON, [reason]);
+        let state = Structure::full(
+            sym::DEFAULT,
+            false,
+            sym::STATE,
+            Args::from_iter([Value::atom(state)]),
+            Annots::from_iter([Annot::new(reason)]),
+        );
+        let annots = goal.annots.iter().cloned().chain([Annot::new(state.into_value())]).collect();
+        let literal = goal.with_annots(annots);
+        self.mind.deferred.push_back(Deferred::Meta(super::step_event_of(
+            TriggerOp::Meta,
+            literal,
+            TriggerKind::Achieve,
+        )));
+    }
+
+    pub(super) fn tell_pending(&mut self, event: &Event) {
+        self.tell(&event.literal.clone(), event.kind, "pending", Value::from(""));
+    }
+
+    pub(super) fn tell_executing(&mut self, event: &Event) {
+        if event.op == TriggerOp::Add && event.kind == TriggerKind::Achieve {
+            self.tell(&event.literal.clone(), event.kind, "executing", Value::from(""));
+        }
+    }
+
+    pub(super) fn tell_achieved(&mut self, id: IntentionId, place: usize) {
+        let Some((goal, kind)) = self.goal_at(id, place) else { return };
+        self.tell(&goal, kind, "achieved", Value::from(""));
+        self.tell(&goal, kind, "finished", Value::atom("achieved"));
+    }
+
+    pub(super) fn tell_finished_tail(&mut self, frame: &Frame, id: IntentionId) {
+        let slots = self.mind.intentions.find(id).map(|i| i.slots.clone()).unwrap_or_default();
+        let goal = goal_of(frame, &slots);
+        self.tell(&goal, frame.trigger.kind, "achieved", Value::from(""));
+        self.tell(&goal, frame.trigger.kind, "finished", Value::atom("achieved"));
+    }
+
+    pub(super) fn tell_waiting(&mut self, id: IntentionId) {
+        let depth = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
+        let Some((goal, kind)) = depth.checked_sub(1).and_then(|top| self.goal_at(id, top)) else { return };
+        let reason = match self.mind.intentions.find(id).map(|i| &i.place) {
+            Some(Place::Waiting(wait)) => match &wait.until {
+                WaitFor::Answer { .. } => Value::atom("waiting_ask"),
+                WaitFor::Action(_) => Value::atom("action"),
+                WaitFor::Resume => return,
+                WaitFor::GoalCondition => Value::atom("wait_goal_condition"),
+                _ => Value::term("wait", [Value::Num(wait.serial as f64)]),
+            },
+            _ => return,
+        };
+        self.tell(&goal, kind, "waiting", reason);
+    }
+
+    /// A goal's state changes by `.suspend` or `.resume`.
+    pub fn tell_state(&mut self, id: IntentionId, place: usize, state: &str, reason: &str) {
+        if !self.mind.has_meta_plans {
+            return;
+        }
+        if let Some((goal, kind)) = self.goal_at(id, place) {
+            self.tell(&goal, kind, state, Value::atom(reason));
+        }
+    }
+
+    pub(super) fn tell_failed(&mut self, id: IntentionId, place: usize, reason: &str, handled: bool) {
+        let top = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
+        for frame in (place..top).rev() {
+            let Some((goal, kind)) = self.goal_at(id, frame) else { continue };
+            self.tell(&goal, kind, "failed", Value::atom(reason));
+            if frame > place || !handled {
+                self.tell(&goal, kind, "finished", Value::from(""));
+            } else {
+                self.tell(&goal, kind, "executing", Value::atom("has_failure_plan"));
+            }
+        }
+    }
+
+    pub(super) fn tell_goal_failed(&mut self, event: &Event, reason: &str) {
+        let mut goal = event.literal.clone();
+        let annots = goal.annots.iter().filter(|annot| crate::mind::is_source(annot)).cloned().collect();
+        goal.set_annots(annots);
+        self.tell(&goal, event.kind, "failed", Value::atom(reason));
+        if event.op == TriggerOp::Delete {
+            self.tell(&goal, event.kind, "executing", Value::atom("has_failure_plan"));
+        } else {
+            self.tell(&goal, event.kind, "finished", Value::from(""));
+        }
+    }
+
+    pub(super) fn tell_all_failed(&mut self, id: IntentionId, reason: &str) {
+        self.tell_failed(id, 0, reason, false);
+    }
+
+    fn goal_at(&self, id: IntentionId, place: usize) -> Option<(Structure, TriggerKind)> {
+        let intention = self.mind.intentions.find(id)?;
+        let frame = intention.frames.get(place)?;
+        if frame.trigger.op == TriggerOp::Meta || frame.trigger.kind == TriggerKind::Belief {
+            return None;
+        }
+        let mut goal = goal_of(frame, &intention.slots);
+        if frame.trigger.op == TriggerOp::Delete {
+            let annots = goal.annots.iter().filter(|annot| crate::mind::is_source(annot)).cloned().collect();
+            goal.set_annots(annots);
+        }
+        Some((goal, frame.trigger.kind))
+    }
+}

@@ -1,0 +1,55 @@
+//! The reasoning cycle, named after Jason's operational semantics: sense (one message), deliberate (one event), act (one
+//! step of one intention).
+
+mod agent;
+mod cycle;
+mod failure;
+mod forks;
+mod goals;
+mod messages;
+mod meta;
+mod plan_terms;
+mod select;
+mod step;
+mod sub_plans;
+mod waits;
+
+pub use agent::{Agent, AgentConfig, ProgramError, compile_program, load};
+pub use cycle::Cycle;
+pub use goals::Doomed;
+pub use messages::{Question, nest_sources, sourced};
+
+use whimbrel_acl::Structure;
+
+use crate::code::{TriggerKind, TriggerOp};
+use crate::mind::Event;
+
+/// A prover over what a cycle knows, leaving the cycle's bindings free to be changed.
+macro_rules! solver {
+    ($cycle:expr) => {
+        $crate::logic::Solver::new($crate::logic::Knowledge {
+            image: $cycle.image,
+            mind: &*$cycle.mind,
+            aid: $cycle.aid,
+            now: $cycle.now,
+            services: $cycle.services,
+        })
+    };
+}
+pub(crate) use solver;
+
+/// The event `+literal` (or `+!literal`) that no intention waits for.
+fn step_event(literal: Structure, kind: TriggerKind) -> Event {
+    step_event_of(TriggerOp::Add, literal, kind)
+}
+
+/// An event that no intention waits for, the literal's variables numbered from 0.
+pub(crate) fn step_event_of(op: TriggerOp, literal: Structure, kind: TriggerKind) -> Event {
+    let mut event = Event::external(op, kind, literal);
+    if !event.literal.is_ground() {
+        let mut vars = Vec::new();
+        event.literal = step::close_literal(&crate::logic::Bindings::default(), &event.literal, &mut vars);
+        event.open = vars.len() as u32;
+    }
+    event
+}

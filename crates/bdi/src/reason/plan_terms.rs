@@ -1,0 +1,116 @@
+//! Plans and rules as data: acquired, removed.
+
+use std::sync::Arc;
+
+use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value};
+
+use super::Cycle;
+use crate::actions::Failure;
+use crate::code::compile::{compile_acquired, compile_acquired_rule};
+use crate::mind::{PlanRef, RuleRef};
+use crate::syntax::{ast, quote};
+
+impl Cycle<'_> {
+    /// Acquires what a plan or rule term says; false if the value is neither.
+    ///
+    /// # Errors
+    /// The term is no well-formed plan.
+    pub fn add_plan_value(&mut self, value: &Value, source: &Value, before: bool) -> Result<bool, Failure> {
+        if quote::is_rule(value) {
+            let rule = quote::unquote_rule(value).map_err(|e| Failure::new("internal_action", e.to_string()))?;
+            self.add_rule(&rule, true);
+            return Ok(true);
+        }
+        if !quote::is_plan(value) {
+            return Ok(false);
+        }
+        let plan = quote::unquote_plan(value).map_err(|e| Failure::new("internal_action", e.to_string()))?;
+        self.add_plan(plan, source, before);
+        Ok(true)
+    }
+
+    /// Acquires a rule.
+    pub fn add_rule(&mut self, rule: &ast::Rule, at_end: bool) {
+        let rule = Arc::new(compile_acquired_rule(rule, self.image));
+        self.mind.beliefs.add_rule(rule.key, RuleRef::Own(rule), at_end);
+    }
+
+    /// Acquires a plan from `source`, a term such as `source(bob)`. If a plan with the same label and code is known,
+    /// it only gets the source.
+    pub fn add_plan(&mut self, plan: ast::Plan, source: &Value, before: bool) -> PlanRef {
+        let known = plan.label.as_ref().and_then(|label| self.mind.plans.labelled(self.image, label.functor));
+        let same = known.filter(|(_, known)| same_code(&known.source, &plan));
+        if let Some((place, known)) = same {
+            let mut renewed = (*known).clone();
+            renewed.label = add_source(&renewed.label, source);
+            return self.replace_plan(place, renewed);
+        }
+        let label = match &plan.label {
+            Some(label) if label.functor != whimbrel_acl::sym::EMPTY => label.functor,
+            _ => self.mind.plans.fresh_label(self.image),
+        };
+        let mut compiled = compile_acquired(&plan, label, self.image);
+        compiled.label = add_source(&compiled.label, source);
+        self.mind.has_meta_plans |= compiled.op == crate::code::TriggerOp::Meta;
+        self.mind.tells_idleness |= compiled.is_for_idleness();
+        self.mind.plans.add(self.image, Arc::new(compiled), before)
+    }
+
+    fn replace_plan(&mut self, place: PlanRef, plan: crate::code::Plan) -> PlanRef {
+        self.mind.plans.replace(self.image, place, Arc::new(plan))
+    }
+
+    /// Removes the plan that a term shows; false if the value is no plan.
+    pub fn remove_plan_value(&mut self, value: &Value) -> bool {
+        let Ok(wanted) = quote::unquote_plan(value) else { return false };
+        let found = self.mind.plans.all(self.image).into_iter().find(|(_, plan)| same_code(&plan.source, &wanted));
+        if let Some((place, _)) = found {
+            self.remove_plan(place);
+        }
+        true
+    }
+
+    /// Removes a plan.
+    pub fn remove_plan(&mut self, place: PlanRef) {
+        let in_use = self.mind.intentions.iter().any(|i| i.frames.iter().any(|frame| frame.plan == place));
+        self.mind.plans.remove(self.image, place, in_use);
+    }
+
+    /// Takes one source off a plan; the plan goes when it has none left. False if the source is not among its.
+    pub fn remove_plan_source(&mut self, label: Symbol, source: &Value) -> bool {
+        let Some((place, plan)) = self.mind.plans.labelled(self.image, label) else { return false };
+        let gone = Annot::new(source.clone());
+        let annots = plan.label.annots();
+        let left: Annots = annots.iter().filter(|annot| **annot != gone).cloned().collect();
+        if left.len() == annots.len() {
+            return false;
+        }
+        if left.iter().any(crate::mind::is_source) {
+            let mut renewed = (*plan).clone();
+            renewed.label = with_annots(&renewed.label, left);
+            self.replace_plan(place, renewed);
+        } else {
+            self.remove_plan(place);
+        }
+        true
+    }
+}
+
+fn same_code(a: &ast::Plan, b: &ast::Plan) -> bool {
+    quote::same_plan(a, b)
+}
+
+fn add_source(label: &Value, source: &Value) -> Value {
+    let mut annots: Annots = label.annots().iter().cloned().collect();
+    annots.push(Annot::new(source.clone()));
+    with_annots(label, annots)
+}
+
+fn with_annots(label: &Value, annots: Annots) -> Value {
+    let functor = label.functor().unwrap_or_default();
+    let namespace = match label {
+        Value::Term(term) => term.namespace,
+        _ => whimbrel_acl::sym::DEFAULT,
+    };
+    Structure::full(namespace, false, functor, whimbrel_acl::Args::new(), annots).into_value()
+}

@@ -1,0 +1,467 @@
+//! Selecting a plan for an event, and intending it.
+
+use whimbrel_acl::{Structure, Symbol, Value, Var, sym};
+use whimbrel_platform::services::LogLevel;
+
+use super::cycle::{Handled, is_scoped};
+use super::{Cycle, solver};
+use crate::code::{Head, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
+use crate::logic::{Bindings, Solver, match_annots};
+use crate::mind::{Chosen, Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef};
+
+type Path = smallvec::SmallVec<[u32; 2]>;
+
+/// A plan chosen for an event; its slots are on top of the bindings.
+struct Choice<'m> {
+    plan: PlanHold<'m>,
+    place: PlanRef,
+    path: Path,
+    base: u32,
+}
+
+impl<'m> Cycle<'m> {
+    pub(super) fn handle_event(&mut self, event: Event) -> Handled {
+        if self.mind.scoped_frames > 0 && event.intention.is_none() && event.kind == TriggerKind::Belief {
+            self.offer_to_sub_plans(&event);
+        }
+        self.take_up(event.intention);
+        let (choice, relevant) = match &event.chosen {
+            Some(chosen) => (self.chosen(chosen), true),
+            None => self.find_plan(&event),
+        };
+        match choice {
+            Some(choice) => {
+                self.intend(event, choice);
+                Handled::Yes
+            }
+            None => {
+                self.put_down(event.intention);
+                self.no_plan(event, relevant)
+            }
+        }
+    }
+
+    /// Makes the intention's variables current; fresh ones if there is no intention.
+    pub(super) fn take_up(&mut self, id: Option<IntentionId>) {
+        let slots = match id.and_then(|id| self.mind.intentions.find_mut(id)) {
+            Some(intention) => std::mem::take(&mut intention.slots),
+            None => {
+                self.scratch.clear();
+                std::mem::take(self.scratch)
+            }
+        };
+        self.top = slots.len() as u32;
+        self.bindings.resume(slots);
+    }
+
+    /// Puts the current variables back where they came from, as they were but for what was bound.
+    pub(super) fn put_down(&mut self, id: Option<IntentionId>) {
+        self.settle();
+        let slots = self.bindings.suspend();
+        match id.and_then(|id| self.mind.intentions.find_mut(id)) {
+            Some(intention) => intention.slots = slots,
+            None => *self.scratch = slots,
+        }
+    }
+
+    /// Drops the variables that proofs added, once those of the intention that refer to them are given new places.
+    pub(super) fn settle(&mut self) {
+        settle(self.bindings, self.top);
+    }
+
+    fn find_plan(&mut self, event: &Event) -> (Option<Choice<'m>>, bool) {
+        let mut relevant = false;
+        if self.mind.scoped_frames > 0
+            && let Some(id) = event.intention
+        {
+            let (found, any) = self.find_sub_plan(event, id);
+            relevant |= any;
+            if found.is_some() {
+                return (found, true);
+            }
+        }
+        let trigger = event.trigger();
+        let candidates = self.mind.plans.candidates_held(self.image, &trigger);
+        for place in candidates.iter().copied() {
+            let Some(plan) = self.mind.plans.plan(self.image, place) else { continue };
+            relevant = true;
+            if let Some(base) = self.try_plan(&plan, event, None) {
+                return (Some(Choice { plan, place, path: Path::new(), base }), true);
+            }
+        }
+        (None, relevant)
+    }
+
+    /// Looks among the sub-plans of the plan that the event's intention is in, then of the plans around it.
+    fn find_sub_plan(&mut self, event: &Event, id: IntentionId) -> (Option<Choice<'m>>, bool) {
+        let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else { return (None, false) };
+        let (place, mut path) = (frame.plan, frame.path.clone());
+        let mut relevant = false;
+        loop {
+            if let Some(scope) = self.mind.plans.plan_at(self.image, place, &path) {
+                for (number, plan) in scope.sub_plans.iter().enumerate() {
+                    if !plan.may_handle(event) {
+                        continue;
+                    }
+                    relevant = true;
+                    let mut path = path.clone();
+                    path.push(number as u32);
+                    let plan = self.mind.plans.plan_at(self.image, place, &path);
+                    let Some(plan) = plan else { continue };
+                    let outer = self.outer_slots(id, place, &path);
+                    if let Some(base) = self.try_plan(&plan, event, outer.as_deref()) {
+                        return (Some(Choice { plan, place, path, base }), true);
+                    }
+                }
+            }
+            if path.pop().is_none() {
+                return (None, relevant);
+            }
+        }
+    }
+
+    /// The slots of the frame that a sub-plan at `path` belongs to, as they were when its plan was chosen.
+    pub(super) fn outer_slots(&self, id: IntentionId, place: PlanRef, path: &[u32]) -> Option<Vec<Value>> {
+        let (_, outer) = path.split_last()?;
+        let intention = self.mind.intentions.find(id)?;
+        let frame =
+            intention.frames.iter().rev().find(|frame| frame.plan == place && frame.path.as_slice() == outer)?;
+        frame.extra.as_ref().map(|extra| extra.chosen_slots.clone())
+    }
+
+    /// Whether a plan is relevant and applicable. If so its slots are left on top of the bindings, and the place of the
+    /// first one is the answer; else the bindings are as before.
+    pub(super) fn try_plan(&mut self, plan: &Plan, event: &Event, outer: Option<&[Value]>) -> Option<u32> {
+        let mark = self.bindings.mark();
+        let base = self.bindings.extend(plan.slots);
+        self.bindings.extend(event.open);
+        if let Some(outer) = outer {
+            for (own, theirs) in &plan.shared {
+                if let Some(value) = outer.get(*theirs as usize).filter(|value| value.is_ground()) {
+                    self.bindings.set(base + own, value.clone());
+                }
+            }
+        }
+        let solver = solver!(self);
+        let applicable = is_relevant(&solver, self.bindings, plan, event, base, outer.is_some())
+            && solver.first(&plan.context, self.bindings, base, &plan.names);
+        if !applicable {
+            self.bindings.undo(mark);
+            return None;
+        }
+        settle(self.bindings, base + plan.slots + event.open);
+        Some(base)
+    }
+
+    fn chosen(&mut self, chosen: &Chosen) -> Option<Choice<'m>> {
+        let plan = self.mind.plans.plan_at(self.image, chosen.plan, &chosen.path)?;
+        let base = self.bindings.len();
+        for value in &chosen.slots {
+            self.bindings.push(value.clone());
+        }
+        Some(Choice { plan, place: chosen.plan, path: chosen.path.clone(), base })
+    }
+
+    fn intend(&mut self, event: Event, choice: Choice<'m>) {
+        if self.mind.has_meta_plans {
+            self.tell_executing(&event);
+        }
+        let id = match event.intention {
+            Some(id) => id,
+            None => self.begin_intention(),
+        };
+        let mut frame = self.frame(&event, &choice);
+        let slots = self.bindings.suspend();
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        let spare = std::mem::replace(&mut intention.slots, slots);
+        if event.intention.is_none() {
+            *self.scratch = spare;
+        } else if self.mind.options.tail_calls && event.op == TriggerOp::Add {
+            self.replace_tail_call(id, &mut frame);
+        }
+        self.push_frame(id, frame, choice.plan.atomic);
+        self.make_ready(id);
+    }
+
+    pub(super) fn begin_intention(&mut self) -> IntentionId {
+        self.mind.intentions.begin()
+    }
+
+    fn push_frame(&mut self, id: IntentionId, frame: Frame, atomic: bool) {
+        if is_scoped(&frame) {
+            self.mind.scoped_frames += 1;
+        }
+        if let Some(intention) = self.mind.intentions.find_mut(id) {
+            intention.atomic_frames += u32::from(atomic);
+            if intention.frames.capacity() == 0 {
+                intention.frames.reserve_exact(1);
+            }
+            intention.frames.push(frame);
+        }
+    }
+
+    fn frame(&self, event: &Event, choice: &Choice<'m>) -> Frame {
+        let plan = &choice.plan;
+        let scoped = plan.goal_condition.is_some() || !plan.sub_plans.is_empty();
+        let literal = matches!(plan.head, Head::Any(_)).then(|| event.literal.clone());
+        let extra = (scoped || literal.is_some()).then(|| {
+            let chosen_slots = if scoped { self.bindings.from(choice.base).to_vec() } else { Vec::new() };
+            Box::new(FrameExtra { literal, scoped, chosen_slots, ..FrameExtra::default() })
+        });
+        Frame {
+            plan: choice.place,
+            path: choice.path.clone(),
+            pc: 0,
+            base: choice.base,
+            slots: plan.slots,
+            open: event.open,
+            trigger: event.trigger(),
+            annots: event.literal.annots.clone(),
+            caller: event.caller.clone(),
+            keep: event.keep,
+            extra,
+        }
+    }
+
+    /// Tail-call optimisation: the last goal of a plan takes the plan's place if it is for the same predicate.
+    fn replace_tail_call(&mut self, id: IntentionId, frame: &mut Frame) {
+        let Some(top) = self.mind.intentions.find(id).map(|i| i.frames.len().wrapping_sub(1)) else { return };
+        let Some(plan) = self.plan_of(id, top) else { return };
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        let Some(below) = intention.frames.last() else { return };
+        let same_goal = below.trigger.op == TriggerOp::Add
+            && below.trigger.kind != TriggerKind::Belief
+            && frame.trigger.kind != TriggerKind::Belief
+            && below.trigger.key == frame.trigger.key;
+        let last_step = below.extra.as_ref().is_none_or(|extra| extra.loops.is_empty() && extra.splices.is_empty())
+            && plan.body.is_last(below.pc);
+        let forked = intention.forks.last().is_some_and(|mark| mark.frames as usize >= intention.frames.len());
+        if !same_goal || !last_step || forked || is_scoped(below) {
+            return;
+        }
+        if !below.caller.is_empty() && !pass_on_results(intention, frame) {
+            return;
+        }
+        let Some(below) = intention.frames.pop() else { return };
+        intention.atomic_frames -= u32::from(plan.atomic);
+        if below.caller.is_empty() {
+            frame.caller.clear();
+        }
+        let distance = frame.base - below.base;
+        drop_slots(&mut intention.slots, below.base, frame.base);
+        frame.base = below.base;
+        if let Some(extra) = &mut frame.extra {
+            shift(&mut extra.chosen_slots, below.base, distance);
+        }
+        if self.mind.has_meta_plans {
+            self.tell_finished_tail(&below, id);
+        }
+    }
+
+    /// No plan: a goal fails; a belief's event is of no interest.
+    fn no_plan(&mut self, event: Event, relevant: bool) -> Handled {
+        if event.is_goal() && event.op != TriggerOp::Meta {
+            self.goal_without_plan(event, relevant);
+            return Handled::Yes;
+        }
+        match event.intention {
+            Some(id) => {
+                self.return_to(id, &event.caller, None);
+                self.finish_step_quietly(id);
+                Handled::Yes
+            }
+            None if self.mind.options.requeue && event.op != TriggerOp::Meta => {
+                self.mind.events.push_back(event);
+                Handled::Yes
+            }
+            None => Handled::Dropped,
+        }
+    }
+
+    fn goal_without_plan(&mut self, event: Event, relevant: bool) {
+        let kind = if relevant { "applicable" } else { "relevant" };
+        let goal = event.display();
+        let message = format!("Found a goal for which there is no {kind} plan: {goal}");
+        let annots = super::failure::error_annots(&format!("no_{kind}"), Value::from(message.clone()));
+        if !self.fail_event(event, annots, &format!("no_{kind}_plan")) {
+            self.log(LogLevel::Warning, &message);
+        }
+    }
+}
+
+impl Plan {
+    /// Whether the plan's trigger has the event's predicate.
+    pub fn may_handle(&self, event: &Event) -> bool {
+        let key = match &self.head {
+            Head::Literal { key, .. } => *key == event.trigger().key,
+            Head::Any(_) => true,
+        };
+        self.op == event.op && self.kind == event.kind && key
+    }
+}
+
+impl Event {
+    /// The event as Jason prints it: `+!g(1)[source(self)]`.
+    pub fn display(&self) -> String {
+        let op = match self.op {
+            TriggerOp::Add => "+",
+            TriggerOp::Delete => "-",
+            TriggerOp::Meta => "^",
+        };
+        let kind = match self.kind {
+            TriggerKind::Belief => "",
+            TriggerKind::Achieve => "!",
+            TriggerKind::Test => "?",
+        };
+        format!("{op}{kind}{}", self.literal)
+    }
+}
+
+/// Matches a plan's trigger with an event. The plan's slots begin at `base`, the event's variables follow them.
+fn is_relevant(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    plan: &Plan,
+    event: &Event,
+    base: u32,
+    inherits: bool,
+) -> bool {
+    let event_base = base + plan.slots;
+    match &plan.head {
+        Head::Any(expr) => {
+            let literal = Bindings::rename(&event.literal.clone().into_value(), event_base);
+            match_expr(solver, bindings, base, &plan.names, expr, &literal)
+        }
+        Head::Literal { args, annots, annots_tail, .. } => {
+            for (place, arg) in event.literal.args.iter().enumerate() {
+                let value = if event.open > 0 { Bindings::rename(arg, event_base) } else { arg.clone() };
+                let slot = base + place as u32;
+                if inherits && !matches!(bindings.slot(slot), Value::Null) {
+                    let var = Value::Var(Var { slot, name: sym::ANY });
+                    if !bindings.unify(&var, &value) {
+                        return false;
+                    }
+                } else {
+                    bindings.set(slot, value);
+                }
+            }
+            let fits = args.iter().enumerate().all(|(place, pattern)| {
+                let Some(pattern) = pattern else { return true };
+                let value = bindings.slot(base + place as u32).clone();
+                match_expr(solver, bindings, base, &plan.names, pattern, &value)
+            });
+            if !fits || (annots.is_empty() && annots_tail.is_none()) {
+                return fits;
+            }
+            head_annots(solver, bindings, plan, event, base)
+        }
+    }
+}
+
+fn head_annots(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, event: &Event, base: u32) -> bool {
+    let Head::Literal { key, annots, annots_tail, .. } = &plan.head else { return false };
+    let pattern =
+        crate::code::TermExpr { key: *key, args: Vec::new(), annots: annots.clone(), annots_tail: annots_tail.clone() };
+    let wanted = build_annots(solver, bindings, base, &plan.names, &pattern);
+    if event.open == 0 {
+        return match_annots(bindings, &wanted, &event.literal.annots);
+    }
+    let event_base = base + plan.slots;
+    let theirs = crate::logic::map_annots(&event.literal.annots, &mut |var| {
+        Value::Var(Var { slot: var.slot + event_base, name: var.name })
+    });
+    match_annots(bindings, &wanted, &theirs)
+}
+
+/// Drops the variables above `top`; those that a kept variable's value refers to are given places just above `top`.
+pub(super) fn settle(bindings: &mut Bindings, top: u32) {
+    if bindings.len() == top {
+        bindings.forget_trail();
+        return;
+    }
+    let mut kept: Vec<u32> = Vec::new();
+    for slot in bindings.take_trail() {
+        if slot >= top {
+            continue;
+        }
+        let value = bindings.resolve(bindings.slot(slot));
+        let value = crate::logic::map_vars(&value, &mut |var| {
+            if var.slot < top {
+                return Value::Var(var);
+            }
+            let place = crate::logic::number_of(&mut kept, var.slot);
+            Value::Var(Var { slot: top + place, name: var.name })
+        });
+        bindings.set(slot, value);
+    }
+    bindings.truncate(top);
+    bindings.extend(kept.len() as u32);
+}
+
+/// Before a frame is replaced by a tail call: each result that the frame below waits for is either known, and given to
+/// it now, or one of the new frame's variables, and comes from there. False if it is neither.
+fn pass_on_results(intention: &mut crate::mind::Intention, frame: &mut Frame) -> bool {
+    let Some(top) = intention.frames.last() else { return false };
+    let mut bindings = Bindings::default();
+    bindings.resume(std::mem::take(&mut intention.slots));
+    let mut passed = smallvec::SmallVec::<[(u32, u32); 2]>::new();
+    let mut known = Vec::new();
+    let mut possible = true;
+    for (var, caller_slot) in &top.caller {
+        let slot = top.base + top.slots + var;
+        match bindings.resolve(&Value::Var(Var { slot, name: sym::ANY })) {
+            Value::Var(unbound) => {
+                let same = frame.caller.iter().find(|(_, slot)| {
+                    let theirs = Value::Var(Var { slot: *slot, name: sym::ANY });
+                    matches!(bindings.deref(&theirs), Value::Var(other) if other.slot == unbound.slot)
+                });
+                if let Some((own, _)) = same {
+                    passed.push((*own, *caller_slot));
+                }
+            }
+            value if value.is_ground() => known.push((*caller_slot, value)),
+            _ => possible = false,
+        }
+    }
+    if possible {
+        for (slot, value) in known {
+            bindings.set(slot, value);
+        }
+        frame.caller = passed;
+    }
+    intention.slots = bindings.suspend();
+    possible
+}
+
+/// Removes the slots from `from` up to `to`, and lets the values above refer to their new places.
+fn drop_slots(slots: &mut Vec<Value>, from: u32, to: u32) {
+    let distance = to - from;
+    slots.drain(from as usize..to as usize);
+    if let Some(moved) = slots.get_mut(from as usize..) {
+        shift(moved, from, distance);
+    }
+}
+
+fn shift(values: &mut [Value], from: u32, distance: u32) {
+    for value in values {
+        if !value.is_ground() {
+            *value = crate::logic::map_vars(value, &mut |var| {
+                let slot = if var.slot >= from + distance { var.slot - distance } else { var.slot };
+                Value::Var(Var { slot, name: var.name })
+            });
+        }
+    }
+}
+
+/// A literal from a value, if it is one.
+pub(super) fn structure(value: Value) -> Option<Structure> {
+    match value {
+        Value::Term(term) => Some(std::sync::Arc::unwrap_or_clone(term)),
+        other => Some(Structure::new(other.functor()?, whimbrel_acl::Args::new())),
+    }
+}
+
+/// The name of an error as a symbol.
+pub(super) fn name(text: &str) -> Symbol {
+    Symbol::new(text)
+}

@@ -1,0 +1,608 @@
+//! One step of one intention.
+
+use std::sync::Arc;
+
+use whimbrel_acl::{Structure, Symbol, Value};
+
+use super::select::structure;
+use super::{Cycle, solver};
+use crate::actions::{Action, Answer, Call, Failure, Progress, StepCall};
+use crate::code::{AddMode, Body, CallExpr, Expr, Formula, Op, TriggerKind, TriggerOp, build, build_args};
+use crate::logic::Found;
+use crate::mind::{Event, IntentionId, Loop, PlanHold, Splice};
+use crate::syntax::ast::StepKind;
+
+/// The code an intention is at.
+enum Code<'m> {
+    Plan(PlanHold<'m>),
+    Splice(Arc<Body>),
+}
+
+impl Code<'_> {
+    fn body(&self) -> &Body {
+        match self {
+            Self::Plan(plan) => &plan.body,
+            Self::Splice(body) => body,
+        }
+    }
+}
+
+/// What a step did to its intention.
+enum Stepped {
+    /// Go on with the operation after this one.
+    Next,
+    /// Go on there.
+    Jump(u32),
+    /// The step itself has said where the intention goes on.
+    Moved,
+    /// The step failed.
+    Failed(Failure),
+}
+
+/// Where a step finds its variables.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    id: IntentionId,
+    base: u32,
+    names: &'p [Symbol],
+}
+
+impl<'m> Cycle<'m> {
+    /// Executes one step of an intention.
+    pub(super) fn step(&mut self, id: IntentionId) {
+        let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else {
+            self.end_intention(id);
+            return;
+        };
+        let (base, pc) = (frame.base, frame.pc);
+        let splice = frame.extra.as_ref().and_then(|extra| extra.splices.last()).map(|s| Arc::clone(&s.body));
+        let Some(plan) = self.mind.plans.plan_at(self.image, frame.plan, &frame.path) else {
+            self.end_intention(id);
+            return;
+        };
+        let code = splice.map_or_else(|| Code::Plan(plan.clone()), Code::Splice);
+        let Some(op) = code.body().ops.get(pc as usize) else {
+            // An empty body, or the last step was one that waited.
+            if self.clear_finished(id) {
+                self.make_ready(id);
+            }
+            return;
+        };
+        self.take_up(Some(id));
+        let place = Place { id, base, names: &plan.names };
+        match self.execute(op, place) {
+            Stepped::Next => self.go_on(id, pc + 1, code.body()),
+            Stepped::Jump(target) => self.go_on(id, target, code.body()),
+            Stepped::Moved => {}
+            Stepped::Failed(failure) => {
+                self.put_down(Some(id));
+                self.step_failed(id, failure);
+            }
+        }
+    }
+
+    /// The step is done: the intention goes to the end of the queue, finished plans are taken off it.
+    fn go_on(&mut self, id: IntentionId, pc: u32, body: &Body) {
+        self.put_down(Some(id));
+        let pc = body.skip_jumps(pc);
+        let Some(frame) = self.mind.intentions.find_mut(id).and_then(|i| i.frames.last_mut()) else { return };
+        frame.pc = pc;
+        if (pc as usize) < body.ops.len() || self.clear_finished(id) {
+            self.make_ready(id);
+        }
+    }
+
+    fn execute(&mut self, op: &Op, at: Place<'_>) -> Stepped {
+        match op {
+            Op::Achieve(expr) => self.achieve(expr, at),
+            Op::AchieveNewFocus(expr) => self.achieve_new_focus(expr, at),
+            Op::Test(formula, literal) => self.test(formula, literal.as_ref(), at),
+            Op::Add(expr, mode) => self.add(expr, *mode, at),
+            Op::Delete(expr, new_focus) => self.delete(expr, *new_focus, at),
+            Op::Replace(expr) => self.replace(expr, at),
+            Op::Act(expr) => self.act_on_environment(expr, at),
+            Op::Call(call) => self.call(call, at),
+            Op::Constraint(formula) => self.constraint(formula, at),
+            Op::Dynamic(kind, expr) => self.dynamic(*kind, expr, at),
+            Op::If(condition, otherwise) => {
+                if self.first(condition, at) {
+                    Stepped::Next
+                } else {
+                    Stepped::Jump(*otherwise)
+                }
+            }
+            Op::Jump(target) => Stepped::Jump(*target),
+            Op::While(condition, end) => self.run_while(condition, *end, at),
+            Op::For(condition, end) => self.run_for(condition, *end, at),
+            Op::Fork { first_wins, branches, join } => {
+                self.put_down(Some(at.id));
+                self.fork(at.id, *first_wins, branches, *join);
+                Stepped::Moved
+            }
+            Op::Join => {
+                self.put_down(Some(at.id));
+                self.join(at.id);
+                Stepped::Moved
+            }
+        }
+    }
+
+    fn first(&mut self, formula: &Formula, at: Place<'_>) -> bool {
+        let solver = solver!(self);
+        solver.first(formula, self.bindings, at.base, at.names)
+    }
+
+    fn value(&mut self, expr: &Expr, at: Place<'_>) -> Value {
+        let solver = solver!(self);
+        build(&solver, self.bindings, at.base, at.names, expr)
+    }
+
+    /// The literal an expression stands for, `source(self)` added if it names no source.
+    fn literal(&mut self, expr: &Expr, at: Place<'_>) -> Option<Structure> {
+        let mut literal = match expr {
+            Expr::Term(term) => {
+                let solver = solver!(self);
+                let args = build_args(&solver, self.bindings, at.base, at.names, &term.args);
+                let annots = crate::code::build_annots(&solver, self.bindings, at.base, at.names, term);
+                let key = term.key;
+                Structure::full(key.namespace, key.negated, key.functor, args, annots)
+            }
+            other => structure(self.value(other, at))?,
+        };
+        super::cycle::with_own_source(&mut literal);
+        Some(literal)
+    }
+
+    /// An event about a literal of the intention at work, its variables numbered from 0.
+    fn event(&mut self, op: TriggerOp, kind: TriggerKind, literal: Structure) -> Event {
+        let mut event = Event::external(op, kind, literal);
+        if !event.literal.is_ground() {
+            let mut vars = Vec::new();
+            event.literal = close_literal(self.bindings, &event.literal, &mut vars);
+            event.open = vars.len() as u32;
+            event.caller = vars.iter().enumerate().map(|(number, slot)| (number as u32, *slot)).collect();
+        }
+        event
+    }
+
+    fn achieve(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
+        let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
+        let event = self.event(TriggerOp::Add, TriggerKind::Achieve, literal);
+        self.suspend_with(event, at.id)
+    }
+
+    /// The intention waits in `event` until that is handled.
+    fn suspend_with(&mut self, mut event: Event, id: IntentionId) -> Stepped {
+        event.intention = Some(id);
+        self.put_down_for_event(id, &mut event);
+        self.watch_deadline(&event);
+        if self.mind.has_meta_plans {
+            self.tell_pending(&event);
+        }
+        self.add_event(event);
+        Stepped::Moved
+    }
+
+    /// Puts the variables down; those the event's literal refers to may get other places in doing so.
+    fn put_down_for_event(&mut self, id: IntentionId, event: &mut Event) {
+        let beyond = event.caller.iter().any(|(_, slot)| *slot >= self.top);
+        if beyond {
+            self.top = self.bindings.len();
+        }
+        self.put_down(Some(id));
+    }
+
+    fn achieve_new_focus(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
+        let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
+        let mut event = self.event(TriggerOp::Add, TriggerKind::Achieve, literal);
+        event.caller.clear();
+        self.watch_deadline(&event);
+        if self.mind.has_meta_plans {
+            self.tell_pending(&event);
+        }
+        self.add_event(event);
+        Stepped::Next
+    }
+
+    fn test(&mut self, formula: &Formula, literal: Option<&Expr>, at: Place<'_>) -> Stepped {
+        if self.first(formula, at) {
+            return Stepped::Next;
+        }
+        if let Some(literal) = literal.and_then(|expr| self.literal(expr, at)) {
+            let event = self.event(TriggerOp::Add, TriggerKind::Test, literal);
+            if self.has_candidates(&event.trigger()) || self.has_scoped_candidates(&event, at.id) {
+                return self.suspend_with(event, at.id);
+            }
+        }
+        Stepped::Failed(Failure::new("test_goal_failed", "Failed to test"))
+    }
+
+    fn add(&mut self, expr: &Expr, mode: AddMode, at: Place<'_>) -> Stepped {
+        if let Expr::Const(Value::Term(_)) | Expr::Quote(_) = expr
+            && let Some(done) = self.add_code(expr, at)
+        {
+            return done;
+        }
+        let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
+        self.add_literal(literal, mode, at)
+    }
+
+    fn add_literal(&mut self, literal: Structure, mode: AddMode, at: Place<'_>) -> Stepped {
+        let mut event = self.event(TriggerOp::Add, TriggerKind::Belief, literal);
+        let Some(changed) = self.mind.beliefs.add(event.literal.clone(), mode == AddMode::End) else {
+            return Stepped::Next;
+        };
+        event.literal = changed;
+        if mode == AddMode::NewFocus || !self.mind.options.same_focus {
+            event.caller.clear();
+            self.add_event(event);
+            return Stepped::Next;
+        }
+        event.intention = Some(at.id);
+        self.put_down_for_event(at.id, &mut event);
+        self.add_event(event);
+        Stepped::Moved
+    }
+
+    /// `+{plan}` and `+{rule}`.
+    fn add_code(&mut self, expr: &Expr, at: Place<'_>) -> Option<Stepped> {
+        let value = self.value(expr, at);
+        let source = Value::term("source", [Value::atom("self")]);
+        match self.add_plan_value(&value, &source, false) {
+            Ok(true) => Some(Stepped::Next),
+            Ok(false) => None,
+            Err(failure) => Some(Stepped::Failed(failure)),
+        }
+    }
+
+    fn delete(&mut self, expr: &Expr, new_focus: bool, at: Place<'_>) -> Stepped {
+        if let Expr::Const(Value::Term(_)) | Expr::Quote(_) = expr {
+            let value = self.value(expr, at);
+            if self.remove_plan_value(&value) {
+                return Stepped::Next;
+            }
+        }
+        let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
+        self.delete_literal(&literal, new_focus || !self.mind.options.same_focus, at)
+    }
+
+    fn delete_literal(&mut self, literal: &Structure, new_focus: bool, at: Place<'_>) -> Stepped {
+        let Some(changed) = self.mind.beliefs.delete(literal, self.bindings) else { return Stepped::Next };
+        let mut event = self.event(TriggerOp::Delete, TriggerKind::Belief, changed);
+        if new_focus {
+            event.caller.clear();
+            self.add_event(event);
+            return Stepped::Next;
+        }
+        event.intention = Some(at.id);
+        self.put_down_for_event(at.id, &mut event);
+        self.add_event(event);
+        Stepped::Moved
+    }
+
+    fn replace(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
+        let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
+        self.replace_literal(literal, at)
+    }
+
+    fn replace_literal(&mut self, literal: Structure, at: Place<'_>) -> Stepped {
+        let mark = self.bindings.mark();
+        let base = self.bindings.extend(literal.args.len() as u32);
+        let anonymous = (0..literal.args.len() as u32)
+            .map(|i| Value::Var(whimbrel_acl::Var { slot: base + i, name: whimbrel_acl::sym::ANY }));
+        let annots = literal.annots.clone();
+        let pattern = Structure::full(literal.namespace, literal.negated, literal.functor, anonymous.collect(), annots);
+        let deleted = self.mind.beliefs.delete(&pattern, self.bindings);
+        self.bindings.undo(mark);
+        if let Some(deleted) = deleted {
+            self.add_event(Event::external(TriggerOp::Delete, TriggerKind::Belief, deleted));
+        }
+        self.add_literal(literal, AddMode::Front, at)
+    }
+
+    fn constraint(&mut self, formula: &Formula, at: Place<'_>) -> Stepped {
+        if self.first(formula, at) {
+            return Stepped::Next;
+        }
+        Stepped::Failed(Failure::new("constraint_failed", "Constraint was not satisfied"))
+    }
+
+    fn act_on_environment(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
+        let action = self.value(expr, at);
+        self.put_down(Some(at.id));
+        self.request_action(at.id, action);
+        Stepped::Moved
+    }
+
+    /// A step whose term is a variable: what it holds is the step.
+    fn dynamic(&mut self, kind: StepKind, expr: &Expr, at: Place<'_>) -> Stepped {
+        let value = self.value(expr, at);
+        if super::failure::is_unbound(&value) {
+            let message = format!("Variable '{value}' must be ground.");
+            return Stepped::Failed(Failure::new("body_var_without_value", message));
+        }
+        if crate::syntax::quote::is_body(&value) {
+            if kind != StepKind::Variable && kind != StepKind::Action {
+                let message = format!("The operator is lost with the variable unified with a plan body {value}.");
+                return Stepped::Failed(Failure::new("body_var_with_op", message));
+            }
+            return self.splice(value, at);
+        }
+        if !value.is_literal() && kind != StepKind::Test && kind != StepKind::Constraint {
+            let message = format!("Variable must be a Literal and not '{value}'.");
+            return Stepped::Failed(Failure::new("body_var_not_literal", message));
+        }
+        let kind = match kind {
+            StepKind::Variable | StepKind::Action => dynamic_kind(&value),
+            other => other,
+        };
+        match crate::code::compile::op_of_literal(kind, &value, self.image, at.base) {
+            Some(Op::Dynamic(..)) | None => {
+                Stepped::Failed(Failure::new("body_var_not_literal", format!("'{value}' cannot be executed.")))
+            }
+            Some(op) => self.execute(&op, at),
+        }
+    }
+
+    /// Goes on with a body that was data, then with what follows the variable that held it.
+    fn splice(&mut self, value: Value, at: Place<'_>) -> Stepped {
+        let Some(body) = crate::code::compile::body_of_value(&value, self.image, at.base) else {
+            return Stepped::Failed(Failure::new("body_var_not_literal", format!("'{value}' cannot be executed.")));
+        };
+        self.put_down(Some(at.id));
+        if let Some(frame) = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut()) {
+            let return_to = frame.pc + 1;
+            frame.extra_mut().splices.push(Splice { body: Arc::new(body), source: value, return_to });
+            frame.pc = 0;
+        }
+        // The step is the first one of the body: it is executed now.
+        self.step(at.id);
+        Stepped::Moved
+    }
+
+    fn call(&mut self, call: &CallExpr, at: Place<'_>) -> Stepped {
+        match call.action {
+            Action::Query(action) => self.query_action(action, call, at),
+            Action::Step(action) => self.step_action(action, call, at),
+            Action::WrongCount => Stepped::Failed(Failure::wrong_count(call)),
+            Action::Unknown => {
+                let message = format!("there is no internal action {}", call.name);
+                Stepped::Failed(Failure::new("internal_action", message))
+            }
+        }
+    }
+
+    fn query_action(&mut self, action: crate::actions::QueryAction, call: &CallExpr, at: Place<'_>) -> Stepped {
+        let solver = solver!(self);
+        let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
+        let mut query =
+            Call { solver: &solver, bindings: self.bindings, base: at.base, names: at.names, args: &args, call };
+        let answer = action(&mut query);
+        match answer {
+            Ok(Answer::Yes) => Stepped::Next,
+            Ok(Answer::No) => Stepped::Failed(Failure::said_no()),
+            Ok(Answer::Each(target, mut values)) => {
+                let found = values.any(|value| {
+                    let mark = self.bindings.mark();
+                    let unified = self.bindings.unify(&target, &value);
+                    if !unified {
+                        self.bindings.undo(mark);
+                    }
+                    unified
+                });
+                if found { Stepped::Next } else { Stepped::Failed(Failure::said_no()) }
+            }
+            Err(failure) => Stepped::Failed(failure),
+        }
+    }
+
+    fn step_action(&mut self, action: crate::actions::StepAction, call: &CallExpr, at: Place<'_>) -> Stepped {
+        let solver = solver!(self);
+        let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
+        let args = args.into_iter().collect();
+        let result = action(&mut StepCall { cycle: self, intention: at.id, args, call });
+        match result {
+            Ok(Progress::Done) => Stepped::Next,
+            Ok(Progress::Waiting | Progress::Moved) => {
+                if self.mind.intentions.find(at.id).is_some_and(|i| i.slots.is_empty()) && !self.bindings.is_empty() {
+                    self.put_down(Some(at.id));
+                }
+                Stepped::Moved
+            }
+            Err(failure) => Stepped::Failed(failure),
+        }
+    }
+
+    fn run_while(&mut self, condition: &Formula, end: u32, at: Place<'_>) -> Stepped {
+        let pc = self.enter_loop(at);
+        self.restore_loop(at);
+        if self.first(condition, at) {
+            return Stepped::Next;
+        }
+        self.leave_loop(at, pc);
+        Stepped::Jump(end)
+    }
+
+    fn run_for(&mut self, condition: &Formula, end: u32, at: Place<'_>) -> Stepped {
+        let first_time = !self.in_loop(at);
+        let pc = self.enter_loop(at);
+        if first_time {
+            self.collect_solutions(condition, at);
+        }
+        self.restore_loop(at);
+        let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
+        let next = frame.and_then(|frame| frame.extra_mut().loops.last_mut()?.solutions.pop());
+        let Some(solution) = next else {
+            self.leave_loop(at, pc);
+            return Stepped::Jump(end);
+        };
+        let highest = solution.iter().map(|(_, value)| highest_slot(value)).max().unwrap_or(0);
+        if highest > self.bindings.len() {
+            self.bindings.extend(highest - self.bindings.len());
+            self.top = self.bindings.len();
+        }
+        for (slot, value) in solution {
+            self.bindings.set(slot, value);
+        }
+        Stepped::Next
+    }
+
+    fn collect_solutions(&mut self, condition: &Formula, at: Place<'_>) {
+        let top = self.top;
+        let mark = self.bindings.mark();
+        let mut solutions = Vec::new();
+        let solver = solver!(self);
+        solver.each(condition, self.bindings, at.base, at.names, &mut |bindings| {
+            let bound = bindings.bound_since(mark).iter().filter(|slot| **slot < top);
+            let mut beyond: Vec<u32> = Vec::new();
+            let solution = bound.map(|slot| (*slot, keep_value(bindings, *slot, top, &mut beyond))).collect();
+            solutions.push(solution);
+            Found::More
+        });
+        self.bindings.undo(mark);
+        solutions.reverse();
+        let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
+        if let Some(current) = frame.and_then(|frame| frame.extra_mut().loops.last_mut()) {
+            current.solutions = solutions;
+        }
+    }
+
+    fn in_loop(&self, at: Place<'_>) -> bool {
+        let frame = self.mind.intentions.find(at.id).and_then(|i| i.frames.last());
+        frame.is_some_and(|f| f.extra.as_ref().and_then(|e| e.loops.last()).is_some_and(|l| l.pc == f.pc))
+    }
+
+    fn enter_loop(&mut self, at: Place<'_>) -> u32 {
+        let entered = self.in_loop(at);
+        let saved = if entered { Vec::new() } else { self.bindings.from(at.base).to_vec() };
+        let Some(frame) = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut()) else { return 0 };
+        let pc = frame.pc;
+        if !entered {
+            frame.extra_mut().loops.push(Loop { pc, saved, solutions: Vec::new() });
+        }
+        pc
+    }
+
+    /// Gives the frame's variables the values they had before the loop.
+    fn restore_loop(&mut self, at: Place<'_>) {
+        let frame = self.mind.intentions.find(at.id).and_then(|i| i.frames.last());
+        let Some(current) = frame.and_then(|f| f.extra.as_ref()).and_then(|e| e.loops.last()) else { return };
+        self.bindings.truncate(at.base);
+        for value in &current.saved {
+            self.bindings.push(value.clone());
+        }
+        self.bindings.forget_trail();
+        self.top = self.bindings.len();
+    }
+
+    fn leave_loop(&mut self, at: Place<'_>, pc: u32) {
+        let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
+        if let Some(extra) = frame.and_then(|frame| frame.extra.as_mut())
+            && extra.loops.last().is_some_and(|current| current.pc == pc)
+        {
+            extra.loops.pop();
+        }
+    }
+
+    /// Takes the current step off an intention without executing it, as when an event it waited for is handled.
+    pub(super) fn finish_step_quietly(&mut self, id: IntentionId) {
+        self.remove_step(id);
+        self.make_ready(id);
+    }
+
+    /// Moves an intention past its current step.
+    pub(super) fn remove_step(&mut self, id: IntentionId) {
+        let Some(code) = self.code_of(id) else { return };
+        if let Some(frame) = self.mind.intentions.find_mut(id).and_then(|i| i.frames.last_mut()) {
+            frame.pc = code.body().skip_jumps(frame.pc + 1);
+        }
+    }
+
+    fn code_of(&self, id: IntentionId) -> Option<Code<'m>> {
+        let frame = self.mind.intentions.find(id)?.frames.last()?;
+        let splice = frame.extra.as_ref().and_then(|extra| extra.splices.last());
+        if let Some(splice) = splice {
+            return Some(Code::Splice(Arc::clone(&splice.body)));
+        }
+        self.mind.plans.plan_at(self.image, frame.plan, &frame.path).map(Code::Plan)
+    }
+
+    /// Whether the innermost frame of an intention has nothing left to do. Code that ran in place of a variable is left
+    /// on the way.
+    pub(super) fn frame_finished(&mut self, id: IntentionId) -> bool {
+        loop {
+            let Some(code) = self.code_of(id) else { return true };
+            let Some(frame) = self.mind.intentions.find_mut(id).and_then(|i| i.frames.last_mut()) else { return true };
+            frame.pc = code.body().skip_jumps(frame.pc);
+            if (frame.pc as usize) < code.body().ops.len() {
+                return false;
+            }
+            let Some(splice) = frame.extra.as_mut().and_then(|extra| extra.splices.pop()) else { return true };
+            frame.pc = splice.return_to;
+        }
+    }
+
+    /// The source of the current step of an intention, and its line and file, for messages.
+    pub(super) fn current_source(
+        &self,
+        id: IntentionId,
+    ) -> Option<(Arc<crate::syntax::ast::Step>, u32, whimbrel_acl::Text)> {
+        let code = self.code_of(id)?;
+        let frame = self.mind.intentions.find(id)?.frames.last()?;
+        let source = code.body().sources.get(frame.pc as usize)?;
+        Some((Arc::clone(&source.step), source.line, code.body().file.clone()))
+    }
+
+    /// The formula that is the first argument of the current step, tested for a wait.
+    pub(super) fn wait_condition_holds(&mut self, id: IntentionId) -> bool {
+        let Some(code) = self.code_of(id) else { return false };
+        let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else { return false };
+        let (pc, base) = (frame.pc, frame.base);
+        let Some(plan) = self.mind.plans.plan_at(self.image, frame.plan, &frame.path) else { return false };
+        let Some(Op::Call(call)) = code.body().ops.get(pc as usize) else { return false };
+        let Some(Some(formula)) = call.formulas.first() else { return false };
+        self.take_up(Some(id));
+        let at = Place { id, base, names: &plan.names };
+        let holds = self.first(formula, at);
+        self.put_down(Some(id));
+        holds
+    }
+}
+
+fn dynamic_kind(value: &Value) -> StepKind {
+    match value.functor() {
+        Some(functor) if crate::code::compile::is_internal_action(functor) => StepKind::InternalAction,
+        _ => StepKind::Action,
+    }
+}
+
+fn not_a_literal(expr: &Expr) -> Stepped {
+    Stepped::Failed(Failure::new("body_var_not_literal", format!("{expr:?} is no literal")))
+}
+
+fn highest_slot(value: &Value) -> u32 {
+    crate::logic::variables(value).iter().map(|var| var.slot + 1).max().unwrap_or(0)
+}
+
+/// The value of a slot as it stands, variables above `top` moved to just above it.
+fn keep_value(bindings: &crate::logic::Bindings, slot: u32, top: u32, beyond: &mut Vec<u32>) -> Value {
+    let value = bindings.resolve(bindings.slot(slot));
+    crate::logic::map_vars(&value, &mut |var| {
+        if var.slot < top {
+            return Value::Var(var);
+        }
+        let place = crate::logic::number_of(beyond, var.slot);
+        Value::Var(whimbrel_acl::Var { slot: top + place, name: var.name })
+    })
+}
+
+/// A literal with its variables numbered from 0; `vars` tells their slots.
+pub(super) fn close_literal(bindings: &crate::logic::Bindings, literal: &Structure, vars: &mut Vec<u32>) -> Structure {
+    let args = literal.args.iter().map(|arg| bindings.close(arg, vars)).collect();
+    let annots = bindings.resolve_annots(&literal.annots);
+    let annots = crate::logic::map_annots(&annots, &mut |var| {
+        let slot = crate::logic::number_of(vars, var.slot);
+        Value::Var(whimbrel_acl::Var { slot, name: var.name })
+    });
+    Structure::full(literal.namespace, literal.negated, literal.functor, args, annots)
+}

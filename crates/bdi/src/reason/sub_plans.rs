@@ -1,0 +1,133 @@
+//! Plans within plans (AgentSpeak(ER)): relevant only while the plan around them runs.
+
+use whimbrel_acl::{Args, Structure};
+
+use super::Cycle;
+use super::cycle::is_scoped;
+use crate::mind::{Chosen, Event, Intention, IntentionId, Place, PlanRef, TriggerKey};
+
+/// A sub-plan that an external event reached: of which intention, and what was chosen.
+struct Reached {
+    id: IntentionId,
+    chosen: Chosen,
+}
+
+impl Cycle<'_> {
+    /// Whether a sub-plan around the innermost frame may handle the event.
+    pub(super) fn has_scoped_candidates(&self, event: &Event, id: IntentionId) -> bool {
+        if self.mind.scoped_frames == 0 {
+            return false;
+        }
+        let top = self.mind.intentions.find(id).map_or(0, |i| i.frames.len()).checked_sub(1);
+        top.is_some_and(|top| self.sub_plan_handles(id, top, &event.trigger()))
+    }
+
+    /// Whether a sub-plan around frame `place` has this trigger.
+    pub(super) fn sub_plan_handles(&self, id: IntentionId, place: usize, trigger: &TriggerKey) -> bool {
+        if self.mind.scoped_frames == 0 {
+            return false;
+        }
+        let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.get(place)) else { return false };
+        let event = Event::external(trigger.op, trigger.kind, Structure::new(trigger.key.functor, Args::new()));
+        let mut path = frame.path.clone();
+        loop {
+            let scope = self.mind.plans.plan_at(self.image, frame.plan, &path);
+            let handles =
+                scope.is_some_and(|scope| scope.sub_plans.iter().any(|plan| plan.has_trigger(trigger, &event)));
+            if handles {
+                return true;
+            }
+            if path.pop().is_none() {
+                return false;
+            }
+        }
+    }
+
+    /// An external belief event also concerns each intention that has a sub-plan for it: a copy of the intention
+    /// handles the event, and ends then.
+    pub(super) fn offer_to_sub_plans(&mut self, event: &Event) {
+        let mut reached = Vec::new();
+        for id in self.mind.intentions.ids() {
+            let interested = self
+                .mind
+                .intentions
+                .find(id)
+                .is_some_and(|i| i.copied_frames.is_none() && i.frames.iter().any(is_scoped));
+            if interested && let Some(chosen) = self.reach(event, id) {
+                reached.push(Reached { id, chosen });
+            }
+        }
+        for Reached { id, chosen } in reached {
+            self.add_copy_event(event, id, chosen);
+        }
+    }
+
+    fn reach(&mut self, event: &Event, id: IntentionId) -> Option<Chosen> {
+        let count = self.mind.intentions.find(id)?.frames.len();
+        for place in (0..count).rev() {
+            let frame = self.mind.intentions.find(id)?.frames.get(place)?;
+            let (plan_ref, path) = (frame.plan, frame.path.clone());
+            let Some(scope) = self.mind.plans.plan_at(self.image, plan_ref, &path) else { continue };
+            for number in 0..scope.sub_plans.len() as u32 {
+                if let Some(chosen) = self.reach_sub_plan(event, id, plan_ref, &path, number) {
+                    return Some(chosen);
+                }
+            }
+        }
+        None
+    }
+
+    fn reach_sub_plan(
+        &mut self,
+        event: &Event,
+        id: IntentionId,
+        place: PlanRef,
+        path: &[u32],
+        number: u32,
+    ) -> Option<Chosen> {
+        let mut path: smallvec::SmallVec<[u32; 2]> = path.into();
+        path.push(number);
+        let plan = self.mind.plans.plan_at(self.image, place, &path)?;
+        if !plan.may_handle(event) {
+            return None;
+        }
+        let outer = self.outer_slots(id, place, &path);
+        self.take_up(None);
+        let base = self.try_plan(&plan, event, outer.as_deref());
+        let slots = base.map(|base| self.bindings.from(base).to_vec());
+        self.top = 0;
+        self.put_down(None);
+        let slots = slots?;
+        slots.iter().all(whimbrel_acl::Value::is_ground).then_some(Chosen { plan: place, path, slots })
+    }
+
+    fn add_copy_event(&mut self, event: &Event, original: IntentionId, chosen: Chosen) {
+        let Some(source) = self.mind.intentions.find(original).cloned() else { return };
+        let id = self.begin_intention();
+        self.mind.scoped_frames += source.frames.iter().filter(|frame| is_scoped(frame)).count() as u32;
+        if let Some(copy) = self.mind.intentions.find_mut(id) {
+            *copy = Intention {
+                id,
+                place: Place::InEvent,
+                copied_frames: Some(source.frames.len() as u32),
+                forks: Vec::new(),
+                ..source
+            };
+        }
+        let mut copied = event.clone();
+        copied.intention = Some(id);
+        copied.chosen = Some(Box::new(chosen));
+        self.add_event(copied);
+    }
+}
+
+impl crate::code::Plan {
+    fn has_trigger(&self, trigger: &TriggerKey, event: &Event) -> bool {
+        match &self.head {
+            crate::code::Head::Literal { key, .. } => {
+                *key == trigger.key && self.op == trigger.op && self.kind == trigger.kind
+            }
+            crate::code::Head::Any(_) => self.op == event.op && self.kind == event.kind,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Waiting: for a time, an event, a condition, an answer, an action.
+
+use whimbrel_acl::Value;
+use whimbrel_platform::Time;
+
+use super::Cycle;
+use crate::actions::Failure;
+use crate::mind::{Deferred, Event, Feedback, IntentionId, Place, Resumption, TimerWhat, Wait, WaitFor};
+
+impl Cycle<'_> {
+    /// Lets an intention wait, until `deadline` at the latest. With `elapsed` the end of the time is no failure.
+    pub fn wait_for(&mut self, id: IntentionId, until: WaitFor, deadline: Option<Time>, elapsed: Option<Value>) {
+        let serial = self.mind.next_serial();
+        match until {
+            WaitFor::Condition => self.mind.conditions += 1,
+            WaitFor::Event(..) => self.mind.event_waits += 1,
+            _ => {}
+        }
+        if let Some(due) = deadline {
+            self.mind.set_timer(due, TimerWhat::Wait(id, serial));
+        }
+        let since = self.now;
+        if let Some(intention) = self.mind.intentions.find_mut(id) {
+            intention.place = Place::Waiting(Box::new(Wait { serial, until, since, deadline, elapsed }));
+        }
+        if self.mind.has_meta_plans {
+            self.tell_waiting(id);
+        }
+    }
+
+    /// Ends a wait without a result; the intention is nowhere then.
+    pub(super) fn cancel_wait(&mut self, id: IntentionId) -> Option<Wait> {
+        let intention = self.mind.intentions.find_mut(id)?;
+        if !matches!(intention.place, Place::Waiting(_)) {
+            return None;
+        }
+        let Place::Waiting(wait) = std::mem::replace(&mut intention.place, Place::InEvent) else { return None };
+        match wait.until {
+            WaitFor::Condition => self.mind.conditions = self.mind.conditions.saturating_sub(1),
+            WaitFor::Event(..) => self.mind.event_waits = self.mind.event_waits.saturating_sub(1),
+            _ => {}
+        }
+        Some(*wait)
+    }
+
+    /// The wait ends; the intention goes on when the next event is selected.
+    pub fn wake(&mut self, id: IntentionId, how: Resumption) {
+        let Some(wait) = self.cancel_wait(id) else { return };
+        if let Some(elapsed) = &wait.elapsed {
+            let ms = (self.now - wait.since).as_millis() as f64;
+            self.take_up(Some(id));
+            self.bindings.unify(elapsed, &Value::Num(ms));
+            self.put_down(Some(id));
+        }
+        self.mind.deferred.push_back(Deferred::Resume(id, how));
+    }
+
+    pub(super) fn wait_timed_out(&mut self, id: IntentionId, serial: u64) {
+        let Some(intention) = self.mind.intentions.find(id) else { return };
+        let Place::Waiting(wait) = &intention.place else { return };
+        if wait.serial != serial {
+            return;
+        }
+        match &wait.until {
+            WaitFor::Delay => self.wake(id, Resumption::Done),
+            WaitFor::Answer { .. } => self.answer_timed_out(id),
+            _ if wait.elapsed.is_some() => self.wake(id, Resumption::Done),
+            _ => self.wake(id, Resumption::TimedOut),
+        }
+    }
+
+    /// Tests the conditions that intentions wait for, if the beliefs have changed.
+    pub(super) fn test_conditions(&mut self) {
+        if self.mind.conditions == 0 || self.mind.tested_version == self.mind.beliefs.version() {
+            return;
+        }
+        self.mind.tested_version = self.mind.beliefs.version();
+        for id in self.mind.intentions.ids() {
+            let waits =
+                self.mind.intentions.find(id).is_some_and(
+                    |i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Condition)),
+                );
+            if waits && self.wait_condition_holds(id) {
+                self.wake(id, Resumption::Done);
+            }
+        }
+    }
+
+    /// Wakes the intentions that wait for an event like this one.
+    pub(super) fn wake_event_waits(&mut self, event: &Event) {
+        for id in self.mind.intentions.ids() {
+            let Some(intention) = self.mind.intentions.find(id) else { continue };
+            let Place::Waiting(wait) = &intention.place else { continue };
+            let WaitFor::Event(op, kind, pattern) = &wait.until else { continue };
+            if (*op, *kind) != (event.op, event.kind) {
+                continue;
+            }
+            let pattern = pattern.clone();
+            self.match_waiting(id, &pattern, event);
+        }
+    }
+
+    fn match_waiting(&mut self, id: IntentionId, pattern: &Value, event: &Event) {
+        let mut own = crate::logic::Bindings::default();
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        own.resume(std::mem::take(&mut intention.slots));
+        let mark = own.mark();
+        let base = own.extend(event.open);
+        let literal = event.literal.clone().into_value();
+        let matched = own.unify(pattern, &crate::logic::Bindings::rename(&literal, base));
+        if matched {
+            super::select::settle(&mut own, base);
+        } else {
+            own.undo(mark);
+        }
+        intention.slots = own.suspend();
+        if matched {
+            self.wake(id, Resumption::Done);
+        }
+    }
+
+    /// Sends an action to the environment; without one it fails.
+    pub(super) fn request_action(&mut self, id: IntentionId, action: Value) {
+        let serial = self.mind.next_serial();
+        self.wait_for(id, WaitFor::Action(serial), None, None);
+        match self.mind.environment {
+            Some(environment) => self.send_action(environment, serial, action),
+            None => {
+                self.mind.feedback.push_back(Feedback {
+                    intention: id,
+                    result: Err(vec![
+                        Value::term("error_msg", [Value::from("no environment configured!")]),
+                        Value::atom("noenv"),
+                    ]),
+                });
+            }
+        }
+    }
+
+    /// The environment has answered.
+    pub(super) fn action_done(&mut self, feedback: Feedback) {
+        let id = feedback.intention;
+        let waits = self
+            .mind
+            .intentions
+            .find(id)
+            .is_some_and(|i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Action(_))));
+        if !waits {
+            return;
+        }
+        self.cancel_wait(id);
+        match feedback.result {
+            Ok(()) => {
+                self.remove_step(id);
+                if self.clear_finished(id) {
+                    self.make_ready(id);
+                }
+            }
+            Err(annots) => {
+                let failure = Failure { error: super::select::name("action_failed"), message: None, annots };
+                self.step_failed(id, failure);
+            }
+        }
+    }
+}
