@@ -24,3 +24,13 @@ pub const DEAD_LETTERS_MAX: usize = 10_000;
 pub const DF_SERVICES_PER_AGENT_MAX: usize = 1_000;
 /// Standing DF searches of one agent.
 pub const DF_SUBSCRIPTIONS_PER_AGENT_MAX: usize = 1_000;
+/// Bytes of one source file of an AgentSpeak program or project.
+pub const SOURCE_BYTES_MAX: usize = 64 << 20;
+/// How deep files include files.
+pub const INCLUDE_DEPTH_MAX: usize = 32;
+/// Levels of a term's tree, for instance the conjuncts of one formula.
+pub const TERM_DEPTH_MAX: u32 = 1_000;
+/// How deep brackets nest in a program's text.
+pub const BRACKET_DEPTH_MAX: u32 = 128;
+/// Diagnostics reported for one program; further ones are counted only.
+pub const DIAGNOSTICS_MAX: usize = 200;

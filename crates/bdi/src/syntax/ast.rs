@@ -68,6 +68,8 @@ pub struct Rule {
 pub struct Plan {
     /// `@label[annotations]`; [`sym::EMPTY`](whimbrel_acl::sym::EMPTY) as functor if only annotations are given.
     pub label: Option<Literal>,
+    /// `@Label` in a plan term: the label is what the variable holds; `label` is `None` then.
+    pub label_variable: Option<Variable>,
     /// What it is for.
     pub trigger: Trigger,
     /// When it is applicable.

@@ -1,3 +1,102 @@
-//! From source text to syntax tree, with diagnostics; and back to text.
+//! Text to syntax tree and back: lexer, parser, diagnostics, printing.
 
 pub mod ast;
+mod diagnostics;
+mod lexer;
+mod parser;
+mod patterns;
+pub mod quote;
+mod signatures;
+
+use whimbrel_acl::Text;
+
+use ast::{Body, Plan, Program, Term, Trigger};
+pub use diagnostics::{Diagnostic, Severity};
+pub use parser::{Loader, NoFiles};
+use parser::{Parse, Parser, Session};
+pub use signatures::action_arity;
+
+/// What came of parsing a program.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    /// The program, without the clauses that have errors.
+    pub program: Program,
+    /// Errors and warnings, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Parsed {
+    /// Whether the program can run.
+    pub fn is_ok(&self) -> bool {
+        self.diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error)
+    }
+}
+
+/// Parses a program and the files it includes. `file` is the name it is known by.
+pub fn parse_program(text: &str, file: &Text, loader: &mut dyn Loader) -> Parsed {
+    let mut session = Session::new(loader);
+    Parser::new(text, file, &mut session).program();
+    Parsed { program: session.program, diagnostics: session.diagnostics.into_vec() }
+}
+
+/// Parses text that an agent meets while it runs: all of it must be one phrase.
+fn parse_phrase<T>(text: &str, parse: impl FnOnce(&mut Parser<'_, '_>) -> Parse<T>) -> Result<T, Vec<Diagnostic>> {
+    let mut loader = NoFiles;
+    let mut session = Session::new(&mut loader);
+    session.at_run_time = true;
+    let mut parser = Parser::new(text, &Text::new(), &mut session);
+    let parsed = parser.phrase(parse);
+    let diagnostics = session.diagnostics.into_vec();
+    match parsed {
+        Ok(parsed) if diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error) => Ok(parsed),
+        _ => Err(diagnostics),
+    }
+}
+
+/// Parses a term, for instance `f(X, [1,2])`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_term(text: &str) -> Result<Term, Vec<Diagnostic>> {
+    parse_phrase(text, |parser| parser.term_phrase())
+}
+
+/// Parses a literal or a variable, for instance `~p(1)[a]`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_literal(text: &str) -> Result<Term, Vec<Diagnostic>> {
+    parse_phrase(text, |parser| parser.literal_phrase())
+}
+
+/// Parses a formula, for instance `a(X) & X > 3`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_formula(text: &str) -> Result<Term, Vec<Diagnostic>> {
+    parse_phrase(text, |parser| parser.formula_phrase())
+}
+
+/// Parses a plan with its full stop, for instance `+!g : c <- a; b.`
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_plan(text: &str) -> Result<Plan, Vec<Diagnostic>> {
+    parse_phrase(text, |parser| parser.plan_phrase())
+}
+
+/// Parses a triggering event, for instance `+!g(X)`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_trigger(text: &str) -> Result<Trigger, Vec<Diagnostic>> {
+    parse_phrase(text, |parser| parser.trigger_phrase())
+}
+
+/// Parses a plan body, for instance `a; !g; +b`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_body(text: &str) -> Result<Body, Vec<Diagnostic>> {
+    parse_phrase(text, |parser| parser.body_phrase())
+}

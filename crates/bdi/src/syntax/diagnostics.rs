@@ -1,0 +1,169 @@
+//! What is wrong with a program, where, and what to do about it.
+
+use std::fmt;
+
+use whimbrel_acl::Text;
+use whimbrel_platform::limits;
+
+use super::ast::Span;
+
+/// How bad a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The program can run, but probably does not do what is meant.
+    Warning,
+    /// The program cannot run.
+    Error,
+}
+
+/// One finding. Shown by [`render`](super::render::render), or in one line by `Display`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, in lower case.
+    pub message: String,
+    /// The file it is in.
+    pub file: Text,
+    /// The place in the file.
+    pub span: Span,
+    /// What the place is, shown beside it.
+    pub label: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// What could stand there instead of what does.
+    pub expected: Vec<&'static str>,
+    /// Other places of the same file that explain it.
+    pub related: Vec<(Span, String)>,
+}
+
+impl Diagnostic {
+    /// An error.
+    pub fn error(file: &Text, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            message: message.into(),
+            file: file.clone(),
+            span,
+            label: label.into(),
+            help: None,
+            expected: Vec::new(),
+            related: Vec::new(),
+        }
+    }
+
+    /// A warning.
+    pub fn warning(file: &Text, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(file, span, message, label) }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// `file:line: error: message`
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(f, "{}:{}: {severity}: {}", self.file, self.span.line, self.message)
+    }
+}
+
+/// Collects findings, up to a limit: a hostile program must not cost memory without bound.
+#[derive(Debug, Default)]
+pub struct Diagnostics {
+    found: Vec<Diagnostic>,
+    left_out: usize,
+}
+
+impl Diagnostics {
+    /// Adds a finding.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if self.found.len() < limits::DIAGNOSTICS_MAX {
+            self.found.push(diagnostic);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// All findings, in the order they were made; the last one tells how many were left out.
+    pub fn into_vec(mut self) -> Vec<Diagnostic> {
+        if self.left_out > 0
+            && let Some(last) = self.found.last()
+        {
+            let message = format!("{} more problems are not shown", self.left_out);
+            let note = Diagnostic::error(&last.file, last.span, message, "the last one shown");
+            self.found.push(note);
+        }
+        self.found
+    }
+}
+
+/// The candidate most like `name`, if one is like it: for "did you mean" advice.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (name.len() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (edits(name, candidate, limit), candidate))
+        .filter(|(edits, _)| *edits <= limit)
+        .min_by_key(|(edits, _)| *edits)
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many insertions, deletions, replacements and swaps of neighbours turn one text into the other (at least
+/// `limit + 1` if there are more).
+fn edits(from: &str, to: &str, limit: usize) -> usize {
+    if from.len().abs_diff(to.len()) > limit {
+        return limit + 1;
+    }
+    let (from, to) = (from.as_bytes(), to.as_bytes());
+    let at = |row: &[usize], i: usize| row.get(i).copied().unwrap_or(usize::MAX / 2);
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.iter().enumerate() {
+        let mut row = Vec::with_capacity(to.len() + 1);
+        row.push(i + 1);
+        for (j, b) in to.iter().enumerate() {
+            let mut best = (at(&above, j) + usize::from(a != b)).min(at(&above, j + 1) + 1).min(at(&row, j) + 1);
+            let swapped = i > 0 && j > 0 && from.get(i - 1) == Some(b) && to.get(j - 1) == Some(a);
+            if swapped {
+                best = best.min(at(&before, j - 1) + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above.last().copied().unwrap_or(limit + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found() {
+        let names = ["print", "println", "send", "my_name", "broadcast"];
+        assert_eq!(nearest("prnit", names), Some("print"));
+        assert_eq!(nearest("myname", names), Some("my_name"));
+        assert_eq!(nearest("frobnicate", names), None);
+    }
+
+    #[test]
+    fn findings_are_bounded() {
+        let file = Text::from("x.asl");
+        let mut all = Diagnostics::default();
+        for _ in 0..limits::DIAGNOSTICS_MAX + 5 {
+            all.push(Diagnostic::error(&file, Span::default(), "bad", ""));
+        }
+        let all = all.into_vec();
+        assert_eq!(all.len(), limits::DIAGNOSTICS_MAX + 1);
+        assert_eq!(all.last().map(|last| last.message.as_str()), Some("5 more problems are not shown"));
+    }
+}

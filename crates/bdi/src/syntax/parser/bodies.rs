@@ -1,0 +1,376 @@
+//! Plan bodies: steps, groups, forks and control structures.
+
+use whimbrel_acl::Symbol;
+
+use super::literals::{bare, is_dotted};
+use super::terms::{begins_term, is_arithmetic};
+use super::{Failed, Parse, Parser};
+use crate::syntax::ast::{Body, Code, Literal, Op, Span, Step, StepKind, Term};
+use crate::syntax::lexer::Tok;
+
+fn begins_step(kind: Tok) -> bool {
+    begins_term(kind) || matches!(kind, Tok::Bang | Tok::BangBang | Tok::Question | Tok::If | Tok::For | Tok::While)
+}
+
+fn is_control(kind: Tok) -> bool {
+    matches!(kind, Tok::If | Tok::For | Tok::While)
+}
+
+/// The step `.name(args)`, as written at `span`.
+fn action_step(name: &str, args: Vec<Term>, span: Span) -> Step {
+    let literal = Literal { args, ..bare(Symbol::new(name), span) };
+    Step { kind: StepKind::InternalAction, term: Term::Literal(literal), span }
+}
+
+fn code(steps: Vec<Step>) -> Term {
+    Term::Code(Code::Body(Body { steps }))
+}
+
+/// One of the two ways to go on in several intentions at once.
+#[derive(Clone, Copy)]
+struct Fork {
+    sign: Tok,
+    name: &'static str,
+}
+
+const FORK_AND: Fork = Fork { sign: Tok::ForkAnd, name: "and" };
+const FORK_OR: Fork = Fork { sign: Tok::ForkOr, name: "or" };
+
+impl Parser<'_, '_> {
+    /// Steps up to what cannot continue a body.
+    pub(super) fn body(&mut self) -> Parse<Body> {
+        let mut steps = Vec::new();
+        let mut height = 0;
+        loop {
+            let control = is_control(self.peek());
+            if control {
+                steps.push(self.control()?);
+            } else {
+                self.fork_or(&mut steps)?;
+            }
+            height = height.max(self.height);
+            let separated = self.accept(Tok::Semicolon);
+            if !(separated || control) || !begins_step(self.peek()) {
+                break;
+            }
+        }
+        self.grown(height)?;
+        Ok(Body { steps })
+    }
+
+    /// `a ||| b`, whose branches may be `|&|`.
+    fn fork_or(&mut self, steps: &mut Vec<Step>) -> Parse<()> {
+        self.fork(FORK_OR, steps, |parser, steps| parser.fork(FORK_AND, steps, Self::step))
+    }
+
+    fn fork(
+        &mut self,
+        fork: Fork,
+        steps: &mut Vec<Step>,
+        branch: impl Fn(&mut Self, &mut Vec<Step>) -> Parse<()>,
+    ) -> Parse<()> {
+        let first = steps.len();
+        branch(self, steps)?;
+        if self.peek() != fork.sign {
+            return Ok(());
+        }
+        let mut height = self.height;
+        let own = steps.split_off(first);
+        let span = own.first().map(|step| step.span).unwrap_or(self.last);
+        let mut args = vec![Term::Literal(bare(Symbol::new(fork.name), span)), code(own)];
+        while self.accept(fork.sign) {
+            let mut steps = Vec::new();
+            branch(self, &mut steps)?;
+            height = height.max(self.height);
+            args.extend(branches(fork, steps));
+        }
+        self.grown(height)?;
+        steps.push(action_step(".fork", args, span));
+        Ok(())
+    }
+
+    /// One step, or a group in parentheses, whose steps are taken in.
+    fn step(&mut self, steps: &mut Vec<Step>) -> Parse<()> {
+        let start = self.token().span;
+        let kind = self.step_kind()?;
+        if self.is_group() {
+            self.open()?;
+            let body = self.body()?;
+            self.close(Tok::RightParen, &["`;`", "`)`"])?;
+            if kind.is_some() {
+                let span = self.span_from(start);
+                return Err(self.error(span, "several steps cannot have one operator", "a group of steps"));
+            }
+            steps.extend(body.steps);
+            return Ok(());
+        }
+        let line = self.token().span.line;
+        let term = match kind {
+            Some(StepKind::Achieve | StepKind::AchieveNewFocus) => self.literal()?,
+            _ if begins_term(self.peek()) => self.formula()?,
+            Some(_) => return Err(self.missing_operand()),
+            None => return Err(self.missing_step()),
+        };
+        let span = Span { line, ..self.span_from(start) };
+        if let (None, Term::Code(Code::Body(_))) = (kind, &term)
+            && let Term::Code(Code::Body(body)) = term
+        {
+            steps.extend(body.steps);
+            return Ok(());
+        }
+        let kind = self.classified(kind, &term, span)?;
+        steps.push(Step { kind, term, span });
+        Ok(())
+    }
+
+    fn missing_operand(&mut self) -> Failed {
+        match self.peek() {
+            Tok::Bang | Tok::Question => {
+                let help = "if a new plan begins here, the clause before it needs a `.` at its end";
+                self.unexpected_with_help(&["a literal"], help)
+            }
+            _ => self.unexpected(&["a literal"]),
+        }
+    }
+
+    fn missing_step(&mut self) -> Failed {
+        match self.peek() {
+            Tok::Else | Tok::Elif => {
+                let help = "no `;` or `.` may stand between `}` and `else`";
+                self.unexpected_with_help(&["a step of the plan's body"], help)
+            }
+            Tok::Dot | Tok::RightBrace if self.last.end > 0 => {
+                self.unexpected_with_help(&["a step of the plan's body"], "for an empty body leave out `<-`")
+            }
+            _ => self.unexpected(&["a step of the plan's body"]),
+        }
+    }
+
+    /// The operator of a step; `None` if there is none.
+    fn step_kind(&mut self) -> Parse<Option<StepKind>> {
+        let kind = match (self.peek(), self.peek_at(1)) {
+            (Tok::BangBang, _) => StepKind::AchieveNewFocus,
+            (Tok::Bang, _) => StepKind::Achieve,
+            (Tok::Question, _) => StepKind::Test,
+            (Tok::Plus, Tok::Plus) => StepKind::AddNewFocus,
+            (Tok::Plus, Tok::Less) => StepKind::AddFront,
+            (Tok::Plus, Tok::Greater) => StepKind::AddEnd,
+            (Tok::Plus, _) => StepKind::Add,
+            (Tok::Minus, Tok::Plus) => StepKind::Replace,
+            (Tok::Minus, Tok::Minus) => StepKind::DeleteNewFocus,
+            (Tok::Minus, _) => StepKind::Delete,
+            (Tok::Caret, _) => {
+                let span = self.token().span;
+                let help = "meta-events come from the platform; a plan handles them: `^!g[state(S)] <- ...`";
+                return Err(self.error_with_help(span, "`^` cannot be a step's operator", "not here", help));
+            }
+            _ => return Ok(None),
+        };
+        self.advance();
+        let is_long = matches!(
+            kind,
+            StepKind::AddNewFocus
+                | StepKind::AddFront
+                | StepKind::AddEnd
+                | StepKind::Replace
+                | StepKind::DeleteNewFocus
+        );
+        if is_long {
+            self.advance();
+        }
+        Ok(Some(kind))
+    }
+
+    /// Whether the parenthesis here holds steps, not a formula: it has a sign that only steps have.
+    fn is_group(&self) -> bool {
+        if self.peek() != Tok::LeftParen {
+            return false;
+        }
+        let (mut parens, mut others) = (0_usize, 0_usize);
+        let mut at = self.at;
+        let mut before = (Tok::Unknown, Tok::Unknown);
+        loop {
+            let kind = self.tokens.get(at).map_or(Tok::Eof, |token| token.kind);
+            match kind {
+                Tok::LeftBracket | Tok::LeftBrace => others += 1,
+                Tok::RightBracket | Tok::RightBrace => others = others.saturating_sub(1),
+                Tok::Eof | Tok::Dot => return false,
+                _ if others > 0 => {}
+                Tok::LeftParen => parens += 1,
+                Tok::RightParen => parens -= 1,
+                Tok::Semicolon | Tok::ForkAnd | Tok::ForkOr | Tok::Bang | Tok::BangBang => return true,
+                Tok::Question | Tok::If | Tok::For | Tok::While => return true,
+                Tok::Plus | Tok::Minus | Tok::Less | Tok::Greater
+                    if before.0 == Tok::LeftParen && matches!(before.1, Tok::Plus | Tok::Minus) =>
+                {
+                    return true;
+                }
+                _ => {}
+            }
+            if parens == 0 {
+                return false;
+            }
+            before = (before.1, kind);
+            at += 1;
+        }
+    }
+
+    /// What a step with this operator and this term does.
+    fn classified(&mut self, kind: Option<StepKind>, term: &Term, span: Span) -> Parse<StepKind> {
+        match kind {
+            None => self.classified_plain(term, span),
+            Some(kind @ (StepKind::Achieve | StepKind::AchieveNewFocus)) => match term {
+                Term::Literal(literal) if is_dotted(literal.functor.as_str()) => {
+                    Err(self.misplaced_action(literal.functor, span))
+                }
+                _ => Ok(kind),
+            },
+            Some(StepKind::Test) => match term {
+                Term::Literal(literal) if is_dotted(literal.functor.as_str()) => {
+                    Err(self.misplaced_action(literal.functor, span))
+                }
+                Term::Literal(_) | Term::Var(_) => Ok(StepKind::Test),
+                Term::Op(op, _) if !is_arithmetic(*op) => Ok(StepKind::Test),
+                _ => {
+                    let help = "test a belief, or a formula in parentheses: `?(a(X) & X > 3)`";
+                    Err(self.error_with_help(span, "this cannot be tested", "expected a literal or formula", help))
+                }
+            },
+            Some(kind) => self.classified_update(kind, term, span),
+        }
+    }
+
+    fn misplaced_action(&mut self, functor: Symbol, span: Span) -> Failed {
+        let message = format!("the internal action `{functor}` cannot have an operator");
+        self.error_with_help(span, message, "an operator before an internal action", format!("write `{functor}(...)`"))
+    }
+
+    fn classified_plain(&mut self, term: &Term, span: Span) -> Parse<StepKind> {
+        let (what, help) = match term {
+            Term::Var(_) => return Ok(StepKind::Variable),
+            Term::Literal(literal) if is_dotted(literal.functor.as_str()) => return Ok(StepKind::InternalAction),
+            Term::Literal(_) => return Ok(StepKind::Action),
+            Term::Op(op, _) if is_arithmetic(*op) => ("arithmetic", "bind its value: `X = Y + 1`"),
+            // As data, a formula in braces is a body of one step that must hold.
+            Term::Op(Op::And | Op::Or | Op::Not, _) if self.quoted > 0 => return Ok(StepKind::Constraint),
+            Term::Op(Op::And | Op::Or | Op::Not, _) => ("a formula", "test it: `?(a & b)`"),
+            Term::Op(..) => return Ok(StepKind::Constraint),
+            Term::Num(_) => ("a number", "bind it: `X = 3`"),
+            Term::Str(_) => ("a string", "print it: `.print(\"...\")`"),
+            Term::List { .. } => ("a list", "bind it: `X = [a,b]`"),
+            Term::Code(Code::Plan(_)) => ("a plan", "add it with `+{ ... }`, delete it with `-{ ... }`"),
+            Term::Code(Code::Rule(_)) => ("a rule", "add it with `+{ ... }`"),
+            Term::Code(_) => ("code", "run it through a variable: `B = { ... }; B`"),
+        };
+        Err(self.error_with_help(span, format!("{what} is not a step of a body"), "not a step", help))
+    }
+
+    fn classified_update(&mut self, kind: StepKind, term: &Term, span: Span) -> Parse<StepKind> {
+        let plan_may = matches!(kind, StepKind::Add | StepKind::AddFront | StepKind::AddEnd | StepKind::Delete);
+        let (what, help) = match term {
+            Term::Literal(literal) if is_dotted(literal.functor.as_str()) => {
+                return Err(self.misplaced_action(literal.functor, span));
+            }
+            Term::Literal(_) | Term::Var(_) | Term::Code(Code::Rule(_)) => return Ok(kind),
+            Term::Code(Code::Plan(_)) if plan_may => return Ok(kind),
+            Term::Code(Code::Plan(_)) => ("a plan", "plans are added with `+{ ... }` or `+>{ ... }`"),
+            Term::Code(_) => ("code", "what is added or deleted is a belief, a rule or a plan"),
+            _ => ("this", "what is added or deleted is a belief, a rule or a plan"),
+        };
+        let message = format!("{what} cannot be added or deleted with this operator");
+        Err(self.error_with_help(span, message, "expected a belief", help))
+    }
+
+    fn control(&mut self) -> Parse<Step> {
+        match self.peek() {
+            Tok::If => self.conditional(),
+            Tok::For => self.repeated(".foreach"),
+            _ => self.repeated(".loop"),
+        }
+    }
+
+    /// `for (c) { .. }` and `while (c) { .. }`
+    fn repeated(&mut self, action: &str) -> Parse<Step> {
+        let start = self.advance().span;
+        let condition = self.control_condition()?;
+        let height = self.height;
+        let block = self.block()?;
+        self.grown(height.max(self.height))?;
+        Ok(action_step(action, vec![condition, code(block)], self.span_from(start)))
+    }
+
+    /// `if (c) { .. } elif (c) { .. } else { .. }`
+    fn conditional(&mut self) -> Parse<Step> {
+        let start = self.token().span;
+        let mut branches = Vec::new();
+        let mut otherwise = None;
+        let mut height = 0;
+        loop {
+            let span = self.advance().span;
+            let condition = self.control_condition()?;
+            height = height.max(self.height);
+            let block = self.block()?;
+            height = height.max(self.height);
+            branches.push((condition, block, span));
+            match self.peek() {
+                Tok::Elif => {}
+                Tok::Else if self.peek_at(1) == Tok::If => {
+                    let span = self.token().span;
+                    let help = "write `elif (condition) { ... }`";
+                    return Err(self.error_with_help(span, "`else if` is written `elif`", "", help));
+                }
+                Tok::Else => {
+                    self.advance();
+                    otherwise = Some(self.block()?);
+                    height = height.max(self.height);
+                    break;
+                }
+                _ => break,
+            }
+        }
+        let end = self.span_from(start);
+        self.height = height;
+        for (condition, block, span) in branches.into_iter().rev() {
+            self.grown(self.height)?;
+            let mut args = vec![condition, code(block)];
+            args.extend(otherwise.take().map(code));
+            let span = Span { end: end.end, ..span };
+            otherwise = Some(vec![action_step(".if_then_else", args, span)]);
+        }
+        otherwise.and_then(|mut steps| steps.pop()).ok_or(Failed)
+    }
+
+    fn control_condition(&mut self) -> Parse<Term> {
+        if self.peek() != Tok::LeftParen {
+            let help = "the condition stands in parentheses: `if (condition) { ... }`";
+            return Err(self.unexpected_with_help(&["`(`"], help));
+        }
+        self.open()?;
+        let condition = self.condition()?;
+        self.close(Tok::RightParen, &["`)`"])?;
+        Ok(condition)
+    }
+
+    fn block(&mut self) -> Parse<Vec<Step>> {
+        if self.peek() != Tok::LeftBrace {
+            return Err(self.unexpected_with_help(&["`{`"], "the steps stand in braces: `if (c) { a; b }`"));
+        }
+        self.open()?;
+        self.height = 0;
+        let steps = if self.peek() == Tok::RightBrace { Vec::new() } else { self.body()?.steps };
+        self.close(Tok::RightBrace, &["`;`", "`}`"])?;
+        Ok(steps)
+    }
+}
+
+/// The branches that `steps` add to a fork: those of a fork of the same kind are taken in.
+fn branches(fork: Fork, mut steps: Vec<Step>) -> Vec<Term> {
+    if let [step] = steps.as_mut_slice()
+        && let Term::Literal(literal) = &mut step.term
+        && literal.functor.as_str() == ".fork"
+        && matches!(literal.args.first(), Some(Term::Literal(way)) if way.functor.as_str() == fork.name)
+    {
+        return literal.args.drain(1..).collect();
+    }
+    vec![code(steps)]
+}

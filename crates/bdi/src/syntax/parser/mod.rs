@@ -1,0 +1,361 @@
+//! Tokens to syntax tree: recursive descent, one file of functions per level of the language.
+//!
+//! A function that meets an error reports it and returns [`Failed`]; the nearest enclosing clause skips to its end and
+//! parsing goes on, so that one run reports all errors of a program. Depth is bounded twice: brackets by the stack this
+//! parser needs, trees by the stack their readers need.
+
+mod bodies;
+mod clauses;
+mod code;
+mod directives;
+mod formulas;
+mod literals;
+mod session;
+mod terms;
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{Symbol, Text, sym};
+use whimbrel_platform::limits;
+
+pub(crate) use session::Session;
+pub use session::{Loader, NoFiles};
+
+use super::ast::{Body, Namespace, Plan, Span, Term, Trigger};
+use super::diagnostics::Diagnostic;
+use super::lexer::{self, Tok, Token};
+
+/// An error was reported.
+#[derive(Debug)]
+pub(crate) struct Failed;
+
+pub(crate) type Parse<T> = Result<T, Failed>;
+
+/// Parses one text.
+pub(crate) struct Parser<'a, 'l> {
+    text: &'a str,
+    file: Text,
+    tokens: Vec<Token>,
+    at: usize,
+    /// The end of the last token taken.
+    last: Span,
+    /// Brackets open here, with the token that opened each.
+    open: Vec<Token>,
+    /// Levels of the tree of the term parsed last.
+    height: u32,
+    /// The namespace of names that are written without one; `None` is the default one.
+    namespace: Option<Symbol>,
+    /// The namespace that `this_ns` and `::` stand for.
+    this_namespace: Option<Symbol>,
+    /// Namespaces declared local here, and their names for others.
+    local_names: FxHashMap<Symbol, Symbol>,
+    /// Anonymous variables are numbered from above this, anew in each clause.
+    numbered: u32,
+    anonymous: u32,
+    /// How many code terms enclose what is parsed.
+    quoted: u32,
+    session: &'a mut Session<'l>,
+}
+
+impl<'a, 'l> Parser<'a, 'l> {
+    pub(crate) fn new(text: &'a str, file: &Text, session: &'a mut Session<'l>) -> Self {
+        let file = file.clone();
+        let mut text = text;
+        if text.len() > limits::SOURCE_BYTES_MAX {
+            let message = format!("this file is larger than {} bytes", limits::SOURCE_BYTES_MAX);
+            session.diagnostics.push(Diagnostic::error(&file, Span { line: 1, ..Span::default() }, message, ""));
+            text = "";
+        }
+        let lexer::Tokens { tokens, greatest_number } = lexer::tokens(text, &file, &mut session.diagnostics);
+        Self {
+            text,
+            file,
+            tokens,
+            at: 0,
+            last: Span { line: 1, ..Span::default() },
+            open: Vec::new(),
+            height: 0,
+            namespace: None,
+            this_namespace: None,
+            local_names: FxHashMap::default(),
+            numbered: greatest_number,
+            anonymous: greatest_number,
+            quoted: 0,
+            session,
+        }
+    }
+
+    fn set_namespace(&mut self, namespace: Option<Symbol>) {
+        self.namespace = namespace;
+        self.this_namespace = namespace;
+    }
+
+    /// Runs `parse` with names that are written without a namespace in `namespace`.
+    fn with_namespace<T>(&mut self, namespace: Option<Symbol>, parse: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.namespace, namespace);
+        let result = parse(self);
+        self.namespace = outer;
+        result
+    }
+
+    fn token_at(&self, index: usize) -> Token {
+        let end = || Token { kind: Tok::Eof, span: self.tokens.last().map(|token| token.span).unwrap_or_default() };
+        self.tokens.get(index).copied().unwrap_or_else(end)
+    }
+
+    fn token(&self) -> Token {
+        self.token_at(self.at)
+    }
+
+    #[inline]
+    fn peek(&self) -> Tok {
+        self.tokens.get(self.at).map_or(Tok::Eof, |token| token.kind)
+    }
+
+    #[inline]
+    fn peek_at(&self, ahead: usize) -> Tok {
+        self.tokens.get(self.at + ahead).map_or(Tok::Eof, |token| token.kind)
+    }
+
+    fn advance(&mut self) -> Token {
+        let token = self.token();
+        if token.kind != Tok::Eof {
+            self.at += 1;
+            self.last = token.span;
+        }
+        token
+    }
+
+    fn accept(&mut self, kind: Tok) -> bool {
+        let found = self.peek() == kind;
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn text_of(&self, span: Span) -> &'a str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    fn symbol_of(&self, span: Span) -> Symbol {
+        Symbol::new(self.text_of(span))
+    }
+
+    /// From the start of `start` to the end of the last token taken.
+    fn span_from(&self, start: Span) -> Span {
+        Span { start: start.start, end: self.last.end.max(start.end), line: start.line }
+    }
+
+    /// A fresh name for an anonymous variable; `rest` is what is written after its `_`.
+    fn anonymous_name(&mut self, rest: &str) -> Symbol {
+        self.anonymous += 1;
+        match rest {
+            "" => Symbol::new(&format!("_{}", self.anonymous)),
+            rest => Symbol::new(&format!("_{}_{rest}", self.anonymous)),
+        }
+    }
+
+    /// The namespace of this name, as others know it.
+    fn mapped(&self, name: Symbol) -> Option<Symbol> {
+        match self.local_names.get(&name) {
+            Some(local) => Some(*local),
+            None if name == sym::DEFAULT => None,
+            None => Some(name),
+        }
+    }
+
+    fn current_namespace(&self) -> Option<Namespace> {
+        self.namespace.map(Namespace::Name)
+    }
+
+    fn error(&mut self, span: Span, message: impl Into<String>, label: impl Into<String>) -> Failed {
+        self.report(Diagnostic::error(&self.file, span, message, label))
+    }
+
+    fn error_with_help(
+        &mut self,
+        span: Span,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Failed {
+        self.report(Diagnostic::error(&self.file, span, message, label).with_help(help))
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) -> Failed {
+        self.session.diagnostics.push(diagnostic);
+        Failed
+    }
+
+    fn warn(&mut self, span: Span, message: impl Into<String>, label: impl Into<String>, help: impl Into<String>) {
+        let warning = Diagnostic::warning(&self.file, span, message, label).with_help(help);
+        self.session.diagnostics.push(warning);
+    }
+
+    /// Reports the token here as unexpected, unless the lexer has reported it already.
+    fn unexpected(&mut self, expected: &[&'static str]) -> Failed {
+        let diagnostic = self.unexpected_diagnostic(expected);
+        self.report_unexpected(diagnostic)
+    }
+
+    fn unexpected_with_help(&mut self, expected: &[&'static str], help: impl Into<String>) -> Failed {
+        let diagnostic = self.unexpected_diagnostic(expected).with_help(help);
+        self.report_unexpected(diagnostic)
+    }
+
+    fn report_unexpected(&mut self, diagnostic: Diagnostic) -> Failed {
+        if self.peek() == Tok::Unknown { Failed } else { self.report(diagnostic) }
+    }
+
+    fn unexpected_diagnostic(&self, expected: &[&'static str]) -> Diagnostic {
+        let token = self.token();
+        let found = match token.kind {
+            Tok::Eof => "the end of the file".to_owned(),
+            _ => format!("`{}`", shorten(self.text_of(token.span))),
+        };
+        let wanted = list_of(expected);
+        let message = format!("expected {wanted}, found {found}");
+        let mut diagnostic = Diagnostic::error(&self.file, token.span, message, format!("expected {wanted}"));
+        diagnostic.expected = expected.to_vec();
+        diagnostic.help = self.mistake_help(token);
+        if let Some(open) = self.open.last()
+            && expected.iter().any(|sign| matches!(*sign, "`)`" | "`]`" | "`}`"))
+        {
+            diagnostic.related.push((open.span, format!("this `{}` is not closed", self.text_of(open.span))));
+        }
+        diagnostic
+    }
+
+    /// Advice on common slips that the token here shows.
+    fn mistake_help(&self, token: Token) -> Option<String> {
+        let next = self.peek_at(1);
+        let help = match (token.kind, next) {
+            (Tok::Unknown, _) => return None,
+            (Tok::Ampersand, Tok::Ampersand) => "and is written `&`",
+            (Tok::Bar, Tok::Bar) => "or is written `|`",
+            (Tok::Bang, Tok::Equal) => "different is written `\\==`",
+            (Tok::Less, Tok::Greater) => "different is written `\\==`",
+            (Tok::Equal, Tok::Less) => "less or equal is written `<=`",
+            (Tok::Equal, Tok::Greater) => "greater or equal is written `>=`",
+            (Tok::Colon, Tok::Equal) => "to bind a variable write `X = value`; to replace a belief write `-+b(value)`",
+            (Tok::Minus, Tok::Greater) => "a plan's body begins with `<-`",
+            (Tok::Bang, Tok::Atom | Tok::Var | Tok::LeftParen) if !self.open.is_empty() => "not is written `not`",
+            (Tok::Atom, _) if self.text_of(token.span).starts_with('.') && self.last.end == token.span.start => {
+                "put a blank or a new line after the full stop that ends a clause"
+            }
+            (Tok::Eof, _) => return None,
+            (kind, _) if is_keyword(kind) => {
+                let word = self.text_of(token.span);
+                return Some(format!("`{word}` is a word of the language; as a name write it in quotes: '{word}'"));
+            }
+            _ => return None,
+        };
+        Some(help.to_owned())
+    }
+
+    /// Takes the token `kind` or reports that it is missing.
+    fn expect(&mut self, kind: Tok, expected: &[&'static str]) -> Parse<Token> {
+        if self.peek() == kind { Ok(self.advance()) } else { Err(self.unexpected(expected)) }
+    }
+
+    /// Takes an opening bracket; [`Parser::close`] must follow.
+    fn open(&mut self) -> Parse<Token> {
+        let token = self.advance();
+        if self.open.len() as u32 >= limits::BRACKET_DEPTH_MAX {
+            let message = format!("brackets are nested more than {} deep", limits::BRACKET_DEPTH_MAX);
+            return Err(self.error(token.span, message, "one too many"));
+        }
+        self.open.push(token);
+        Ok(token)
+    }
+
+    /// Takes the closing bracket of the innermost open one.
+    fn close(&mut self, kind: Tok, expected: &[&'static str]) -> Parse<Token> {
+        let token = self.expect(kind, expected)?;
+        self.open.pop();
+        Ok(token)
+    }
+
+    /// The tree grew by a level above parts of `height` levels.
+    fn grown(&mut self, height: u32) -> Parse<()> {
+        self.height = height + 1;
+        if self.height > limits::TERM_DEPTH_MAX {
+            let message = format!("this is more than {} levels deep", limits::TERM_DEPTH_MAX);
+            return Err(self.error(self.last, message, "too deep here"));
+        }
+        Ok(())
+    }
+
+    /// Whether the token stands first on its line.
+    fn is_first_on_line(&self, token: Token) -> bool {
+        let before = self.text.get(..token.span.start as usize).unwrap_or_default();
+        before.trim_end_matches([' ', '\t', '\r']).chars().next_back().is_none_or(|c| c == '\n')
+    }
+}
+
+/// Whole texts.
+impl Parser<'_, '_> {
+    /// What `parse` makes of the whole text.
+    pub(crate) fn phrase<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        let parsed = parse(self)?;
+        if self.peek() == Tok::Eof { Ok(parsed) } else { Err(self.unexpected(&["the end of the text"])) }
+    }
+
+    pub(crate) fn term_phrase(&mut self) -> Parse<Term> {
+        self.term()
+    }
+
+    pub(crate) fn literal_phrase(&mut self) -> Parse<Term> {
+        self.literal()
+    }
+
+    pub(crate) fn formula_phrase(&mut self) -> Parse<Term> {
+        self.condition()
+    }
+
+    pub(crate) fn plan_phrase(&mut self) -> Parse<Plan> {
+        self.plan()
+    }
+
+    pub(crate) fn trigger_phrase(&mut self) -> Parse<Trigger> {
+        self.trigger()
+    }
+
+    pub(crate) fn body_phrase(&mut self) -> Parse<Body> {
+        self.body()
+    }
+}
+
+fn is_keyword(kind: Tok) -> bool {
+    matches!(
+        kind,
+        Tok::True
+            | Tok::False
+            | Tok::Not
+            | Tok::Div
+            | Tok::Mod
+            | Tok::If
+            | Tok::Else
+            | Tok::Elif
+            | Tok::For
+            | Tok::While
+    )
+}
+
+/// `a`, `a or b`, `a, b or c`
+fn list_of(items: &[&str]) -> String {
+    match items {
+        [] => "something else".to_owned(),
+        [one] => (*one).to_owned(),
+        [all @ .., last] => format!("{} or {last}", all.join(", ")),
+    }
+}
+
+/// A long token is shown by its beginning.
+fn shorten(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(32) {
+        Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}

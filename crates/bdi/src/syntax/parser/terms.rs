@@ -1,0 +1,335 @@
+//! Terms: numbers, strings, lists, arithmetic.
+
+use whimbrel_acl::{Symbol, Text};
+
+use super::{Parse, Parser};
+use crate::syntax::ast::{Op, Span, Term, Variable};
+use crate::syntax::diagnostics::nearest;
+use crate::syntax::lexer::Tok;
+use crate::syntax::signatures;
+
+/// The tail and elements of `[a, b | T]`.
+pub(super) struct ListParts {
+    pub(super) items: Vec<Term>,
+    pub(super) tail: Option<Box<Term>>,
+}
+
+/// Whether a term or formula may begin with this token.
+pub(super) fn begins_term(kind: Tok) -> bool {
+    matches!(
+        kind,
+        Tok::Atom
+            | Tok::Var
+            | Tok::Anonymous
+            | Tok::Numbered
+            | Tok::Number
+            | Tok::Str
+            | Tok::True
+            | Tok::False
+            | Tok::Not
+            | Tok::Tilde
+            | Tok::Begin
+            | Tok::End
+            | Tok::NsSign
+            | Tok::LeftBrace
+            | Tok::LeftParen
+            | Tok::LeftBracket
+            | Tok::Plus
+            | Tok::Minus
+    )
+}
+
+pub(super) fn is_arithmetic(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::IntDiv | Op::Mod | Op::Pow | Op::Neg)
+}
+
+impl Parser<'_, '_> {
+    /// An argument: any term or formula.
+    pub(super) fn term(&mut self) -> Parse<Term> {
+        let term = self.formula()?;
+        Ok(self.named(term))
+    }
+
+    /// As data, the name `this_ns` is the name of the namespace it stands in.
+    fn named(&self, term: Term) -> Term {
+        match term {
+            Term::Literal(mut literal) if literal.functor.as_str() == "this_ns" && literal.args.is_empty() => {
+                literal.functor = self.this_namespace.unwrap_or(whimbrel_acl::sym::DEFAULT);
+                Term::Literal(literal)
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn string(&mut self) -> Parse<Term> {
+        let token = self.advance();
+        let raw = self.text_of(token.span);
+        let inner = raw.strip_prefix('"').unwrap_or(raw);
+        let inner = inner.strip_suffix('"').unwrap_or(inner);
+        self.height = 0;
+        let text = if inner.contains('\\') { Text::from(translated(inner)) } else { Text::from(inner) };
+        if matches!(self.peek(), Tok::Plus) {
+            let help = "texts are joined by `.concat(Text1, Text2, Result)`";
+            let span = self.token().span;
+            return Err(self.error_with_help(span, "a string is not a number", "cannot be added", help));
+        }
+        Ok(Term::Str(text))
+    }
+
+    pub(super) fn list(&mut self) -> Parse<Term> {
+        let ListParts { items, tail } = self.list_parts()?;
+        Ok(Term::List { items, tail })
+    }
+
+    /// `[a, b | T]`: elements are terms without `|` and `&` unless in parentheses, in the default namespace.
+    pub(super) fn list_parts(&mut self) -> Parse<ListParts> {
+        let outer = self.namespace.take();
+        let parts = self.list_in_default_namespace();
+        self.namespace = outer;
+        parts
+    }
+
+    fn list_in_default_namespace(&mut self) -> Parse<ListParts> {
+        self.open()?;
+        let mut items = Vec::new();
+        let mut tail = None;
+        let mut height = 0;
+        if !matches!(self.peek(), Tok::RightBracket | Tok::Bar) {
+            loop {
+                if !begins_term(self.peek()) {
+                    return Err(self.missing_element(items.is_empty()));
+                }
+                let item = self.list_element()?;
+                height = height.max(self.height);
+                items.push(item);
+                if !self.accept(Tok::Comma) {
+                    break;
+                }
+            }
+        }
+        if self.accept(Tok::Bar) {
+            self.list_tail(&mut items, &mut tail)?;
+            height = height.max(self.height);
+        }
+        let expected: &[&str] = if tail.is_some() { &["`]`"] } else { &["`,`", "`|`", "`]`"] };
+        self.close(Tok::RightBracket, expected)?;
+        self.grown(height)?;
+        Ok(ListParts { items, tail })
+    }
+
+    fn missing_element(&mut self, first: bool) -> super::Failed {
+        if !first && self.peek() == Tok::RightBracket {
+            return self.unexpected_with_help(&["another element"], "leave out the last `,`");
+        }
+        self.unexpected(&["a term", "`]`"])
+    }
+
+    fn list_element(&mut self) -> Parse<Term> {
+        let element = self.operand()?;
+        Ok(self.named(element))
+    }
+
+    /// What follows `|` in a list: a variable, or a list, which is joined.
+    fn list_tail(&mut self, items: &mut Vec<Term>, tail: &mut Option<Box<Term>>) -> Parse<()> {
+        match self.peek() {
+            Tok::Var | Tok::Anonymous | Tok::Numbered => {
+                let variable = self.plain_variable();
+                *tail = Some(Box::new(Term::Var(variable)));
+            }
+            Tok::LeftBracket => {
+                let rest = self.list_parts()?;
+                items.extend(rest.items);
+                *tail = rest.tail;
+            }
+            _ => {
+                let help = "what follows `|` is the rest of the list: a variable or another list";
+                return Err(self.unexpected_with_help(&["a variable", "a list"], help));
+            }
+        }
+        Ok(())
+    }
+
+    /// The variable here, without anything around it.
+    pub(super) fn plain_variable(&mut self) -> Variable {
+        let token = self.advance();
+        let text = self.text_of(token.span);
+        let name = match token.kind {
+            Tok::Anonymous => self.anonymous_name(text.get(1..).unwrap_or_default()),
+            _ => Symbol::new(text),
+        };
+        self.height = 0;
+        Variable { name, namespace: None, negated: false, annots: None, span: token.span }
+    }
+
+    /// An operand of a relation: arithmetic, a string, a list or code.
+    pub(super) fn operand(&mut self) -> Parse<Term> {
+        match self.peek() {
+            Tok::Str => self.string(),
+            Tok::LeftBracket => self.list(),
+            Tok::LeftBrace => self.code(),
+            _ => self.sum(),
+        }
+    }
+
+    fn sum(&mut self) -> Parse<Term> {
+        let start = self.token().span;
+        let mut left = self.product()?;
+        loop {
+            let op = match self.peek() {
+                Tok::Plus => Op::Add,
+                Tok::Minus => Op::Sub,
+                _ => return Ok(left),
+            };
+            left = self.arithmetic_step(op, start, left, Self::product)?;
+        }
+    }
+
+    fn product(&mut self) -> Parse<Term> {
+        let start = self.token().span;
+        let mut left = self.power()?;
+        loop {
+            let op = match self.peek() {
+                Tok::Star => Op::Mul,
+                Tok::Slash => Op::Div,
+                Tok::Div => Op::IntDiv,
+                Tok::Mod => Op::Mod,
+                _ => return Ok(left),
+            };
+            left = self.arithmetic_step(op, start, left, Self::power)?;
+        }
+    }
+
+    /// `left op right`, the operator being here.
+    fn arithmetic_step(
+        &mut self,
+        op: Op,
+        start: Span,
+        left: Term,
+        right: impl FnOnce(&mut Self) -> Parse<Term>,
+    ) -> Parse<Term> {
+        let height = self.height;
+        let span = self.span_from(start);
+        self.check_number(&left, span)?;
+        self.advance();
+        let start = self.token().span;
+        let right = right(self)?;
+        let span = self.span_from(start);
+        self.check_number(&right, span)?;
+        self.grown(height.max(self.height))?;
+        Ok(Term::Op(op, vec![left, right]))
+    }
+
+    /// `a ** b ** c`, right to left.
+    fn power(&mut self) -> Parse<Term> {
+        let start = self.token().span;
+        let first = self.signed()?;
+        if self.peek() != Tok::StarStar {
+            return Ok(first);
+        }
+        let span = self.span_from(start);
+        self.check_number(&first, span)?;
+        let mut operands = vec![(first, self.height)];
+        while self.accept(Tok::StarStar) {
+            let start = self.token().span;
+            let operand = self.signed()?;
+            let span = self.span_from(start);
+            self.check_number(&operand, span)?;
+            operands.push((operand, self.height));
+        }
+        self.folded(Op::Pow, operands)
+    }
+
+    /// `a op (b op (c op d))`
+    pub(super) fn folded(&mut self, op: Op, mut operands: Vec<(Term, u32)>) -> Parse<Term> {
+        let Some((mut right, mut height)) = operands.pop() else { return Err(super::Failed) };
+        while let Some((left, left_height)) = operands.pop() {
+            self.grown(height.max(left_height))?;
+            height = self.height;
+            right = Term::Op(op, vec![left, right]);
+        }
+        self.height = height;
+        Ok(right)
+    }
+
+    /// A number, a literal or a formula in parentheses, with an optional sign.
+    fn signed(&mut self) -> Parse<Term> {
+        let sign = self.peek();
+        if !matches!(sign, Tok::Plus | Tok::Minus) {
+            return self.simple();
+        }
+        self.advance();
+        let start = self.token().span;
+        let operand = self.simple()?;
+        let span = self.span_from(start);
+        self.check_number(&operand, span)?;
+        match (sign, operand) {
+            (Tok::Minus, Term::Num(n)) => Ok(Term::Num(-n)),
+            (Tok::Minus, operand) => {
+                self.grown(self.height)?;
+                Ok(Term::Op(Op::Neg, vec![operand]))
+            }
+            (_, operand) => Ok(operand),
+        }
+    }
+
+    fn simple(&mut self) -> Parse<Term> {
+        match self.peek() {
+            Tok::Number => {
+                let token = self.advance();
+                self.height = 0;
+                Ok(Term::Num(self.text_of(token.span).parse().unwrap_or(f64::NAN)))
+            }
+            Tok::LeftParen => {
+                self.open()?;
+                let inner = self.formula()?;
+                self.close(Tok::RightParen, &["`)`"])?;
+                Ok(inner)
+            }
+            Tok::Str | Tok::LeftBracket | Tok::LeftBrace => {
+                let span = self.token().span;
+                let help = "texts are joined by `.concat(Text1, Text2, Result)`, lists too";
+                Err(self.error_with_help(span, "this is not a number", "no operand of arithmetic", help))
+            }
+            _ => self.literal(),
+        }
+    }
+
+    /// Arithmetic takes numbers, variables, functions and arithmetic.
+    fn check_number(&mut self, term: &Term, span: Span) -> Parse<()> {
+        let functor = match term {
+            Term::Num(_) | Term::Var(_) => return Ok(()),
+            Term::Op(op, _) if is_arithmetic(*op) => return Ok(()),
+            Term::Literal(literal) if self.is_function(literal.functor, literal.args.len()) => return Ok(()),
+            Term::Literal(literal) => literal.functor.as_str(),
+            _ => return Err(self.error(span, "this is not a number", "no operand of arithmetic")),
+        };
+        let message = format!("`{functor}` is not a number");
+        let help = match signatures::function_arity(functor) {
+            Some(arity) => format!("the function `{functor}` takes {}", signatures::arguments_text(&arity)),
+            None if functor.contains('.') && !functor.starts_with(['.', '\'']) => {
+                match nearest(functor, signatures::function_names()) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => format!(
+                        "if `{functor}` is a function, register it first: \
+                         {{ register_function(\"{functor}\", arity, \"rule\") }}"
+                    ),
+                }
+            }
+            None => "arithmetic takes numbers, variables and functions; query a belief for its value first".to_owned(),
+        };
+        Err(self.error_with_help(span, message, "no operand of arithmetic", help))
+    }
+
+    /// Whether a literal of that name and arity is a function call.
+    pub(super) fn is_function(&self, functor: Symbol, arity: usize) -> bool {
+        let name = functor.as_str();
+        name.contains('.')
+            && (signatures::function_arity(name).is_some_and(|range| range.contains(&arity))
+                || self.session.functions.get(&functor).is_some_and(|registered| *registered as usize == arity))
+    }
+}
+
+/// Only `\n` and `\"` mean another character than they show; Jason keeps all other escapes as they are written.
+fn translated(raw: &str) -> String {
+    raw.replace("\\n", "\n").replace("\\\"", "\"")
+}

@@ -1,0 +1,398 @@
+//! Goal patterns: directives that add plans around the plans of their block, so that a goal is pursued in a certain way.
+//! They were defined for AgentSpeak by Hübner, Bordini and Wooldridge ("Programming declarative goals using plan
+//! patterns", 2006).
+
+use whimbrel_acl::{Symbol, Text};
+
+use super::ast::{
+    Body, Code, Literal, Op, Plan, Rule, Span, Step, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
+};
+
+/// A goal pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Declarative goal: achieved only once it is believed.
+    Dg,
+    /// Backtracking declarative goal: other plans are tried until it is believed.
+    Bdg,
+    /// Exclusive backtracking declarative goal: each plan is tried once.
+    Ebdg,
+    /// Blind commitment: pursued until believed.
+    Bc,
+    /// Single-minded commitment: given up once it is believed to be impossible.
+    Smc,
+    /// Relativised commitment: given up when its motivation is gone.
+    Rc,
+    /// Open-minded commitment: both.
+    Omc,
+    /// Maintenance goal: pursued again whenever it is no longer believed.
+    Mg,
+    /// Sequenced goal adoption: one instance at a time.
+    Sga,
+}
+
+/// Every pattern: its name, which of its arguments are needed, and how it is written.
+const PATTERNS: [(Pattern, &str, usize, &str); 9] = [
+    (Pattern::Dg, "dg", 1, "write `{ begin dg(goal) }`"),
+    (Pattern::Bdg, "bdg", 1, "write `{ begin bdg(goal) }`"),
+    (Pattern::Ebdg, "ebdg", 1, "write `{ begin ebdg(goal) }`"),
+    (Pattern::Bc, "bc", 1, "write `{ begin bc(goal) }` or `{ begin bc(goal, pattern(goal)) }`"),
+    (Pattern::Smc, "smc", 2, "write `{ begin smc(goal, failure) }`"),
+    (Pattern::Rc, "rc", 2, "write `{ begin rc(goal, motivation) }`"),
+    (Pattern::Omc, "omc", 3, "write `{ begin omc(goal, failure, motivation) }`"),
+    (Pattern::Mg, "mg", 1, "write `{ begin mg(goal) }` or `{ begin mg(goal, pattern(goal)) }`"),
+    (Pattern::Sga, "sga", 3, "write `{ begin sga(\"trigger\", \"context\", goal) }`"),
+];
+
+impl Pattern {
+    /// The pattern of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        PATTERNS.iter().find(|entry| entry.1 == name).map(|entry| entry.0)
+    }
+
+    /// The names of all patterns.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        PATTERNS.iter().map(|entry| entry.1)
+    }
+
+    fn entry(self) -> Option<&'static (Self, &'static str, usize, &'static str)> {
+        PATTERNS.iter().find(|entry| entry.0 == self)
+    }
+
+    fn needed(self) -> usize {
+        self.entry().map_or(0, |entry| entry.2)
+    }
+
+    /// How it is written.
+    pub fn usage(self) -> &'static str {
+        self.entry().map_or("", |entry| entry.3)
+    }
+}
+
+/// What a pattern is applied to.
+pub struct Arguments {
+    /// The arguments as written.
+    pub terms: Vec<Term>,
+    /// The event of `sga`.
+    pub trigger: Option<Trigger>,
+    /// The context of `sga`.
+    pub context: Option<Term>,
+    /// Where the directive stands: the place of all it adds.
+    pub span: Span,
+    /// Its file.
+    pub file: Text,
+}
+
+/// What a pattern gives.
+#[derive(Default)]
+pub struct Expanded {
+    /// Beliefs to add.
+    pub beliefs: Vec<Rule>,
+    /// The plans, those of the block among them.
+    pub plans: Vec<Plan>,
+}
+
+/// The plans of the block `inner` under the pattern.
+///
+/// # Errors
+/// What is wrong with the arguments.
+pub fn expand(pattern: Pattern, arguments: &Arguments, inner: Vec<Plan>) -> Result<Expanded, String> {
+    let needed = pattern.needed();
+    if arguments.terms.len() < needed {
+        let name = pattern.entry().map_or("", |entry| entry.1);
+        let plural = if needed == 1 { "" } else { "s" };
+        return Err(format!("the pattern `{name}` needs {needed} argument{plural}"));
+    }
+    let builder = Builder { span: arguments.span, file: arguments.file.clone() };
+    let argument = |index: usize, what: &str| match arguments.terms.get(index) {
+        Some(Term::Literal(literal)) => Ok(literal.clone()),
+        _ => Err(format!("the pattern's {what} must be a literal")),
+    };
+    if pattern == Pattern::Sga {
+        return builder.sequenced(arguments, argument(2, "goal")?);
+    }
+    let goal = argument(0, "goal")?;
+    let mut expanded = Expanded::default();
+    expanded.plans = match pattern {
+        Pattern::Dg => builder.declarative(&goal, inner, true),
+        Pattern::Bdg => builder.backtracking(&goal, inner),
+        Pattern::Ebdg => builder.exclusive(&goal, inner),
+        Pattern::Bc => builder.inside(&goal, arguments, inner, false)?,
+        Pattern::Mg => {
+            expanded.beliefs.push(builder.fact(goal.clone()));
+            let mut plans = builder.inside(&goal, arguments, inner, true)?;
+            plans.push(builder.plan(builder.belief(TriggerOp::Delete, &goal), None, vec![builder.achieve(&goal)]));
+            plans
+        }
+        Pattern::Smc => {
+            let failure = argument(1, "failure condition")?;
+            let mut plans = builder.blind(&goal, inner);
+            let fail = vec![builder.action(".fail_goal", vec![Term::Literal(goal)])];
+            plans.push(builder.plan(builder.belief(TriggerOp::Add, &failure), None, fail));
+            plans
+        }
+        Pattern::Rc => {
+            let mut plans = builder.blind(&goal, inner);
+            plans.push(builder.unmotivated(&goal, &argument(1, "motivation")?));
+            plans
+        }
+        Pattern::Omc => {
+            let mut plans = builder.blind(&goal, inner);
+            plans.extend(builder.given_up(&goal, &argument(1, "failure condition")?));
+            plans.push(builder.unmotivated(&goal, &argument(2, "motivation")?));
+            plans
+        }
+        Pattern::Sga => Vec::new(),
+    };
+    Ok(expanded)
+}
+
+/// Builds plans that stand where the directive stands.
+struct Builder {
+    span: Span,
+    file: Text,
+}
+
+impl Builder {
+    fn literal(&self, name: &str, args: Vec<Term>) -> Literal {
+        let functor = Symbol::new(name);
+        Literal { namespace: None, negated: false, functor, args, annots: None, span: self.span }
+    }
+
+    fn variable(&self, name: &str) -> Term {
+        let name = Symbol::new(name);
+        Term::Var(Variable { name, namespace: None, negated: false, annots: None, span: self.span })
+    }
+
+    fn step(&self, kind: StepKind, literal: &Literal) -> Step {
+        Step { kind, term: Term::Literal(literal.clone()), span: self.span }
+    }
+
+    fn achieve(&self, goal: &Literal) -> Step {
+        self.step(StepKind::Achieve, goal)
+    }
+
+    fn action(&self, name: &str, args: Vec<Term>) -> Step {
+        self.step(StepKind::InternalAction, &self.literal(name, args))
+    }
+
+    fn trigger(&self, op: TriggerOp, kind: TriggerKind, literal: &Literal) -> Trigger {
+        Trigger { op, kind, term: Term::Literal(literal.clone()) }
+    }
+
+    fn belief(&self, op: TriggerOp, literal: &Literal) -> Trigger {
+        self.trigger(op, TriggerKind::Belief, literal)
+    }
+
+    fn goal(&self, op: TriggerOp, literal: &Literal) -> Trigger {
+        self.trigger(op, TriggerKind::Achieve, literal)
+    }
+
+    fn plan(&self, trigger: Trigger, context: Option<Term>, steps: Vec<Step>) -> Plan {
+        Plan {
+            label: None,
+            label_variable: None,
+            trigger,
+            context,
+            goal_condition: None,
+            body: Body { steps },
+            sub_plans: Vec::new(),
+            span: self.span,
+            file: self.file.clone(),
+        }
+    }
+
+    fn fact(&self, head: Literal) -> Rule {
+        Rule { head, body: None, span: self.span, file: self.file.clone() }
+    }
+
+    /// The plans for a goal that counts as achieved only once it is believed. With `once`, a goal that is intended
+    /// already is not pursued twice; a pattern that retries must not have that, since a retried goal is still intended.
+    fn declarative(&self, goal: &Literal, inner: Vec<Plan>, once: bool) -> Vec<Plan> {
+        let achieved = || self.goal(TriggerOp::Add, goal);
+        let mut plans = vec![self.plan(achieved(), Some(Term::Literal(goal.clone())), Vec::new())];
+        if once {
+            let intended = self.literal(".intend", vec![Term::Literal(goal.clone())]);
+            plans.push(self.plan(achieved(), Some(Term::Literal(intended)), Vec::new()));
+        }
+        for mut plan in inner {
+            if let Some(own) = pursued(&plan, goal) {
+                plan.body.steps.push(self.step(StepKind::Test, &own));
+            }
+            plans.push(plan);
+        }
+        let succeed = self.action(".succeed_goal", vec![Term::Literal(goal.clone())]);
+        plans.push(self.plan(self.belief(TriggerOp::Add, goal), None, vec![succeed]));
+        plans
+    }
+
+    fn retry(&self, goal: &Literal) -> Plan {
+        self.plan(self.goal(TriggerOp::Delete, goal), None, vec![self.achieve(goal)])
+    }
+
+    fn backtracking(&self, goal: &Literal, inner: Vec<Plan>) -> Vec<Plan> {
+        let mut plans = self.declarative(goal, inner, false);
+        plans.push(self.retry(goal));
+        plans
+    }
+
+    /// Each plan of the block is tried once: belief `p__f(number, goal)` says that it was.
+    fn exclusive(&self, goal: &Literal, inner: Vec<Plan>) -> Vec<Plan> {
+        let tried = |number: Term| self.literal("p__f", vec![number, Term::Literal(goal.clone())]);
+        let mut plans = vec![self.plan(self.goal(TriggerOp::Add, goal), Some(Term::Literal(goal.clone())), Vec::new())];
+        let mut count = 0;
+        for mut plan in inner {
+            if let Some(own) = pursued(&plan, goal) {
+                count += 1;
+                let mark = tried(Term::Num(f64::from(count)));
+                let untried = Term::Op(Op::Not, vec![Term::Literal(mark.clone())]);
+                plan.context = Some(match plan.context.take() {
+                    Some(context) => Term::Op(Op::And, vec![untried, context]),
+                    None => untried,
+                });
+                plan.body.steps.insert(0, self.step(StepKind::Add, &mark));
+                plan.body.steps.push(self.step(StepKind::Test, &own));
+            }
+            plans.push(plan);
+        }
+        plans.push(self.retry(goal));
+        let forget = || self.action(".abolish", vec![Term::Literal(tried(self.variable("_1")))]);
+        let succeed = self.action(".succeed_goal", vec![Term::Literal(goal.clone())]);
+        plans.push(self.plan(self.belief(TriggerOp::Add, goal), None, vec![forget(), succeed]));
+        plans.push(self.plan(self.belief(TriggerOp::Delete, goal), None, vec![forget()]));
+        plans
+    }
+
+    fn blind(&self, goal: &Literal, inner: Vec<Plan>) -> Vec<Plan> {
+        let mut plans = self.backtracking(goal, inner);
+        plans.push(self.pursue_again(goal));
+        plans
+    }
+
+    fn pursue_again(&self, goal: &Literal) -> Plan {
+        self.plan(self.goal(TriggerOp::Add, goal), None, vec![self.achieve(goal)])
+    }
+
+    /// The plans under the pattern given as second argument; by default `bdg` for `bc`, and `bc` for `mg`.
+    fn inside(
+        &self,
+        goal: &Literal,
+        arguments: &Arguments,
+        inner: Vec<Plan>,
+        maintenance: bool,
+    ) -> Result<Vec<Plan>, String> {
+        let mut plans = match arguments.terms.get(1) {
+            None if maintenance => return Ok(self.blind(goal, inner)),
+            None => self.backtracking(goal, inner),
+            Some(Term::Literal(literal)) => {
+                let pattern = Pattern::named(literal.functor.as_str())
+                    .filter(|pattern| !matches!(pattern, Pattern::Mg | Pattern::Sga))
+                    .ok_or_else(|| format!("`{}` is no pattern that another one can use", literal.functor))?;
+                let terms = literal.args.iter().map(|term| in_namespace_of(term, goal)).collect();
+                let arguments =
+                    Arguments { terms, trigger: None, context: None, span: self.span, file: self.file.clone() };
+                expand(pattern, &arguments, inner)?.plans
+            }
+            Some(_) => return Err("the pattern to use must be a literal".to_owned()),
+        };
+        if !maintenance {
+            plans.push(self.pursue_again(goal));
+        }
+        Ok(plans)
+    }
+
+    fn unmotivated(&self, goal: &Literal, motivation: &Literal) -> Plan {
+        let succeed = self.action(".succeed_goal", vec![Term::Literal(goal.clone())]);
+        self.plan(self.belief(TriggerOp::Delete, motivation), None, vec![succeed])
+    }
+
+    /// On failure, the goal that wanted this one fails; if there is none, the intention is dropped.
+    fn given_up(&self, goal: &Literal, failure: &Literal) -> [Plan; 2] {
+        let outer = Trigger { op: TriggerOp::Add, kind: TriggerKind::Achieve, term: self.variable("G") };
+        let outer = Term::Code(Code::Trigger(Box::new(outer)));
+        let means = self.literal("im", vec![self.variable("_1"), outer, self.variable("_2"), self.variable("_3")]);
+        let stack = Term::List {
+            items: vec![self.variable("_4"), Term::Literal(means)],
+            tail: Some(Box::new(self.variable("_5"))),
+        };
+        let intention = self.literal("intention", vec![self.variable("_6"), stack]);
+        let wanted = self.literal(".intend", vec![Term::Literal(goal.clone()), Term::Literal(intention)]);
+        let fail = self.action(".fail_goal", vec![self.variable("G")]);
+        let drop = self.action(".drop_intention", vec![Term::Literal(goal.clone())]);
+        [
+            self.plan(self.belief(TriggerOp::Add, failure), Some(Term::Literal(wanted)), vec![fail]),
+            self.plan(self.belief(TriggerOp::Add, failure), None, vec![drop]),
+        ]
+    }
+
+    /// Belief `f__l(goal)` says that an instance is being pursued; others wait for its end.
+    fn sequenced(&self, arguments: &Arguments, goal: Literal) -> Result<Expanded, String> {
+        let (Some(trigger), Some(context)) = (&arguments.trigger, &arguments.context) else {
+            return Err("the pattern needs a trigger and a context".to_owned());
+        };
+        let busy = self.literal("f__l", vec![Term::Literal(goal.clone())]);
+        let any = Term::Literal(self.literal("f__l", vec![self.variable("_1")]));
+        let pursue = self.literal("f__g", vec![Term::Literal(goal.clone())]);
+        let when = |busy: Term| Some(Term::Op(Op::And, vec![busy, context.clone()]));
+        let idle = Term::Op(Op::Not, vec![any.clone()]);
+        let (add, delete) = (self.step(StepKind::Add, &busy), self.step(StepKind::Delete, &busy));
+        let plans = vec![
+            self.plan(trigger.clone(), when(idle), vec![self.achieve(&pursue)]),
+            self.plan(trigger.clone(), when(any), vec![add.clone()]),
+            self.plan(self.goal(TriggerOp::Add, &pursue), None, vec![add, self.achieve(&goal), delete.clone()]),
+            self.plan(self.goal(TriggerOp::Delete, &pursue), None, vec![delete]),
+            self.plan(
+                self.belief(TriggerOp::Delete, &busy),
+                Some(Term::Literal(busy.clone())),
+                vec![self.achieve(&pursue)],
+            ),
+        ];
+        Ok(Expanded { beliefs: Vec::new(), plans })
+    }
+}
+
+fn in_namespace_of(term: &Term, goal: &Literal) -> Term {
+    match term {
+        Term::Literal(literal) if literal.namespace.is_none() => {
+            Term::Literal(Literal { namespace: goal.namespace.clone(), ..literal.clone() })
+        }
+        other => other.clone(),
+    }
+}
+
+/// The literal of the plan's trigger, if the plan is for the goal.
+fn pursued(plan: &Plan, goal: &Literal) -> Option<Literal> {
+    match &plan.trigger {
+        Trigger { kind: TriggerKind::Achieve, term: Term::Literal(literal), .. } if may_match(literal, goal) => {
+            Some(literal.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Whether two literals could be made equal, whatever their variables hold.
+fn may_match(a: &Literal, b: &Literal) -> bool {
+    let annots = a.annots.as_ref().is_none_or(|annots| {
+        let others = b.annots.as_ref().map(|annots| annots.items.as_slice()).unwrap_or_default();
+        annots.items.iter().all(|annot| others.iter().any(|other| terms_may_match(annot, other)))
+    });
+    annots
+        && a.functor == b.functor
+        && a.negated == b.negated
+        && a.namespace == b.namespace
+        && a.args.len() == b.args.len()
+        && a.args.iter().zip(&b.args).all(|(a, b)| terms_may_match(a, b))
+}
+
+fn terms_may_match(a: &Term, b: &Term) -> bool {
+    match (a, b) {
+        (Term::Var(_), _) | (_, Term::Var(_)) => true,
+        (Term::Literal(a), Term::Literal(b)) => may_match(a, b),
+        (Term::List { items: a, tail: None }, Term::List { items: b, tail: None }) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| terms_may_match(a, b))
+        }
+        (Term::List { .. }, Term::List { .. }) => true,
+        (Term::Op(..), _) | (_, Term::Op(..)) => true,
+        (a, b) => a == b,
+    }
+}
