@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod bodies;
+pub mod generators;
 mod harness;
 mod network;
 mod random;

@@ -138,6 +138,8 @@ impl Value {
             Self::Var(_) => false,
             Self::List(cons) => cons.is_ground(),
             Self::Term(term) => term.is_ground(),
+            Self::Map(pairs) => pairs.iter().all(|(key, value)| key.is_ground() && value.is_ground()),
+            Self::Record(record) => record.fields.iter().all(|(_, value)| value.is_ground()),
             _ => true,
         }
     }

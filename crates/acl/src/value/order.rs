@@ -54,12 +54,29 @@ fn compare_names(a: Symbol, b: Symbol) -> Ordering {
     if a == b { Ordering::Equal } else { a.as_str().cmp(b.as_str()) }
 }
 
+/// By value, exactly; NaN after all others and equal to itself.
 fn compare_numbers(a: &Value, b: &Value) -> Ordering {
-    if let (Value::Int(a), Value::Int(b)) = (a, b) {
-        return a.cmp(b);
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Int(a), Value::Num(b)) => compare_integer(*a, *b),
+        (Value::Num(a), Value::Int(b)) => compare_integer(*b, *a).reverse(),
+        _ => {
+            let (a, b) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
+            a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+        }
     }
-    let (a, b) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+/// Not by way of `f64`, which takes neighbouring large integers for one.
+fn compare_integer(integer: i64, double: f64) -> Ordering {
+    const BEYOND: f64 = -(i64::MIN as f64);
+    if double.is_nan() || double >= BEYOND {
+        Ordering::Less
+    } else if double < -BEYOND {
+        Ordering::Greater
+    } else {
+        integer.cmp(&(double.trunc() as i64)).then_with(|| 0.0.partial_cmp(&double.fract()).unwrap_or(Ordering::Equal))
+    }
 }
 
 fn compare_literals(a: &Value, b: &Value) -> Ordering {
@@ -75,6 +92,11 @@ fn compare_literals(a: &Value, b: &Value) -> Ordering {
         .then_with(|| a.args.iter().cmp(b.args.iter()))
         .then_with(|| compare_names(a.namespace, b.namespace))
         .then_with(|| a.annots.iter().cmp(b.annots.iter()))
+}
+
+fn compare_fields(a: &[(Symbol, Value)], b: &[(Symbol, Value)]) -> Ordering {
+    let field = |((a, x), (b, y)): (&(Symbol, Value), &(Symbol, Value))| compare_names(*a, *b).then_with(|| x.cmp(y));
+    a.iter().zip(b).map(field).find(|order| order.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 
 fn compare_lists(a: &Value, b: &Value) -> Ordering {
@@ -109,7 +131,7 @@ impl Ord for Value {
             (Self::Var(a), Self::Var(b)) => compare_names(a.name, b.name).then(a.slot.cmp(&b.slot)),
             (Self::Map(a), Self::Map(b)) => a.iter().cmp(b.iter()),
             (Self::Record(a), Self::Record(b)) => {
-                compare_names(a.name, b.name).then_with(|| a.fields.iter().cmp(b.fields.iter()))
+                compare_names(a.name, b.name).then_with(|| compare_fields(&a.fields, &b.fields))
             }
             (Self::Object(a), Self::Object(b)) => a.compare(b),
             _ => match rank(self).cmp(&rank(other)) {
@@ -153,6 +175,8 @@ impl Hash for Value {
         rank(self).hash(state);
         match self {
             Self::Null | Self::Object(_) => {}
+            Self::Num(n) if n.is_nan() => f64::NAN.to_bits().hash(state),
+            // Adding nothing makes -0 into 0, its equal.
             Self::Int(_) | Self::Num(_) => (self.as_f64().unwrap_or_default() + 0.0).to_bits().hash(state),
             Self::Str(text) => text.as_str().hash(state),
             Self::Bytes(bytes) => bytes.hash(state),
@@ -222,5 +246,16 @@ mod tests {
     fn an_integer_equals_its_double() {
         assert_eq!(Value::Int(3), Value::Num(3.0));
         assert_ne!(Value::Int(3), Value::Num(3.5));
+        assert!(Value::Int(3) < Value::Num(3.5) && Value::Num(-3.5) < Value::Int(-3));
+    }
+
+    #[test]
+    fn large_neighbours_differ() {
+        let exact = 9_007_199_254_740_992_i64;
+        assert_eq!(Value::Int(exact), Value::Num(exact as f64));
+        assert!(Value::Int(exact + 1) > Value::Num(exact as f64));
+        assert!(Value::Int(i64::MAX) < Value::Num(i64::MAX as f64));
+        assert!(Value::Int(i64::MIN) > Value::Num(f64::NEG_INFINITY));
+        assert!(Value::Int(i64::MAX) < Value::Num(f64::NAN));
     }
 }
