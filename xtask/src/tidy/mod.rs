@@ -1,0 +1,83 @@
+//! The checks, one module each. A check takes the repository and returns what it found.
+
+use std::fmt;
+
+use crate::repo::Repo;
+
+mod arrows;
+mod documents;
+mod files;
+mod functions;
+mod names;
+mod numbers;
+mod purity;
+
+/// A broken rule, and where.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The file.
+    pub path: String,
+    /// The line, from 1; 0 if the file as a whole is meant.
+    pub line: usize,
+    /// What is wrong, and what to do about it.
+    pub message: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.message),
+            line => write!(f, "{}:{line}: {}", self.path, self.message),
+        }
+    }
+}
+
+/// All findings, in order of their places.
+pub fn check(repo: &Repo) -> Vec<Finding> {
+    let checks =
+        [arrows::check, documents::check, files::check, functions::check, names::check, numbers::check, purity::check];
+    let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(repo)).collect();
+    findings.sort();
+    findings
+}
+
+/// The part of a source file that is no unit test: our files have those at their end.
+fn without_tests(masked: &str) -> &str {
+    let end = masked.find("#[cfg(test)]\nmod tests").unwrap_or(masked.len());
+    masked.get(..end).unwrap_or(masked)
+}
+
+/// Whether a file holds code that ships, in contrast to tests, examples and benchmarks.
+fn ships(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    matches!(parts.as_slice(), ["crates", _, "src", ..] | ["xtask", "src", ..])
+        && !parts.iter().any(|part| matches!(*part, "tests" | "tests.rs"))
+}
+
+/// Where `word` stands as a whole word.
+fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).map(|(at, _)| at).filter(move |at| {
+        let before = text.get(..*at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
+        !before.is_some_and(inside) && !after.is_some_and(inside)
+    })
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+
+    /// Runs a check and compares what it says, each finding as one line.
+    #[track_caller]
+    pub fn expect(check: fn(&Repo) -> Vec<Finding>, files: &[(&str, &str)], expected: &[&str]) {
+        let found: Vec<String> = check(&Repo::of(files.iter().copied())).iter().map(Finding::to_string).collect();
+        assert_eq!(found, expected);
+    }
+}
