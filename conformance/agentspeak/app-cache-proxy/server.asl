@@ -1,0 +1,1 @@
+data(1,one). data(2,two).

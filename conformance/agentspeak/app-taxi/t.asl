@@ -1,0 +1,1 @@
++!drive(P) : at(X) <- .print("from ",X," to ",P); -+at(P).

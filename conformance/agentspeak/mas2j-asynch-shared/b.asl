@@ -1,0 +1,1 @@
++!g <- .print(g); .wait(50); .stopMAS.

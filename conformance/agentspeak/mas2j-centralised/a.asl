@@ -1,0 +1,2 @@
+!s.
++!s <- .print(a); .send(b,tell,x).

@@ -1,0 +1,1 @@
++x <- .print(b); .stopMAS.

@@ -1,0 +1,2 @@
+!s.
++!s <- .wait(20); .print(a); .send(b,tell,fin).

@@ -1,0 +1,1 @@
++fin <- .print(b); .stopMAS.

@@ -1,0 +1,1 @@
++ping[source(S)] <- .my_name(N); .print(N); .send(S,tell,pong).

@@ -1,0 +1,1 @@
++!work(P)[source(S)] <- .print("work ",P); .send(S,tell,ready(P)).

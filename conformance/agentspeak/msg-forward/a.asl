@@ -1,0 +1,2 @@
+!s.
++!s <- .send(b,achieve,relay(c,note("hi",[1]))).

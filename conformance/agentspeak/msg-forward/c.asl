@@ -1,0 +1,1 @@
++fwd(O,note(T,L))[source(S)] <- .print(O," via ",S,": ",T,L); .stopMAS.

@@ -1,0 +1,2 @@
+!s.
++!s <- .send(c,tell,x(1)); .send(b,tell,go).
