@@ -1,10 +1,11 @@
 //! The agents `ams` and `df`, asked in ACL.
 
+use proptest::prelude::*;
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::agent_management::frames;
 use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent};
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
-use whimbrel_testkit::{Probe, Simulation, simulate};
+use whimbrel_testkit::{Probe, Simulation, generators, simulate};
 
 fn record(name: &str, fields: &[(&str, Value)]) -> Value {
     Value::record(name, fields.iter().map(|(name, value)| (Symbol::new(name), value.clone())))
@@ -12,6 +13,40 @@ fn record(name: &str, fields: &[(&str, Value)]) -> Value {
 
 fn set(items: &[Value]) -> Value {
     frames::set(items.to_vec())
+}
+
+proptest! {
+    /// Whatever one says to the service agents, they answer it, unless it is an answer, and nothing is lost.
+    #[test]
+    fn everything_is_answered(message in generators::message(), to in prop::sample::select(&["ams", "df"][..])) {
+        let mut sim = Simulation::new(1);
+        let bob = Client::new(&mut sim, "bob");
+        let mut message = AclMessage { sender: Aid::local("bob"), receivers: smallvec::smallvec![Aid::local(to)], ..message };
+        message.extras_mut().reply_to.clear();
+        let answer = matches!(
+            message.performative,
+            Performative::Agree | Performative::Failure | Performative::Inform | Performative::NotUnderstood | Performative::Refuse
+        );
+        sim.send(message);
+        sim.run_until_idle();
+        prop_assert_eq!(bob.probe.take().is_empty(), answer);
+        prop_assert!(sim.counters().check().is_ok());
+    }
+
+    /// A description comes back from the DF as it was registered, whatever is in it.
+    #[test]
+    fn descriptions_survive_the_way_through_acl(name in generators::symbol(), kind in generators::symbol(), value in generators::value()) {
+        let mut sim = Simulation::new(1);
+        let bob = Client::new(&mut sim, "bob");
+        let service = ServiceDescription { properties: vec![(name, value)], ..ServiceDescription::new(name, kind) };
+        let mut description = DfDescription::of(Aid::local("bob")).with(service);
+        description.ontologies = vec![name, kind];
+        let frame = frames::df_agent_description(&description, None, "home".into());
+        let answers = bob.ask(&mut sim, "df", Value::term("register", [frame]));
+        prop_assert_eq!(answers, ["agree [ACTION,true]", "inform [done(ACTION)]"]);
+        let registered = sim.with_df(|df| df.description_of(Aid::local("bob")).cloned());
+        prop_assert_eq!(registered, Some(description));
+    }
 }
 
 /// A DF entry of `agent` with one service.

@@ -63,6 +63,25 @@ fn search_keeps_the_order_of_registration_and_the_limit() {
     assert_eq!(df.search(&DfQuery::all(one), NOW).len(), 1);
 }
 
+/// A hundred thousand searches among a hundred thousand entries: looking at each entry would take hours.
+#[test]
+fn a_search_does_not_look_at_entries_without_the_service() {
+    let mut df = Df::new("home");
+    let began = std::time::Instant::now();
+    for number in 0..100_000 {
+        let mut entry = entry(&format!("agent{number}"), "sell", &format!("kind{}", number / 10));
+        entry.ontologies = vec!["market".into()];
+        df.register(entry, NOW).unwrap();
+    }
+    for number in 0..100_000 {
+        let mut template = DfDescription::offering("sell", format!("kind{}", number / 10).as_str());
+        template.ontologies = vec!["market".into()];
+        assert_eq!(df.search(&DfQuery::all(template), NOW).len(), 10);
+    }
+    println!("100 k entries registered, 100 k searches: {:?}", began.elapsed());
+    assert!(began.elapsed().as_secs() < 60);
+}
+
 #[test]
 fn a_lease_ends_unless_it_is_renewed() {
     let mut df = Df::new("home");
