@@ -202,6 +202,11 @@ impl Df {
         self.messages.pop_front()
     }
 
+    /// Whether messages wait to be taken: the agent `df` should have a turn, or whoever sends them for it.
+    pub fn has_messages(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
     /// The next change that happened, if it is observed.
     pub fn poll_change(&mut self) -> Option<DfChange> {
         self.changes.pop_front()
