@@ -177,7 +177,7 @@ pub mod sym {
         JAG_AWAKING = "jag_awaking", FAILURE_REASON = "failure_reason", ENVIRONMENT = "whimbrel-environment",
         // Code as data: functors that no program can write.
         CODE_PLAN = "$plan", CODE_RULE = "$rule", CODE_TRIGGER = "$trigger", CODE_BODY = "$body", CODE_STEP = "$step",
-        CODE_VAR = "$var", CODE_NS = "$ns", NO_LABEL = "nolabel",
+        CODE_VAR = "$var", NO_LABEL = "nolabel", UNDEFINED = "undefined",
     }
 }
 

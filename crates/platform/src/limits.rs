@@ -30,6 +30,8 @@ pub const SOURCE_BYTES_MAX: usize = 64 << 20;
 pub const INCLUDE_DEPTH_MAX: usize = 32;
 /// Levels of a term's tree, for instance the conjuncts of one formula.
 pub const TERM_DEPTH_MAX: u32 = 1_000;
+/// Steps of one plan's body.
+pub const BODY_STEPS_MAX: usize = 4_000;
 /// How deep brackets nest in a program's text.
 pub const BRACKET_DEPTH_MAX: u32 = 128;
 /// Diagnostics reported for one program; further ones are counted only.

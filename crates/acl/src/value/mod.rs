@@ -5,6 +5,7 @@
 //! ones are shared, so that cloning is cheap and a message between agents copies nothing. The one exception is
 //! [`Object`], a mutable container that AgentSpeak's `.map`, `.set` and `.queue` need.
 
+mod code;
 mod list;
 mod object;
 mod order;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use code::Bare;
 pub use list::{Cons, Items};
 pub use object::{Contents, Object, with_shared_objects};
 pub use structure::{Annot, Annots, Args, Structure};

@@ -1,16 +1,21 @@
-//! Values as text, in AgentSpeak's notation and as Jason prints them.
+//! Values as text, in AgentSpeak's notation and as Jason prints them: strings are quoted but nothing in them is escaped.
 
 use std::fmt::{self, Display, Write};
 
+use super::code::{self, Bare};
 use super::{Annot, Structure, Value};
 use crate::{Symbol, sym};
 
-/// Writes a number as Java's `Double.toString` does, integers without a fraction: `3`, `0.5`, `1.0E-4`, `1.0E21`.
+/// Whole numbers of at most this size are written without a fraction: those that a 64-bit integer holds.
+const WHOLE_MAX: f64 = 9_223_372_036_854_775_808.0;
+
+/// Writes a number as Jason does: whole numbers without a fraction, others as Java's `Double.toString` does: `3`, `0.5`,
+/// `1.0E-4`, `1.0E21`.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn write_number(out: &mut impl Write, n: f64) -> fmt::Result {
-    if n.fract() == 0.0 && n.abs() < 9.2e18 {
+    if n.fract() == 0.0 && n.abs() <= WHOLE_MAX {
         return write!(out, "{}", n as i64);
     }
     if n.is_nan() {
@@ -19,16 +24,14 @@ pub fn write_number(out: &mut impl Write, n: f64) -> fmt::Result {
     if n.is_infinite() {
         return out.write_str(if n > 0.0 { "Infinity" } else { "-Infinity" });
     }
-    let scientific = format!("{n:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     if (1e-3..1e7).contains(&n.abs()) {
         return write!(out, "{n}");
     }
-    out.write_str(digits)?;
-    if !digits.contains('.') {
-        out.write_str(".0")?;
-    }
-    write!(out, "E{exponent}")
+    let shortest = format!("{n:e}");
+    // Java wants two digits at least, the nearest ones: the least double is 4.9E-324, not 5.0E-324.
+    let scientific = if shortest.contains('.') { shortest } else { format!("{n:.1e}") };
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    write!(out, "{digits}E{exponent}")
 }
 
 /// Binary operators are printed between their operands, in parentheses if logical or relational.
@@ -62,6 +65,7 @@ impl fmt::Display for Value {
             Self::Bool(b) => b.fmt(f),
             Self::Int(n) => n.fmt(f),
             Self::Num(n) => write_number(f, *n),
+            Self::Atom(sym::CODE_BODY) => f.write_str("{ }"),
             Self::Atom(name) => name.fmt(f),
             Self::Str(text) => write!(f, "\"{text}\""),
             Self::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
@@ -131,26 +135,36 @@ fn write_list(f: &mut fmt::Formatter<'_>, list: &Value) -> fmt::Result {
 
 impl fmt::Display for Structure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let ([left, right], Some((open, operator, close))) = (self.args.as_slice(), infix(self.functor)) {
-            return write!(f, "{open}{left}{operator}{right}{close}");
+        if code::is_code(self) {
+            return code::write(f, self);
         }
-        if let ([operand], sym::NOT) = (self.args.as_slice(), self.functor) {
-            return write!(f, "not ({operand})");
+        match (self.args.as_slice(), infix(self.functor)) {
+            ([left, right], Some((open, operator, close))) => return write!(f, "{open}{left}{operator}{right}{close}"),
+            ([operand], _) if self.functor == sym::NOT => return write!(f, "not ({operand})"),
+            ([operand], _) if self.functor == sym::SUB => return write!(f, "(-{operand})"),
+            _ => {}
         }
-        if self.namespace != sym::DEFAULT {
-            write!(f, "{}::", self.namespace)?;
-        }
-        if self.negated {
-            f.write_char('~')?;
-        }
-        self.functor.fmt(f)?;
+        write_name(f, self.namespace, self.negated, self.functor)?;
         if !self.args.is_empty() {
             f.write_char('(')?;
-            write_separated(f, self.args.iter(), |f, arg| arg.fmt(f))?;
+            let bare_from = code::first_bare_argument(self.functor);
+            write_separated(f, self.args.iter().enumerate(), |f, (i, arg)| {
+                if i >= bare_from { Bare(arg).fmt(f) } else { arg.fmt(f) }
+            })?;
             f.write_char(')')?;
         }
         write_annots(f, &self.annots)
     }
+}
+
+fn write_name(f: &mut fmt::Formatter<'_>, namespace: Symbol, negated: bool, functor: Symbol) -> fmt::Result {
+    if namespace != sym::DEFAULT {
+        write!(f, "{namespace}::")?;
+    }
+    if negated {
+        f.write_char('~')?;
+    }
+    functor.fmt(f)
 }
 
 fn write_annots(f: &mut fmt::Formatter<'_>, annots: &[Annot]) -> fmt::Result {
@@ -185,6 +199,14 @@ mod tests {
             (0.001, "0.001"),
             (9_999_999.5, "9999999.5"),
             (1e7, "10000000"),
+            (-0.0, "0"),
+            (9.223_372_036_854_775e18, "9223372036854774784"),
+            (1e19, "1.0E19"),
+            (f64::from_bits(1), "4.9E-324"),
+            (f64::MAX, "1.7976931348623157E308"),
+            (2e-323, "2.0E-323"),
+            (1.234e-5, "1.234E-5"),
+            (f64::NEG_INFINITY, "-Infinity"),
         ] {
             assert_eq!(text(n), expected);
         }

@@ -266,6 +266,13 @@ pub struct Literal {
     pub span: Span,
 }
 
+impl Literal {
+    /// A literal that is only a name, written at `span`.
+    pub fn bare(functor: Symbol, span: Span) -> Self {
+        Self { namespace: None, negated: false, functor, args: Vec::new(), annots: None, span }
+    }
+}
+
 /// `[a, b | T]` after a literal or variable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {

@@ -7,6 +7,7 @@ mod parser;
 mod patterns;
 pub mod quote;
 mod signatures;
+mod unquote;
 
 use whimbrel_acl::Text;
 

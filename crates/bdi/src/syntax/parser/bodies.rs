@@ -1,8 +1,9 @@
 //! Plan bodies: steps, groups, forks and control structures.
 
 use whimbrel_acl::Symbol;
+use whimbrel_platform::limits;
 
-use super::literals::{bare, is_dotted};
+use super::literals::is_dotted;
 use super::terms::{begins_term, is_arithmetic};
 use super::{Failed, Parse, Parser};
 use crate::syntax::ast::{Body, Code, Literal, Op, Span, Step, StepKind, Term};
@@ -18,7 +19,7 @@ fn is_control(kind: Tok) -> bool {
 
 /// The step `.name(args)`, as written at `span`.
 fn action_step(name: &str, args: Vec<Term>, span: Span) -> Step {
-    let literal = Literal { args, ..bare(Symbol::new(name), span) };
+    let literal = Literal { args, ..Literal::bare(Symbol::new(name), span) };
     Step { kind: StepKind::InternalAction, term: Term::Literal(literal), span }
 }
 
@@ -37,8 +38,27 @@ const FORK_AND: Fork = Fork { sign: Tok::ForkAnd, name: "and" };
 const FORK_OR: Fork = Fork { sign: Tok::ForkOr, name: "or" };
 
 impl Parser<'_, '_> {
-    /// Steps up to what cannot continue a body.
+    /// The body of a plan: steps up to what cannot continue it.
+    pub(super) fn plan_body(&mut self) -> Parse<Body> {
+        let start = self.token().span;
+        let (body, height) = self.steps(|_, height| height)?;
+        if body.steps.len() > limits::BODY_STEPS_MAX {
+            let message = format!("this body has more than {} steps", limits::BODY_STEPS_MAX);
+            return Err(self.error_with_help(start, message, "begins here", "move steps to plans of sub-goals"));
+        }
+        self.grown(height)?;
+        Ok(body)
+    }
+
+    /// A body inside a term or another body. As data each step is a level deeper than the one before.
     pub(super) fn body(&mut self) -> Parse<Body> {
+        let (body, height) = self.steps(|before, height| u32::try_from(before).unwrap_or(u32::MAX / 2) + height)?;
+        self.grown(height)?;
+        Ok(body)
+    }
+
+    /// Steps, and the greatest of their heights as `height` makes it from the count of steps before.
+    fn steps(&mut self, level: impl Fn(usize, u32) -> u32) -> Parse<(Body, u32)> {
         let mut steps = Vec::new();
         let mut height = 0;
         loop {
@@ -48,14 +68,12 @@ impl Parser<'_, '_> {
             } else {
                 self.fork_or(&mut steps)?;
             }
-            height = height.max(self.height);
+            height = height.max(level(steps.len(), self.height));
             let separated = self.accept(Tok::Semicolon);
             if !(separated || control) || !begins_step(self.peek()) {
-                break;
+                return Ok((Body { steps }, height));
             }
         }
-        self.grown(height)?;
-        Ok(Body { steps })
     }
 
     /// `a ||| b`, whose branches may be `|&|`.
@@ -77,7 +95,7 @@ impl Parser<'_, '_> {
         let mut height = self.height;
         let own = steps.split_off(first);
         let span = own.first().map(|step| step.span).unwrap_or(self.last);
-        let mut args = vec![Term::Literal(bare(Symbol::new(fork.name), span)), code(own)];
+        let mut args = vec![Term::Literal(Literal::bare(Symbol::new(fork.name), span)), code(own)];
         while self.accept(fork.sign) {
             let mut steps = Vec::new();
             branch(self, &mut steps)?;

@@ -225,7 +225,7 @@ impl Parser<'_, '_> {
         let mut body = Body::default();
         let mut expected: &[&str] = &["`:`", "`<-`", "`.`"];
         if self.accept(Tok::Arrow) {
-            body = self.body()?;
+            body = self.plan_body()?;
             expected = &["`;`", "`.`"];
         }
         if matches!(body.steps.first(), Some(step) if step.kind == StepKind::Action && is_truth(&step.term)) {

@@ -283,11 +283,6 @@ impl Parser<'_, '_> {
     }
 }
 
-/// A literal that is only a name.
-pub(super) fn bare(functor: Symbol, span: Span) -> Literal {
-    Literal { namespace: None, negated: false, functor, args: Vec::new(), annots: None, span }
-}
-
 /// Whether the literal is one of Jason's truth values.
 pub(super) fn is_truth(term: &Term) -> bool {
     matches!(term, Term::Literal(literal) if literal.functor == sym::TRUE && literal.args.is_empty() && literal.annots.is_none())

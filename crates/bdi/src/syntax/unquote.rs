@@ -1,0 +1,391 @@
+//! Values as code: from data to the syntax tree. The way there is in [`quote`](super::quote).
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
+
+use super::ast::{
+    Annotations, Body, Code, Literal, Namespace, Op, Plan, Rule, Span, Step, StepKind, Term, Trigger, TriggerKind,
+    TriggerOp, Variable,
+};
+use super::parse_trigger;
+use super::quote::{is_body, quote, reserved, step_kind, trigger_op};
+
+/// Why a value is not the code that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QuoteError {
+    /// The value is no plan.
+    #[error("`{0}` is not a plan")]
+    NoPlan(String),
+    /// The value is no rule.
+    #[error("`{0}` is not a rule")]
+    NoRule(String),
+    /// The value is no trigger.
+    #[error("`{0}` is not an event")]
+    NoTrigger(String),
+    /// The value is no body.
+    #[error("`{0}` is not a body")]
+    NoBody(String),
+    /// The value cannot stand in code.
+    #[error("`{0}` cannot stand in code")]
+    NoTerm(String),
+}
+
+/// Names of variables: those of different slots stay different.
+#[derive(Default)]
+struct Names {
+    of_slot: FxHashMap<Var, Symbol>,
+    taken: FxHashSet<Symbol>,
+}
+
+impl Names {
+    fn name(&mut self, var: Var) -> Symbol {
+        if let Some(name) = self.of_slot.get(&var) {
+            return *name;
+        }
+        let mut name = var.name;
+        if name == sym::ANY {
+            name = Symbol::new(&format!("_{}", var.slot));
+        }
+        while !self.taken.insert(name) {
+            name = Symbol::new(&format!("_{}{name}", var.slot));
+        }
+        self.of_slot.insert(var, name);
+        name
+    }
+}
+
+/// The plan that a value is.
+///
+/// # Errors
+/// The value is no plan, or has a part that cannot stand in code.
+pub fn unquote_plan(value: &Value) -> Result<Plan, QuoteError> {
+    plan(value, &mut Names::default())
+}
+
+/// The body that a value is; a literal is a body of one step.
+///
+/// # Errors
+/// The value is no body, or has a part that cannot stand in code.
+pub fn unquote_body(value: &Value) -> Result<Body, QuoteError> {
+    body(value, &mut Names::default())
+}
+
+/// The rule that a value is.
+///
+/// # Errors
+/// The value is no rule, or has a part that cannot stand in code.
+pub fn unquote_rule(value: &Value) -> Result<Rule, QuoteError> {
+    rule(value, &mut Names::default())
+}
+
+/// The trigger that a value is.
+///
+/// # Errors
+/// The value is no trigger, or has a part that cannot stand in code.
+pub fn unquote_trigger(value: &Value) -> Result<Trigger, QuoteError> {
+    trigger(value, &mut Names::default())
+}
+
+/// The term that a value is; a variable in it becomes the variable of its name.
+///
+/// # Errors
+/// The value has a part that cannot stand in code: bytes, a map, a record, a container.
+pub fn unquote_term(value: &Value) -> Result<Term, QuoteError> {
+    term(value, &mut Names::default())
+}
+
+/// The parts of what an internal action takes for an event: a trigger; a body that adds or deletes one belief, which
+/// looks the same; or a text that is a trigger without variables.
+pub fn trigger_parts(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
+    match value {
+        Value::Str(text) => {
+            let trigger = parse_trigger(text).ok()?;
+            let mut open = false;
+            let literal = quote(&trigger.term, &mut |name| {
+                open = true;
+                Var { slot: 0, name }
+            });
+            (!open).then_some((trigger.op, trigger.kind, literal))
+        }
+        Value::Term(code) if code.functor == reserved::TRIGGER => match code.args.as_slice() {
+            [Value::Atom(operator), literal] => {
+                let (op, kind) = trigger_op(*operator)?;
+                Some((op, kind, literal.clone()))
+            }
+            _ => None,
+        },
+        Value::Term(code) if code.functor == reserved::BODY => match code.args.as_slice() {
+            [step, Value::Atom(_)] => trigger_parts(step),
+            _ => None,
+        },
+        Value::Term(code) if code.functor == reserved::STEP => match code.args.as_slice() {
+            [Value::Atom(operator), literal] => match step_kind(*operator)? {
+                StepKind::Add => Some((TriggerOp::Add, TriggerKind::Belief, literal.clone())),
+                StepKind::Delete => Some((TriggerOp::Delete, TriggerKind::Belief, literal.clone())),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn term(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
+    Ok(match value {
+        Value::Bool(_) | Value::Atom(_) if !is_body(value) => {
+            Term::Literal(Literal::bare(value.functor().unwrap_or_default(), Span::default()))
+        }
+        Value::Int(n) => Term::Num(*n as f64),
+        Value::Num(n) => Term::Num(*n),
+        Value::Str(text) => Term::Str(text.clone()),
+        Value::Nil | Value::List(_) => list(value, names)?,
+        Value::Var(var) => Term::Var(plain(*var, names)),
+        Value::Term(structure) => return structure_term(value, structure, names),
+        Value::Atom(_) => Term::Code(Code::Body(Body::default())),
+        _ => return Err(QuoteError::NoTerm(value.to_string())),
+    })
+}
+
+fn structure_term(value: &Value, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
+    Ok(match structure.functor {
+        reserved::DECORATED => return decorated(value, structure, names),
+        reserved::PLAN => Term::Code(Code::Plan(Box::new(plan(value, names)?))),
+        reserved::RULE => Term::Code(Code::Rule(Box::new(rule(value, names)?))),
+        reserved::TRIGGER => Term::Code(Code::Trigger(Box::new(trigger(value, names)?))),
+        reserved::BODY | reserved::STEP => Term::Code(Code::Body(body(value, names)?)),
+        functor => match operation(functor, structure.args.len()) {
+            Some(op) => Term::Op(op, terms(&structure.args, names)?),
+            None => Term::Literal(literal(structure, names)?),
+        },
+    })
+}
+
+fn terms(values: &[Value], names: &mut Names) -> Result<Vec<Term>, QuoteError> {
+    values.iter().map(|value| term(value, names)).collect()
+}
+
+fn operation(functor: Symbol, arity: usize) -> Option<Op> {
+    Some(match (functor, arity) {
+        (sym::NOT, 1) => Op::Not,
+        (sym::SUB, 1) => Op::Neg,
+        (sym::AND, 2) => Op::And,
+        (sym::OR, 2) => Op::Or,
+        (sym::EQ, 2) => Op::Eq,
+        (sym::NE, 2) => Op::Ne,
+        (sym::LT, 2) => Op::Lt,
+        (sym::LE, 2) => Op::Le,
+        (sym::GT, 2) => Op::Gt,
+        (sym::GE, 2) => Op::Ge,
+        (sym::UNIFY, 2) => Op::Unify,
+        (sym::UNIV, 2) => Op::Univ,
+        (sym::ADD, 2) => Op::Add,
+        (sym::SUB, 2) => Op::Sub,
+        (sym::MUL, 2) => Op::Mul,
+        (sym::DIV, 2) => Op::Div,
+        (sym::INTDIV, 2) => Op::IntDiv,
+        (sym::MOD, 2) => Op::Mod,
+        (sym::POW, 2) => Op::Pow,
+        _ => return None,
+    })
+}
+
+fn plain(var: Var, names: &mut Names) -> Variable {
+    let name = names.name(var);
+    Variable { name, namespace: None, negated: false, annots: None, span: Span::default() }
+}
+
+fn list_parts(value: &Value, names: &mut Names) -> Result<(Vec<Term>, Option<Box<Term>>), QuoteError> {
+    let mut elements = value.items();
+    let items: Result<Vec<Term>, QuoteError> = elements.by_ref().map(|item| term(item, names)).collect();
+    let tail = match elements.tail() {
+        Value::Nil => None,
+        tail => Some(Box::new(term(tail, names)?)),
+    };
+    Ok((items?, tail))
+}
+
+fn list(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
+    let (items, tail) = list_parts(value, names)?;
+    Ok(Term::List { items, tail })
+}
+
+fn literal(structure: &Structure, names: &mut Names) -> Result<Literal, QuoteError> {
+    let namespace = (structure.namespace != sym::DEFAULT).then_some(Namespace::Name(structure.namespace));
+    let mut annots = Annotations::default();
+    for annot in &structure.annots {
+        match annot {
+            Annot::Tail(var) => annots.tail = Some(Box::new(Term::Var(plain(*var, names)))),
+            other => annots.items.push(term(&other.to_value(), names)?),
+        }
+    }
+    let annots = (!structure.annots.is_empty()).then_some(annots);
+    let args = terms(&structure.args, names)?;
+    let (functor, negated) = (structure.functor, structure.negated);
+    Ok(Literal { namespace, negated, functor, args, annots, span: Span::default() })
+}
+
+/// `ns::~X[a]`, or a literal in a namespace that is a variable.
+fn decorated(value: &Value, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
+    let [inner, namespace, negated, annots] = structure.args.as_slice() else {
+        return Err(QuoteError::NoTerm(value.to_string()));
+    };
+    let namespace = match namespace {
+        Value::Atom(name) if *name != sym::DEFAULT => Some(Namespace::Name(*name)),
+        Value::Var(var) => Some(Namespace::Var(names.name(*var))),
+        _ => None,
+    };
+    let negated = *negated == Value::Bool(true);
+    let (items, tail) = list_parts(annots, names)?;
+    let annots = (!items.is_empty() || tail.is_some()).then_some(Annotations { items, tail });
+    Ok(match term(inner, names)? {
+        Term::Var(variable) => Term::Var(Variable { namespace, negated, annots, ..variable }),
+        Term::Literal(mut literal) => {
+            literal.namespace = namespace.or(literal.namespace);
+            literal.negated |= negated;
+            if let Some(more) = annots {
+                let own = literal.annots.get_or_insert_default();
+                own.items.extend(more.items);
+                own.tail = own.tail.take().or(more.tail);
+            }
+            Term::Literal(literal)
+        }
+        other => other,
+    })
+}
+
+fn plan(value: &Value, names: &mut Names) -> Result<Plan, QuoteError> {
+    let [label_value, trigger_value, context, body_value, more @ ..] = value.args() else {
+        return Err(QuoteError::NoPlan(value.to_string()));
+    };
+    if value.functor() != Some(reserved::PLAN) {
+        return Err(QuoteError::NoPlan(value.to_string()));
+    }
+    let (label, label_variable) = label(label_value, names)?;
+    let (goal_condition, sub_plans) = match more {
+        [condition, plans, ..] => (condition, plans.items().map(|value| plan(value, names)).collect::<Result<_, _>>()?),
+        _ => (&Value::Null, Vec::new()),
+    };
+    Ok(Plan {
+        label,
+        label_variable,
+        trigger: trigger(trigger_value, names)?,
+        context: formula(context, names)?,
+        goal_condition: formula(goal_condition, names)?,
+        body: body(body_value, names)?,
+        sub_plans,
+        span: Span::default(),
+        file: Text::new(),
+    })
+}
+
+/// A formula; none if it is absent or `true`. A formula that was data in braces is a body of one step.
+fn formula(value: &Value, names: &mut Names) -> Result<Option<Term>, QuoteError> {
+    if matches!(value, Value::Null | Value::Bool(true)) {
+        return Ok(None);
+    }
+    if value.functor() == Some(reserved::BODY) || value.functor() == Some(reserved::STEP) {
+        let mut steps = body(value, names)?.steps;
+        return match (steps.pop(), steps.is_empty()) {
+            (Some(step), true) => Ok(Some(step.term)),
+            (None, _) => Ok(None),
+            _ => Err(QuoteError::NoTerm(value.to_string())),
+        };
+    }
+    term(value, names).map(Some)
+}
+
+fn label(value: &Value, names: &mut Names) -> Result<(Option<Literal>, Option<Variable>), QuoteError> {
+    if value.functor() == Some(sym::NO_LABEL) && matches!(value, Value::Atom(_)) {
+        return Ok((None, None));
+    }
+    match term(value, names)? {
+        Term::Var(variable) => Ok((None, Some(variable))),
+        Term::Literal(mut literal) => {
+            if literal.functor == sym::UNDEFINED {
+                literal.functor = sym::EMPTY;
+            }
+            Ok((Some(literal), None))
+        }
+        _ => Err(QuoteError::NoTerm(value.to_string())),
+    }
+}
+
+fn trigger(value: &Value, names: &mut Names) -> Result<Trigger, QuoteError> {
+    let (op, kind, literal) = trigger_parts(value).ok_or_else(|| QuoteError::NoTrigger(value.to_string()))?;
+    match term(&literal, names)? {
+        term @ (Term::Literal(_) | Term::Var(_)) => Ok(Trigger { op, kind, term }),
+        _ => Err(QuoteError::NoTrigger(value.to_string())),
+    }
+}
+
+fn rule(value: &Value, names: &mut Names) -> Result<Rule, QuoteError> {
+    let no_rule = || QuoteError::NoRule(value.to_string());
+    match value.args() {
+        [head, body] if value.functor() == Some(reserved::RULE) => {
+            let Term::Literal(head) = term(head, names)? else { return Err(no_rule()) };
+            let body = formula(body, names)?;
+            Ok(Rule { head, body, span: Span::default(), file: Text::new() })
+        }
+        _ => Err(no_rule()),
+    }
+}
+
+fn body(value: &Value, names: &mut Names) -> Result<Body, QuoteError> {
+    let mut steps = Vec::new();
+    let mut at = value;
+    loop {
+        match at.args() {
+            [step, rest] if at.functor() == Some(reserved::BODY) => {
+                push_step(step, &mut steps, names)?;
+                at = rest;
+            }
+            [only] if at.functor() == Some(reserved::BODY) => at = only,
+            [] if at.functor() == Some(reserved::BODY) => return Ok(Body { steps }),
+            _ => {
+                push_step(at, &mut steps, names)?;
+                return Ok(Body { steps });
+            }
+        }
+    }
+}
+
+/// One step, or the steps of a body in a step's place.
+fn push_step(value: &Value, steps: &mut Vec<Step>, names: &mut Names) -> Result<(), QuoteError> {
+    let (kind, term) = match (value.functor(), value.args()) {
+        (Some(reserved::BODY), _) => {
+            steps.extend(body(value, names)?.steps);
+            return Ok(());
+        }
+        (Some(reserved::STEP), [Value::Atom(operator), inner]) => {
+            if is_body(inner) {
+                steps.extend(body(inner, names)?.steps);
+                return Ok(());
+            }
+            let kind = step_kind(*operator).ok_or_else(|| QuoteError::NoBody(value.to_string()))?;
+            (kind, term(inner, names)?)
+        }
+        _ => {
+            let term = term(value, names)?;
+            let kind = plain_kind(&term).ok_or_else(|| QuoteError::NoBody(value.to_string()))?;
+            (kind, term)
+        }
+    };
+    steps.push(Step { kind, term, span: Span::default() });
+    Ok(())
+}
+
+/// The kind of a step that has no operator.
+fn plain_kind(term: &Term) -> Option<StepKind> {
+    match term {
+        Term::Var(_) => Some(StepKind::Variable),
+        Term::Literal(literal) => {
+            let name = literal.functor.as_str();
+            let dotted = name.contains('.') && !name.starts_with('\'');
+            Some(if dotted { StepKind::InternalAction } else { StepKind::Action })
+        }
+        Term::Op(Op::Add | Op::Sub | Op::Mul | Op::Div | Op::IntDiv | Op::Mod | Op::Pow | Op::Neg, _) => None,
+        Term::Op(..) => Some(StepKind::Constraint),
+        _ => None,
+    }
+}
