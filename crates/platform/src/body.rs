@@ -193,6 +193,12 @@ impl Outbox {
         }
     }
 
+    /// Whom the first message goes to.
+    #[inline]
+    pub fn first_receiver(&self) -> Option<Aid> {
+        self.first.as_ref().map(|envelope| envelope.to)
+    }
+
     /// Whether nothing was sent.
     pub fn is_empty(&self) -> bool {
         self.first.is_none()

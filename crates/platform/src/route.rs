@@ -62,6 +62,8 @@ const NO_SLOT: u32 = u32::MAX;
 impl Route {
     /// No agent of this name is known.
     pub const UNKNOWN: Self = Self(0);
+    /// How many bearers of a name, one after the other, are told apart.
+    pub const GENERATIONS: u32 = GENERATION_MASK as u32 + 1;
     /// How many shards a node can have.
     pub const SHARDS_MAX: usize = 1 << 10;
 

@@ -111,7 +111,7 @@ impl Node {
         Envelope::for_each_receiver(message, |envelope| {
             self.tell(Event::Sent(&envelope));
             self.tell(Event::Routed(&envelope, self.routes.look_up(envelope.to.name).place()));
-            parcels.push(Parcel::Message(envelope));
+            parcels.push(Parcel::Posted(envelope));
         });
         self.outside.sent.fetch_add(parcels.len() as u64, Ordering::Relaxed);
         if let Some(seat) = self.seat(shard) {
@@ -237,9 +237,7 @@ impl Node {
                 Ok(aid)
             }
             Err(error) => {
-                self.routes.set(aid.name, Route::UNKNOWN);
-                self.living.fetch_sub(1, Ordering::AcqRel);
-                self.ended(aid.name, &EndReason::Failed(error.to_string()));
+                self.call_off(aid.name, shard, generation, &error.to_string());
                 Err(error)
             }
         }
@@ -260,7 +258,7 @@ impl Node {
         let first = self.next_generation(count as u32);
         let mut newcomers = Vec::with_capacity(count);
         for (i, aid) in aids.iter().enumerate() {
-            let generation = first.wrapping_add(i as u32);
+            let generation = first.wrapping_add(i as u32) % Route::GENERATIONS;
             self.expect(aid.name, shard, generation);
             newcomers.push(christen(body(i), aid.name, generation));
         }
@@ -269,13 +267,28 @@ impl Node {
     }
 
     fn next_generation(&self, count: u32) -> u32 {
-        self.generations.fetch_add(count, Ordering::Relaxed)
+        self.generations.fetch_add(count, Ordering::Relaxed) % Route::GENERATIONS
     }
 
     /// From now on messages to `name` wait for it in `shard`.
     fn expect(&self, name: Symbol, shard: ShardIndex, generation: u32) {
         self.living.fetch_add(1, Ordering::AcqRel);
         self.routes.set(name, Route::local(LocalRoute { shard, slot: None, generation, crowded: false }));
+    }
+
+    /// The agent that was expected will not come.
+    fn call_off(&self, name: Symbol, shard: ShardIndex, generation: u32, why: &str) {
+        let expected = LocalRoute { shard, slot: None, generation, crowded: false };
+        if self.routes.replace(name, Route::local(expected), Route::UNKNOWN).is_ok() {
+            self.ended(name, &EndReason::Failed(why.to_owned()));
+        }
+        self.living.fetch_sub(1, Ordering::AcqRel);
+        self.put(shard, Parcel::NeverComes(name));
+    }
+
+    /// Asks for an agent to be moved to another shard.
+    pub fn move_to(&self, name: Symbol, shard: ShardIndex) {
+        self.change(name, Change::MoveTo(shard));
     }
 
     fn bring(&self, shard: ShardIndex, mut newcomers: Vec<Newcomer>) {
@@ -299,9 +312,7 @@ impl Node {
                 self.bring(shard, vec![christen(Box::new(Slot::new(body)), copy.name, generation)]);
             }
             None => {
-                self.routes.set(copy.name, Route::UNKNOWN);
-                self.living.fetch_sub(1, Ordering::AcqRel);
-                self.ended(copy.name, &EndReason::Failed("this kind of agent cannot be copied".into()));
+                self.call_off(copy.name, shard, generation, "this kind of agent cannot be copied");
             }
         }
     }

@@ -2,14 +2,17 @@
 
 use whimbrel_acl::{Aid, Envelope, Symbol};
 use whimbrel_platform::EndReason;
+use whimbrel_platform::route::ShardIndex;
 
 use crate::shard::Slot;
 use crate::turn::LateTurn;
 
 /// Something for a shard, in the order its sender sent it.
 pub(crate) enum Parcel {
-    /// A message to an agent that is, or was when it was sent, in this shard; or from outside, to be routed here.
+    /// A message from another shard, to an agent that was in this one when it was sent.
     Message(Envelope),
+    /// A message from outside, that this shard sends as if it were an agent's of its own.
+    Posted(Envelope),
     /// A change to one agent, which follows it if it moved.
     ToAgent(Symbol, Change),
     /// An agent that lost its name already is to end.
@@ -18,6 +21,14 @@ pub(crate) enum Parcel {
     TurnOver(Box<LateTurn>),
     /// Every agent ends, the platform's own too.
     EndAll,
+    /// An agent that was announced to this shard will not come: what came for it is undeliverable.
+    NeverComes(Symbol),
+    /// A shard moves agents away, and asks when everything is sent that was on its way to it.
+    Fence { from: ShardIndex },
+    /// Everything is sent that was on its way here when the fence came.
+    FenceReached,
+    /// Agents that move here.
+    Arrive(Vec<Box<Slot>>),
     /// Count what waits in mailboxes, and answer.
     CountQueued(std::sync::mpsc::Sender<u64>),
 }
@@ -30,6 +41,8 @@ pub(crate) enum Change {
     Run,
     /// A turn, whether it has messages or not.
     Wake,
+    /// It is to move to this shard.
+    MoveTo(ShardIndex),
     /// Make a copy of it, to be the agent `copy`, owned by this shard, of this generation.
     Copy { copy: Aid, shard: u16, generation: u32 },
 }

@@ -232,6 +232,13 @@ impl Platform {
         self.node().with_ams(|ams| ams.clone_agent(original, copy.into(), now))
     }
 
+    /// Asks for an agent to be moved to another worker (from 0). The platform places agents by itself; this is for those
+    /// who know better. Nothing happens if the agent's worker is just moving others.
+    pub fn move_to_worker(&self, agent: Aid, worker: usize) {
+        let workers = self.node().seats.len();
+        self.node().move_to(agent.name, (worker % workers) as u16);
+    }
+
     /// What the AMS knows of the agents that fit.
     pub fn search(&self, query: &AgentQuery) -> Vec<AgentDescription> {
         self.node().with_ams(|ams| ams.search(query))

@@ -31,6 +31,8 @@ pub(crate) struct Figures {
     pub sent: AtomicU64,
     pub handled: AtomicU64,
     pub dead: AtomicU64,
+    /// Agents that wait for their turns.
+    pub runnable: AtomicU64,
 }
 
 impl Figures {

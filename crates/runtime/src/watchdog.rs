@@ -5,20 +5,33 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use whimbrel_acl::Aid;
 use whimbrel_platform::services::LogLevel;
 
+use crate::handover::Desk;
 use crate::node::Node;
 use crate::shard::Shard;
 use crate::sync::locked;
 use crate::worker::Worker;
 
-/// How often the watchdog looks. A turn that it sees twice is stuck.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often the watchdog looks. Who is still in the same turn then holds up others.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How long a turn may take before somebody should know.
+const WARN_AFTER: Duration = Duration::from_secs(1);
+
+/// A turn whose shard went on without it.
+struct LongTurn {
+    agent: Aid,
+    since: Instant,
+    desk: Arc<Desk<Shard>>,
+}
+
 /// Looks after the shards until the platform closes.
 pub(crate) fn watch(node: &Arc<Node>) {
     let mut seen: Vec<u64> = vec![u64::MAX; node.seats.len()];
+    let mut long_turns: Vec<LongTurn> = Vec::new();
     while !node.closing.load(Ordering::Acquire) {
         std::thread::sleep(LOOK_EVERY);
         for (seat, seen) in node.seats.iter().zip(&mut seen) {
@@ -28,20 +41,25 @@ pub(crate) fn watch(node: &Arc<Node>) {
             }
             let desk = locked(&seat.desk).clone();
             if let Some(desk) = desk.filter(|desk| desk.is_in_turn())
-                && let Some(shard) = desk.seize()
+                && let Some(mut shard) = desk.seize()
             {
-                rescue(node, shard);
+                long_turns.push(LongTurn { agent: shard.go_on_without(), since: Instant::now(), desk });
+                node.activity.begin();
+                start(node, shard);
             }
         }
+        long_turns.retain(|turn| turn.desk.is_in_turn() && !warn(node, turn));
     }
 }
 
-fn rescue(node: &Arc<Node>, mut shard: Box<Shard>) {
-    let agent = shard.go_on_without();
-    let text = "its turn takes long: others go on without it (should it use `offload`?)";
-    node.output.log(agent, LogLevel::Warning, text);
-    node.activity.begin();
-    start(node, shard);
+/// Warns of a turn that takes too long, once.
+fn warn(node: &Node, turn: &LongTurn) -> bool {
+    let late = turn.since.elapsed() > WARN_AFTER;
+    if late {
+        let text = "it has been in one turn for a second; others go on meanwhile (is it blocked? see `offload`)";
+        node.output.log(turn.agent, LogLevel::Warning, text);
+    }
+    late
 }
 
 /// Starts a worker for a shard that is counted as busy already.
@@ -52,7 +70,7 @@ pub(crate) fn start(node: &Arc<Node>, shard: Box<Shard>) {
         move || Worker::run(node, shard)
     };
     if std::thread::Builder::new().name(name).spawn(worker).is_err() {
-        node.output.log(whimbrel_acl::Aid::local(whimbrel_acl::sym::AMS), LogLevel::Severe, "cannot start a thread");
+        node.output.log(Aid::local(whimbrel_acl::sym::AMS), LogLevel::Severe, "cannot start a thread");
     }
 }
 

@@ -44,6 +44,7 @@ impl Shard {
         let reception = if place.crowded { Reception::Crowded } else { Reception::Fine };
         if place.shard != self.index {
             if let Some(batch) = self.outgoing.get_mut(usize::from(place.shard)) {
+                self.balance.crossed += 1;
                 batch.push(Parcel::Message(envelope));
             }
             return reception;
@@ -53,6 +54,17 @@ impl Shard {
             None => self.expect(envelope.to.name, Early::Message(envelope.body)),
         }
         reception
+    }
+
+    /// Takes in a message that another shard sent here: for an agent that is leaving it was sent before those that
+    /// follow it, so it goes along.
+    pub(super) fn take_message(&mut self, envelope: Envelope) {
+        match self.leaver(envelope.to.name) {
+            Some(index) => self.deliver_crowded(index, envelope),
+            None => {
+                self.route(envelope.to, envelope.body);
+            }
+        }
     }
 
     /// The slot of an agent of this shard, new agents waiting in the inbox let in first if it is among them.
@@ -79,9 +91,13 @@ impl Shard {
         let Some(slot) = self.slots.at(index) else { return self.deliver_away(index, body) };
         let body = if self.observed { Self::delivered(&self.node, slot.aid(), body) } else { body };
         slot.mailbox.push(body);
-        if slot.status == Status::Idle {
-            slot.status = Status::Queued;
-            self.runnable.push_back(index);
+        match slot.status {
+            Status::Idle => {
+                slot.status = Status::Queued;
+                self.runnable.push_back(index);
+            }
+            Status::Leaving => slot.status = Status::LeavingQueued,
+            _ => {}
         }
         if slot.mailbox.len() == MAILBOX_SOFT_MESSAGES {
             self.crowd(index);
@@ -98,7 +114,10 @@ impl Shard {
     #[cold]
     fn deliver_away(&mut self, index: u32, body: MessageBody) {
         match self.slots.away(index) {
-            Some(away) => away.mailbox.push(body),
+            Some(away) => {
+                let to = Aid::local(away.name);
+                away.mailbox.push(if self.observed { Self::delivered(&self.node, to, body) } else { body });
+            }
             None => self.undeliverable(Aid::local(sym::EMPTY), body, DeadReason::UnknownAgent),
         }
     }
@@ -122,12 +141,60 @@ impl Shard {
         }
     }
 
+    /// Sets the route of an agent of this shard, if it still leads to it.
+    pub(super) fn redirect(&self, name: Symbol, index: u32, generation: u32, to: Route) -> bool {
+        let routes = &self.node.routes;
+        loop {
+            let route = routes.look_up(name);
+            let leads_here = matches!(route.place(), Place::Local(place) if place.shard == self.index
+                && place.slot == Some(index) && place.generation == generation);
+            if !leads_here {
+                return false;
+            }
+            if routes.replace(name, route, to).is_ok() {
+                return true;
+            }
+        }
+    }
+
+    /// Tells senders to slow down if an agent brought a full mailbox.
+    pub(super) fn crowd_if_full(&mut self, index: u32) {
+        if self.slots.at(index).is_some_and(|slot| slot.mailbox.len() >= MAILBOX_SOFT_MESSAGES) {
+            self.crowd(index);
+        }
+    }
+
+    /// Gives an agent something that came before it.
+    pub(super) fn hand_over(&mut self, index: u32, early: Early) {
+        match early {
+            Early::Message(body) => {
+                let Some(to) = self.slots.at(index).map(|slot| slot.aid()) else { return };
+                self.deliver_crowded(index, Envelope { to, body });
+            }
+            Early::Change(change) => self.change_here(index, change),
+        }
+    }
+
+    /// What came for an agent that will not come after all is undeliverable.
+    pub(super) fn nobody_comes(&mut self, name: Symbol) {
+        let awaited =
+            matches!(self.node.routes.look_up(name).place(), Place::Local(place) if place.shard == self.index);
+        if awaited {
+            // Another one of that name is on its way: let it have them.
+            return;
+        }
+        for early in self.expected.remove(&name).unwrap_or_default() {
+            if let Early::Message(body) = early {
+                self.undeliverable(Aid::local(name), body, DeadReason::AgentEnded);
+            }
+        }
+    }
+
     /// Tells senders, by the route, whether to slow down.
     pub(super) fn set_crowded(&mut self, slot: &mut Slot, crowded: bool) {
-        let &mut Slot { index, generation, .. } = slot;
-        let here = |crowded| Route::local(LocalRoute { shard: self.index, slot: Some(index), generation, crowded });
-        // If the route is another one by now, the agent lost its name, and nobody sends to it any more.
-        let _ = self.node.routes.replace(slot.name, here(!crowded), here(crowded));
+        let here = LocalRoute { shard: self.index, slot: Some(slot.index), generation: slot.generation, crowded };
+        // If the route is another one by now, the agent lost its name or leaves: who sends to it hears of that.
+        self.redirect(slot.name, slot.index, slot.generation, Route::local(here));
         slot.crowded = crowded;
     }
 

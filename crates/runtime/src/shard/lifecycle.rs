@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
-use whimbrel_platform::route::{LocalRoute, Place, Route};
+use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::LogLevel;
 
 use super::slot::{Slot, Status};
@@ -18,23 +18,9 @@ impl Shard {
     pub(super) fn install(&mut self, newcomers: Vec<Newcomer>) {
         self.slots.reserve(if newcomers.len() > 64 { newcomers.len() } else { 0 });
         for slot in newcomers {
-            let Slot { name, generation, .. } = *slot;
-            let index = self.slots.settle(slot);
-            let on_its_way = LocalRoute { shard: self.index, slot: None, generation, crowded: false };
-            let here = LocalRoute { slot: Some(index), ..on_its_way };
-            let known = self.node.routes.replace(name, Route::local(on_its_way), Route::local(here));
-            if known.is_err() {
-                // Killed before it came.
-                self.doom(index, generation, EndReason::Killed);
-                continue;
-            }
+            let index = self.admit(slot);
             self.enqueue(index);
-            for early in self.expected.remove(&name).unwrap_or_default() {
-                match early {
-                    Early::Message(body) => self.deliver(index, body),
-                    Early::Change(change) => self.change_here(index, change),
-                }
-            }
+            self.welcome(index);
         }
     }
 
@@ -42,7 +28,9 @@ impl Shard {
     pub(super) fn change(&mut self, name: Symbol, change: Change) {
         let Place::Local(place) = self.node.routes.look_up(name).place() else { return };
         if place.shard != self.index {
-            if let Some(batch) = self.outgoing.get_mut(usize::from(place.shard)) {
+            if let Some(index) = self.leaver(name) {
+                self.change_here(index, change);
+            } else if let Some(batch) = self.outgoing.get_mut(usize::from(place.shard)) {
                 batch.push(Parcel::ToAgent(name, change));
             }
             return;
@@ -53,19 +41,25 @@ impl Shard {
         }
     }
 
-    fn change_here(&mut self, index: u32, change: Change) {
+    pub(super) fn change_here(&mut self, index: u32, change: Change) {
         let now = self.now;
         match (change, self.slots.at(index)) {
-            (Change::Hold, Some(slot)) => slot.status = Status::Held,
+            (Change::Hold, Some(slot)) => {
+                let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
+                slot.status = if leaves { Status::LeavingHeld } else { Status::Held };
+            }
             (Change::Run, Some(slot)) => {
-                if slot.status == Status::Held {
+                if matches!(slot.status, Status::Held | Status::LeavingHeld) {
                     self.enqueue(index);
                 }
             }
             (Change::Wake, Some(slot)) => {
-                if slot.status != Status::Held {
+                if !matches!(slot.status, Status::Held | Status::LeavingHeld) {
                     self.enqueue(index);
                 }
+            }
+            (Change::MoveTo(to), Some(_)) => {
+                self.depart(to, [index]);
             }
             (Change::Copy { copy, shard, generation }, slot) => {
                 let body = slot.and_then(|slot| slot.body.duplicate(now));
@@ -76,7 +70,8 @@ impl Shard {
                     match change {
                         Change::Hold => away.hold = true,
                         Change::Run => away.hold = false,
-                        Change::Wake | Change::Copy { .. } => away.wake = true,
+                        Change::Wake => away.wake = true,
+                        Change::MoveTo(_) | Change::Copy { .. } => {}
                     }
                 }
             }
@@ -95,6 +90,7 @@ impl Shard {
 
     /// Ends every agent, in order of creation.
     pub(super) fn doom_all(&mut self) {
+        self.ending = true;
         let here = self.slots.iter().map(|slot| (slot.generation, slot.index));
         let away = self.slots.iter_away().map(|(index, away)| (away.generation, index));
         let mut agents: Vec<(u32, u32)> = here.chain(away).collect();
@@ -108,9 +104,8 @@ impl Shard {
     pub(super) fn end(&mut self, index: u32, reason: EndReason) {
         let Some(slot) = self.slots.vacate(index) else { return };
         let mut slot = slot;
-        let &mut Slot { name, generation, crowded, .. } = &mut *slot;
-        let here = LocalRoute { shard: self.index, slot: Some(index), generation, crowded };
-        if self.node.routes.replace(name, Route::local(here), Route::UNKNOWN).is_ok() {
+        let &mut Slot { name, generation, .. } = &mut *slot;
+        if self.redirect(name, index, generation, Route::UNKNOWN) {
             self.node.ended(name, &reason);
         }
         let aid = Aid::local(name);

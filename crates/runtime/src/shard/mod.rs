@@ -3,8 +3,10 @@
 //! A shard works in rounds: it takes what lies in its inbox, wakes the agents whose time has come, gives a number of
 //! turns in strict first-in-first-out order, and hands each other shard one batch of what was sent there.
 
+mod balance;
 mod delivery;
 mod lifecycle;
+mod moves;
 mod pace;
 mod slot;
 mod timers;
@@ -18,6 +20,8 @@ use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::Time;
 use whimbrel_platform::route::ShardIndex;
 
+use self::balance::Balance;
+use self::moves::Departure;
 use self::pace::Pace;
 pub(crate) use self::slot::Slot;
 use self::slot::Slots;
@@ -25,6 +29,7 @@ use self::timers::Timers;
 use crate::node::Node;
 use crate::parcel::{Change, Parcel};
 use crate::seat::Figures;
+use crate::sync::atomic::Ordering;
 
 /// See the module.
 pub(crate) struct Shard {
@@ -42,6 +47,13 @@ pub(crate) struct Shard {
     expected: FxHashMap<Symbol, Vec<Early>>,
     /// The inbox's content while it is handled; kept for its room.
     incoming: Vec<Parcel>,
+    balance: Balance,
+    /// Agents that are about to move to another shard.
+    departure: Option<Departure>,
+    /// When agents moved here last.
+    moved_at: Time,
+    /// Every agent is to end, those that come too.
+    ending: bool,
     tally: Tally,
     /// Somebody wants to be told of everything.
     observed: bool,
@@ -85,6 +97,10 @@ impl Shard {
             outgoing,
             expected: FxHashMap::default(),
             incoming: Vec::new(),
+            balance: Balance::default(),
+            departure: None,
+            moved_at: Time::ZERO,
+            ending: false,
             tally: Tally::default(),
             observed,
             now: Time::ZERO,
@@ -93,10 +109,12 @@ impl Shard {
 
     /// Begins a round: takes in what others left, and wakes those whose time has come.
     pub fn begin_round(&mut self, now: Time) {
-        self.pace.note(now, !self.runnable.is_empty());
+        if let Some(round_us) = self.pace.note(now, !self.runnable.is_empty()) {
+            self.balance.note_round(self.pace.turns(), round_us);
+            self.pace.adapt(round_us);
+        }
         self.now = now;
-        let node = Arc::clone(&self.node);
-        if node.seat(self.index).is_some_and(|seat| seat.inbox.is_filled()) {
+        if self.node.seat(self.index).is_some_and(|seat| seat.inbox.is_filled()) {
             self.take_in();
         }
         self.wake_due();
@@ -109,12 +127,14 @@ impl Shard {
 
     /// Ends a round: hands each other shard what was sent there.
     pub fn end_round(&mut self) {
-        self.flush();
         let Tally { sent, handled, dead } = std::mem::take(&mut self.tally);
+        self.balance(sent);
+        self.flush();
         if let Some(seat) = self.node.seat(self.index) {
             Figures::add(&seat.figures.sent, sent);
             Figures::add(&seat.figures.handled, handled);
             Figures::add(&seat.figures.dead, dead);
+            seat.figures.runnable.store(self.runnable.len() as u64, Ordering::Relaxed);
         }
     }
 
@@ -130,8 +150,7 @@ impl Shard {
 
     fn take_in(&mut self) {
         let mut incoming = std::mem::take(&mut self.incoming);
-        let node = Arc::clone(&self.node);
-        let newcomers = node.seat(self.index).map(|seat| seat.inbox.take(&mut incoming));
+        let newcomers = self.node.seat(self.index).map(|seat| seat.inbox.take(&mut incoming));
         self.install(newcomers.unwrap_or_default());
         for parcel in incoming.drain(..) {
             self.accept(parcel);
@@ -141,13 +160,18 @@ impl Shard {
 
     fn accept(&mut self, parcel: Parcel) {
         match parcel {
-            Parcel::Message(envelope) => {
+            Parcel::Message(envelope) => self.take_message(envelope),
+            Parcel::Posted(envelope) => {
                 self.route(envelope.to, envelope.body);
             }
             Parcel::ToAgent(name, change) => self.change(name, change),
             Parcel::Retire { slot, generation, reason } => self.doom(slot, generation, reason),
             Parcel::TurnOver(late) => self.finish_late(*late),
             Parcel::EndAll => self.doom_all(),
+            Parcel::NeverComes(name) => self.nobody_comes(name),
+            Parcel::Fence { from } => self.acknowledge(from),
+            Parcel::FenceReached => self.fence_reached(),
+            Parcel::Arrive(agents) => self.arrive(agents),
             Parcel::CountQueued(answer) => {
                 let is_message = |early: &&Early| matches!(early, Early::Message(_));
                 let early = self.expected.values().flatten().filter(is_message).count();

@@ -4,7 +4,7 @@ use whimbrel_platform::Time;
 
 const ROUND_US_MIN: u64 = 20;
 const ROUND_US_MAX: u64 = 80;
-const TURNS_MAX: u32 = 512;
+const TURNS_MAX: u32 = 1024;
 
 /// Reading the clock and looking into the inbox cost more than a short turn, so they are done once a round; a round
 /// of long turns would let other shards wait, so it gets fewer.
@@ -25,13 +25,16 @@ impl Pace {
         self.turns
     }
 
-    /// A round begins now. `busy`: the last one ended because it had all its turns, so its length tells something.
-    pub fn note(&mut self, now: Time, busy: bool) {
+    /// A round begins now. How long the last one took; `None` if it was not `busy` to its end, and the time tells
+    /// nothing.
+    pub fn note(&mut self, now: Time, busy: bool) -> Option<u64> {
         let round_us = (now - self.round_began).as_micros() as u64;
         self.round_began = now;
-        if !busy {
-            return;
-        }
+        busy.then_some(round_us)
+    }
+
+    /// Fits the number of turns to the time that a round of so many took.
+    pub fn adapt(&mut self, round_us: u64) {
         if round_us < ROUND_US_MIN {
             self.turns = (self.turns * 2).min(TURNS_MAX);
         } else if round_us > ROUND_US_MAX {
@@ -44,15 +47,21 @@ impl Pace {
 mod tests {
     use super::*;
 
+    fn pace_of(pace: &mut Pace, now: u64) -> u64 {
+        pace.note(Time(now), true).unwrap_or(0)
+    }
+
     #[test]
     fn rounds_of_long_turns_are_short_and_of_short_turns_long() {
         let mut pace = Pace::default();
         for round in 0..20 {
-            pace.note(Time(round * 1000), true);
+            let round_us = pace_of(&mut pace, round * 1000);
+            pace.adapt(round_us);
         }
         assert_eq!(pace.turns(), 1);
         for round in 0..20 {
-            pace.note(Time(20_000 + round), true);
+            let round_us = pace_of(&mut pace, 20_000 + round);
+            pace.adapt(round_us);
         }
         assert_eq!(pace.turns(), TURNS_MAX);
     }

@@ -17,6 +17,12 @@ pub(crate) enum Status {
     Delayed,
     /// Held by the AMS: no turns.
     Held,
+    /// About to move to another shard: no turns until it is there.
+    Leaving,
+    /// The same, and it waits for its turn.
+    LeavingQueued,
+    /// The same, and it is held by the AMS.
+    LeavingHeld,
 }
 
 /// An agent with what its shard keeps of it, in one piece of memory. It leaves the table for its turns.
@@ -29,6 +35,8 @@ pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     pub status: Status,
     /// Senders are told to slow down.
     pub crowded: bool,
+    /// Whom it wrote to last; empty if nobody.
+    pub peer: Symbol,
     pub mailbox: Mailbox,
     /// When it wants its next turn at the latest.
     pub wake_at: Time,
@@ -48,6 +56,7 @@ impl<B: AgentBody> Slot<B> {
             index: u32::MAX,
             status: Status::Idle,
             crowded: false,
+            peer: Symbol::default(),
             mailbox: Mailbox::default(),
             wake_at: Time::NEVER,
             timer_at: Time::NEVER,
@@ -66,6 +75,7 @@ impl Slot {
 /// What comes for an agent while its turn goes on without its shard.
 #[derive(Default)]
 pub(crate) struct Away {
+    pub name: Symbol,
     pub generation: u32,
     pub mailbox: Mailbox,
     pub hold: bool,
@@ -145,8 +155,8 @@ impl Slots {
     }
 
     /// The shard goes on while the agent in this place has its turn.
-    pub fn send_away(&mut self, index: u32, generation: u32) {
-        self.away.insert(index, Away { generation, ..Away::default() });
+    pub fn send_away(&mut self, index: u32, name: Symbol, generation: u32) {
+        self.away.insert(index, Away { name, generation, ..Away::default() });
     }
 
     /// What is kept for an agent that is away.

@@ -38,6 +38,9 @@ impl Shard {
         }
         let (index, crowded) = (slot.index, slot.crowded);
         slot.status = Status::Idle;
+        if let Some(to) = outbox.first_receiver() {
+            slot.peer = to.name;
+        }
         self.slots.put_back(slot);
         let reception = self.send_all(outbox);
         if !matches!(outcome, Outcome::Wait) {
@@ -91,14 +94,17 @@ impl Shard {
         }
     }
 
-    /// Lets an idle agent wait for its turn.
+    /// Lets an agent wait for its turn.
     #[inline]
     pub(super) fn enqueue(&mut self, index: u32) {
-        if let Some(slot) = self.slots.at(index)
-            && slot.status != Status::Queued
-        {
-            slot.status = Status::Queued;
-            self.runnable.push_back(index);
+        let Some(slot) = self.slots.at(index) else { return };
+        match slot.status {
+            Status::Queued => {}
+            Status::Leaving | Status::LeavingQueued | Status::LeavingHeld => slot.status = Status::LeavingQueued,
+            _ => {
+                slot.status = Status::Queued;
+                self.runnable.push_back(index);
+            }
         }
     }
 
@@ -125,7 +131,7 @@ impl Shard {
                 }
             } else {
                 slot.wake_at = Time::NEVER;
-                if matches!(slot.status, Status::Idle | Status::Delayed) {
+                if matches!(slot.status, Status::Idle | Status::Delayed | Status::Leaving) {
                     self.enqueue(index);
                 }
             }
@@ -135,7 +141,7 @@ impl Shard {
     /// The shard goes on without the agent that has its turn: the worker that runs it is no longer this shard's.
     pub fn go_on_without(&mut self) -> Aid {
         let Running { index, name, generation } = self.running;
-        self.slots.send_away(index, generation);
+        self.slots.send_away(index, name, generation);
         Aid::local(name)
     }
 

@@ -3,3 +3,4 @@
 
 mod basics;
 mod kit;
+mod moves;

@@ -1,0 +1,160 @@
+//! Agents move from shard to shard, and no message overtakes another on the way.
+//!
+//! What is promised: messages from one sender to one receiver arrive in the order they were sent, whoever of the two
+//! moves, and however often. What makes it so, when shard B gives the agents X to shard C:
+//!
+//! 1. B sets the routes of X to "C, not there yet". X have no turns any more. What other shards still send to B for X, B
+//!    puts into X's mailboxes; what its own agents send to X from now on goes to C as everybody's. (Not into the
+//!    mailboxes: the sender may have come here just now, and have sent something to C before.) C keeps what comes for X
+//!    until X come.
+//! 2. B sends a fence to every other shard. Each puts an acknowledgement behind what it sent to B before; what it
+//!    sends to X from then on goes to C.
+//! 3. With all acknowledgements in, nothing more comes to B for X. B sends X to C, mailboxes and all.
+//! 4. C gives X their places, sets their routes, and puts what it kept for them behind what they brought.
+//!
+//! So a message that went by way of B is in the mailbox X bring along, and one that went straight to C was sent after
+//! it and is put behind. A sender that moves takes no message along: its shard hands over all that it sent before it
+//! ships it. Messages from outside enter through one shard per sender, which routes them as its own. Should X be
+//! killed on the way, its route is no longer "C, not there yet": C finds that when X come, and ends them.
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::Symbol;
+use whimbrel_platform::EndReason;
+use whimbrel_platform::route::{LocalRoute, Place, Route, ShardIndex};
+
+use super::Shard;
+use super::slot::{Slot, Status};
+use crate::parcel::Parcel;
+
+/// A move that waits for its acknowledgements.
+pub(super) struct Departure {
+    to: ShardIndex,
+    /// The places of the agents that leave.
+    leaving: FxHashMap<Symbol, u32>,
+    /// Shards that may still send something here for them.
+    awaited: usize,
+}
+
+impl Shard {
+    /// Begins to move agents to another shard. One move at a time: false if one is under way, or nobody can go.
+    pub(super) fn depart(&mut self, to: ShardIndex, agents: impl IntoIterator<Item = u32>) -> bool {
+        if self.departure.is_some() || to == self.index || self.node.seat(to).is_none() {
+            return false;
+        }
+        let mut leaving = FxHashMap::default();
+        for index in agents {
+            if let Some(name) = self.leave(index, to) {
+                leaving.insert(name, index);
+            }
+        }
+        if leaving.is_empty() {
+            return false;
+        }
+        let awaited = self.outgoing.len() - 1;
+        self.departure = Some(Departure { to, leaving, awaited });
+        let me = self.index;
+        for (shard, batch) in self.outgoing.iter_mut().enumerate() {
+            if shard != usize::from(me) {
+                batch.push(Parcel::Fence { from: me });
+            }
+        }
+        true
+    }
+
+    /// Lets one agent leave: from now on its messages go to `to`, except those on their way here.
+    fn leave(&mut self, index: u32, to: ShardIndex) -> Option<Symbol> {
+        let slot = self.slots.at(index).filter(|slot| slot.doom.is_none())?;
+        let &mut Slot { name, generation, .. } = slot;
+        let there = LocalRoute { shard: to, slot: None, generation, crowded: false };
+        if !self.redirect(name, index, generation, Route::local(there)) {
+            // It was killed just now.
+            return None;
+        }
+        let slot = self.slots.at(index)?;
+        slot.crowded = false;
+        slot.status = match slot.status {
+            Status::Held => Status::LeavingHeld,
+            Status::Idle => Status::Leaving,
+            _ => Status::LeavingQueued,
+        };
+        Some(name)
+    }
+
+    /// The place of an agent that is leaving and has not left yet.
+    pub(super) fn leaver(&self, name: Symbol) -> Option<u32> {
+        self.departure.as_ref()?.leaving.get(&name).copied()
+    }
+
+    /// Another shard moves agents away: what was sent there is sent; tell it.
+    pub(super) fn acknowledge(&mut self, from: ShardIndex) {
+        if let Some(batch) = self.outgoing.get_mut(usize::from(from)) {
+            batch.push(Parcel::FenceReached);
+        }
+    }
+
+    /// One shard less that may send something here for those who leave. With the last, they go.
+    pub(super) fn fence_reached(&mut self) {
+        let Some(departure) = &mut self.departure else { return };
+        departure.awaited -= 1;
+        if departure.awaited > 0 {
+            return;
+        }
+        let Some(Departure { to, leaving, .. }) = self.departure.take() else { return };
+        let mut places: Vec<u32> = leaving.into_values().collect();
+        places.sort_unstable();
+        let agents: Vec<Box<Slot>> = places.into_iter().filter_map(|index| self.slots.vacate(index)).collect();
+        // Everything these agents sent goes before them.
+        self.flush();
+        self.node.put(to, Parcel::Arrive(agents));
+    }
+
+    /// Takes in agents from another shard.
+    pub(super) fn arrive(&mut self, agents: Vec<Box<Slot>>) {
+        self.slots.reserve(agents.len());
+        self.moved_at = self.now;
+        for mut slot in agents {
+            let status = slot.status;
+            slot.timer_at = whimbrel_platform::Time::NEVER;
+            slot.status = if status == Status::LeavingHeld { Status::Held } else { Status::Idle };
+            let wake_at = slot.wake_at;
+            let index = self.admit(slot);
+            if status == Status::LeavingQueued {
+                self.enqueue(index);
+            } else if wake_at != whimbrel_platform::Time::NEVER {
+                self.wake_later(index, wake_at);
+            }
+            self.crowd_if_full(index);
+            self.welcome(index);
+        }
+    }
+
+    /// Gives an agent its place and makes that known; if it was killed on its way, it ends.
+    pub(super) fn admit(&mut self, slot: Box<Slot>) -> u32 {
+        let Slot { name, generation, .. } = *slot;
+        let doomed = slot.doom.is_some();
+        let index = self.slots.settle(slot);
+        let on_its_way = LocalRoute { shard: self.index, slot: None, generation, crowded: false };
+        let here = LocalRoute { slot: Some(index), ..on_its_way };
+        let known = self.node.routes.replace(name, Route::local(on_its_way), Route::local(here));
+        if known.is_err() || self.ending || doomed {
+            self.doom(index, generation, EndReason::Killed);
+        }
+        index
+    }
+
+    /// Gives an agent what came before it.
+    pub(super) fn welcome(&mut self, index: u32) {
+        if self.expected.is_empty() {
+            return;
+        }
+        let Some(name) = self.slots.at(index).map(|slot| slot.name) else { return };
+        match self.node.routes.look_up(name).place() {
+            Place::Local(place) if place.shard == self.index && place.slot == Some(index) => {
+                for early in self.expected.remove(&name).unwrap_or_default() {
+                    self.hand_over(index, early);
+                }
+            }
+            _ => self.nobody_comes(name),
+        }
+    }
+}
