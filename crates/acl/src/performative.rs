@@ -73,7 +73,7 @@ pub struct UnknownPerformative(pub String);
 impl Performative {
     /// The performative called `name`: FIPA's if it is one of the 22, else [`Performative::Other`].
     pub fn named(name: Symbol) -> Self {
-        name.as_str().parse().unwrap_or(Self::Other(name))
+        Self::FIPA.get(name.index() as usize).copied().unwrap_or(Self::Other(name))
     }
 }
 
@@ -113,6 +113,7 @@ mod tests {
         for performative in Performative::FIPA {
             assert_eq!(performative.as_str().parse(), Ok(performative));
             assert_eq!(Performative::named(Symbol::new(performative.as_str())), performative);
+            assert_eq!(Symbol::from(performative).as_str(), performative.as_str());
         }
         assert!("tell".parse::<Performative>().is_err());
         assert_eq!(Performative::named("tell".into()), Performative::Other("tell".into()));

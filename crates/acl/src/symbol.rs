@@ -164,6 +164,13 @@ pub mod sym {
     }
 
     predefined! {
+        // The performatives of FIPA00037 come first, in its order: their symbols are their numbers.
+        ACCEPT_PROPOSAL = "accept-proposal", AGREE = "agree", CANCEL = "cancel", CFP = "cfp", CONFIRM = "confirm",
+        DISCONFIRM = "disconfirm", FAILURE = "failure", INFORM = "inform", INFORM_IF = "inform-if",
+        INFORM_REF = "inform-ref", NOT_UNDERSTOOD = "not-understood", PROPAGATE = "propagate", PROPOSE = "propose",
+        PROXY = "proxy", QUERY_IF = "query-if", QUERY_REF = "query-ref", REFUSE = "refuse",
+        REJECT_PROPOSAL = "reject-proposal", REQUEST = "request", REQUEST_WHEN = "request-when",
+        REQUEST_WHENEVER = "request-whenever", SUBSCRIBE = "subscribe",
         EMPTY = "", DEFAULT = "default", SELF = "self", SOURCE = "source", PERCEPT = "percept", SIGNAL = "signal",
         AMS = "ams", DF = "df", TRUE = "true", FALSE = "false", ATOMIC = "atomic", ANY = "_",
         // Operators: the functors of code written as data. No user functor can have these names.

@@ -14,7 +14,7 @@ use crate::code::compile::{body_of_value, compile_acquired, compile_acquired_rul
 use crate::code::{Image, Key};
 use crate::mind::{
     BeliefBase, Deferred, Entry, Event, Feedback, Fork, Intention, IntentionId, Mind, Options, Place, PlanRef, RuleRef,
-    Timer, TimerWhat,
+    Timer,
 };
 use crate::reason::Agent;
 use crate::syntax::{ast, quote};
@@ -57,7 +57,7 @@ struct Snapshot {
     beliefs: Vec<EntryData>,
     acquired: Option<Acquired>,
     events: Vec<Event>,
-    atomic_event: Option<Event>,
+    atomic_event: Option<Box<Event>>,
     suspended_events: Vec<Event>,
     intentions: Vec<Intention>,
     last_number: u32,
@@ -289,9 +289,6 @@ impl Clock {
 
     fn shift_timer(&self, timer: &mut Timer) {
         self.shift(&mut timer.due);
-        if let TimerWhat::Event(Event { deadline: Some(deadline), .. }) = &mut timer.what {
-            self.shift(deadline);
-        }
     }
 
     fn shift_intention(&self, intention: &mut Intention) {

@@ -135,6 +135,7 @@ impl Value {
     }
 
     /// Whether it holds no variable.
+    #[inline]
     pub fn is_ground(&self) -> bool {
         match self {
             Self::Var(_) => false,

@@ -7,27 +7,20 @@ use whimbrel_acl::{Annot, Annots, Args, Cons, Structure, Symbol, Value, Var, sym
 use super::{ArithExpr, Expr, FunctionExpr, TermExpr};
 use crate::logic::{Bindings, Solver, arith, match_annots};
 
-/// What building needs: the bindings, the frame's base and names, and the prover for functions.
-fn variable(bindings: &Bindings, slot: u32, name: Symbol) -> Value {
-    match bindings.slot(slot) {
-        Value::Null => Value::Var(Var { slot, name }),
-        Value::Var(_) => {
-            let var = Value::Var(Var { slot, name });
-            bindings.deref(&var).clone()
-        }
-        bound => bound.clone(),
-    }
-}
-
 /// The value of an expression in the frame at `base`; unbound variables stay variables. `names` are the frame's.
 #[inline]
 pub fn build(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &Expr) -> Value {
     match expr {
         Expr::Const(value) => value.clone(),
         Expr::Slot(slot) => {
-            let name = names.get(*slot as usize).copied().unwrap_or(sym::ANY);
-            let value = variable(bindings, base + slot, name);
-            if value.is_ground() { value } else { bindings.resolve(&value) }
+            match bindings.slot(base + slot) {
+                Value::Null => {
+                    let name = names.get(*slot as usize).copied().unwrap_or(sym::ANY);
+                    Value::Var(Var { slot: base + slot, name })
+                }
+                value if value.is_ground() => value.clone(),
+                value => bindings.resolve(value),
+            }
         }
         Expr::Arith(arith) => build_arith(solver, bindings, base, names, arith),
         Expr::Term(term) => build_term(solver, bindings, base, names, term),
@@ -44,7 +37,11 @@ pub fn build(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[S
 /// The values of several expressions.
 #[inline]
 pub fn build_args(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], exprs: &[Expr]) -> Args {
-    exprs.iter().map(|arg| build(solver, bindings, base, names, arg)).collect()
+    let mut args = Args::with_capacity(exprs.len());
+    for expr in exprs {
+        args.push(build(solver, bindings, base, names, expr));
+    }
+    args
 }
 
 fn build_arith(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &ArithExpr) -> Value {

@@ -7,7 +7,7 @@ use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
 use super::{
     AddMode, ArithExpr, Body, CallExpr, Expr, Formula, Function, FunctionExpr, Head, Image, Key, Op, Plan,
-    RelationExpr, Rule, Source, TermExpr,
+    RelationExpr, Rule, SendExpr, Source, TermExpr,
 };
 use crate::actions;
 use crate::logic::map_vars;
@@ -411,7 +411,7 @@ impl<'a> Compiler<'a> {
             StepKind::Constraint => Op::Constraint(self.formula(term)),
             StepKind::Variable => Op::Dynamic(step.kind, self.expr(term)),
             StepKind::InternalAction => match term {
-                ast::Term::Literal(literal) => Op::Call(Box::new(self.call(literal))),
+                ast::Term::Literal(literal) => self.action_step(literal),
                 _ => Op::Dynamic(StepKind::Variable, self.expr(term)),
             },
             _ if variable => Op::Dynamic(step.kind, self.expr(term)),
@@ -428,6 +428,19 @@ impl<'a> Compiler<'a> {
             StepKind::DeleteNewFocus => Op::Delete(self.expr(term), true),
             StepKind::Replace => Op::Replace(self.expr(term)),
             StepKind::Action => Op::Act(self.expr(term)),
+        }
+    }
+
+    fn action_step(&mut self, literal: &ast::Literal) -> Op {
+        let call = self.call(literal);
+        match (literal.functor.as_str(), call.args.as_slice()) {
+            (".send", [to, Expr::Const(Value::Atom(performative)), content])
+                if matches!(*performative, sym::TELL | sym::UNTELL | sym::ACHIEVE | sym::UNACHIEVE | sym::SIGNAL) =>
+            {
+                let (to, performative, content) = (to.clone(), *performative, content.clone());
+                Op::Send(Box::new(SendExpr { to, performative, content, call }))
+            }
+            _ => Op::Call(Box::new(call)),
         }
     }
 

@@ -280,6 +280,19 @@ pub enum AddMode {
     NewFocus,
 }
 
+/// A message to send.
+#[derive(Clone, Debug)]
+pub struct SendExpr {
+    /// To whom.
+    pub to: Expr,
+    /// The performative.
+    pub performative: Symbol,
+    /// What it says.
+    pub content: Expr,
+    /// The same as a call, for receivers that are no plain names.
+    pub call: CallExpr,
+}
+
 /// One operation of a plan body: one step of an intention, but for jumps.
 #[derive(Clone, Debug)]
 pub enum Op {
@@ -299,6 +312,8 @@ pub enum Op {
     Act(Expr),
     /// An internal action.
     Call(Box<CallExpr>),
+    /// `.send(To, performative, Content)` that expects no answer: what most messages are.
+    Send(Box<SendExpr>),
     /// A relation that must hold.
     Constraint(Formula),
     /// A step whose term is a variable: a literal or a body.

@@ -46,7 +46,10 @@ impl Bindings {
     #[inline]
     pub fn extend(&mut self, count: u32) -> u32 {
         let base = self.slots.len();
-        self.slots.resize(base + count as usize, Value::Null);
+        self.slots.reserve(count as usize);
+        for _ in 0..count {
+            self.slots.push(Value::Null);
+        }
         base as u32
     }
 

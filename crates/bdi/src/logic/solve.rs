@@ -50,6 +50,21 @@ pub enum Found {
     Enough,
 }
 
+/// What came of a proof without choice points.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direct {
+    Holds,
+    Fails,
+    /// It may need choice points: the prover proper must look.
+    Unknown,
+}
+
+impl From<bool> for Direct {
+    fn from(holds: bool) -> Self {
+        if holds { Self::Holds } else { Self::Fails }
+    }
+}
+
 /// Where a formula's variables are, and what they are called.
 #[derive(Clone, Copy)]
 struct Scope<'f> {
@@ -113,10 +128,15 @@ impl<'m> Solver<'m> {
     /// Looks for the first solution. If there is one its bindings stay, else nothing is bound.
     #[inline]
     pub fn first(&self, formula: &Formula, bindings: &mut Bindings, base: u32, names: &[Symbol]) -> bool {
-        if matches!(formula, Formula::True) {
-            return true;
-        }
         let mark = bindings.mark();
+        match self.first_directly(formula, bindings, base, names, true) {
+            Direct::Holds => return true,
+            Direct::Fails => {
+                bindings.undo(mark);
+                return false;
+            }
+            Direct::Unknown => bindings.undo(mark),
+        }
         let mut found = false;
         self.each(formula, bindings, base, names, &mut |_| {
             found = true;
@@ -126,6 +146,81 @@ impl<'m> Solver<'m> {
             bindings.undo(mark);
         }
         found
+    }
+
+    /// The first solution of a formula that needs no choice points: relations, queries of facts of which one matches,
+    /// conjunctions of these. `last` says that nothing is to be proved after it, so that its first match will do.
+    fn first_directly(
+        &self,
+        formula: &Formula,
+        bindings: &mut Bindings,
+        base: u32,
+        names: &[Symbol],
+        last: bool,
+    ) -> Direct {
+        match formula {
+            Formula::True => Direct::Holds,
+            Formula::False => Direct::Fails,
+            Formula::Relation(relation) => {
+                let left = build(self, bindings, base, names, &relation.left);
+                let right = build(self, bindings, base, names, &relation.right);
+                relate(bindings, relation.op, &left, &right).into()
+            }
+            Formula::Query(term) if term.annots.is_empty() && term.annots_tail.is_none() => {
+                self.fact_directly(term, bindings, base, names, last)
+            }
+            Formula::And(formulas) => {
+                let count = formulas.len();
+                for (number, formula) in formulas.iter().enumerate() {
+                    let last = last && number + 1 == count;
+                    match self.first_directly(formula, bindings, base, names, last) {
+                        Direct::Holds => {}
+                        other => return other,
+                    }
+                }
+                Direct::Holds
+            }
+            Formula::Not(inner) => {
+                let mark = bindings.mark();
+                let holds = self.first(inner, bindings, base, names);
+                bindings.undo(mark);
+                (!holds).into()
+            }
+            _ => Direct::Unknown,
+        }
+    }
+
+    fn fact_directly(
+        &self,
+        term: &TermExpr,
+        bindings: &mut Bindings,
+        base: u32,
+        names: &[Symbol],
+        last: bool,
+    ) -> Direct {
+        let Some(table) = self.known.mind.beliefs.table(&term.key) else { return Direct::Fails };
+        if table.has_rules() {
+            return Direct::Unknown;
+        }
+        let first = match term.args.first() {
+            None => Value::Null,
+            Some(Expr::Const(value)) => value.clone(),
+            Some(expr) => build(self, bindings, base, names, expr),
+        };
+        let mut rest = table.candidates(&first);
+        while let Some(entry) = rest.next() {
+            let Entry::Fact(fact) = entry else { return Direct::Unknown };
+            if !fact.is_ground() {
+                return Direct::Unknown;
+            }
+            let mark = bindings.mark();
+            let mut args = term.args.iter().zip(&fact.args);
+            if args.all(|(expr, value)| match_expr(self, bindings, base, names, expr, value)) {
+                return if last || !rest.skip_mismatches() { Direct::Holds } else { Direct::Unknown };
+            }
+            bindings.undo(mark);
+        }
+        Direct::Fails
     }
 
     /// Calls `on_solution` with the bindings of each solution in turn. After the last one nothing is bound; if

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use whimbrel_acl::{Aid, Annots, Structure, Text, Value};
+use whimbrel_acl::{Aid, Annot, Annots, Structure, Symbol, Text, Value, sym};
 use whimbrel_platform::Time;
 
 use super::{PlanRef, TriggerKey};
@@ -39,6 +39,8 @@ pub struct Intention {
     /// For the copy of another, made for an external event: how many frames were copied. It ends when the event is
     /// handled, and only these are left.
     pub copied_frames: Option<u32>,
+    /// The intention it is a copy of.
+    pub copied_from: Option<IntentionId>,
 }
 
 /// Where an intention is.
@@ -76,8 +78,8 @@ pub enum WaitFor {
     Delay,
     /// An event that matches: `+`, `-` or `^`; belief or goal; the literal.
     Event(crate::code::TriggerOp, crate::code::TriggerKind, Value),
-    /// The condition that is the first argument of the current step.
-    Condition,
+    /// The condition that is the first argument of the current step; here as data, for whoever asks.
+    Condition(Value),
     /// Answers to a question.
     Answer {
         /// Its identifier.
@@ -93,8 +95,8 @@ pub enum WaitFor {
         /// Whether all answers are wanted, not one (`askAll`).
         all: bool,
     },
-    /// The environment's word on an action.
-    Action(u64),
+    /// The environment's word on an action: the request's number, and the action.
+    Action(u64, Value),
     /// The goal condition of the innermost frame.
     GoalCondition,
     /// `.resume`.
@@ -305,6 +307,7 @@ impl Intention {
             forks: Vec::new(),
             atomic_frames: 0,
             copied_frames: None,
+            copied_from: None,
         }
     }
 
@@ -316,6 +319,29 @@ impl Intention {
         self.forks.clear();
         self.atomic_frames = 0;
         self.copied_frames = None;
+        self.copied_from = None;
+    }
+
+    /// Why it does not go on, as the program sees it; none if it does.
+    pub fn reason(&self) -> Option<Value> {
+        let Place::Waiting(wait) = &self.place else { return self.suspended.clone() };
+        let wait_for = |what: Value| {
+            let args = [Value::Num(f64::from(self.id.number))].into_iter().collect();
+            let annots = Annots::from_iter([Annot::new(what)]);
+            Structure::full(sym::DEFAULT, false, Symbol::new("wait"), args, annots).into_value()
+        };
+        Some(match &wait.until {
+            WaitFor::Delay => {
+                let ms = wait.deadline.map_or(0, |deadline| (deadline - wait.since).as_millis());
+                wait_for(Value::term("time", [Value::Num(ms as f64)]))
+            }
+            WaitFor::Event(_, _, literal) => wait_for(literal.clone()),
+            WaitFor::Condition(formula) => wait_for(formula.clone()),
+            WaitFor::Answer { .. } => Value::atom("waiting_ask"),
+            WaitFor::Action(_, action) => Value::term("action", [action.clone()]),
+            WaitFor::GoalCondition => Value::atom("wait_goal_condition"),
+            WaitFor::Resume => self.suspended.clone()?,
+        })
     }
 
     /// Whether a frame of it is atomic.

@@ -62,8 +62,6 @@ pub struct Event {
     pub keep: Option<u32>,
     /// A plan chosen already, with the values of its slots (a sub-plan that an external event reached).
     pub chosen: Option<Box<Chosen>>,
-    /// When the goal must be achieved at the latest.
-    pub deadline: Option<Time>,
 }
 
 /// A plan chosen for an event before its turn.
@@ -89,7 +87,6 @@ impl Event {
             caller: SmallVec::new(),
             keep: None,
             chosen: None,
-            deadline: None,
         }
     }
 
@@ -157,7 +154,7 @@ pub struct Mind {
     /// What happened, oldest first.
     pub events: VecDeque<Event>,
     /// The event of the atomic intention; it goes before all others.
-    pub atomic_event: Option<Event>,
+    pub atomic_event: Option<Box<Event>>,
     /// Events of suspended intentions.
     pub suspended_events: Vec<Event>,
     /// What it is doing.
@@ -228,7 +225,7 @@ impl Mind {
         let scoped = |frame: &&Frame| frame.extra.as_ref().is_some_and(|extra| extra.scoped);
         self.scoped_frames += intention.frames.iter().filter(scoped).count() as u32;
         if let Place::Waiting(wait) = &intention.place {
-            self.conditions += u32::from(matches!(wait.until, WaitFor::Condition));
+            self.conditions += u32::from(matches!(wait.until, WaitFor::Condition(_)));
             self.event_waits += u32::from(matches!(wait.until, WaitFor::Event(..)));
         }
     }

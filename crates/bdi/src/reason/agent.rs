@@ -145,6 +145,7 @@ impl AgentBody for Agent {
             mailbox: turn.mailbox,
             outbox: turn.outbox,
             top: 0,
+            acted: false,
         };
         if let Some(first) = self.first.take() {
             cycle.begin(&first.0, &first.1);

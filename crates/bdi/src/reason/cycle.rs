@@ -30,6 +30,8 @@ pub struct Cycle<'m> {
     pub outbox: &'m mut Outbox,
     /// How many slots the intention at work had when it was taken up.
     pub top: u32,
+    /// Whether the step of this cycle has been executed already.
+    pub acted: bool,
 }
 
 /// What became of an event.
@@ -116,7 +118,7 @@ impl<'m> Cycle<'m> {
             return None;
         }
         if let Some(event) = self.mind.atomic_event.take() {
-            return Some(event);
+            return Some(*event);
         }
         self.mind.events.pop_front()
     }
@@ -134,14 +136,21 @@ impl<'m> Cycle<'m> {
                 return;
             }
             if intention.is_atomic() {
-                self.mind.atomic_event = Some(event);
+                self.mind.atomic_event = Some(Box::new(event));
                 return;
             }
+        }
+        if self.mind.events.capacity() == 0 {
+            // Most agents hold one event at a time: room for one, not the usual four.
+            self.mind.events.reserve_exact(1);
         }
         self.mind.events.push_back(event);
     }
 
     fn act(&mut self) -> bool {
+        if std::mem::take(&mut self.acted) {
+            return true;
+        }
         if self.mind.scoped_frames > 0 {
             self.drop_satisfied_goals();
         }
@@ -195,13 +204,15 @@ impl<'m> Cycle<'m> {
         if let Some(intention) = self.mind.intentions.find(id) {
             if let Place::Waiting(wait) = &intention.place {
                 match wait.until {
-                    WaitFor::Condition => self.mind.conditions = self.mind.conditions.saturating_sub(1),
+                    WaitFor::Condition(_) => self.mind.conditions = self.mind.conditions.saturating_sub(1),
                     WaitFor::Event(..) => self.mind.event_waits = self.mind.event_waits.saturating_sub(1),
                     _ => {}
                 }
             }
-            let scoped = intention.frames.iter().filter(|frame| is_scoped(frame)).count() as u32;
-            self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(scoped);
+            if self.mind.scoped_frames > 0 {
+                let scoped = intention.frames.iter().filter(|frame| is_scoped(frame)).count() as u32;
+                self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(scoped);
+            }
         }
         if self.mind.atomic == Some(id) {
             self.mind.atomic = None;

@@ -7,7 +7,7 @@ use super::failure::{called_literal, current_literal};
 use super::{Cycle, solver};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::{Bindings, map_vars, number_of};
-use crate::mind::{Event, Frame, IntentionId, Place, Resumption, WaitFor};
+use crate::mind::{Deferred, Event, Frame, IntentionId, Place, Resumption, WaitFor};
 
 /// What becomes of a goal by command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,10 @@ impl Cycle<'_> {
     /// Takes finished plans off an intention; false if the intention does not go on at once: it has ended, or waits for
     /// a goal condition.
     pub(super) fn clear_finished(&mut self, id: IntentionId) -> bool {
+        if self.is_plainly_finished(id) {
+            self.end_intention(id);
+            return false;
+        }
         while self.frame_finished(id) {
             let Some(intention) = self.mind.intentions.find(id) else { return false };
             let Some(top) = intention.frames.len().checked_sub(1) else {
@@ -42,6 +46,18 @@ impl Cycle<'_> {
             }
         }
         true
+    }
+
+    /// Whether an intention is one frame of an ordinary plan that has ended: what most messages lead to.
+    fn is_plainly_finished(&self, id: IntentionId) -> bool {
+        let Some(intention) = self.mind.intentions.find(id) else { return false };
+        let [frame] = intention.frames.as_slice() else { return false };
+        let plain = frame.extra.is_none() && frame.caller.is_empty() && frame.path.is_empty();
+        let ended = || {
+            let plan = self.mind.plans.plan(self.image, frame.plan);
+            plan.is_some_and(|plan| frame.pc as usize >= plan.body.ops.len())
+        };
+        plain && intention.forks.is_empty() && !self.mind.has_meta_plans && ended()
     }
 
     /// Takes the innermost frame off, and with the plan of a failure event the frames of the goal that failed. The
@@ -148,9 +164,18 @@ impl Cycle<'_> {
 
     /// Ends the goal of frame `place` of an intention by command, wherever the intention is.
     pub fn finish_goal(&mut self, id: IntentionId, place: usize, how: Doomed, annots: Vec<Value>) {
+        let turn = self.mind.ready.iter().position(|other| *other == id);
         self.withdraw(id);
+        if let Some(intention) = self.mind.intentions.find_mut(id) {
+            intention.suspended = None;
+        }
         match how {
-            Doomed::Dropped => self.intention_dropped(id),
+            Doomed::Dropped => {
+                if self.mind.has_meta_plans {
+                    self.tell_dropped(id);
+                }
+                self.intention_dropped(id);
+            }
             Doomed::Succeeds => {
                 if self.mind.has_meta_plans {
                     self.tell_achieved(id, place);
@@ -158,6 +183,7 @@ impl Cycle<'_> {
                 self.leave_forks(id, place);
                 if self.cut(id, place) && self.clear_finished(id) {
                     self.make_ready(id);
+                    self.keep_turn(id, turn);
                 }
             }
             Doomed::Fails => {
@@ -170,9 +196,32 @@ impl Cycle<'_> {
         }
     }
 
+    /// An intention that was among those that can go on keeps its place there.
+    fn keep_turn(&mut self, id: IntentionId, turn: Option<usize>) {
+        if let Some(turn) = turn
+            && self.mind.ready.back() == Some(&id)
+            && turn < self.mind.ready.len()
+        {
+            self.mind.ready.pop_back();
+            self.mind.ready.insert(turn, id);
+        }
+    }
+
+    /// The goal of an event that no plan was chosen for yet counts as achieved: the intention that waits goes on.
+    pub fn event_achieved(&mut self, event: &Event) {
+        let Some(id) = event.intention else { return };
+        self.withdraw(id);
+        self.remove_step(id);
+        if self.clear_finished(id) {
+            self.make_ready(id);
+        }
+    }
+
     /// Takes an intention out of whatever it waits in: an event, a wait.
     pub fn withdraw(&mut self, id: IntentionId) {
         self.cancel_wait(id);
+        self.mind.deferred.retain(|deferred| !matches!(deferred, Deferred::Resume(other, _) if *other == id));
+        self.mind.feedback.retain(|feedback| feedback.intention != id);
         self.mind.events.retain(|event| event.intention != Some(id));
         self.mind.suspended_events.retain(|event| event.intention != Some(id));
         if self.mind.atomic_event.as_ref().is_some_and(|event| event.intention == Some(id)) {
@@ -181,27 +230,27 @@ impl Cycle<'_> {
         self.mind.ready.retain(|other| *other != id);
     }
 
-    /// The outermost frame of an intention whose goal unifies with the pattern; the pattern's variables are those of the
-    /// intention at work, and are bound by it.
-    pub fn find_goal(&mut self, id: IntentionId, pattern: &Value) -> Option<usize> {
+    /// The outermost frame of an intention whose goal unifies with the pattern, whose variables are numbered from 0. The
+    /// intention's variables must be with it, not taken up.
+    pub fn find_goal(&self, id: IntentionId, pattern: &Value) -> Option<usize> {
         let count = self.mind.intentions.find(id)?.frames.len();
         (0..count).find(|place| self.goal_matches(id, *place, pattern))
     }
 
     /// Whether the goal of a frame unifies with the pattern.
-    pub fn goal_matches(&mut self, id: IntentionId, place: usize, pattern: &Value) -> bool {
+    pub fn goal_matches(&self, id: IntentionId, place: usize, pattern: &Value) -> bool {
         let Some(intention) = self.mind.intentions.find(id) else { return false };
         let Some(frame) = intention.frames.get(place) else { return false };
-        if frame.trigger.kind == TriggerKind::Belief || frame.trigger.op != TriggerOp::Add {
+        if frame.trigger.kind != TriggerKind::Achieve || frame.trigger.op != TriggerOp::Add {
             return false;
         }
-        let literal = current_literal(frame, &intention.slots);
-        unify_fresh(self.bindings, pattern, &literal)
+        unify_apart(pattern, &current_literal(frame, &intention.slots).into_value())
     }
 
     /// Whether an event is for a goal that unifies with the pattern.
-    pub fn event_matches(&mut self, event: &Event, pattern: &Value) -> bool {
-        event.is_goal() && event.op == TriggerOp::Add && unify_fresh(self.bindings, pattern, &event.literal)
+    pub fn event_matches(&self, event: &Event, pattern: &Value) -> bool {
+        let goal = event.op == TriggerOp::Add && event.kind == TriggerKind::Achieve;
+        goal && unify_apart(pattern, &event.literal.clone().into_value())
     }
 
     pub(super) fn watch_deadline(&mut self, event: &Event) {
@@ -219,12 +268,9 @@ impl Cycle<'_> {
 
     pub(super) fn deadline_passed(&mut self, goal: &Structure) {
         let pattern = goal.clone().into_value();
-        self.take_up(None);
         let ids = self.mind.intentions.ids();
         let found: Vec<(IntentionId, usize)> =
             ids.into_iter().filter_map(|id| Some((id, self.find_goal(id, &pattern)?))).collect();
-        self.top = 0;
-        self.put_down(None);
         for (id, place) in found {
             let annots = super::failure::error_annots("deadline_reached", Value::from(""));
             self.finish_goal(id, place, Doomed::Fails, annots);
@@ -251,18 +297,16 @@ impl Cycle<'_> {
     }
 }
 
-/// Unifies with a literal of other variables: those get fresh places.
-fn unify_fresh(bindings: &mut Bindings, pattern: &Value, literal: &Structure) -> bool {
-    let mark = bindings.mark();
-    let literal = literal.clone().into_value();
-    let base = bindings.len();
-    let highest = crate::logic::variables(&literal).iter().map(|var| var.slot + 1).max().unwrap_or(0);
-    bindings.extend(highest);
-    let unified = bindings.unify(pattern, &Bindings::rename(&literal, base));
-    if !unified {
-        bindings.undo(mark);
+/// Whether two values unify, each with variables of its own.
+pub fn unify_apart(left: &Value, right: &Value) -> bool {
+    let count = |value: &Value| crate::logic::variables(value).iter().map(|var| var.slot + 1).max().unwrap_or(0);
+    if left.is_ground() && right.is_ground() {
+        return Bindings::default().unify(left, right);
     }
-    unified
+    let mut bindings = Bindings::default();
+    let base = bindings.extend(count(left)) + count(left);
+    bindings.extend(count(right));
+    bindings.unify(left, &Bindings::rename(right, base))
 }
 
 /// What a goal gives back to its caller: values for the caller's variables, whose own new variables are numbered from

@@ -32,8 +32,12 @@ impl Cycle<'_> {
         }
         let performative = kqml_name(message.performative);
         let sender = self.agent_name(message.sender);
-        if !self.mind.handles_messages && content.is_literal() && self.receive_plainly(sender, performative, &content) {
-            return;
+        let mut content = content;
+        if !self.mind.handles_messages && content.is_literal() {
+            match self.receive_plainly(sender, performative, content) {
+                None => return,
+                Some(unhandled) => content = unhandled,
+            }
         }
         if performative == sym::PERCEPT {
             self.perceive(&content);
@@ -46,32 +50,28 @@ impl Cycle<'_> {
         self.add_event(event);
     }
 
-    /// `tell`, `achieve` and `signal` need no plan.
-    fn receive_plainly(&mut self, sender: Symbol, performative: Symbol, content: &Value) -> bool {
+    /// `tell`, `achieve` and `signal` need no plan. Gives the content back if it is none of these.
+    fn receive_plainly(&mut self, sender: Symbol, performative: Symbol, content: Value) -> Option<Value> {
+        if !matches!(performative, sym::TELL | sym::ACHIEVE | sym::SIGNAL) {
+            return Some(content);
+        }
+        let mut literal = sourced(content, sender)?;
         match performative {
+            sym::ACHIEVE => self.add_event(super::step_event(literal, TriggerKind::Achieve)),
             sym::TELL => {
-                let Some(literal) = sourced(content, sender) else { return false };
                 let event = super::step_event(literal, TriggerKind::Belief);
                 if let Some(changed) = self.mind.beliefs.add(event.literal.clone(), false) {
                     self.add_event(Event { literal: changed, ..event });
                 }
-                true
             }
-            sym::ACHIEVE => {
-                let Some(literal) = sourced(content, sender) else { return false };
-                self.add_event(super::step_event(literal, TriggerKind::Achieve));
-                true
-            }
-            sym::SIGNAL => {
-                let Some(mut literal) = sourced(content, sender) else { return false };
+            _ => {
                 let mut annots = std::mem::take(&mut literal.annots);
                 annots.push(Annot::new(Value::Atom(sym::SIGNAL)));
                 literal.set_annots(annots);
                 self.add_event(super::step_event(literal, TriggerKind::Belief));
-                true
             }
-            _ => false,
         }
+        None
     }
 
     /// The name by which the program knows an agent: the local name if it is on this platform.
@@ -211,7 +211,7 @@ impl Cycle<'_> {
     fn environment_answered(&mut self, message: &AclMessage, quoted: &Text, content: &Value) {
         let Ok(serial) = quoted.parse::<u64>() else { return };
         let acted = self.mind.intentions.iter().find(|intention| {
-            matches!(&intention.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Action(s) if s == serial))
+            matches!(&intention.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Action(s, _) if s == serial))
         });
         let Some(id) = acted.map(|intention| intention.id) else { return };
         let result = match message.performative {
@@ -282,8 +282,12 @@ fn kqml_name(performative: Performative) -> Symbol {
 }
 
 /// A literal as told by an agent: sources it has become that agent's word about them.
-pub fn sourced(content: &Value, sender: Symbol) -> Option<Structure> {
-    let mut literal = structure(content.clone())?;
+pub fn sourced(content: Value, sender: Symbol) -> Option<Structure> {
+    let mut literal = structure(content)?;
+    if literal.annots.is_empty() {
+        literal.annots.push(Annot::Source(sender));
+        return Some(literal);
+    }
     let nested = nest_sources(&literal.annots, &Value::Atom(sender));
     literal.set_annots(nested);
     Some(literal)

@@ -60,17 +60,24 @@ impl Cycle<'_> {
     pub(super) fn tell_waiting(&mut self, id: IntentionId) {
         let depth = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
         let Some((goal, kind)) = depth.checked_sub(1).and_then(|top| self.goal_at(id, top)) else { return };
-        let reason = match self.mind.intentions.find(id).map(|i| &i.place) {
-            Some(Place::Waiting(wait)) => match &wait.until {
-                WaitFor::Answer { .. } => Value::atom("waiting_ask"),
-                WaitFor::Action(_) => Value::atom("action"),
-                WaitFor::Resume => return,
-                WaitFor::GoalCondition => Value::atom("wait_goal_condition"),
-                _ => Value::term("wait", [Value::Num(wait.serial as f64)]),
-            },
-            _ => return,
-        };
-        self.tell(&goal, kind, "waiting", reason);
+        let Some(intention) = self.mind.intentions.find(id) else { return };
+        if matches!(&intention.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Resume)) {
+            return;
+        }
+        if let Some(reason) = intention.reason() {
+            self.tell(&goal, kind, "waiting", reason);
+        }
+    }
+
+    /// The goals of an intention, innermost first, are dropped.
+    pub(super) fn tell_dropped(&mut self, id: IntentionId) {
+        let top = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
+        for place in (0..top).rev() {
+            if let Some((goal, kind)) = self.goal_at(id, place) {
+                self.tell(&goal, kind, "dropped", Value::from(""));
+                self.tell(&goal, kind, "finished", Value::from(""));
+            }
+        }
     }
 
     /// A goal's state changes by `.suspend` or `.resume`.

@@ -1,11 +1,13 @@
 //! Selecting a plan for an event, and intending it.
 
+use std::sync::Arc;
+
 use whimbrel_acl::{Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::services::LogLevel;
 
 use super::cycle::{Handled, is_scoped};
 use super::{Cycle, solver};
-use crate::code::{Head, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
+use crate::code::{Expr, Head, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
 use crate::logic::{Bindings, Solver, match_annots};
 use crate::mind::{Chosen, Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef};
 
@@ -31,7 +33,16 @@ impl<'m> Cycle<'m> {
         };
         match choice {
             Some(choice) => {
-                self.intend(event, choice);
+                if event.intention.is_some() || !self.run_first_step(&choice) {
+                    self.intend(event, choice);
+                } else if choice.plan.body.is_last(0) {
+                    // A plan of one step that is done: it never needed an intention.
+                    self.top = 0;
+                    self.bindings.truncate(0);
+                    self.put_down(None);
+                } else {
+                    self.intend_at(event, choice, 1);
+                }
                 Handled::Yes
             }
             None => {
@@ -85,6 +96,9 @@ impl<'m> Cycle<'m> {
         for place in candidates.iter().copied() {
             let Some(plan) = self.mind.plans.plan(self.image, place) else { continue };
             relevant = true;
+            if plan.rejects(&event.literal.args) {
+                continue;
+            }
             if let Some(base) = self.try_plan(&plan, event, None) {
                 return (Some(Choice { plan, place, path: Path::new(), base }), true);
             }
@@ -162,7 +176,31 @@ impl<'m> Cycle<'m> {
         Some(Choice { plan, place: chosen.plan, path: chosen.path.clone(), base })
     }
 
+    /// Executes the first step of a plan for an external event at once, if it would be executed in this cycle anyway and
+    /// needs no intention to refer to.
+    fn run_first_step(&mut self, choice: &Choice<'m>) -> bool {
+        let mind = &*self.mind;
+        let next_anyway = mind.ready.is_empty() && mind.feedback.is_empty() && mind.atomic.is_none();
+        if !next_anyway || mind.has_meta_plans || mind.scoped_frames > 0 || choice.plan.atomic {
+            return false;
+        }
+        let Some(op) = choice.plan.body.ops.first() else { return false };
+        if choice.plan.goal_condition.is_some() || !choice.plan.sub_plans.is_empty() {
+            return false;
+        }
+        self.top = self.bindings.len();
+        let done = self.execute_first(op, choice.base, &choice.plan.names).is_some();
+        self.settle();
+        self.acted = done;
+        done
+    }
+
     fn intend(&mut self, event: Event, choice: Choice<'m>) {
+        self.intend_at(event, choice, 0);
+    }
+
+    /// Intends a plan, beginning with the operation at `pc`.
+    fn intend_at(&mut self, event: Event, choice: Choice<'m>, pc: u32) {
         if self.mind.has_meta_plans {
             self.tell_executing(&event);
         }
@@ -170,16 +208,19 @@ impl<'m> Cycle<'m> {
             Some(id) => id,
             None => self.begin_intention(),
         };
-        let mut frame = self.frame(&event, &choice);
+        let (external, atomic) = (event.intention.is_none(), choice.plan.atomic);
+        let may_replace = !external && self.mind.options.tail_calls && event.op == TriggerOp::Add;
+        let mut frame = self.frame(event, &choice);
+        frame.pc = choice.plan.body.skip_jumps(pc);
         let slots = self.bindings.suspend();
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
         let spare = std::mem::replace(&mut intention.slots, slots);
-        if event.intention.is_none() {
+        if external {
             *self.scratch = spare;
-        } else if self.mind.options.tail_calls && event.op == TriggerOp::Add {
+        } else if may_replace {
             self.replace_tail_call(id, &mut frame);
         }
-        self.push_frame(id, frame, choice.plan.atomic);
+        self.push_frame(id, frame, atomic);
         self.make_ready(id);
     }
 
@@ -200,9 +241,10 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn frame(&self, event: &Event, choice: &Choice<'m>) -> Frame {
+    fn frame(&self, mut event: Event, choice: &Choice<'m>) -> Frame {
         let plan = &choice.plan;
         let scoped = plan.goal_condition.is_some() || !plan.sub_plans.is_empty();
+        let trigger = event.trigger();
         let literal = matches!(plan.head, Head::Any(_)).then(|| event.literal.clone());
         let extra = (scoped || literal.is_some()).then(|| {
             let chosen_slots = if scoped { self.bindings.from(choice.base).to_vec() } else { Vec::new() };
@@ -215,9 +257,9 @@ impl<'m> Cycle<'m> {
             base: choice.base,
             slots: plan.slots,
             open: event.open,
-            trigger: event.trigger(),
-            annots: event.literal.annots.clone(),
-            caller: event.caller.clone(),
+            trigger,
+            annots: std::mem::take(&mut event.literal.annots),
+            caller: event.caller,
             keep: event.keep,
             extra,
         }
@@ -290,6 +332,17 @@ impl<'m> Cycle<'m> {
 }
 
 impl Plan {
+    /// Whether an argument is another constant than the trigger's: seen without binding anything.
+    #[inline]
+    fn rejects(&self, args: &[Value]) -> bool {
+        let Head::Literal { args: patterns, .. } = &self.head else { return false };
+        patterns.iter().zip(args).any(|(pattern, arg)| match (pattern, arg) {
+            (Some(Expr::Const(Value::Num(a))), Value::Num(b)) => a != b,
+            (Some(Expr::Const(Value::Atom(a))), Value::Atom(b)) => a != b,
+            _ => false,
+        })
+    }
+
     /// Whether the plan's trigger has the event's predicate.
     pub fn may_handle(&self, event: &Event) -> bool {
         let key = match &self.head {
@@ -456,7 +509,7 @@ fn shift(values: &mut [Value], from: u32, distance: u32) {
 /// A literal from a value, if it is one.
 pub(super) fn structure(value: Value) -> Option<Structure> {
     match value {
-        Value::Term(term) => Some(std::sync::Arc::unwrap_or_clone(term)),
+        Value::Term(term) => Some(Arc::try_unwrap(term).unwrap_or_else(|shared| Structure::clone(&shared))),
         other => Some(Structure::new(other.functor()?, whimbrel_acl::Args::new())),
     }
 }

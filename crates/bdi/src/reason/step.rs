@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::{Structure, Symbol, Value};
+use whimbrel_acl::{AclMessage, Performative, Structure, Symbol, Value};
 
 use super::select::structure;
 use super::{Cycle, solver};
 use crate::actions::{Action, Answer, Call, Failure, Progress, StepCall};
-use crate::code::{AddMode, Body, CallExpr, Expr, Formula, Op, TriggerKind, TriggerOp, build, build_args};
+use crate::code::{AddMode, Body, CallExpr, Expr, Formula, Op, SendExpr, TriggerKind, TriggerOp, build, build_args};
 use crate::logic::Found;
 use crate::mind::{Event, IntentionId, Loop, PlanHold, Splice};
 use crate::syntax::ast::StepKind;
@@ -102,6 +102,7 @@ impl<'m> Cycle<'m> {
             Op::Replace(expr) => self.replace(expr, at),
             Op::Act(expr) => self.act_on_environment(expr, at),
             Op::Call(call) => self.call(call, at),
+            Op::Send(message) => self.send_message(message, at),
             Op::Constraint(formula) => self.constraint(formula, at),
             Op::Dynamic(kind, expr) => self.dynamic(*kind, expr, at),
             Op::If(condition, otherwise) => {
@@ -372,6 +373,32 @@ impl<'m> Cycle<'m> {
         }
     }
 
+    fn send_message(&mut self, message: &SendExpr, at: Place<'_>) -> Stepped {
+        if self.send_directly(message, at) { Stepped::Next } else { self.call(&message.call, at) }
+    }
+
+    /// Sends a message to an agent given by its name; false if the receiver is something else, or not there.
+    fn send_directly(&mut self, message: &SendExpr, at: Place<'_>) -> bool {
+        let Value::Atom(name) = self.value(&message.to, at) else { return false };
+        let receiver = self.agent_named(name);
+        if !self.services.exists(receiver) {
+            return false;
+        }
+        let content = self.value(&message.content, at);
+        self.outbox.send(AclMessage::new(Performative::Other(message.performative), self.aid, receiver, content));
+        true
+    }
+
+    /// Executes a first step that needs no intention, if it is one that does not: `None` if it is another.
+    pub(super) fn execute_first(&mut self, op: &Op, base: u32, names: &[Symbol]) -> Option<bool> {
+        let at = Place { id: IntentionId { index: u32::MAX, number: 0 }, base, names };
+        match op {
+            Op::Send(message) => self.send_directly(message, at).then_some(true),
+            Op::Constraint(formula) => self.first(formula, at).then_some(true),
+            _ => None,
+        }
+    }
+
     fn query_action(&mut self, action: crate::actions::QueryAction, call: &CallExpr, at: Place<'_>) -> Stepped {
         let solver = solver!(self);
         let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
@@ -398,8 +425,10 @@ impl<'m> Cycle<'m> {
 
     fn step_action(&mut self, action: crate::actions::StepAction, call: &CallExpr, at: Place<'_>) -> Stepped {
         let solver = solver!(self);
-        let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
-        let args = args.into_iter().collect();
+        let mut args = smallvec::SmallVec::with_capacity(call.args.len());
+        for arg in &call.args {
+            args.push(build(&solver, self.bindings, at.base, at.names, arg));
+        }
         let result = action(&mut StepCall { cycle: self, intention: at.id, args, call });
         match result {
             Ok(Progress::Done) => Stepped::Next,

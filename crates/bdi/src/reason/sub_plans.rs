@@ -110,6 +110,7 @@ impl Cycle<'_> {
                 id,
                 place: Place::InEvent,
                 copied_frames: Some(source.frames.len() as u32),
+                copied_from: Some(original),
                 forks: Vec::new(),
                 ..source
             };

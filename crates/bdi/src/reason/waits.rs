@@ -12,7 +12,7 @@ impl Cycle<'_> {
     pub fn wait_for(&mut self, id: IntentionId, until: WaitFor, deadline: Option<Time>, elapsed: Option<Value>) {
         let serial = self.mind.next_serial();
         match until {
-            WaitFor::Condition => self.mind.conditions += 1,
+            WaitFor::Condition(_) => self.mind.conditions += 1,
             WaitFor::Event(..) => self.mind.event_waits += 1,
             _ => {}
         }
@@ -36,7 +36,7 @@ impl Cycle<'_> {
         }
         let Place::Waiting(wait) = std::mem::replace(&mut intention.place, Place::InEvent) else { return None };
         match wait.until {
-            WaitFor::Condition => self.mind.conditions = self.mind.conditions.saturating_sub(1),
+            WaitFor::Condition(_) => self.mind.conditions = self.mind.conditions.saturating_sub(1),
             WaitFor::Event(..) => self.mind.event_waits = self.mind.event_waits.saturating_sub(1),
             _ => {}
         }
@@ -78,7 +78,7 @@ impl Cycle<'_> {
         for id in self.mind.intentions.ids() {
             let waits =
                 self.mind.intentions.find(id).is_some_and(
-                    |i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Condition)),
+                    |i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Condition(_))),
                 );
             if waits && self.wait_condition_holds(id) {
                 self.wake(id, Resumption::Done);
@@ -122,7 +122,7 @@ impl Cycle<'_> {
     /// Sends an action to the environment; without one it fails.
     pub(super) fn request_action(&mut self, id: IntentionId, action: Value) {
         let serial = self.mind.next_serial();
-        self.wait_for(id, WaitFor::Action(serial), None, None);
+        self.wait_for(id, WaitFor::Action(serial, action.clone()), None, None);
         match self.mind.environment {
             Some(environment) => self.send_action(environment, serial, action),
             None => {
@@ -144,7 +144,7 @@ impl Cycle<'_> {
             .mind
             .intentions
             .find(id)
-            .is_some_and(|i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Action(_))));
+            .is_some_and(|i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Action(..))));
         if !waits {
             return;
         }
