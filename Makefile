@@ -1,0 +1,108 @@
+# `make` alone says what there is.
+
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+CARGO ?= cargo
+PYTHON ?= python3
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+WHIMBREL := $(TARGET)/release/whimbrel
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+##@ First steps
+
+.PHONY: help
+help: ## Say what there is (this list)
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(WHIMBREL) ## Build Whimbrel and run a contract net of seven agents
+	@echo
+	@echo "  An initiator gives four jobs away. It calls for proposals; ada, bruno and chloe bid, dora and edgar"
+	@echo "  refuse, fern never answers, so each call ends at its deadline. The cheapest gets the job, and gets dearer"
+	@echo "  by it. All seven are AgentSpeak programs in examples/contract-net."
+	@echo
+	@$(WHIMBREL) run examples/contract-net --summary
+	@echo
+	@echo "  Next: $(WHIMBREL) run examples/auction     twenty bidders, one program"
+	@echo "        $(WHIMBREL) new garden               a society of your own"
+	@echo "        examples/README.md                   what else there is"
+
+.PHONY: build
+build: $(WHIMBREL) ## Build the whimbrel binary (target/release/whimbrel)
+
+# Cargo knows best what is out of date.
+.PHONY: $(WHIMBREL)
+$(WHIMBREL): | rust
+	@$(CARGO) build --release --locked --package whimbrel
+
+##@ Tests, the cheapest failure first
+
+.PHONY: test
+test: check unit conformance loom ## Everything below; what a change must pass
+
+.PHONY: check
+check: fmt-check tidy clippy ## What needs no test to be run
+
+.PHONY: fmt-check
+fmt-check: | rust ## Formatting
+	@$(CARGO) fmt --all --check
+
+.PHONY: tidy
+tidy: | rust ## The project's own rules: crate arrows, purity, long functions, names, links
+	@$(CARGO) xtask tidy
+
+.PHONY: clippy
+clippy: | rust ## Lints, none allowed
+	@$(CARGO) clippy --quiet --locked --workspace --all-targets -- --deny warnings
+
+.PHONY: unit
+unit: | rust ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples
+	@$(CARGO) test --quiet --locked --workspace
+
+.PHONY: conformance
+conformance: $(WHIMBREL) | python ## AgentSpeak programs against what real Jason printed
+	@$(PYTHON) conformance/run.py --cmd '$(WHIMBREL) run {file}' --jobs $(JOBS) conformance/agentspeak
+
+.PHONY: loom
+loom: | rust ## Every interleaving of the scheduler's lock-free parts
+	@if grep -qs '^loom' crates/runtime/Cargo.toml; then \
+	  RUSTFLAGS="$${RUSTFLAGS:-} --cfg loom" $(CARGO) test --quiet --locked --release --package whimbrel-runtime --lib \
+	    --target-dir $(TARGET)/loom loom; fi
+
+.PHONY: fmt
+fmt: | rust ## Format all sources
+	@$(CARGO) fmt --all
+
+##@ Speed
+
+.PHONY: bench
+bench: $(WHIMBREL) ## The studies' benchmarks in small, in Rust and in AgentSpeak
+	@for kind in native asl; do \
+	  $(WHIMBREL) bench ring --kind $$kind --tokens 500 --passes 2000; \
+	  $(WHIMBREL) bench chameneos --kind $$kind --creatures 50 --meetings 100000; \
+	  $(WHIMBREL) bench fibonacci --kind $$kind --max-n 20; \
+	  $(WHIMBREL) bench spawn --kind $$kind --agents 100000; \
+	done
+
+.PHONY: bench-peers
+bench-peers: $(WHIMBREL) | python ## The same beside Erlang, Go, Pekko, tokio and Jason, in turns (OPTIONS="--scale quick")
+	@$(PYTHON) bench/peers/run.py $(OPTIONS)
+
+##@ Tools, installed only when missing
+
+.PHONY: rust
+rust: ## Rust, by rustup
+	@command -v $(CARGO) >/dev/null || { \
+	  echo "Rust is missing: installing it with rustup"; \
+	  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c rustfmt -c clippy; \
+	  echo "Rust is installed: open a new shell, or run: . \"\$$HOME/.cargo/env\""; exit 1; }
+	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
+
+.PHONY: python
+python: ## Python 3, by apt
+	@command -v $(PYTHON) >/dev/null || { apt-get update && apt-get install -y python3; }
