@@ -177,6 +177,12 @@ impl Outbox {
         if self.first.is_none() { self.first = Some(envelope) } else { self.rest.push(envelope) }
     }
 
+    /// Sends `message` to `receiver`, its only one.
+    #[inline]
+    pub fn send_to(&mut self, receiver: Aid, message: Box<AclMessage>) {
+        self.push(Envelope { to: receiver, body: MessageBody::Owned(message) });
+    }
+
     /// Takes what was sent, in order.
     pub fn drain(&mut self) -> impl Iterator<Item = Envelope> + '_ {
         self.first.take().into_iter().chain(self.rest.drain(..))

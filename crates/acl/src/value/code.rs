@@ -138,5 +138,9 @@ fn write_decorated(f: &mut fmt::Formatter<'_>, parts: [&Value; 4]) -> fmt::Resul
         f.write_char('~')?;
     }
     inner.fmt(f)?;
-    if matches!(annots, Value::Nil) { Ok(()) } else { annots.fmt(f) }
+    match annots {
+        Value::Nil => Ok(()),
+        Value::Var(_) => write!(f, "[|{annots}]"),
+        _ => annots.fmt(f),
+    }
 }

@@ -79,6 +79,13 @@ impl Structure {
         Self { functor, namespace: sym::DEFAULT, negated: false, ground, args, annots: Annots::new() }
     }
 
+    /// Without annotations.
+    #[inline]
+    pub fn bare(namespace: Symbol, negated: bool, functor: Symbol, args: Args) -> Self {
+        let ground = args.iter().all(Value::is_ground);
+        Self { functor, namespace, negated, ground, args, annots: Annots::new() }
+    }
+
     /// All parts; annotations are sorted, doubles removed.
     pub fn full(namespace: Symbol, negated: bool, functor: Symbol, args: Args, mut annots: Annots) -> Self {
         normalize(&mut annots);

@@ -8,29 +8,65 @@ use super::{ArithExpr, Expr, FunctionExpr, TermExpr};
 use crate::logic::{Bindings, Solver, arith, match_annots};
 
 /// The value of an expression in the frame at `base`; unbound variables stay variables. `names` are the frame's.
-#[inline]
+#[inline(always)]
 pub fn build(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &Expr) -> Value {
+    // What most arguments are is built in place; the rest by a call.
     match expr {
         Expr::Const(value) => value.clone(),
-        Expr::Slot(slot) => {
-            match bindings.slot(base + slot) {
-                Value::Null => {
-                    let name = names.get(*slot as usize).copied().unwrap_or(sym::ANY);
-                    Value::Var(Var { slot: base + slot, name })
-                }
-                value if value.is_ground() => value.clone(),
-                value => bindings.resolve(value),
-            }
+        Expr::Slot(slot) => match bindings.slot(base + slot) {
+            Value::Num(n) => Value::Num(*n),
+            Value::Atom(name) => Value::Atom(*name),
+            _ => build_variable(bindings, base, names, *slot),
+        },
+        _ => build_compound(solver, bindings, base, names, expr),
+    }
+}
+
+fn build_variable(bindings: &Bindings, base: u32, names: &[Symbol], slot: u32) -> Value {
+    match bindings.slot(base + slot) {
+        Value::Null => {
+            let name = names.get(slot as usize).copied().unwrap_or(sym::ANY);
+            Value::Var(Var { slot: base + slot, name })
         }
-        Expr::Arith(arith) => build_arith(solver, bindings, base, names, arith),
+        value if value.is_ground() => value.clone(),
+        value => bindings.resolve(value),
+    }
+}
+
+fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &Expr) -> Value {
+    match expr {
+        Expr::Arith(arith) => match number(bindings, base, expr) {
+            Some(n) => Value::Num(n),
+            None => build_arith(solver, bindings, base, names, arith),
+        },
         Expr::Term(term) => build_term(solver, bindings, base, names, term),
         Expr::Cons(cell) => build_list(solver, bindings, base, names, cell),
         Expr::Function(call) => build_function(solver, bindings, base, names, call),
         Expr::Operation(op, args) => {
-            let args: Args = args.iter().map(|arg| build(solver, bindings, base, names, arg)).collect();
-            Structure::new(*op, args).into()
+            Structure::new(*op, build_args(solver, bindings, base, names, args)).into()
         }
         Expr::Quote(value) => bindings.resolve(&Bindings::rename(value, base)),
+        Expr::Const(value) => value.clone(),
+        Expr::Slot(slot) => build_variable(bindings, base, names, *slot),
+    }
+}
+
+/// The number an expression of numbers, bound variables and operations comes to.
+fn number(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
+    match expr {
+        Expr::Const(Value::Num(n)) => Some(*n),
+        Expr::Slot(slot) => match bindings.slot(base + slot) {
+            Value::Num(n) => Some(*n),
+            _ => None,
+        },
+        Expr::Arith(operation) => {
+            let left = number(bindings, base, &operation.left)?;
+            match &operation.right {
+                Some(right) => arith::binary(operation.op, left, number(bindings, base, right)?),
+                None => Some(-left),
+            }
+        }
+        _ => None,
     }
 }
 
@@ -62,8 +98,11 @@ fn build_arith(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &
 
 fn build_term(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], term: &TermExpr) -> Value {
     let args = build_args(solver, bindings, base, names, &term.args);
-    let annots = build_annots(solver, bindings, base, names, term);
     let key = term.key;
+    if term.annots.is_empty() && term.annots_tail.is_none() && !args.is_empty() {
+        return Value::Term(Arc::new(Structure::bare(key.namespace, key.negated, key.functor, args)));
+    }
+    let annots = build_annots(solver, bindings, base, names, term);
     Structure::full(key.namespace, key.negated, key.functor, args, annots).into_value()
 }
 

@@ -70,13 +70,13 @@ impl Bindings {
     }
 
     /// The content of a slot; null if it is unbound.
-    #[inline]
+    #[inline(always)]
     pub fn slot(&self, slot: u32) -> &Value {
         self.slots.get(slot as usize).unwrap_or(&Value::Null)
     }
 
     /// Sets a slot, whatever it held, without a note on the trail.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, slot: u32, value: Value) {
         if let Some(place) = self.slots.get_mut(slot as usize) {
             *place = value;

@@ -145,6 +145,7 @@ impl AgentBody for Agent {
             mailbox: turn.mailbox,
             outbox: turn.outbox,
             top: 0,
+            spare_message: None,
             acted: false,
         };
         if let Some(first) = self.first.take() {
@@ -204,17 +205,21 @@ impl Cycle<'_> {
             }
         }
         for goal in goals.iter().chain(&image.goals) {
-            let Some(mut literal) = super::select::structure(goal.clone()) else { continue };
-            with_own_source(&mut literal);
-            let event = super::step_event(literal, TriggerKind::Achieve);
-            if self.mind.has_meta_plans {
-                self.tell_pending(&event);
-            }
-            self.add_event(event);
+            self.add_initial_goal(goal.clone());
         }
     }
 
-    fn add_initial_belief(&mut self, belief: &Value) {
+    pub(super) fn add_initial_goal(&mut self, goal: Value) {
+        let Some(mut literal) = super::select::structure(goal) else { return };
+        with_own_source(&mut literal);
+        let event = super::step_event(literal, TriggerKind::Achieve);
+        if self.mind.has_meta_plans {
+            self.tell_pending(&event);
+        }
+        self.add_event(event);
+    }
+
+    pub(super) fn add_initial_belief(&mut self, belief: &Value) {
         let Some(mut literal) = super::select::structure(belief.clone()) else { return };
         with_own_source(&mut literal);
         if let Some(changed) = self.mind.beliefs.add(literal, false) {

@@ -1,6 +1,6 @@
 //! One cycle: sense, deliberate, act.
 
-use whimbrel_acl::{Aid, Annot, Annots, Structure, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Annot, Annots, Structure, Value, sym};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{Mailbox, Outbox, Services, Time};
 
@@ -30,6 +30,8 @@ pub struct Cycle<'m> {
     pub outbox: &'m mut Outbox,
     /// How many slots the intention at work had when it was taken up.
     pub top: u32,
+    /// The box of a message that was taken in, to be used for one that goes out.
+    pub spare_message: Option<Box<AclMessage>>,
     /// Whether the step of this cycle has been executed already.
     pub acted: bool,
 }

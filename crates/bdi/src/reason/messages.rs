@@ -35,7 +35,12 @@ impl Cycle<'_> {
         let mut content = content;
         if !self.mind.handles_messages && content.is_literal() {
             match self.receive_plainly(sender, performative, content) {
-                None => return,
+                None => {
+                    if message.extras.is_none() {
+                        self.spare_message = Some(message);
+                    }
+                    return;
+                }
                 Some(unhandled) => content = unhandled,
             }
         }
@@ -193,8 +198,7 @@ impl Cycle<'_> {
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
         let Place::Waiting(wait) = &mut intention.place else { return };
         let WaitFor::Answer { answers, many, target, .. } = &mut wait.until else { return };
-        let value =
-            if *many && !answers.is_empty() { Value::list(std::mem::take(answers)) } else { Value::Atom(sym::TIMEOUT) };
+        let value = if *many { Value::list(std::mem::take(answers)) } else { Value::Atom(sym::TIMEOUT) };
         let target = target.clone();
         self.give_answer(id, &target, &value);
     }

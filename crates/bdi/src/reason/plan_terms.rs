@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value};
+use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var};
+use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
 use crate::actions::Failure;
 use crate::code::compile::{compile_acquired, compile_acquired_rule};
-use crate::mind::{PlanRef, RuleRef};
+use crate::mind::{PlanHold, PlanRef, RuleRef};
 use crate::syntax::{ast, quote};
 
-impl Cycle<'_> {
+impl<'m> Cycle<'m> {
     /// Acquires what a plan or rule term says; false if the value is neither.
     ///
     /// # Errors
@@ -18,14 +19,14 @@ impl Cycle<'_> {
     pub fn add_plan_value(&mut self, value: &Value, source: &Value, before: bool) -> Result<bool, Failure> {
         if quote::is_rule(value) {
             let rule = quote::unquote_rule(value).map_err(|e| Failure::new("internal_action", e.to_string()))?;
-            self.add_rule(&rule, true);
+            self.add_rule(&rule, !before);
             return Ok(true);
         }
         if !quote::is_plan(value) {
             return Ok(false);
         }
         let plan = quote::unquote_plan(value).map_err(|e| Failure::new("internal_action", e.to_string()))?;
-        self.add_plan(plan, source, before);
+        self.add_plan(plan, source, before)?;
         Ok(true)
     }
 
@@ -35,15 +36,22 @@ impl Cycle<'_> {
         self.mind.beliefs.add_rule(rule.key, RuleRef::Own(rule), at_end);
     }
 
-    /// Acquires a plan from `source`, a term such as `source(bob)`. If a plan with the same label and code is known,
-    /// it only gets the source.
-    pub fn add_plan(&mut self, plan: ast::Plan, source: &Value, before: bool) -> PlanRef {
-        let known = plan.label.as_ref().and_then(|label| self.mind.plans.labelled(self.image, label.functor));
-        let same = known.filter(|(_, known)| same_code(&known.source, &plan));
-        if let Some((place, known)) = same {
+    /// Acquires a plan from `source`, a term such as `source(bob)`. If a plan with the same trigger, context and body is
+    /// known, it only gets the source.
+    ///
+    /// # Errors
+    /// Another plan has the same label.
+    pub fn add_plan(&mut self, plan: ast::Plan, source: &Value, before: bool) -> Result<PlanRef, Failure> {
+        if let Some((place, known)) = self.known_plan(&plan) {
             let mut renewed = (*known).clone();
             renewed.label = add_source(&renewed.label, source);
-            return self.replace_plan(place, renewed);
+            return Ok(self.replace_plan(place, renewed));
+        }
+        let used = plan.label.as_ref().and_then(|label| self.mind.plans.labelled(self.image, label.functor));
+        if let (Some(_), Some(label)) = (used, &plan.label) {
+            let label = quote::quote(&ast::Term::Literal(label.clone()), &mut |name| Var { slot: name.index(), name });
+            let message = format!("There already is a plan with label {}", add_source(&label, source));
+            return Err(Failure::new("internal_action", message));
         }
         let label = match &plan.label {
             Some(label) if label.functor != whimbrel_acl::sym::EMPTY => label.functor,
@@ -53,7 +61,42 @@ impl Cycle<'_> {
         compiled.label = add_source(&compiled.label, source);
         self.mind.has_meta_plans |= compiled.op == crate::code::TriggerOp::Meta;
         self.mind.tells_idleness |= compiled.is_for_idleness();
-        self.mind.plans.add(self.image, Arc::new(compiled), before)
+        Ok(self.mind.plans.add(self.image, Arc::new(compiled), before))
+    }
+
+    fn known_plan(&self, wanted: &ast::Plan) -> Option<(PlanRef, PlanHold<'m>)> {
+        let alike = |plan: &ast::Plan| {
+            plan.trigger.op == wanted.trigger.op
+                && plan.trigger.kind == wanted.trigger.kind
+                && plan.body.steps.len() == wanted.body.steps.len()
+                && same_code(plan, wanted)
+        };
+        self.mind.plans.all(self.image).into_iter().find(|(_, plan)| alike(&plan.source))
+    }
+
+    /// Takes in the beliefs, goals and plans of a program, as at the agent's start. Functions that it registers are not
+    /// taken in: calls of functions are compiled for the whole program at once.
+    pub fn import(&mut self, program: ast::Program) {
+        let mut by_name = |name: Symbol| Var { slot: name.index(), name };
+        for rule in program.beliefs.iter().rev() {
+            let head = quote::quote(&ast::Term::Literal(rule.head.clone()), &mut by_name);
+            let head = crate::logic::Bindings::default().resolve(&head);
+            if rule.body.is_none() && head.is_ground() {
+                self.add_initial_belief(&head);
+            } else {
+                self.add_rule(rule, false);
+            }
+        }
+        let source = Value::term("source", [Value::atom("self")]);
+        for plan in program.plans {
+            if let Err(failure) = self.add_plan(plan, &source, false) {
+                self.log(LogLevel::Severe, &failure.message());
+            }
+        }
+        for goal in &program.goals {
+            let goal = quote::quote(&ast::Term::Literal(goal.literal.clone()), &mut by_name);
+            self.add_initial_goal(goal);
+        }
     }
 
     fn replace_plan(&mut self, place: PlanRef, plan: crate::code::Plan) -> PlanRef {

@@ -387,8 +387,13 @@ fn is_relevant(
         }
         Head::Literal { args, annots, annots_tail, .. } => {
             for (place, arg) in event.literal.args.iter().enumerate() {
-                let value = if event.open > 0 { Bindings::rename(arg, event_base) } else { arg.clone() };
                 let slot = base + place as u32;
+                let value = match arg {
+                    Value::Num(n) => Value::Num(*n),
+                    Value::Atom(name) => Value::Atom(*name),
+                    arg if event.open > 0 => Bindings::rename(arg, event_base),
+                    arg => arg.clone(),
+                };
                 if inherits && !matches!(bindings.slot(slot), Value::Null) {
                     let var = Value::Var(Var { slot, name: sym::ANY });
                     if !bindings.unify(&var, &value) {

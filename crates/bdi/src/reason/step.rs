@@ -144,8 +144,13 @@ impl<'m> Cycle<'m> {
             Expr::Term(term) => {
                 let solver = solver!(self);
                 let args = build_args(&solver, self.bindings, at.base, at.names, &term.args);
-                let annots = crate::code::build_annots(&solver, self.bindings, at.base, at.names, term);
                 let key = term.key;
+                if term.annots.is_empty() && term.annots_tail.is_none() {
+                    let mut literal = Structure::bare(key.namespace, key.negated, key.functor, args);
+                    literal.annots.push(whimbrel_acl::Annot::Source(whimbrel_acl::sym::SELF));
+                    return Some(literal);
+                }
+                let annots = crate::code::build_annots(&solver, self.bindings, at.base, at.names, term);
                 Structure::full(key.namespace, key.negated, key.functor, args, annots)
             }
             other => structure(self.value(other, at))?,
@@ -220,7 +225,7 @@ impl<'m> Cycle<'m> {
 
     fn add(&mut self, expr: &Expr, mode: AddMode, at: Place<'_>) -> Stepped {
         if let Expr::Const(Value::Term(_)) | Expr::Quote(_) = expr
-            && let Some(done) = self.add_code(expr, at)
+            && let Some(done) = self.add_code(expr, mode, at)
         {
             return done;
         }
@@ -246,10 +251,10 @@ impl<'m> Cycle<'m> {
     }
 
     /// `+{plan}` and `+{rule}`.
-    fn add_code(&mut self, expr: &Expr, at: Place<'_>) -> Option<Stepped> {
+    fn add_code(&mut self, expr: &Expr, mode: AddMode, at: Place<'_>) -> Option<Stepped> {
         let value = self.value(expr, at);
         let source = Value::term("source", [Value::atom("self")]);
-        match self.add_plan_value(&value, &source, false) {
+        match self.add_plan_value(&value, &source, mode != AddMode::End) {
             Ok(true) => Some(Stepped::Next),
             Ok(false) => None,
             Err(failure) => Some(Stepped::Failed(failure)),
@@ -385,7 +390,15 @@ impl<'m> Cycle<'m> {
             return false;
         }
         let content = self.value(&message.content, at);
-        self.outbox.send(AclMessage::new(Performative::Other(message.performative), self.aid, receiver, content));
+        let outgoing = AclMessage::new(Performative::Other(message.performative), self.aid, receiver, content);
+        let outgoing = match self.spare_message.take() {
+            Some(mut spare) => {
+                *spare = outgoing;
+                spare
+            }
+            None => Box::new(outgoing),
+        };
+        self.outbox.send_to(receiver, outgoing);
         true
     }
 
