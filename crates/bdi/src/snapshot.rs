@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::value::with_shared_objects;
-use whimbrel_acl::{Aid, Structure, Text, Value};
+use whimbrel_acl::{Aid, Structure, Symbol, Text, Value};
 use whimbrel_platform::{AgentBody, Time};
 
 use crate::code::compile::{body_of_value, compile_acquired, compile_acquired_rule};
@@ -64,6 +64,7 @@ struct Snapshot {
     ready: Vec<IntentionId>,
     atomic: Option<IntentionId>,
     deferred: Vec<Deferred>,
+    namespace_properties: Vec<(Symbol, Symbol, Value)>,
     timers: Vec<Timer>,
     feedback: Vec<Feedback>,
     forks: Vec<Option<Fork>>,
@@ -94,13 +95,13 @@ struct Acquired {
 
 /// The mind of `agent` as bytes; what is due at a time is kept relative to `now`.
 pub(crate) fn write(agent: &Agent, now: Time) -> Option<Vec<u8>> {
-    let snapshot = take(agent, now)?;
+    let image = agent.image()?;
+    let snapshot = take(agent.mind(), &image, agent.first().cloned(), now);
     with_shared_objects(|| postcard::to_stdvec(&snapshot)).ok()
 }
 
-fn take(agent: &Agent, now: Time) -> Option<Snapshot> {
-    let (mind, image) = (agent.mind(), agent.image()?);
-    Some(Snapshot {
+fn take(mind: &Mind, image: &Image, first: Option<(Vec<Value>, Vec<Value>)>, now: Time) -> Snapshot {
+    Snapshot {
         layout: LAYOUT,
         now,
         program: image.name.clone(),
@@ -116,6 +117,7 @@ fn take(agent: &Agent, now: Time) -> Option<Snapshot> {
         ready: mind.ready.iter().copied().collect(),
         atomic: mind.atomic,
         deferred: mind.deferred.iter().cloned().collect(),
+        namespace_properties: mind.namespace_properties.clone(),
         timers: mind.timers.clone(),
         feedback: mind.feedback.iter().cloned().collect(),
         forks: mind.forks.clone(),
@@ -127,8 +129,8 @@ fn take(agent: &Agent, now: Time) -> Option<Snapshot> {
         has_meta_plans: mind.has_meta_plans,
         tells_idleness: mind.tells_idleness,
         handles_messages: mind.handles_messages,
-        first: agent.first().cloned(),
-    })
+        first,
+    }
 }
 
 fn entries(beliefs: &BeliefBase) -> Vec<EntryData> {
@@ -195,6 +197,7 @@ fn restore(snapshot: Snapshot, image: &Image, now: Time) -> Result<Mind, Snapsho
         ready: snapshot.ready.into(),
         atomic: snapshot.atomic,
         deferred: snapshot.deferred.into(),
+        namespace_properties: snapshot.namespace_properties,
         timers: snapshot.timers,
         feedback: snapshot.feedback.into(),
         forks: snapshot.forks,
@@ -303,4 +306,14 @@ impl Clock {
 pub(crate) fn duplicate(agent: &Agent, now: Time) -> Option<Box<dyn AgentBody>> {
     let copy = read(&write(agent, now)?, agent.image()?, now).ok()?;
     Some(Box::new(copy))
+}
+
+/// An agent that has the mind of another but for one intention, which is at work.
+pub(crate) fn copy_without(mind: &Mind, left_out: IntentionId, image: &Arc<Image>, now: Time) -> Option<Agent> {
+    let mut snapshot = take(mind, image, None, now);
+    snapshot.intentions.retain(|intention| intention.id != left_out);
+    snapshot.ready.retain(|ready| *ready != left_out);
+    snapshot.atomic = snapshot.atomic.filter(|atomic| *atomic != left_out);
+    let bytes = with_shared_objects(|| postcard::to_stdvec(&snapshot)).ok()?;
+    read(&bytes, Arc::clone(image), now).ok()
 }

@@ -36,9 +36,14 @@ struct Scope {
 /// How the names of variables begin whose slot is given: `$7` is slot 7. No program can write such a name.
 const SLOT_PREFIX: char = '$';
 
+/// The slot that a variable's name says, if it is such a name.
+pub fn slot_in_name(name: Symbol) -> Option<u32> {
+    name.as_str().strip_prefix(SLOT_PREFIX)?.parse().ok()
+}
+
 impl Scope {
     fn slot(&mut self, name: Symbol) -> u32 {
-        if let Some(slot) = name.as_str().strip_prefix(SLOT_PREFIX).and_then(|number| number.parse::<u32>().ok()) {
+        if let Some(slot) = slot_in_name(name) {
             return slot.saturating_sub(self.base);
         }
         let known = self.names.iter().position(|other| *other == name);

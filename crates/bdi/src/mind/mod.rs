@@ -131,6 +131,8 @@ pub enum TimerWhat {
     Wait(IntentionId, u64),
     /// An event.
     Event(Event),
+    /// The end of an agent.
+    Kill(Aid),
     /// A goal's deadline: the goal is failed in every intention that has it.
     Deadline(Structure),
 }
@@ -165,6 +167,8 @@ pub struct Mind {
     pub atomic: Option<IntentionId>,
     /// What to do when the next event is selected.
     pub deferred: VecDeque<Deferred>,
+    /// Properties of namespaces: namespace, key, value.
+    pub namespace_properties: Vec<(Symbol, Symbol, Value)>,
     /// What is due later, soonest last.
     pub timers: Vec<Timer>,
     /// Results of actions.

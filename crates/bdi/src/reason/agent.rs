@@ -15,8 +15,11 @@ use crate::syntax::{self, Diagnostic, Loader, ast};
 /// The plans every agent has for messages, behind its own.
 const LIBRARY: &str = include_str!("../library/kqml.asl");
 
+/// The name their file is known by.
+pub(crate) const LIBRARY_FILE: &str = "kqml.asl";
+
 static LIBRARY_PROGRAM: LazyLock<ast::Program> = LazyLock::new(|| {
-    let parsed = syntax::parse_program(LIBRARY, &Text::from("kqml.asl"), &mut syntax::NoFiles);
+    let parsed = syntax::parse_program(LIBRARY, &Text::from(LIBRARY_FILE), &mut syntax::NoFiles);
     debug_assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
     parsed.program
 });
@@ -136,6 +139,7 @@ impl AgentBody for Agent {
         let Some(image) = self.image.take() else { return Next::Wait };
         let mut cycle = Cycle {
             image: &image,
+            program: &image,
             mind: &mut self.mind,
             bindings: &mut self.bindings,
             scratch: &mut self.scratch,

@@ -1,5 +1,7 @@
 //! One cycle: sense, deliberate, act.
 
+use std::sync::Arc;
+
 use whimbrel_acl::{AclMessage, Aid, Annot, Annots, Structure, Value, sym};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{Mailbox, Outbox, Services, Time};
@@ -12,6 +14,8 @@ use crate::mind::{Deferred, Event, IntentionId, Mind, Place, PlanHold, TimerWhat
 pub struct Cycle<'m> {
     /// The program.
     pub image: &'m Image,
+    /// The same, to be given to another agent.
+    pub program: &'m Arc<Image>,
     /// The mind.
     pub mind: &'m mut Mind,
     /// The variables of the intention at work.
@@ -108,6 +112,9 @@ impl<'m> Cycle<'m> {
             any = true;
             match timer.what {
                 TimerWhat::Wait(id, serial) => self.wait_timed_out(id, serial),
+                TimerWhat::Kill(agent) => {
+                    self.services.kill(agent);
+                }
                 TimerWhat::Event(event) => self.mind.deferred.push_back(Deferred::Event(event)),
                 TimerWhat::Deadline(goal) => self.deadline_passed(&goal),
             }
@@ -245,7 +252,7 @@ pub(super) fn is_scoped(frame: &crate::mind::Frame) -> bool {
 }
 
 /// The literal with `source(self)`, unless it names a source.
-pub(super) fn with_own_source(literal: &mut Structure) {
+pub(crate) fn with_own_source(literal: &mut Structure) {
     if !literal.annots.iter().any(crate::mind::is_source) {
         let mut annots: Annots = std::mem::take(&mut literal.annots);
         annots.push(Annot::Source(sym::SELF));

@@ -38,14 +38,8 @@ impl Cycle<'_> {
 
     /// `code(..)`, `code_src(..)`, `code_line(..)` of the current step.
     fn code_annots(&self, id: IntentionId) -> Vec<Value> {
-        let Some((step, line, file)) = self.current_source(id) else { return Vec::new() };
-        let frame = self.mind.intentions.find(id).and_then(|i| i.frames.last());
-        let names = self.plan_of(id, frame.map_or(0, |_| self.depth(id) - 1)).map(|plan| plan.names.clone());
-        let base = frame.map_or(0, |frame| frame.base);
-        let code = crate::syntax::quote::quote(&step.term, &mut |name| {
-            let slot = names.iter().flat_map(|names| names.iter()).position(|other| *other == name);
-            Var { slot: slot.map_or(u32::MAX, |slot| base + slot as u32), name }
-        });
+        let Some((_, line, file)) = self.current_source(id) else { return Vec::new() };
+        let Some(code) = self.step_value(id) else { return Vec::new() };
         let mut bindings = Bindings::default();
         let slots = self.mind.intentions.find(id).map(|i| i.slots.clone()).unwrap_or_default();
         bindings.resume(slots);

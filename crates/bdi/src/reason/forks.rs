@@ -48,7 +48,7 @@ impl Cycle<'_> {
     }
 
     /// A branch has come to its end.
-    pub(super) fn join(&mut self, id: IntentionId) {
+    pub(crate) fn join(&mut self, id: IntentionId) {
         let Some(mark) = self.mind.intentions.find(id).and_then(|i| i.forks.last().copied()) else {
             self.after_join(id, None);
             return;
@@ -105,6 +105,17 @@ impl Cycle<'_> {
         }
         if self.clear_finished(id) {
             self.make_ready(id);
+        }
+    }
+
+    /// A branch ends on its own: the others do not wait for it.
+    pub fn leave_fork(&mut self, id: IntentionId) {
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        let marks = std::mem::take(&mut intention.forks);
+        for mark in marks {
+            if let Some(fork) = self.mind.forks.get_mut(mark.fork as usize).and_then(Option::as_mut) {
+                fork.branches.retain(|branch| *branch != id);
+            }
         }
     }
 

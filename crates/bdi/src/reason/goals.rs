@@ -237,6 +237,12 @@ impl Cycle<'_> {
         (0..count).find(|place| self.goal_matches(id, *place, pattern))
     }
 
+    /// The literal of a frame's event as it is now, its variables those of the intention.
+    pub fn goal_literal(&self, id: IntentionId, place: usize) -> Option<Value> {
+        let intention = self.mind.intentions.find(id)?;
+        Some(current_literal(intention.frames.get(place)?, &intention.slots).into_value())
+    }
+
     /// Whether the goal of a frame unifies with the pattern.
     pub fn goal_matches(&self, id: IntentionId, place: usize, pattern: &Value) -> bool {
         let Some(intention) = self.mind.intentions.find(id) else { return false };

@@ -80,6 +80,15 @@ impl Cycle<'_> {
         }
     }
 
+    /// The innermost goal of an intention is pursued again.
+    pub fn tell_going_on(&mut self, id: IntentionId, place: usize) {
+        if self.mind.has_meta_plans
+            && let Some((goal, kind)) = self.goal_at(id, place)
+        {
+            self.tell(&goal, kind, "executing", Value::from(""));
+        }
+    }
+
     /// A goal's state changes by `.suspend` or `.resume`.
     pub fn tell_state(&mut self, id: IntentionId, place: usize, state: &str, reason: &str) {
         if !self.mind.has_meta_plans {

@@ -16,8 +16,11 @@ mod waits;
 
 pub use agent::{Agent, AgentConfig, ProgramError, compile_program, load};
 pub use cycle::Cycle;
-pub use goals::Doomed;
+pub use goals::{Doomed, unify_apart};
 pub use messages::{Question, nest_sources, sourced};
+pub(crate) use agent::LIBRARY_FILE;
+pub(crate) use cycle::with_own_source as own_source;
+pub(crate) use select::structure;
 
 use whimbrel_acl::Structure;
 

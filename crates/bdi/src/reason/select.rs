@@ -53,7 +53,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Makes the intention's variables current; fresh ones if there is no intention.
-    pub(super) fn take_up(&mut self, id: Option<IntentionId>) {
+    pub(crate) fn take_up(&mut self, id: Option<IntentionId>) {
         let slots = match id.and_then(|id| self.mind.intentions.find_mut(id)) {
             Some(intention) => std::mem::take(&mut intention.slots),
             None => {
@@ -66,7 +66,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Puts the current variables back where they came from, as they were but for what was bound.
-    pub(super) fn put_down(&mut self, id: Option<IntentionId>) {
+    pub(crate) fn put_down(&mut self, id: Option<IntentionId>) {
         self.settle();
         let slots = self.bindings.suspend();
         match id.and_then(|id| self.mind.intentions.find_mut(id)) {
@@ -512,7 +512,7 @@ fn shift(values: &mut [Value], from: u32, distance: u32) {
 }
 
 /// A literal from a value, if it is one.
-pub(super) fn structure(value: Value) -> Option<Structure> {
+pub(crate) fn structure(value: Value) -> Option<Structure> {
     match value {
         Value::Term(term) => Some(Arc::try_unwrap(term).unwrap_or_else(|shared| Structure::clone(&shared))),
         other => Some(Structure::new(other.functor()?, whimbrel_acl::Args::new())),

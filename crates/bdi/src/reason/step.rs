@@ -352,18 +352,50 @@ impl<'m> Cycle<'m> {
 
     /// Goes on with a body that was data, then with what follows the variable that held it.
     fn splice(&mut self, value: Value, at: Place<'_>) -> Stepped {
-        let Some(body) = crate::code::compile::body_of_value(&value, self.image, at.base) else {
-            return Stepped::Failed(Failure::new("body_var_not_literal", format!("'{value}' cannot be executed.")));
+        match self.run_code(at.id, value) {
+            Ok(()) => Stepped::Moved,
+            Err(failure) => Stepped::Failed(failure),
+        }
+    }
+
+    /// Goes on with a body, or one step, that is a value in the variables of the innermost frame; the current step is
+    /// done when its last step is. The first step is executed now.
+    ///
+    /// # Errors
+    /// The value is no code.
+    pub(crate) fn run_code(&mut self, id: IntentionId, value: Value) -> Result<(), Failure> {
+        let base = self.mind.intentions.find(id).and_then(|i| i.frames.last()).map_or(0, |frame| frame.base);
+        let Some(body) = crate::code::compile::body_of_value(&value, self.image, base) else {
+            return Err(Failure::new("body_var_not_literal", format!("'{value}' cannot be executed.")));
         };
-        self.put_down(Some(at.id));
-        if let Some(frame) = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut()) {
+        self.put_down(Some(id));
+        if let Some(frame) = self.mind.intentions.find_mut(id).and_then(|i| i.frames.last_mut()) {
             let return_to = frame.pc + 1;
             frame.extra_mut().splices.push(Splice { body: Arc::new(body), source: value, return_to });
             frame.pc = 0;
         }
-        // The step is the first one of the body: it is executed now.
-        self.step(at.id);
-        Stepped::Moved
+        self.step(id);
+        Ok(())
+    }
+
+    /// The term of an intention's current step as it is written, in the variables of the intention.
+    pub(crate) fn step_value(&self, id: IntentionId) -> Option<Value> {
+        let (step, _, _) = self.current_source(id)?;
+        Some(self.term_of_plan(id, &step.term))
+    }
+
+    /// A term as a value, its variables being those of the plan at work that have the same names. Others are in no slot.
+    pub(crate) fn term_of_plan(&self, id: IntentionId, term: &crate::syntax::ast::Term) -> Value {
+        let frame = self.mind.intentions.find(id).and_then(|i| i.frames.last());
+        let plan = frame.and_then(|frame| self.mind.plans.plan_at(self.image, frame.plan, &frame.path));
+        let base = frame.map_or(0, |frame| frame.base);
+        crate::syntax::quote::quote(term, &mut |name| {
+            if let Some(slot) = crate::code::compile::slot_in_name(name) {
+                return whimbrel_acl::Var { slot, name: Symbol::new(&format!("_{slot}")) };
+            }
+            let place = plan.as_ref().and_then(|plan| plan.names.iter().position(|other| *other == name));
+            whimbrel_acl::Var { slot: place.map_or(u32::MAX, |place| base + place as u32), name }
+        })
     }
 
     fn call(&mut self, call: &CallExpr, at: Place<'_>) -> Stepped {
@@ -547,7 +579,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Takes the current step off an intention without executing it, as when an event it waited for is handled.
-    pub(super) fn finish_step_quietly(&mut self, id: IntentionId) {
+    pub(crate) fn finish_step_quietly(&mut self, id: IntentionId) {
         self.remove_step(id);
         self.make_ready(id);
     }

@@ -29,7 +29,7 @@ impl Cycle<'_> {
     }
 
     /// Ends a wait without a result; the intention is nowhere then.
-    pub(super) fn cancel_wait(&mut self, id: IntentionId) -> Option<Wait> {
+    pub(crate) fn cancel_wait(&mut self, id: IntentionId) -> Option<Wait> {
         let intention = self.mind.intentions.find_mut(id)?;
         if !matches!(intention.place, Place::Waiting(_)) {
             return None;

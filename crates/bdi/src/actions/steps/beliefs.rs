@@ -1,0 +1,90 @@
+//! Beliefs changed other than by `+` and `-`.
+
+use whimbrel_acl::{Annots, Structure, Value};
+
+use crate::actions::{Failure, Progress, StepCall};
+use crate::code::{TriggerKind, TriggerOp};
+use crate::mind::Event;
+use crate::reason::{own_source, step_event_of, structure};
+use crate::syntax::quote;
+
+/// `.asserta(Belief)`: as `+`, with an event of its own; for rules, too.
+pub fn assert_first(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    assert(call, false)
+}
+
+/// `.assertz(Belief)`: at the end, and without a source if it names none.
+pub fn assert_last(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    assert(call, true)
+}
+
+fn assert(call: &mut StepCall<'_, '_>, at_end: bool) -> Result<Progress, Failure> {
+    let wrong = || Failure::wrong_argument(call.call, "first argument must be a ground literal (or rule).");
+    let value = call.arg(0).clone();
+    if quote::is_rule(&value) {
+        let rule = quote::unquote_rule(&value).map_err(|e| Failure::new("internal_action", e.to_string()))?;
+        call.cycle.add_rule(&rule, at_end);
+        return Ok(Progress::Done);
+    }
+    if quote::is_code(&value) {
+        return Err(wrong());
+    }
+    let mut literal = structure(value).ok_or_else(wrong)?;
+    if !at_end {
+        own_source(&mut literal);
+    }
+    let event = step_event_of(TriggerOp::Add, literal, TriggerKind::Belief);
+    if let Some(changed) = call.cycle.mind.beliefs.add(event.literal.clone(), at_end) {
+        call.cycle.add_event(Event { literal: changed, ..event });
+    }
+    Ok(Progress::Done)
+}
+
+/// `.abolish(Pattern)`: removes all beliefs that match, whoever their sources.
+pub fn abolish(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let pattern = call.arg(0).clone();
+    let plain = matches!(&pattern, Value::Term(term) if term.functor != quote::reserved::DECORATED)
+        || matches!(pattern, Value::Atom(_) | Value::Bool(_));
+    if !plain && !matches!(pattern, Value::Var(_) | Value::Term(_)) {
+        return Err(Failure::wrong_argument(call.call, "first argument must be a literal or variable."));
+    }
+    let patterns: Vec<Structure> = if plain { structure(pattern).into_iter().collect() } else { all_like(call, &pattern) };
+    for pattern in patterns {
+        for gone in call.cycle.mind.beliefs.abolish(&pattern, call.cycle.bindings) {
+            let literal = gone.with_annots(Annots::new());
+            call.cycle.add_event(step_event_of(TriggerOp::Delete, literal, TriggerKind::Belief));
+        }
+    }
+    Ok(Progress::Done)
+}
+
+/// The beliefs that unify with a variable, which may carry annotations.
+fn all_like(call: &mut StepCall<'_, '_>, pattern: &Value) -> Vec<Structure> {
+    let facts: Vec<Structure> = call.cycle.mind.beliefs.facts().map(|fact| (**fact).clone()).collect();
+    let bindings = &mut *call.cycle.bindings;
+    let matches = |fact: &Structure| {
+        let mark = bindings.mark();
+        let matched = bindings.unify(pattern, &fact.clone().into());
+        bindings.undo(mark);
+        matched
+    };
+    facts.into_iter().filter(matches).collect()
+}
+
+/// `.perceive`: percepts are taken in as they come, so that nothing is left to do.
+pub fn perceive(_call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    Ok(Progress::Done)
+}
+
+/// `.namespace_set_prop(Namespace, Key, Value)`.
+pub fn set_namespace_property(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let Value::Atom(namespace) = *call.arg(0) else {
+        return Err(Failure::wrong_argument(call.call, "first argument must be an atom (the namespace id)."));
+    };
+    let key = call.arg(1).functor().ok_or_else(|| Failure::new("unknown", ""))?;
+    let value = call.cycle.bindings.close(call.arg(2), &mut Vec::new());
+    let properties = &mut call.cycle.mind.namespace_properties;
+    properties.retain(|(of, known, _)| (*of, *known) != (namespace, key));
+    properties.push((namespace, key, value));
+    Ok(Progress::Done)
+}

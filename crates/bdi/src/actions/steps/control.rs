@@ -1,0 +1,172 @@
+//! Waiting, failing, events by command, and control structures whose code is only known at run time.
+
+use std::time::Duration;
+
+use whimbrel_acl::{Annot, Symbol, Value, sym};
+
+use super::event_of;
+use crate::actions::{Failure, Progress, StepCall};
+use crate::code::{TriggerKind, TriggerOp};
+use crate::mind::{TimerWhat, WaitFor};
+use crate::reason::{own_source, step_event_of, structure};
+use crate::syntax::quote;
+
+/// `.wait(ms)`, `.wait({event} [, timeout [, Elapsed]])`, `.wait(formula [, timeout [, Elapsed]])`.
+pub fn wait(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let first = call.arg(0).clone();
+    if let Some(ms) = first.as_f64() {
+        let deadline = call.after(ms.trunc());
+        return Ok(wait_until(call, WaitFor::Delay, Some(deadline), None));
+    }
+    let timeout = match call.args.get(1) {
+        None => None,
+        Some(timeout) => Some(timeout.as_f64().ok_or_else(|| Failure::new("unknown", ""))?),
+    };
+    let deadline = timeout.map(|ms| call.after(ms.trunc()));
+    let elapsed = call.args.get(2).cloned();
+    if let Some((op, kind, literal)) = event_to_wait_for(call, &first)? {
+        return Ok(wait_until(call, WaitFor::Event(op, kind, literal), deadline, elapsed));
+    }
+    if call.holds(0) {
+        call.cycle.put_down(Some(call.intention));
+        call.cycle.finish_step_quietly(call.intention);
+        return Ok(Progress::Moved);
+    }
+    Ok(wait_until(call, WaitFor::Condition(first), deadline, elapsed))
+}
+
+fn wait_until(
+    call: &mut StepCall<'_, '_>,
+    until: WaitFor,
+    deadline: Option<whimbrel_platform::Time>,
+    elapsed: Option<Value>,
+) -> Progress {
+    call.cycle.put_down(Some(call.intention));
+    call.cycle.wait_for(call.intention, until, deadline, elapsed);
+    Progress::Waiting
+}
+
+type EventPattern = (TriggerOp, TriggerKind, Value);
+
+/// The event that an argument describes, with variables of the plan at work; none if it is a formula. In a text,
+/// variables are those of the plan that have the same names.
+fn event_to_wait_for(call: &mut StepCall<'_, '_>, value: &Value) -> Result<Option<EventPattern>, Failure> {
+    let Value::Str(text) = value else { return Ok(quote::trigger_parts(value)) };
+    let trigger = crate::syntax::parse_trigger(text).map_err(|wrong| super::bad_code(&wrong))?;
+    let literal = call.cycle.term_of_plan(call.intention, &trigger.term);
+    Ok(Some((trigger.op, trigger.kind, call.cycle.bindings.resolve(&literal))))
+}
+
+/// `.fail`, `.fail(annotations..)`.
+pub fn fail(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    if call.args.is_empty() {
+        return Err(Failure::said_no());
+    }
+    let mut failure = Failure::new("internal_action", "fail");
+    for arg in &call.args {
+        match (arg.functor(), arg.args()) {
+            (Some(sym::ERROR_MSG), [text]) => failure.message = Some(text.clone()),
+            _ => failure.annots.push(arg.clone()),
+        }
+    }
+    Err(failure)
+}
+
+/// `.signal({event} [, type_signal])`: the event happens, without a change of beliefs.
+pub fn signal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let (op, kind, literal) = event_of(call.arg(0)).ok_or_else(|| Failure::new("unknown", ""))?;
+    let mut literal = structure(literal).ok_or_else(|| Failure::new("unknown", ""))?;
+    if call.args.get(1) == Some(&Value::atom("type_signal")) {
+        let mut annots = std::mem::take(&mut literal.annots);
+        annots.push(Annot::new(Value::Atom(sym::SIGNAL)));
+        literal.set_annots(annots);
+    }
+    own_source(&mut literal);
+    call.cycle.add_event(step_event_of(op, literal, kind));
+    Ok(Progress::Done)
+}
+
+/// `.at("now +N unit", {event})`: the event happens later.
+pub fn at(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let Value::Str(text) = call.arg(0) else { return Err(Failure::new("unknown", "")) };
+    let delay = delay_of(text)?;
+    let (op, kind, literal) = event_of(call.arg(1)).ok_or_else(|| Failure::new("unknown", ""))?;
+    let literal = structure(literal).ok_or_else(|| Failure::new("unknown", ""))?;
+    let due = call.cycle.now + delay;
+    call.cycle.mind.set_timer(due, TimerWhat::Event(step_event_of(op, literal, kind)));
+    Ok(Progress::Done)
+}
+
+/// The delay that `now +N unit` says; without a unit, or with one that is not known, milliseconds.
+fn delay_of(text: &str) -> Result<Duration, Failure> {
+    let wrong = |shown: String, what: &str| {
+        let message = format!("The time parameter ('{shown}') of the internal action 'at' {what}!");
+        Failure::new("internal_action", message)
+    };
+    let Some(rest) = text.strip_prefix("now") else {
+        return Err(wrong(text.to_owned(), "is not implemented"));
+    };
+    let Some(rest) = rest.trim().strip_prefix('+') else {
+        return Err(wrong(format!("\"{text}\""), "did not parse correctly"));
+    };
+    let (number, unit) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
+    let number: u64 = number.parse().map_err(|_| Failure::new("unknown", ""))?;
+    let ms_each = match unit.trim() {
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        unit if unit.starts_with("second") => 1000,
+        unit if unit.starts_with("minute") => 60_000,
+        unit if unit.starts_with("hour") => 3_600_000,
+        unit if unit.starts_with("day") => 86_400_000,
+        _ => 1,
+    };
+    Ok(Duration::from_millis(number.saturating_mul(ms_each)))
+}
+
+/// `.if_then_else(Test, Then [, Else])` with code that a variable holds.
+pub fn if_then_else(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    needs_body(call, 1, "second argument (then) must be a plan body term.")?;
+    if call.args.len() > 2 {
+        needs_body(call, 2, "third argument (else) must be a plan body term.")?;
+    }
+    run_with_code(call)
+}
+
+/// `.loop(Test, Body)` and `.foreach(Query, Body)` with code that a variable holds.
+pub fn repeat(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    needs_body(call, 1, "second argument must be a plan body term.")?;
+    run_with_code(call)
+}
+
+/// `.fork(and | or, Body, ..)` with code that variables hold.
+pub fn fork(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    if ![Some(Symbol::new("and")), Some(Symbol::new("or"))].contains(&call.arg(0).functor()) {
+        return Err(Failure::wrong_argument(call.call, "first argument must be 'and' or 'or'."));
+    }
+    for place in 1..call.args.len() {
+        needs_body(call, place, "a branch must be a plan body term.")?;
+    }
+    run_with_code(call)
+}
+
+fn needs_body(call: &StepCall<'_, '_>, place: usize, what: &str) -> Result<(), Failure> {
+    if quote::is_body(call.arg(place)) { Ok(()) } else { Err(Failure::wrong_argument(call.call, what)) }
+}
+
+/// Goes on with the call itself as code: with its variables replaced it can be compiled.
+fn run_with_code(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let unknown = || Failure::new("unknown", "");
+    let term = call.cycle.step_value(call.intention).ok_or_else(unknown)?;
+    let term = call.cycle.bindings.resolve(&term);
+    call.cycle.run_code(call.intention, term)?;
+    Ok(Progress::Moved)
+}
+
+/// `.join`: a branch of a fork has come to its end.
+pub fn join(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    call.cycle.put_down(Some(call.intention));
+    call.cycle.join(call.intention);
+    Ok(Progress::Moved)
+}

@@ -1,0 +1,153 @@
+//! Messages to other agents.
+
+use whimbrel_acl::{Aid, Symbol, Text, Value, sym};
+
+use crate::actions::{Failure, Progress, StepCall};
+use crate::mind::WaitFor;
+use crate::reason::Question;
+
+/// `.send(To, Performative, Content [, Answer | MessageId [, Timeout]])`.
+pub fn send(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let receivers = receivers(call)?;
+    let performative = performative(call)?;
+    let asks = is_question(performative);
+    let answers = match call.args.get(3) {
+        None => None,
+        Some(_) if asks => return ask(call, receivers, performative),
+        Some(_) if matches!(performative, sym::ACHIEVE | sym::UNACHIEVE | sym::SIGNAL) => None,
+        Some(Value::Atom(id)) => Some(Text::from(id.as_str())),
+        Some(other) => {
+            let message =
+                format!("The Message ID ('{other}') parameter of the internal action 'send' is not an atom!");
+            return Err(Failure::new("internal_action", message));
+        }
+    };
+    let content = call.arg(2).clone();
+    let question = if asks { Question::Open } else { Question::No };
+    for receiver in receivers {
+        check_exists(call, receiver, performative, &content)?;
+        let id = call.cycle.question_id(question);
+        call.cycle.send(receiver, performative, content.clone(), id, answers.clone());
+    }
+    Ok(Progress::Done)
+}
+
+/// Asks, and waits for the answer.
+fn ask(call: &mut StepCall<'_, '_>, receivers: Vec<Aid>, performative: Symbol) -> Result<Progress, Failure> {
+    let deadline = match call.args.get(4) {
+        None => None,
+        Some(timeout) => Some(timeout.as_f64().map(|ms| call.after(ms.trunc())).ok_or_else(|| {
+            let message = format!("The 5th parameter of send must be a number (timeout) and not '{timeout}'!");
+            Failure::new("internal_action", message)
+        })?),
+    };
+    let content = call.arg(2).clone();
+    for receiver in &receivers {
+        check_exists(call, *receiver, performative, &content)?;
+    }
+    let many = call.arg(0).is_list();
+    if receivers.is_empty() {
+        return call.unify(3, &Value::Nil);
+    }
+    let Some(id) = call.cycle.question_id(Question::WaitedFor) else { return Err(Failure::said_no()) };
+    for receiver in &receivers {
+        call.cycle.send(*receiver, performative, content.clone(), Some(id.clone()), None);
+    }
+    let until = WaitFor::Answer {
+        id,
+        many,
+        missing: receivers,
+        answers: Vec::new(),
+        target: call.arg(3).clone(),
+        all: performative == sym::ASK_ALL,
+    };
+    call.cycle.put_down(Some(call.intention));
+    call.cycle.wait_for(call.intention, until, deadline, None);
+    Ok(Progress::Waiting)
+}
+
+fn receivers(call: &StepCall<'_, '_>) -> Result<Vec<Aid>, Failure> {
+    let to = call.arg(0);
+    let one = |value: &Value| match value {
+        Value::Str(name) => Some(call.cycle.agent_named(Symbol::new(name))),
+        Value::Atom(name) => Some(call.cycle.agent_named(*name)),
+        _ => None,
+    };
+    if to.is_list() {
+        let agent = |value: &Value| {
+            one(value).ok_or_else(|| {
+                let message = format!("The TO parameter ('{value}') of the internal action 'send' is not an atom!");
+                Failure::new("internal_action", message)
+            })
+        };
+        return to.items().map(agent).collect();
+    }
+    one(to).map(|agent| vec![agent]).ok_or_else(|| {
+        let what = format!("TO parameter ('{to}') must be an atom, a string or a list of receivers!");
+        Failure::wrong_argument(call.call, &what)
+    })
+}
+
+fn performative(call: &StepCall<'_, '_>) -> Result<Symbol, Failure> {
+    match call.arg(1) {
+        Value::Atom(name) => Ok(known_spelling(*name)),
+        other => {
+            let what = format!("illocutionary force parameter ('{other}') must be an atom!");
+            Err(Failure::wrong_argument(call.call, &what))
+        }
+    }
+}
+
+fn known_spelling(performative: Symbol) -> Symbol {
+    match performative.as_str() {
+        "ask-one" => sym::ASK_ONE,
+        "ask-all" => sym::ASK_ALL,
+        "ask-how" => sym::ASK_HOW,
+        "tell-how" => sym::TELL_HOW,
+        "untell-how" => sym::UNTELL_HOW,
+        _ => performative,
+    }
+}
+
+fn is_question(performative: Symbol) -> bool {
+    matches!(performative, sym::ASK_ONE | sym::ASK_ALL | sym::ASK_HOW)
+}
+
+fn check_exists(
+    call: &mut StepCall<'_, '_>,
+    receiver: Aid,
+    performative: Symbol,
+    content: &Value,
+) -> Result<(), Failure> {
+    if call.cycle.services.exists(receiver) {
+        return Ok(());
+    }
+    Err(no_receiver(call, receiver, performative, content))
+}
+
+fn no_receiver(call: &mut StepCall<'_, '_>, receiver: Aid, performative: Symbol, content: &Value) -> Failure {
+    let id = call.cycle.mind.next_serial();
+    let sender = call.cycle.aid.name;
+    let text = format!(
+        "Receiver '{receiver}' does not exist! Could not send <mid{id},{sender},{performative},{receiver},{content}>"
+    );
+    let mut failure = Failure::new("receiver_not_found", text);
+    failure.annots.push(Value::term("agent_not_found", [Value::Atom(receiver.name)]));
+    failure
+}
+
+/// `.broadcast(Performative, Content)`: to all agents but this one.
+pub fn broadcast(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let Value::Atom(performative) = *call.arg(0) else {
+        return Err(Failure::wrong_argument(call.call, "illocutionary force argument must be an atom"));
+    };
+    let performative = known_spelling(performative);
+    let content = call.arg(1).clone();
+    let question = if is_question(performative) { Question::Open } else { Question::No };
+    let me = call.cycle.aid;
+    for receiver in call.cycle.services.agents().into_iter().filter(|receiver| *receiver != me) {
+        let id = call.cycle.question_id(question);
+        call.cycle.send(receiver, performative, content.clone(), id, None);
+    }
+    Ok(Progress::Done)
+}

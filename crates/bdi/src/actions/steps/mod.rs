@@ -1,0 +1,92 @@
+//! Actions that change the agent, its intentions or the platform.
+
+mod beliefs;
+mod control;
+mod goals;
+mod messages;
+mod plans;
+mod platform;
+
+use whimbrel_acl::{Symbol, Value, Var};
+
+use super::{Failure, StepAction};
+use crate::code::{TriggerKind, TriggerOp};
+use crate::syntax::{Diagnostic, quote};
+
+/// All step actions by name. How many arguments each takes is known to the parser's table of signatures, and checked
+/// when a call is compiled.
+pub const ACTIONS: &[(&str, StepAction)] = &[
+    (".wait", control::wait),
+    (".fail", control::fail),
+    (".signal", control::signal),
+    (".at", control::at),
+    (".if_then_else", control::if_then_else),
+    (".loop", control::repeat),
+    (".foreach", control::repeat),
+    (".fork", control::fork),
+    (".join", control::join),
+    (".drop_intention", goals::drop_intention),
+    (".drop_desire", goals::drop_desire),
+    (".drop_event", goals::drop_event),
+    (".drop_all_events", goals::drop_all_events),
+    (".drop_all_intentions", goals::drop_all_intentions),
+    (".drop_all_desires", goals::drop_all_desires),
+    (".drop_future_intention", goals::drop_future_intention),
+    (".succeed_goal", goals::succeed_goal),
+    (".fail_goal", goals::fail_goal),
+    (".suspend", goals::suspend),
+    (".resume", goals::resume),
+    (".done", goals::done),
+    (".asserta", beliefs::assert_first),
+    (".assertz", beliefs::assert_last),
+    (".abolish", beliefs::abolish),
+    (".perceive", beliefs::perceive),
+    (".namespace_set_prop", beliefs::set_namespace_property),
+    (".add_plan", plans::add),
+    (".remove_plan", plans::remove),
+    (".include", plans::include),
+    (".send", messages::send),
+    (".broadcast", messages::broadcast),
+    (".create_agent", platform::create_agent),
+    (".kill_agent", platform::kill_agent),
+    (".clone", platform::clone_agent),
+    (".stopMAS", platform::stop),
+    (".df_register", platform::df_register),
+    (".df_deregister", platform::df_deregister),
+    (".df_subscribe", platform::df_subscribe),
+    (".save_agent", platform::save_agent),
+    (".verbose", platform::verbose),
+];
+
+/// The event that a trigger describes, as code or as text; variables of a text are the event's own.
+fn event_of(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
+    let Value::Str(text) = value else { return quote::trigger_parts(value) };
+    let trigger = crate::syntax::parse_trigger(text).ok()?;
+    let mut names = Vec::new();
+    let literal = quote::quote(&trigger.term, &mut |name| numbered(&mut names, name));
+    Some((trigger.op, trigger.kind, literal))
+}
+
+/// The variable of that name, numbered in the order of appearance.
+fn numbered(names: &mut Vec<Symbol>, name: Symbol) -> Var {
+    let known = names.iter().position(|other| *other == name);
+    let slot = known.unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    });
+    Var { slot: slot as u32, name }
+}
+
+/// Code in a text is not well formed.
+fn bad_code(wrong: &[Diagnostic]) -> Failure {
+    let message = wrong.first().map(ToString::to_string).unwrap_or_default();
+    Failure::new("unknown", message)
+}
+
+/// The text of an argument that is a name: strings without quotes.
+fn name_of(value: &Value) -> String {
+    match value {
+        Value::Str(text) => text.to_string(),
+        other => other.to_string(),
+    }
+}

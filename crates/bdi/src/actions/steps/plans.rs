@@ -1,0 +1,151 @@
+//! Plans acquired and given up; files included.
+
+use whimbrel_acl::{Text, Value, sym};
+use whimbrel_platform::Services;
+use whimbrel_platform::services::LogLevel;
+
+use super::{bad_code, name_of};
+use crate::actions::{Failure, Progress, StepCall};
+use crate::syntax::{self, Loader, Severity, ast, quote};
+
+fn source(agent: &Value) -> Value {
+    Value::term(sym::SOURCE, [agent.clone()])
+}
+
+/// `.add_plan(Plans [, Source [, begin | end]])`.
+pub fn add(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let source = source(call.args.get(1).unwrap_or(&Value::Atom(sym::SELF)));
+    let before = call.args.get(2).is_some_and(|position| name_of(position) == "begin");
+    let plans = call.arg(0).clone();
+    if plans.is_list() {
+        for plan in plans.items() {
+            add_one(call, plan, &source, before)?;
+        }
+    } else {
+        add_one(call, &plans, &source, before)?;
+    }
+    Ok(Progress::Done)
+}
+
+fn add_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value, before: bool) -> Result<(), Failure> {
+    if let Value::Str(text) = plan {
+        call.cycle.add_plan(parse_plan(text)?, source, before)?;
+        return Ok(());
+    }
+    if quote::is_plan(plan) {
+        call.cycle.add_plan_value(plan, source, before)?;
+        return Ok(());
+    }
+    let kind = kind_of(plan);
+    let what = format!("The term '{plan}' ({kind}) can not be used as a plan for .add_plan.");
+    Err(Failure::wrong_argument(call.call, &what))
+}
+
+/// The plan in a text. Backslashes are left out: they are there for quotes within the text.
+fn parse_plan(text: &str) -> Result<ast::Plan, Failure> {
+    let text = text.replace('\\', "");
+    syntax::parse_plan(&text).or_else(|wrong| {
+        if text.trim_end().ends_with('.') {
+            return Err(bad_code(&wrong));
+        }
+        syntax::parse_plan(&format!("{text}.")).map_err(|_| bad_code(&wrong))
+    })
+}
+
+/// What Jason calls a term that is no plan.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Num(_) | Value::Int(_) => "NumberTermImpl",
+        Value::Var(_) => "VarTerm",
+        Value::Atom(_) | Value::Bool(_) => "Atom",
+        code if quote::is_trigger(code) => "Trigger",
+        code if quote::is_body(code) => "PlanBodyImpl",
+        code if quote::is_rule(code) => "Rule",
+        _ => "LiteralImpl",
+    }
+}
+
+/// `.remove_plan(Plans [, Source])`: takes the source off plans, given by their labels or as terms; a plan without a
+/// source is gone.
+pub fn remove(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let source = source(call.args.get(1).unwrap_or(&Value::Atom(sym::SELF)));
+    let plans = call.arg(0).clone();
+    if plans.is_list() {
+        for plan in plans.items() {
+            remove_one(call, plan, &source)?;
+        }
+    } else {
+        remove_one(call, &plans, &source)?;
+    }
+    Ok(Progress::Done)
+}
+
+fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Result<(), Failure> {
+    let label = match plan {
+        Value::Str(text) => {
+            let text = text.strip_prefix('@').ok_or_else(|| Failure::new("unknown", ""))?;
+            let label = syntax::parse_literal(text).map_err(|wrong| bad_code(&wrong))?;
+            quote::quote(&label, &mut |name| whimbrel_acl::Var { slot: 0, name }).functor()
+        }
+        plan if quote::is_plan(plan) => plan.args().first().and_then(Value::functor),
+        label => label.functor(),
+    };
+    match label {
+        Some(sym::NO_LABEL) => {
+            call.cycle.remove_plan_value(plan);
+        }
+        Some(label) => {
+            call.cycle.remove_plan_source(label, source);
+        }
+        None => return Err(Failure::new("unknown", "")),
+    }
+    Ok(())
+}
+
+/// Reads the files that a program names while it runs.
+struct Sources<'s>(&'s dyn Services);
+
+impl Loader for Sources<'_> {
+    fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, String), String> {
+        Ok((Text::from(path), self.0.read_source(path)?))
+    }
+}
+
+/// `.include(File [, Namespace])`: beliefs, goals and plans of a file join the agent's. A variable as namespace gets a
+/// new one.
+pub fn include(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let Value::Str(file) = call.arg(0).clone() else {
+        return Err(Failure::wrong_argument(call.call, "first argument must be a string."));
+    };
+    let namespace = match call.args.get(1) {
+        None => None,
+        Some(Value::Atom(name)) => Some(name.to_string()),
+        Some(Value::Var(_)) => Some(format!("ns{}", call.cycle.mind.next_serial())),
+        Some(_) => {
+            let what = "second argument (the namespace) must be an atom or a variable.";
+            return Err(Failure::wrong_argument(call.call, what));
+        }
+    };
+    let services = call.cycle.services;
+    if let Err(reason) = services.read_source(&file) {
+        let text = format!("The included file '{file}' was not found! {reason}");
+        call.cycle.log(LogLevel::Severe, &text);
+        return Ok(Progress::Done);
+    }
+    let quoted = file.replace('"', "\\\"");
+    let directive = match &namespace {
+        Some(namespace) => format!("{{ include(\"{quoted}\", {namespace}) }}"),
+        None => format!("{{ include(\"{quoted}\") }}"),
+    };
+    let name = call.cycle.mind.source.clone();
+    let parsed = syntax::parse_program(&directive, &name, &mut Sources(services));
+    for wrong in &parsed.diagnostics {
+        let level = if wrong.severity == Severity::Error { LogLevel::Severe } else { LogLevel::Warning };
+        call.cycle.log(level, &wrong.to_string());
+    }
+    call.cycle.import(parsed.program);
+    match namespace {
+        Some(namespace) => call.unify(1, &Value::atom(&*namespace)),
+        None => Ok(Progress::Done),
+    }
+}

@@ -1,0 +1,204 @@
+//! Agents created and ended, the platform stopped, services in the DF.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use whimbrel_acl::{Aid, Annots, Structure, Symbol, Value, sym};
+use whimbrel_platform::services::{AgentSource, CreateAgent};
+
+use super::name_of;
+use crate::actions::{Failure, Progress, StepCall};
+use crate::code::{Image, TriggerKind, TriggerOp};
+use crate::mind::{Entry, TimerWhat, is_source};
+use crate::reason::{Agent, AgentConfig, Cycle, LIBRARY_FILE, own_source, step_event_of};
+use crate::syntax::{ast, quote};
+
+/// `.create_agent(Name [, Source [, Options]])`: a variable as name gives its own name, and gets the agent's.
+pub fn create_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let name = match call.arg(0) {
+        Value::Var(var) => lower_first(var.name.as_str()),
+        other => name_of(other),
+    };
+    let options = match call.args.get(2) {
+        None => Vec::new(),
+        Some(list) if list.is_list() => options(list),
+        Some(_) => return Err(Failure::wrong_argument(call.call, "third argument must be a list")),
+    };
+    let source = match call.args.get(1) {
+        None => AgentSource::Body(Box::new(Agent::new(AgentConfig::new(Arc::new(Image::default()))))),
+        Some(Value::Str(path)) => AgentSource::Program { path: path.to_string(), options },
+        Some(_) => return Err(Failure::wrong_argument(call.call, "second argument must be a string")),
+    };
+    let owner = Some(call.cycle.aid);
+    let request = CreateAgent { name: Symbol::new(&name), unique: true, owner, source };
+    let created = call.cycle.services.create(request).map_err(|e| Failure::new("internal_action", e.to_string()))?;
+    match call.arg(0) {
+        Value::Var(_) => call.unify(0, &Value::from(created.name.as_str())),
+        _ => Ok(Progress::Done),
+    }
+}
+
+fn lower_first(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+/// Options such as `beliefs("b(1)")`, by name.
+fn options(list: &Value) -> Vec<(Symbol, Value)> {
+    let option = |item: &Value| Some((item.functor()?, item.args().first().cloned().unwrap_or(Value::Bool(true))));
+    list.items().filter_map(option).collect()
+}
+
+/// `.kill_agent(Name [, ms])`: with a delay the agent is told first.
+pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let agent = call.cycle.agent_named(Symbol::new(&name_of(call.arg(0))));
+    let delay = call.args.get(1).and_then(Value::as_f64).unwrap_or(0.0);
+    if delay < 1.0 {
+        return if call.cycle.services.kill(agent) { Ok(Progress::Done) } else { Err(Failure::said_no()) };
+    }
+    if !call.cycle.services.exists(agent) {
+        return Err(Failure::said_no());
+    }
+    tell_shut_down(call.cycle, agent, delay);
+    let due = call.cycle.now + Duration::from_millis(delay as u64);
+    call.cycle.mind.set_timer(due, TimerWhat::Kill(agent));
+    Ok(Progress::Done)
+}
+
+/// An agent has this many milliseconds left: `+jag_shutting_down(ms)`.
+fn tell_shut_down(cycle: &mut Cycle<'_>, agent: Aid, ms: f64) {
+    let content = Value::term("jag_shutting_down", [Value::Num(ms.trunc())]);
+    if agent != cycle.aid {
+        cycle.send(agent, sym::SIGNAL, content, None, None);
+        return;
+    }
+    let mut literal = Structure::new(Symbol::new("jag_shutting_down"), content.args().iter().cloned().collect());
+    own_source(&mut literal);
+    cycle.add_event(step_event_of(TriggerOp::Add, literal, TriggerKind::Belief));
+}
+
+/// `.clone(Name)`: a second agent with the same beliefs, plans, events and intentions, but for the one at work.
+pub fn clone_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let unknown = || Failure::new("unknown", "");
+    let name = call.args.first().map(name_of).ok_or_else(unknown)?;
+    let cycle = &mut *call.cycle;
+    let copy = crate::snapshot::copy_without(cycle.mind, call.intention, cycle.program, cycle.now);
+    let source = AgentSource::Body(Box::new(copy.ok_or_else(unknown)?));
+    let request = CreateAgent { name: Symbol::new(&name), unique: false, owner: Some(cycle.aid), source };
+    cycle.services.create(request).map_err(|e| Failure::new("internal_action", e.to_string()))?;
+    Ok(Progress::Done)
+}
+
+/// `.stopMAS([ms [, exit code]])`: with a delay all agents are told first.
+pub fn stop(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let delay = call.args.first().and_then(Value::as_f64).unwrap_or(0.0).max(0.0);
+    let code = call.args.get(1).and_then(Value::as_f64).unwrap_or(0.0);
+    if delay >= 1.0 {
+        for agent in call.cycle.services.agents() {
+            tell_shut_down(call.cycle, agent, delay);
+        }
+    }
+    call.cycle.services.stop(delay as u64, code as i32);
+    Ok(Progress::Done)
+}
+
+/// The type of services that are registered without one.
+const DEFAULT_SERVICE_TYPE: &str = "jason-type";
+
+/// The service and its type that the arguments name; `default` is the type if none is given.
+fn service(call: &StepCall<'_, '_>, default: &str) -> (String, String) {
+    let kind = match call.args.get(1) {
+        None | Some(Value::Var(_)) => default.to_owned(),
+        Some(kind) => name_of(kind),
+    };
+    (name_of(call.arg(0)), kind)
+}
+
+/// `.df_register(Service [, Type])`.
+pub fn df_register(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let (service, kind) = service(call, DEFAULT_SERVICE_TYPE);
+    call.cycle.services.df_register(call.cycle.aid, &service, &kind);
+    Ok(Progress::Done)
+}
+
+/// `.df_deregister(Service [, Type])`.
+pub fn df_deregister(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let (service, kind) = service(call, DEFAULT_SERVICE_TYPE);
+    call.cycle.services.df_deregister(call.cycle.aid, &service, &kind);
+    Ok(Progress::Done)
+}
+
+/// `.df_subscribe(Service [, Type])`: `provider(Agent, Service)` is told of each provider, present and to come.
+pub fn df_subscribe(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let (service, kind) = service(call, "");
+    call.cycle.services.df_subscribe(call.cycle.aid, &service, &kind);
+    Ok(Progress::Done)
+}
+
+/// `.verbose(Level)`: 0, 1 or 2.
+pub fn verbose(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let level = call.arg(0).as_f64().ok_or_else(|| Failure::new("unknown", ""))?;
+    call.cycle.mind.options.verbose = level.clamp(0.0, 2.0) as u8;
+    Ok(Progress::Done)
+}
+
+/// `.save_agent(File [, Goals])`: the agent's beliefs, rules and plans as a program, with these initial goals.
+pub fn save_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let file = name_of(call.arg(0));
+    let goals: Vec<Value> = call.arg(1).items().cloned().collect();
+    let text = program_text(call.cycle, &goals);
+    let written = call.cycle.services.write_file(&file, &text);
+    written.map(|()| Progress::Done).map_err(|reason| Failure::new("unknown", reason))
+}
+
+fn program_text(cycle: &Cycle<'_>, goals: &[Value]) -> String {
+    let mut text = String::from("// beliefs and rules\n");
+    let mut line = |what: &dyn std::fmt::Display| {
+        let written = writeln!(text, "{what}");
+        debug_assert!(written.is_ok(), "writing to a string cannot fail");
+    };
+    for (_, table) in cycle.mind.beliefs.tables() {
+        for entry in table.iter() {
+            match entry {
+                Entry::Fact(fact) => line(&format_args!("{}.", without_own_source(fact))),
+                Entry::Rule(rule) => line(&format_args!("{}.", rule_text(&rule.resolve(cycle.image).source))),
+            }
+        }
+    }
+    line(&"\n\n// initial goals");
+    goals.iter().for_each(|goal| line(&format_args!("!{goal}.")));
+    line(&"\n\n// plans");
+    let plans = cycle.mind.plans.all(cycle.image).into_iter();
+    for (_, plan) in plans.filter(|(_, plan)| plan.source.file != LIBRARY_FILE) {
+        line(&format_args!("{}.", plan_text(&plan)));
+    }
+    text
+}
+
+fn without_own_source(fact: &Structure) -> Value {
+    let annots: Annots = fact.annots.iter().filter(|annot| !is_own_source(annot)).cloned().collect();
+    fact.with_annots(annots).into_value()
+}
+
+fn is_own_source(annot: &whimbrel_acl::Annot) -> bool {
+    is_source(annot) && matches!(annot, whimbrel_acl::Annot::Source(sym::SELF))
+}
+
+fn by_name(name: Symbol) -> whimbrel_acl::Var {
+    whimbrel_acl::Var { slot: name.index(), name }
+}
+
+fn rule_text(rule: &ast::Rule) -> String {
+    without_braces(&quote::quote_rule(rule, &mut by_name))
+}
+
+fn plan_text(plan: &crate::code::Plan) -> String {
+    without_braces(&quote::quote_plan(&plan.source, &mut by_name))
+}
+
+/// Code as it stands in a program: without the braces of a term.
+fn without_braces(code: &Value) -> String {
+    let text = code.to_string();
+    text.strip_prefix("{ ").and_then(|text| text.strip_suffix(" }")).unwrap_or(&text).to_owned()
+}

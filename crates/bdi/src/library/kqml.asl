@@ -1,0 +1,100 @@
+// What an agent does with messages. These plans come after the program's own, so that a program overrides any of them
+// with a plan for the same performative. In the order of KQML: what is told, what is asked for, what is known how to do.
+
+// tell: the content is believed, with the sender as its source. A list is a list of beliefs.
+@kqml_tell[atomic]
++!kqml_received(Sender, tell, Content, _)
+   : .literal(Content) & not .list(Content) & .ground(Content) & .add_nested_source(Content, Sender, Belief)
+   <- ++Belief.
+@kqml_tell_list
++!kqml_received(Sender, tell, Contents, _)
+   : .list(Contents)
+   <- !kqml_believe(Contents, Sender).
+
+@kqml_believe_end
++!kqml_believe([], _).
+@kqml_believe_one
++!kqml_believe([Content|Rest], Sender)
+   : .literal(Content) & .ground(Content)
+   <- .add_nested_source(Content, Sender, Belief);
+      ++Belief;
+      !kqml_believe(Rest, Sender).
+@kqml_believe_not
++!kqml_believe([_|Rest], Sender)
+   <- !kqml_believe(Rest, Sender).
+
+// untell: the sender is no longer a source of the content.
+@kqml_untell[atomic]
++!kqml_received(Sender, untell, Content, _)
+   : .add_nested_source(Content, Sender, Belief)
+   <- --Belief.
+
+// achieve: the content is a new goal. A list is a list of goals.
+@kqml_achieve
++!kqml_received(Sender, achieve, Content, _)
+   : not .list(Content) & .add_nested_source(Content, Sender, Goal)
+   <- !!Goal.
+@kqml_achieve_list
++!kqml_received(Sender, achieve, Contents, _)
+   : .list(Contents)
+   <- !kqml_pursue(Contents, Sender).
+
+@kqml_pursue_end
++!kqml_pursue([], _).
+@kqml_pursue_one
++!kqml_pursue([Content|Rest], Sender)
+   <- .add_nested_source(Content, Sender, Goal);
+      !!Goal;
+      !kqml_pursue(Rest, Sender).
+
+// unachieve: the goal is given up.
+@kqml_unachieve[atomic]
++!kqml_received(_, unachieve, Content, _)
+   <- .drop_desire(Content).
+
+// askOne: the answer is the first belief that matches, else what a plan for the question finds; untell if there is
+// none. Beliefs are told with their sources but for the agent itself.
+@kqml_ask_one
++!kqml_received(Sender, askOne, Content, Id)
+   : Content[|Annots] & .delete(source(self), Annots, Told) & Answer = Content[|Told]
+   <- .send(Sender, tell, Answer, Id).
+@kqml_ask_one_plan
++!kqml_received(Sender, askOne, Content, Id)
+   <- .add_nested_source(Content, Sender, Question);
+      ?Question;
+      .remove_source_annot(Question, Answer);
+      .send(Sender, tell, Answer, Id).
+@kqml_ask_one_failed
+-!kqml_received(Sender, askOne, Content, Id)[error(test_goal_failed)]
+   <- .send(Sender, untell, Content, Id).
+
+// askAll: the answer is the list of all beliefs that match.
+@kqml_ask_all
++!kqml_received(Sender, askAll, Content, Id)
+   <- .findall(Answer, Content[|Annots] & .delete(source(self), Annots, Told) & Answer = Content[|Told], Answers);
+      .send(Sender, tell, Answers, Id).
+
+// tellHow, untellHow, askHow: plans, as terms or as text; for untellHow their labels, for askHow a trigger.
+@kqml_tell_how
++!kqml_received(Sender, tellHow, Content, _)
+   <- .remove_source_annot(Content, Plans);
+      .add_plan(Plans, Sender).
+@kqml_untell_how
++!kqml_received(Sender, untellHow, Content, _)
+   <- .remove_plan(Content, Sender).
+@kqml_ask_how
++!kqml_received(Sender, askHow, Content, Id)
+   <- .relevant_plans(Content, Known);
+      .remove_source_annot(Known, Plans);
+      .send(Sender, tellHow, Plans, Id).
+
+// signal: the content happens, without being believed.
+@kqml_signal
++!kqml_received(Sender, signal, Content, _)
+   : not .list(Content) & .add_nested_source(Content, Sender, Event)
+   <- .signal({ +Event }, type_signal).
+
+// Whatever else goes wrong, and performatives that no plan is for.
+@kqml_error
+-!kqml_received(_, _, _, _)[error(Error), error_msg(Message)]
+   <- .print("Communication error -- ", Error, ": ", Message).
