@@ -34,28 +34,44 @@ pub fn write_number(out: &mut impl Write, n: f64) -> fmt::Result {
     write!(out, "{digits}E{exponent}")
 }
 
-/// Binary operators are printed between their operands, in parentheses if logical or relational.
-fn infix(functor: Symbol) -> Option<(&'static str, &'static str, &'static str)> {
+/// How a binary operator is printed between its operands.
+fn infix(functor: Symbol) -> Option<&'static str> {
     Some(match functor {
-        sym::AND => ("(", " & ", ")"),
-        sym::OR => ("(", " | ", ")"),
-        sym::EQ => ("(", " == ", ")"),
-        sym::NE => ("(", " \\== ", ")"),
-        sym::LT => ("(", " < ", ")"),
-        sym::LE => ("(", " <= ", ")"),
-        sym::GT => ("(", " > ", ")"),
-        sym::GE => ("(", " >= ", ")"),
-        sym::UNIFY => ("(", " = ", ")"),
-        sym::UNIV => ("(", " =.. ", ")"),
-        sym::ADD => ("(", "+", ")"),
-        sym::SUB => ("(", "-", ")"),
-        sym::MUL => ("(", "*", ")"),
-        sym::DIV => ("(", "/", ")"),
-        sym::INTDIV => ("(", " div ", ")"),
-        sym::MOD => ("(", " mod ", ")"),
-        sym::POW => ("(", "**", ")"),
+        sym::AND => " & ",
+        sym::OR => " | ",
+        sym::EQ => " == ",
+        sym::NE => " \\== ",
+        sym::LT => " < ",
+        sym::LE => " <= ",
+        sym::GT => " > ",
+        sym::GE => " >= ",
+        sym::UNIFY => " = ",
+        sym::UNIV => " =.. ",
+        sym::ADD => "+",
+        sym::SUB => "-",
+        sym::MUL => "*",
+        sym::DIV => "/",
+        sym::INTDIV => " div ",
+        sym::MOD => " mod ",
+        sym::POW => "**",
         _ => return None,
     })
+}
+
+fn is_arithmetic(functor: Symbol) -> bool {
+    matches!(functor, sym::ADD | sym::SUB | sym::MUL | sym::DIV | sym::INTDIV | sym::MOD | sym::POW)
+}
+
+/// An operand of arithmetic: a negative number is in parentheses.
+struct Operand<'a>(&'a Value);
+
+impl fmt::Display for Operand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::Num(n) if *n < 0.0 => write!(f, "({})", self.0),
+            other => other.fmt(f),
+        }
+    }
 }
 
 impl fmt::Display for Value {
@@ -139,7 +155,10 @@ impl fmt::Display for Structure {
             return code::write(f, self);
         }
         match (self.args.as_slice(), infix(self.functor)) {
-            ([left, right], Some((open, operator, close))) => return write!(f, "{open}{left}{operator}{right}{close}"),
+            ([left, right], Some(operator)) if is_arithmetic(self.functor) => {
+                return write!(f, "({}{operator}{})", Operand(left), Operand(right));
+            }
+            ([left, right], Some(operator)) => return write!(f, "({left}{operator}{right})"),
             ([operand], _) if self.functor == sym::NOT => return write!(f, "not ({operand})"),
             ([operand], _) if self.functor == sym::SUB => return write!(f, "(-{operand})"),
             _ => {}

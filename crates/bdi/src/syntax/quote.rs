@@ -128,7 +128,13 @@ fn quote_variable(variable: &Variable, var: Slots<'_>) -> Value {
     }
     let namespace = quote_namespace(variable.namespace.as_ref(), var);
     let annots = match &variable.annots {
-        Some(annots) => quote_list(&annots.items, annots.tail.as_deref(), var),
+        Some(annots) => {
+            let mut items: Vec<Value> = annots.items.iter().map(|item| quote(item, var)).collect();
+            items.sort();
+            items.dedup();
+            let tail = annots.tail.as_ref().map_or(Value::Nil, |tail| quote(tail, var));
+            Value::list_with_tail(items, tail)
+        }
         None => Value::Nil,
     };
     structure(reserved::DECORATED, [slot, namespace, Value::Bool(variable.negated), annots])

@@ -3,3 +3,4 @@
 
 mod parse;
 mod quote;
+mod round_trip;

@@ -16,11 +16,7 @@ pub fn value(text: &str) -> Value {
 }
 
 pub fn quoted(term: &Term) -> Value {
-    let mut slots = HashMap::new();
-    quote(term, &mut |name: Symbol| {
-        let slot = slots.len() as u32;
-        Var { slot: *slots.entry(name).or_insert(slot), name }
-    })
+    quote(term, &mut |name: Symbol| Var { slot: name.index(), name })
 }
 
 /// Structural unification, as far as code needs it: variables on the left only.
