@@ -1,0 +1,218 @@
+//! What can be typed after `whimbrel`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Whimbrel runs societies of agents written in AgentSpeak and Rust.
+#[derive(Debug, Parser)]
+#[command(name = "whimbrel", version = env!("WHIMBREL_VERSION"), max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  whimbrel new garden                 make a society of two agents, ready to run
+  whimbrel run garden                 run it
+  whimbrel run hello.asl --agents 3   run three agents of one program
+  whimbrel check garden               look for errors without running anything
+
+`whimbrel help COMMAND` shows more examples.")]
+pub struct Arguments {
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(Run),
+    Check(Check),
+    New(New),
+    Bench(Bench),
+}
+
+/// Run a society until it ends itself, or is ended by Ctrl-C.
+///
+/// Lines that agents print go to standard output as `[agent] text`; warnings go to standard error. The exit status is
+/// what an agent gave to `.stopMAS`, or 0.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel run examples/contract-net --summary     a folder with one project in it
+  whimbrel run auction.mas2j --agents 1000         each `#n` of the project becomes #1000
+  whimbrel run hello.asl                           one agent, named hello after its file
+  whimbrel run hello.asl --agents 3                hello1, hello2 and hello3
+  whimbrel run hello.asl --for 10s --trace         for ten seconds, and show every message")]
+pub struct Run {
+    /// A project (.mas2j), a program (.asl), or a folder with one project in it.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// How many agents of a lone program, or of each project entry that has `#n`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub agents: Option<u32>,
+    /// End the society after this long, for instance 10s, 500ms, 2m.
+    #[arg(long = "for", value_name = "TIME", value_parser = crate::duration::parse)]
+    pub time: Option<Duration>,
+    /// Show every message, and agents coming and going, on standard error.
+    #[arg(long)]
+    pub trace: bool,
+    /// End with a table: agents, messages by performative, awards, time.
+    #[arg(long)]
+    pub summary: bool,
+    /// Threads to run agents on; as many as there are cores if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
+    /// Where random numbers start, for runs that are to repeat.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Show no warnings, only what agents print.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Look for errors in programs and projects, without running them.
+///
+/// All errors and warnings are shown, not just the first. The exit status is 1 if there is an error.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel check garden.mas2j        the project, and every program it names
+  whimbrel check *.asl               some programs
+  whimbrel check examples/auction    a folder with one project in it")]
+pub struct Check {
+    /// Projects (.mas2j), programs (.asl), or folders with one project in each.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Make a folder with a small society in it that runs.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel new garden && whimbrel run garden")]
+pub struct New {
+    /// The folder to make, which is also the project's name.
+    #[arg(value_name = "NAME")]
+    pub name: PathBuf,
+}
+
+/// Measure speed, with the benchmarks of the actor and agent studies.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel bench ring --tokens 500 --passes 10000
+  whimbrel bench chameneos --creatures 50 --kind asl
+  whimbrel bench fibonacci --max-n 25 --json
+
+`make bench-peers` runs the same beside Erlang, Go, Pekko, tokio and Jason.")]
+pub struct Bench {
+    #[command(subcommand)]
+    pub benchmark: Benchmark,
+}
+
+/// The benchmarks. Defaults are the studies'.
+#[derive(Debug, Subcommand)]
+pub enum Benchmark {
+    /// Tokens go round in a ring of agents.
+    Ring {
+        /// Agents in the ring.
+        #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
+        workers: u64,
+        /// Tokens going round at the same time.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+        tokens: u64,
+        /// How often each token is passed on.
+        #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
+        passes: u64,
+        #[command(flatten)]
+        options: BenchOptions,
+    },
+    /// Creatures meet in pairs through a broker: how evenly?
+    Chameneos {
+        /// Creatures of three colours.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(2..))]
+        creatures: u64,
+        /// Meetings until the broker closes.
+        #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
+        meetings: u64,
+        #[command(flatten)]
+        options: BenchOptions,
+    },
+    /// A server computes fib(n) for many clients: do small requests wait behind large ones?
+    Fibonacci {
+        /// Clients, each with one request at a time.
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+        clients: u64,
+        /// Requests of each client.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
+        requests: u64,
+        /// The largest n asked for.
+        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=60))]
+        max_n: u64,
+        /// From which n on a request counts as large; the largest sixth if not given.
+        #[arg(long)]
+        large_from: Option<u64>,
+        #[command(flatten)]
+        options: BenchOptions,
+    },
+    /// Agents come to be: how fast, and how much memory does an idle one take?
+    Spawn {
+        /// How many.
+        #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+        agents: u64,
+        #[command(flatten)]
+        options: BenchOptions,
+    },
+}
+
+/// What all benchmarks have in common.
+#[derive(Debug, Args)]
+pub struct BenchOptions {
+    /// What the agents are written in.
+    #[arg(long, value_enum, default_value_t = crate::bench::Kind::Native)]
+    pub kind: crate::bench::Kind,
+    /// Threads to run on; as many as there are cores if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// One line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// Makes this the choice for all output.
+    pub fn apply(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::AlwaysAnsi,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_and_counts_are_checked() {
+        let parse = |line: &str| Arguments::try_parse_from(line.split(' '));
+        assert!(parse("whimbrel run a.asl --for 10s --agents 3").is_ok());
+        assert!(parse("whimbrel run a.asl --for soon").is_err());
+        assert!(parse("whimbrel run a.asl --agents 0").is_err());
+        assert!(parse("whimbrel check").is_err());
+    }
+}

@@ -1,0 +1,65 @@
+//! The benchmarks with agents written in Rust. Every message is an ordinary ACL message.
+
+use std::time::Instant;
+
+use whimbrel_runtime::Platform;
+
+use super::{Bench, Metrics, deviation, percentile, resident_bytes};
+
+mod chameneos;
+mod fibonacci;
+mod ring;
+
+/// Runs a benchmark on this many threads.
+pub fn run(bench: &Bench, threads: usize) -> Metrics {
+    let platform = Platform::builder().workers(threads).build();
+    match *bench {
+        Bench::Ring { workers, tokens, passes } => {
+            let seconds = ring::run(&platform, workers, tokens, passes);
+            let messages = (tokens * passes) as f64;
+            vec![("seconds", seconds), ("messages_per_s", seconds.map(|seconds| messages / seconds))]
+        }
+        Bench::Chameneos { creatures, meetings } => {
+            let begin = Instant::now();
+            let counts = chameneos::run(&platform, creatures, meetings);
+            vec![("seconds", Some(begin.elapsed().as_secs_f64())), ("meetings_sd", deviation(&counts))]
+        }
+        Bench::Fibonacci { clients, requests, max_n, large_from } => {
+            let begin = Instant::now();
+            let samples = fibonacci::run(&platform, clients, requests, max_n);
+            let seconds = begin.elapsed().as_secs_f64();
+            let latencies = |wanted: &dyn Fn(u64) -> bool| -> Vec<f64> {
+                samples.iter().filter(|sample| wanted(sample.n)).map(|sample| sample.us).collect()
+            };
+            let (mut small, mut large) = (latencies(&|n| n <= 10), latencies(&|n| n >= large_from));
+            vec![
+                ("small_p50_us", percentile(50.0, &mut small)),
+                ("small_p99_us", percentile(99.0, &mut small)),
+                ("small_max_us", percentile(100.0, &mut small)),
+                ("large_p50_us", percentile(50.0, &mut large)),
+                ("seconds", Some(seconds)),
+            ]
+        }
+        Bench::Spawn { agents } => spawn(&platform, agents),
+    }
+}
+
+/// An agent that could do something, if somebody asked.
+struct Idle;
+
+impl whimbrel_runtime::Agent for Idle {
+    fn on_message(&mut self, ctx: &mut whimbrel_runtime::Context<'_, '_>, message: whimbrel_acl::MessageBody) {
+        ctx.reply(&message, whimbrel_acl::Performative::Inform, "pong");
+    }
+}
+
+fn spawn(platform: &Platform, agents: u64) -> Metrics {
+    let before = resident_bytes();
+    let begin = Instant::now();
+    let made = platform.spawn_population("idle", agents as usize, |_| Idle);
+    platform.wait_idle();
+    let seconds = begin.elapsed().as_secs_f64();
+    let after = resident_bytes();
+    let bytes = before.zip(after).map(|(before, after)| (after - before) / agents as f64);
+    vec![("seconds", made.is_ok().then_some(seconds)), ("bytes_per_agent", bytes)]
+}

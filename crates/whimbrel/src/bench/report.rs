@@ -1,0 +1,104 @@
+//! Results, for programs and for people.
+
+use std::fmt::Write;
+
+use super::{Bench, Kind, Metrics};
+
+/// One line of JSON: the same names from release to release.
+pub fn json(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> String {
+    let params: Vec<String> = bench.params().iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+    let metrics: Vec<String> = metrics
+        .iter()
+        .map(|(name, value)| match value {
+            Some(value) if value.is_finite() => format!("\"{name}\": {value}"),
+            _ => format!("\"{name}\": null"),
+        })
+        .collect();
+    format!(
+        "{{\"bench\": \"{}\", \"version\": \"{}\", \"machine\": {{\"os\": \"{}\", \"arch\": \"{}\", \"cores\": {}}}, \
+         \"params\": {{\"kind\": \"{}\", \"threads\": {threads}, {}}}, \"metrics\": {{{}}}}}",
+        bench.name(),
+        env!("WHIMBREL_VERSION"),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        std::thread::available_parallelism().map_or(0, usize::from),
+        kind_name(kind),
+        params.join(", "),
+        metrics.join(", ")
+    )
+}
+
+/// A table, and what it means.
+pub fn table(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> String {
+    let params: Vec<String> =
+        bench.params().iter().map(|(name, value)| format!("{} {value}", name.replace('_', " "))).collect();
+    let mut text = format!("{} ({}, {threads} threads): {}\n", bench.name(), kind_name(kind), params.join(", "));
+    for (name, value) in metrics {
+        let value = value.map_or("-".to_owned(), |value| readable(name, value));
+        let _ = writeln!(text, "  {value:>14}  {}", meaning(name));
+    }
+    if let (Bench::Ring { .. }, Some(rate)) = (bench, metric(metrics, "messages_per_s")) {
+        let _ = writeln!(text, "  {:>14}  per message", format!("{:.1} ns", 1e9 / rate));
+    }
+    text.trim_end().to_owned()
+}
+
+fn metric(metrics: &Metrics, name: &str) -> Option<f64> {
+    metrics.iter().find(|(found, _)| *found == name).and_then(|(_, value)| *value)
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Native => "native",
+        Kind::Asl => "asl",
+    }
+}
+
+fn readable(name: &str, value: f64) -> String {
+    if name == "seconds" {
+        return format!("{value:.3} s");
+    }
+    if name.ends_with("_us") {
+        return if value < 10_000.0 { format!("{value:.1} us") } else { format!("{:.1} ms", value / 1000.0) };
+    }
+    if value >= 1e6 { format!("{:.2} M", value / 1e6) } else { format!("{value:.1}") }
+}
+
+/// What a metric says, in words.
+fn meaning(name: &str) -> &str {
+    match name {
+        "seconds" => "from the first message to the last",
+        "messages_per_s" => "messages per second",
+        "meetings_sd" => "standard deviation of meetings per creature: 0 is perfectly fair",
+        "small_p50_us" => "median time to answer n <= 10, while large n are computed in the same server",
+        "small_p99_us" => "99 of 100 answers to n <= 10 came within this time",
+        "small_max_us" => "the slowest answer to n <= 10",
+        "large_p50_us" => "median time to answer the largest n",
+        "bytes_per_agent" => "bytes of resident memory per idle agent",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_the_agreed_names() {
+        let bench = Bench::Ring { workers: 500, tokens: 1, passes: 10 };
+        let line = json(&bench, Kind::Native, 2, &vec![("seconds", Some(0.5)), ("messages_per_s", None)]);
+        assert!(line.starts_with("{\"bench\": \"ring\", \"version\": \""), "{line}");
+        assert!(line.contains("\"workers\": 500, \"tokens\": 1, \"passes\": 10}"), "{line}");
+        assert!(line.ends_with("\"metrics\": {\"seconds\": 0.5, \"messages_per_s\": null}}"), "{line}");
+    }
+
+    #[test]
+    fn the_table_explains() {
+        let bench = Bench::Spawn { agents: 10 };
+        let text = table(&bench, Kind::Asl, 2, &vec![("bytes_per_agent", Some(512.0))]);
+        assert_eq!(
+            text,
+            "spawn (asl, 2 threads): agents 10\n           512.0  bytes of resident memory per idle agent"
+        );
+    }
+}

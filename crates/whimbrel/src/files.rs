@@ -1,0 +1,119 @@
+//! Program files: reading them with clear words about what is wrong, and finding those that programs name.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use whimbrel_platform::limits;
+
+/// Why a file cannot be read as program text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// There is none of that name.
+    #[error("there is no file {}{}", .path.display(), hint(.nearest))]
+    Missing {
+        /// What was looked for.
+        path: PathBuf,
+        /// A file beside it with a similar name.
+        nearest: Option<String>,
+    },
+    /// It is a folder.
+    #[error("{} is a folder; expected a file", .0.display())]
+    Folder(PathBuf),
+    /// It is not text.
+    #[error("{} is not UTF-8 text: byte {byte} is where it stops being so", .path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that does not fit, from 0.
+        byte: usize,
+    },
+    /// It is longer than any program may be.
+    #[error("{} has {bytes} bytes; a program may have {}", .path.display(), limits::SOURCE_BYTES_MAX)]
+    TooBig {
+        /// The file.
+        path: PathBuf,
+        /// How long it is.
+        bytes: u64,
+    },
+    /// The operating system says no.
+    #[error("cannot read {}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!("; did you mean {name}?")).unwrap_or_default()
+}
+
+/// Reads program text.
+///
+/// # Errors
+/// There is no such file, or it is no text.
+pub fn read(path: &Path) -> Result<String, ReadError> {
+    let failed = |source: std::io::Error| match source.kind() {
+        std::io::ErrorKind::NotFound => ReadError::Missing { path: path.to_owned(), nearest: nearest(path) },
+        _ => ReadError::Unreadable { path: path.to_owned(), source },
+    };
+    let about = std::fs::metadata(path).map_err(failed)?;
+    if about.is_dir() {
+        return Err(ReadError::Folder(path.to_owned()));
+    }
+    if about.len() > limits::SOURCE_BYTES_MAX as u64 {
+        return Err(ReadError::TooBig { path: path.to_owned(), bytes: about.len() });
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
+    String::from_utf8(bytes)
+        .map_err(|error| ReadError::NotText { path: path.to_owned(), byte: error.utf8_error().valid_up_to() })
+}
+
+/// A file beside `path` whose name is much like it.
+fn nearest(path: &Path) -> Option<String> {
+    let wanted = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| has_extension(name, "asl") || has_extension(name, "mas2j"))
+        .collect();
+    let stem = |name: &str| name.split('.').next().unwrap_or_default().to_lowercase();
+    let same_stem = names.iter().find(|name| stem(name) == stem(wanted));
+    same_stem.or_else(|| names.iter().find(|name| name.starts_with(wanted))).cloned()
+}
+
+fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
+}
+
+/// Where the programs of a society are looked for.
+#[derive(Clone, Debug, Default)]
+pub struct SourcePaths {
+    folders: Vec<PathBuf>,
+}
+
+impl SourcePaths {
+    /// `listed` are folders as a project names them, relative to its own folder, which is searched last.
+    pub fn new<'a>(project_folder: &Path, listed: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut folders: Vec<PathBuf> = listed.into_iter().map(|folder| project_folder.join(folder)).collect();
+        folders.push(project_folder.to_owned());
+        Self { folders }
+    }
+
+    /// The file a program names by `path`; the first place where one should be, if there is none.
+    pub fn find(&self, path: &str) -> PathBuf {
+        let path = path.strip_prefix("file:").unwrap_or(path);
+        let candidates = || self.folders.iter().map(|folder| folder.join(path));
+        candidates().find(|file| file.is_file()).or_else(|| candidates().next_back()).unwrap_or_else(|| path.into())
+    }
+}
+
+impl fmt::Display for SourcePaths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let folders: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
+        f.write_str(&folders.join(", "))
+    }
+}

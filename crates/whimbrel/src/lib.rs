@@ -1,0 +1,1 @@
+//! Societies of agents, embedded in a Rust program.

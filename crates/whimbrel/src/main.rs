@@ -1,0 +1,40 @@
+//! The command line.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod arguments;
+mod bench;
+mod commands;
+#[allow(dead_code)]
+mod duration;
+#[allow(dead_code)]
+mod stopping;
+#[allow(dead_code)]
+mod terminal;
+#[allow(dead_code)]
+mod watch;
+
+use arguments::{Arguments, Command};
+
+/// Agents come and go by the million, on all cores at once: that is what this allocator is for.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    arguments.color.apply();
+    let done = match &arguments.command {
+        Command::Run(_) | Command::Check(_) => todo!(),
+        Command::New(new) => commands::new::new(new),
+        Command::Bench(bench) => commands::bench::bench(bench),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            terminal::complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

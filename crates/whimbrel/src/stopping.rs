@@ -1,0 +1,63 @@
+//! Why a society ends before it ends itself: Ctrl-C, its time is up, or nobody reads its output any more.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use whimbrel_runtime::Platform;
+
+/// What shells report for a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+/// A reason to end the society.
+#[derive(Clone, Copy, Debug)]
+pub enum Reason {
+    /// Ctrl-C, or a request to terminate.
+    Interrupt,
+    /// Standard output is closed.
+    NobodyReads,
+}
+
+/// Listens for reasons.
+pub struct Stopping {
+    sender: Sender<Reason>,
+    receiver: Receiver<Reason>,
+}
+
+impl Stopping {
+    /// Begins to listen to Ctrl-C. A second one ends the process at once.
+    pub fn new() -> anyhow::Result<Self> {
+        let (sender, receiver) = channel();
+        let interrupts = sender.clone();
+        let mut asked = false;
+        ctrlc::set_handler(move || {
+            if asked || interrupts.send(Reason::Interrupt).is_err() {
+                std::process::exit(INTERRUPTED);
+            }
+            asked = true;
+        })?;
+        Ok(Self { sender, receiver })
+    }
+
+    /// Where others tell of reasons.
+    pub fn sender(&self) -> Sender<Reason> {
+        self.sender.clone()
+    }
+
+    /// From now on reasons end `platform`, and so does the time's running out.
+    pub fn watch(self, platform: Platform, time: Option<Duration>) {
+        std::thread::spawn(move || {
+            let reason = match time {
+                Some(time) => self.receiver.recv_timeout(time),
+                None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match reason {
+                Ok(Reason::Interrupt) => {
+                    crate::terminal::note("ending the society (Ctrl-C again to end at once)");
+                    platform.stop_with(INTERRUPTED);
+                }
+                Ok(Reason::NobodyReads) | Err(RecvTimeoutError::Timeout) => platform.stop_with(0),
+                Err(RecvTimeoutError::Disconnected) => {}
+            }
+        });
+    }
+}

@@ -1,0 +1,79 @@
+//! Lines on the terminal: what agents print on standard output, everything else on standard error.
+
+use std::hash::Hasher;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::Mutex;
+use std::sync::mpsc::Sender;
+
+use anstyle::{Ansi256Color, AnsiColor, Color, Style};
+use whimbrel_acl::Aid;
+use whimbrel_platform::services::LogLevel;
+use whimbrel_runtime::Output;
+
+use crate::stopping::Reason;
+
+/// Colours that are told apart on a light and on a dark ground.
+const AGENT_COLORS: [u8; 14] = [33, 34, 37, 61, 65, 67, 97, 98, 130, 136, 160, 162, 166, 172];
+
+/// What agents print, as `[agent] text`, the name in a colour that stays the agent's.
+pub struct Lines {
+    colored: bool,
+    quiet: bool,
+    nobody_reads: Mutex<Option<Sender<Reason>>>,
+}
+
+impl Lines {
+    /// Lines for standard output; tells `nobody_reads` when it is closed.
+    pub fn new(quiet: bool, nobody_reads: Sender<Reason>) -> Self {
+        let colored = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+        Self { colored, quiet, nobody_reads: Mutex::new(Some(nobody_reads)) }
+    }
+}
+
+impl Output for Lines {
+    fn print(&self, agent: Aid, text: &str) {
+        let name = agent.name.as_str();
+        let style = if self.colored { style_of(name) } else { Style::new() };
+        let printed = writeln!(std::io::stdout().lock(), "{style}[{name}]{style:#} {text}");
+        // Whoever read our output may have read enough: that ends the society, and quietly.
+        if printed.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe)
+            && let Ok(mut told) = self.nobody_reads.lock()
+            && let Some(sender) = told.take()
+        {
+            let _ = sender.send(Reason::NobodyReads);
+        }
+    }
+
+    fn log(&self, agent: Aid, level: LogLevel, text: &str) {
+        let (word, color) = match level {
+            _ if self.quiet => return,
+            LogLevel::Warning => ("warning", AnsiColor::Yellow),
+            LogLevel::Severe => ("error", AnsiColor::Red),
+            LogLevel::Debug | LogLevel::Info => return,
+        };
+        let style = Style::new().bold().fg_color(Some(color.into()));
+        let _ = writeln!(anstream::stderr().lock(), "{style}{word}{style:#}: [{}] {text}", agent.name);
+    }
+}
+
+/// The style of an agent's name: the same in every run.
+pub fn style_of(name: &str) -> Style {
+    let mut hasher = rustc_hash::FxHasher::default();
+    hasher.write(name.as_bytes());
+    let index = (hasher.finish() >> 32) as usize % AGENT_COLORS.len();
+    let color = AGENT_COLORS.get(index).copied().unwrap_or_default();
+    Style::new().fg_color(Some(Color::Ansi256(Ansi256Color(color))))
+}
+
+/// Says what went wrong, and why.
+pub fn complain(error: &anyhow::Error) {
+    let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+    let _ = writeln!(anstream::stderr().lock(), "{style}error{style:#}: {error:#}");
+}
+
+/// Says something that is not an agent's business.
+pub fn note(text: &str) {
+    let style = Style::new().dimmed();
+    let break_line = if std::io::stderr().is_terminal() { "\n" } else { "" };
+    let _ = writeln!(anstream::stderr().lock(), "{break_line}{style}whimbrel: {text}{style:#}");
+}

@@ -1,0 +1,147 @@
+//! What `--trace` shows and `--summary` counts: one observer of the platform for both.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use whimbrel_acl::{Performative, Symbol};
+use whimbrel_platform::{Counters, Event, Observer, Time};
+
+use crate::duration::readable;
+
+/// How many agents the summary names; of the others it tells the number.
+const NAMES_SHOWN: usize = 12;
+
+/// Watches a platform.
+#[derive(Clone)]
+pub struct Watch {
+    trace: bool,
+    tally: Option<Arc<Mutex<Tally>>>,
+}
+
+/// What the summary counts.
+#[derive(Default)]
+struct Tally {
+    agents: Vec<Symbol>,
+    messages: BTreeMap<String, u64>,
+    /// Proposals accepted, by who made them.
+    awards: BTreeMap<&'static str, u64>,
+}
+
+impl Watch {
+    /// A watch, if there is anything to watch for.
+    pub fn new(trace: bool, summary: bool) -> Option<Self> {
+        (trace || summary).then(|| Self { trace, tally: summary.then(Arc::default) })
+    }
+
+    /// The table at the end of a run; `None` if nothing was to be counted.
+    pub fn summary(&self, counters: Counters, time: Duration) -> Option<String> {
+        let tally = self.tally.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(tally.table(counters, time))
+    }
+}
+
+impl Observer for Watch {
+    fn observe(&self, at: Time, event: Event<'_>) {
+        if let Some(tally) = &self.tally {
+            tally.lock().unwrap_or_else(PoisonError::into_inner).note(&event);
+        }
+        if self.trace && !matches!(event, Event::Routed(..) | Event::Delivered(_) | Event::Handled(..)) {
+            let dim = Style::new().dimmed();
+            let style = match event {
+                Event::Died(..) => Style::new().fg_color(Some(AnsiColor::Red.into())),
+                Event::Sent(_) => Style::new(),
+                _ => dim,
+            };
+            let ms = at.0 as f64 / 1000.0;
+            let _ = writeln!(anstream::stderr().lock(), "{dim}{ms:10.3} ms{dim:#}  {style}{event}{style:#}");
+        }
+    }
+}
+
+impl Tally {
+    fn note(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Sent(envelope) => {
+                let performative = envelope.body.performative;
+                let name = performative.as_str().replace('_', "-");
+                if name == Performative::AcceptProposal.as_str() {
+                    *self.awards.entry(envelope.to.name.as_str()).or_default() += 1;
+                }
+                *self.messages.entry(name).or_default() += 1;
+            }
+            Event::Agent(change) if change.from.is_none() && change.to.is_some() => {
+                self.agents.push(change.agent.name);
+            }
+            _ => {}
+        }
+    }
+
+    fn table(&self, counters: Counters, time: Duration) -> String {
+        let shown: Vec<&str> = self.agents.iter().take(NAMES_SHOWN).map(|name| name.as_str()).collect();
+        let more = self.agents.len().saturating_sub(NAMES_SHOWN);
+        let names = shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() };
+        let mut rows = vec![row("agents", self.agents.len(), &names)];
+        let mut messages: Vec<(&String, &u64)> = self.messages.iter().collect();
+        messages.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
+        let total: u64 = self.messages.values().sum();
+        for (index, (name, count)) in messages.into_iter().enumerate() {
+            if index == 0 {
+                rows.push(row("messages", total, &format!("{count:>6}  {name}")));
+            } else {
+                rows.push(row("", "", &format!("{count:>6}  {name}")));
+            }
+        }
+        for (index, (name, count)) in self.awards.iter().enumerate() {
+            rows.push(row(if index == 0 { "won" } else { "" }, "", &format!("{count:>6}  {name}")));
+        }
+        let Counters { sent, handled, dead, queued } = counters;
+        rows.push(row(
+            "lost",
+            sent.saturating_sub(handled + dead + queued),
+            &format!("{sent} sent = {handled} handled + {dead} undeliverable + {queued} waiting at the end"),
+        ));
+        rows.push(row("time", readable(time), ""));
+        let width = rows.iter().map(|row| row.chars().count()).max().unwrap_or_default();
+        let line = "─".repeat(width);
+        let mut table = format!("{line}\n");
+        for row in rows {
+            table.push_str(row.trim_end());
+            table.push('\n');
+        }
+        table + &line
+    }
+}
+
+fn row(what: &str, count: impl ToString, more: &str) -> String {
+    format!(" {what:<9} {:>8}  {more}", count.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_adds_up() {
+        let mut tally = Tally::default();
+        tally.agents = ["ada", "bruno"].map(Symbol::new).to_vec();
+        tally.messages.extend([("cfp".to_owned(), 6), ("inform".to_owned(), 1), ("propose".to_owned(), 6)]);
+        tally.awards.insert("ada", 1);
+        let counters = Counters { sent: 13, handled: 12, dead: 0, queued: 1 };
+        let expected = "\
+─────────────────────────────────────────────────────────────────────────────────
+ agents           2  ada, bruno
+ messages        13       6  cfp
+                          6  propose
+                          1  inform
+ won                      1  ada
+ lost             0  13 sent = 12 handled + 0 undeliverable + 1 waiting at the end
+ time        1.25 s
+─────────────────────────────────────────────────────────────────────────────────";
+        let table = tally.table(counters, Duration::from_millis(1250));
+        let trimmed = |text: &str| text.trim_matches('─').to_owned();
+        assert_eq!(trimmed(&table), trimmed(expected));
+    }
+}
