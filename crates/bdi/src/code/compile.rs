@@ -157,7 +157,10 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
     let context = plan.context.as_ref().map_or(Formula::True, |context| compiler.formula(context));
     let goal_condition = plan.goal_condition.as_ref().map(|condition| compiler.formula(condition));
     let body = compiler.body(&plan.body);
+    let begins_by_sending = matches!(body.ops.first(), Some(Op::Send(_)));
+    let is_plain = goal_condition.is_none() && plan.sub_plans.is_empty();
     let label = compiler.label(plan, label);
+    let is_direct = begins_by_sending && is_plain && !has_annot(&label, "atomic");
     let names: Arc<[Symbol]> = compiler.scope.names.into();
     let shared = shared_slots(&names, outer);
     let sub_plans = plan.sub_plans.iter().enumerate().map(|(number, sub)| {
@@ -172,6 +175,7 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
         goal_condition,
         body: Arc::new(body),
         slots: names.len() as u32,
+        is_direct,
         atomic: has_annot(&label, "atomic"),
         annots: label.annots().iter().cloned().collect(),
         sub_plans: sub_plans.collect(),

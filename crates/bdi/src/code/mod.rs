@@ -205,6 +205,8 @@ pub struct Plan {
     pub names: Arc<[Symbol]>,
     /// `[atomic]`
     pub atomic: bool,
+    /// Whether a message can begin the plan without an intention: an ordinary plan that begins by sending a message.
+    pub is_direct: bool,
     /// `[breakpoint]` and others, as written.
     pub annots: Annots,
     /// Plans that are relevant only while this one runs.

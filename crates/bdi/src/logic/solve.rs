@@ -65,6 +65,18 @@ impl From<bool> for Direct {
     }
 }
 
+fn holds_for_all<'a>(
+    pairs: impl Iterator<Item = (&'a Expr, &'a Value)>,
+    mut holds: impl FnMut(&'a Expr, &'a Value) -> bool,
+) -> bool {
+    for (expr, value) in pairs {
+        if !holds(expr, value) {
+            return false;
+        }
+    }
+    true
+}
+
 /// Where a formula's variables are, and what they are called.
 #[derive(Clone, Copy)]
 struct Scope<'f> {
@@ -201,6 +213,10 @@ impl<'m> Solver<'m> {
         let Some(table) = self.known.mind.beliefs.table(&term.key) else { return Direct::Fails };
         if table.has_rules() {
             return Direct::Unknown;
+        }
+        if let Some(fact) = table.only_fact() {
+            let args = term.args.iter().zip(&fact.args);
+            return holds_for_all(args, |expr, value| match_expr(self, bindings, base, names, expr, value)).into();
         }
         let first = match term.args.first() {
             None => Value::Null,

@@ -230,6 +230,18 @@ impl Table {
         Candidates { table: self, first: Quick::of(first), source }
     }
 
+    /// The one entry, if there is just one, a ground fact, and no gaps around it.
+    #[inline]
+    pub fn only_fact(&self) -> Option<&Structure> {
+        if self.entries.len() != 1 {
+            return None;
+        }
+        match self.entries.front() {
+            Some(Some(Entry::Fact(fact))) if fact.is_ground() => Some(fact),
+            _ => None,
+        }
+    }
+
     /// All entries in query order.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().flatten()

@@ -175,7 +175,7 @@ impl Cycle<'_> {
             self.tell_idleness(false);
         }
         for _ in 0..budget {
-            if self.run() {
+            if !self.is_idle() && self.run() {
                 continue;
             }
             if self.tell_idleness(true) {
@@ -187,6 +187,11 @@ impl Cycle<'_> {
             };
         }
         Next::Ready
+    }
+
+    /// Whether a cycle would find nothing to do, seen at a glance: if in doubt, no.
+    fn is_idle(&self) -> bool {
+        self.mailbox.is_empty() && self.mind.timers.is_empty() && self.is_at_rest()
     }
 
     /// Takes up the initial beliefs and goals: the project's beliefs, the program's (last first, so that they are

@@ -3,6 +3,7 @@
 
 mod agent;
 mod cycle;
+mod direct;
 mod failure;
 mod forks;
 mod goals;

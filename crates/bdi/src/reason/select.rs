@@ -14,11 +14,11 @@ use crate::mind::{Chosen, Event, Frame, FrameExtra, IntentionId, PlanHold, PlanR
 type Path = smallvec::SmallVec<[u32; 2]>;
 
 /// A plan chosen for an event; its slots are on top of the bindings.
-struct Choice<'m> {
-    plan: PlanHold<'m>,
-    place: PlanRef,
-    path: Path,
-    base: u32,
+pub(super) struct Choice<'m> {
+    pub(super) plan: PlanHold<'m>,
+    pub(super) place: PlanRef,
+    pub(super) path: Path,
+    pub(super) base: u32,
 }
 
 impl<'m> Cycle<'m> {
@@ -200,7 +200,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Intends a plan, beginning with the operation at `pc`.
-    fn intend_at(&mut self, event: Event, choice: Choice<'m>, pc: u32) {
+    pub(super) fn intend_at(&mut self, event: Event, choice: Choice<'m>, pc: u32) {
         if self.mind.has_meta_plans {
             self.tell_executing(&event);
         }
@@ -334,7 +334,7 @@ impl<'m> Cycle<'m> {
 impl Plan {
     /// Whether an argument is another constant than the trigger's: seen without binding anything.
     #[inline]
-    fn rejects(&self, args: &[Value]) -> bool {
+    pub(super) fn rejects(&self, args: &[Value]) -> bool {
         let Head::Literal { args: patterns, .. } = &self.head else { return false };
         patterns.iter().zip(args).any(|(pattern, arg)| match (pattern, arg) {
             (Some(Expr::Const(Value::Num(a))), Value::Num(b)) => a != b,
@@ -416,11 +416,42 @@ fn is_relevant(
     }
 }
 
+/// Matches the trigger of a plan whose slots begin at 0 with a ground literal that has these annotations.
+pub(super) fn matches_head(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    plan: &Plan,
+    literal: &Structure,
+    theirs: &[whimbrel_acl::Annot],
+) -> bool {
+    let Head::Literal { args, annots, annots_tail, .. } = &plan.head else { return false };
+    for (place, arg) in literal.args.iter().enumerate() {
+        bindings.set(place as u32, arg.clone());
+    }
+    for (pattern, arg) in args.iter().zip(&literal.args) {
+        if let Some(pattern) = pattern
+            && !match_expr(solver, bindings, 0, &plan.names, pattern, arg)
+        {
+            return false;
+        }
+    }
+    if annots.is_empty() && annots_tail.is_none() {
+        return true;
+    }
+    let wanted = head_pattern(solver, bindings, plan, 0);
+    match_annots(bindings, &wanted, theirs)
+}
+
+/// The annotations that a plan's trigger asks for.
+fn head_pattern(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, base: u32) -> whimbrel_acl::Annots {
+    let Head::Literal { key, annots, annots_tail, .. } = &plan.head else { return whimbrel_acl::Annots::new() };
+    let (annots, annots_tail) = (annots.clone(), annots_tail.clone());
+    let pattern = crate::code::TermExpr { key: *key, args: Vec::new(), annots, annots_tail };
+    build_annots(solver, bindings, base, &plan.names, &pattern)
+}
+
 fn head_annots(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, event: &Event, base: u32) -> bool {
-    let Head::Literal { key, annots, annots_tail, .. } = &plan.head else { return false };
-    let pattern =
-        crate::code::TermExpr { key: *key, args: Vec::new(), annots: annots.clone(), annots_tail: annots_tail.clone() };
-    let wanted = build_annots(solver, bindings, base, &plan.names, &pattern);
+    let wanted = head_pattern(solver, bindings, plan, base);
     if event.open == 0 {
         return match_annots(bindings, &wanted, &event.literal.annots);
     }
