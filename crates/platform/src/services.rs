@@ -1,6 +1,6 @@
 //! What agents ask of the platform during a turn, answered at once from this node's own state.
 
-use whimbrel_acl::{Aid, Symbol, Value};
+use whimbrel_acl::{AclMessage, Aid, Symbol, Value};
 
 /// The platform as an agent sees it. The scheduler implements it over the AMS and DF, the simulator likewise.
 pub trait Services: Send + Sync {
@@ -53,6 +53,20 @@ pub trait Services: Send + Sync {
     /// `provider(Agent, Service)`, sender `df`.
     fn df_subscribe(&self, agent: Aid, service: &str, kind: &str);
 
+    /// Has `watcher` told when `agent` ends, by an `inform` from the AMS whose content is `ended(Name, Reason)`: at once
+    /// if there is no such agent. False if this platform cannot.
+    fn monitor(&self, _watcher: Aid, _agent: Aid) -> bool {
+        false
+    }
+
+    /// Has work done that blocks or takes long, off the threads that give turns; then sends the message it returns.
+    ///
+    /// # Errors
+    /// This platform cannot: the work comes back.
+    fn offload(&self, work: OffloadedWork) -> Result<(), OffloadedWork> {
+        Err(work)
+    }
+
     /// This node's directories, for the platform's own agents; `None` if there are none (a stub).
     fn directory(&self) -> Option<&dyn crate::Directory> {
         None
@@ -70,6 +84,9 @@ pub trait Services: Send + Sync {
     /// Why it cannot be kept.
     fn write_file(&self, path: &str, text: &str) -> Result<(), String>;
 }
+
+/// Work done elsewhere, and the message that says that it is done.
+pub type OffloadedWork = Box<dyn FnOnce() -> AclMessage + Send>;
 
 /// How much a note matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,26 +1,80 @@
 //! Agents written in Rust.
 
-use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Template, Text, Value};
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, EndReason, Next, Services, Time, Turn};
 
+use crate::behaviour::{Behaviour, Schedule, Waker};
 use crate::shard::Slot;
 
 /// An agent written in Rust.
+///
+/// ```
+/// use whimbrel_acl::{MessageBody, Performative};
+/// use whimbrel_runtime::{Agent, Context, Platform};
+///
+/// struct Greeter {
+///     greeted: u32,
+/// }
+///
+/// impl Agent for Greeter {
+///     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+///         self.greeted += 1;
+///         ctx.reply(&message, Performative::Inform, format!("hello, number {}", self.greeted));
+///     }
+/// }
+///
+/// let platform = Platform::builder().name("home").workers(2).build();
+/// let amy = platform.spawn("amy", Greeter { greeted: 0 })?;
+/// let answer = platform.ask(amy, Performative::Request, "greet me")?;
+/// assert_eq!(answer.content.to_string(), r#""hello, number 1""#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Agent: Send + 'static {
+    /// Whether messages that no behaviour takes wait in the mailbox until one does, instead of being handed to
+    /// [`Agent::on_message`].
+    const BEHAVIOURS_ONLY: bool = false;
+
     /// Called once, before the first message.
     fn on_start(&mut self, _ctx: &mut Context<'_, '_>) {}
 
-    /// Called for each message, in the order of their arrival.
+    /// Called for each message that no behaviour took, in the order of their arrival.
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody);
 
     /// Called once, when the agent is made to end by another, or by the platform's stopping.
     fn on_stop(&mut self, _ctx: &mut Context<'_, '_>) {}
 }
 
+/// An agent that is what its behaviours do: `set_up` adds the first of them.
+pub fn behaving<F: FnOnce(&mut Context<'_, '_>) + Send + 'static>(set_up: F) -> impl Agent {
+    Behaving { set_up: Some(set_up) }
+}
+
+struct Behaving<F> {
+    set_up: Option<F>,
+}
+
+impl<F: FnOnce(&mut Context<'_, '_>) + Send + 'static> Agent for Behaving<F> {
+    const BEHAVIOURS_ONLY: bool = true;
+
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        if let Some(set_up) = self.set_up.take() {
+            set_up(ctx);
+        }
+    }
+
+    fn on_message(&mut self, _ctx: &mut Context<'_, '_>, _message: MessageBody) {}
+}
+
 /// What an agent sees and can do while it handles something.
 pub struct Context<'a, 't> {
     turn: &'a mut Turn<'t>,
+    added: Vec<Box<dyn Behaviour>>,
+    arrivals: u32,
+    /// The clock at the last lap.
+    clock: Time,
     ended: bool,
 }
 
@@ -35,11 +89,22 @@ impl Context<'_, '_> {
         self.turn.now
     }
 
+    /// The platform.
+    pub fn services(&self) -> &dyn Services {
+        self.turn.services
+    }
+
     /// Sends a message to each of its receivers. Its sender is this agent, whatever it says.
+    #[inline]
     pub fn send(&mut self, message: impl Into<Box<AclMessage>>) {
         let mut message = message.into();
         message.sender = self.turn.aid;
         self.turn.outbox.send(message);
+    }
+
+    /// Sends `content` to `to`.
+    pub fn tell(&mut self, to: Aid, performative: Performative, content: impl Into<Value>) {
+        self.turn.outbox.send(AclMessage::new(performative, self.turn.aid, to, content));
     }
 
     /// Answers a message: to its sender, in its conversation.
@@ -47,6 +112,35 @@ impl Context<'_, '_> {
         let mut answer = to.make_reply(self.turn.aid, performative);
         answer.content = content.into();
         self.turn.outbox.send(answer);
+    }
+
+    /// Sends a message that is to be answered. What is returned fits the answers.
+    pub fn ask(&mut self, to: Aid, performative: Performative, content: impl Into<Value>) -> Template {
+        let ticket = self.ticket();
+        let mut question = AclMessage::new(performative, self.turn.aid, to, content);
+        question.extras_mut().reply_with = Some(ticket.clone());
+        self.turn.outbox.send(question);
+        Template::in_reply_to(ticket)
+    }
+
+    /// Takes the oldest message. For behaviours; [`Agent::on_message`] is given its messages.
+    pub fn receive(&mut self) -> Option<MessageBody> {
+        self.turn.mailbox.take()
+    }
+
+    /// Takes the oldest message that fits, leaving the others.
+    pub fn receive_matching(&mut self, template: &Template) -> Option<MessageBody> {
+        self.turn.mailbox.take_matching(template)
+    }
+
+    /// Does this, too, from now on.
+    pub fn add_behaviour(&mut self, behaviour: impl Behaviour) {
+        self.added.push(Box::new(behaviour));
+    }
+
+    /// Does something later.
+    pub fn after(&mut self, delay: Duration, action: impl FnMut(&mut Context<'_, '_>) + Send + 'static) {
+        self.add_behaviour(Waker::after(delay, action));
     }
 
     /// Creates an agent.
@@ -59,58 +153,171 @@ impl Context<'_, '_> {
         self.turn.services.create(CreateAgent { name: name.into(), unique: false, owner, source })
     }
 
+    /// Has this agent told when `agent` ends: an `inform` from the AMS whose content is `ended(Name, Reason)`. At once
+    /// if there is no such agent.
+    pub fn monitor(&mut self, agent: Aid) {
+        self.turn.services.monitor(self.turn.aid, agent);
+    }
+
+    /// Has work that blocks or takes long done elsewhere. When it is done, this agent gets an `inform` from itself with
+    /// what it returned as content, or a `failure` if it panicked. What is returned here fits that message.
+    pub fn offload<V: Into<Value>>(&mut self, work: impl FnOnce() -> V + Send + 'static) -> Template {
+        let (me, ticket) = (self.turn.aid, self.ticket());
+        let in_reply_to = ticket.clone();
+        let work = move || {
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work().into()));
+            let mut message = match outcome {
+                Ok(value) => AclMessage::new(Performative::Inform, me, me, value),
+                Err(panic) => AclMessage::new(Performative::Failure, me, me, crate::turn::panic_text(&*panic)),
+            };
+            message.extras_mut().in_reply_to = Some(in_reply_to);
+            message
+        };
+        if let Err(work) = self.turn.services.offload(Box::new(work)) {
+            // Nowhere else to do it.
+            self.turn.outbox.send(work());
+        }
+        Template::in_reply_to(ticket)
+    }
+
     /// Prints a line.
     pub fn print(&self, text: &str) {
         self.turn.services.print(self.turn.aid, text);
     }
 
-    /// Ends this agent when the message at hand is handled.
+    /// Notes something for whoever operates this agent.
+    pub fn log(&self, level: LogLevel, text: &str) {
+        self.turn.services.log(self.turn.aid, level, text);
+    }
+
+    /// Ends this agent when what is at hand is done.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// The platform.
-    pub fn services(&self) -> &dyn Services {
-        self.turn.services
+    /// A name for an answer, unlike any other.
+    fn ticket(&self) -> Text {
+        Text::from(format!("{:016x}", self.turn.services.random()))
+    }
+
+    pub(crate) fn arrivals(&self) -> u32 {
+        self.arrivals
+    }
+
+    /// The time since this was asked last.
+    pub(crate) fn lap(&mut self) -> Duration {
+        let now = self.turn.services.now();
+        now - std::mem::replace(&mut self.clock, now)
     }
 }
+
+/// How long a turn may be in which behaviours take steps.
+const LONG_TURN: Duration = Duration::from_micros(50);
+
+/// One step in so many goes to a long task, even if messages wait.
+const LONG_SHARE: u32 = 8;
 
 /// An [`Agent`] in a slot.
 pub(crate) struct NativeBody<A> {
     agent: A,
+    behaviours: Option<Box<Schedule>>,
+    /// Messages left in the mailbox by the last turn.
+    left: u32,
+    /// Turns in which messages came.
+    arrivals: u32,
     started: bool,
 }
 
 impl<A: Agent> NativeBody<A> {
+    fn new(agent: A) -> Self {
+        Self { agent, behaviours: None, left: 0, arrivals: 0, started: false }
+    }
+
     /// The agent in one piece of memory with its slot.
     pub fn slot(agent: A) -> Box<Slot> {
-        Box::new(Slot::new(Self { agent, started: false }))
+        Box::new(Slot::new(Self::new(agent)))
     }
 
     pub fn boxed(agent: A) -> Box<dyn AgentBody> {
-        Box::new(Self { agent, started: false })
+        Box::new(Self::new(agent))
+    }
+
+    /// Handles messages while it has no behaviours. True if the turn is over.
+    #[inline]
+    fn handle_messages(&mut self, ctx: &mut Context<'_, '_>, budget: &mut u32) -> bool {
+        while *budget > 0 {
+            let Some(message) = ctx.turn.mailbox.take() else { return true };
+            *budget -= 1;
+            self.agent.on_message(ctx, message);
+            if ctx.ended {
+                return true;
+            }
+            if !ctx.added.is_empty() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Has behaviours take steps, and hands over the messages that none took.
+    fn behave(&mut self, ctx: &mut Context<'_, '_>, mut budget: u32) -> Next {
+        let mut schedule = self.behaviours.take().unwrap_or_default();
+        ctx.added.drain(..).for_each(|behaviour| schedule.add(behaviour));
+        ctx.lap();
+        let began = ctx.clock;
+        let waiting = ctx.turn.mailbox.len() as u32;
+        self.arrivals = self.arrivals.wrapping_add(u32::from(waiting > self.left));
+        ctx.arrivals = self.arrivals;
+        let next = loop {
+            if budget == 0 || ctx.clock - began > LONG_TURN {
+                break Next::Ready;
+            }
+            budget -= 1;
+            schedule.wake(ctx.arrivals, ctx.turn.now);
+            // Short steps come first: they may choose among the messages. Long tasks give way to messages, mostly.
+            let turn_of_long = schedule.is_ready() && budget.is_multiple_of(LONG_SHARE);
+            let mine = !(A::BEHAVIOURS_ONLY || schedule.is_quick() || turn_of_long);
+            if mine && let Some(message) = ctx.turn.mailbox.take() {
+                self.agent.on_message(ctx, message);
+            } else if schedule.is_ready() {
+                schedule.step(ctx);
+            } else {
+                break schedule.next_time().map_or(Next::Wait, Next::WaitUntil);
+            }
+            ctx.added.drain(..).for_each(|behaviour| schedule.add(behaviour));
+            if ctx.ended {
+                break Next::Wait;
+            }
+        };
+        self.left = ctx.turn.mailbox.len() as u32;
+        if !schedule.is_empty() {
+            self.behaviours = Some(schedule);
+        }
+        next
     }
 }
 
 impl<A: Agent> AgentBody for NativeBody<A> {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        let budget = turn.budget;
-        let mut ctx = Context { turn, ended: false };
+        let mut budget = turn.budget;
+        let mut ctx = Context { clock: turn.now, turn, added: Vec::new(), arrivals: 0, ended: false };
         if !self.started {
             self.started = true;
             self.agent.on_start(&mut ctx);
         }
-        for _ in 0..budget {
-            if ctx.ended {
-                return Next::End(EndReason::Finished);
-            }
-            let Some(message) = ctx.turn.mailbox.take() else { return Next::Wait };
-            self.agent.on_message(&mut ctx, message);
+        let plain = self.behaviours.is_none() && ctx.added.is_empty() && !A::BEHAVIOURS_ONLY;
+        if ctx.ended || (plain && self.handle_messages(&mut ctx, &mut budget)) {
+            return match (ctx.ended, budget) {
+                (true, _) => Next::End(EndReason::Finished),
+                (false, 0) => Next::Ready,
+                (false, _) => Next::Wait,
+            };
         }
-        if ctx.ended { Next::End(EndReason::Finished) } else { Next::Ready }
+        let next = self.behave(&mut ctx, budget.max(1));
+        if ctx.ended { Next::End(EndReason::Finished) } else { next }
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
-        self.agent.on_stop(&mut Context { turn, ended: false });
+        self.agent.on_stop(&mut Context { clock: turn.now, turn, added: Vec::new(), arrivals: 0, ended: false });
     }
 }

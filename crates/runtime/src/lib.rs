@@ -2,25 +2,32 @@
 
 mod activity;
 mod agent;
+pub mod behaviour;
 mod clock;
 mod ending;
 mod handover;
 mod inbox;
 mod loader;
+mod monitors;
 mod node;
 mod output;
 mod parcel;
 mod platform;
+mod pool;
+mod reception;
 mod seat;
 mod services;
 mod shard;
+pub mod supervision;
 mod sync;
 mod turn;
 mod watchdog;
 mod worker;
 
-pub use agent::{Agent, Context};
+pub use agent::{Agent, Context, behaving};
 pub use loader::{NoPrograms, ProgramLoader};
 pub use output::{Console, Output};
 pub use platform::{Platform, PlatformBuilder};
+pub use reception::AskError;
+pub use supervision::Supervisor;
 pub use whimbrel_platform::Counters;

@@ -15,11 +15,13 @@ use crate::activity::Activity;
 use crate::clock::Clock;
 use crate::ending::Ending;
 use crate::loader::ProgramLoader;
+use crate::monitors::Monitors;
 use crate::output::Output;
 use crate::parcel::{Change, Newcomer, Parcel};
+use crate::pool::Pool;
 use crate::seat::{Figures, Seat};
 use crate::shard::Slot;
-use crate::sync::{Mutex, locked};
+use crate::sync::{Arc, Mutex, locked};
 
 /// See the module.
 pub(crate) struct Node {
@@ -31,6 +33,8 @@ pub(crate) struct Node {
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
     pub ending: Ending,
+    pub monitors: Monitors,
+    pub pool: Arc<Pool>,
     /// Set when the platform stops: its agents are told to end.
     pub stopping: AtomicBool,
     /// Set when all agents ended: workers leave.
@@ -52,6 +56,14 @@ pub(crate) struct Introduction {
     pub unique: bool,
     pub kind: AgentKind,
     pub owner: Option<Aid>,
+    /// Who decides what happens when it ends; empty if nobody.
+    pub supervisor: Symbol,
+}
+
+impl Introduction {
+    pub fn new(name: Symbol, kind: AgentKind) -> Self {
+        Self { name, unique: false, kind, owner: None, supervisor: Symbol::default() }
+    }
 }
 
 /// What a node is made of that its builder chooses.
@@ -80,6 +92,8 @@ impl Node {
             output,
             loader,
             ending: Ending::new(),
+            monitors: Monitors::default(),
+            pool: Arc::new(Pool::new()),
             stopping: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             observer,
@@ -174,7 +188,8 @@ impl Node {
         }
     }
 
-    fn change(&self, name: Symbol, change: Change) {
+    /// Has an agent changed, wherever it is.
+    pub fn change(&self, name: Symbol, change: Change) {
         if let Place::Local(place) = self.routes.look_up(name).place() {
             self.put(place.shard, Parcel::ToAgent(name, change));
         }
@@ -232,8 +247,9 @@ impl Node {
         let generation = self.next_generation(1);
         self.expect(aid.name, shard, generation);
         match body(aid.name) {
-            Ok(body) => {
-                self.bring(shard, vec![christen(body, aid.name, generation)]);
+            Ok(mut slot) => {
+                slot.supervisor = who.supervisor;
+                self.bring(shard, vec![christen(slot, aid.name, generation)]);
                 Ok(aid)
             }
             Err(error) => {
@@ -284,11 +300,6 @@ impl Node {
         }
         self.living.fetch_sub(1, Ordering::AcqRel);
         self.put(shard, Parcel::NeverComes(name));
-    }
-
-    /// Asks for an agent to be moved to another shard.
-    pub fn move_to(&self, name: Symbol, shard: ShardIndex) {
-        self.change(name, Change::MoveTo(shard));
     }
 
     fn bring(&self, shard: ShardIndex, mut newcomers: Vec<Newcomer>) {

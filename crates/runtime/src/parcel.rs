@@ -41,6 +41,10 @@ pub(crate) enum Change {
     Run,
     /// A turn, whether it has messages or not.
     Wake,
+    /// It begins anew as this one, when it stopped.
+    Renew(Box<Slot>),
+    /// Its supervisor lets it end.
+    Release(EndReason),
     /// It is to move to this shard.
     MoveTo(ShardIndex),
     /// Make a copy of it, to be the agent `copy`, owned by this shard, of this generation.

@@ -1,22 +1,25 @@
 //! A platform in this process: building it, talking to it from outside, ending it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use whimbrel_acl::{AclMessage, Aid, Symbol, sym};
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::{AgentBody, Counters, Observer, Services};
+use whimbrel_platform::{AgentBody, Counters, EndReason, Observer, Services};
 
 use crate::agent::{Agent, NativeBody};
 use crate::clock::Clock;
 use crate::loader::{NoPrograms, ProgramLoader};
 use crate::node::{Introduction, Node, Parts};
 use crate::output::{Console, Output};
+use crate::parcel::Change;
+use crate::reception::{AskError, Reception};
 use crate::services::NodeServices;
 use crate::shard::{Shard, Slot};
+use crate::supervision::Supervisor;
 use crate::sync::locked;
 use crate::watchdog;
 
@@ -32,6 +35,7 @@ pub struct Platform {
 
 struct Inner {
     services: NodeServices,
+    reception: OnceLock<Reception>,
 }
 
 /// What a platform is to be; see [`Platform::builder`].
@@ -102,7 +106,9 @@ impl PlatformBuilder {
             watchdog::start(&node, Box::new(Shard::new(index as u16, Arc::clone(&node))));
         }
         watchdog::start_watching(&node);
-        let platform = Platform { inner: Arc::new(Inner { services: NodeServices { node, shard: 0 } }) };
+        let platform = Platform {
+            inner: Arc::new(Inner { services: NodeServices { node, shard: 0 }, reception: OnceLock::new() }),
+        };
         // Their names are free: there are no other agents yet.
         let _ = platform.spawn_kind(sym::AMS, AgentKind::Service, Box::new(AmsAgent));
         let _ = platform.spawn_kind(sym::DF, AgentKind::Service, Box::new(DfAgent));
@@ -153,7 +159,7 @@ impl Platform {
     }
 
     fn spawn_slot(&self, name: Symbol, kind: AgentKind, slot: Box<Slot>) -> Result<Aid, CreateError> {
-        let who = Introduction { name, unique: false, kind, owner: None };
+        let who = Introduction::new(name, kind);
         self.node().create(0, who, |_| Ok(slot))
     }
 
@@ -192,6 +198,37 @@ impl Platform {
     /// What agents can ask of the platform, for those outside.
     pub fn services(&self) -> &dyn Services {
         &self.inner.services
+    }
+
+    /// Sends a message that is to be answered, and waits for the answer, half a minute at most.
+    ///
+    /// # Errors
+    /// There is no such agent, or no answer came in time.
+    pub fn ask(&self, to: Aid, performative: Performative, content: impl Into<Value>) -> Result<MessageBody, AskError> {
+        self.ask_within(Duration::from_secs(30), AclMessage::new(performative, to, to, content))
+    }
+
+    /// Sends a message to its first receiver, and waits for the answer for this long at most.
+    ///
+    /// # Errors
+    /// There is no such agent, or no answer came in time.
+    pub fn ask_within(&self, at_most: Duration, question: impl Into<Box<AclMessage>>) -> Result<MessageBody, AskError> {
+        let desk = self.inner.reception.get_or_init(|| Reception::open(self));
+        desk.ask(self, at_most, question.into())
+    }
+
+    /// Calls `then` when `agent` ends, with the reason; at once if there is no such agent. On a worker's thread: be quick.
+    pub fn when_ended(&self, agent: Aid, then: impl FnOnce(Option<&EndReason>) + Send + 'static) {
+        self.node().monitors.call(&self.node().routes, agent.name, Box::new(then));
+    }
+
+    /// Creates an agent that looks after others: it creates them, and restarts them when they fail.
+    ///
+    /// # Errors
+    /// The name is taken or no name, or the platform is stopping.
+    pub fn supervise(&self, name: impl Into<Symbol>, supervisor: Supervisor) -> Result<Aid, CreateError> {
+        let slot = supervisor.into_slot(&self.inner.services.node);
+        self.spawn_slot(name.into(), AgentKind::Native, slot)
     }
 
     /// Ends an agent; false if there is none of that name.
@@ -236,7 +273,7 @@ impl Platform {
     /// who know better. Nothing happens if the agent's worker is just moving others.
     pub fn move_to_worker(&self, agent: Aid, worker: usize) {
         let workers = self.node().seats.len();
-        self.node().move_to(agent.name, (worker % workers) as u16);
+        self.node().change(agent.name, Change::MoveTo((worker % workers) as u16));
     }
 
     /// What the AMS knows of the agents that fit.

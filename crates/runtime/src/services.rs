@@ -7,7 +7,7 @@ use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::df::Df;
 use whimbrel_platform::route::ShardIndex;
-use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OffloadedWork};
 use whimbrel_platform::{Directory, Services, Time};
 
 use crate::node::{Introduction, Node};
@@ -57,11 +57,11 @@ impl Services for NodeServices {
         let CreateAgent { name, unique, owner, source } = request;
         match source {
             AgentSource::Body(body) => {
-                let who = Introduction { name, unique, owner, kind: AgentKind::Native };
+                let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::Native) };
                 self.node.create(self.shard, who, |_| Ok(Box::new(Slot::new(body))))
             }
             AgentSource::Program { path, options } => {
-                let who = Introduction { name, unique, owner, kind: AgentKind::AgentSpeak };
+                let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::AgentSpeak) };
                 self.node.create(self.shard, who, |name| {
                     let loaded = self.node.loader.load(name, &path, &options);
                     match loaded {
@@ -104,6 +104,23 @@ impl Services for NodeServices {
         let subscribed = self.node.with_df(|df| df.subscribe_providers(agent, service, kind, now));
         self.note_failure(agent, subscribed);
         self.node.wake_df();
+    }
+
+    fn monitor(&self, watcher: Aid, agent: Aid) -> bool {
+        if let Some(news) = self.node.monitors.watch(&self.node.routes, watcher, agent.name) {
+            self.node.post(self.shard, Box::new(news));
+        }
+        true
+    }
+
+    fn offload(&self, work: OffloadedWork) -> Result<(), OffloadedWork> {
+        let (node, shard) = (Arc::clone(&self.node), self.shard);
+        self.node.activity.begin();
+        self.node.pool.run(Box::new(move || {
+            node.post(shard, Box::new(work()));
+            node.activity.end();
+        }));
+        Ok(())
     }
 
     fn directory(&self) -> Option<&dyn Directory> {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use whimbrel_platform::limits::TURN_STEPS;
 use whimbrel_platform::{AgentBody, EndReason, Next, Outbox, Services, Time, Turn};
 
-use crate::shard::Slot;
+use crate::shard::{Doom, Slot};
 
 /// An agent whose turn is over, but whose shard did not wait for that.
 pub(crate) struct LateTurn {
@@ -17,12 +17,16 @@ pub(crate) struct LateTurn {
 }
 
 /// How a turn ended: [`Next`] in two registers, since every turn returns one.
-#[derive(Debug)]
 pub(crate) enum Outcome {
     Wait,
     WaitUntil(Time),
     Ready,
+    /// It ended by itself.
     End(Box<EndReason>),
+    /// It ended because it was told to.
+    Ended(Box<EndReason>),
+    /// It goes on as this one.
+    Renewed(Box<Slot>),
 }
 
 impl From<Next> for Outcome {
@@ -44,7 +48,10 @@ impl Slot {
         let aid = self.aid();
         let Self { body, mailbox, doom, .. } = self;
         let turn = Turn { aid, now, mailbox, outbox, budget: TURN_STEPS, services };
-        let mut call = Call { body, turn, doom: doom.take(), outcome: Outcome::Wait };
+        let mut call = Call { body, turn, outcome: Outcome::Wait };
+        if let Some(doom) = doom.take() {
+            return call.stop(*doom);
+        }
         // All in one place, so that what is caught around is a pointer and nothing is copied.
         match catch_unwind(AssertUnwindSafe(|| call.run())) {
             Ok(()) => call.outcome,
@@ -56,20 +63,23 @@ impl Slot {
 struct Call<'a> {
     body: &'a mut dyn AgentBody,
     turn: Turn<'a>,
-    doom: Option<Box<EndReason>>,
     outcome: Outcome,
 }
 
 impl Call<'_> {
     #[inline]
     fn run(&mut self) {
-        self.outcome = match self.doom.take() {
-            None => self.body.turn(&mut self.turn).into(),
-            Some(reason) => {
-                self.body.stopping(&mut self.turn);
-                Outcome::End(reason)
-            }
-        };
+        self.outcome = self.body.turn(&mut self.turn).into();
+    }
+
+    #[cold]
+    fn stop(&mut self, doom: Doom) -> Outcome {
+        // Whether it stops well or not, it is over.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.body.stopping(&mut self.turn)));
+        match doom {
+            Doom::End(reason) => Outcome::Ended(Box::new(reason)),
+            Doom::Renew(new) => Outcome::Renewed(new),
+        }
     }
 }
 

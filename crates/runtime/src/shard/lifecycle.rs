@@ -3,15 +3,16 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
-use whimbrel_acl::{Aid, Symbol};
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Symbol};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::LogLevel;
 
-use super::slot::{Slot, Status};
+use super::slot::{Doom, Slot, Status};
 use super::{Early, Shard};
 use crate::parcel::{Change, Newcomer, Parcel};
+use crate::supervision;
 
 impl Shard {
     /// Gives new agents their slots, and their first turns a place in the queue.
@@ -61,30 +62,42 @@ impl Shard {
             (Change::MoveTo(to), Some(_)) => {
                 self.depart(to, [index]);
             }
+            (Change::Renew(new), Some(slot)) => {
+                slot.doom = Some(Box::new(Doom::Renew(new)));
+                self.enqueue(index);
+            }
+            (Change::Release(reason), Some(slot)) => {
+                slot.doom = Some(Box::new(Doom::End(reason)));
+                self.enqueue(index);
+            }
             (Change::Copy { copy, shard, generation }, slot) => {
                 let body = slot.and_then(|slot| slot.body.duplicate(now));
                 self.node.copied(copy, shard, generation, body);
             }
-            (change, None) => {
-                if let Some(away) = self.slots.away(index) {
-                    match change {
-                        Change::Hold => away.hold = true,
-                        Change::Run => away.hold = false,
-                        Change::Wake => away.wake = true,
-                        Change::MoveTo(_) | Change::Copy { .. } => {}
-                    }
-                }
-            }
+            (change, None) => self.change_away(index, change),
+        }
+    }
+
+    /// Changes an agent whose turn goes on without this shard.
+    fn change_away(&mut self, index: u32, change: Change) {
+        let Some(away) = self.slots.away(index) else { return };
+        match change {
+            Change::Hold => away.hold = true,
+            Change::Run => away.hold = false,
+            Change::Wake => away.wake = true,
+            Change::Renew(new) => away.doom = Some(Box::new(Doom::Renew(new))),
+            Change::Release(reason) => away.doom = Some(Box::new(Doom::End(reason))),
+            Change::MoveTo(_) | Change::Copy { .. } => {}
         }
     }
 
     /// Ends an agent that lost its name: now if it is here, else when its turn is over.
     pub(super) fn doom(&mut self, index: u32, generation: u32, reason: EndReason) {
         if let Some(slot) = self.slots.bearer(index, generation) {
-            slot.doom = Some(Box::new(reason));
+            slot.doom = Some(Box::new(Doom::End(reason)));
             self.enqueue(index);
         } else if let Some(away) = self.slots.away(index) {
-            away.doom = Some(Box::new(reason));
+            away.doom = Some(Box::new(Doom::End(reason)));
         }
     }
 
@@ -100,10 +113,31 @@ impl Shard {
         }
     }
 
+    /// The end of an agent, unless somebody supervises it: then it falls, its messages wait, and its supervisor decides.
+    pub(super) fn end_or_fall(&mut self, index: u32, reason: EndReason) {
+        let supervisor = self.slots.at(index).map(|slot| slot.supervisor).unwrap_or_default();
+        if supervisor == Symbol::default() || self.node.routes.look_up(supervisor).is_unknown() {
+            return self.end(index, reason);
+        }
+        let Some(name) = self.slots.at(index).map(|slot| slot.name) else { return };
+        self.note_failure(Aid::local(name), &reason);
+        let news = supervision::fallen(Aid::local(name), Aid::local(supervisor), &reason);
+        self.replace(index, Box::new(Slot::new(supervision::Fallen)));
+        self.tell(news);
+    }
+
+    /// Lets an agent go on as another one, under its name and with its messages.
+    pub(super) fn replace(&mut self, index: u32, mut new: Box<Slot>) {
+        let Some(mut old) = self.slots.lift(index) else { return };
+        new.succeed(&mut old);
+        self.slots.put_back(new);
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
+        self.enqueue(index);
+    }
+
     /// The end of an agent: its name is free, its messages are answered, who watches it is told.
     pub(super) fn end(&mut self, index: u32, reason: EndReason) {
-        let Some(slot) = self.slots.vacate(index) else { return };
-        let mut slot = slot;
+        let Some(mut slot) = self.slots.vacate(index) else { return };
         let &mut Slot { name, generation, .. } = &mut *slot;
         if self.redirect(name, index, generation, Route::UNKNOWN) {
             self.node.ended(name, &reason);
@@ -111,14 +145,28 @@ impl Shard {
         let aid = Aid::local(name);
         let stopping = self.node.stopping.load(Ordering::Relaxed);
         let why_dead = if stopping { DeadReason::Stopped } else { DeadReason::AgentEnded };
-        if let EndReason::Failed(why) = &reason {
-            self.node.output.log(aid, LogLevel::Severe, &format!("failed: {why}"));
-        }
         while let Some(message) = slot.mailbox.take() {
             self.undeliverable(aid, message, why_dead);
         }
         // An agent's last words may be a panic, too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
+        self.note_failure(aid, &reason);
+        for news in self.node.monitors.ended(name, generation, &reason) {
+            self.tell(news);
+        }
         self.node.gone();
+    }
+
+    fn note_failure(&self, agent: Aid, reason: &EndReason) {
+        if let EndReason::Failed(why) = reason {
+            self.node.output.log(agent, LogLevel::Severe, &format!("failed: {why}"));
+        }
+    }
+
+    /// Sends a message of the platform's own.
+    fn tell(&mut self, news: AclMessage) {
+        let Some(to) = news.receivers.first().copied() else { return };
+        self.tally.sent += 1;
+        self.route(to, MessageBody::Owned(Box::new(news)));
     }
 }

@@ -25,6 +25,14 @@ pub(crate) enum Status {
     LeavingHeld,
 }
 
+/// What an agent's next turn is, if it is its last.
+pub(crate) enum Doom {
+    /// It ends, for this reason.
+    End(EndReason),
+    /// It begins anew as this one, with its name and its messages.
+    Renew(Box<Slot>),
+}
+
 /// An agent with what its shard keeps of it, in one piece of memory. It leaves the table for its turns.
 pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     pub name: Symbol,
@@ -37,13 +45,15 @@ pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     pub crowded: bool,
     /// Whom it wrote to last; empty if nobody.
     pub peer: Symbol,
+    /// Who decides what happens when it ends; empty if nobody.
+    pub supervisor: Symbol,
     pub mailbox: Mailbox,
     /// When it wants its next turn at the latest.
     pub wake_at: Time,
     /// When the earliest timer set for it goes off.
     pub timer_at: Time,
-    /// It is to end, for this reason; its next turn is its last.
-    pub doom: Option<Box<EndReason>>,
+    /// Its next turn is its last.
+    pub doom: Option<Box<Doom>>,
     pub body: B,
 }
 
@@ -57,6 +67,7 @@ impl<B: AgentBody> Slot<B> {
             status: Status::Idle,
             crowded: false,
             peer: Symbol::default(),
+            supervisor: Symbol::default(),
             mailbox: Mailbox::default(),
             wake_at: Time::NEVER,
             timer_at: Time::NEVER,
@@ -70,6 +81,16 @@ impl Slot {
     pub fn aid(&self) -> Aid {
         Aid::local(self.name)
     }
+
+    /// Takes over name, place and messages of an agent that goes on as this one.
+    pub fn succeed(&mut self, old: &mut Self) {
+        let Self { name, generation, index, status, crowded, peer, supervisor, .. } = *old;
+        (self.name, self.generation, self.index, self.status) = (name, generation, index, status);
+        (self.crowded, self.peer, self.supervisor) = (crowded, peer, supervisor);
+        self.mailbox = std::mem::take(&mut old.mailbox);
+        self.timer_at = old.timer_at;
+        self.doom = old.doom.take();
+    }
 }
 
 /// What comes for an agent while its turn goes on without its shard.
@@ -80,7 +101,7 @@ pub(crate) struct Away {
     pub mailbox: Mailbox,
     pub hold: bool,
     pub wake: bool,
-    pub doom: Option<Box<EndReason>>,
+    pub doom: Option<Box<Doom>>,
 }
 
 /// The table of slots, vacant places used first.

@@ -30,7 +30,7 @@ impl Shard {
     pub fn finish(&mut self, mut slot: Box<Slot>, waiting: usize, outcome: Outcome, outbox: &mut Outbox) {
         let left = slot.mailbox.len();
         self.tally.handled += (waiting - left.min(waiting)) as u64;
-        if self.observed {
+        if self.observed && left < waiting {
             self.node.tell(Event::Handled(slot.aid(), waiting - left.min(waiting)));
         }
         if slot.crowded && left < MAILBOX_SOFT_MESSAGES / 2 {
@@ -78,7 +78,9 @@ impl Shard {
             Outcome::Ready => self.enqueue(index),
             Outcome::WaitUntil(at) if at <= self.now => self.enqueue(index),
             Outcome::WaitUntil(at) => self.wake_later(index, at),
-            Outcome::End(reason) => self.end(index, *reason),
+            Outcome::End(reason) => self.end_or_fall(index, *reason),
+            Outcome::Ended(reason) => self.end(index, *reason),
+            Outcome::Renewed(new) => self.replace(index, new),
             Outcome::Wait => {}
         }
     }

@@ -2,5 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod basics;
+mod behaviours;
 mod kit;
 mod moves;
+mod supervision;

@@ -1,0 +1,109 @@
+//! Behaviours that are one function.
+
+use std::time::Duration;
+
+use whimbrel_platform::Time;
+
+use super::{Behaviour, Step};
+use crate::agent::Context;
+
+/// Does something once.
+pub struct OneShot<F> {
+    action: F,
+}
+
+impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> OneShot<F> {
+    /// Does `action` once.
+    pub fn new(action: F) -> Self {
+        Self { action }
+    }
+}
+
+impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> Behaviour for OneShot<F> {
+    fn action(&mut self, ctx: &mut Context<'_, '_>) -> Step {
+        (self.action)(ctx);
+        Step::Done
+    }
+}
+
+/// Does something again and again, as often as it says.
+pub struct Cyclic<F> {
+    action: F,
+}
+
+impl<F: FnMut(&mut Context<'_, '_>) -> Step + Send + 'static> Cyclic<F> {
+    /// Does `action` whenever its last [`Step`] says, for ever unless that is [`Step::Done`].
+    pub fn new(action: F) -> Self {
+        Self { action }
+    }
+}
+
+impl<F: FnMut(&mut Context<'_, '_>) -> Step + Send + 'static> Behaviour for Cyclic<F> {
+    fn action(&mut self, ctx: &mut Context<'_, '_>) -> Step {
+        (self.action)(ctx)
+    }
+}
+
+/// Does something at regular times, for ever.
+pub struct Ticker<F> {
+    period: Duration,
+    next: Option<Time>,
+    action: F,
+}
+
+impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> Ticker<F> {
+    /// Does `action` after each `period`, counted from the first step. Ticks that were missed are not made up for.
+    pub fn every(period: Duration, action: F) -> Self {
+        Self { period, next: None, action }
+    }
+}
+
+impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> Behaviour for Ticker<F> {
+    fn action(&mut self, ctx: &mut Context<'_, '_>) -> Step {
+        let now = ctx.now();
+        let due = match self.next {
+            None => now + self.period,
+            Some(due) if now < due => due,
+            Some(due) => {
+                (self.action)(ctx);
+                let next = due + self.period;
+                if next > now { next } else { now + self.period }
+            }
+        };
+        self.next = Some(due);
+        Step::SleepUntil(due)
+    }
+
+    fn reset(&mut self) {
+        self.next = None;
+    }
+}
+
+/// Does something once, later.
+pub struct Waker<F> {
+    delay: Duration,
+    due: Option<Time>,
+    action: F,
+}
+
+impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> Waker<F> {
+    /// Does `action` once, this long after its first step.
+    pub fn after(delay: Duration, action: F) -> Self {
+        Self { delay, due: None, action }
+    }
+}
+
+impl<F: FnMut(&mut Context<'_, '_>) + Send + 'static> Behaviour for Waker<F> {
+    fn action(&mut self, ctx: &mut Context<'_, '_>) -> Step {
+        let due = *self.due.get_or_insert(ctx.now() + self.delay);
+        if ctx.now() < due {
+            return Step::SleepUntil(due);
+        }
+        (self.action)(ctx);
+        Step::Done
+    }
+
+    fn reset(&mut self) {
+        self.due = None;
+    }
+}

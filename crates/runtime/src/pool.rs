@@ -1,0 +1,66 @@
+//! Threads for work that blocks or takes long, which is not for those that give turns.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::sync::{Condvar, Mutex, locked, wait_timeout};
+
+/// Threads at most; further work waits.
+const THREADS_MAX: usize = 64;
+/// How long an idle thread stays.
+const IDLE: Duration = Duration::from_secs(5);
+
+pub(crate) type Work = Box<dyn FnOnce() + Send>;
+
+/// See the module.
+pub(crate) struct Pool {
+    state: Mutex<State>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Work>,
+    threads: usize,
+    idle: usize,
+}
+
+impl Pool {
+    pub fn new() -> Self {
+        Self { state: Mutex::new(State::default()), more: Condvar::new() }
+    }
+
+    /// Has work done by one of the threads, a new one if all are busy and there may be more.
+    pub fn run(self: &Arc<Self>, work: Work) {
+        let mut state = locked(&self.state);
+        state.waiting.push_back(work);
+        if state.idle >= state.waiting.len() {
+            self.more.notify_one();
+        } else if state.threads < THREADS_MAX {
+            let pool = Arc::clone(self);
+            let started = std::thread::Builder::new().name("whimbrel-work".into()).spawn(move || pool.work());
+            state.threads += usize::from(started.is_ok());
+        }
+    }
+
+    fn work(&self) {
+        let mut state = locked(&self.state);
+        loop {
+            if let Some(work) = state.waiting.pop_front() {
+                drop(state);
+                work();
+                state = locked(&self.state);
+                continue;
+            }
+            state.idle += 1;
+            let (woken, timed_out) = wait_timeout(&self.more, state, IDLE);
+            state = woken;
+            state.idle -= 1;
+            if timed_out && state.waiting.is_empty() {
+                state.threads -= 1;
+                return;
+            }
+        }
+    }
+}

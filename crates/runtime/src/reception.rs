@@ -1,0 +1,91 @@
+//! Asking agents from outside: an agent of the platform's own gets the answers.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Text};
+use whimbrel_platform::ams::AgentKind;
+
+use crate::agent::{Agent, Context, NativeBody};
+use crate::platform::Platform;
+use crate::sync::{Mutex, locked};
+
+/// Why a question has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskError {
+    /// Nobody is there to be asked.
+    #[error("there is no agent named {0}")]
+    NoSuchAgent(Aid),
+    /// The time is over.
+    #[error("agent {agent} did not answer within {at_most:?}")]
+    NoAnswer {
+        /// Who was asked.
+        agent: Aid,
+        /// How long was waited.
+        at_most: Duration,
+    },
+    /// The question names no receiver, or the platform is stopping.
+    #[error("the question cannot be asked")]
+    CannotAsk,
+}
+
+type Questions = Arc<Mutex<FxHashMap<Text, SyncSender<MessageBody>>>>;
+
+/// Where those outside wait for answers.
+pub(crate) struct Reception {
+    desk: Option<Aid>,
+    open: Questions,
+}
+
+struct Desk {
+    open: Questions,
+}
+
+impl Agent for Desk {
+    fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
+        let ticket = message.extras().in_reply_to.clone();
+        if let Some(asker) = ticket.and_then(|ticket| locked(&self.open).remove(&ticket)) {
+            // The asker may have lost patience.
+            let _ = asker.try_send(message);
+        }
+    }
+}
+
+impl Reception {
+    pub fn open(platform: &Platform) -> Self {
+        let open = Questions::default();
+        let desk = NativeBody::boxed(Desk { open: Arc::clone(&open) });
+        Self { desk: platform.spawn_kind("outside", AgentKind::Service, desk).ok(), open }
+    }
+
+    pub fn ask(
+        &self,
+        platform: &Platform,
+        at_most: Duration,
+        mut question: Box<AclMessage>,
+    ) -> Result<MessageBody, AskError> {
+        let (Some(desk), Some(agent)) = (self.desk, question.receivers.first().copied()) else {
+            return Err(AskError::CannotAsk);
+        };
+        let services = platform.services();
+        if !services.exists(agent) {
+            return Err(AskError::NoSuchAgent(agent));
+        }
+        let ticket = Text::from(format!("{:016x}", services.random()));
+        let (asker, answer) = sync_channel(1);
+        locked(&self.open).insert(ticket.clone(), asker);
+        question.sender = desk;
+        question.extras_mut().reply_with = Some(ticket.clone());
+        platform.send(question);
+        answer.recv_timeout(at_most).map_err(|error| {
+            locked(&self.open).remove(&ticket);
+            match error {
+                RecvTimeoutError::Timeout => AskError::NoAnswer { agent, at_most },
+                RecvTimeoutError::Disconnected => AskError::CannotAsk,
+            }
+        })
+    }
+}
