@@ -7,13 +7,9 @@ use clap::Parser;
 mod arguments;
 mod bench;
 mod commands;
-#[allow(dead_code)]
 mod duration;
-#[allow(dead_code)]
 mod stopping;
-#[allow(dead_code)]
 mod terminal;
-#[allow(dead_code)]
 mod watch;
 
 use arguments::{Arguments, Command};
@@ -26,7 +22,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     arguments.color.apply();
     let done = match &arguments.command {
-        Command::Run(_) | Command::Check(_) => todo!(),
+        Command::Run(run) => commands::run::run(run),
+        Command::Check(_) => todo!(),
         Command::New(new) => commands::new::new(new),
         Command::Bench(bench) => commands::bench::bench(bench),
     };

@@ -47,12 +47,13 @@ impl Output for Lines {
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
         let (word, color) = match level {
             _ if self.quiet => return,
-            LogLevel::Warning => ("warning", AnsiColor::Yellow),
-            LogLevel::Severe => ("error", AnsiColor::Red),
+            LogLevel::Warning => ("warning: ", AnsiColor::Yellow),
+            // As Jason prints them, so that what a program's failures look like is the same.
+            LogLevel::Severe => ("", AnsiColor::Red),
             LogLevel::Debug | LogLevel::Info => return,
         };
         let style = Style::new().bold().fg_color(Some(color.into()));
-        let _ = writeln!(anstream::stderr().lock(), "{style}{word}{style:#}: [{}] {text}", agent.name);
+        let _ = writeln!(anstream::stderr().lock(), "{style}{word}{style:#}[{}] {text}", agent.name);
     }
 }
 
@@ -76,4 +77,14 @@ pub fn note(text: &str) {
     let style = Style::new().dimmed();
     let break_line = if std::io::stderr().is_terminal() { "\n" } else { "" };
     let _ = writeln!(anstream::stderr().lock(), "{break_line}{style}whimbrel: {text}{style:#}");
+}
+
+/// Shows what there is to say about programs.
+pub fn show(diagnostics: &[whimbrel_bdi::syntax::Diagnostic]) {
+    for diagnostic in diagnostics {
+        let _ = writeln!(anstream::stderr().lock(), "{diagnostic}");
+        if let Some(help) = &diagnostic.help {
+            let _ = writeln!(anstream::stderr().lock(), "  help: {help}");
+        }
+    }
 }
