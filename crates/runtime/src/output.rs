@@ -26,10 +26,10 @@ impl Output for Console {
 
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
         let word = match level {
-            LogLevel::Warning => "warning",
-            LogLevel::Severe => "error",
+            LogLevel::Warning => "warning: ",
+            LogLevel::Severe => "",
             LogLevel::Debug | LogLevel::Info => return,
         };
-        let _ = writeln!(std::io::stderr().lock(), "{word}: [{}] {text}", agent.name);
+        let _ = writeln!(std::io::stderr().lock(), "{word}[{}] {text}", agent.name);
     }
 }

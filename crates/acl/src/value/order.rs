@@ -84,13 +84,10 @@ fn compare_literals(a: &Value, b: &Value) -> Ordering {
         return compare_names(*a, *b);
     }
     let (a, b) = (parts(a), parts(b));
-    a.args
-        .len()
-        .cmp(&b.args.len())
+    compare_names(a.namespace, b.namespace)
         .then_with(|| compare_names(a.functor, b.functor))
         .then_with(|| a.negated.cmp(&b.negated))
         .then_with(|| a.args.iter().cmp(b.args.iter()))
-        .then_with(|| compare_names(a.namespace, b.namespace))
         .then_with(|| a.annots.iter().cmp(b.annots.iter()))
 }
 

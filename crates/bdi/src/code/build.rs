@@ -80,20 +80,36 @@ pub fn build_args(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
     args
 }
 
+/// Arithmetic that is not all numbers: computed if what is not written as numbers comes to numbers, else kept as it is
+/// written.
 fn build_arith(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &ArithExpr) -> Value {
-    let left = build(solver, bindings, base, names, &expr.left);
-    let Some(right) = &expr.right else {
-        return match left.as_f64() {
-            Some(n) => Value::Num(-n),
-            None => Structure::new(expr.op, Args::from_iter([left])).into(),
-        };
-    };
-    let right = build(solver, bindings, base, names, right);
-    let number = match (left.as_f64(), right.as_f64()) {
-        (Some(a), Some(b)) => arith::binary(expr.op, a, b),
-        _ => None,
-    };
-    number.map_or_else(|| Structure::new(expr.op, Args::from_iter([left, right])).into(), Value::Num)
+    let whole = build_operation(solver, bindings, base, names, expr);
+    match bindings.resolve(&whole) {
+        Value::Num(n) => Value::Num(n),
+        _ => whole,
+    }
+}
+
+fn build_operation(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    expr: &ArithExpr,
+) -> Value {
+    let operands = [Some(&expr.left), expr.right.as_ref()];
+    let args: Args = operands
+        .into_iter()
+        .flatten()
+        .map(|operand| match operand {
+            Expr::Arith(inner) => build_operation(solver, bindings, base, names, inner),
+            other => build(solver, bindings, base, names, other),
+        })
+        .collect();
+    match arith::evaluate(expr.op, &args) {
+        Some(n) if args.iter().all(|arg| matches!(arg, Value::Num(_))) && expr.has_variables() => Value::Num(n),
+        _ => Structure::new(expr.op, args).into(),
+    }
 }
 
 fn build_term(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], term: &TermExpr) -> Value {

@@ -160,6 +160,12 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
     let begins_by_sending = matches!(body.ops.first(), Some(Op::Send(_)));
     let is_plain = goal_condition.is_none() && plan.sub_plans.is_empty();
     let label = compiler.label(plan, label);
+    if !plan.sub_plans.is_empty() {
+        // Plans within this one see the variables of the plans around it too.
+        outer.iter().filter(|name| !name.as_str().starts_with('_')).for_each(|name| {
+            compiler.scope.slot(*name);
+        });
+    }
     let is_direct = begins_by_sending && is_plain && !has_annot(&label, "atomic");
     let names: Arc<[Symbol]> = compiler.scope.names.into();
     let shared = shared_slots(&names, outer);
@@ -312,20 +318,30 @@ impl<'a> Compiler<'a> {
     }
 
     fn op_expr(&mut self, op: ast::Op, args: &[ast::Term]) -> Expr {
-        let symbol = op_symbol(op);
-        let mut built: Vec<Expr> = args.iter().map(|arg| self.expr(arg)).collect();
-        if !is_arithmetic(op) {
-            return Expr::Operation(symbol, built);
-        }
-        let constants: Option<Vec<Value>> =
-            (built.iter()).map(|arg| if let Expr::Const(value) = arg { Some(value.clone()) } else { None }).collect();
-        if let Some(number) = constants.and_then(|args| crate::logic::arith::evaluate(symbol, &args)) {
+        if let Some(number) = constant_number(op, args) {
             return Expr::Const(Value::Num(number));
         }
+        if is_arithmetic(op) {
+            return self.arithmetic(op, args);
+        }
+        Expr::Operation(op_symbol(op), args.iter().map(|arg| self.expr(arg)).collect())
+    }
+
+    fn arithmetic(&mut self, op: ast::Op, args: &[ast::Term]) -> Expr {
+        let mut built: Vec<Expr> = args.iter().map(|arg| self.operand(arg)).collect();
         let right = if built.len() > 1 { built.pop() } else { None };
         match built.pop() {
-            Some(left) => Expr::Arith(Box::new(ArithExpr { op: symbol, left, right })),
+            Some(left) => Expr::Arith(Box::new(ArithExpr { op: op_symbol(op), left, right })),
             None => Expr::Const(Value::Null),
+        }
+    }
+
+    /// An operand of arithmetic: not computed beforehand, so that an expression that cannot be computed as a whole stays
+    /// as it is written.
+    fn operand(&mut self, term: &ast::Term) -> Expr {
+        match term {
+            ast::Term::Op(op, args) if is_arithmetic(*op) => self.arithmetic(*op, args),
+            other => self.expr(other),
         }
     }
 
@@ -546,6 +562,16 @@ impl Body {
             *target = here;
         }
     }
+}
+
+/// What an operation on numbers alone comes to.
+fn constant_number(op: ast::Op, args: &[ast::Term]) -> Option<f64> {
+    let numbers = args.iter().map(|arg| match arg {
+        ast::Term::Num(n) => Some(Value::Num(*n)),
+        ast::Term::Op(op, args) => constant_number(*op, args).map(Value::Num),
+        _ => None,
+    });
+    crate::logic::arith::evaluate(op_symbol(op), &numbers.collect::<Option<Vec<Value>>>()?)
 }
 
 /// The value of a structure without variables.

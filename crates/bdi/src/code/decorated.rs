@@ -38,7 +38,7 @@ pub fn decorate(args: &[Value], resolve: impl Fn(&Value) -> Value) -> Value {
         return if matches!(literal, Value::Var(_)) { unchanged() } else { literal };
     };
     let mut annots: Annots = literal.annots().iter().cloned().collect();
-    annots.extend(resolve(parts.annots).items().map(|item| Annot::new(item.clone())));
+    annots.extend(annots_of(&resolve(parts.annots)));
     let (was_negated, was_namespace) = match &literal {
         Value::Term(term) => (term.negated, term.namespace),
         _ => (false, sym::DEFAULT),

@@ -94,6 +94,17 @@ pub struct ArithExpr {
     pub right: Option<Expr>,
 }
 
+impl ArithExpr {
+    /// Whether it is more than written numbers.
+    pub fn has_variables(&self) -> bool {
+        [Some(&self.left), self.right.as_ref()].into_iter().flatten().any(|operand| match operand {
+            Expr::Const(Value::Num(_)) => false,
+            Expr::Arith(inner) => inner.has_variables(),
+            _ => true,
+        })
+    }
+}
+
 /// A function call.
 #[derive(Clone, Debug)]
 pub struct FunctionExpr {

@@ -17,7 +17,7 @@ impl Bindings {
             (Value::Nil, Value::Nil) => true,
             (Value::List(_), Value::List(_)) => self.unify_lists(left, right),
             (Value::Term(a), Value::Term(b)) => self.unify_terms(a, b),
-            (Value::Term(term), other) | (other, Value::Term(term)) => self.unify_mixed(term, other, left, right),
+            (Value::Term(term), other) | (other, Value::Term(term)) => self.unify_mixed(term, other, left),
             _ => left == right,
         }
     }
@@ -50,7 +50,6 @@ impl Bindings {
             (_, Value::Term(term)) if term.functor == reserved::DECORATED => {
                 crate::code::unify_decorated(self, &term.args, left, false)
             }
-            (Value::Var(var), other) | (other, Value::Var(var)) => self.bind_checked(var.slot, other),
             _ => false,
         }
     }
@@ -114,7 +113,7 @@ impl Bindings {
     }
 
     /// A structure against something else: an atom with annotations, or arithmetic against a number.
-    fn unify_mixed(&mut self, term: &Structure, other: &Value, left: &Value, right: &Value) -> bool {
+    fn unify_mixed(&mut self, term: &Structure, other: &Value, left: &Value) -> bool {
         if term.functor == reserved::DECORATED {
             let on_left = matches!(left, Value::Term(_));
             let other = other.clone();
@@ -133,10 +132,7 @@ impl Bindings {
                 let args: whimbrel_acl::Args = term.args.iter().map(|arg| self.resolve(arg)).collect();
                 arith::evaluate(term.functor, &args) == Some(*n)
             }
-            _ => {
-                let _ = right;
-                false
-            }
+            _ => false,
         }
     }
 }
@@ -151,8 +147,7 @@ fn decorated(value: &Value) -> bool {
 
 /// A plain variable is of the default namespace: a literal of another one is not its value.
 fn namespaced(value: &Value) -> bool {
-    let _ = value;
-    false
+    matches!(value, Value::Term(term) if term.namespace != sym::DEFAULT)
 }
 
 /// Whether each annotation of `left` unifies with one of `right`. An open tail takes those of `right` that are left
@@ -167,7 +162,13 @@ pub fn match_annots(bindings: &mut Bindings, left: &[Annot], right: &[Annot]) ->
             let rest = Value::list(rest.map(|(other, _)| other.to_value()).collect::<Vec<_>>());
             return bindings.unify(&Value::Var(*var), &rest);
         }
-        match right.iter().position(|other| unify_annot(bindings, annot, other)) {
+        let free = |place: &usize| !used.get(*place).copied().unwrap_or(true);
+        let places = (0..right.len()).filter(free);
+        let found = places
+            .filter_map(|place| Some((place, right.get(place)?)))
+            .find(|(_, other)| unify_annot(bindings, annot, other))
+            .map(|(place, _)| place);
+        match found {
             Some(index) => {
                 if let Some(used) = used.get_mut(index) {
                     *used = true;

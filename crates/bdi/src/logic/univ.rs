@@ -1,13 +1,14 @@
 //! `=..`: a literal and the list of its parts.
 
-use whimbrel_acl::{Annot, Annots, Args, Structure, Value, sym};
+use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, sym};
 
 use super::Bindings;
 
 /// `Term =.. [Namespace, Functor, Args, Annots]`; a list of three lacks the namespace. A negated literal's functor is
 /// written with its `~`.
 pub fn univ(bindings: &mut Bindings, left: &Value, right: &Value) -> bool {
-    if let Some(parts) = take_apart(left) {
+    let named = right.items().count() != 3;
+    if let Some(parts) = take_apart(left, named) {
         return bindings.unify(&parts, right);
     }
     match put_together(right) {
@@ -16,7 +17,8 @@ pub fn univ(bindings: &mut Bindings, left: &Value, right: &Value) -> bool {
     }
 }
 
-fn take_apart(term: &Value) -> Option<Value> {
+/// The parts of a literal, its namespace first if it is to be `named`.
+fn take_apart(term: &Value, named: bool) -> Option<Value> {
     let functor = term.functor()?;
     let (namespace, negated) = match term {
         Value::Term(term) => (term.namespace, term.negated),
@@ -29,7 +31,8 @@ fn take_apart(term: &Value) -> Option<Value> {
     };
     let args = Value::list(term.args().to_vec());
     let annots = Value::list(term.annots().iter().map(Annot::to_value).collect::<Vec<_>>());
-    Some(Value::list([Value::Atom(namespace), functor, args, annots]))
+    let parts = [Value::Atom(namespace), functor, args, annots];
+    Some(Value::list(parts.into_iter().skip(usize::from(!named))))
 }
 
 fn put_together(parts: &Value) -> Option<Value> {
@@ -42,5 +45,9 @@ fn put_together(parts: &Value) -> Option<Value> {
     let negated = matches!(functor, Value::Term(term) if term.negated);
     let args: Args = args.items().cloned().collect();
     let annots: Annots = annots.items().map(|item| Annot::new(item.clone())).collect();
-    Some(Structure::full(namespace, negated, functor.functor()?, args, annots).into_value())
+    let functor = match functor {
+        Value::Str(name) => Symbol::new(name),
+        other => other.functor()?,
+    };
+    Some(Structure::full(namespace, negated, functor, args, annots).into_value())
 }

@@ -108,6 +108,8 @@ pub enum WaitFor {
 pub enum Resumption {
     /// What was waited for came.
     Done,
+    /// The answer to a question came.
+    Answered(Text),
     /// The time was up, which is a failure.
     TimedOut,
     /// It failed, with these annotations of the error and this reason.

@@ -26,7 +26,7 @@ pub struct PlanRef(pub u32);
 
 const OWN: u32 = 1 << 31;
 
-/// Candidate plans by trigger. Plans whose trigger is a variable come after all others of their kind.
+/// Candidate plans by trigger, in order. Plans whose trigger is a variable are candidates for all triggers of their kind.
 #[derive(Clone, Debug, Default)]
 pub struct PlanIndex {
     by_trigger: FxHashMap<TriggerKey, SmallVec<[PlanRef; 2]>>,
@@ -45,14 +45,20 @@ impl PlanIndex {
 
     /// Adds a plan, before the others or after them.
     pub fn add(&mut self, plan: &Plan, place: PlanRef, before: bool) {
-        let plans: &mut dyn Insert = match &plan.head {
+        let kind = (plan.op, plan.kind);
+        match &plan.head {
             Head::Literal { key, .. } => {
                 let trigger = TriggerKey { op: plan.op, kind: plan.kind, key: *key };
-                self.by_trigger.entry(trigger).or_default()
+                let for_any = self.any.get(&kind);
+                let plans = self.by_trigger.entry(trigger);
+                plans.or_insert_with(|| for_any.into_iter().flatten().copied().collect()).put(place, before);
             }
-            Head::Any(_) => self.any.entry((plan.op, plan.kind)).or_default(),
-        };
-        plans.put(place, before);
+            Head::Any(_) => {
+                self.any.entry(kind).or_default().put(place, before);
+                let alike = self.by_trigger.iter_mut().filter(|(trigger, _)| (trigger.op, trigger.kind) == kind);
+                alike.for_each(|(_, plans)| plans.put(place, before));
+            }
+        }
     }
 
     fn replace(&mut self, old: PlanRef, new: PlanRef) {

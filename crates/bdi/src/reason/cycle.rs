@@ -148,6 +148,7 @@ impl<'m> Cycle<'m> {
                 self.mind.atomic_event = Some(Box::new(event));
                 return;
             }
+            self.no_longer_atomic(id);
         }
         if self.mind.events.capacity() == 0 {
             // Most agents hold one event at a time: room for one, not the usual four.
@@ -181,7 +182,11 @@ impl<'m> Cycle<'m> {
 
     fn select_intention(&mut self) -> Option<IntentionId> {
         if let Some(id) = self.mind.atomic {
-            let ready = self.mind.intentions.find(id).is_some_and(|i| matches!(i.place, Place::Ready));
+            let intention = self.mind.intentions.find(id)?;
+            let (ready, atomic) = (matches!(intention.place, Place::Ready), intention.is_atomic());
+            if ready && !atomic {
+                self.mind.atomic = None;
+            }
             return ready.then_some(id);
         }
         loop {
@@ -201,10 +206,18 @@ impl<'m> Cycle<'m> {
             return;
         }
         intention.place = Place::Ready;
-        if intention.is_atomic() {
+        // After its last atomic plan an intention has one more turn before all others.
+        if intention.is_atomic() || self.mind.atomic == Some(id) {
             self.mind.atomic = Some(id);
         } else {
             self.mind.ready.push_back(id);
+        }
+    }
+
+    /// An intention without an atomic plan waits: the others need not.
+    pub(super) fn no_longer_atomic(&mut self, id: IntentionId) {
+        if self.mind.atomic == Some(id) {
+            self.mind.atomic = None;
         }
     }
 

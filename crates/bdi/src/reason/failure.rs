@@ -7,11 +7,17 @@ use super::Cycle;
 use crate::actions::Failure;
 use crate::code::{Key, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, map_annots, map_vars};
+use crate::syntax::ast;
 use crate::mind::{Event, Frame, IntentionId, TriggerKey};
 
 /// The annotations every failure event has.
 pub(super) fn error_annots(error: &str, message: Value) -> Vec<Value> {
     vec![Value::term(sym::ERROR, [Value::atom(error)]), Value::term(sym::ERROR_MSG, [message])]
+}
+
+/// A term as it is written in the program.
+pub(super) fn written(term: &ast::Term) -> String {
+    crate::syntax::quote::quote(term, &mut |name| Var { slot: 0, name }).to_string()
 }
 
 /// Whether a value is a variable without a value, bare or with something around it.
@@ -27,13 +33,30 @@ impl Cycle<'_> {
     /// The current step of an intention failed.
     pub(super) fn step_failed(&mut self, id: IntentionId, failure: Failure) {
         let reason = failure.error.to_string();
+        let told = failure.message();
         let mut annots = vec![Value::term(sym::ERROR, [Value::atom(failure.error)])];
         if let Some(message) = failure.message {
             annots.push(Value::term(sym::ERROR_MSG, [message]));
         }
         annots.extend(failure.annots);
         annots.extend(self.code_annots(id));
-        self.fail_intention(id, annots, &reason);
+        let source = self.current_source(id);
+        if !self.fail_intention(id, annots, &reason)
+            && let Some((step, line, file)) = source
+        {
+            self.tell_unhandled(&reason, &told, &step, line, &file);
+        }
+    }
+
+    /// Says what went wrong in a step whose failure nobody handles, if its own word for it says more than that.
+    fn tell_unhandled(&self, error: &str, message: &str, step: &ast::Step, line: u32, file: &str) {
+        if error.starts_with("body_var") {
+            self.log(LogLevel::Severe, message);
+        } else if step.kind == ast::StepKind::InternalAction && error != "ia_failed" {
+            let action = written(&step.term);
+            let text = format!("Error in internal action '{action}' (file:{file}:{line}): {message}");
+            self.log(LogLevel::Severe, &text);
+        }
     }
 
     /// `code(..)`, `code_src(..)`, `code_line(..)` of the current step.
@@ -43,7 +66,9 @@ impl Cycle<'_> {
         let mut bindings = Bindings::default();
         let slots = self.mind.intentions.find(id).map(|i| i.slots.clone()).unwrap_or_default();
         bindings.resume(slots);
-        let code = bindings.close(&code, &mut Vec::new());
+        let code = map_vars(&bindings.close(&code, &mut Vec::new()), &mut |var| {
+            Value::Var(Var { slot: var.slot, name: whimbrel_acl::Symbol::new(&format!("_{}", var.slot + 1)) })
+        });
         vec![
             Value::term(sym::CODE, [code]),
             Value::term(sym::CODE_SRC, [Value::from(format!("file:{file}"))]),
@@ -56,13 +81,20 @@ impl Cycle<'_> {
     }
 
     /// Looks for a plan for the failure in the plans of the intention, innermost first; reports it if there is none.
-    pub(super) fn fail_intention(&mut self, id: IntentionId, annots: Vec<Value>, reason: &str) {
+    /// False if there is none.
+    pub(super) fn fail_intention(&mut self, id: IntentionId, annots: Vec<Value>, reason: &str) -> bool {
         self.cancel_wait(id);
         let top = self.depth(id) - 1;
         let start = self.start_of_search(id, top);
         match start.and_then(|start| self.find_handler(id, start)) {
-            Some(place) => self.handle_failure(id, place, annots, reason),
-            None => self.give_up(id, &annots, reason),
+            Some(place) => {
+                self.handle_failure(id, place, annots, reason);
+                true
+            }
+            None => {
+                self.give_up(id, &annots, reason);
+                false
+            }
         }
     }
 
@@ -146,7 +178,10 @@ impl Cycle<'_> {
                 if self.mind.has_meta_plans {
                     self.tell_goal_failed(&event, reason);
                 }
-                self.fail_intention(id, annots, reason);
+                if !self.fail_intention(id, annots, reason) {
+                    // Jason tells the intention in a record of its own, which begins with an empty line.
+                    self.log(LogLevel::Severe, "");
+                }
                 true
             }
             None => {

@@ -7,7 +7,7 @@ use super::failure::{called_literal, current_literal};
 use super::{Cycle, solver};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::{Bindings, map_vars, number_of};
-use crate::mind::{Deferred, Event, Frame, IntentionId, Place, Resumption, WaitFor};
+use crate::mind::{Deferred, Event, Frame, IntentionId, Resumption, WaitFor};
 
 /// What becomes of a goal by command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +74,12 @@ impl Cycle<'_> {
     /// Cuts an intention down to `keep` frames as if the goal of the next one were achieved: what it has bound of its
     /// caller's variables is given to the caller. False if nothing is left, and the intention has ended.
     pub(super) fn cut(&mut self, id: IntentionId, keep: usize) -> bool {
-        let removed = self.remove_frames(id, keep);
-        let Some(caller) = removed else { return false };
+        let Some(results) = self.remove_frames(id, keep) else { return false };
+        self.go_on_after(id, keep, Some(results))
+    }
+
+    /// An intention that was cut down to `keep` frames goes on after its step. False if it has ended.
+    fn go_on_after(&mut self, id: IntentionId, keep: usize, results: Option<Results>) -> bool {
         let event_done = self
             .mind
             .intentions
@@ -85,8 +89,8 @@ impl Cycle<'_> {
             self.intention_finished(id);
             return false;
         }
-        if let Some(intention) = self.mind.intentions.find_mut(id) {
-            caller.give(&mut intention.slots);
+        if let (Some(results), Some(intention)) = (results, self.mind.intentions.find_mut(id)) {
+            results.give(&mut intention.slots);
         }
         self.leave_loops_of_step(id);
         self.remove_step(id);
@@ -111,10 +115,6 @@ impl Cycle<'_> {
             if intention.frames.get(place).is_some_and(is_scoped) {
                 self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(1);
             }
-        }
-        let atomic_ended = self.mind.intentions.find(id).is_some_and(|i| i.atomic_frames == 0);
-        if atomic_ended && self.mind.atomic == Some(id) {
-            self.mind.atomic = None;
         }
         let intention = self.mind.intentions.find_mut(id)?;
         let base = intention.frames.get(keep).map_or(intention.slots.len() as u32, |frame| frame.base);
@@ -181,7 +181,9 @@ impl Cycle<'_> {
                     self.tell_achieved(id, place);
                 }
                 self.leave_forks(id, place);
-                if self.cut(id, place) && self.clear_finished(id) {
+                // What the goal has found so far is not given to its caller.
+                self.remove_frames(id, place);
+                if self.go_on_after(id, place, None) && self.clear_finished(id) {
                     self.make_ready(id);
                     self.keep_turn(id, turn);
                 }
@@ -287,18 +289,20 @@ impl Cycle<'_> {
     pub(super) fn resume(&mut self, id: IntentionId, how: Resumption) {
         match how {
             Resumption::Done => {
-                self.cancel_wait(id);
-                self.remove_step(id);
-                self.make_ready(id);
+                self.finish_step_quietly(id);
+                self.tell_going_on(id, Value::from(""));
+            }
+            Resumption::Answered(question) => {
+                self.finish_step_quietly(id);
+                self.tell_going_on(id, Value::term("ask_answer", [Value::from(&*question)]));
             }
             Resumption::TimedOut => {
                 let failure = crate::actions::Failure::new("wait_timeout", "timeout in .wait");
                 self.step_failed(id, failure);
             }
-            Resumption::Failed(annots, reason) => self.fail_intention(id, annots, &reason),
-        }
-        if let Some(Place::Waiting(_)) = self.mind.intentions.find(id).map(|i| &i.place) {
-            self.make_ready(id);
+            Resumption::Failed(annots, reason) => {
+                self.fail_intention(id, annots, &reason);
+            }
         }
     }
 }

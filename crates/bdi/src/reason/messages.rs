@@ -55,7 +55,8 @@ impl Cycle<'_> {
             return;
         }
         let id = message.extras().reply_with.clone().unwrap_or_else(|| self.message_id());
-        let args = [Value::Atom(sender), Value::Atom(performative), content, Value::atom(&*id)];
+        let name = Value::Atom(name_for_plans(message.performative));
+        let args = [Value::Atom(sender), name, content, Value::atom(&*id)];
         let literal = Structure::new(sym::KQML_RECEIVED, args.into_iter().collect());
         let event = crate::reason::step_event(literal, TriggerKind::Achieve);
         self.add_event(event);
@@ -159,7 +160,7 @@ impl Cycle<'_> {
         if kqml_name(message.performative) == sym::UNTELL {
             return Value::Bool(false);
         }
-        let sender = self.agent_name(message.sender);
+        let sender = if message.sender.name == self.aid.name { self.aid.name } else { self.agent_name(message.sender) };
         if content.is_list() {
             let items = content.items().map(|item| with_source(item, sender));
             return Value::list(items.collect::<Vec<_>>());
@@ -183,6 +184,13 @@ impl Cycle<'_> {
 
     fn give_answer(&mut self, id: IntentionId, target: &Value, value: &Value) {
         let value = value.clone();
+        let question = match self.mind.intentions.find(id).map(|intention| &intention.place) {
+            Some(Place::Waiting(wait)) => match &wait.until {
+                WaitFor::Answer { id, .. } => id.clone(),
+                _ => return,
+            },
+            _ => return,
+        };
         self.take_up(Some(id));
         let mark = self.bindings.mark();
         let highest = crate::logic::variables(&value).iter().map(|var| var.slot + 1).max().unwrap_or(0);
@@ -193,7 +201,7 @@ impl Cycle<'_> {
         }
         self.put_down(Some(id));
         if unified {
-            self.wake(id, Resumption::Done);
+            self.wake(id, Resumption::Answered(question));
         } else {
             let annots = super::failure::error_annots("ask_failed", Value::from("reply of the ask does not unify"));
             self.wake(id, Resumption::Failed(annots, "ask_failed".to_owned()));
@@ -279,6 +287,16 @@ fn failure_annots(content: &Value) -> Vec<Value> {
     vec![message, Value::term(sym::FAILURE_REASON, [content.clone()])]
 }
 
+/// The name by which plans know a performative: FIPA's keep theirs, a plan of the library says what they mean in KQML;
+/// but those that no plan could name.
+fn name_for_plans(performative: Performative) -> Symbol {
+    match performative {
+        Performative::QueryRef | Performative::QueryIf => sym::ASK_ONE,
+        Performative::Other(name) => name,
+        other => Symbol::new(other.as_str()),
+    }
+}
+
 /// KQML's name of a performative; FIPA's that mean the same to an AgentSpeak agent are known by KQML's.
 fn kqml_name(performative: Performative) -> Symbol {
     match performative {
@@ -329,11 +347,8 @@ pub fn nest_sources(annots: &[Annot], teller: &Value) -> Annots {
 }
 
 fn with_source(value: &Value, sender: Symbol) -> Value {
-    match structure(value.clone()) {
-        Some(literal) if value.is_literal() => {
-            let annots = literal.annots.iter().cloned().chain([Annot::Source(sender)]).collect();
-            literal.with_annots(annots).into_value()
-        }
-        _ => value.clone(),
+    if crate::syntax::quote::is_code(value) {
+        return value.clone();
     }
+    sourced(value.clone(), sender).map_or_else(|| value.clone(), Structure::into_value)
 }

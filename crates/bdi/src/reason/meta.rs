@@ -47,14 +47,14 @@ impl Cycle<'_> {
     pub(super) fn tell_achieved(&mut self, id: IntentionId, place: usize) {
         let Some((goal, kind)) = self.goal_at(id, place) else { return };
         self.tell(&goal, kind, "achieved", Value::from(""));
-        self.tell(&goal, kind, "finished", Value::atom("achieved"));
+        self.tell(&goal, kind, "finished", Value::from(""));
     }
 
     pub(super) fn tell_finished_tail(&mut self, frame: &Frame, id: IntentionId) {
         let slots = self.mind.intentions.find(id).map(|i| i.slots.clone()).unwrap_or_default();
         let goal = goal_of(frame, &slots);
         self.tell(&goal, frame.trigger.kind, "achieved", Value::from(""));
-        self.tell(&goal, frame.trigger.kind, "finished", Value::atom("achieved"));
+        self.tell(&goal, frame.trigger.kind, "finished", Value::from(""));
     }
 
     pub(super) fn tell_waiting(&mut self, id: IntentionId) {
@@ -80,12 +80,24 @@ impl Cycle<'_> {
         }
     }
 
-    /// The innermost goal of an intention is pursued again.
-    pub fn tell_going_on(&mut self, id: IntentionId, place: usize) {
-        if self.mind.has_meta_plans
-            && let Some((goal, kind)) = self.goal_at(id, place)
-        {
-            self.tell(&goal, kind, "executing", Value::from(""));
+    /// The innermost goal of an intention is pursued again, for this reason.
+    pub fn tell_going_on(&mut self, id: IntentionId, reason: Value) {
+        if !self.mind.has_meta_plans {
+            return;
+        }
+        let depth = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
+        if let Some((goal, kind)) = depth.checked_sub(1).and_then(|top| self.goal_at(id, top)) {
+            self.tell(&goal, kind, "executing", reason);
+        }
+    }
+
+    /// The action that an intention waited for is done: all its goals are pursued again.
+    pub(super) fn tell_acted(&mut self, id: IntentionId, action: &Value) {
+        let depth = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
+        for place in (0..depth).rev() {
+            if let Some((goal, kind)) = self.goal_at(id, place) {
+                self.tell(&goal, kind, "executing", Value::term("action_executed", [action.clone()]));
+            }
         }
     }
 

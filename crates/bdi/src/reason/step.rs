@@ -220,7 +220,8 @@ impl<'m> Cycle<'m> {
                 return self.suspend_with(event, at.id);
             }
         }
-        Stepped::Failed(Failure::new("test_goal_failed", "Failed to test"))
+        let tested = self.current_source(at.id).map(|(step, ..)| super::failure::written(&step.term));
+        Stepped::Failed(Failure::new("test_goal_failed", format!("Failed to test '{}'", tested.unwrap_or_default())))
     }
 
     fn add(&mut self, expr: &Expr, mode: AddMode, at: Place<'_>) -> Stepped {
@@ -310,7 +311,11 @@ impl<'m> Cycle<'m> {
         if self.first(formula, at) {
             return Stepped::Next;
         }
-        Stepped::Failed(Failure::new("constraint_failed", "Constraint was not satisfied"))
+        let (text, place) = match self.current_source(at.id) {
+            Some((step, line, file)) => (super::failure::written(&step.term), format!("file:{file}:{line}")),
+            None => Default::default(),
+        };
+        Stepped::Failed(Failure::new("constraint_failed", format!("Constraint {text} was not satisfied ({place})")))
     }
 
     fn act_on_environment(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
@@ -324,7 +329,8 @@ impl<'m> Cycle<'m> {
     fn dynamic(&mut self, kind: StepKind, expr: &Expr, at: Place<'_>) -> Stepped {
         let value = self.value(expr, at);
         if super::failure::is_unbound(&value) {
-            let message = format!("Variable '{value}' must be ground.");
+            let place = self.current_source(at.id).map(|(_, line, file)| format!("file:{file}:{line}: "));
+            let message = format!("{}Variable '{value}' must be ground.", place.unwrap_or_default());
             return Stepped::Failed(Failure::new("body_var_without_value", message));
         }
         if crate::syntax::quote::is_body(&value) {
@@ -670,13 +676,19 @@ fn keep_value(bindings: &crate::logic::Bindings, slot: u32, top: u32, beyond: &m
     })
 }
 
+/// The name of an event's variable by its number: the variables of an event are nobody's any more.
+pub(super) fn anonymous(number: u32) -> Symbol {
+    Symbol::new(&format!("_{}", number + 1))
+}
+
 /// A literal with its variables numbered from 0; `vars` tells their slots.
 pub(super) fn close_literal(bindings: &crate::logic::Bindings, literal: &Structure, vars: &mut Vec<u32>) -> Structure {
-    let args = literal.args.iter().map(|arg| bindings.close(arg, vars)).collect();
-    let annots = bindings.resolve_annots(&literal.annots);
-    let annots = crate::logic::map_annots(&annots, &mut |var| {
+    let mut renamed = |var: whimbrel_acl::Var| {
         let slot = crate::logic::number_of(vars, var.slot);
-        Value::Var(whimbrel_acl::Var { slot, name: var.name })
-    });
+        Value::Var(whimbrel_acl::Var { slot, name: anonymous(slot) })
+    };
+    let args = literal.args.iter().map(|arg| crate::logic::map_vars(&bindings.resolve(arg), &mut renamed)).collect();
+    let annots = bindings.resolve_annots(&literal.annots);
+    let annots = crate::logic::map_annots(&annots, &mut renamed);
     Structure::full(literal.namespace, literal.negated, literal.functor, args, annots)
 }

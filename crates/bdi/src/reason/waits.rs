@@ -5,7 +5,7 @@ use whimbrel_platform::Time;
 
 use super::Cycle;
 use crate::actions::Failure;
-use crate::mind::{Deferred, Event, Feedback, IntentionId, Place, Resumption, TimerWhat, Wait, WaitFor};
+use crate::mind::{Deferred, Event, Feedback, Intention, IntentionId, Place, Resumption, TimerWhat, Wait, WaitFor};
 
 impl Cycle<'_> {
     /// Lets an intention wait, until `deadline` at the latest. With `elapsed` the end of the time is no failure.
@@ -22,6 +22,9 @@ impl Cycle<'_> {
         let since = self.now;
         if let Some(intention) = self.mind.intentions.find_mut(id) {
             intention.place = Place::Waiting(Box::new(Wait { serial, until, since, deadline, elapsed }));
+        }
+        if !self.mind.intentions.find(id).is_some_and(Intention::is_atomic) {
+            self.no_longer_atomic(id);
         }
         if self.mind.has_meta_plans {
             self.tell_waiting(id);
@@ -148,12 +151,17 @@ impl Cycle<'_> {
         if !waits {
             return;
         }
-        self.cancel_wait(id);
+        let wait = self.cancel_wait(id);
         match feedback.result {
             Ok(()) => {
                 self.remove_step(id);
                 if self.clear_finished(id) {
                     self.make_ready(id);
+                    if self.mind.has_meta_plans
+                        && let Some(Wait { until: WaitFor::Action(_, action), .. }) = &wait
+                    {
+                        self.tell_acted(id, action);
+                    }
                 }
             }
             Err(annots) => {
