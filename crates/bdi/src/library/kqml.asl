@@ -98,3 +98,11 @@
 @kqml_error
 -!kqml_received(_, _, _, _)[error(Error), error_msg(Message)]
    <- .print("Communication error -- ", Error, ": ", Message).
+
+// FIPA's names for what KQML knows by others.
+@fipa_inform
++!kqml_received(Sender, inform, Content, Id) <- !kqml_received(Sender, tell, Content, Id).
+@fipa_request
++!kqml_received(Sender, request, Content, Id) <- !kqml_received(Sender, achieve, Content, Id).
+@fipa_cancel
++!kqml_received(Sender, cancel, Content, Id) <- !kqml_received(Sender, unachieve, Content, Id).
