@@ -1,0 +1,303 @@
+//! Maps, sets and queues: containers that change in place, held by reference.
+//!
+//! What is put in is closed: its variables are its own, numbered from 0, and fresh each time it is taken out. No
+//! container is put into itself, directly or by way of others, so that walking over one always ends.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, MutexGuard};
+
+use whimbrel_acl::value::Contents;
+use whimbrel_acl::{Object, Value};
+
+use super::{Outcome, is_variable, nonsense, open};
+use crate::actions::{Answer, Call, Failure};
+
+/// How many values (pairs, of a map) there are.
+pub fn size(contents: &Contents) -> usize {
+    match contents {
+        Contents::Map(pairs) => pairs.len(),
+        Contents::Set(items) => items.len(),
+        Contents::Queue(items) => items.len(),
+        Contents::PriorityQueue(items) => items.len(),
+    }
+}
+
+/// `.member` of a set or queue; none for a map.
+pub fn member(wanted: &Value, object: &Object) -> Option<Answer> {
+    let contents = object.contents();
+    if matches!(*contents, Contents::Map(_)) {
+        return None;
+    }
+    if wanted.is_ground() {
+        let found = match &*contents {
+            Contents::Set(items) => items.contains(wanted),
+            other => other.values().any(|item| item == wanted),
+        };
+        return Some(found.into());
+    }
+    let items: Vec<Value> = contents.values().cloned().collect();
+    Some(Answer::Each(wanted.clone(), Box::new(items.into_iter())))
+}
+
+fn new(contents: Contents) -> Value {
+    Value::Object(Arc::new(Object::new(contents)))
+}
+
+/// The container argument `place` is.
+fn object<'c>(call: &Call<'c, '_>, place: usize) -> Result<&'c Arc<Object>, Failure> {
+    match call.args.get(place) {
+        Some(Value::Object(object)) => Ok(object),
+        _ => Err(nonsense()),
+    }
+}
+
+/// The container argument 0 is; a variable gets a new one.
+fn object_or_new(call: &mut Call<'_, '_>, empty: fn() -> Contents) -> Result<Arc<Object>, Failure> {
+    if !is_variable(call.arg(0)) {
+        return object(call, 0).cloned();
+    }
+    let created = Arc::new(Object::new(empty()));
+    call.bindings.unify(call.args.first().unwrap_or(&Value::Null), &Value::Object(Arc::clone(&created)));
+    Ok(created)
+}
+
+/// Argument `place` as it is put into `target`.
+fn closed(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Value, Failure> {
+    let value = call.bindings.close(call.args.get(place).ok_or_else(nonsense)?, &mut Vec::new());
+    if holds(&value, target) { Err(nonsense()) } else { Ok(value) }
+}
+
+/// Whether a value is a container, or one in it or in a container in it is.
+fn holds(value: &Value, target: &Arc<Object>) -> bool {
+    match value {
+        Value::Object(object) if Arc::ptr_eq(object, target) => true,
+        Value::Object(object) => object.contents().values().any(|inner| holds(inner, target)),
+        Value::List(_) => value.items().any(|item| holds(item, target)),
+        Value::Term(term) => term.args.iter().any(|arg| holds(arg, target)),
+        _ => false,
+    }
+}
+
+/// The values in argument `place`, a list or a container, as they are put into `target`.
+fn closed_items(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Vec<Value>, Failure> {
+    let items: Vec<Value> = match call.arg(place) {
+        Value::Object(object) if Arc::ptr_eq(object, target) => return Ok(values(&target.contents())),
+        Value::Object(object) => values(&object.contents()),
+        list if list.is_list() => list.items().map(|item| call.bindings.close(item, &mut Vec::new())).collect(),
+        _ => return Err(nonsense()),
+    };
+    if items.iter().any(|item| holds(item, target)) { Err(nonsense()) } else { Ok(items) }
+}
+
+fn values(contents: &Contents) -> Vec<Value> {
+    contents.values().cloned().collect()
+}
+
+/// Unifies argument `place` with a value taken out.
+fn give(call: &mut Call<'_, '_>, place: usize, value: &Value) -> Outcome {
+    let value = open(call.bindings, value);
+    call.unify(place, &value)
+}
+
+fn map(contents: &mut Contents) -> Result<&mut BTreeMap<Value, Value>, Failure> {
+    if let Contents::Map(pairs) = contents { Ok(pairs) } else { Err(nonsense()) }
+}
+
+fn set(contents: &mut Contents) -> Result<&mut BTreeSet<Value>, Failure> {
+    if let Contents::Set(items) = contents { Ok(items) } else { Err(nonsense()) }
+}
+
+fn empty_map() -> Contents {
+    Contents::Map(BTreeMap::new())
+}
+
+fn empty_set() -> Contents {
+    Contents::Set(BTreeSet::new())
+}
+
+/// `.map.clear(M)`, `.set.clear(S)`, `.queue.clear(Q)`
+pub fn clear(call: &mut Call<'_, '_>) -> Outcome {
+    match &mut *object(call, 0)?.contents() {
+        Contents::Map(pairs) => pairs.clear(),
+        Contents::Set(items) => items.clear(),
+        Contents::Queue(items) => items.clear(),
+        Contents::PriorityQueue(items) => items.clear(),
+    }
+    Ok(Answer::Yes)
+}
+
+/// `.map.copy(M, Copy)`, `.set.copy(S, Copy)`, `.queue.copy(Q, Copy)`
+pub fn copy(call: &mut Call<'_, '_>) -> Outcome {
+    let contents = object(call, 0)?.contents().clone();
+    call.unify(1, &new(contents))
+}
+
+/// `.set.to_list(S, List)`, `.queue.to_list(Q, List)`
+pub fn to_list(call: &mut Call<'_, '_>) -> Outcome {
+    let items = values(&object(call, 0)?.contents());
+    let opened: Vec<Value> = items.iter().map(|item| open(call.bindings, item)).collect();
+    call.unify(1, &Value::list(opened))
+}
+
+/// `.map.create(M)`
+pub fn map_create(call: &mut Call<'_, '_>) -> Outcome {
+    call.unify(0, &new(empty_map()))
+}
+
+/// `.map.put(M, Key, Value)`; a new map if M is unbound.
+pub fn map_put(call: &mut Call<'_, '_>) -> Outcome {
+    let target = object_or_new(call, empty_map)?;
+    let (key, value) = (closed(call, 1, &target)?, closed(call, 2, &target)?);
+    map(&mut target.contents())?.insert(key, value);
+    Ok(Answer::Yes)
+}
+
+fn key(call: &Call<'_, '_>) -> Value {
+    call.bindings.close(call.arg(1), &mut Vec::new())
+}
+
+/// `.map.get(M, Key, Value [, Default])`
+pub fn map_get(call: &mut Call<'_, '_>) -> Outcome {
+    let key = key(call);
+    let found = map(&mut object(call, 0)?.contents())?.get(&key).cloned();
+    match (found, call.args.get(3)) {
+        (Some(found), _) => give(call, 2, &found),
+        (None, Some(default)) => call.unify(2, default),
+        (None, None) => Ok(Answer::No),
+    }
+}
+
+/// `.map.remove(M, Key [, Value])`
+pub fn map_remove(call: &mut Call<'_, '_>) -> Outcome {
+    let key = key(call);
+    let removed = map(&mut object(call, 0)?.contents())?.remove(&key);
+    match removed {
+        Some(removed) if call.args.len() > 2 => give(call, 2, &removed),
+        other => Ok(other.is_some().into()),
+    }
+}
+
+fn each(call: &Call<'_, '_>, of: fn(&BTreeMap<Value, Value>) -> Vec<Value>) -> Outcome {
+    let values = of(map(&mut object(call, 0)?.contents())?);
+    Ok(Answer::Each(call.arg(1).clone(), Box::new(values.into_iter())))
+}
+
+/// `.map.key(M, Key)`: each in turn.
+pub fn map_key(call: &mut Call<'_, '_>) -> Outcome {
+    if call.arg(1).is_ground() {
+        return Ok(map(&mut object(call, 0)?.contents())?.contains_key(call.arg(1)).into());
+    }
+    each(call, |pairs| pairs.keys().cloned().collect())
+}
+
+/// `.map.value(M, Value)`: each in turn.
+pub fn map_value(call: &mut Call<'_, '_>) -> Outcome {
+    each(call, |pairs| pairs.values().cloned().collect())
+}
+
+/// `.set.create(S [, List])`
+pub fn set_create(call: &mut Call<'_, '_>) -> Outcome {
+    let target = Arc::new(Object::new(empty_set()));
+    if call.args.len() > 1 {
+        let items = closed_items(call, 1, &target)?;
+        set(&mut target.contents())?.extend(items);
+    }
+    call.unify(0, &Value::Object(target))
+}
+
+/// `.set.add(S, X)`; a new set if S is unbound.
+pub fn set_add(call: &mut Call<'_, '_>) -> Outcome {
+    let target = object_or_new(call, empty_set)?;
+    let item = closed(call, 1, &target)?;
+    set(&mut target.contents())?.insert(item);
+    Ok(Answer::Yes)
+}
+
+/// `.set.add_all(S, ListOrSet)`, `.set.union(S, ListOrSet)`
+pub fn set_add_all(call: &mut Call<'_, '_>) -> Outcome {
+    let target = object_or_new(call, empty_set)?;
+    let items = closed_items(call, 1, &target)?;
+    set(&mut target.contents())?.extend(items);
+    Ok(Answer::Yes)
+}
+
+/// `.set.remove(S, X)`; yes also if it is not there.
+pub fn set_remove(call: &mut Call<'_, '_>) -> Outcome {
+    let item = key(call);
+    set(&mut object(call, 0)?.contents())?.remove(&item);
+    Ok(Answer::Yes)
+}
+
+fn retain(call: &Call<'_, '_>, those_in: bool) -> Outcome {
+    let target = object(call, 0)?;
+    let mut others = closed_items(call, 1, target)?;
+    others.sort();
+    set(&mut target.contents())?.retain(|item| others.binary_search(item).is_ok() == those_in);
+    Ok(Answer::Yes)
+}
+
+/// `.set.intersection(S, ListOrSet)`
+pub fn set_intersection(call: &mut Call<'_, '_>) -> Outcome {
+    retain(call, true)
+}
+
+/// `.set.difference(S, ListOrSet)`
+pub fn set_difference(call: &mut Call<'_, '_>) -> Outcome {
+    retain(call, false)
+}
+
+/// `.queue.create(Q [, priority])`
+pub fn queue_create(call: &mut Call<'_, '_>) -> Outcome {
+    let by_priority = matches!(call.arg(1), Value::Atom(kind) if kind.as_str() == "priority");
+    let contents = if by_priority { Contents::PriorityQueue(Vec::new()) } else { Contents::Queue(VecDeque::new()) };
+    call.unify(0, &new(contents))
+}
+
+fn enqueue(contents: &mut MutexGuard<'_, Contents>, item: Value) -> Result<(), Failure> {
+    match &mut **contents {
+        Contents::Queue(items) => items.push_back(item),
+        Contents::PriorityQueue(items) => {
+            let place = items.partition_point(|other| *other <= item);
+            items.insert(place, item);
+        }
+        _ => return Err(nonsense()),
+    }
+    Ok(())
+}
+
+/// `.queue.add(Q, X)`
+pub fn queue_add(call: &mut Call<'_, '_>) -> Outcome {
+    let target = object(call, 0)?;
+    let item = closed(call, 1, target)?;
+    enqueue(&mut target.contents(), item)?;
+    Ok(Answer::Yes)
+}
+
+/// `.queue.add_all(Q, List)`
+pub fn queue_add_all(call: &mut Call<'_, '_>) -> Outcome {
+    let target = object(call, 0)?;
+    let items = closed_items(call, 1, target)?;
+    let mut contents = target.contents();
+    items.into_iter().try_for_each(|item| enqueue(&mut contents, item))?;
+    Ok(Answer::Yes)
+}
+
+/// `.queue.head(Q, X)`
+pub fn queue_head(call: &mut Call<'_, '_>) -> Outcome {
+    let head = match &*object(call, 0)?.contents() {
+        Contents::Queue(items) => items.front().cloned(),
+        Contents::PriorityQueue(items) => items.first().cloned(),
+        _ => return Err(nonsense()),
+    };
+    head.map_or(Ok(Answer::No), |head| give(call, 1, &head))
+}
+
+/// `.queue.remove(Q, X)`
+pub fn queue_remove(call: &mut Call<'_, '_>) -> Outcome {
+    let head = match &mut *object(call, 0)?.contents() {
+        Contents::Queue(items) => items.pop_front(),
+        Contents::PriorityQueue(items) => (!items.is_empty()).then(|| items.remove(0)),
+        _ => return Err(nonsense()),
+    };
+    head.map_or(Ok(Answer::No), |head| give(call, 1, &head))
+}

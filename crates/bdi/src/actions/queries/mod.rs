@@ -1,0 +1,259 @@
+//! Actions that only look, and functions.
+//!
+//! How many arguments an action takes is checked when a program is compiled, by the parser's table of signatures.
+
+mod containers;
+mod format;
+mod lists;
+mod numbers;
+mod output;
+mod patterns;
+mod platform;
+mod ranges;
+mod search;
+mod sets;
+mod strings;
+mod sublists;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod time;
+
+use std::borrow::Cow;
+
+use whimbrel_acl::{Value, Var};
+
+use super::{Answer, Call, Failure, NativeFunction, QueryAction};
+use crate::code::{Formula, reserved};
+use crate::logic::{Bindings, arith, map_vars, number_of, variables};
+
+/// All query actions by name.
+pub const ACTIONS: &[(&str, QueryAction)] = &[
+    // Lists, strings and sets.
+    (".length", lists::length),
+    (".empty", lists::empty),
+    (".concat", lists::concat),
+    (".delete", lists::delete),
+    (".reverse", lists::reverse),
+    (".nth", lists::nth),
+    (".member", lists::member),
+    (".sort", lists::sort),
+    (".shuffle", lists::shuffle),
+    (".sublist", sublists::sublist),
+    (".prefix", sublists::prefix),
+    (".suffix", sublists::suffix),
+    (".union", sets::union),
+    (".intersection", sets::intersection),
+    (".difference", sets::difference),
+    (".substring", strings::substring),
+    (".upper_case", strings::upper_case),
+    (".lower_case", strings::lower_case),
+    (".replace", strings::replace),
+    (".term2string", strings::term2string),
+    (".range", ranges::range),
+    (".random", ranges::random),
+    (".set_random_seed", ranges::set_random_seed),
+    // Solutions of formulas.
+    (".findall", search::findall),
+    (".setof", search::setof),
+    (".count", search::count),
+    (".eval", search::eval),
+    (".max", search::max),
+    (".min", search::min),
+    // Terms.
+    (".atom", terms::atom),
+    (".structure", terms::structure),
+    (".literal", terms::literal),
+    (".list", terms::list),
+    (".ground", terms::ground),
+    (".number", terms::number),
+    (".string", terms::string),
+    (".internal_action", terms::internal_action),
+    (".type", terms::kind),
+    (".copy_term", terms::copy_term),
+    (".rename_apart", terms::copy_term),
+    (".add_annot", terms::add_annot),
+    (".add_nested_source", terms::add_nested_source),
+    (".remove_source_annot", terms::remove_source_annot),
+    // Containers.
+    (".map.create", containers::map_create),
+    (".map.put", containers::map_put),
+    (".map.get", containers::map_get),
+    (".map.remove", containers::map_remove),
+    (".map.key", containers::map_key),
+    (".map.value", containers::map_value),
+    (".map.clear", containers::clear),
+    (".map.copy", containers::copy),
+    (".set.create", containers::set_create),
+    (".set.add", containers::set_add),
+    (".set.add_all", containers::set_add_all),
+    (".set.remove", containers::set_remove),
+    (".set.to_list", containers::to_list),
+    (".set.union", containers::set_add_all),
+    (".set.intersection", containers::set_intersection),
+    (".set.difference", containers::set_difference),
+    (".set.clear", containers::clear),
+    (".set.copy", containers::copy),
+    (".queue.create", containers::queue_create),
+    (".queue.add", containers::queue_add),
+    (".queue.add_all", containers::queue_add_all),
+    (".queue.head", containers::queue_head),
+    (".queue.remove", containers::queue_remove),
+    (".queue.to_list", containers::to_list),
+    (".queue.clear", containers::clear),
+    (".queue.copy", containers::copy),
+    // Output.
+    (".print", output::print),
+    (".println", output::print),
+    (".printf", output::printf),
+    (".puts", output::puts),
+    (".log", output::log),
+    (".print_unifier", output::print_unifier),
+    // The time and the platform.
+    (".date", time::date),
+    (".time", time::time),
+    (".nano_time", time::nano_time),
+    (".version", platform::version),
+    (".my_name", platform::my_name),
+    (".all_names", platform::all_names),
+    (".df_search", platform::df_search),
+];
+
+/// All functions by name, with the numbers of arguments they take.
+pub const FUNCTIONS: &[(&str, &[usize], NativeFunction)] = &[
+    ("math.abs", &[1], numbers::abs),
+    ("math.acos", &[1], numbers::acos),
+    ("math.asin", &[1], numbers::asin),
+    ("math.atan", &[1], numbers::atan),
+    ("math.average", &[1], numbers::average),
+    ("math.ceil", &[1], numbers::ceil),
+    ("math.cos", &[1], numbers::cos),
+    ("math.e", &[0], numbers::e),
+    ("math.floor", &[1], numbers::floor),
+    ("math.log", &[1], numbers::log),
+    ("math.max", &[1, 2], numbers::max),
+    ("math.mean", &[1], numbers::mean),
+    ("math.median", &[1], numbers::median),
+    ("math.min", &[1, 2], numbers::min),
+    ("math.pi", &[0], numbers::pi),
+    ("math.random", &[0, 1], numbers::random),
+    ("math.round", &[1], numbers::round),
+    ("math.sin", &[1], numbers::sin),
+    ("math.sqrt", &[1], numbers::sqrt),
+    ("math.std_dev", &[1], numbers::std_dev),
+    ("math.sum", &[1], numbers::sum),
+    ("math.tan", &[1], numbers::tan),
+    ("system.time", &[0], time::system_time),
+    (".count", &[1], search::count_function),
+    (".length", &[1], lists::length_function),
+];
+
+/// What a query action answers, or how it fails.
+type Outcome = Result<Answer, Failure>;
+
+/// The failure of a call that makes no sense and that Jason has no words of its own for.
+fn nonsense() -> Failure {
+    Failure::new("unknown", "")
+}
+
+/// A failure in the action's own words.
+fn failure(message: impl Into<String>) -> Failure {
+    Failure::new("internal_action", message)
+}
+
+/// Whether a value is a variable without a value, bare or with something around it.
+fn is_variable(value: &Value) -> bool {
+    match value {
+        Value::Var(_) => true,
+        Value::Term(term) => term.functor == reserved::DECORATED,
+        _ => false,
+    }
+}
+
+/// Whether a value is arithmetic that cannot be done yet.
+fn is_open_arithmetic(value: &Value) -> bool {
+    match value {
+        Value::Term(term) => {
+            arith::is_operation(term.functor, term.args.len())
+                || super::function(term.functor.as_str(), term.args.len()).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Whether a value may be asked as a formula.
+fn is_formula(value: &Value) -> bool {
+    is_variable(value) || value.is_list() || (value.is_literal() && !is_open_arithmetic(value))
+}
+
+/// A value as text operations see it: a string's text, else what is printed.
+fn text_of(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Str(text) => Cow::Borrowed(text.as_str()),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// A value with fresh variables for its own, which are numbered from 0.
+fn open(bindings: &mut Bindings, value: &Value) -> Value {
+    match variables(value).iter().map(|var| var.slot + 1).max() {
+        Some(count) => {
+            let base = bindings.extend(count);
+            Bindings::rename(value, base)
+        }
+        None => value.clone(),
+    }
+}
+
+/// Each of the values that unifies with the target. The values are made of parts of `source`, whose variables are the
+/// caller's.
+fn each_part(target: &Value, source: &Value, values: impl Iterator<Item = Value> + 'static) -> Answer {
+    if source.is_ground() {
+        return Answer::Each(target.clone(), Box::new(values));
+    }
+    // An answer's variables are its own: the caller's are given along with each value, to be unified with theirs.
+    let vars = variables(source);
+    let mut slots: Vec<u32> = vars.iter().map(|var| var.slot).collect();
+    let own: Vec<Value> = (0..).zip(&vars).map(|(slot, var)| Value::Var(Var { slot, name: var.name })).collect();
+    let own = Value::list(own);
+    let target =
+        Value::list_with_tail([target.clone()], Value::list(vars.into_iter().map(Value::Var).collect::<Vec<_>>()));
+    let values = values.map(move |value| {
+        let closed =
+            map_vars(&value, &mut |var| Value::Var(Var { slot: number_of(&mut slots, var.slot), name: var.name }));
+        Value::list_with_tail([closed], own.clone())
+    });
+    Answer::Each(target, Box::new(values))
+}
+
+/// The elements of a list, one after another, the list shared.
+struct Elements(Value);
+
+impl Iterator for Elements {
+    type Item = Value;
+
+    fn next(&mut self) -> Option<Value> {
+        let Value::List(cell) = &self.0 else { return None };
+        let (head, tail) = (cell.head.clone(), cell.tail.clone());
+        self.0 = tail;
+        Some(head)
+    }
+}
+
+impl Call<'_, '_> {
+    /// The list argument `place` is.
+    fn list(&self, place: usize, what: &str) -> Result<&Value, Failure> {
+        let arg = self.arg(place);
+        if arg.is_list() { Ok(arg) } else { Err(self.wrong(what)) }
+    }
+
+    /// An argument is not what it should be.
+    fn wrong(&self, what: &str) -> Failure {
+        Failure::wrong_argument(self.call, what)
+    }
+
+    /// Argument `place` as compiled, if it may be a formula.
+    fn formula(&self, place: usize) -> Option<&Formula> {
+        self.call.formulas.get(place)?.as_ref()
+    }
+}

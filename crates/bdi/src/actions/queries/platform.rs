@@ -1,0 +1,48 @@
+//! The agent's platform.
+
+use whimbrel_acl::{Aid, Value, sym};
+
+use super::{Outcome, text_of};
+use crate::actions::Call;
+
+/// The release of Jason whose language this is.
+const JASON_VERSION: &str = "3.3.0";
+
+/// `.version(V)`
+pub fn version(call: &mut Call<'_, '_>) -> Outcome {
+    call.unify(0, &Value::from(JASON_VERSION))
+}
+
+/// `.my_name(N)`
+pub fn my_name(call: &mut Call<'_, '_>) -> Outcome {
+    let name = call.solver.known.aid.name;
+    call.unify(0, &Value::Atom(name))
+}
+
+/// The names by which a program knows agents: local ones if they are on this platform.
+fn names(call: &Call<'_, '_>, agents: Vec<Aid>) -> Value {
+    let home = call.solver.known.services.platform();
+    let name = |aid: Aid| {
+        if aid.platform == sym::EMPTY || aid.platform == home {
+            Value::Atom(aid.name)
+        } else {
+            Value::atom(aid.to_string().as_str())
+        }
+    };
+    Value::list(agents.into_iter().map(name).collect::<Vec<_>>())
+}
+
+/// `.all_names(List)`
+pub fn all_names(call: &mut Call<'_, '_>) -> Outcome {
+    let names = names(call, call.solver.known.services.agents());
+    call.unify(0, &names)
+}
+
+/// `.df_search(Service [, Type], List)`
+pub fn df_search(call: &mut Call<'_, '_>) -> Outcome {
+    let last = call.args.len().saturating_sub(1);
+    let kind = if last > 1 { text_of(call.arg(1)) } else { "".into() };
+    let found = call.solver.known.services.df_search(&text_of(call.arg(0)), &kind);
+    let names = names(call, found);
+    call.unify(last, &names)
+}

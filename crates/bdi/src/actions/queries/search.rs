@@ -1,0 +1,142 @@
+//! Solutions of formulas.
+
+use whimbrel_acl::{Value, Var};
+
+use super::{Outcome, is_formula, is_variable, nonsense};
+use crate::actions::{Answer, Call, Failure};
+use crate::code::{Expr, Formula};
+use crate::logic::{Found, map_vars, number_of};
+
+/// The values of a template in each solution of argument `place`. A variable that a solution leaves open is the
+/// caller's if the caller has it, else a fresh one.
+fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value> {
+    let top = call.bindings.len();
+    let mut fresh = 0;
+    let mut found = Vec::new();
+    call.each_solution(place, |bindings| {
+        let mut value = bindings.resolve(template);
+        if !value.is_ground() {
+            let mut beyond = Vec::new();
+            value = map_vars(&value, &mut |var| {
+                let slot = if var.slot < top { var.slot } else { top + fresh + number_of(&mut beyond, var.slot) };
+                Value::Var(Var { slot, name: var.name })
+            });
+            fresh += beyond.len() as u32;
+        }
+        found.push(value);
+        Found::More
+    });
+    call.bindings.extend(fresh);
+    found
+}
+
+fn check(call: &Call<'_, '_>, place: usize, what: &str) -> Result<(), Failure> {
+    if is_formula(call.arg(place)) { Ok(()) } else { Err(call.wrong(&format!("{what} argument must be a formula"))) }
+}
+
+/// `.findall(Template, Formula, List)`
+pub fn findall(call: &mut Call<'_, '_>) -> Outcome {
+    check(call, 1, "second")?;
+    let template = call.arg(0).clone();
+    let found = collect(call, 1, &template);
+    call.unify(2, &Value::list(found))
+}
+
+/// `.setof(Template, Formula, List)`: in the standard order, each once.
+pub fn setof(call: &mut Call<'_, '_>) -> Outcome {
+    check(call, 1, "second")?;
+    let template = call.arg(0).clone();
+    let mut found = collect(call, 1, &template);
+    found.sort();
+    found.dedup();
+    call.unify(2, &Value::list(found))
+}
+
+/// `.count(Formula, N)`
+pub fn count(call: &mut Call<'_, '_>) -> Outcome {
+    check(call, 0, "first")?;
+    let count = number_of_solutions(call);
+    call.unify(1, &Value::Num(count as f64))
+}
+
+/// `.count(Formula)` in an expression.
+pub fn count_function(call: &mut Call<'_, '_>) -> Option<Value> {
+    check(call, 0, "first").ok()?;
+    Some(Value::Num(number_of_solutions(call) as f64))
+}
+
+fn number_of_solutions(call: &mut Call<'_, '_>) -> usize {
+    if let Some(count) = believed(call) {
+        return count;
+    }
+    let mut count = 0;
+    call.each_solution(0, |_| {
+        count += 1;
+        Found::More
+    });
+    count
+}
+
+/// How many beliefs a query finds that asks for all of a predicate, as `b(_, _)` does; none if it is no such query.
+fn believed(call: &Call<'_, '_>) -> Option<usize> {
+    let Some(Formula::Query(query)) = call.formula(0) else { return None };
+    let mut slots: Vec<u32> = Vec::with_capacity(query.args.len());
+    for arg in &query.args {
+        let Expr::Slot(slot) = arg else { return None };
+        if slots.contains(slot) || !matches!(call.bindings.slot(call.base + slot), Value::Null) {
+            return None;
+        }
+        slots.push(*slot);
+    }
+    if !query.annots.is_empty() || query.annots_tail.is_some() {
+        return None;
+    }
+    match call.solver.known.mind.beliefs.table(&query.key) {
+        None => Some(0),
+        Some(table) => (!table.has_rules()).then(|| table.len()),
+    }
+}
+
+/// `.eval(Truth, Formula)`: `true` or `false`; the formula binds nothing.
+pub fn eval(call: &mut Call<'_, '_>) -> Outcome {
+    if !is_formula(call.arg(1)) {
+        return Err(call.wrong("second argument must be a logical formula"));
+    }
+    let mark = call.bindings.mark();
+    let holds = call.holds(1);
+    call.bindings.undo(mark);
+    call.unify(0, &Value::Bool(holds))
+}
+
+/// `.max(List, X)`, `.max(Template, Formula, X)`: the first of the greatest.
+pub fn max(call: &mut Call<'_, '_>) -> Outcome {
+    best(call, |new, best| new > best)
+}
+
+/// `.min(List, X)`, `.min(Template, Formula, X)`: the first of the least.
+pub fn min(call: &mut Call<'_, '_>) -> Outcome {
+    best(call, |new, best| new < best)
+}
+
+fn best(call: &mut Call<'_, '_>, better: fn(&Value, &Value) -> bool) -> Outcome {
+    let first = call.arg(0).clone();
+    if call.args.len() == 2 {
+        if !first.is_list() {
+            return Err(call.wrong("first argument must be a list when two arguments are used"));
+        }
+        let best = first.items().reduce(|best, new| if better(new, best) { new } else { best });
+        return match best {
+            Some(best) => call.unify(1, best),
+            None => Ok(Answer::No),
+        };
+    }
+    if !is_formula(call.arg(1)) && !is_variable(call.arg(1)) {
+        return Err(nonsense());
+    }
+    let found = collect(call, 1, &first);
+    let best = found.iter().reduce(|best, new| if better(new, best) { new } else { best });
+    match best {
+        Some(best) => call.unify(2, best),
+        None => Ok(Answer::No),
+    }
+}

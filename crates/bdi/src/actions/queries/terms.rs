@@ -1,0 +1,175 @@
+//! What terms are, and terms made of terms.
+
+use whimbrel_acl::value::Contents;
+use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var, sym};
+
+use super::{Outcome, is_open_arithmetic, is_variable, nonsense};
+use crate::actions::{Answer, Call};
+use crate::code::compile::is_internal_action;
+use crate::logic::{map_vars, number_of};
+use crate::mind::is_source;
+use crate::reason::nest_sources;
+use crate::syntax::quote;
+
+fn is_atom(value: &Value) -> bool {
+    match value {
+        Value::Atom(_) | Value::Bool(_) => !quote::is_code(value),
+        Value::Term(term) => term.args.is_empty() && !term.negated && term.annots.is_empty() && !quote::is_code(value),
+        _ => false,
+    }
+}
+
+fn is_literal(value: &Value) -> bool {
+    value.is_literal() && !is_variable(value) && !is_open_arithmetic(value)
+}
+
+fn is_structure(value: &Value) -> bool {
+    value.is_list() || (is_literal(value) && !is_atom(value))
+}
+
+fn is_number(value: &Value) -> bool {
+    value.as_f64().is_some() || is_open_arithmetic(value)
+}
+
+/// Jason holds no rule for ground.
+fn is_ground(value: &Value) -> bool {
+    value.is_ground() && !quote::is_rule(value)
+}
+
+fn test(call: &Call<'_, '_>, is: fn(&Value) -> bool) -> Outcome {
+    Ok(is(call.arg(0)).into())
+}
+
+/// `.atom(X)`
+pub fn atom(call: &mut Call<'_, '_>) -> Outcome {
+    test(call, is_atom)
+}
+
+/// `.structure(X)`
+pub fn structure(call: &mut Call<'_, '_>) -> Outcome {
+    test(call, is_structure)
+}
+
+/// `.literal(X)`
+pub fn literal(call: &mut Call<'_, '_>) -> Outcome {
+    test(call, is_literal)
+}
+
+/// `.list(X)`
+pub fn list(call: &mut Call<'_, '_>) -> Outcome {
+    test(call, Value::is_list)
+}
+
+/// `.ground(X)`
+pub fn ground(call: &mut Call<'_, '_>) -> Outcome {
+    test(call, is_ground)
+}
+
+/// `.number(X)`; arithmetic that cannot be done yet is a number.
+pub fn number(call: &mut Call<'_, '_>) -> Outcome {
+    test(call, is_number)
+}
+
+/// `.string(X)`
+pub fn string(call: &mut Call<'_, '_>) -> Outcome {
+    test(call, |value| matches!(value, Value::Str(_)))
+}
+
+/// `.internal_action(X)`
+pub fn internal_action(call: &mut Call<'_, '_>) -> Outcome {
+    test(call, |value| value.functor().is_some_and(is_internal_action) && !is_open_arithmetic(value))
+}
+
+/// `.type(X, Type)`: each type in turn.
+pub fn kind(call: &mut Call<'_, '_>) -> Outcome {
+    let value = call.arg(0);
+    let contents = match value {
+        Value::Object(object) => Some(object.contents()),
+        _ => None,
+    };
+    let types = [
+        ("number", is_number(value)),
+        ("atom", is_atom(value)),
+        ("literal", is_literal(value)),
+        ("string", matches!(value, Value::Str(_))),
+        ("list", value.is_list()),
+        ("set", matches!(contents.as_deref(), Some(Contents::Set(_)))),
+        ("map", matches!(contents.as_deref(), Some(Contents::Map(_))) || matches!(value, Value::Map(_))),
+        ("structure", is_structure(value)),
+        ("rule", quote::is_rule(value)),
+        ("plan", quote::is_body(value)),
+        ("queue", matches!(contents.as_deref(), Some(Contents::Queue(_) | Contents::PriorityQueue(_)))),
+        ("ground", is_ground(value)),
+        ("free", is_variable(value)),
+    ];
+    let types = types.into_iter().filter(|(_, is)| *is).map(|(name, _)| Value::atom(name));
+    Ok(Answer::Each(call.arg(1).clone(), Box::new(types)))
+}
+
+/// `.copy_term(Term, Copy)`, `.rename_apart(Term, Copy)`: the same with fresh variables.
+pub fn copy_term(call: &mut Call<'_, '_>) -> Outcome {
+    let term = call.arg(0);
+    if matches!(term, Value::Str(_)) || term.as_f64().is_some() {
+        return Err(nonsense());
+    }
+    if matches!(term, Value::Var(_)) {
+        return call.unify(1, &term.clone());
+    }
+    let mut slots = Vec::new();
+    let base = call.bindings.len();
+    let copy =
+        map_vars(term, &mut |var| Value::Var(Var { slot: base + number_of(&mut slots, var.slot), name: sym::ANY }));
+    call.bindings.extend(slots.len() as u32);
+    call.unify(1, &copy)
+}
+
+/// The term with its annotations changed; a list element by element; anything without annotations as it is.
+fn with_annots(term: &Value, change: &dyn Fn(&[Annot]) -> Annots) -> Value {
+    if term.is_list() {
+        let mut items = term.items();
+        let changed: Vec<Value> = items.by_ref().map(|item| with_annots(item, change)).collect();
+        return Value::list_with_tail(changed, items.tail().clone());
+    }
+    if !is_literal(term) || quote::is_code(term) {
+        return term.clone();
+    }
+    let (namespace, negated) = match term {
+        Value::Term(term) => (term.namespace, term.negated),
+        _ => (sym::DEFAULT, false),
+    };
+    let args: Args = term.args().iter().cloned().collect();
+    let functor = term.functor().unwrap_or_default();
+    Structure::full(namespace, negated, functor, args, change(term.annots())).into_value()
+}
+
+/// `.add_annot(Term, Annotation, R)`
+pub fn add_annot(call: &mut Call<'_, '_>) -> Outcome {
+    let annot = match call.arg(1) {
+        Value::Var(var) => Annot::Term(Value::Var(*var)),
+        annot => Annot::new(annot.clone()),
+    };
+    let annotated = with_annots(call.arg(0), &|annots| annots.iter().cloned().chain([annot.clone()]).collect());
+    call.unify(2, &annotated)
+}
+
+/// `.add_nested_source(Term, Source, R)`: the sources that are there become the source's word about them.
+pub fn add_nested_source(call: &mut Call<'_, '_>) -> Outcome {
+    let source = call.arg(1);
+    let nested = with_annots(call.arg(0), &|annots| nest_sources(annots, source));
+    call.unify(2, &nested)
+}
+
+/// `.remove_source_annot(Term, R)`; a plan loses those of its label.
+pub fn remove_source_annot(call: &mut Call<'_, '_>) -> Outcome {
+    let term = call.arg(0);
+    let without = |annots: &[Annot]| annots.iter().filter(|annot| !is_source(annot)).cloned().collect();
+    let changed = match (quote::is_plan(term), term.args()) {
+        (true, [label, rest @ ..]) => {
+            let label = with_annots(label, &without);
+            let args = std::iter::once(label).chain(rest.iter().cloned()).collect();
+            Structure::new(term.functor().unwrap_or_default(), args).into_value()
+        }
+        _ => with_annots(term, &without),
+    };
+    call.unify(1, &changed)
+}
