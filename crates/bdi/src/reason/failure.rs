@@ -83,19 +83,26 @@ impl Cycle<'_> {
     /// Looks for a plan for the failure in the plans of the intention, innermost first; reports it if there is none.
     /// False if there is none.
     pub(super) fn fail_intention(&mut self, id: IntentionId, annots: Vec<Value>, reason: &str) -> bool {
-        self.cancel_wait(id);
-        let top = self.depth(id) - 1;
-        let start = self.start_of_search(id, top);
-        match start.and_then(|start| self.find_handler(id, start)) {
-            Some(place) => {
-                self.handle_failure(id, place, annots, reason);
-                true
-            }
-            None => {
-                self.give_up(id, &annots, reason);
-                false
-            }
+        let handler = self.handler_of(id);
+        if self.mind.has_meta_plans {
+            self.tell_failed(id, reason, handler.is_some());
         }
+        self.fail_to(id, handler, annots)
+    }
+
+    /// The frame of the innermost goal that a plan handles the failure of.
+    fn handler_of(&self, id: IntentionId) -> Option<usize> {
+        let start = self.start_of_search(id, self.depth(id) - 1)?;
+        self.find_handler(id, start)
+    }
+
+    fn fail_to(&mut self, id: IntentionId, handler: Option<usize>, annots: Vec<Value>) -> bool {
+        self.cancel_wait(id);
+        match handler {
+            Some(place) => self.handle_failure(id, place, annots),
+            None => self.give_up(id, &annots),
+        }
+        handler.is_some()
     }
 
     /// A failure in the handling of a failure is for the plans around the goal that failed first.
@@ -132,7 +139,7 @@ impl Cycle<'_> {
         }
     }
 
-    fn handle_failure(&mut self, id: IntentionId, place: usize, annots: Vec<Value>, reason: &str) {
+    fn handle_failure(&mut self, id: IntentionId, place: usize, annots: Vec<Value>) {
         self.leave_forks(id, place);
         let Some(intention) = self.mind.intentions.find(id) else { return };
         let Some(frame) = intention.frames.get(place) else { return };
@@ -142,9 +149,6 @@ impl Cycle<'_> {
         event.caller = frame.caller.clone();
         event.intention = Some(id);
         event.keep = Some(place as u32);
-        if self.mind.has_meta_plans {
-            self.tell_failed(id, place, reason, true);
-        }
         self.add_event(event);
     }
 
@@ -168,29 +172,21 @@ impl Cycle<'_> {
             let mut failure = Event { op: TriggerOp::Delete, keep: Some(keep), ..event };
             failure.literal = annotated(&failure.literal, annots);
             if self.mind.has_meta_plans {
-                self.tell_goal_failed(&failure, reason);
+                self.tell_goal_failed(&failure, reason, true);
             }
             self.add_event(failure);
             return true;
         }
-        match event.intention {
-            Some(id) => {
-                if self.mind.has_meta_plans {
-                    self.tell_goal_failed(&event, reason);
-                }
-                if !self.fail_intention(id, annots, reason) {
-                    // Jason tells the intention in a record of its own, which begins with an empty line.
-                    self.log(LogLevel::Severe, "");
-                }
-                true
-            }
-            None => {
-                if self.mind.has_meta_plans {
-                    self.tell_goal_failed(&event, reason);
-                }
-                false
-            }
+        let handler = event.intention.and_then(|id| self.handler_of(id));
+        if self.mind.has_meta_plans {
+            self.tell_goal_failed(&event, reason, handler.is_some());
         }
+        let Some(id) = event.intention else { return false };
+        if !self.fail_to(id, handler, annots) {
+            // Jason tells the intention in a record of its own, which begins with an empty line.
+            self.log(LogLevel::Severe, "");
+        }
+        true
     }
 
     fn depth_or_zero(&self, id: IntentionId) -> usize {
@@ -209,7 +205,7 @@ impl Cycle<'_> {
         }
     }
 
-    fn give_up(&mut self, id: IntentionId, annots: &[Value], reason: &str) {
+    fn give_up(&mut self, id: IntentionId, annots: &[Value]) {
         let told = annots.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
         let goal = self.mind.intentions.find(id).and_then(|i| i.frames.last()).map(|frame| {
             let intention = self.mind.intentions.find(id);
@@ -223,9 +219,6 @@ impl Cycle<'_> {
             self.describe_stack(id)
         );
         self.log(LogLevel::Warning, &text);
-        if self.mind.has_meta_plans {
-            self.tell_all_failed(id, reason);
-        }
         self.branch_died(id);
         self.end_intention(id);
     }

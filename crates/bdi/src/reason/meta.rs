@@ -111,33 +111,45 @@ impl Cycle<'_> {
         }
     }
 
-    pub(super) fn tell_failed(&mut self, id: IntentionId, place: usize, reason: &str, handled: bool) {
-        let top = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
-        for frame in (place..top).rev() {
-            let Some((goal, kind)) = self.goal_at(id, frame) else { continue };
-            self.tell(&goal, kind, "failed", Value::atom(reason));
-            if frame > place || !handled {
-                self.tell(&goal, kind, "finished", Value::from(""));
-            } else {
-                self.tell(&goal, kind, "executing", Value::atom("has_failure_plan"));
-            }
+    /// The innermost goal of an intention failed. If nobody handles that, so did those around it.
+    pub(super) fn tell_failed(&mut self, id: IntentionId, reason: &str, handled: bool) {
+        let top = self.mind.intentions.find(id).and_then(|i| i.frames.len().checked_sub(1));
+        if let Some((goal, kind)) = top.and_then(|top| self.goal_at(id, top)) {
+            self.tell_end(&goal, kind, reason, handled);
+        }
+        if !handled && let Some(top) = top {
+            self.tell_callers_failed(id, top);
         }
     }
 
-    pub(super) fn tell_goal_failed(&mut self, event: &Event, reason: &str) {
+    /// The goal of an event failed before a plan was chosen for it.
+    pub(super) fn tell_goal_failed(&mut self, event: &Event, reason: &str, handled: bool) {
         let mut goal = event.literal.clone();
         let annots = goal.annots.iter().filter(|annot| crate::mind::is_source(annot)).cloned().collect();
         goal.set_annots(annots);
-        self.tell(&goal, event.kind, "failed", Value::atom(reason));
-        if event.op == TriggerOp::Delete {
-            self.tell(&goal, event.kind, "executing", Value::atom("has_failure_plan"));
-        } else {
-            self.tell(&goal, event.kind, "finished", Value::from(""));
+        self.tell_end(&goal, event.kind, reason, handled);
+        if !handled && let Some(id) = event.intention {
+            let depth = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
+            self.tell_callers_failed(id, depth);
         }
     }
 
-    pub(super) fn tell_all_failed(&mut self, id: IntentionId, reason: &str) {
-        self.tell_failed(id, 0, reason, false);
+    fn tell_end(&mut self, goal: &Structure, kind: TriggerKind, reason: &str, handled: bool) {
+        let reason = if reason.is_empty() { Value::from("") } else { Value::atom(reason) };
+        self.tell(goal, kind, "failed", reason);
+        if handled {
+            self.tell(goal, kind, "executing", Value::atom("has_failure_plan"));
+        } else {
+            self.tell(goal, kind, "finished", Value::from(""));
+        }
+    }
+
+    fn tell_callers_failed(&mut self, id: IntentionId, depth: usize) {
+        for place in (0..depth).rev() {
+            if let Some((goal, kind)) = self.goal_at(id, place) {
+                self.tell_end(&goal, kind, "", false);
+            }
+        }
     }
 
     fn goal_at(&self, id: IntentionId, place: usize) -> Option<(Structure, TriggerKind)> {

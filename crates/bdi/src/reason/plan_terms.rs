@@ -123,7 +123,11 @@ impl<'m> Cycle<'m> {
     pub fn remove_plan_source(&mut self, label: Symbol, source: &Value) -> bool {
         let Some((place, plan)) = self.mind.plans.labelled(self.image, label) else { return false };
         let gone = Annot::new(source.clone());
-        let annots = plan.label.annots();
+        let mut annots: Annots = plan.label.annots().iter().cloned().collect();
+        if !annots.iter().any(crate::mind::is_source) {
+            // The program's plans are the agent's own.
+            annots.push(Annot::Source(whimbrel_acl::sym::SELF));
+        }
         let left: Annots = annots.iter().filter(|annot| **annot != gone).cloned().collect();
         if left.len() == annots.len() {
             return false;

@@ -355,7 +355,7 @@ fn resume_intention(cycle: &mut Cycle<'_>, id: IntentionId) {
         Some(false) => cycle.make_ready(id),
         None => return,
     }
-    cycle.tell_going_on(id, top);
+    cycle.tell_going_on(id, Value::from(""));
 }
 
 /// `.done`, `.done(Goal)`: in a plan within a plan, the goal of the plan around it is achieved; elsewhere the goal of
