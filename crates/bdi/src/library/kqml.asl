@@ -1,11 +1,11 @@
 // What an agent does with messages. These plans come after the program's own, so that a program overrides any of them
-// with a plan for the same performative. In the order of KQML: what is told, what is asked for, what is known how to do.
+// with a plan for the same performative. Contents may be of any namespace: NS is the content's.
 
 // tell: the content is believed, with the sender as its source. A list is a list of beliefs.
 @kqml_tell[atomic]
-+!kqml_received(Sender, tell, Content, _)
++!kqml_received(Sender, tell, NS::Content, _)
    : .literal(Content) & not .list(Content) & .ground(Content) & .add_nested_source(Content, Sender, Belief)
-   <- ++Belief.
+   <- ++NS::Belief.
 @kqml_tell_list
 +!kqml_received(Sender, tell, Contents, _)
    : .list(Contents)
@@ -14,10 +14,10 @@
 @kqml_believe_end
 +!kqml_believe([], _).
 @kqml_believe_one
-+!kqml_believe([Content|Rest], Sender)
++!kqml_believe([NS::Content|Rest], Sender)
    : .literal(Content) & .ground(Content)
    <- .add_nested_source(Content, Sender, Belief);
-      ++Belief;
+      ++NS::Belief;
       !kqml_believe(Rest, Sender).
 @kqml_believe_not
 +!kqml_believe([_|Rest], Sender)
@@ -25,15 +25,15 @@
 
 // untell: the sender is no longer a source of the content.
 @kqml_untell[atomic]
-+!kqml_received(Sender, untell, Content, _)
++!kqml_received(Sender, untell, NS::Content, _)
    : .add_nested_source(Content, Sender, Belief)
-   <- --Belief.
+   <- --NS::Belief.
 
 // achieve: the content is a new goal. A list is a list of goals.
 @kqml_achieve
-+!kqml_received(Sender, achieve, Content, _)
++!kqml_received(Sender, achieve, NS::Content, _)
    : not .list(Content) & .add_nested_source(Content, Sender, Goal)
-   <- !!Goal.
+   <- !!NS::Goal.
 @kqml_achieve_list
 +!kqml_received(Sender, achieve, Contents, _)
    : .list(Contents)
@@ -42,36 +42,36 @@
 @kqml_pursue_end
 +!kqml_pursue([], _).
 @kqml_pursue_one
-+!kqml_pursue([Content|Rest], Sender)
++!kqml_pursue([NS::Content|Rest], Sender)
    <- .add_nested_source(Content, Sender, Goal);
-      !!Goal;
+      !!NS::Goal;
       !kqml_pursue(Rest, Sender).
 
 // unachieve: the goal is given up.
 @kqml_unachieve[atomic]
-+!kqml_received(_, unachieve, Content, _)
-   <- .drop_desire(Content).
++!kqml_received(_, unachieve, NS::Content, _)
+   <- .drop_desire(NS::Content).
 
 // askOne: the answer is the first belief that matches, else what a plan for the question finds; untell if there is
 // none. Beliefs are told with their sources but for the agent itself.
 @kqml_ask_one
-+!kqml_received(Sender, askOne, Content, Id)
-   : Content[|Annots] & .delete(source(self), Annots, Told) & Answer = Content[|Told]
-   <- .send(Sender, tell, Answer, Id).
++!kqml_received(Sender, askOne, NS::Content, Id)
+   : NS::Content[|Annots] & .delete(source(self), Annots, Told)
+   <- .send(Sender, tell, NS::Content[|Told], Id).
 @kqml_ask_one_plan
-+!kqml_received(Sender, askOne, Content, Id)
++!kqml_received(Sender, askOne, NS::Content, Id)
    <- .add_nested_source(Content, Sender, Question);
-      ?Question;
+      ?NS::Question;
       .remove_source_annot(Question, Answer);
-      .send(Sender, tell, Answer, Id).
+      .send(Sender, tell, NS::Answer, Id).
 @kqml_ask_one_failed
--!kqml_received(Sender, askOne, Content, Id)[error(test_goal_failed)]
-   <- .send(Sender, untell, Content, Id).
+-!kqml_received(Sender, askOne, NS::Content, Id)[error(test_goal_failed)]
+   <- .send(Sender, untell, NS::Content, Id).
 
 // askAll: the answer is the list of all beliefs that match.
 @kqml_ask_all
-+!kqml_received(Sender, askAll, Content, Id)
-   <- .findall(Answer, Content[|Annots] & .delete(source(self), Annots, Told) & Answer = Content[|Told], Answers);
++!kqml_received(Sender, askAll, NS::Content, Id)
+   <- .findall(NS::Content[|Told], NS::Content[|Annots] & .delete(source(self), Annots, Told), Answers);
       .send(Sender, tell, Answers, Id).
 
 // tellHow, untellHow, askHow: plans, as terms or as text; for untellHow their labels, for askHow a trigger.
@@ -90,9 +90,9 @@
 
 // signal: the content happens, without being believed.
 @kqml_signal
-+!kqml_received(Sender, signal, Content, _)
++!kqml_received(Sender, signal, NS::Content, _)
    : not .list(Content) & .add_nested_source(Content, Sender, Event)
-   <- .signal({ +Event }, type_signal).
+   <- .signal({ +NS::Event }, type_signal).
 
 // Whatever else goes wrong, and performatives that no plan is for.
 @kqml_error
