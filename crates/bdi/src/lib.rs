@@ -6,6 +6,7 @@ pub mod actions;
 pub mod code;
 pub mod logic;
 pub mod mind;
+pub mod project;
 pub mod reason;
 mod snapshot;
 pub mod syntax;

@@ -16,7 +16,7 @@ pub enum Severity {
     Error,
 }
 
-/// One finding. Shown by [`render`](super::render::render), or in one line by `Display`.
+/// One finding. Shown by [`render`](super::render()), or in one line by `Display`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
     /// How bad it is.

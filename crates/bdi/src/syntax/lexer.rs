@@ -119,7 +119,7 @@ pub enum Tok {
     Bar,
     /// `&`
     Ampersand,
-    /// A character that begins no token; reported by the lexer.
+    /// What begins no token, or does not end; reported by the lexer.
     Unknown,
     /// The end of the text.
     Eof,
@@ -142,10 +142,10 @@ pub struct Tokens {
     pub greatest_number: u32,
 }
 
-/// Splits `text` into tokens, reporting what is none.
-pub fn tokens(text: &str, file: &Text, diagnostics: &mut Diagnostics) -> Tokens {
-    let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, line: 1, file, diagnostics, greatest_number: 0 };
-    let mut tokens = Vec::with_capacity(text.len() / 4 + 1);
+/// Splits `text` from byte `start` on, which is on `line`, into tokens, reporting what is none.
+pub fn tokens(text: &str, start: usize, line: u32, file: &Text, diagnostics: &mut Diagnostics) -> Tokens {
+    let mut lexer = Lexer { text, bytes: text.as_bytes(), at: start, line, file, diagnostics, greatest_number: 0 };
+    let mut tokens = Vec::with_capacity((text.len() - start.min(text.len())) / 4 + 1);
     loop {
         let token = lexer.token();
         tokens.push(token);
@@ -372,7 +372,7 @@ impl Lexer<'_> {
         let span = self.span(start, line);
         let help = "close it with `\"`; a string ends on the line it began on, `\\n` in it is a new line";
         self.error(span, "this string is not closed", "no closing `\"` on this line", help);
-        Tok::Str
+        Tok::Unknown
     }
 
     /// A backslash in a string, and what it escapes.
@@ -410,7 +410,7 @@ impl Lexer<'_> {
         }
         let span = Span { start: start as u32, end: start as u32 + 1, line };
         self.error(span, "this quoted name is not closed", "no closing `'` after this", "close it with `'`");
-        Tok::Atom
+        Tok::Unknown
     }
 
     fn skip_character(&mut self) {

@@ -6,15 +6,18 @@ mod lexer;
 mod parser;
 mod patterns;
 pub mod quote;
+mod render;
 mod signatures;
 mod unquote;
 
 use whimbrel_acl::Text;
 
-use ast::{Body, Plan, Program, Term, Trigger};
+use ast::{Body, Plan, Program, Span, Term, Trigger};
 pub use diagnostics::{Diagnostic, Severity};
+pub(crate) use diagnostics::{Diagnostics, nearest};
 pub use parser::{Loader, NoFiles};
 use parser::{Parse, Parser, Session};
+pub use render::render;
 pub use signatures::action_arity;
 
 /// What came of parsing a program.
@@ -52,6 +55,15 @@ fn parse_phrase<T>(text: &str, parse: impl FnOnce(&mut Parser<'_, '_>) -> Parse<
         Ok(parsed) if diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error) => Ok(parsed),
         _ => Err(diagnostics),
     }
+}
+
+/// Parses the literals, separated by commas, in the part of `text` that begins at `start`. Places are those in the whole
+/// text.
+pub(crate) fn parse_embedded(text: &str, start: Span, file: &Text) -> (Vec<(Term, Span)>, Vec<Diagnostic>) {
+    let mut loader = NoFiles;
+    let mut session = Session::new(&mut loader);
+    let terms = Parser::starting_at(text, start, file, &mut session).terms_phrase();
+    (terms, session.diagnostics.into_vec())
 }
 
 /// Parses a term, for instance `f(X, [1,2])`.

@@ -1,6 +1,8 @@
 //! Tests of the AgentSpeak language as a whole.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod diagnostics;
 mod parse;
+mod project;
 mod quote;
 mod round_trip;

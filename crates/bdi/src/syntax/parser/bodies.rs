@@ -8,6 +8,7 @@ use super::terms::{begins_term, is_arithmetic};
 use super::{Failed, Parse, Parser};
 use crate::syntax::ast::{Body, Code, Literal, Op, Span, Step, StepKind, Term};
 use crate::syntax::lexer::Tok;
+use crate::syntax::signatures;
 
 fn begins_step(kind: Tok) -> bool {
     begins_term(kind) || matches!(kind, Tok::Bang | Tok::BangBang | Tok::Question | Tok::If | Tok::For | Tok::While)
@@ -266,7 +267,10 @@ impl Parser<'_, '_> {
     fn classified_plain(&mut self, term: &Term, span: Span) -> Parse<StepKind> {
         let (what, help) = match term {
             Term::Var(_) => return Ok(StepKind::Variable),
-            Term::Literal(literal) if is_dotted(literal.functor.as_str()) => return Ok(StepKind::InternalAction),
+            Term::Literal(literal) if is_dotted(literal.functor.as_str()) => {
+                self.warn_function_step(literal, span);
+                return Ok(StepKind::InternalAction);
+            }
             Term::Literal(_) => return Ok(StepKind::Action),
             Term::Op(op, _) if is_arithmetic(*op) => ("arithmetic", "bind its value: `X = Y + 1`"),
             // As data, a formula in braces is a body of one step that must hold.
@@ -281,6 +285,15 @@ impl Parser<'_, '_> {
             Term::Code(_) => ("code", "run it through a variable: `B = { ... }; B`"),
         };
         Err(self.error_with_help(span, format!("{what} is not a step of a body"), "not a step", help))
+    }
+
+    fn warn_function_step(&mut self, literal: &Literal, span: Span) {
+        let (name, arity) = (literal.functor, literal.args.len());
+        let is_action = signatures::action_arity(name.as_str()).is_some_and(|range| range.contains(&arity));
+        if self.is_function(name, arity) && !is_action && !self.session.at_run_time {
+            let message = format!("the function `{name}` is not a step");
+            self.warn(span, message, "will fail when it runs", format!("use its value: `X = {name}(...)`"));
+        }
     }
 
     fn classified_update(&mut self, kind: StepKind, term: &Term, span: Span) -> Parse<StepKind> {
@@ -335,7 +348,7 @@ impl Parser<'_, '_> {
                 Tok::Else if self.peek_at(1) == Tok::If => {
                     let span = self.token().span;
                     let help = "write `elif (condition) { ... }`";
-                    return Err(self.error_with_help(span, "`else if` is written `elif`", "", help));
+                    return Err(self.error_with_help(span, "`else if` is written `elif`", "not followed by `{`", help));
                 }
                 Tok::Else => {
                     self.advance();

@@ -1,7 +1,7 @@
 //! Code as data: plans, triggers, bodies and rules in braces.
 
 use super::literals::is_truth;
-use super::terms::begins_term;
+use super::terms::begins_literal;
 use super::{Failed, Parse, Parser};
 use crate::syntax::ast::{
     Body, Code, Literal, Plan, Rule, Span, Step, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
@@ -44,22 +44,8 @@ impl Parser<'_, '_> {
     /// Whether what is here is `+`, `-` or `^`, then a literal with `!`, `?` or neither. Beliefs that steps add or delete
     /// look the same.
     fn begins_trigger(&self) -> bool {
-        let literal = |kind| {
-            begins_term(kind)
-                && !matches!(
-                    kind,
-                    Tok::Number
-                        | Tok::Str
-                        | Tok::Not
-                        | Tok::LeftBrace
-                        | Tok::LeftParen
-                        | Tok::LeftBracket
-                        | Tok::Plus
-                        | Tok::Minus
-                )
-        };
         matches!(self.peek(), Tok::Plus | Tok::Minus | Tok::Caret)
-            && (literal(self.peek_at(1)) || matches!(self.peek_at(1), Tok::Bang | Tok::Question))
+            && (begins_literal(self.peek_at(1)) || matches!(self.peek_at(1), Tok::Bang | Tok::Question))
     }
 
     /// A plan, a trigger, or a body that begins with `+belief` or `-belief`.
@@ -184,7 +170,11 @@ impl Parser<'_, '_> {
                 let help = "events of new and of waiting goals are the same: `+!goal`";
                 return Err(self.unexpected_with_help(&["a literal"], help));
             }
-            next if begins_term(next) && !matches!(next, Tok::Plus | Tok::Minus | Tok::Not) => {}
+            next if begins_literal(next) => {}
+            Tok::Plus | Tok::Minus => {
+                let help = "an event has one sign: `+belief`, `-belief` or `+!goal`";
+                return Err(self.unexpected_with_help(&["`!`", "`?`", "a literal"], help));
+            }
             _ if kind == TriggerKind::Belief => return Err(self.unexpected(&["`!`", "`?`", "a literal"])),
             _ => return Err(self.unexpected(&["a literal"])),
         }

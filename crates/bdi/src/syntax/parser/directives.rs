@@ -75,7 +75,14 @@ impl Parser<'_, '_> {
         // The directive's text is read: an error was reported, and there is nothing to skip.
         let _: Parse<()> = match directive.name {
             "include" => self.include(directive),
-            "namespace" => self.declare_namespace(directive).map(|_| ()),
+            "namespace" => self.declare_namespace(directive).map(|_| {
+                if directive.args.len() == 1 {
+                    let message = "this directive alone changes nothing";
+                    let help = "write `{ begin namespace(name) } ... { end }`; or `{ namespace(name, local) }` to \
+                                keep the name to this file";
+                    self.warn(directive.span, message, "no effect", help);
+                }
+            }),
             "register_function" => self.register_function(directive),
             name if Pattern::named(name).is_some() => {
                 let help = format!("write `{{ begin {name}(...) }}`, the plans, and `{{ end }}`");

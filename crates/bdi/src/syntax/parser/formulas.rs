@@ -61,7 +61,8 @@ impl Parser<'_, '_> {
         let mut operands = vec![(first, self.height)];
         while self.accept(sign) {
             if self.peek() == sign {
-                return Err(self.unexpected(&["a formula"]));
+                let help = if sign == Tok::Bar { "or is written `|`" } else { "and is written `&`" };
+                return Err(self.unexpected_with_help(&["a formula"], help));
             }
             let start = self.token().span;
             let term = operand(self)?;

@@ -108,7 +108,7 @@ impl Parser<'_, '_> {
         let span = self.token().span;
         Err(if negated {
             let help = "the negation comes after the namespace: `ns::~p`";
-            self.error_with_help(span, "a namespace cannot be negated", "", help)
+            self.error_with_help(span, "a namespace cannot be negated", "after `~`", help)
         } else {
             self.error(span, "a namespace has no arguments or annotations", "expected a bare name before `::`")
         })

@@ -58,6 +58,11 @@ pub(crate) struct Parser<'a, 'l> {
 
 impl<'a, 'l> Parser<'a, 'l> {
     pub(crate) fn new(text: &'a str, file: &Text, session: &'a mut Session<'l>) -> Self {
+        Self::starting_at(text, Span { line: 1, ..Span::default() }, file, session)
+    }
+
+    /// A parser of the part of `text` from `start` on: places are those in the whole text.
+    pub(crate) fn starting_at(text: &'a str, start: Span, file: &Text, session: &'a mut Session<'l>) -> Self {
         let file = file.clone();
         let mut text = text;
         if text.len() > limits::SOURCE_BYTES_MAX {
@@ -65,13 +70,14 @@ impl<'a, 'l> Parser<'a, 'l> {
             session.diagnostics.push(Diagnostic::error(&file, Span { line: 1, ..Span::default() }, message, ""));
             text = "";
         }
-        let lexer::Tokens { tokens, greatest_number } = lexer::tokens(text, &file, &mut session.diagnostics);
+        let lexer::Tokens { tokens, greatest_number } =
+            lexer::tokens(text, start.start as usize, start.line, &file, &mut session.diagnostics);
         Self {
             text,
             file,
             tokens,
             at: 0,
-            last: Span { line: 1, ..Span::default() },
+            last: Span { end: start.start, ..start },
             open: Vec::new(),
             height: 0,
             namespace: None,
@@ -231,8 +237,6 @@ impl<'a, 'l> Parser<'a, 'l> {
         let next = self.peek_at(1);
         let help = match (token.kind, next) {
             (Tok::Unknown, _) => return None,
-            (Tok::Ampersand, Tok::Ampersand) => "and is written `&`",
-            (Tok::Bar, Tok::Bar) => "or is written `|`",
             (Tok::Bang, Tok::Equal) => "different is written `\\==`",
             (Tok::Less, Tok::Greater) => "different is written `\\==`",
             (Tok::Equal, Tok::Less) => "less or equal is written `<=`",
@@ -323,6 +327,20 @@ impl Parser<'_, '_> {
 
     pub(crate) fn body_phrase(&mut self) -> Parse<Body> {
         self.body()
+    }
+
+    /// Terms separated by commas, each with its place; those before the first error.
+    pub(crate) fn terms_phrase(&mut self) -> Vec<(Term, Span)> {
+        let mut terms = Vec::new();
+        while self.peek() != Tok::Eof {
+            let start = self.token().span;
+            let Ok(term) = self.list_element() else { break };
+            terms.push((term, self.span_from(start)));
+            if self.peek() != Tok::Eof && self.expect(Tok::Comma, &["`,`", "the end of the string"]).is_err() {
+                break;
+            }
+        }
+        terms
     }
 }
 

@@ -14,29 +14,37 @@ pub(super) struct ListParts {
     pub(super) tail: Option<Box<Term>>,
 }
 
-/// Whether a term or formula may begin with this token.
-pub(super) fn begins_term(kind: Tok) -> bool {
+/// Whether a literal or variable may begin with this token.
+pub(super) fn begins_literal(kind: Tok) -> bool {
     matches!(
         kind,
         Tok::Atom
             | Tok::Var
             | Tok::Anonymous
             | Tok::Numbered
-            | Tok::Number
-            | Tok::Str
             | Tok::True
             | Tok::False
-            | Tok::Not
             | Tok::Tilde
             | Tok::Begin
             | Tok::End
             | Tok::NsSign
-            | Tok::LeftBrace
-            | Tok::LeftParen
-            | Tok::LeftBracket
-            | Tok::Plus
-            | Tok::Minus
     )
+}
+
+/// Whether a term or formula may begin with this token.
+pub(super) fn begins_term(kind: Tok) -> bool {
+    begins_literal(kind)
+        || matches!(
+            kind,
+            Tok::Number
+                | Tok::Str
+                | Tok::Not
+                | Tok::LeftBrace
+                | Tok::LeftParen
+                | Tok::LeftBracket
+                | Tok::Plus
+                | Tok::Minus
+        )
 }
 
 pub(super) fn is_arithmetic(op: Op) -> bool {
@@ -124,7 +132,7 @@ impl Parser<'_, '_> {
         self.unexpected(&["a term", "`]`"])
     }
 
-    fn list_element(&mut self) -> Parse<Term> {
+    pub(super) fn list_element(&mut self) -> Parse<Term> {
         let element = self.operand()?;
         Ok(self.named(element))
     }
@@ -180,8 +188,20 @@ impl Parser<'_, '_> {
                 Tok::Minus => Op::Sub,
                 _ => return Ok(left),
             };
+            if self.begins_clause(&left) {
+                return Ok(left);
+            }
             left = self.arithmetic_step(op, start, left, Self::product)?;
         }
+    }
+
+    /// Whether the sign here rather begins the next clause, the full stop before it being left out: a goal follows it, or
+    /// it stands first on its line after what is no number.
+    fn begins_clause(&self, left: &Term) -> bool {
+        let goal = matches!(self.peek_at(1), Tok::Bang | Tok::Question);
+        let no_number =
+            matches!(left, Term::Literal(literal) if !self.is_function(literal.functor, literal.args.len()));
+        goal || (no_number && self.is_first_on_line(self.token()))
     }
 
     fn product(&mut self) -> Parse<Term> {

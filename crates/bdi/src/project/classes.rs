@@ -1,0 +1,98 @@
+//! What is said of the classes that projects name. Jason's are Java, which does not run here; what its own classes do by
+//! default is built in, so naming those is fine.
+
+use super::Class;
+
+/// The part of a project that names a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Environment,
+    AgentClass,
+    AgentArchClass,
+    BeliefBaseClass,
+    ExecutionControl,
+    Directive,
+}
+
+/// What to do about a class.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// What it does is built in.
+    BuiltIn,
+    /// The host provides it.
+    Provided,
+    /// It is left out; why, and what there is instead.
+    LeftOut(&'static str, &'static str),
+    /// The project cannot run without it; what to use instead.
+    Missing(&'static str),
+}
+
+impl Place {
+    /// What a project calls it.
+    pub(super) fn keyword(self) -> &'static str {
+        match self {
+            Self::Environment => "environment",
+            Self::AgentClass => "agentClass",
+            Self::AgentArchClass => "agentArchClass",
+            Self::BeliefBaseClass => "beliefBaseClass",
+            Self::ExecutionControl => "executionControl",
+            Self::Directive => "directive",
+        }
+    }
+}
+
+const INSPECTOR: &str = "the console shows the minds of all agents";
+const PERSISTENT: &str = "beliefs are kept by the platform if the agent is made durable";
+
+/// What to do about `class`; `environments` are those that the host provides.
+pub(super) fn verdict(place: Place, class: &Class, environments: &[&str]) -> Verdict {
+    let name = class.name.as_str();
+    match place {
+        Place::Environment => environment(name, environments),
+        Place::AgentClass => match name {
+            "jason.asSemantics.Agent" => Verdict::BuiltIn,
+            _ => Verdict::Missing(
+                "write it in AgentSpeak (a rule `select__option` chooses among plans), or as a Rust or WebAssembly agent",
+            ),
+        },
+        Place::AgentArchClass => match name {
+            "jason.architecture.AgArch"
+            | "jason.infra.local.LocalAgArch"
+            | "jason.infra.centralised.CentralisedAgArch" => Verdict::BuiltIn,
+            "jason.architecture.MindInspectorAgArch" | "jason.architecture.MindInspectorWeb" => {
+                Verdict::LeftOut("the mind inspector is left out", INSPECTOR)
+            }
+            _ => Verdict::Missing("perceive and act through an environment: `environment: asl(\"env.asl\")`"),
+        },
+        Place::BeliefBaseClass => match name {
+            "jason.bb.DefaultBeliefBase" | "jason.bb.IndexedBB" => Verdict::BuiltIn,
+            "jason.bb.ChainBB" | "jason.bb.TextPersistentBB" => {
+                Verdict::LeftOut("the belief base is kept in memory", PERSISTENT)
+            }
+            _ => Verdict::Missing("leave it out: the built-in belief base is indexed, and durable if the agent is"),
+        },
+        Place::ExecutionControl => {
+            Verdict::LeftOut("the execution control is left out", "the console steps, suspends and resumes agents")
+        }
+        Place::Directive => Verdict::Missing("use the built-in directives, such as include, namespace or dg"),
+    }
+}
+
+fn environment(name: &str, environments: &[&str]) -> Verdict {
+    if environments.contains(&name) {
+        return Verdict::Provided;
+    }
+    match name {
+        "jason.environment.Environment" => Verdict::BuiltIn,
+        _ if is_java(name) => Verdict::Missing(
+            "write the environment as an agent, `environment: asl(\"env.asl\")`, \
+             or name one in Rust, Python or WebAssembly that the host provides",
+        ),
+        _ => Verdict::Provided,
+    }
+}
+
+/// Classes of Java have packages or begin with a capital.
+fn is_java(name: &str) -> bool {
+    name.contains('.') || name.starts_with(|first: char| first.is_ascii_uppercase())
+}

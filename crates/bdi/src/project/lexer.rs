@@ -1,0 +1,167 @@
+//! Tokens of projects. Words take in dots and slashes, so that file and class names are one token; which words are
+//! special depends on where they stand.
+
+use whimbrel_acl::Text;
+
+use crate::syntax::ast::Span;
+use crate::syntax::{Diagnostic, Diagnostics};
+
+/// A token's kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tok {
+    /// A name, a number, a path.
+    Word,
+    /// `"..."`
+    Str,
+    /// One of `{ } ( ) [ ] : ; , # =`.
+    Sign(u8),
+    /// What begins no token; reported.
+    Unknown,
+    /// The end of the text.
+    Eof,
+}
+
+/// A token.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    pub(super) kind: Tok,
+    pub(super) span: Span,
+}
+
+/// Splits `text` into tokens; the last one is [`Tok::Eof`].
+pub(super) fn tokens(text: &str, file: &Text, diagnostics: &mut Diagnostics) -> Vec<Token> {
+    let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, line: 1, file, diagnostics };
+    let mut tokens = Vec::new();
+    loop {
+        let token = lexer.token();
+        tokens.push(token);
+        if token.kind == Tok::Eof {
+            return tokens;
+        }
+    }
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    line: u32,
+    file: &'a Text,
+    diagnostics: &'a mut Diagnostics,
+}
+
+impl Lexer<'_> {
+    fn byte(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn error(&mut self, span: Span, message: String, label: &str, help: &str) {
+        self.diagnostics.push(Diagnostic::error(self.file, span, message, label).with_help(help));
+    }
+
+    fn token(&mut self) -> Token {
+        self.skip_blank();
+        let (start, line) = (self.at, self.line);
+        let kind = match self.byte(0) {
+            0 if self.at >= self.bytes.len() => Tok::Eof,
+            b'"' => self.string(),
+            sign @ (b'{' | b'}' | b'(' | b')' | b'[' | b']' | b':' | b';' | b',' | b'#' | b'=') => {
+                self.at += 1;
+                Tok::Sign(sign)
+            }
+            _ if self.in_word() => {
+                while self.in_word() {
+                    self.at += 1;
+                }
+                Tok::Word
+            }
+            _ => self.unknown(),
+        };
+        Token { kind, span: Span { start: start as u32, end: self.at as u32, line } }
+    }
+
+    /// Whether a word goes on here. A colon belongs to it after the letter of a drive, as in `c:\x`.
+    fn in_word(&self) -> bool {
+        match self.byte(0) {
+            b'/' => !matches!(self.byte(1), b'/' | b'*'),
+            b':' => {
+                let before = self.bytes.get(..self.at).unwrap_or_default();
+                let drive = matches!(before, [.., other, letter] if letter.is_ascii_alphabetic() && other.is_ascii_whitespace());
+                drive && matches!(self.byte(1), b'/' | b'\\') && self.byte(2) != b'/'
+            }
+            byte => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'\\' | b'-' | b'$' | b'+'),
+        }
+    }
+
+    fn skip_blank(&mut self) {
+        loop {
+            match (self.byte(0), self.byte(1)) {
+                (b'\n', _) => {
+                    self.line += 1;
+                    self.at += 1;
+                }
+                (b' ' | b'\t' | b'\r', _) => self.at += 1,
+                (b'/', b'/') => {
+                    while self.at < self.bytes.len() && self.byte(0) != b'\n' {
+                        self.at += 1;
+                    }
+                }
+                (b'/', b'*') => self.skip_comment(),
+                _ => return,
+            }
+        }
+    }
+
+    fn skip_comment(&mut self) {
+        let (start, line) = (self.at as u32, self.line);
+        self.at += 2;
+        while self.at < self.bytes.len() {
+            if self.byte(0) == b'*' && self.byte(1) == b'/' {
+                self.at += 2;
+                return;
+            }
+            self.line += u32::from(self.byte(0) == b'\n');
+            self.at += 1;
+        }
+        let span = Span { start, end: start + 2, line };
+        self.error(span, "this comment is not closed".to_owned(), "begins here", "close it with `*/`");
+    }
+
+    fn string(&mut self) -> Tok {
+        let start = self.at as u32;
+        self.at += 1;
+        loop {
+            match self.byte(0) {
+                b'"' => {
+                    self.at += 1;
+                    return Tok::Str;
+                }
+                b'\\' if !matches!(self.byte(1), b'\n' | b'\r') && self.at + 1 < self.bytes.len() => {
+                    self.at += 1;
+                    self.skip_character();
+                }
+                b'\n' | b'\r' => break,
+                0 if self.at >= self.bytes.len() => break,
+                _ => self.at += 1,
+            }
+        }
+        let span = Span { start, end: self.at as u32, line: self.line };
+        self.error(span, "this string is not closed".to_owned(), "no closing `\"` on this line", "close it with `\"`");
+        Tok::Unknown
+    }
+
+    fn skip_character(&mut self) {
+        let length = self.text.get(self.at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+        self.at += length;
+    }
+
+    fn unknown(&mut self) -> Tok {
+        let start = self.at;
+        let character = self.text.get(start..).and_then(|rest| rest.chars().next()).unwrap_or('?');
+        self.skip_character();
+        let span = Span { start: start as u32, end: self.at as u32, line: self.line };
+        let message = format!("unexpected character `{}`", character.escape_debug());
+        self.error(span, message, "not in a project", "comments begin with `//`; texts stand in quotes");
+        Tok::Unknown
+    }
+}

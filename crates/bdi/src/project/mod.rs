@@ -1,0 +1,179 @@
+//! Projects (`.mas2j`): which agents a society has, and how they run.
+
+mod classes;
+mod lexer;
+mod parser;
+
+use whimbrel_acl::{Symbol, Text};
+
+use crate::syntax::ast::{Goal, Rule, Span};
+use crate::syntax::{Diagnostic, Severity};
+pub use parser::parse_project;
+
+/// A society of agents.
+#[derive(Clone, Debug, Default)]
+pub struct Project {
+    /// Its name.
+    pub name: Text,
+    /// How its agents are scheduled, as Jason would; a wish.
+    pub infrastructure: Infrastructure,
+    /// The environment, if one is declared.
+    pub environment: Option<Environment>,
+    /// What steps the agents, if something is declared; accepted and not used.
+    pub execution_control: Option<Class>,
+    /// The agents, in order.
+    pub agents: Vec<AgentEntry>,
+    /// Directives implemented elsewhere: none can be, so each was reported.
+    pub directives: Vec<(Symbol, Class)>,
+    /// Java archives; accepted and not used.
+    pub classpath: Vec<Text>,
+    /// Folders to look for programs in, in order.
+    pub asl_source_path: Vec<Text>,
+}
+
+/// What came of parsing a project.
+#[derive(Debug, Default)]
+pub struct ParsedProject {
+    /// The project, without what has errors.
+    pub project: Project,
+    /// Errors and warnings, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl ParsedProject {
+    /// Whether the project can run.
+    pub fn is_ok(&self) -> bool {
+        self.diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error)
+    }
+}
+
+/// How Jason would schedule the agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheduling {
+    /// A thread per agent.
+    #[default]
+    Threaded,
+    /// A pool of threads for all agents.
+    Pool,
+    /// A pool, all agents one cycle at a time.
+    SynchScheduled,
+    /// A pool for each of sense, deliberate and act.
+    Asynch,
+    /// One pool for sense, deliberate and act apart.
+    AsynchShared,
+}
+
+/// Where and how agents run: `Local(pool, 4)`.
+#[derive(Clone, Debug, Default)]
+pub struct Infrastructure {
+    /// The kind of scheduling.
+    pub scheduling: Scheduling,
+    /// Threads of the pool; the first number if there is one for each of three pools.
+    pub workers: Option<u32>,
+    /// Reasoning cycles per turn of an agent.
+    pub cycles: Option<u32>,
+    /// As written, if it is.
+    pub class: Option<Class>,
+}
+
+/// What agents perceive and act on.
+#[derive(Clone, Debug)]
+pub enum Environment {
+    /// `asl("env.asl")`: an agent program that answers perceptions and actions.
+    Program {
+        /// The program's file.
+        file: Text,
+        /// What is written.
+        class: Class,
+    },
+    /// An environment that the host provides by name, such as `mars(5)`, `py("env.py")` or `wasm("env.wasm")`.
+    Host(Class),
+}
+
+/// A class with parameters, `name(a, 3, "text", [b])`, on a host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Class {
+    /// Its name, dots included.
+    pub name: Text,
+    /// Its parameters.
+    pub args: Vec<ClassArg>,
+    /// `at "host"`
+    pub host: Option<Text>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A parameter of a class.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClassArg {
+    /// A name, or a class with its own parameters.
+    Class(Class),
+    /// A number.
+    Num(f64),
+    /// A text.
+    Str(Text),
+    /// A list.
+    List(Vec<ClassArg>),
+}
+
+impl ClassArg {
+    /// The text or bare name that this is.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Str(text) => Some(text),
+            Self::Class(class) if class.args.is_empty() => Some(&class.name),
+            _ => None,
+        }
+    }
+}
+
+/// The agents that one line of a project declares.
+#[derive(Clone, Debug)]
+pub struct AgentEntry {
+    /// The name; with several instances the name of each is this one and a number from 1.
+    pub name: Symbol,
+    /// The file of the program, as written; by default the name with `.asl`.
+    pub source: Text,
+    /// The options in brackets, in order.
+    pub options: Vec<AgentOption>,
+    /// How many instances.
+    pub count: u32,
+    /// `agentClass`, if it is declared and not the default one.
+    pub agent_class: Option<Class>,
+    /// `agentArchClass`, if declared and not the default one.
+    pub arch_classes: Vec<Class>,
+    /// `beliefBaseClass`, if it is declared and not the default one.
+    pub belief_base_class: Option<Class>,
+    /// `at "host"`
+    pub host: Option<Text>,
+    /// The option `beliefs`, in order.
+    pub beliefs: Vec<Rule>,
+    /// The option `goals`, in order.
+    pub goals: Vec<Goal>,
+    /// Where the declaration stands.
+    pub span: Span,
+}
+
+impl AgentEntry {
+    /// The text of an option; strings without their quotes.
+    pub fn option(&self, key: &str) -> Option<&str> {
+        self.options.iter().rev().find(|option| option.key.as_str() == key).map(|option| option.value.as_str())
+    }
+
+    /// The names of the agents.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let name = self.name;
+        (1..=self.count).map(move |i| if self.count == 1 { name.to_string() } else { format!("{name}{i}") })
+    }
+}
+
+/// An option of an agent: `key=value`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentOption {
+    /// Its name.
+    pub key: Text,
+    /// Its value; a string without its quotes.
+    pub value: Text,
+    /// Where it stands.
+    pub span: Span,
+}

@@ -1,0 +1,796 @@
+//! Text to project: recursive descent with recovery at each section and each agent.
+
+use whimbrel_acl::{Symbol, Text};
+use whimbrel_platform::limits;
+
+use super::classes::{Place, Verdict, verdict};
+use super::lexer::{Tok, Token, tokens};
+use super::{
+    AgentEntry, AgentOption, Class, ClassArg, Environment, Infrastructure, ParsedProject, Project, Scheduling,
+};
+use crate::syntax::ast::{Code, Goal, Rule, Span, Term};
+use crate::syntax::{Diagnostic, Diagnostics, nearest, parse_embedded};
+
+/// The sections of a project, in the order that Jason wants.
+const SECTIONS: [&str; 7] =
+    ["infrastructure", "environment", "executionControl", "agents", "directives", "classpath", "aslSourcePath"];
+/// What may follow an agent's name, source and options.
+const AGENT_PARTS: [&str; 4] = ["agentArchClass", "agentClass", "beliefBaseClass", "at"];
+/// Options that mean something to the engine; others are the program's own.
+const OPTIONS: [&str; 17] = [
+    "beliefs",
+    "cycles",
+    "cycles_act",
+    "cycles_deliberate",
+    "cycles_sense",
+    "events",
+    "goals",
+    "intBels",
+    "mindinspector",
+    "nrcbp",
+    "qcache",
+    "qprofiling",
+    "rc",
+    "synchronised",
+    "tro",
+    "verbose",
+    "host",
+];
+/// How deep parameters of classes may nest.
+const ARGS_DEPTH_MAX: usize = 32;
+
+struct Failed;
+type Parse<T> = Result<T, Failed>;
+
+/// Parses a project. `file` is the name it is known by; `environments` are those that the host provides, by the names
+/// that projects may use (so the host may stand in for a Java class of that name).
+pub fn parse_project(text: &str, file: &Text, environments: &[&str]) -> ParsedProject {
+    let mut diagnostics = Diagnostics::default();
+    let mut text = text;
+    if text.len() > limits::SOURCE_BYTES_MAX {
+        let message = format!("this file is larger than {} bytes", limits::SOURCE_BYTES_MAX);
+        diagnostics.push(Diagnostic::error(file, Span { line: 1, ..Span::default() }, message, ""));
+        text = "";
+    }
+    let tokens = tokens(text, file, &mut diagnostics);
+    let mut parser = Parser {
+        text,
+        file,
+        environments,
+        tokens,
+        at: 0,
+        last: Span { line: 1, ..Span::default() },
+        project: Project::default(),
+        diagnostics,
+    };
+    // An error was reported; what was parsed before it is kept.
+    let _: Parse<()> = parser.project();
+    ParsedProject { project: parser.project, diagnostics: parser.diagnostics.into_vec() }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    file: &'a Text,
+    environments: &'a [&'a str],
+    tokens: Vec<Token>,
+    at: usize,
+    last: Span,
+    project: Project,
+    diagnostics: Diagnostics,
+}
+
+/// Moving over tokens.
+impl<'a> Parser<'a> {
+    fn token(&self) -> Token {
+        let end = || Token { kind: Tok::Eof, span: self.tokens.last().map(|token| token.span).unwrap_or_default() };
+        self.tokens.get(self.at).copied().unwrap_or_else(end)
+    }
+
+    fn peek(&self) -> Tok {
+        self.token().kind
+    }
+
+    fn peek_at(&self, ahead: usize) -> Tok {
+        self.tokens.get(self.at + ahead).map_or(Tok::Eof, |token| token.kind)
+    }
+
+    fn is(&self, sign: u8) -> bool {
+        self.peek() == Tok::Sign(sign)
+    }
+
+    fn advance(&mut self) -> Token {
+        let token = self.token();
+        if token.kind != Tok::Eof {
+            self.at += 1;
+            self.last = token.span;
+        }
+        token
+    }
+
+    fn accept(&mut self, sign: u8) -> bool {
+        let found = self.is(sign);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect(&mut self, sign: u8, expected: &[&'static str], help: &str) -> Parse<Token> {
+        if self.is(sign) { Ok(self.advance()) } else { Err(self.unexpected(expected, help)) }
+    }
+
+    fn text_of(&self, span: Span) -> &'a str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    /// The word here, if one is here.
+    fn word(&self) -> Option<&'a str> {
+        (self.peek() == Tok::Word).then(|| self.text_of(self.token().span))
+    }
+
+    fn span_from(&self, start: Span) -> Span {
+        Span { start: start.start, end: self.last.end.max(start.end), line: start.line }
+    }
+
+    fn error(&mut self, span: Span, message: impl Into<String>, label: &str, help: &str) -> Failed {
+        let mut error = Diagnostic::error(self.file, span, message, label);
+        error.help = (!help.is_empty()).then(|| help.to_owned());
+        self.diagnostics.push(error);
+        Failed
+    }
+
+    fn warn(&mut self, span: Span, message: impl Into<String>, label: &str, help: &str) {
+        self.diagnostics.push(Diagnostic::warning(self.file, span, message, label).with_help(help));
+    }
+
+    fn unexpected(&mut self, expected: &[&'static str], help: &str) -> Failed {
+        let token = self.token();
+        if token.kind == Tok::Unknown {
+            return Failed;
+        }
+        let found = match token.kind {
+            Tok::Eof => "the end of the file".to_owned(),
+            _ => format!("`{}`", self.text_of(token.span)),
+        };
+        let wanted = expected.join(" or ");
+        let mut error = Diagnostic::error(
+            self.file,
+            token.span,
+            format!("expected {wanted}, found {found}"),
+            format!("expected {wanted}"),
+        );
+        error.expected = expected.to_vec();
+        error.help = (!help.is_empty()).then(|| help.to_owned());
+        self.diagnostics.push(error);
+        Failed
+    }
+}
+
+/// Sections.
+impl Parser<'_> {
+    fn project(&mut self) -> Parse<()> {
+        let help = "a project is written `MAS name { agents: a; b; }`";
+        if self.word() != Some("MAS") {
+            return Err(self.unexpected(&["`MAS`"], help));
+        }
+        self.advance();
+        match self.word() {
+            Some(name) => self.project.name = Text::from(name),
+            None => return Err(self.unexpected(&["the society's name"], help)),
+        }
+        self.advance();
+        self.expect(b'{', &["`{`"], help)?;
+        let mut sections = Vec::new();
+        loop {
+            if self.accept(b'}') {
+                break;
+            }
+            if self.peek() == Tok::Eof {
+                return Err(self.unexpected(&["a section", "`}`"], "the project's `{` is not closed"));
+            }
+            if self.section(&mut sections).is_err() {
+                self.skip_section();
+            }
+        }
+        if self.peek() != Tok::Eof {
+            return Err(self.unexpected(&["the end of the file"], "nothing follows the project's `}`"));
+        }
+        if !sections.contains(&"agents") {
+            let span = self.last;
+            self.warn(span, "this project has no agents", "ends here", "declare them: `agents: a; b;`");
+        }
+        Ok(())
+    }
+
+    fn section(&mut self, sections: &mut Vec<&'static str>) -> Parse<()> {
+        let token = self.token();
+        let Some(word) = self.word() else {
+            return Err(self.unexpected(&["a section", "`}`"], "sections are written `name: ...`"));
+        };
+        let known = SECTIONS.iter().position(|section| *section == word);
+        let Some(index) = known else {
+            return self.unknown_section(word, token.span);
+        };
+        self.advance();
+        self.expect(b':', &["`:`"], "sections are written `name: ...`")?;
+        let name = SECTIONS.get(index).copied().unwrap_or_default();
+        if sections.contains(&name) {
+            self.warn(token.span, format!("a second section `{name}`"), "again", "put them together");
+        } else if let Some(later) = sections.iter().find(|section| SECTIONS.iter().skip(index).any(|s| s == *section)) {
+            let message = format!("`{name}` after `{later}`");
+            let help = "Jason wants the order: infrastructure, environment, executionControl, agents, directives, \
+                        classpath, aslSourcePath";
+            self.warn(token.span, message, "out of order", help);
+        }
+        sections.push(name);
+        match name {
+            "infrastructure" => self.infrastructure(),
+            "environment" => self.environment(),
+            "executionControl" => {
+                let class = self.class_on_host()?;
+                if self.accepted(Place::ExecutionControl, &class) {
+                    self.project.execution_control = Some(class);
+                }
+                Ok(())
+            }
+            "agents" => self.agents(),
+            "directives" => self.directives(),
+            "classpath" => {
+                self.project.classpath = self.texts()?;
+                Ok(())
+            }
+            _ => {
+                self.project.asl_source_path = self.texts()?;
+                Ok(())
+            }
+        }
+    }
+
+    fn unknown_section(&mut self, word: &str, span: Span) -> Parse<()> {
+        if self.peek_at(1) != Tok::Sign(b':') {
+            return Err(self.unexpected(&["a section", "`}`"], "sections are written `name: ...`"));
+        }
+        let help = match nearest(word, SECTIONS) {
+            Some(section) => format!("did you mean `{section}`?"),
+            None => format!("the sections are {}", SECTIONS.join(", ")),
+        };
+        self.warn(span, format!("unknown section `{word}`"), "skipped", &help);
+        self.advance();
+        self.skip_section();
+        Ok(())
+    }
+
+    /// Whether a section begins here, be it an unknown one.
+    fn at_section(&self) -> bool {
+        self.peek() == Tok::Word && self.peek_at(1) == Tok::Sign(b':')
+    }
+
+    /// Goes on at the next section, or at the end of the project.
+    fn skip_section(&mut self) {
+        let start = self.at;
+        loop {
+            match self.peek() {
+                Tok::Eof => return,
+                Tok::Sign(b'}') if self.at > start || self.peek_at(1) == Tok::Eof => return,
+                _ if self.at_section() && self.at > start => return,
+                _ => {
+                    self.advance();
+                }
+            }
+        }
+    }
+
+    fn infrastructure(&mut self) -> Parse<()> {
+        let class = self.class()?;
+        let mut infrastructure = Infrastructure::default();
+        let numbers: Vec<u32> = class.args.iter().filter_map(number).collect();
+        infrastructure.scheduling = match class.args.first().and_then(ClassArg::as_text) {
+            Some("pool") => Scheduling::Pool,
+            Some("synch_scheduled") => Scheduling::SynchScheduled,
+            Some("asynch") => Scheduling::Asynch,
+            Some("asynch_shared") => Scheduling::AsynchShared,
+            _ => Scheduling::Threaded,
+        };
+        match class.name.as_str() {
+            "Local" | "Centralised" => {
+                if infrastructure.scheduling != Scheduling::Threaded {
+                    infrastructure.workers = numbers.first().copied().filter(|workers| *workers > 0);
+                }
+                let cycles = if numbers.len() > 1 || infrastructure.scheduling == Scheduling::Threaded {
+                    numbers.last()
+                } else {
+                    None
+                };
+                infrastructure.cycles = cycles.copied().filter(|cycles| *cycles > 0);
+            }
+            "Jade" => {
+                let help = "write `Local`, or leave it out; to join several machines see `whimbrel node`";
+                self.warn(class.span, "the infrastructure Jade is run locally", "run as `Local`", help);
+            }
+            other => {
+                let help = match nearest(other, ["Local", "Centralised", "Jade"]) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => "write `Local`, or leave it out".to_owned(),
+                };
+                let message = format!("unknown infrastructure `{other}`");
+                self.warn(class.span, message, "run as `Local`", &help);
+            }
+        }
+        infrastructure.class = Some(class);
+        self.project.infrastructure = infrastructure;
+        Ok(())
+    }
+
+    fn environment(&mut self) -> Parse<()> {
+        let class = self.class_on_host()?;
+        if class.name.as_str() == "asl" {
+            match class.args.as_slice() {
+                [ClassArg::Str(file)] => {
+                    self.project.environment = Some(Environment::Program { file: file.clone(), class });
+                }
+                _ => {
+                    let help = "write `environment: asl(\"env.asl\")`";
+                    self.error(class.span, "an environment in AgentSpeak needs its file", "expected a file", help);
+                }
+            }
+            return Ok(());
+        }
+        if self.accepted(Place::Environment, &class) {
+            self.project.environment = Some(Environment::Host(class));
+        }
+        Ok(())
+    }
+
+    fn directives(&mut self) -> Parse<()> {
+        while self.peek() == Tok::Word && !self.at_section() {
+            let name = Symbol::new(self.word().unwrap_or_default());
+            self.advance();
+            self.expect(b'=', &["`=`"], "directives are written `name = class;`")?;
+            let class = self.class()?;
+            self.accepted(Place::Directive, &class);
+            self.project.directives.push((name, class));
+            self.expect(b';', &["`;`"], "")?;
+        }
+        Ok(())
+    }
+
+    fn texts(&mut self) -> Parse<Vec<Text>> {
+        let mut texts = Vec::new();
+        while self.peek() == Tok::Str {
+            let token = self.advance();
+            texts.push(unquoted(self.text_of(token.span)));
+            self.expect(b';', &["`;`"], "each path ends with `;`")?;
+        }
+        if texts.is_empty() {
+            return Err(self.unexpected(&["a path in quotes"], "write `\"path\";`"));
+        }
+        Ok(texts)
+    }
+}
+
+/// Classes.
+impl Parser<'_> {
+    /// Reports a class that cannot run; whether the project has something to keep.
+    fn accepted(&mut self, place: Place, class: &Class) -> bool {
+        let keyword = place.keyword();
+        match verdict(place, class, self.environments) {
+            Verdict::BuiltIn => false,
+            Verdict::Provided => true,
+            Verdict::LeftOut(what, instead) => {
+                self.warn(class.span, what, "not used", instead);
+                true
+            }
+            Verdict::Missing(instead) => {
+                let message = format!("the {keyword} `{}` is a Java class, which cannot run here", class.name);
+                self.error(class.span, message, "a Java class", instead);
+                false
+            }
+        }
+    }
+
+    fn class_on_host(&mut self) -> Parse<Class> {
+        let mut class = self.class()?;
+        class.host = self.host()?;
+        Ok(class)
+    }
+
+    /// `at "host"`
+    fn host(&mut self) -> Parse<Option<Text>> {
+        if self.word() != Some("at") {
+            return Ok(None);
+        }
+        self.advance();
+        if self.peek() != Tok::Str {
+            return Err(self.unexpected(&["a host in quotes"], "write `at \"host\"`"));
+        }
+        let token = self.advance();
+        Ok(Some(unquoted(self.text_of(token.span))))
+    }
+
+    fn class(&mut self) -> Parse<Class> {
+        self.class_at(0)
+    }
+
+    fn class_at(&mut self, depth: usize) -> Parse<Class> {
+        let start = self.token().span;
+        let Some(name) = self.word().filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic())) else {
+            return Err(self.unexpected(&["a name"], ""));
+        };
+        self.advance();
+        let mut args = Vec::new();
+        if self.accept(b'(') && !self.accept(b')') {
+            args = self.class_args(b')', &["`,`", "`)`"], depth)?;
+        }
+        Ok(Class { name: Text::from(name), args, host: None, span: self.span_from(start) })
+    }
+
+    fn class_args(&mut self, close: u8, expected: &[&'static str], depth: usize) -> Parse<Vec<ClassArg>> {
+        if depth >= ARGS_DEPTH_MAX {
+            let span = self.token().span;
+            return Err(self.error(span, "parameters are nested too deep", "one too many", ""));
+        }
+        let mut args = Vec::new();
+        loop {
+            args.push(self.class_arg(depth + 1)?);
+            if !self.accept(b',') {
+                break;
+            }
+        }
+        self.expect(close, expected, "")?;
+        Ok(args)
+    }
+
+    fn class_arg(&mut self, depth: usize) -> Parse<ClassArg> {
+        match self.peek() {
+            Tok::Str => {
+                let token = self.advance();
+                Ok(ClassArg::Str(unquoted(self.text_of(token.span))))
+            }
+            Tok::Sign(b'[') => {
+                self.advance();
+                if self.accept(b']') {
+                    return Ok(ClassArg::List(Vec::new()));
+                }
+                self.class_args(b']', &["`,`", "`]`"], depth).map(ClassArg::List)
+            }
+            Tok::Word => match self.word().and_then(parse_number) {
+                Some(n) => {
+                    self.advance();
+                    Ok(ClassArg::Num(n))
+                }
+                None => self.class_at(depth).map(ClassArg::Class),
+            },
+            _ => Err(self.unexpected(&["a parameter"], "parameters are names, numbers, texts and lists")),
+        }
+    }
+}
+
+/// Agents.
+impl Parser<'_> {
+    fn agents(&mut self) -> Parse<()> {
+        if self.peek() != Tok::Word || self.at_section() {
+            return Err(self.unexpected(&["an agent"], "declare at least one agent: `agents: a;`"));
+        }
+        while self.peek() == Tok::Word && !self.at_section() {
+            let start = self.at;
+            match self.agent() {
+                Ok(agent) => self.add_agent(agent),
+                Err(Failed) => self.skip_agent(start),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_agent(&mut self, agent: AgentEntry) {
+        if let Some(other) = self.project.agents.iter().find(|other| other.name == agent.name) {
+            let first = other.span;
+            let message = format!("the agent `{}` is declared twice", agent.name);
+            let mut error = Diagnostic::error(self.file, agent.span, message, "declared again");
+            error.related.push((first, "first declared here".to_owned()));
+            error.help = Some("for several agents of one kind write `name #3;`".to_owned());
+            self.diagnostics.push(error);
+            return;
+        }
+        self.project.agents.push(agent);
+    }
+
+    /// Goes on after the `;` that ends the agent in which an error was found.
+    fn skip_agent(&mut self, start: usize) {
+        loop {
+            match self.peek() {
+                Tok::Eof | Tok::Sign(b'}') => return,
+                _ if self.at_section() && self.at > start => return,
+                Tok::Sign(b';') => {
+                    self.advance();
+                    return;
+                }
+                _ => {
+                    self.advance();
+                }
+            }
+        }
+    }
+
+    fn agent(&mut self) -> Parse<AgentEntry> {
+        let start = self.token().span;
+        let name = self.word().unwrap_or_default();
+        if !is_agent_name(name) {
+            let help = "an agent's name begins with a lower-case letter and has letters, digits and `_`";
+            return Err(self.error(start, format!("`{name}` cannot name an agent"), "not a name", help));
+        }
+        self.advance();
+        let mut agent = AgentEntry {
+            name: Symbol::new(name),
+            source: self.source(name),
+            options: Vec::new(),
+            count: 1,
+            agent_class: None,
+            arch_classes: Vec::new(),
+            belief_base_class: None,
+            host: None,
+            beliefs: Vec::new(),
+            goals: Vec::new(),
+            span: start,
+        };
+        if self.is(b'[') {
+            self.options(&mut agent)?;
+        }
+        while !self.is(b';') && !self.next_agent_begins() {
+            self.agent_part(&mut agent)?;
+        }
+        agent.span = self.span_from(start);
+        if !self.accept(b';') {
+            let end = Span { start: self.last.end.saturating_sub(1), ..self.last };
+            self.error(end, "this agent does not end", "expected `;`", "each agent ends with `;`");
+        }
+        Ok(agent)
+    }
+
+    /// The file of the program: what is written, with `.asl` if it has no other ending; by default the agent's name.
+    fn source(&mut self, name: &str) -> Text {
+        let written = match self.peek() {
+            Tok::Str => Some(unquoted(self.text_of(self.token().span))),
+            Tok::Word if !AGENT_PARTS.contains(&self.word().unwrap_or_default()) => {
+                Some(Text::from(self.word().unwrap_or_default()))
+            }
+            _ => None,
+        };
+        // At the start of a line stands rather the next agent, the `;` before it being left out.
+        let Some(written) = written.filter(|_| !self.misses_semicolon()) else {
+            return Text::from(format!("{name}.asl"));
+        };
+        self.advance();
+        let file = written.rsplit(['/', '\\']).next().unwrap_or_default();
+        if file.contains('.') { written } else { Text::from(format!("{written}.asl")) }
+    }
+
+    /// Whether the word here is an agent of its own: it begins a line, and what follows is no file's ending.
+    fn misses_semicolon(&self) -> bool {
+        let span = self.token().span;
+        self.peek() == Tok::Word
+            && span.line > self.last.line
+            && !self.text_of(span).contains('.')
+            && !self.text_of(span).contains('/')
+    }
+
+    /// Whether the next agent begins here, the `;` before it being left out; or the project ends.
+    fn next_agent_begins(&self) -> bool {
+        let word = self.word().unwrap_or_default();
+        self.is(b'}') || self.at_section() || (self.misses_semicolon() && !AGENT_PARTS.contains(&word))
+    }
+
+    fn agent_part(&mut self, agent: &mut AgentEntry) -> Parse<()> {
+        match self.peek() {
+            Tok::Sign(b'#') => {
+                self.advance();
+                agent.count = self.instances()?;
+                Ok(())
+            }
+            Tok::Sign(b'[') => {
+                let span = self.token().span;
+                self.warn(span, "options after other parts", "out of order", "Jason wants them before `#` and classes");
+                self.options(agent)
+            }
+            Tok::Word => match self.word().unwrap_or_default() {
+                "agentClass" => {
+                    agent.agent_class = self.part_class(Place::AgentClass)?;
+                    Ok(())
+                }
+                "agentArchClass" => {
+                    let class = self.part_class(Place::AgentArchClass)?;
+                    agent.arch_classes.splice(0..0, class);
+                    Ok(())
+                }
+                "beliefBaseClass" => {
+                    agent.belief_base_class = self.part_class(Place::BeliefBaseClass)?;
+                    Ok(())
+                }
+                "at" => {
+                    agent.host = self.host()?;
+                    Ok(())
+                }
+                word => Err(self.unknown_part(word)),
+            },
+            _ => Err(self.unexpected(&["`;`"], "each agent ends with `;`")),
+        }
+    }
+
+    fn unknown_part(&mut self, word: &str) -> Failed {
+        let help = match nearest(word, AGENT_PARTS) {
+            Some(part) => format!("did you mean `{part}`?"),
+            None => "an agent is written `name file.asl [options] agentClass C #n at \"host\";`".to_owned(),
+        };
+        self.unexpected(&["`;`"], &help)
+    }
+
+    fn part_class(&mut self, place: Place) -> Parse<Option<Class>> {
+        self.advance();
+        let class = self.class()?;
+        Ok(self.accepted(place, &class).then_some(class))
+    }
+
+    fn instances(&mut self) -> Parse<u32> {
+        let span = self.token().span;
+        let count = self.word().and_then(|word| word.parse::<u32>().ok());
+        match count {
+            Some(count) if count >= 1 && count as usize <= limits::AGENTS_MAX => {
+                self.advance();
+                Ok(count)
+            }
+            _ if self.peek() == Tok::Word => {
+                let help = "write a whole number from 1: `a #3;`";
+                Err(self.error(span, "this is no number of agents", "expected a number", help))
+            }
+            _ => Err(self.unexpected(&["a number"], "write `a #3;`")),
+        }
+    }
+
+    fn options(&mut self, agent: &mut AgentEntry) -> Parse<()> {
+        self.advance();
+        if self.accept(b']') {
+            return Ok(());
+        }
+        loop {
+            self.agent_option(agent)?;
+            if !self.accept(b',') {
+                break;
+            }
+        }
+        self.expect(b']', &["`,`", "`]`"], "options are written `[key=value, key=value]`")?;
+        Ok(())
+    }
+
+    fn agent_option(&mut self, agent: &mut AgentEntry) -> Parse<()> {
+        let start = self.token().span;
+        let help = "options are written `key=value`";
+        let Some(key) = self.word() else { return Err(self.unexpected(&["an option"], help)) };
+        self.advance();
+        self.expect(b'=', &["`=`"], help)?;
+        let token = self.token();
+        let value = match token.kind {
+            Tok::Str => unquoted(self.text_of(token.span)),
+            Tok::Word => Text::from(self.text_of(token.span)),
+            _ => return Err(self.unexpected(&["a value"], "values are names, numbers and texts in quotes")),
+        };
+        self.advance();
+        self.check_option(key, &value, start, token.span);
+        match key {
+            "beliefs" => agent.beliefs = self.beliefs(token.span),
+            "goals" => agent.goals = self.goals(token.span),
+            _ => {}
+        }
+        agent.options.push(AgentOption { key: Text::from(key), value, span: self.span_from(start) });
+        Ok(())
+    }
+
+    fn check_option(&mut self, key: &str, value: &str, key_span: Span, span: Span) {
+        let values: &[&str] = match key {
+            "events" => &["discard", "requeue", "retrieve"],
+            "intBels" => &["sameFocus", "newFocus"],
+            "synchronised" | "tro" => &["true", "false"],
+            "nrcbp" | "verbose" | "cycles" | "cycles_sense" | "cycles_deliberate" | "cycles_act" => {
+                if parse_number(value).is_none() {
+                    self.error(span, format!("the option `{key}` is a number"), "expected a number", "");
+                }
+                return;
+            }
+            known if OPTIONS.contains(&known) => return,
+            own => {
+                if let Some(like) = nearest(own, OPTIONS).filter(|like| own.len() > 3 && like.len() > 3) {
+                    let message = format!("the option `{own}` means nothing to the engine");
+                    self.warn(key_span, message, "passed on to the agent", &format!("did you mean `{like}`?"));
+                }
+                return;
+            }
+        };
+        if !values.contains(&value) {
+            let help = format!("write {}", values.join(" or "));
+            self.error(span, format!("`{value}` is no value of the option `{key}`"), "unknown value", &help);
+        }
+    }
+
+    fn beliefs(&mut self, span: Span) -> Vec<Rule> {
+        let mut beliefs = Vec::new();
+        for (term, span) in self.embedded(span) {
+            match term {
+                Term::Literal(head) => beliefs.push(Rule { head, body: None, span, file: self.file.clone() }),
+                Term::Code(Code::Rule(rule)) => beliefs.push(*rule),
+                _ => {
+                    let help = "beliefs are literals, separated by commas: `beliefs=\"a(1), b\"`";
+                    self.error(span, "this is no belief", "expected a literal", help);
+                }
+            }
+        }
+        beliefs
+    }
+
+    fn goals(&mut self, span: Span) -> Vec<Goal> {
+        let mut goals = Vec::new();
+        for (term, span) in self.embedded(span) {
+            match term {
+                Term::Literal(literal) => goals.push(Goal { literal, span, file: self.file.clone() }),
+                _ => {
+                    let help = "goals are literals, separated by commas: `goals=\"a(1), b\"`";
+                    self.error(span, "this is no goal", "expected a literal", help);
+                }
+            }
+        }
+        goals
+    }
+
+    /// The literals in the string at `span`, or in the single word there.
+    fn embedded(&mut self, span: Span) -> Vec<(Term, Span)> {
+        let (mut start, mut end) = (span.start as usize, span.end as usize);
+        if self.text.get(start..end).unwrap_or_default().starts_with('"') {
+            start += 1;
+            let closed = end > start && self.text.get(start..end).unwrap_or_default().ends_with('"');
+            end -= usize::from(closed);
+        }
+        let inner = self.text.get(start..end).unwrap_or_default();
+        let place = Span { start: start as u32, end: start as u32, line: span.line };
+        let (terms, problems) = if inner.contains('\\') {
+            let before = self.text.get(..start).unwrap_or_default();
+            parse_embedded(&format!("{before}{}", unescaped_in_place(inner)), place, self.file)
+        } else {
+            parse_embedded(self.text.get(..end).unwrap_or_default(), place, self.file)
+        };
+        problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
+        terms
+    }
+}
+
+fn is_agent_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn parse_number(word: &str) -> Option<f64> {
+    word.parse::<f64>().ok().filter(|_| word.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-'))
+}
+
+fn number(arg: &ClassArg) -> Option<u32> {
+    match arg {
+        ClassArg::Num(n) if *n >= 0.0 && *n <= f64::from(u32::MAX) => Some(*n as u32),
+        _ => None,
+    }
+}
+
+/// A string without its quotes; `\"` is `"`.
+fn unquoted(text: &str) -> Text {
+    let inner = text.strip_prefix('"').unwrap_or(text);
+    let inner = inner.strip_suffix('"').unwrap_or(inner);
+    if inner.contains('\\') { Text::from(inner.replace("\\\"", "\"")) } else { Text::from(inner) }
+}
+
+/// The text with each `\"` turned into `"` and a blank, outside of the quotes, so that all other places stay the same.
+fn unescaped_in_place(text: &str) -> String {
+    let mut opens = true;
+    let mut parts = text.split("\\\"");
+    let mut result = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        result.push_str(if opens { " \"" } else { "\" " });
+        result.push_str(part);
+        opens = !opens;
+    }
+    result
+}

@@ -1,0 +1,86 @@
+//! What projects become when they are parsed.
+
+use whimbrel_acl::Text;
+use whimbrel_bdi::project::{ClassArg, Environment, Project, Scheduling, parse_project};
+
+#[track_caller]
+fn project(text: &str) -> Project {
+    let parsed = parse_project(text, &Text::from("app.mas2j"), &["RoomEnv"]);
+    assert!(parsed.diagnostics.is_empty(), "{:#?}", parsed.diagnostics);
+    parsed.project
+}
+
+#[test]
+fn all_sections_are_read() {
+    let project = project(
+        r#"MAS auction_1 { // comment
+            infrastructure: Local(pool,4)
+            environment: mars(50, "x", [a,1], nested(b)) at "host1"
+            agents:
+                bob [verbose=1, events=requeue, beliefs="price(10), ~seen", goals="start", my_param="a \"b\""] #3 at "h";
+                amy ./src/x.asl;
+                joe common;
+                eve agentClass jason.asSemantics.Agent;
+            classpath: "lib/a.jar"; "lib/b.jar";
+            aslSourcePath: "src"; "src/more";
+        }"#,
+    );
+    assert_eq!(project.name, "auction_1");
+    assert_eq!((project.infrastructure.scheduling, project.infrastructure.workers), (Scheduling::Pool, Some(4)));
+    let Some(Environment::Host(mars)) = &project.environment else { panic!() };
+    assert_eq!((mars.name.as_str(), mars.args.len(), mars.host.as_deref()), ("mars", 4, Some("host1")));
+    assert!(matches!(&mars.args[2], ClassArg::List(items) if items.len() == 2));
+    let sources: Vec<&str> = project.agents.iter().map(|agent| agent.source.as_str()).collect();
+    assert_eq!(sources, ["bob.asl", "./src/x.asl", "common.asl", "eve.asl"]);
+    let bob = &project.agents[0];
+    assert_eq!(bob.names().collect::<Vec<_>>(), ["bob1", "bob2", "bob3"]);
+    assert_eq!(bob.option("events"), Some("requeue"));
+    assert_eq!(bob.option("my_param"), Some("a \"b\""));
+    assert_eq!((bob.beliefs.len(), bob.goals.len()), (2, 1));
+    assert!(bob.beliefs[1].head.negated);
+    assert_eq!(project.classpath, ["lib/a.jar", "lib/b.jar"]);
+    assert_eq!(project.asl_source_path, ["src", "src/more"]);
+    assert!(project.agents[3].agent_class.is_none());
+}
+
+#[test]
+fn infrastructures_tell_workers_and_cycles() {
+    let infrastructure = |text: &str| {
+        let infrastructure = project(&format!("MAS m {{ infrastructure: {text} agents: a; }}")).infrastructure;
+        (infrastructure.scheduling, infrastructure.workers, infrastructure.cycles)
+    };
+    assert_eq!(infrastructure("Centralised"), (Scheduling::Threaded, None, None));
+    assert_eq!(infrastructure("Local(threaded,7)"), (Scheduling::Threaded, None, Some(7)));
+    assert_eq!(infrastructure("Local(pool,2)"), (Scheduling::Pool, Some(2), None));
+    assert_eq!(infrastructure("Local(pool,2,10)"), (Scheduling::Pool, Some(2), Some(10)));
+    assert_eq!(infrastructure("Local(asynch,2,3,4,1,1,1)"), (Scheduling::Asynch, Some(2), Some(1)));
+    assert_eq!(infrastructure("Local(asynch_shared,2)"), (Scheduling::AsynchShared, Some(2), None));
+    assert_eq!(infrastructure("Local(synch_scheduled,2)"), (Scheduling::SynchScheduled, Some(2), None));
+}
+
+#[test]
+fn environments_are_programs_or_provided() {
+    let environment = |text: &str| project(&format!("MAS m {{ environment: {text} agents: a; }}")).environment;
+    assert!(matches!(environment("asl(\"env.asl\")"), Some(Environment::Program { file, .. }) if file == "env.asl"));
+    assert!(matches!(environment("RoomEnv"), Some(Environment::Host(class)) if class.name == "RoomEnv"));
+    assert!(matches!(environment("py(\"env.py\")"), Some(Environment::Host(_))));
+    assert!(environment("jason.environment.Environment").is_none());
+}
+
+#[test]
+fn beliefs_in_a_project_are_placed_in_its_file() {
+    let text = "MAS m {\n  agents: a [beliefs=\"b(1), c(\\\"x\\\")\"];\n}";
+    let project = project(text);
+    let beliefs = &project.agents[0].beliefs;
+    assert_eq!(beliefs.len(), 2);
+    assert_eq!(beliefs[0].span.line, 2);
+    assert_eq!(&text[beliefs[0].span.start as usize..beliefs[0].span.end as usize], "b(1)");
+    assert_eq!(&text[beliefs[1].span.start as usize..beliefs[1].span.end as usize], "c(\\\"x\\\")");
+}
+
+#[test]
+fn an_error_in_one_agent_leaves_the_others() {
+    let parsed = parse_project("MAS m { agents: a; b [x]; c #2; classpath: ; }", &Text::from("app.mas2j"), &[]);
+    assert_eq!(parsed.diagnostics.len(), 2);
+    assert_eq!(parsed.project.agents.len(), 2);
+}
