@@ -160,17 +160,26 @@ impl Default for Symbol {
     }
 }
 
+/// Readable formats leave out what is not known; compact ones always have the three parts.
 impl Serialize for Aid {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let contact = self.contact.map(|_| self.contact().clone());
-        AidData { name: self.name, platform: self.platform, contact }.serialize(serializer)
+        if serializer.is_human_readable() {
+            return AidData { name: self.name, platform: self.platform, contact }.serialize(serializer);
+        }
+        (self.name, self.platform, contact).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Aid {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let data = AidData::deserialize(deserializer)?;
-        Ok(Self::new(data.name, data.platform).with_contact(data.contact.unwrap_or_default()))
+        let (name, platform, contact) = if deserializer.is_human_readable() {
+            let data = AidData::deserialize(deserializer)?;
+            (data.name, data.platform, data.contact)
+        } else {
+            Deserialize::deserialize(deserializer)?
+        };
+        Ok(Self::new(name, platform).with_contact(contact.unwrap_or_default()))
     }
 }
 

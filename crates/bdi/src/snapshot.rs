@@ -212,9 +212,8 @@ fn restore(snapshot: Snapshot, image: &Image, now: Time) -> Result<Mind, Snapsho
         handles_messages: snapshot.handles_messages,
         ..Mind::default()
     };
-    if snapshot.tested_version_is_current {
-        mind.tested_version = mind.beliefs.version();
-    }
+    // The restored beliefs count their changes anew; whether the last ones were looked at is kept.
+    mind.tested_version = if snapshot.tested_version_is_current { mind.beliefs.version() } else { u64::MAX };
     if let Some(acquired) = snapshot.acquired {
         restore_plans(&mut mind, acquired, image)?;
     }

@@ -6,3 +6,4 @@ mod parse;
 mod project;
 mod quote;
 mod round_trip;
+mod snapshots;

@@ -1,0 +1,102 @@
+//! The mind is data: an agent that is written out and read back between any two steps goes on as if nothing had been.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use whimbrel_acl::Text;
+use whimbrel_bdi::code::Image;
+use whimbrel_bdi::syntax::Loader;
+use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_platform::{AgentBody, Next, Turn};
+use whimbrel_testkit::Simulation;
+
+/// How long a program may run, in simulated milliseconds.
+const PROGRAM_MS: u64 = 5_000;
+
+/// Programs that show what no snapshot keeps the same: a measured time, or the identity of what they print.
+const NOT_REPEATABLE: &[&str] = &["ag-", "action-misc", "lists-shuffle-random", "msg-", "mas2j-", "dir-include-action"];
+
+struct Folder(PathBuf);
+
+impl Loader for Folder {
+    fn load(&mut self, path: &str, _from: &str) -> Result<(Text, String), String> {
+        let text = std::fs::read_to_string(self.0.join(path)).map_err(|e| e.to_string())?;
+        Ok((Text::from(path), text))
+    }
+}
+
+/// An agent that takes one step a turn, and is written out and read back before some of them.
+struct Restless {
+    agent: Agent,
+    image: Arc<Image>,
+    /// One in this many steps; 0 for never.
+    every: u64,
+    state: u64,
+    restored: u64,
+}
+
+impl AgentBody for Restless {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if self.every > 0 && (self.state >> 33).is_multiple_of(self.every) {
+            let bytes = self.agent.snapshot(turn.now).expect("an AgentSpeak agent can be written out");
+            let bytes = self.agent.snapshot(turn.now).expect("an AgentSpeak agent can be written out");
+            self.agent = Agent::restore(&bytes, Arc::clone(&self.image), turn.now).expect("what was written reads back");
+            self.restored += 1;
+        }
+        turn.budget = 1;
+        self.agent.turn(turn)
+    }
+}
+
+fn output(image: &Arc<Image>, every: u64, seed: u64) -> Vec<String> {
+    let mut simulation = Simulation::new(7);
+    let agent = Agent::new(AgentConfig::new(Arc::clone(image)));
+    let body = Restless { agent, image: Arc::clone(image), every, state: seed, restored: 0 };
+    simulation.spawn("prog", Box::new(body));
+    simulation.run_for(PROGRAM_MS);
+    simulation.output()
+}
+
+fn programs() -> Vec<(String, Arc<Image>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/agentspeak");
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(root).expect("the conformance cases are there").flatten().map(|entry| entry.path()).collect();
+    folders.sort();
+    let load = |folder: PathBuf| {
+        let name = folder.file_name()?.to_string_lossy().into_owned();
+        if NOT_REPEATABLE.iter().any(|prefix| name.starts_with(prefix)) {
+            return None;
+        }
+        let text = std::fs::read_to_string(folder.join("prog.asl")).ok()?;
+        let (image, _) = whimbrel_bdi::load(&text, &Text::from("prog.asl"), &mut Folder(folder)).ok()?;
+        Some((name, image))
+    };
+    folders.into_iter().filter_map(load).collect()
+}
+
+#[test]
+fn programs_go_on_identically_after_a_snapshot() {
+    let programs = programs();
+    assert!(programs.len() > 200, "only {} programs", programs.len());
+    let mut different = Vec::new();
+    for (name, image) in &programs {
+        let undisturbed = output(image, 0, 1);
+        for (every, seed) in [(1, 1), (3, 11), (7, 5)] {
+            if output(image, every, seed) != undisturbed {
+                different.push(format!("{name} (one in {every})"));
+                break;
+            }
+        }
+    }
+    assert!(different.is_empty(), "{} of {}: {different:?}", different.len(), programs.len());
+}
+
+#[test]
+fn a_snapshot_of_another_program_is_refused() {
+    let image = |text| whimbrel_bdi::load(text, &Text::from("p.asl"), &mut Folder(PathBuf::new())).expect("it compiles").0;
+    let agent = Agent::new(AgentConfig::new(image("!a. +!a <- .print(1).")));
+    let bytes = agent.snapshot(whimbrel_platform::Time::ZERO).expect("it can be written out");
+    assert!(Agent::restore(&bytes, image("!a. +!a <- .print(1). +!b."), whimbrel_platform::Time::ZERO).is_err());
+    assert!(Agent::restore(&bytes[..bytes.len() / 2], image("!a. +!a <- .print(1)."), whimbrel_platform::Time::ZERO).is_err());
+}
