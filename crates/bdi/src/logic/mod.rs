@@ -7,5 +7,5 @@ mod unify;
 mod univ;
 
 pub use bindings::{Bindings, Mark, map_annots, map_vars, number_of, variables};
-pub use solve::{Found, Knowledge, Proof, Solver, key, relate};
+pub use solve::{Found, Knowledge, Proof, Solver, key, open_value, relate};
 pub use unify::{match_annot_subsets, match_annots};

@@ -660,7 +660,7 @@ fn unbound(goal: &Value) -> bool {
 }
 
 /// A value whose variables are numbered from 0, with fresh variables in their place.
-fn open_value(value: Value, bindings: &mut Bindings) -> Value {
+pub fn open_value(value: Value, bindings: &mut Bindings) -> Value {
     if value.is_ground() {
         return value;
     }

@@ -3,6 +3,8 @@
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, sym};
 
 use super::Bindings;
+use crate::code::reserved;
+use crate::syntax::quote;
 
 /// `Term =.. [Namespace, Functor, Args, Annots]`; a list of three lacks the namespace. A negated literal's functor is
 /// written with its `~`.
@@ -19,6 +21,10 @@ pub fn univ(bindings: &mut Bindings, left: &Value, right: &Value) -> bool {
 
 /// The parts of a literal, its namespace first if it is to be `named`.
 fn take_apart(term: &Value, named: bool) -> Option<Value> {
+    if quote::is_plan(term) {
+        // Label, trigger, context, body.
+        return Some(Value::list(term.args().iter().take(4).cloned().collect::<Vec<_>>()));
+    }
     let functor = term.functor()?;
     let (namespace, negated) = match term {
         Value::Term(term) => (term.namespace, term.negated),
@@ -37,6 +43,11 @@ fn take_apart(term: &Value, named: bool) -> Option<Value> {
 
 fn put_together(parts: &Value) -> Option<Value> {
     let parts: Vec<&Value> = parts.items().collect();
+    if let [label, trigger, context, body] = parts.as_slice()
+        && quote::is_trigger(trigger)
+    {
+        return Some(Value::term(reserved::PLAN, [label, trigger, context, body].map(|part| (*part).clone())));
+    }
     let (namespace, functor, args, annots) = match parts.as_slice() {
         [functor, args, annots] => (sym::DEFAULT, functor, args, annots),
         [Value::Atom(namespace), functor, args, annots] => (*namespace, functor, args, annots),

@@ -252,7 +252,7 @@ pub(super) fn called_literal(frame: &Frame, slots: &[Value]) -> Structure {
 }
 
 /// The literal of a frame's event as it is now: with what its variables have been bound to.
-pub(super) fn current_literal(frame: &Frame, slots: &[Value]) -> Structure {
+pub(crate) fn current_literal(frame: &Frame, slots: &[Value]) -> Structure {
     let key: Key = frame.trigger.key;
     if let Some(literal) = frame.extra.as_ref().and_then(|extra| extra.literal.as_ref()) {
         return literal.clone();

@@ -21,6 +21,7 @@ pub use goals::{Doomed, unify_apart};
 pub use messages::{Question, nest_sources, sourced};
 pub(crate) use agent::LIBRARY_FILE;
 pub(crate) use cycle::with_own_source as own_source;
+pub(crate) use failure::current_literal;
 pub(crate) use select::structure;
 
 use whimbrel_acl::Structure;

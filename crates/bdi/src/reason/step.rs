@@ -8,7 +8,7 @@ use super::select::structure;
 use super::{Cycle, solver};
 use crate::actions::{Action, Answer, Call, Failure, Progress, StepCall};
 use crate::code::{AddMode, Body, CallExpr, Expr, Formula, Op, SendExpr, TriggerKind, TriggerOp, build, build_args};
-use crate::logic::Found;
+use crate::logic::{Found, open_value};
 use crate::mind::{Event, IntentionId, Loop, PlanHold, Splice};
 use crate::syntax::ast::StepKind;
 
@@ -436,7 +436,7 @@ impl<'m> Cycle<'m> {
             }
             None => Box::new(outgoing),
         };
-        self.outbox.send_to(receiver, outgoing);
+        self.outbox.send(outgoing);
         true
     }
 
@@ -462,6 +462,7 @@ impl<'m> Cycle<'m> {
             Ok(Answer::Each(target, mut values)) => {
                 let found = values.any(|value| {
                     let mark = self.bindings.mark();
+                    let value = open_value(value, self.bindings);
                     let unified = self.bindings.unify(&target, &value);
                     if !unified {
                         self.bindings.undo(mark);

@@ -2,12 +2,15 @@
 //!
 //! How many arguments an action takes is checked when a program is compiled, by the parser's table of signatures.
 
+mod beliefs;
 mod containers;
 mod format;
+mod intentions;
 mod lists;
 mod numbers;
 mod output;
 mod patterns;
+mod plans;
 mod platform;
 mod ranges;
 mod search;
@@ -25,7 +28,7 @@ use whimbrel_acl::{Value, Var};
 
 use super::{Answer, Call, Failure, NativeFunction, QueryAction};
 use crate::code::{Formula, reserved};
-use crate::logic::{Bindings, arith, map_vars, number_of, variables};
+use crate::logic::{Bindings, arith, map_vars, number_of, open_value, variables};
 
 /// All query actions by name.
 pub const ACTIONS: &[(&str, QueryAction)] = &[
@@ -109,6 +112,22 @@ pub const ACTIONS: &[(&str, QueryAction)] = &[
     (".puts", output::puts),
     (".log", output::log),
     (".print_unifier", output::print_unifier),
+    // The mind.
+    (".belief", beliefs::belief),
+    (".list_rules", beliefs::list_rules),
+    (".relevant_rules", beliefs::relevant_rules),
+    (".namespace", beliefs::namespace),
+    (".namespace_get_prop", beliefs::namespace_get_prop),
+    (".plan_label", plans::plan_label),
+    (".relevant_plans", plans::relevant_plans),
+    (".relevant_plan", plans::relevant_plan),
+    (".list_plans", plans::list_plans),
+    (".get_src_info", plans::get_src_info),
+    (".desire", intentions::desire),
+    (".intend", intentions::intend),
+    (".suspended", intentions::suspended),
+    (".intention", intentions::intention),
+    (".current_intention", intentions::current_intention),
     // The time and the platform.
     (".date", time::date),
     (".time", time::time),
@@ -196,13 +215,7 @@ fn text_of(value: &Value) -> Cow<'_, str> {
 
 /// A value with fresh variables for its own, which are numbered from 0.
 fn open(bindings: &mut Bindings, value: &Value) -> Value {
-    match variables(value).iter().map(|var| var.slot + 1).max() {
-        Some(count) => {
-            let base = bindings.extend(count);
-            Bindings::rename(value, base)
-        }
-        None => value.clone(),
-    }
+    open_value(value.clone(), bindings)
 }
 
 /// Each of the values that unifies with the target. The values are made of parts of `source`, whose variables are the

@@ -556,3 +556,92 @@ fn the_number_of_arguments_is_checked() {
         assert!(noted.iter().any(|note| note.ends_with(&expected)), "{noted:?}");
     }
 }
+
+const PLANS: &str = "b(1). b(2)[x,source(bob)]. c(_). h(X) :- b(X) & not c(X). ns1::p(3).
+    @lab2[x] +!pl(3).
+    +!pl(4) : b(Z) <- .print(Z);
+        !q(Z).
+    !go.
+    +!go <- Y = 5; !deep(Y); done.
+    +!deep(X) <- !!w; .wait(100); foo.
+    +!w <- .wait({+never(_)}).";
+
+/// Checks goals asked of an agent with beliefs, plans and intentions, each with the expected values of `R`.
+fn check_mind(cases: &[(&str, &str)]) {
+    for (goal, expected) in cases {
+        assert_eq!(ask_in(PLANS, "R", goal).answers, *expected, "{goal}");
+    }
+}
+
+#[test]
+fn beliefs_and_rules_are_terms() {
+    check_mind(&[
+        (".belief(c(5)) & R = 1", "1"),
+        (".belief(b(X)) & R = X", "1 2"),
+        (".belief(b(X)[source(bob)]) & R = X", "2"),
+        (".belief(h(1)) & R = 1", ""),
+        (".belief(ns1::p(R))", "3"),
+        (".findall(x,.belief(_),R)", "[x,x,x]"),
+        (".relevant_rules(h(_),R)", "[{ h(X) :- (b(X) & not (c(X))) }]"),
+        (".relevant_rules(b(_),R)", "[]"),
+        (".setof(N,.namespace(N),R)", "[default,kqml,ns1]"),
+        (".namespace(zzz) & R = 1", ""),
+        (".namespace_get_prop(ns1,k,R,none)", "none"),
+        (".namespace_get_prop(ns1,k,V) & R = 1", "1"),
+    ]);
+    let printed = ask_in(PLANS, "1", ".list_rules").printed;
+    assert!(printed.contains(&"h(X)[source(self)] :- (b(X) & not (c(X)))".to_owned()), "{printed:?}");
+}
+
+#[test]
+fn plans_are_terms() {
+    check_mind(&[
+        (".plan_label(R,lab2)", "{ @lab2[source(self),url(\"file:prog.asl\"),x] +!pl(3) }"),
+        (".plan_label(R,none)", ""),
+        (".plan_label({ @l[k] +!g <- a },R)", "l[k]"),
+        (".plan_label({ +!pl(3) },L) & .plan_label(P,L) & R = 1", ""),
+        (".count(.plan_label(_,_),N) & N > 5 & R = many", "many"),
+        (
+            ".relevant_plans({+!pl(3)},P,L) & .length(P,N) & R = f(N,L)",
+            "f(1,[lab2[source(self),url(\"file:prog.asl\"),x]])",
+        ),
+        (".relevant_plans(\"+!pl(_)\",P) & .length(P,R)", "2"),
+        (".relevant_plans({+!none},R)", "[]"),
+        (".relevant_plan({+!pl(4)},P) & P =.. [_,T,C,B] & R = [T,C,B]", "[{ +!pl(4) },b(Z),{ .print(Z); !q(Z) }]"),
+        (".relevant_plan({+!pl(X)},P) & R = X", "3 4"),
+        (".relevant_plan(T,{ @l +!g(1) <- a }) & R = T", "{ +!g(1) }"),
+        (".get_src_info(foo,R)", "foo[code_line(7),code_src(\"file:prog.asl\")]"),
+        (".get_src_info(none(1)[k],R)", "none(1)[k]"),
+    ]);
+    let noted = ask_in(PLANS, "1", ".relevant_plans(foo,R)").noted;
+    assert!(noted[0].ends_with("first argument 'foo' must follow the syntax of a trigger."), "{noted:?}");
+    let printed = ask_in(PLANS, "1", ".list_plans({+!pl(_)})").printed.join("|");
+    let labels = ["@lab2[source(self),url(\"file:prog.asl\"),x]", "[source(self),url(\"file:prog.asl\")]"];
+    assert!(printed.starts_with(&format!("{} +!pl(3).|", labels[0])), "{printed}");
+    assert!(printed.ends_with(&format!("{} +!pl(4) : b(Z) <- .print(Z); !q(Z).", labels[1])), "{printed}");
+    assert!(ask_in(PLANS, "1", ".list_plans").printed[0].starts_with("\n\n// plans from file:prog.asl\n\n@lab2["));
+}
+
+#[test]
+fn intentions_are_terms() {
+    check_mind(&[
+        (".intend(deep(5)) & .intend(go) & not .intend(q(_)) & R = 1", "1"),
+        (".findall(G,.intend(G),R)", "[deep(5)[source(self)],go[source(self)],w[source(self)]]"),
+        (".findall([G,I],.desire(G,I),R)", "[[deep(5)[source(self)],1],[go[source(self)],1],[w[source(self)],2]]"),
+        (".suspended(w,R)", "wait(2)[never(_1)]"),
+        (".suspended(deep(_),R)", "wait(1)[time(100)]"),
+        (
+            ".findall(f(I,S),.intention(I,S),R)",
+            "[f(1,waiting[reason(wait(1)[time(100)])]),f(2,waiting[reason(wait(2)[never(_1)])])]",
+        ),
+        (
+            ".intention(1,_,[im(L,T,B,U)|_]) & R = [T,B,U]",
+            "[{ +!deep(5)[source(self)] },{ .wait(100); foo },[map(X,5)]]",
+        ),
+        (".intention(1,_,[_,im(L,T,B,U)]) & R = [T,B,U]", "[{ +!go[source(self)] },{ !deep(5); done },[map(Y,5)]]"),
+        (".intention(1,_,S) & .length(S,R)", "2"),
+        (".intention(7,S) & R = 1", ""),
+        (".intention(I,S,K,current) & R = 1", ""),
+        (".suspended(none,R)", ""),
+    ]);
+}

@@ -1,0 +1,263 @@
+//! Goals, intentions and desires as terms.
+
+use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
+
+use super::{Outcome, is_variable, plans};
+use crate::actions::{Answer, Call, Failure};
+use crate::code::{Body, Plan, TriggerKind, TriggerOp, reserved};
+use crate::logic::{Bindings, map_vars};
+use crate::mind::{Event, Frame, Intention, Place, WaitFor};
+use crate::reason::current_literal;
+use crate::syntax::{ast, quote};
+
+/// Whether an intention is the one whose step is executed: it is ready, and stands in no queue.
+fn is_current(call: &Call<'_, '_>, intention: &Intention) -> bool {
+    matches!(intention.place, Place::Ready) && !call.solver.known.mind.ready.contains(&intention.id)
+}
+
+/// All intentions: the current one, those that go on, those that wait, those that are suspended; each sort oldest first.
+fn intentions<'c>(call: &Call<'c, '_>) -> Vec<&'c Intention> {
+    let rank = |intention: &Intention| match intention.place {
+        _ if intention.suspended.is_some() => 4,
+        Place::Ready if is_current(call, intention) => 0,
+        Place::Ready => 1,
+        Place::InEvent => 2,
+        _ => 3,
+    };
+    let mut all: Vec<&Intention> = call.solver.known.mind.intentions.iter().collect();
+    all.sort_by_key(|intention| (rank(intention), intention.id.number));
+    all
+}
+
+/// An intention's variables, which are taken up if it is at work.
+fn slots<'s>(call: &'s Call<'_, '_>, intention: &'s Intention) -> &'s [Value] {
+    if intention.slots.is_empty() { call.bindings.from(0) } else { &intention.slots }
+}
+
+fn is_goal(op: TriggerOp, kind: TriggerKind) -> bool {
+    op == TriggerOp::Add && kind == TriggerKind::Achieve
+}
+
+fn closed(value: &Value) -> Value {
+    Bindings::default().close(value, &mut Vec::new())
+}
+
+/// The goals of an intention, innermost first.
+fn goals(call: &Call<'_, '_>, intention: &Intention) -> Vec<Value> {
+    let slots = slots(call, intention);
+    let goals = intention.frames.iter().rev().filter(|frame| is_goal(frame.trigger.op, frame.trigger.kind));
+    goals.map(|frame| closed(&current_literal(frame, slots).into_value())).collect()
+}
+
+fn number(intention: &Intention) -> Value {
+    Value::Num(f64::from(intention.id.number))
+}
+
+fn check(call: &Call<'_, '_>) -> Result<(), Failure> {
+    let goal = call.arg(0);
+    if goal.is_literal() || is_variable(goal) {
+        return Ok(());
+    }
+    Err(call.wrong("first argument must be a literal or variable"))
+}
+
+/// Goals, each with the number of its intention, as `.intend` and `.desire` answer them.
+fn answer(call: &Call<'_, '_>, goals: Vec<(Value, Value)>) -> Answer {
+    if call.args.len() > 1 {
+        let pairs = goals.into_iter().map(|(goal, number)| closed(&Value::list([goal, number])));
+        return Answer::Each(Value::list(call.args.to_vec()), Box::new(pairs.collect::<Vec<_>>().into_iter()));
+    }
+    Answer::Each(call.arg(0).clone(), Box::new(goals.into_iter().map(|(goal, _)| goal)))
+}
+
+/// `.intend(Goal [, Intention])`: each goal that an intention pursues which is not suspended.
+pub fn intend(call: &mut Call<'_, '_>) -> Outcome {
+    check(call)?;
+    let mut found = Vec::new();
+    for intention in intentions(call).into_iter().filter(|intention| intention.suspended.is_none()) {
+        found.extend(goals(call, intention).into_iter().map(|goal| (goal, number(intention))));
+    }
+    Ok(answer(call, found))
+}
+
+/// `.desire(Goal [, Intention])`: each goal that an event is for or an intention pursues, suspended or not.
+pub fn desire(call: &mut Call<'_, '_>) -> Outcome {
+    check(call)?;
+    let mind = call.solver.known.mind;
+    let events = mind.events.iter().chain(mind.atomic_event.as_deref()).chain(&mind.suspended_events);
+    let wanted = events.filter(|event| is_goal(event.op, event.kind));
+    let mut found: Vec<(Value, Value)> =
+        wanted.map(|event| (event.literal.clone().into_value(), owner(event))).collect();
+    for intention in intentions(call) {
+        found.extend(goals(call, intention).into_iter().map(|goal| (goal, number(intention))));
+    }
+    Ok(answer(call, found))
+}
+
+/// The number of the intention an event is part of; a variable if it is part of none.
+fn owner(event: &Event) -> Value {
+    match event.intention {
+        Some(id) => Value::Num(f64::from(id.number)),
+        None => Value::Var(Var { slot: u32::MAX, name: sym::ANY }),
+    }
+}
+
+/// `.suspended(Goal, Reason)`: why an intention that pursues the goal does not go on.
+pub fn suspended(call: &mut Call<'_, '_>) -> Outcome {
+    let goal = call.arg(0);
+    if !goal.is_literal() || is_variable(goal) {
+        return Err(call.wrong("first argument must be a literal"));
+    }
+    let mut found = Vec::new();
+    for intention in intentions(call) {
+        let reason = match (&intention.suspended, &intention.place) {
+            (Some(reason), _) => Some(reason.clone()),
+            (None, Place::Waiting(wait)) if matches!(wait.until, WaitFor::Action(..)) => Some(Value::atom("act")),
+            (None, _) => intention.reason(),
+        };
+        if let Some(reason) = reason {
+            found.extend(goals(call, intention).into_iter().map(|goal| (goal, reason.clone())));
+        }
+    }
+    let events = call.solver.known.mind.suspended_events.iter();
+    let events = events.filter(|event| event.intention.is_none() && is_goal(event.op, event.kind));
+    found.extend(events.map(|event| (event.literal.clone().into_value(), Value::atom("suspend_ia"))));
+    Ok(answer(call, found))
+}
+
+/// `running`, `waiting[reason(R)]`, `waiting[action(A)]`, `suspended`
+fn state(intention: &Intention) -> Value {
+    if intention.suspended.is_some() {
+        return Value::atom("suspended");
+    }
+    let Some(reason) = intention.reason() else { return Value::atom("running") };
+    let annot =
+        if reason.functor() == Some(Symbol::new("action")) { reason } else { Value::term(sym::REASON, [reason]) };
+    let annots = Annots::from_iter([Annot::new(annot)]);
+    Structure::full(sym::DEFAULT, false, Symbol::new("waiting"), Default::default(), annots).into_value()
+}
+
+/// `.intention(Id, State [, Stack [, current]])`: each intention, or the current one.
+pub fn intention(call: &mut Call<'_, '_>) -> Outcome {
+    let only_current = call.args.len() > 3;
+    let count = call.args.len().min(3);
+    let target = Value::list(call.args.iter().take(count).cloned().collect::<Vec<_>>());
+    let wanted = intentions(call).into_iter().filter(|intention| !only_current || is_current(call, intention));
+    let found: Vec<Value> = wanted
+        .map(|intention| {
+            let mut parts = vec![number(intention), state(intention)];
+            if count > 2 {
+                parts.push(stack(call, intention));
+            }
+            closed(&Value::list(parts))
+        })
+        .collect();
+    Ok(Answer::Each(target, Box::new(found.into_iter())))
+}
+
+/// `.current_intention(intention(Id, Stack))`
+pub fn current_intention(call: &mut Call<'_, '_>) -> Outcome {
+    let current = intentions(call).into_iter().find(|intention| is_current(call, intention));
+    let Some(current) = current else { return Ok(Answer::No) };
+    let term = closed(&Value::term("intention", [number(current), stack(call, current)]));
+    let term = super::open(call.bindings, &term);
+    call.unify(0, &term)
+}
+
+/// `[im(Label, Trigger, Body, Unifier), ..]`, innermost first.
+fn stack(call: &Call<'_, '_>, intention: &Intention) -> Value {
+    let known = call.solver.known;
+    let mut bindings = Bindings::default();
+    bindings.resume(slots(call, intention).to_vec());
+    let frames = intention.frames.iter().rev().filter_map(|frame| {
+        let plan = known.mind.plans.plan_at(known.image, frame.plan, &frame.path)?;
+        Some(frame_term(frame, &plan, &bindings))
+    });
+    Value::list(frames.collect::<Vec<_>>())
+}
+
+fn frame_term(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
+    let literal = closed(&current_literal(frame, bindings.from(0)).into_value());
+    // The literal's variables are its own: they are moved out of the way of the intention's.
+    let literal = Bindings::rename(&literal, bindings.len());
+    let operator = match (frame.trigger.op, frame.trigger.kind) {
+        (TriggerOp::Add, TriggerKind::Belief) => "+",
+        (TriggerOp::Add, TriggerKind::Achieve) => "+!",
+        (TriggerOp::Add, TriggerKind::Test) => "+?",
+        (TriggerOp::Delete, TriggerKind::Belief) => "-",
+        (TriggerOp::Delete, TriggerKind::Achieve) => "-!",
+        (TriggerOp::Delete, TriggerKind::Test) => "-?",
+        (TriggerOp::Meta, _) => "^!",
+    };
+    let trigger = Value::term(reserved::TRIGGER, [Value::Atom(Symbol::new(operator)), literal]);
+    let splice = frame.extra.as_ref().and_then(|extra| extra.splices.last());
+    let code: &Body = splice.map_or(&plan.body, |splice| &splice.body);
+    let steps = remaining(code, frame.pc, splice.is_none().then_some(&plan.source.body));
+    let slot_of = |name: Symbol| plan.names.iter().position(|known| *known == name);
+    let body = quote::quote_body(&ast::Body { steps }, &mut |name| {
+        let slot = slot_of(name).map_or(u32::MAX, |slot| frame.base + slot as u32);
+        Var { slot, name: sym::ANY }
+    });
+    let unnamed = |value: &Value| {
+        map_vars(&bindings.resolve(value), &mut |var| Value::Var(Var { slot: var.slot, name: sym::ANY }))
+    };
+    let label = located(&plans::label(plan), code, frame.pc);
+    Value::term("im", [label, trigger, unnamed(&body), unifier(frame, plan, bindings)])
+}
+
+/// The label with the place of the current step.
+fn located(label: &Value, code: &Body, pc: u32) -> Value {
+    let line = code.sources.get(code.skip_jumps(pc) as usize).or(code.sources.last()).map_or(0, |source| source.line);
+    let mut annots: Annots = label.annots().iter().cloned().collect();
+    annots.push(Annot::new(Value::term(sym::CODE_LINE, [Value::Num(f64::from(line))])));
+    annots.push(Annot::new(Value::term(sym::CODE_SRC, [Value::from(format!("file:{}", code.file))])));
+    Structure::full(sym::DEFAULT, false, label.functor().unwrap_or_default(), Default::default(), annots).into_value()
+}
+
+/// `[map(Variable, Value), ..]` of a frame's variables that have values.
+fn unifier(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
+    let pairs = (frame.base..).zip(plan.names.iter()).filter_map(|(slot, name)| {
+        let value = bindings.resolve(&Value::Var(Var { slot, name: *name }));
+        // The variable itself has a value here: another one stands for it.
+        let var = Value::Var(Var { slot: u32::MAX - slot, name: *name });
+        (!is_variable(&value)).then(|| Value::term("map", [var, value]))
+    });
+    Value::list(pairs.collect::<Vec<_>>())
+}
+
+/// The steps that are left at `pc`, with those of enclosing control structures if `whole`, the code's source, is given.
+fn remaining(code: &Body, pc: u32, whole: Option<&ast::Body>) -> Vec<ast::Step> {
+    let at = code.skip_jumps(pc) as usize;
+    let Some(source) = code.sources.get(at) else { return Vec::new() };
+    if let Some(steps) = whole.and_then(|whole| steps_from(whole, &source.step)) {
+        return steps;
+    }
+    let mut steps: Vec<ast::Step> = Vec::new();
+    for source in code.sources.iter().skip(at) {
+        if steps.last() != Some(&*source.step) {
+            steps.push((*source.step).clone());
+        }
+    }
+    steps
+}
+
+/// The steps from `step` on, then those that follow the control structures it stands in. A loop comes again.
+fn steps_from(body: &ast::Body, step: &ast::Step) -> Option<Vec<ast::Step>> {
+    let inside = |outer: &ast::Step| outer.span.start <= step.span.start && step.span.start < outer.span.end;
+    let place = body.steps.iter().position(inside)?;
+    let (found, after) = (body.steps.get(place)?, body.steps.get(place + 1..)?);
+    if found.span == step.span {
+        return Some(body.steps.get(place..)?.to_vec());
+    }
+    let ast::Term::Literal(control) = &found.term else { return None };
+    let inner = control.args.iter().find_map(|arg| match arg {
+        ast::Term::Code(ast::Code::Body(inner)) => steps_from(inner, step),
+        _ => None,
+    });
+    let mut steps = inner?;
+    if matches!(control.functor.as_str(), ".loop" | ".foreach") {
+        steps.push(found.clone());
+    }
+    steps.extend(after.iter().cloned());
+    Some(steps)
+}

@@ -1,0 +1,245 @@
+//! Plans as terms, and where code is from.
+
+use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
+
+use super::{Outcome, is_variable, nonsense, open};
+use crate::actions::{Answer, Call, Failure};
+use crate::code::{Key, Plan, TriggerKind, TriggerOp};
+use crate::logic::Bindings;
+use crate::mind::{PlanHold, TriggerKey, is_source};
+use crate::reason::LIBRARY_FILE;
+use crate::syntax::{self, ast, quote};
+
+/// Numbers variables by their names, in the order of appearance.
+#[derive(Default)]
+struct Numbered(Vec<Symbol>);
+
+impl Numbered {
+    fn slot(&mut self, name: Symbol) -> u32 {
+        let known = self.0.iter().position(|other| *other == name);
+        known.unwrap_or_else(|| {
+            self.0.push(name);
+            self.0.len() - 1
+        }) as u32
+    }
+}
+
+/// How plans and rules of a file are marked.
+fn url(file: &str) -> Option<Value> {
+    match file {
+        "" => None,
+        LIBRARY_FILE => Some(Value::from(LIBRARY_FILE)),
+        file => Some(Value::from(format!("file:{file}"))),
+    }
+}
+
+/// A plan's label with its sources and where it is from.
+pub fn label(plan: &Plan) -> Value {
+    let mut annots: Annots = plan.label.annots().iter().cloned().collect();
+    if !annots.iter().any(is_source) {
+        annots.push(Annot::Source(sym::SELF));
+    }
+    if let Some(url) = url(&plan.source.file) {
+        annots.push(Annot::new(Value::term("url", [url])));
+    }
+    annotated(&plan.label, annots)
+}
+
+fn annotated(literal: &Value, annots: Annots) -> Value {
+    let (namespace, negated) = match literal {
+        Value::Term(term) => (term.namespace, term.negated),
+        _ => (sym::DEFAULT, false),
+    };
+    let args: Args = literal.args().iter().cloned().collect();
+    Structure::full(namespace, negated, literal.functor().unwrap_or_default(), args, annots).into_value()
+}
+
+/// A plan as a term, its variables numbered from 0, under their own names or without any.
+fn plan_term(plan: &Plan, named: bool) -> Value {
+    let mut numbered = Numbered::default();
+    let mut var = |name: Symbol| Var { slot: numbered.slot(name), name: if named { name } else { sym::ANY } };
+    let code = quote::quote_plan(&plan.source, &mut var);
+    let label = crate::logic::map_vars(&label(plan), &mut |label_var| Value::Var(var(label_var.name)));
+    let args = std::iter::once(label).chain(code.args().iter().skip(1).cloned()).collect();
+    Structure::new(code.functor().unwrap_or_default(), args).into_value()
+}
+
+/// A plan as the library shows it.
+fn plan_text(plan: &Plan) -> String {
+    let term = plan_term(plan, true).to_string();
+    let bare = term.strip_prefix("{ ").and_then(|term| term.strip_suffix(" }")).unwrap_or(&term);
+    format!("{bare}.")
+}
+
+fn all<'c>(call: &Call<'c, '_>) -> impl Iterator<Item = PlanHold<'c>> {
+    let known = call.solver.known;
+    known.mind.plans.all(known.image).into_iter().map(|(_, plan)| plan)
+}
+
+/// `.plan_label(Plan, Label)`: the plan with a label, a plan's label, or all plans with their labels.
+pub fn plan_label(call: &mut Call<'_, '_>) -> Outcome {
+    let (plan, wanted) = (call.arg(0), call.arg(1));
+    if !is_variable(plan) {
+        return match plan.args() {
+            [label, ..] if quote::is_plan(plan) => {
+                let label = label.clone();
+                call.unify(1, &label)
+            }
+            _ => Err(nonsense()),
+        };
+    }
+    if is_variable(wanted) {
+        let target = Value::list([plan.clone(), wanted.clone()]);
+        let plans: Vec<Value> = all(call).map(|plan| Value::list([plan_term(&plan, false), label(&plan)])).collect();
+        return Ok(Answer::Each(target, Box::new(plans.into_iter())));
+    }
+    let known = call.solver.known;
+    let found = wanted.functor().and_then(|label| known.mind.plans.labelled(known.image, label));
+    match found {
+        Some((_, plan)) => {
+            let term = open(call.bindings, &plan_term(&plan, false));
+            call.unify(0, &term)
+        }
+        None => Ok(Answer::No),
+    }
+}
+
+/// The trigger that argument 0 is.
+fn trigger(call: &mut Call<'_, '_>) -> Result<(TriggerOp, TriggerKind, Value), Failure> {
+    let arg = call.arg(0).clone();
+    let parts = match &arg {
+        Value::Str(text) => syntax::parse_trigger(text).ok().map(|trigger| {
+            let literal = super::strings::with_fresh_variables(call, &trigger.term);
+            (trigger.op, trigger.kind, literal)
+        }),
+        code => quote::trigger_parts(code),
+    };
+    parts.ok_or_else(|| call.wrong(&format!("first argument '{arg}' must follow the syntax of a trigger.")))
+}
+
+/// A plan whose trigger unifies with a literal.
+struct Relevant<'m> {
+    plan: PlanHold<'m>,
+    /// The literal and the plan with what unification has bound, variables numbered from 0.
+    instance: Value,
+}
+
+/// The plans whose trigger is of this kind and unifies with the literal.
+fn relevant<'c>(call: &mut Call<'c, '_>, op: TriggerOp, kind: TriggerKind, literal: &Value) -> Vec<Relevant<'c>> {
+    let known = call.solver.known;
+    let candidates: Vec<PlanHold<'c>> = match Key::of_value(literal) {
+        Some(key) => {
+            let places = known.mind.plans.candidates(known.image, &TriggerKey { op, kind, key });
+            places.iter().filter_map(|place| known.mind.plans.plan(known.image, *place)).collect()
+        }
+        None => all(call).filter(|plan| plan.op == op && plan.kind == kind).collect(),
+    };
+    let mut relevant = Vec::new();
+    for plan in candidates {
+        let mark = call.bindings.mark();
+        let term = open(call.bindings, &plan_term(&plan, true));
+        let head = term.args().get(1).and_then(quote::trigger_parts).map(|(_, _, head)| head);
+        if head.is_some_and(|head| call.bindings.unify(&head, literal)) {
+            let instance = call.bindings.close(&Value::list([literal.clone(), term]), &mut Vec::new());
+            relevant.push(Relevant { plan, instance });
+        }
+        call.bindings.undo(mark);
+    }
+    relevant
+}
+
+/// `.relevant_plans(Trigger, Plans [, Labels])`
+pub fn relevant_plans(call: &mut Call<'_, '_>) -> Outcome {
+    let (op, kind, literal) = trigger(call)?;
+    let plans = relevant(call, op, kind, &literal);
+    let labels = Value::list(plans.iter().map(|found| label(&found.plan)).collect::<Vec<_>>());
+    let terms: Vec<Value> = plans.iter().map(|found| open(call.bindings, &plan_term(&found.plan, false))).collect();
+    if !matches!(call.unify(1, &Value::list(terms))?, Answer::Yes) {
+        return Ok(Answer::No);
+    }
+    if call.args.len() > 2 { call.unify(2, &labels) } else { Ok(Answer::Yes) }
+}
+
+/// `.relevant_plan(Trigger, Plan)`: each in turn; with a plan given, its trigger.
+pub fn relevant_plan(call: &mut Call<'_, '_>) -> Outcome {
+    let (wanted, plan) = (call.arg(0).clone(), call.arg(1).clone());
+    if is_variable(&wanted) && quote::is_plan(&plan) {
+        return match plan.args().get(1) {
+            Some(trigger) => call.unify(0, trigger),
+            None => Ok(Answer::No),
+        };
+    }
+    let (op, kind, literal) = trigger(call)?;
+    let plans = relevant(call, op, kind, &literal);
+    let target = Value::list([literal, plan]);
+    Ok(Answer::Each(target, Box::new(plans.into_iter().map(|found| found.instance).collect::<Vec<_>>().into_iter())))
+}
+
+/// `.list_plans [({Trigger})]`: prints them; without a trigger those of the program and those acquired.
+pub fn list_plans(call: &mut Call<'_, '_>) -> Outcome {
+    let services = call.solver.known.services;
+    let aid = call.solver.known.aid;
+    if call.args.is_empty() {
+        let mut text = String::new();
+        let mut last: Option<String> = None;
+        for plan in all(call).filter(|plan| plan.source.file != LIBRARY_FILE) {
+            let from =
+                url(&plan.source.file).map_or_else(|| "none".to_owned(), |url| super::text_of(&url).into_owned());
+            if last.as_ref() != Some(&from) {
+                text.push_str(&format!("\n\n// plans from {from}\n\n"));
+                last = Some(from);
+            }
+            text.push_str(&plan_text(&plan));
+            text.push('\n');
+        }
+        services.print(aid, &(text + "\n"));
+        return Ok(Answer::Yes);
+    }
+    let (op, kind, literal) = trigger(call)?;
+    for found in relevant(call, op, kind, &literal) {
+        services.print(aid, &plan_text(&found.plan));
+    }
+    Ok(Answer::Yes)
+}
+
+/// `.get_src_info(Term, R)`: the literal, or a body's first one, with the line and file where the program has it as a
+/// step; as it is if the program does not have it.
+pub fn get_src_info(call: &mut Call<'_, '_>) -> Outcome {
+    let term = match (call.arg(0), call.arg(0).args()) {
+        (body, [step, ..]) if quote::is_body(body) => match step.args() {
+            [_, term] if quote::is_body(step) => term,
+            _ => step,
+        },
+        (other, _) => other,
+    };
+    if !term.is_literal() || is_variable(term) {
+        return Ok(Answer::No);
+    }
+    let wanted = call.bindings.close(term, &mut Vec::new());
+    let place = all(call).find_map(|plan| {
+        let line = line_of(&plan.source.body, &wanted)?;
+        Some((line, url(&plan.source.file)?))
+    });
+    let annots = place.into_iter().flat_map(|(line, file)| {
+        [Value::term(sym::CODE_LINE, [Value::Num(f64::from(line))]), Value::term(sym::CODE_SRC, [file])]
+    });
+    let annots = term.annots().iter().cloned().chain(annots.map(Annot::new)).collect();
+    let informed = annotated(term, annots);
+    call.unify(1, &informed)
+}
+
+/// The line of the first step that is `wanted` but for the names of variables.
+fn line_of(body: &ast::Body, wanted: &Value) -> Option<u32> {
+    body.steps.iter().find_map(|step| {
+        let mut numbered = Numbered::default();
+        let term = quote::quote(&step.term, &mut |name| Var { slot: numbered.slot(name), name });
+        if Bindings::default().close(&term, &mut Vec::new()).to_string() == wanted.to_string() {
+            return Some(step.span.line);
+        }
+        let ast::Term::Literal(literal) = &step.term else { return None };
+        literal.args.iter().find_map(|arg| match arg {
+            ast::Term::Code(ast::Code::Body(inner)) => line_of(inner, wanted),
+            _ => None,
+        })
+    })
+}
