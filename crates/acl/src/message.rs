@@ -176,12 +176,18 @@ pub enum MessageBody {
 
 impl MessageBody {
     /// The message itself, copied only if others hold it too.
+    #[inline]
     pub fn into_message(self) -> Box<AclMessage> {
         match self {
             Self::Owned(message) => message,
-            Self::Shared(message) => Box::new(Arc::unwrap_or_clone(message)),
+            Self::Shared(message) => unshare(message),
         }
     }
+}
+
+#[cold]
+fn unshare(message: Arc<AclMessage>) -> Box<AclMessage> {
+    Box::new(Arc::unwrap_or_clone(message))
 }
 
 impl std::ops::Deref for MessageBody {
@@ -197,10 +203,16 @@ impl std::ops::Deref for MessageBody {
 
 impl Envelope {
     /// `message` on its way to each of its receivers, the body shared if there are several.
+    #[inline]
     pub fn for_each_receiver(message: Box<AclMessage>, mut send: impl FnMut(Self)) {
-        if let [to] = message.receivers.as_slice() {
-            return send(Self { to: *to, body: MessageBody::Owned(message) });
+        match message.receivers.as_slice() {
+            [to] => send(Self { to: *to, body: MessageBody::Owned(message) }),
+            _ => Self::for_each_of_many(message, send),
         }
+    }
+
+    #[cold]
+    fn for_each_of_many(message: Box<AclMessage>, mut send: impl FnMut(Self)) {
         let shared: Arc<AclMessage> = Arc::from(message);
         for to in &shared.receivers {
             send(Self { to: *to, body: MessageBody::Shared(Arc::clone(&shared)) });

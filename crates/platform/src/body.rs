@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Template};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Template, sym};
 
 use crate::{Services, Time};
 
@@ -99,49 +99,80 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 /// place in the mailbox itself.
 #[derive(Debug, Default)]
 pub struct Mailbox {
-    /// Older than `rest`. Empty with `rest` not empty only between two takes.
+    /// Older than `rest`. May be empty with `rest` not empty.
     first: Option<MessageBody>,
     #[allow(clippy::box_collection, reason = "an idle agent should not pay for the queue of a busy one")]
     rest: Option<Box<VecDeque<MessageBody>>>,
+    /// How many messages are in `rest`: known without touching it.
+    behind: u32,
+    /// Messages taken since [`Mailbox::count_taken`].
+    taken: u32,
 }
 
 impl Mailbox {
-    /// Adds a message that arrived.
+    /// Adds a message that arrived; how many wait now.
     #[inline]
-    pub fn push(&mut self, message: MessageBody) {
-        if self.first.is_none() && self.rest.as_ref().is_none_or(|rest| rest.is_empty()) {
-            self.first = Some(message);
-        } else {
-            self.rest.get_or_insert_default().push_back(message);
+    pub fn push(&mut self, message: MessageBody) -> usize {
+        if self.first.is_some() || self.behind > 0 {
+            return self.push_behind(message);
         }
+        // The place is known to be empty: nothing to drop.
+        std::mem::forget(self.first.replace(message));
+        1
+    }
+
+    fn push_behind(&mut self, message: MessageBody) -> usize {
+        self.rest.get_or_insert_default().push_back(message);
+        self.behind += 1;
+        self.len()
     }
 
     /// Takes the oldest message.
     #[inline]
     pub fn take(&mut self) -> Option<MessageBody> {
-        if self.first.is_some() { self.first.take() } else { self.rest.as_mut()?.pop_front() }
+        let message = match self.first.take() {
+            None if self.behind > 0 => self.take_behind(),
+            first => first,
+        };
+        self.taken += u32::from(message.is_some());
+        message
+    }
+
+    fn take_behind(&mut self) -> Option<MessageBody> {
+        self.behind -= 1;
+        self.rest.as_mut()?.pop_front()
     }
 
     /// Takes the oldest message that fits, leaving the others in their order.
     pub fn take_matching(&mut self, template: &Template) -> Option<MessageBody> {
-        if self.first.as_ref().is_some_and(|message| template.matches(message)) {
-            return self.first.take();
-        }
-        let rest = self.rest.as_mut()?;
-        let index = rest.iter().position(|message| template.matches(message))?;
-        rest.remove(index)
+        let message = if self.first.as_ref().is_some_and(|message| template.matches(message)) {
+            self.first.take()
+        } else {
+            let rest = self.rest.as_mut()?;
+            let index = rest.iter().position(|message| template.matches(message))?;
+            self.behind -= 1;
+            rest.remove(index)
+        };
+        self.taken += u32::from(message.is_some());
+        message
+    }
+
+    /// How many messages were taken since this was asked last.
+    #[inline]
+    pub fn count_taken(&mut self) -> u32 {
+        std::mem::take(&mut self.taken)
     }
 
     /// How many messages wait.
     #[inline]
     pub fn len(&self) -> usize {
-        usize::from(self.first.is_some()) + self.rest.as_ref().map_or(0, |rest| rest.len())
+        usize::from(self.first.is_some()) + self.behind as usize
     }
 
     /// Whether no message waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.first.is_none() && self.behind == 0
     }
 
     /// The waiting messages, oldest first.
@@ -151,48 +182,61 @@ impl Mailbox {
 
     /// Gives memory back that an idle agent does not need.
     pub fn shrink(&mut self) {
-        if self.rest.as_ref().is_some_and(|rest| rest.is_empty()) {
+        if self.behind == 0 {
             self.rest = None;
         }
     }
 }
 
 /// What an agent sends during a turn. Most turns send one message at most, so the first has its place here.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Outbox {
-    first: Option<Envelope>,
+    // Receiver and message apart, so that each is copied by itself: a copy of both at once would wait for the stores
+    // that wrote them one by one.
+    first_to: Aid,
+    first: Option<MessageBody>,
     rest: Vec<Envelope>,
+}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Self { first_to: Aid::local(sym::EMPTY), first: None, rest: Vec::new() }
+    }
 }
 
 impl Outbox {
     /// Sends `message` to each of its receivers.
     #[inline]
     pub fn send(&mut self, message: impl Into<Box<AclMessage>>) {
-        Envelope::for_each_receiver(message.into(), |envelope| self.push(envelope));
+        Envelope::for_each_receiver(message.into(), |envelope| self.push(envelope.to, envelope.body));
     }
 
     #[inline]
-    fn push(&mut self, envelope: Envelope) {
+    fn push(&mut self, to: Aid, body: MessageBody) {
         // Whoever empties the outbox empties it whole, so an empty first place means that all is empty.
-        if self.first.is_none() { self.first = Some(envelope) } else { self.rest.push(envelope) }
+        if self.first.is_some() {
+            return self.push_behind(Envelope { to, body });
+        }
+        self.first_to = to;
+        // The place is known to be empty: nothing to drop.
+        std::mem::forget(self.first.replace(body));
     }
 
-    /// Sends `message` to `receiver`, its only one.
-    #[inline]
-    pub fn send_to(&mut self, receiver: Aid, message: Box<AclMessage>) {
-        self.push(Envelope { to: receiver, body: MessageBody::Owned(message) });
+    fn push_behind(&mut self, envelope: Envelope) {
+        self.rest.push(envelope);
     }
 
     /// Takes what was sent, in order.
     pub fn drain(&mut self) -> impl Iterator<Item = Envelope> + '_ {
-        self.first.take().into_iter().chain(self.rest.drain(..))
+        let first = self.first.take().map(|body| Envelope { to: self.first_to, body });
+        first.into_iter().chain(self.rest.drain(..))
     }
 
     /// Gives each receiver and message that was sent to `to`, in order: [`Outbox::drain`] for those in a hurry.
     #[inline]
     pub fn empty_into(&mut self, mut to: impl FnMut(Aid, MessageBody)) {
-        if let Some(envelope) = self.first.take() {
-            to(envelope.to, envelope.body);
+        if let Some(body) = self.first.take() {
+            to(self.first_to, body);
             if !self.rest.is_empty() {
                 self.rest.drain(..).for_each(|envelope| to(envelope.to, envelope.body));
             }
@@ -202,7 +246,7 @@ impl Outbox {
     /// Whom the first message goes to.
     #[inline]
     pub fn first_receiver(&self) -> Option<Aid> {
-        self.first.as_ref().map(|envelope| envelope.to)
+        self.first.is_some().then_some(self.first_to)
     }
 
     /// Whether nothing was sent.
@@ -274,6 +318,6 @@ mod tests {
 
     #[test]
     fn an_idle_mailbox_is_small() {
-        assert!(size_of::<Mailbox>() <= 24);
+        assert!(size_of::<Mailbox>() <= 32);
     }
 }

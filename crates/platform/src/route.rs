@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use whimbrel_acl::Symbol;
 
-const FIRST_BLOCK_BITS: u32 = 12;
+/// The first block holds 2^13 entries, the n-th after it 2^(12 + n): as many as all before it.
+const FIRST_BLOCK_BITS: u32 = 13;
 const BLOCKS: usize = (u32::BITS - FIRST_BLOCK_BITS + 1) as usize;
 
 /// Which scheduler shard of this node, from 0.
@@ -48,6 +49,17 @@ pub enum Place {
 /// One entry of the table, packed into a word: kind (2 bits), crowded (1), generation (19), shard (10), slot (32).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Route(u64);
+
+/// What the routes to all agents of one shard have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Here(u64);
+
+impl Here {
+    /// That of this shard.
+    pub fn of(shard: ShardIndex) -> Self {
+        Self(KIND_LOCAL << KIND_SHIFT | (u64::from(shard) & SHARD_MASK) << SHARD_SHIFT)
+    }
+}
 
 const KIND_SHIFT: u32 = 62;
 const KIND_LOCAL: u64 = 1;
@@ -97,13 +109,13 @@ impl Route {
         }
     }
 
-    /// The slot, if the agent is in `shard`, has arrived there, and is not crowded: the common case, in one comparison.
+    /// The slot, if the agent is in the shard that is `here`, has arrived there, and is not crowded: the common case, in
+    /// one comparison.
     #[inline]
-    pub fn slot_here(self, shard: ShardIndex) -> Option<u32> {
+    pub fn slot_at(self, here: Here) -> Option<u32> {
         const MASK: u64 = !(GENERATION_MASK << GENERATION_SHIFT | u32::MAX as u64);
         let slot = self.0 as u32;
-        let here = KIND_LOCAL << KIND_SHIFT | u64::from(shard) << SHARD_SHIFT;
-        (self.0 & MASK == here && slot != NO_SLOT).then_some(slot)
+        (self.0 & MASK == here.0 && slot != NO_SLOT).then_some(slot)
     }
 
     /// Whether no agent of this name is known.
@@ -129,13 +141,14 @@ impl Default for RouteTable {
     }
 }
 
-/// The block that holds entry `index`, and its place in there: block 0 holds 2^12 entries, block n 2^(12 + n - 1).
+/// The block that holds entry `index`, and its place in there.
 #[inline]
 fn locate(index: u32) -> (usize, usize) {
-    let high = index >> FIRST_BLOCK_BITS;
-    let block = u32::BITS - high.leading_zeros();
-    let start = if block == 0 { 0 } else { 1u32 << (FIRST_BLOCK_BITS + block - 1) };
-    (block as usize, (index - start) as usize)
+    const FIRST: u32 = 1 << FIRST_BLOCK_BITS;
+    // At least the last bit of the first block's numbers, so that there is always a highest bit.
+    let bits = (index | FIRST >> 1).ilog2();
+    let start = (1u32 << bits) & !(FIRST - 1);
+    ((bits - (FIRST_BLOCK_BITS - 1)) as usize, (index - start) as usize)
 }
 
 impl RouteTable {
@@ -207,18 +220,18 @@ mod tests {
 
     #[test]
     fn only_an_arrived_uncrowded_agent_of_the_shard_is_here() {
-        assert_eq!(Route::local(here(2, Some(9))).slot_here(2), Some(9));
-        assert_eq!(Route::local(here(2, Some(9))).slot_here(1), None);
-        assert_eq!(Route::local(here(2, None)).slot_here(2), None);
-        assert_eq!(Route::local(LocalRoute { crowded: true, ..here(2, Some(9)) }).slot_here(2), None);
-        assert_eq!(Route::UNKNOWN.slot_here(0), None);
+        assert_eq!(Route::local(here(2, Some(9))).slot_at(Here::of(2)), Some(9));
+        assert_eq!(Route::local(here(2, Some(9))).slot_at(Here::of(1)), None);
+        assert_eq!(Route::local(here(2, None)).slot_at(Here::of(2)), None);
+        assert_eq!(Route::local(LocalRoute { crowded: true, ..here(2, Some(9)) }).slot_at(Here::of(2)), None);
+        assert_eq!(Route::UNKNOWN.slot_at(Here::of(0)), None);
     }
 
     #[test]
     fn every_index_has_its_own_place() {
         let mut expected = 0;
         for block in 0..3 {
-            let size = if block == 0 { 4096 } else { 4096 << (block - 1) };
+            let size = if block == 0 { 8192 } else { 8192 << (block - 1) };
             for offset in 0..size {
                 assert_eq!(locate(expected), (block, offset));
                 expected += 1;

@@ -71,7 +71,8 @@ impl<F: FnOnce(&mut Context<'_, '_>) + Send + 'static> Agent for Behaving<F> {
 /// What an agent sees and can do while it handles something.
 pub struct Context<'a, 't> {
     turn: &'a mut Turn<'t>,
-    added: Vec<Box<dyn Behaviour>>,
+    /// The agent's behaviours; while they take steps, those that come in addition.
+    behaviours: &'a mut Option<Box<Schedule>>,
     arrivals: u32,
     /// The clock at the last lap.
     clock: Time,
@@ -135,7 +136,7 @@ impl Context<'_, '_> {
 
     /// Does this, too, from now on.
     pub fn add_behaviour(&mut self, behaviour: impl Behaviour) {
-        self.added.push(Box::new(behaviour));
+        self.behaviours.get_or_insert_default().add(Box::new(behaviour));
     }
 
     /// Does something later.
@@ -221,16 +222,30 @@ const LONG_SHARE: u32 = 8;
 pub(crate) struct NativeBody<A> {
     agent: A,
     behaviours: Option<Box<Schedule>>,
-    /// Messages left in the mailbox by the last turn.
-    left: u32,
-    /// Turns in which messages came.
-    arrivals: u32,
+    mail: Mail,
     started: bool,
+}
+
+/// What an agent with behaviours remembers of its mailbox.
+#[derive(Default)]
+struct Mail {
+    /// Messages left in it by the last turn.
+    left: u32,
+    /// Turns before which messages came.
+    arrivals: u32,
+}
+
+impl Mail {
+    /// A turn begins with so many messages: how often some came so far.
+    fn look(&mut self, waiting: usize) -> u32 {
+        self.arrivals = self.arrivals.wrapping_add(u32::from(waiting as u32 > self.left));
+        self.arrivals
+    }
 }
 
 impl<A: Agent> NativeBody<A> {
     fn new(agent: A) -> Self {
-        Self { agent, behaviours: None, left: 0, arrivals: 0, started: false }
+        Self { agent, behaviours: None, mail: Mail::default(), started: false }
     }
 
     /// The agent in one piece of memory with its slot.
@@ -242,82 +257,82 @@ impl<A: Agent> NativeBody<A> {
         Box::new(Self::new(agent))
     }
 
-    /// Handles messages while it has no behaviours. True if the turn is over.
-    #[inline]
-    fn handle_messages(&mut self, ctx: &mut Context<'_, '_>, budget: &mut u32) -> bool {
-        while *budget > 0 {
-            let Some(message) = ctx.turn.mailbox.take() else { return true };
-            *budget -= 1;
-            self.agent.on_message(ctx, message);
-            if ctx.ended {
-                return true;
-            }
-            if !ctx.added.is_empty() {
-                return false;
-            }
-        }
-        true
+    fn parts<'a, 't>(&'a mut self, turn: &'a mut Turn<'t>) -> (&'a mut A, &'a mut Mail, Context<'a, 't>) {
+        let Self { agent, behaviours, mail, .. } = self;
+        let context = Context { clock: turn.now, turn, behaviours, arrivals: 0, ended: false };
+        (agent, mail, context)
     }
+}
 
-    /// Has behaviours take steps, and hands over the messages that none took.
-    fn behave(&mut self, ctx: &mut Context<'_, '_>, mut budget: u32) -> Next {
-        let mut schedule = self.behaviours.take().unwrap_or_default();
-        ctx.added.drain(..).for_each(|behaviour| schedule.add(behaviour));
-        ctx.lap();
-        let began = ctx.clock;
-        let waiting = ctx.turn.mailbox.len() as u32;
-        self.arrivals = self.arrivals.wrapping_add(u32::from(waiting > self.left));
-        ctx.arrivals = self.arrivals;
-        let next = loop {
-            if budget == 0 || ctx.clock - began > LONG_TURN {
-                break Next::Ready;
-            }
-            budget -= 1;
-            schedule.wake(ctx.arrivals, ctx.turn.now);
-            // Short steps come first: they may choose among the messages. Long tasks give way to messages, mostly.
-            let turn_of_long = schedule.is_ready() && budget.is_multiple_of(LONG_SHARE);
-            let mine = !(A::BEHAVIOURS_ONLY || schedule.is_quick() || turn_of_long);
-            if mine && let Some(message) = ctx.turn.mailbox.take() {
-                self.agent.on_message(ctx, message);
-            } else if schedule.is_ready() {
-                schedule.step(ctx);
-            } else {
-                break schedule.next_time().map_or(Next::Wait, Next::WaitUntil);
-            }
-            ctx.added.drain(..).for_each(|behaviour| schedule.add(behaviour));
-            if ctx.ended {
-                break Next::Wait;
-            }
-        };
-        self.left = ctx.turn.mailbox.len() as u32;
-        if !schedule.is_empty() {
-            self.behaviours = Some(schedule);
-        }
-        next
+/// Handles messages as long as there are no behaviours. How much of the budget is left.
+#[inline]
+fn handle_messages<A: Agent>(agent: &mut A, ctx: &mut Context<'_, '_>, mut budget: u32) -> u32 {
+    while budget > 0
+        && !ctx.ended
+        && ctx.behaviours.is_none()
+        && let Some(message) = ctx.turn.mailbox.take()
+    {
+        budget -= 1;
+        agent.on_message(ctx, message);
     }
+    budget
+}
+
+/// Has behaviours take steps, and hands over the messages that none took.
+fn behave<A: Agent>(agent: &mut A, mail: &mut Mail, ctx: &mut Context<'_, '_>, mut budget: u32) -> Next {
+    let mut schedule = ctx.behaviours.take().unwrap_or_default();
+    ctx.lap();
+    let began = ctx.clock;
+    ctx.arrivals = mail.look(ctx.turn.mailbox.len());
+    let next = loop {
+        if budget == 0 || ctx.clock - began > LONG_TURN {
+            break Next::Ready;
+        }
+        budget -= 1;
+        schedule.wake(ctx.arrivals, ctx.turn.now);
+        // Short steps come first: they may choose among the messages. Long tasks give way to messages, mostly.
+        let turn_of_long = schedule.is_ready() && budget.is_multiple_of(LONG_SHARE);
+        let mine = !(A::BEHAVIOURS_ONLY || schedule.is_quick() || turn_of_long);
+        if mine && let Some(message) = ctx.turn.mailbox.take() {
+            agent.on_message(ctx, message);
+        } else if schedule.is_ready() {
+            schedule.step(ctx);
+        } else {
+            break schedule.next_time().map_or(Next::Wait, Next::WaitUntil);
+        }
+        if let Some(more) = ctx.behaviours.take() {
+            schedule.join(*more);
+        }
+        if ctx.ended {
+            break Next::Wait;
+        }
+    };
+    mail.left = ctx.turn.mailbox.len() as u32;
+    if !schedule.is_empty() {
+        *ctx.behaviours = Some(schedule);
+    }
+    next
 }
 
 impl<A: Agent> AgentBody for NativeBody<A> {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        let mut budget = turn.budget;
-        let mut ctx = Context { clock: turn.now, turn, added: Vec::new(), arrivals: 0, ended: false };
-        if !self.started {
-            self.started = true;
-            self.agent.on_start(&mut ctx);
+        let budget = turn.budget;
+        let starts = !std::mem::replace(&mut self.started, true);
+        let (agent, mail, mut ctx) = self.parts(turn);
+        if starts {
+            agent.on_start(&mut ctx);
         }
-        let plain = self.behaviours.is_none() && ctx.added.is_empty() && !A::BEHAVIOURS_ONLY;
-        if ctx.ended || (plain && self.handle_messages(&mut ctx, &mut budget)) {
-            return match (ctx.ended, budget) {
-                (true, _) => Next::End(EndReason::Finished),
-                (false, 0) => Next::Ready,
-                (false, _) => Next::Wait,
-            };
-        }
-        let next = self.behave(&mut ctx, budget.max(1));
+        let budget = if A::BEHAVIOURS_ONLY { budget } else { handle_messages(agent, &mut ctx, budget) };
+        let next = match budget {
+            0 => Next::Ready,
+            _ if ctx.behaviours.is_none() || ctx.ended => Next::Wait,
+            _ => behave(agent, mail, &mut ctx, budget),
+        };
         if ctx.ended { Next::End(EndReason::Finished) } else { next }
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
-        self.agent.on_stop(&mut Context { clock: turn.now, turn, added: Vec::new(), arrivals: 0, ended: false });
+        let (agent, _, mut ctx) = self.parts(turn);
+        agent.on_stop(&mut ctx);
     }
 }

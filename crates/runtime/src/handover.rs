@@ -13,17 +13,20 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use crate::sync::atomic::{AtomicBool, Ordering, fence};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::sync::{Arc, Mutex, locked};
 
 /// Where a worker leaves its shard during a turn. One per worker and shard: whoever seizes the shard makes a new one.
 pub(crate) struct Desk<T> {
-    /// The worker is in a turn: it touches the shard again only if it finds `claimed` unset after it.
-    in_turn: AtomicBool,
+    /// Turns begun and ended: odd while the worker is in a turn. It touches the shard again only if it finds `claimed`
+    /// unset after the turn.
+    turns: AtomicU64,
     /// The watchdog wants the shard; unset again if it came at the wrong moment.
     claimed: AtomicBool,
     /// Whether the shard is gone from here. Held by the watchdog from its claim to its decision.
     seized: Mutex<bool>,
+    /// Whether the watchdog's fence is felt by all threads, and the worker needs none.
+    fenced: bool,
     shard: NonNull<T>,
 }
 
@@ -43,9 +46,10 @@ impl<T: Send> Lease<T> {
     /// Takes a shard on.
     pub fn new(shard: Box<T>) -> Self {
         let desk = Desk {
-            in_turn: AtomicBool::new(false),
+            turns: AtomicU64::new(0),
             claimed: AtomicBool::new(false),
             seized: Mutex::new(false),
+            fenced: barrier::is_asymmetric(),
             // A box is never null.
             shard: NonNull::from(Box::leak(shard)),
         };
@@ -60,11 +64,12 @@ impl<T: Send> Lease<T> {
     /// Has a turn, the shard left on the desk. The lease is returned if nobody seized the shard meanwhile.
     #[inline]
     pub fn lend<R>(self, turn: impl FnOnce() -> R) -> (R, Option<Self>) {
+        let turns = self.desk.turns.load(Ordering::Relaxed);
         // Release: whoever sees this sees the shard as it is now.
-        self.desk.in_turn.store(true, Ordering::Release);
+        self.desk.turns.store(turns + 1, Ordering::Release);
         let result = turn();
-        self.desk.in_turn.store(false, Ordering::Relaxed);
-        barrier::light();
+        self.desk.turns.store(turns + 2, Ordering::Relaxed);
+        barrier::light(self.desk.fenced);
         if self.desk.claimed.load(Ordering::Relaxed) && self.desk.is_seized() {
             return (result, None);
         }
@@ -99,10 +104,14 @@ impl<T: Send> DerefMut for Lease<T> {
     }
 }
 
+fn is_in_turn(turns: u64) -> bool {
+    turns % 2 == 1
+}
+
 impl<T: Send> Desk<T> {
-    /// Whether a turn is going on here, at a glance.
-    pub fn is_in_turn(&self) -> bool {
-        self.in_turn.load(Ordering::Relaxed)
+    /// Which turn is going on here, if any.
+    pub fn turn(&self) -> Option<u64> {
+        Some(self.turns.load(Ordering::Relaxed)).filter(|turns| is_in_turn(*turns))
     }
 
     /// The claim was seen after a turn: waits for the watchdog's decision.
@@ -118,16 +127,16 @@ impl<T: Send> Desk<T> {
             return None;
         }
         self.claimed.store(true, Ordering::Relaxed);
-        barrier::heavy();
+        barrier::heavy(self.fenced);
         // Acquire: what the worker did to the shard before the turn is seen here.
-        if !self.in_turn.load(Ordering::Acquire) {
+        if !is_in_turn(self.turns.load(Ordering::Acquire)) {
             self.claimed.store(false, Ordering::Relaxed);
             return None;
         }
         *seized = true;
         // SAFETY: the worker is in a turn, and has no access to the shard in there: `lend` took its lease. When the turn
-        // ends it stores `in_turn = false` and then reads `claimed`, with a fence between; here `claimed = true` was
-        // stored and then `in_turn` read, with a fence between. So either it was read false here, or `claimed` is read
+        // ends it stores an even number of `turns` and then reads `claimed`, with a fence between; here `claimed = true`
+        // was stored and then `turns` read, with a fence between. So either it was read even here, or `claimed` is read
         // true there; then the worker finds `seized` set under the lock and drops its lease without using it. `claimed`
         // is never unset after this. A second `seize` finds `seized` set. So the pointer is ours alone.
         Some(unsafe { Box::from_raw(self.shard.as_ptr()) })
@@ -139,21 +148,26 @@ impl<T: Send> Desk<T> {
 mod barrier {
     use super::{Ordering, fence};
 
+    /// Whether the operating system can fence other threads; asks it to be ready for that.
     #[cfg(all(target_os = "linux", not(loom), not(miri)))]
-    mod registration {
+    pub fn is_asymmetric() -> bool {
         use std::sync::LazyLock;
 
         use rustix::thread::{MembarrierCommand, membarrier};
 
-        /// Whether the operating system offers to fence other threads.
-        pub static DONE: LazyLock<bool> =
+        static REGISTERED: LazyLock<bool> =
             LazyLock::new(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok());
+        *REGISTERED
     }
 
-    #[cfg(all(target_os = "linux", not(loom), not(miri)))]
+    #[cfg(not(all(target_os = "linux", not(loom), not(miri))))]
+    pub fn is_asymmetric() -> bool {
+        false
+    }
+
     #[inline]
-    pub fn light() {
-        if *registration::DONE {
+    pub fn light(asymmetric: bool) {
+        if asymmetric {
             // The operating system fences the core; the compiler is kept from moving the load before the store here.
             std::sync::atomic::compiler_fence(Ordering::SeqCst);
         } else {
@@ -161,28 +175,17 @@ mod barrier {
         }
     }
 
-    #[cfg(all(target_os = "linux", not(loom), not(miri)))]
-    pub fn heavy() {
-        use rustix::thread::{MembarrierCommand, membarrier};
-        if *registration::DONE {
-            // Cannot fail once registered; if it did, no seizure would be safe, so make sure by the slow command.
+    pub fn heavy(asymmetric: bool) {
+        #[cfg(all(target_os = "linux", not(loom), not(miri)))]
+        if asymmetric {
+            use rustix::thread::{MembarrierCommand, membarrier};
+            // It cannot fail once it is registered; without it no seizure is safe, so nothing else will do.
             while membarrier(MembarrierCommand::PrivateExpedited).is_err() {
                 std::thread::yield_now();
             }
-        } else {
-            fence(Ordering::SeqCst);
         }
-    }
-
-    #[cfg(not(all(target_os = "linux", not(loom), not(miri))))]
-    #[inline]
-    pub fn light() {
         fence(Ordering::SeqCst);
-    }
-
-    #[cfg(not(all(target_os = "linux", not(loom), not(miri))))]
-    pub fn heavy() {
-        fence(Ordering::SeqCst);
+        let _ = asymmetric;
     }
 }
 

@@ -259,6 +259,27 @@ impl Node {
         }
     }
 
+    /// Creates agents that know of each other from their first turns on: all are registered before any begins.
+    pub fn create_together(
+        &self,
+        shard: ShardIndex,
+        agents: Vec<(Symbol, AgentKind, Box<Slot>)>,
+    ) -> Result<Vec<Aid>, CreateError> {
+        let mut newcomers = Vec::with_capacity(agents.len());
+        let mut aids = Vec::with_capacity(agents.len());
+        let now = self.clock.now();
+        for (name, kind, slot) in agents {
+            let new = NewAgent { started: true, ..NewAgent::new(name, kind) };
+            let aid = self.with_ams(|ams| ams.create(new, now))?;
+            let generation = self.next_generation(1);
+            self.expect(aid.name, shard, generation);
+            newcomers.push(christen(slot, aid.name, generation));
+            aids.push(aid);
+        }
+        self.bring(shard, newcomers);
+        Ok(aids)
+    }
+
     /// Creates agents `name1`, `name2`, ... in `shard`.
     pub fn create_population(
         &self,
@@ -351,6 +372,10 @@ impl Node {
 
     /// Messages that wait in mailboxes. To be called when all is still.
     pub fn queued(&self) -> u64 {
+        if self.closing.load(Ordering::Acquire) {
+            // The workers have left, and no agent is there whose messages could wait.
+            return 0;
+        }
         let (answer, answers) = std::sync::mpsc::channel();
         (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::CountQueued(answer.clone())));
         drop(answer);
@@ -381,7 +406,7 @@ impl Node {
 
 /// Gives a new agent its name.
 fn christen(mut slot: Box<Slot>, name: Symbol, generation: u32) -> Newcomer {
-    slot.name = name;
+    slot.aid = Aid::local(name);
     slot.generation = generation;
     slot
 }

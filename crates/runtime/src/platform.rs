@@ -190,6 +190,19 @@ impl Platform {
         self.node().create_population(0, name.into(), count, kind, |i| Box::new(Slot::new(body(i))))
     }
 
+    /// Creates a whole society: every agent exists before the first one has its first turn.
+    ///
+    /// # Errors
+    /// One of the names is taken or no name, or the platform is stopping; the agents before it are registered then, and
+    /// the platform should be stopped.
+    pub fn spawn_together(
+        &self,
+        agents: impl IntoIterator<Item = (Symbol, AgentKind, Box<dyn AgentBody>)>,
+    ) -> Result<Vec<Aid>, CreateError> {
+        let agents = agents.into_iter().map(|(name, kind, body)| (name, kind, Box::new(Slot::new(body))));
+        self.node().create_together(0, agents.collect())
+    }
+
     /// Sends a message, from outside any agent. Messages sent here arrive in the order they were sent.
     pub fn send(&self, message: impl Into<Box<AclMessage>>) {
         self.node().post(0, message.into());

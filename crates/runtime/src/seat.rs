@@ -26,8 +26,6 @@ impl Seat {
 /// What a shard tells the world about itself. Written by its holder only.
 #[derive(Default)]
 pub(crate) struct Figures {
-    /// Turns begun. Tells a turn that takes long from many short ones.
-    pub turns: AtomicU64,
     pub sent: AtomicU64,
     pub handled: AtomicU64,
     pub dead: AtomicU64,

@@ -10,8 +10,6 @@ use crate::shard::{Doom, Slot};
 /// An agent whose turn is over, but whose shard did not wait for that.
 pub(crate) struct LateTurn {
     pub slot: Box<Slot>,
-    /// Messages in the mailbox before the turn.
-    pub waiting: usize,
     pub outcome: Outcome,
     pub sent: Outbox,
 }
@@ -26,11 +24,11 @@ pub(crate) enum Outcome {
     /// It ended because it was told to.
     Ended(Box<EndReason>),
     /// It goes on as this one.
-    Renewed(Box<Slot>),
+    Renewed(Box<Box<Slot>>),
 }
 
 impl From<Next> for Outcome {
-    #[inline]
+    #[inline(never)]
     fn from(next: Next) -> Self {
         match next {
             Next::Wait => Self::Wait,
@@ -45,9 +43,8 @@ impl Slot {
     /// Has a turn, the last one if it is to end. A panic in it is the agent's end, not the worker's.
     #[inline]
     pub fn have_turn(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
-        let aid = self.aid();
-        let Self { body, mailbox, doom, .. } = self;
-        let turn = Turn { aid, now, mailbox, outbox, budget: TURN_STEPS, services };
+        let Self { aid, body, mailbox, doom, .. } = self;
+        let turn = Turn { aid: *aid, now, mailbox, outbox, budget: TURN_STEPS, services };
         let mut call = Call { body, turn, outcome: Outcome::Wait };
         if let Some(doom) = doom.take() {
             return call.stop(*doom);
@@ -69,7 +66,11 @@ struct Call<'a> {
 impl Call<'_> {
     #[inline]
     fn run(&mut self) {
-        self.outcome = self.body.turn(&mut self.turn).into();
+        let next = self.body.turn(&mut self.turn);
+        // Mostly there is nothing to convert, and never anything to drop.
+        if !matches!(next, Next::Wait) {
+            std::mem::forget(std::mem::replace(&mut self.outcome, next.into()));
+        }
     }
 
     #[cold]
@@ -78,7 +79,7 @@ impl Call<'_> {
         let _ = catch_unwind(AssertUnwindSafe(|| self.body.stopping(&mut self.turn)));
         match doom {
             Doom::End(reason) => Outcome::Ended(Box::new(reason)),
-            Doom::Renew(new) => Outcome::Renewed(new),
+            Doom::Renew(new) => Outcome::Renewed(Box::new(new)),
         }
     }
 }

@@ -30,17 +30,15 @@ struct LongTurn {
 
 /// Looks after the shards until the platform closes.
 pub(crate) fn watch(node: &Arc<Node>) {
-    let mut seen: Vec<u64> = vec![u64::MAX; node.seats.len()];
+    let mut seen: Vec<Option<u64>> = vec![None; node.seats.len()];
     let mut long_turns: Vec<LongTurn> = Vec::new();
     while !node.closing.load(Ordering::Acquire) {
         std::thread::sleep(LOOK_EVERY);
         for (seat, seen) in node.seats.iter().zip(&mut seen) {
-            let turns = seat.figures.turns.load(Ordering::Relaxed);
-            if std::mem::replace(seen, turns) != turns {
-                continue;
-            }
-            let desk = locked(&seat.desk).clone();
-            if let Some(desk) = desk.filter(|desk| desk.is_in_turn())
+            let Some(desk) = locked(&seat.desk).clone() else { continue };
+            let turn = desk.turn();
+            if std::mem::replace(seen, turn) == turn
+                && turn.is_some()
                 && let Some(mut shard) = desk.seize()
             {
                 long_turns.push(LongTurn { agent: shard.go_on_without(), since: Instant::now(), desk });
@@ -48,7 +46,7 @@ pub(crate) fn watch(node: &Arc<Node>) {
                 start(node, shard);
             }
         }
-        long_turns.retain(|turn| turn.desk.is_in_turn() && !warn(node, turn));
+        long_turns.retain(|long| long.desk.turn().is_some() && !warn(node, long));
     }
 }
 

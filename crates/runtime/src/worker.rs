@@ -23,8 +23,6 @@ pub(crate) struct Worker {
     node: Arc<Node>,
     services: NodeServices,
     outbox: Outbox,
-    /// Turns given so far.
-    turns: u64,
     /// How long it pays to look for work before sleeping, by experience.
     spin_us: u32,
 }
@@ -38,7 +36,7 @@ impl Worker {
             *locked(&seat.desk) = Some(Arc::clone(lease.desk()));
         }
         let services = NodeServices { node: Arc::clone(&node), shard: index };
-        let mut worker = Self { node, services, outbox: Outbox::default(), turns: 0, spin_us: SPIN_US_MAX / 2 };
+        let mut worker = Self { node, services, outbox: Outbox::default(), spin_us: SPIN_US_MAX / 2 };
         loop {
             lease.begin_round(worker.node.now());
             lease = match worker.turns(lease) {
@@ -54,24 +52,21 @@ impl Worker {
     }
 
     /// Gives a round's turns. `None` if one took so long that another worker has the shard.
+    #[inline(never)]
     fn turns(&mut self, mut lease: Lease<Shard>) -> Option<Lease<Shard>> {
-        let Self { node, services, outbox, turns, .. } = self;
+        let Self { node, services, outbox, .. } = self;
         let (index, now) = (lease.index, lease.now);
-        let seat = node.seat(index)?;
         for _ in 0..lease.turns_per_round() {
             let Some(mut slot) = lease.next_turn() else { break };
-            *turns += 1;
-            seat.figures.turns.store(*turns, Ordering::Relaxed);
-            let waiting = slot.mailbox.len();
             let (outcome, back) = lease.lend(|| slot.have_turn(now, outbox, services));
             let Some(back) = back else {
                 let sent = std::mem::take(outbox);
-                node.put(index, Parcel::TurnOver(Box::new(LateTurn { slot, waiting, outcome, sent })));
+                node.put(index, Parcel::TurnOver(Box::new(LateTurn { slot, outcome, sent })));
                 node.activity.end();
                 return None;
             };
             lease = back;
-            lease.finish(slot, waiting, outcome, outbox);
+            lease.finish(slot, outcome, outbox);
         }
         Some(lease)
     }

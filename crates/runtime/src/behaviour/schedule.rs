@@ -51,6 +51,11 @@ impl Schedule {
         self.quick.push_back(behaviour);
     }
 
+    /// Adds those of another one, which took no steps yet.
+    pub fn join(&mut self, other: Self) {
+        self.quick.extend(other.quick);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.quick.is_empty() && self.long.is_empty() && self.waiting.is_empty()
     }

@@ -95,7 +95,7 @@ impl Shard {
         if waiting < enough || waiting <= 2 * their_waiting + 1 {
             return false;
         }
-        let sample: Vec<u32> = self.runnable.iter().copied().take(SAMPLE_MAX).collect();
+        let sample: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX).collect();
         let wanted = (waiting - their_waiting).div_ceil(2).min(sample.len() / 2);
         let block = self.block(&sample, wanted);
         let cut = self.cut(&sample, &block, to as ShardIndex);
@@ -147,7 +147,7 @@ impl Shard {
         if last.turn_ns() >= SHORT_TURN_NS || last.crossed * 3 < last.sent || last.sent * 4 < last.turns {
             return false;
         }
-        let sample: Vec<u32> = self.runnable.iter().copied().take(SAMPLE_MAX).collect();
+        let sample: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX).collect();
         let mut talk_to: Vec<Vec<u32>> = self.outgoing.iter().map(|_| Vec::new()).collect();
         for index in sample {
             if let Some((shard, _)) = self.peer(index)

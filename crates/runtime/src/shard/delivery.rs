@@ -23,17 +23,18 @@ pub(super) enum Reception {
 
 impl Shard {
     /// Sends a message on its way.
-    #[inline]
+    #[inline(always)]
     pub(super) fn route(&mut self, to: Aid, body: MessageBody) -> Reception {
         let ours = to.platform == sym::EMPTY || to.platform == self.node.name;
         let route = if ours { self.node.routes.look_up(to.name) } else { Route::UNKNOWN };
-        if let Some(slot) = route.slot_here(self.index) {
+        if let Some(slot) = route.slot_at(self.here) {
             self.deliver(slot, body);
             return Reception::Fine;
         }
         self.route_farther(Envelope { to, body }, route)
     }
 
+    #[inline(never)]
     fn route_farther(&mut self, envelope: Envelope, route: Route) -> Reception {
         let Place::Local(place) = route.place() else {
             let ours = envelope.to.platform == sym::EMPTY || envelope.to.platform == self.node.name;
@@ -86,20 +87,20 @@ impl Shard {
     }
 
     /// Puts a message into a mailbox and sees to it that it is handled.
-    #[inline]
+    #[inline(always)]
     pub(super) fn deliver(&mut self, index: u32, body: MessageBody) {
         let Some(slot) = self.slots.at(index) else { return self.deliver_away(index, body) };
-        let body = if self.observed { Self::delivered(&self.node, slot.aid(), body) } else { body };
-        slot.mailbox.push(body);
+        let body = if self.observed { Self::delivered(&self.node, slot.aid, body) } else { body };
+        let waiting = slot.mailbox.push(body);
         match slot.status {
             Status::Idle => {
                 slot.status = Status::Queued;
-                self.runnable.push_back(index);
+                self.runnable.push(index);
             }
             Status::Leaving => slot.status = Status::LeavingQueued,
             _ => {}
         }
-        if slot.mailbox.len() == MAILBOX_SOFT_MESSAGES {
+        if waiting == MAILBOX_SOFT_MESSAGES {
             self.crowd(index);
         }
     }
@@ -116,7 +117,8 @@ impl Shard {
         match self.slots.away(index) {
             Some(away) => {
                 let to = Aid::local(away.name);
-                away.mailbox.push(if self.observed { Self::delivered(&self.node, to, body) } else { body });
+                let body = if self.observed { Self::delivered(&self.node, to, body) } else { body };
+                away.mailbox.push(body);
             }
             None => self.undeliverable(Aid::local(sym::EMPTY), body, DeadReason::UnknownAgent),
         }
@@ -168,7 +170,7 @@ impl Shard {
     pub(super) fn hand_over(&mut self, index: u32, early: Early) {
         match early {
             Early::Message(body) => {
-                let Some(to) = self.slots.at(index).map(|slot| slot.aid()) else { return };
+                let Some(to) = self.slots.at(index).map(|slot| slot.aid) else { return };
                 self.deliver_crowded(index, Envelope { to, body });
             }
             Early::Change(change) => self.change_here(index, change),
@@ -194,7 +196,7 @@ impl Shard {
     pub(super) fn set_crowded(&mut self, slot: &mut Slot, crowded: bool) {
         let here = LocalRoute { shard: self.index, slot: Some(slot.index), generation: slot.generation, crowded };
         // If the route is another one by now, the agent lost its name or leaves: who sends to it hears of that.
-        self.redirect(slot.name, slot.index, slot.generation, Route::local(here));
+        self.redirect(slot.name(), slot.index, slot.generation, Route::local(here));
         slot.crowded = crowded;
     }
 

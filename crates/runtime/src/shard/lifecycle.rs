@@ -119,7 +119,7 @@ impl Shard {
         if supervisor == Symbol::default() || self.node.routes.look_up(supervisor).is_unknown() {
             return self.end(index, reason);
         }
-        let Some(name) = self.slots.at(index).map(|slot| slot.name) else { return };
+        let Some(name) = self.slots.at(index).map(|slot| slot.name()) else { return };
         self.note_failure(Aid::local(name), &reason);
         let news = supervision::fallen(Aid::local(name), Aid::local(supervisor), &reason);
         self.replace(index, Box::new(Slot::new(supervision::Fallen)));
@@ -138,7 +138,7 @@ impl Shard {
     /// The end of an agent: its name is free, its messages are answered, who watches it is told.
     pub(super) fn end(&mut self, index: u32, reason: EndReason) {
         let Some(mut slot) = self.slots.vacate(index) else { return };
-        let &mut Slot { name, generation, .. } = &mut *slot;
+        let (name, generation) = (slot.name(), slot.generation);
         if self.redirect(name, index, generation, Route::UNKNOWN) {
             self.node.ended(name, &reason);
         }

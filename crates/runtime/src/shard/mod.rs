@@ -8,21 +8,22 @@ mod delivery;
 mod lifecycle;
 mod moves;
 mod pace;
+mod queue;
 mod slot;
 mod timers;
 mod turns;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::Time;
-use whimbrel_platform::route::ShardIndex;
+use whimbrel_platform::route::{Here, ShardIndex};
 
 use self::balance::Balance;
 use self::moves::Departure;
 use self::pace::Pace;
+use self::queue::Queue;
 use self::slot::Slots;
 pub(crate) use self::slot::{Doom, Slot};
 use self::timers::Timers;
@@ -34,9 +35,11 @@ use crate::sync::atomic::Ordering;
 /// See the module.
 pub(crate) struct Shard {
     pub index: ShardIndex,
+    /// What the routes of agents of this shard have in common.
+    here: Here,
     pub node: Arc<Node>,
     slots: Slots,
-    runnable: VecDeque<u32>,
+    runnable: Queue,
     /// The agent whose turn was begun last.
     running: Running,
     timers: Timers,
@@ -64,8 +67,8 @@ pub(crate) struct Shard {
 #[derive(Clone, Copy, Default)]
 struct Running {
     index: u32,
-    generation: u32,
     name: Symbol,
+    generation: u32,
 }
 
 /// What came before the agent it is for.
@@ -88,9 +91,10 @@ impl Shard {
         let outgoing = node.seats.iter().map(|_| Vec::new()).collect();
         Self {
             index,
+            here: Here::of(index),
             node,
             slots: Slots::default(),
-            runnable: VecDeque::new(),
+            runnable: Queue::default(),
             running: Running::default(),
             timers: Timers::default(),
             pace: Pace::default(),
@@ -139,6 +143,7 @@ impl Shard {
     }
 
     /// Whether an agent waits for its turn.
+    #[inline]
     pub fn has_work(&self) -> bool {
         !self.runnable.is_empty()
     }
@@ -173,6 +178,7 @@ impl Shard {
             Parcel::FenceReached => self.fence_reached(),
             Parcel::Arrive(agents) => self.arrive(agents),
             Parcel::CountQueued(answer) => {
+                self.runnable.shrink();
                 let is_message = |early: &&Early| matches!(early, Early::Message(_));
                 let early = self.expected.values().flatten().filter(is_message).count();
                 let _ = answer.send((self.slots.queued() + early) as u64);

@@ -35,7 +35,8 @@ pub(crate) enum Doom {
 
 /// An agent with what its shard keeps of it, in one piece of memory. It leaves the table for its turns.
 pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
-    pub name: Symbol,
+    /// Its name; of this platform. Whole, so that it is copied whole.
+    pub aid: Aid,
     /// Which bearer of the name it is.
     pub generation: u32,
     /// Its place in the shard.
@@ -61,7 +62,7 @@ impl<B: AgentBody> Slot<B> {
     /// A slot for an agent that has no name and no shard yet.
     pub fn new(body: B) -> Self {
         Self {
-            name: Symbol::default(),
+            aid: Aid::local(Symbol::default()),
             generation: 0,
             index: u32::MAX,
             status: Status::Idle,
@@ -78,14 +79,14 @@ impl<B: AgentBody> Slot<B> {
 }
 
 impl Slot {
-    pub fn aid(&self) -> Aid {
-        Aid::local(self.name)
+    pub fn name(&self) -> Symbol {
+        self.aid.name
     }
 
     /// Takes over name, place and messages of an agent that goes on as this one.
     pub fn succeed(&mut self, old: &mut Self) {
-        let Self { name, generation, index, status, crowded, peer, supervisor, .. } = *old;
-        (self.name, self.generation, self.index, self.status) = (name, generation, index, status);
+        let Self { aid, generation, index, status, crowded, peer, supervisor, .. } = *old;
+        (self.aid, self.generation, self.index, self.status) = (aid, generation, index, status);
         (self.crowded, self.peer, self.supervisor) = (crowded, peer, supervisor);
         self.mailbox = std::mem::take(&mut old.mailbox);
         self.timer_at = old.timer_at;

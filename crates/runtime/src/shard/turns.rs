@@ -17,24 +17,24 @@ impl Shard {
     #[inline]
     pub fn next_turn(&mut self) -> Option<Box<Slot>> {
         loop {
-            let index = self.runnable.pop_front()?;
+            let index = self.runnable.pop()?;
             if let Some(slot) = self.slots.take_for_turn(index) {
-                self.running = Running { index, generation: slot.generation, name: slot.name };
+                self.running = Running { index, generation: slot.generation, name: slot.name() };
                 return Some(slot);
             }
         }
     }
 
     /// Puts an agent back after its turn, and routes what it sent.
-    #[inline]
-    pub fn finish(&mut self, mut slot: Box<Slot>, waiting: usize, outcome: Outcome, outbox: &mut Outbox) {
-        let left = slot.mailbox.len();
-        self.tally.handled += (waiting - left.min(waiting)) as u64;
-        if self.observed && left < waiting {
-            self.node.tell(Event::Handled(slot.aid(), waiting - left.min(waiting)));
+    #[inline(always)]
+    pub fn finish(&mut self, mut slot: Box<Slot>, outcome: Outcome, outbox: &mut Outbox) {
+        let handled = slot.mailbox.count_taken();
+        self.tally.handled += u64::from(handled);
+        if self.observed && handled > 0 {
+            self.node.tell(Event::Handled(slot.aid, handled as usize));
         }
-        if slot.crowded && left < MAILBOX_SOFT_MESSAGES / 2 {
-            self.set_crowded(&mut slot, false);
+        if slot.crowded {
+            self.relieve(&mut slot);
         }
         let (index, crowded) = (slot.index, slot.crowded);
         slot.status = Status::Idle;
@@ -51,7 +51,15 @@ impl Shard {
         }
     }
 
-    #[inline]
+    /// Lets senders go on as usual if the mailbox is not crowded any more.
+    #[cold]
+    fn relieve(&mut self, slot: &mut Slot) {
+        if slot.mailbox.len() < MAILBOX_SOFT_MESSAGES / 2 {
+            self.set_crowded(slot, false);
+        }
+    }
+
+    #[inline(always)]
     fn send_all(&mut self, outbox: &mut Outbox) -> Reception {
         let mut reception = Reception::Fine;
         outbox.empty_into(|to, body| {
@@ -73,6 +81,7 @@ impl Shard {
     }
 
     /// Does what an agent wants that does not just wait for messages.
+    #[inline(never)]
     fn settle(&mut self, index: u32, outcome: Outcome) {
         match outcome {
             Outcome::Ready => self.enqueue(index),
@@ -80,7 +89,7 @@ impl Shard {
             Outcome::WaitUntil(at) => self.wake_later(index, at),
             Outcome::End(reason) => self.end_or_fall(index, *reason),
             Outcome::Ended(reason) => self.end(index, *reason),
-            Outcome::Renewed(new) => self.replace(index, new),
+            Outcome::Renewed(new) => self.replace(index, *new),
             Outcome::Wait => {}
         }
     }
@@ -105,7 +114,7 @@ impl Shard {
             Status::Leaving | Status::LeavingQueued | Status::LeavingHeld => slot.status = Status::LeavingQueued,
             _ => {
                 slot.status = Status::Queued;
-                self.runnable.push_back(index);
+                self.runnable.push(index);
             }
         }
     }
@@ -149,23 +158,21 @@ impl Shard {
 
     /// Puts an agent back that the shard went on without.
     pub(super) fn finish_late(&mut self, late: LateTurn) {
-        let LateTurn { mut slot, waiting, outcome, mut sent } = late;
+        let LateTurn { mut slot, outcome, mut sent } = late;
         let index = slot.index;
         let Some(mut away) = self.slots.come_back(index) else { return };
-        let handled = waiting - slot.mailbox.len().min(waiting);
         slot.doom = away.doom;
         let mut written_to = away.wake;
         while let Some(message) = away.mailbox.take() {
             slot.mailbox.push(message);
             written_to = true;
         }
-        let waiting = slot.mailbox.len() + handled;
         let doomed = slot.doom.is_some();
         let outcome = match outcome {
             Outcome::Wait | Outcome::WaitUntil(_) if written_to || doomed => Outcome::Ready,
             other => other,
         };
-        self.finish(slot, waiting, outcome, &mut sent);
+        self.finish(slot, outcome, &mut sent);
         if away.hold
             && !doomed
             && let Some(slot) = self.slots.at(index)

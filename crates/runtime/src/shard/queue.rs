@@ -1,0 +1,104 @@
+//! The queue of agents that wait for their turns.
+
+/// A first-in-first-out queue of places. Its room is a power of two, so that going round costs one instruction.
+pub(super) struct Queue {
+    ring: Box<[u32]>,
+    /// Taken out so far.
+    head: usize,
+    /// Put in so far.
+    tail: usize,
+}
+
+const ROOM_MIN: usize = 64;
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self { ring: vec![0; ROOM_MIN].into_boxed_slice(), head: 0, tail: 0 }
+    }
+}
+
+impl Queue {
+    #[inline]
+    pub fn push(&mut self, place: u32) {
+        if self.len() == self.ring.len() {
+            self.grow();
+        }
+        let at = self.tail & (self.ring.len() - 1);
+        if let Some(entry) = self.ring.get_mut(at) {
+            *entry = place;
+            self.tail = self.tail.wrapping_add(1);
+        }
+    }
+
+    #[inline]
+    pub fn pop(&mut self) -> Option<u32> {
+        if self.head == self.tail {
+            return None;
+        }
+        let place = self.ring.get(self.head & (self.ring.len() - 1)).copied();
+        self.head = self.head.wrapping_add(1);
+        place
+    }
+
+    pub fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
+    /// The places, first in first.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let mask = self.ring.len() - 1;
+        (0..self.len()).filter_map(move |i| self.ring.get(self.head.wrapping_add(i) & mask).copied())
+    }
+
+    /// Gives back room that a burst needed.
+    pub fn shrink(&mut self) {
+        if self.ring.len() > 16 * ROOM_MIN && self.len() < self.ring.len() / 16 {
+            self.resize(self.ring.len() / 8);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.resize(self.ring.len() * 2);
+    }
+
+    fn resize(&mut self, room: usize) {
+        let mut ring: Vec<u32> = self.iter().collect();
+        (self.head, self.tail) = (0, ring.len());
+        ring.resize(room, 0);
+        self.ring = ring.into_boxed_slice();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    #[test]
+    fn it_is_a_queue_whatever_its_room() {
+        let (mut queue, mut model) = (Queue::default(), VecDeque::new());
+        let mut state = 7u64;
+        for i in 0..200_000u32 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Grows for a while, then shrinks.
+            let pushes = if (i / 20_000) % 2 == 0 { 3 } else { 1 };
+            if state >> 62 < pushes {
+                queue.push(i);
+                model.push_back(i);
+            } else {
+                assert_eq!(queue.pop(), model.pop_front());
+            }
+            if i % 1000 == 0 {
+                queue.shrink();
+                assert!(queue.iter().eq(model.iter().copied()));
+            }
+            assert_eq!((queue.len(), queue.is_empty()), (model.len(), model.is_empty()));
+        }
+    }
+}
