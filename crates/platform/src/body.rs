@@ -110,21 +110,19 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// Adds a message that arrived; how many wait now.
+    /// Adds a message that arrived.
     #[inline]
-    pub fn push(&mut self, message: MessageBody) -> usize {
+    pub fn push(&mut self, message: MessageBody) {
         if self.first.is_some() || self.behind > 0 {
             return self.push_behind(message);
         }
         // The place is known to be empty: nothing to drop.
         std::mem::forget(self.first.replace(message));
-        1
     }
 
-    fn push_behind(&mut self, message: MessageBody) -> usize {
+    fn push_behind(&mut self, message: MessageBody) {
         self.rest.get_or_insert_default().push_back(message);
         self.behind += 1;
-        self.len()
     }
 
     /// Takes the oldest message.

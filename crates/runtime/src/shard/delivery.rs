@@ -91,7 +91,8 @@ impl Shard {
     pub(super) fn deliver(&mut self, index: u32, body: MessageBody) {
         let Some(slot) = self.slots.at(index) else { return self.deliver_away(index, body) };
         let body = if self.observed { Self::delivered(&self.node, slot.aid, body) } else { body };
-        let waiting = slot.mailbox.push(body);
+        slot.mailbox.push(body);
+        let waiting = slot.mailbox.len();
         match slot.status {
             Status::Idle => {
                 slot.status = Status::Queued;
