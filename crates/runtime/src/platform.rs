@@ -199,7 +199,8 @@ impl Platform {
         &self,
         agents: impl IntoIterator<Item = (Symbol, AgentKind, Box<dyn AgentBody>)>,
     ) -> Result<Vec<Aid>, CreateError> {
-        let agents = agents.into_iter().map(|(name, kind, body)| (name, kind, Box::new(Slot::new(body))));
+        let slot = |body| -> Box<Slot> { Box::new(Slot::new(body)) };
+        let agents = agents.into_iter().map(|(name, kind, body)| (name, kind, slot(body)));
         self.node().create_together(0, agents.collect())
     }
 

@@ -104,17 +104,26 @@ impl fmt::Display for Value {
     }
 }
 
+/// As Jason prints them: `{k->v}`, `{a,b}`, and queues as Java does, `[a, b]`.
 impl fmt::Display for super::Contents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Map(pairs) => {
                 f.write_char('{')?;
-                write_separated(f, pairs.iter(), |f, (key, value)| write!(f, "{key}={value}"))?;
+                write_separated(f, pairs.iter(), |f, (key, value)| write!(f, "{key}->{value}"))?;
+                f.write_char('}')
+            }
+            Self::Set(items) => {
+                f.write_char('{')?;
+                write_separated(f, items.iter(), |f, value| value.fmt(f))?;
                 f.write_char('}')
             }
             _ => {
                 f.write_char('[')?;
-                write_separated(f, self.values(), |f, value| value.fmt(f))?;
+                for (place, value) in self.values().enumerate() {
+                    f.write_str(if place > 0 { ", " } else { "" })?;
+                    value.fmt(f)?;
+                }
                 f.write_char(']')
             }
         }

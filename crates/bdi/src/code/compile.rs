@@ -233,7 +233,12 @@ impl<'a> Compiler<'a> {
     /// The term as a value whose variables are slots of the clause.
     fn quoted(&mut self, term: &ast::Term) -> Value {
         let scope = &mut self.scope;
-        quote(term, &mut |name| Var { slot: scope.slot(name), name })
+        quote(term, &mut |name| {
+            let slot = scope.slot(name);
+            // A name that only says the slot is nobody's name.
+            let name = if name.as_str().starts_with(SLOT_PREFIX) { Symbol::new(&format!("_{slot}")) } else { name };
+            Var { slot, name }
+        })
     }
 
     fn head(&mut self, term: &ast::Term) -> Head {

@@ -125,8 +125,10 @@ impl Bindings {
                     && !term.negated
                     && term.namespace == sym::DEFAULT
                     && other.functor() == Some(term.functor);
-                let annotated_left = matches!(left, Value::Term(_)) && !open(&term.annots);
-                same && (term.annots.is_empty() || !annotated_left || match_annots(self, &term.annots, &[]))
+                let on_left = matches!(left, Value::Term(_));
+                let (ours, theirs): (&[Annot], &[Annot]) =
+                    if on_left { (&term.annots, &[]) } else { (&[], &term.annots) };
+                same && (term.annots.is_empty() || match_annots(self, ours, theirs))
             }
             Value::Num(n) => {
                 let args: whimbrel_acl::Args = term.args.iter().map(|arg| self.resolve(arg)).collect();

@@ -183,8 +183,10 @@ pub struct Mind {
     pub options: Options,
     /// The file of its program, as the project names it.
     pub source: Text,
-    /// Counts messages that expect an answer, actions, waits.
+    /// Counts actions, waits, timers.
     pub serial: u64,
+    /// Counts messages that have an identifier.
+    pub messages: u64,
     /// State of its random numbers.
     pub random: Cell<u64>,
     /// Whether `+jag_sleeping` was told and `+jag_awaking` not yet.

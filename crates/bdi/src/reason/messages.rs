@@ -110,7 +110,8 @@ impl Cycle<'_> {
     }
 
     fn message_id(&mut self) -> Text {
-        Text::from(format!("mid{}", self.mind.next_serial()))
+        self.mind.messages += 1;
+        Text::from(format!("mid{}", self.mind.messages))
     }
 
     /// An identifier for a question.
@@ -118,7 +119,10 @@ impl Cycle<'_> {
         match question {
             Question::No => None,
             Question::Open => Some(self.message_id()),
-            Question::WaitedFor => Some(Text::from(format!("{WAITED_FOR}{}", self.mind.next_serial()))),
+            Question::WaitedFor => {
+                self.mind.messages += 1;
+                Some(Text::from(format!("{WAITED_FOR}{}", self.mind.messages)))
+            }
         }
     }
 

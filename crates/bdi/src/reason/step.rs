@@ -630,8 +630,12 @@ impl<'m> Cycle<'m> {
     ) -> Option<(Arc<crate::syntax::ast::Step>, u32, whimbrel_acl::Text)> {
         let code = self.code_of(id)?;
         let frame = self.mind.intentions.find(id)?.frames.last()?;
-        let source = code.body().sources.get(frame.pc as usize)?;
-        Some((Arc::clone(&source.step), source.line, code.body().file.clone()))
+        let sources = &code.body().sources;
+        let source = sources.get(frame.pc as usize)?;
+        let relation = source.step.kind == StepKind::Constraint;
+        // A relation has no line of its own in Jason: it is told as that of the body it stands in.
+        let line = if relation { sources.first().map_or(source.line, |first| first.line) } else { source.line };
+        Some((Arc::clone(&source.step), line, code.body().file.clone()))
     }
 
     /// The formula that is the first argument of the current step, tested for a wait.

@@ -126,7 +126,8 @@ fn check_exists(
 }
 
 fn no_receiver(call: &mut StepCall<'_, '_>, receiver: Aid, performative: Symbol, content: &Value) -> Failure {
-    let id = call.cycle.mind.next_serial();
+    call.cycle.mind.messages += 1;
+    let id = call.cycle.mind.messages;
     let sender = call.cycle.aid.name;
     let text = format!(
         "Receiver '{receiver}' does not exist! Could not send <mid{id},{sender},{performative},{receiver},{content}>"
