@@ -1,7 +1,30 @@
 //! Societies of agents, embedded in a Rust program.
+//!
+//! ```
+//! use whimbrel::{Agent, Context, MessageBody, Performative, Platform};
+//!
+//! struct Greeter;
+//!
+//! impl Agent for Greeter {
+//!     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+//!         ctx.print(&format!("{} says {}", message.sender.name, message.content));
+//!         ctx.reply(&message, Performative::Inform, "hello");
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let platform = Platform::builder().name("garden").build();
+//! platform.spawn("greeter", Greeter)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A society written in AgentSpeak is a [`Society`]: [open](Society::open) its project, [start](Society::start) it on a
+//! [`Platform`].
 
 pub mod files;
 mod options;
+pub mod programs;
 pub mod society;
 
 pub use whimbrel_acl as acl;

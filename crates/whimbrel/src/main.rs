@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     arguments.color.apply();
     let done = match &arguments.command {
         Command::Run(run) => commands::run::run(run),
-        Command::Check(_) => todo!(),
+        Command::Check(check) => commands::check::check(check),
         Command::New(new) => commands::new::new(new),
         Command::Bench(bench) => commands::bench::bench(bench),
     };

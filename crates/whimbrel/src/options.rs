@@ -2,26 +2,26 @@
 
 use whimbrel_acl::{Symbol, Value, Var};
 use whimbrel_bdi::AgentConfig;
+use whimbrel_bdi::syntax::ast::Term;
+use whimbrel_bdi::syntax::parse_term;
 use whimbrel_bdi::syntax::quote::quote;
-use whimbrel_bdi::syntax::{Diagnostic, parse_term};
 
 /// Applies one option.
 ///
 /// # Errors
 /// The value is not one that the option can have.
-pub fn apply(config: &mut AgentConfig, key: Symbol, value: &Value) -> Result<(), String> {
+pub fn apply(config: &mut AgentConfig, key: Symbol, text: &str) -> Result<(), String> {
     let options = &mut config.options;
-    let text = value.as_str().map(ToOwned::to_owned).unwrap_or_else(|| value.to_string());
     let one_of = |allowed: &str| format!("{key} is `{text}`; expected {allowed}");
     match key.as_str() {
-        "beliefs" => config.beliefs.extend(terms(&text)?),
-        "goals" => config.goals.extend(terms(&text)?),
-        "events" => match text.as_str() {
+        "beliefs" => config.beliefs.extend(terms(text)?),
+        "goals" => config.goals.extend(terms(text)?),
+        "events" => match text {
             "discard" | "retrieve" => options.requeue = false,
             "requeue" => options.requeue = true,
             _ => return Err(one_of("discard, requeue or retrieve")),
         },
-        "intBels" => match text.as_str() {
+        "intBels" => match text {
             "sameFocus" => options.same_focus = true,
             "newFocus" => options.same_focus = false,
             _ => return Err(one_of("sameFocus or newFocus")),
@@ -29,13 +29,13 @@ pub fn apply(config: &mut AgentConfig, key: Symbol, value: &Value) -> Result<(),
         "tro" => options.tail_calls = text.parse().map_err(|_| one_of("true or false"))?,
         "nrcbp" => options.perceive_every = text.parse().map_err(|_| one_of("a whole number"))?,
         "verbose" => options.verbose = text.parse().map_err(|_| one_of("0, 1 or 2"))?,
-        _ => options.user.push((key, value.clone())),
+        _ => options.user.push((key, Value::from(text))),
     }
     Ok(())
 }
 
-/// The terms of a list without its brackets: `b(1), c`.
-fn terms(text: &str) -> Result<Vec<Value>, String> {
+/// A term as a value, its variables numbered in the order of their appearance.
+pub fn value_of(term: &Term) -> Value {
     let mut names = Vec::new();
     let mut var = |name: Symbol| {
         let slot = names.iter().position(|known| *known == name).unwrap_or_else(|| {
@@ -44,9 +44,45 @@ fn terms(text: &str) -> Result<Vec<Value>, String> {
         });
         Var { slot: slot as u32, name }
     };
+    quote(term, &mut var)
+}
+
+/// The terms of a list without its brackets: `b(1), c`.
+fn terms(text: &str) -> Result<Vec<Value>, String> {
     let list = parse_term(&format!("[{text}]")).map_err(|problems| {
-        let first = problems.first().map_or_else(String::new, |problem: &Diagnostic| problem.message.clone());
-        format!("{first} in \"{text}\"")
+        let first = problems.first().map_or("it has errors", |problem| problem.message.as_str());
+        format!("{first}, in `{text}`")
     })?;
-    Ok(quote(&list, &mut var).items().cloned().collect())
+    Ok(value_of(&list).items().cloned().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(key: &str, text: &str, expected: Result<(), &str>) -> AgentConfig {
+        let mut config = AgentConfig::new(Arc::default());
+        let applied = apply(&mut config, Symbol::new(key), text);
+        assert_eq!(applied.as_ref().map_err(String::as_str).copied(), expected);
+        config
+    }
+
+    #[test]
+    fn options_are_applied() {
+        assert!(!check("intBels", "newFocus", Ok(())).options.same_focus);
+        assert!(check("events", "requeue", Ok(())).options.requeue);
+        assert_eq!(check("color", "blue", Ok(())).options.user.len(), 1);
+        let config = check("beliefs", "price(fence, 10), ~rainy[source(radio)], name(\"x, y\")", Ok(()));
+        let shown: Vec<String> = config.beliefs.iter().map(Value::to_string).collect();
+        assert_eq!(shown, ["price(fence,10)", "~rainy[source(radio)]", "name(\"x, y\")"]);
+    }
+
+    #[test]
+    fn wrong_values_are_told() {
+        check("events", "forget", Err("events is `forget`; expected discard, requeue or retrieve"));
+        check("nrcbp", "often", Err("nrcbp is `often`; expected a whole number"));
+    }
 }

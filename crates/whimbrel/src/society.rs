@@ -1,147 +1,103 @@
 //! A society: which agents there are, and what programs they run.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-use whimbrel_acl::{Aid, Symbol, Text, Value};
-use whimbrel_bdi::AgentConfig;
-use whimbrel_bdi::code::Image;
-use whimbrel_bdi::reason::ProgramError;
-use whimbrel_bdi::syntax::{Diagnostic, Loader};
+use whimbrel_acl::{Aid, Symbol, Text};
+use whimbrel_bdi::project::{AgentEntry, Environment, Project, parse_project};
+use whimbrel_bdi::syntax::ast::{Span, Term};
+use whimbrel_bdi::syntax::{Diagnostic, Severity};
+use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::services::CreateError;
-use whimbrel_runtime::{Platform, ProgramLoader};
+use whimbrel_runtime::Platform;
 
 use crate::files::{ReadError, SourcePaths, read};
+use crate::options::{apply, value_of};
+use crate::programs::{AgentSpeakLoader, CompileError, Programs};
+
+/// The name of the agent that is the environment.
+pub const ENVIRONMENT: &str = "environment";
 
 /// Why a society cannot be made from a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A file cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A program has errors; all of them.
-    #[error("{} has errors", .path.display())]
-    Program {
-        /// The program's file.
-        path: PathBuf,
-        /// Errors, and warnings.
-        diagnostics: Vec<Diagnostic>,
-    },
     /// There is nothing in it.
     #[error("{} is empty: there is nothing to run", .0.display())]
     Empty(PathBuf),
-}
-
-/// The programs of a society: found in its folders, compiled once, shared by all agents that run them.
-#[derive(Debug)]
-pub struct Programs {
-    paths: SourcePaths,
-    images: Mutex<FxHashMap<PathBuf, Arc<Image>>>,
-}
-
-impl Programs {
-    /// Programs that are found in these folders.
-    pub fn new(paths: SourcePaths) -> Self {
-        Self { paths, images: Mutex::default() }
-    }
-
-    /// The compiled program, and what there is to say about it when it is compiled for the first time.
-    ///
-    /// # Errors
-    /// There is none, or it has errors.
-    pub fn compile(&self, path: &str) -> Result<(Arc<Image>, Vec<Diagnostic>), OpenError> {
-        let file = self.paths.find(path);
-        if let Some(image) = self.images.lock().unwrap_or_else(PoisonError::into_inner).get(&file) {
-            return Ok((Arc::clone(image), Vec::new()));
-        }
-        let text = read(&file)?;
-        let name = Text::from(file.to_string_lossy());
-        let (image, warnings) = whimbrel_bdi::load(&text, &name, &mut Includes(&self.paths))
-            .map_err(|ProgramError { diagnostics }| OpenError::Program { path: file.clone(), diagnostics })?;
-        self.images.lock().unwrap_or_else(PoisonError::into_inner).insert(file, Arc::clone(&image));
-        Ok((image, warnings))
-    }
-}
-
-/// Files that programs include: beside the including file, then where programs are found.
-struct Includes<'a>(&'a SourcePaths);
-
-impl Loader for Includes<'_> {
-    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
-        if path.starts_with("$jasonJar") {
-            return Err("Jason's Java archive is not part of Whimbrel; copy the file beside the program".to_owned());
-        }
-        let beside = Path::new(from_file).parent().unwrap_or(Path::new("")).join(path);
-        let file = if beside.is_file() { beside } else { self.0.find(path) };
-        let text = read(&file).map_err(|error| error.to_string())?;
-        Ok((Text::from(file.to_string_lossy()), text))
-    }
-}
-
-/// Agents that are created while the society runs find their programs here.
-#[derive(Clone, Debug)]
-pub struct AgentSpeakLoader(pub Arc<Programs>);
-
-impl ProgramLoader for AgentSpeakLoader {
-    fn load(&self, _name: Symbol, path: &str, options: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String> {
-        let (image, _) = self.0.compile(path).map_err(|error| match error {
-            OpenError::Program { diagnostics, .. } => {
-                diagnostics.first().map_or_else(|| "the program has errors".to_owned(), Diagnostic::to_string)
-            }
-            other => other.to_string(),
-        })?;
-        let mut config = AgentConfig::new(image);
-        for (key, value) in options {
-            if let Err(problem) = crate::options::apply(&mut config, *key, value) {
-                return Err(problem);
-            }
-        }
-        Ok(Box::new(whimbrel_bdi::Agent::new(config)))
-    }
-
-    fn read_source(&self, path: &str) -> Result<String, String> {
-        read(&self.0.paths.find(path)).map_err(|error| error.to_string())
-    }
+    /// It is neither a project nor a program.
+    #[error("{} is neither a project (.mas2j) nor a program (.asl)", .0.display())]
+    UnknownKind(PathBuf),
+    /// The project, or programs of it, have errors: all of them, and warnings.
+    #[error("{} has errors", .path.display())]
+    Errors {
+        /// The file.
+        path: PathBuf,
+        /// All that is wrong.
+        diagnostics: Vec<Diagnostic>,
+    },
 }
 
 /// Agents to be: one, or a population.
 #[derive(Clone, Debug)]
 struct Entry {
     name: Symbol,
-    /// `#n`
+    /// `#n`, if n is more than 1.
     count: Option<usize>,
     config: AgentConfig,
 }
 
-/// A society to be.
+impl Entry {
+    fn body(&self) -> Box<dyn AgentBody> {
+        Box::new(Agent::new(self.config.clone()))
+    }
+}
+
+/// A society to be; see [`Society::open`].
 #[derive(Debug)]
 pub struct Society {
     programs: Arc<Programs>,
     entries: Vec<Entry>,
+    environment: Option<Aid>,
+    workers: Option<usize>,
     warnings: Vec<Diagnostic>,
 }
 
 impl Society {
-    /// A society of one program: one agent, named after its file, or this many, numbered from 1.
+    /// Reads a project (`.mas2j`), or a program (`.asl`) as a society of one agent named after its file; compiles all
+    /// programs.
     ///
     /// # Errors
-    /// The program cannot be read, or has errors.
-    pub fn of_program(file: &Path, agents: Option<usize>) -> Result<Self, OpenError> {
+    /// A file cannot be read or has errors; then all errors of all files are told.
+    pub fn open(file: &Path) -> Result<Self, OpenError> {
+        let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let text = read(file)?;
         if text.trim().is_empty() {
             return Err(OpenError::Empty(file.to_owned()));
         }
-        let folder = file.parent().unwrap_or(Path::new(""));
-        let programs = Arc::new(Programs::new(SourcePaths::new(folder, [])));
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let (image, warnings) = programs.compile(&name)?;
-        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        let entry = Entry { name: Symbol::new(&stem), count: agents, config: AgentConfig::new(image) };
-        Ok(Self { programs, entries: vec![entry], warnings })
+        let mut opening = Opening::default();
+        let society = match extension {
+            "mas2j" => opening.project(file, &text),
+            "asl" => opening.program(file),
+            _ => return Err(OpenError::UnknownKind(file.to_owned())),
+        };
+        if opening.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            return Err(OpenError::Errors { path: file.to_owned(), diagnostics: opening.diagnostics });
+        }
+        Ok(Self { warnings: opening.diagnostics, ..society })
+    }
+
+    /// Sets how many agents each population has: a lone program's, or each `#n` of a project.
+    pub fn set_population(&mut self, count: usize) {
+        let lone = self.entries.len() == 1;
+        for entry in self.entries.iter_mut().filter(|entry| lone || entry.count.is_some()) {
+            entry.count = (count > 1 || entry.count.is_some()).then_some(count);
+        }
     }
 
     /// What there is to say about the programs, though they can run.
@@ -149,9 +105,14 @@ impl Society {
         &self.warnings
     }
 
+    /// How many threads the project asks for, if it does.
+    pub fn workers(&self) -> Option<usize> {
+        self.workers
+    }
+
     /// What a platform needs so that agents can create others.
     pub fn loader(&self) -> AgentSpeakLoader {
-        AgentSpeakLoader(Arc::clone(&self.programs))
+        AgentSpeakLoader::new(Arc::clone(&self.programs), self.environment)
     }
 
     /// Brings the agents to life.
@@ -160,15 +121,114 @@ impl Society {
     /// A name is taken, or no name.
     pub fn start(&self, platform: &Platform) -> Result<Vec<Aid>, CreateError> {
         let mut agents = Vec::new();
-        for Entry { name, count, config } in &self.entries {
-            let body = |_: usize| -> Box<dyn AgentBody> { Box::new(whimbrel_bdi::Agent::new(config.clone())) };
-            match count {
-                None => agents.push(platform.spawn_kind(*name, AgentKind::AgentSpeak, body(0))?),
+        for entry in &self.entries {
+            match entry.count {
+                None => agents.push(platform.spawn_kind(entry.name, AgentKind::AgentSpeak, entry.body())?),
                 Some(count) => {
-                    agents.extend(platform.spawn_bodies(*name, AgentKind::AgentSpeak, *count, body)?);
+                    let body = |_: usize| entry.body();
+                    agents.extend(platform.spawn_bodies(entry.name, AgentKind::AgentSpeak, count, body)?);
                 }
             }
         }
         Ok(agents)
+    }
+}
+
+/// A society being read: what is wrong is collected, so that all of it can be told at once.
+#[derive(Default)]
+struct Opening {
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Opening {
+    fn program(&mut self, file: &Path) -> Society {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let programs = Programs::new(SourcePaths::new(folder, []));
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let place = (Text::from(file.to_string_lossy()), Span::default());
+        let config = self.compile(&programs, &name, &place);
+        let entries = vec![Entry { name: Symbol::new(&stem), count: None, config }];
+        Society { programs: Arc::new(programs), entries, environment: None, workers: None, warnings: Vec::new() }
+    }
+
+    fn project(&mut self, file: &Path, text: &str) -> Society {
+        let name = Text::from(file.to_string_lossy());
+        let parsed = parse_project(text, &name, &[]);
+        self.diagnostics.extend(parsed.diagnostics);
+        let project = parsed.project;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let paths = SourcePaths::new(folder, project.asl_source_path.iter().map(Text::as_str));
+        let programs = Programs::new(paths);
+        let mut entries = Vec::new();
+        entries.extend(self.environment(&project, &programs, &name));
+        let environment = entries.first().map(|entry: &Entry| Aid::local(entry.name));
+        for agent in &project.agents {
+            let entry = self.agent(agent, &programs, &name, environment);
+            entries.push(entry);
+        }
+        let workers = project.infrastructure.workers.map(|workers| workers as usize);
+        Society { programs: Arc::new(programs), entries, environment, workers, warnings: Vec::new() }
+    }
+
+    fn environment(&mut self, project: &Project, programs: &Programs, project_file: &Text) -> Option<Entry> {
+        match project.environment.as_ref()? {
+            Environment::Program { file, class } => {
+                let config = self.compile(programs, file, &(project_file.clone(), class.span));
+                Some(Entry { name: Symbol::new(ENVIRONMENT), count: None, config })
+            }
+            Environment::Host(class) => {
+                let message = format!("there is no environment called {} here", class.name);
+                let help = "write it as an agent, `environment: asl(\"env.asl\")`, or embed Whimbrel in a Rust program";
+                let diagnostic = Diagnostic::error(project_file, class.span, message, "not provided").with_help(help);
+                self.diagnostics.push(diagnostic);
+                None
+            }
+        }
+    }
+
+    fn agent(&mut self, agent: &AgentEntry, programs: &Programs, project: &Text, acts_on: Option<Aid>) -> Entry {
+        let mut config = self.compile(programs, &agent.source, &(project.clone(), agent.span));
+        config.environment = acts_on;
+        config.beliefs.extend(agent.beliefs.iter().map(|belief| value_of(&Term::Literal(belief.head.clone()))));
+        config.goals.extend(agent.goals.iter().map(|goal| value_of(&Term::Literal(goal.literal.clone()))));
+        for option in &agent.options {
+            if matches!(option.key.as_str(), "beliefs" | "goals") {
+                continue;
+            }
+            if let Err(problem) = apply(&mut config, Symbol::new(&option.key), &option.value) {
+                self.diagnostics.push(Diagnostic::error(project, option.span, problem, "this value"));
+            }
+        }
+        let count = (agent.count > 1).then_some(agent.count as usize);
+        Entry { name: agent.name, count, config }
+    }
+
+    /// The configuration of an agent of this program, which `place` names; an empty one if it has errors.
+    fn compile(&mut self, programs: &Programs, path: &str, place: &(Text, Span)) -> AgentConfig {
+        let image = match programs.compile(path) {
+            Ok((image, warnings)) => {
+                self.diagnostics.extend(warnings);
+                image
+            }
+            Err(CompileError::Errors(diagnostics)) => {
+                self.note_once(diagnostics);
+                Arc::default()
+            }
+            Err(CompileError::Read(error)) => {
+                self.note_once(vec![Diagnostic::error(&place.0, place.1, error.to_string(), "named here")]);
+                Arc::default()
+            }
+        };
+        AgentConfig::new(image)
+    }
+
+    /// A program that several agents run is wrong once.
+    fn note_once(&mut self, diagnostics: Vec<Diagnostic>) {
+        for diagnostic in diagnostics {
+            if !self.diagnostics.contains(&diagnostic) {
+                self.diagnostics.push(diagnostic);
+            }
+        }
     }
 }

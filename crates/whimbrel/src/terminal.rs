@@ -6,7 +6,9 @@ use std::sync::Mutex;
 use std::sync::mpsc::Sender;
 
 use anstyle::{Ansi256Color, AnsiColor, Color, Style};
+use rustc_hash::FxHashMap;
 use whimbrel_acl::Aid;
+use whimbrel_bdi::syntax::{Diagnostic, render};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::Output;
 
@@ -79,12 +81,13 @@ pub fn note(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{break_line}{style}whimbrel: {text}{style:#}");
 }
 
-/// Shows what there is to say about programs.
-pub fn show(diagnostics: &[whimbrel_bdi::syntax::Diagnostic]) {
+/// Shows what there is to say about programs, with the lines it is about.
+pub fn show(diagnostics: &[Diagnostic]) {
+    let color = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+    let mut sources: FxHashMap<&str, String> = FxHashMap::default();
     for diagnostic in diagnostics {
-        let _ = writeln!(anstream::stderr().lock(), "{diagnostic}");
-        if let Some(help) = &diagnostic.help {
-            let _ = writeln!(anstream::stderr().lock(), "  help: {help}");
-        }
+        let file = diagnostic.file.as_str();
+        let source = sources.entry(file).or_insert_with(|| std::fs::read_to_string(file).unwrap_or_default());
+        let _ = writeln!(std::io::stderr().lock(), "{}\n", render(diagnostic, source, color));
     }
 }

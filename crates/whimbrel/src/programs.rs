@@ -1,0 +1,108 @@
+//! The programs of a society: found in its folders, compiled once, shared by all agents that run them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{Symbol, Text, Value};
+use whimbrel_bdi::AgentConfig;
+use whimbrel_bdi::code::Image;
+use whimbrel_bdi::reason::ProgramError;
+use whimbrel_bdi::syntax::{Diagnostic, Loader};
+use whimbrel_platform::AgentBody;
+use whimbrel_runtime::ProgramLoader;
+
+use crate::files::{ReadError, SourcePaths, read};
+
+/// Why a program cannot be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It has errors; all of them, and warnings.
+    #[error("{}", first(.0))]
+    Errors(Vec<Diagnostic>),
+}
+
+fn first(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.first().map_or_else(|| "the program has errors".to_owned(), Diagnostic::to_string)
+}
+
+/// Program text and files, compiled once each.
+#[derive(Debug, Default)]
+pub struct Programs {
+    paths: SourcePaths,
+    images: Mutex<FxHashMap<PathBuf, Arc<Image>>>,
+}
+
+impl Programs {
+    /// Programs that are found in these folders.
+    pub fn new(paths: SourcePaths) -> Self {
+        Self { paths, images: Mutex::default() }
+    }
+
+    /// The compiled program, and what there is to say about it when it is compiled for the first time.
+    ///
+    /// # Errors
+    /// There is none, or it has errors.
+    pub fn compile(&self, path: &str) -> Result<(Arc<Image>, Vec<Diagnostic>), CompileError> {
+        let file = self.paths.find(path);
+        if let Some(image) = self.images.lock().unwrap_or_else(PoisonError::into_inner).get(&file) {
+            return Ok((Arc::clone(image), Vec::new()));
+        }
+        let text = read(&file)?;
+        let name = Text::from(file.to_string_lossy());
+        let (image, warnings) = whimbrel_bdi::load(&text, &name, &mut Includes(&self.paths))
+            .map_err(|ProgramError { diagnostics }| CompileError::Errors(diagnostics))?;
+        self.images.lock().unwrap_or_else(PoisonError::into_inner).insert(file, Arc::clone(&image));
+        Ok((image, warnings))
+    }
+}
+
+/// Files that programs include: beside the including file, then where programs are found.
+struct Includes<'a>(&'a SourcePaths);
+
+impl Loader for Includes<'_> {
+    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
+        if path.starts_with("$jasonJar") {
+            return Err("Jason's Java archive is not part of Whimbrel; copy the file beside the program".to_owned());
+        }
+        let beside = Path::new(from_file).parent().unwrap_or(Path::new("")).join(path);
+        let file = if beside.is_file() { beside } else { self.0.find(path) };
+        let text = read(&file).map_err(|error| error.to_string())?;
+        Ok((Text::from(file.to_string_lossy()), text))
+    }
+}
+
+/// Finds the programs of agents that are created while the society runs.
+#[derive(Clone, Debug)]
+pub struct AgentSpeakLoader {
+    programs: Arc<Programs>,
+    environment: Option<whimbrel_acl::Aid>,
+}
+
+impl AgentSpeakLoader {
+    /// A loader of these programs, whose agents act on this environment.
+    pub fn new(programs: Arc<Programs>, environment: Option<whimbrel_acl::Aid>) -> Self {
+        Self { programs, environment }
+    }
+}
+
+impl ProgramLoader for AgentSpeakLoader {
+    fn load(&self, _name: Symbol, path: &str, options: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String> {
+        let (image, _) = self.programs.compile(path).map_err(|error| error.to_string())?;
+        let mut config = AgentConfig::new(image);
+        config.environment = self.environment;
+        for (key, value) in options {
+            let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+            crate::options::apply(&mut config, *key, &text)?;
+        }
+        Ok(Box::new(whimbrel_bdi::Agent::new(config)))
+    }
+
+    fn read_source(&self, path: &str) -> Result<String, String> {
+        read(&self.programs.paths.find(path)).map_err(|error| error.to_string())
+    }
+}
