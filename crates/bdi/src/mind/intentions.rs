@@ -163,6 +163,8 @@ pub struct FrameExtra {
 pub struct Loop {
     /// The operation that began it.
     pub pc: u32,
+    /// How many splices enclose that operation: each has operations of its own.
+    pub splices: u32,
     /// The frame's slots before it.
     pub saved: Vec<Value>,
     /// The solutions of `for` that are left, last first: the frame's slots in each.
@@ -356,6 +358,12 @@ impl Frame {
     /// What few frames have, made if it was not there.
     pub fn extra_mut(&mut self) -> &mut FrameExtra {
         self.extra.get_or_insert_default()
+    }
+
+    /// Whether the loop that begins at `pc` of the code at work is in progress, and is the innermost one.
+    pub fn in_loop(&self, pc: u32) -> bool {
+        let Some(extra) = &self.extra else { return false };
+        extra.loops.last().is_some_and(|last| last.pc == pc && last.splices as usize == extra.splices.len())
     }
 
     /// The slot after its last one.

@@ -550,7 +550,7 @@ impl<'m> Cycle<'m> {
 
     fn in_loop(&self, at: Place<'_>) -> bool {
         let frame = self.mind.intentions.find(at.id).and_then(|i| i.frames.last());
-        frame.is_some_and(|f| f.extra.as_ref().and_then(|e| e.loops.last()).is_some_and(|l| l.pc == f.pc))
+        frame.is_some_and(|frame| frame.in_loop(frame.pc))
     }
 
     fn enter_loop(&mut self, at: Place<'_>) -> u32 {
@@ -559,7 +559,9 @@ impl<'m> Cycle<'m> {
         let Some(frame) = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut()) else { return 0 };
         let pc = frame.pc;
         if !entered {
-            frame.extra_mut().loops.push(Loop { pc, saved, solutions: Vec::new() });
+            let extra = frame.extra_mut();
+            let splices = extra.splices.len() as u32;
+            extra.loops.push(Loop { pc, splices, saved, solutions: Vec::new() });
         }
         pc
     }
@@ -578,10 +580,10 @@ impl<'m> Cycle<'m> {
 
     fn leave_loop(&mut self, at: Place<'_>, pc: u32) {
         let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
-        if let Some(extra) = frame.and_then(|frame| frame.extra.as_mut())
-            && extra.loops.last().is_some_and(|current| current.pc == pc)
+        if let Some(frame) = frame
+            && frame.in_loop(pc)
         {
-            extra.loops.pop();
+            frame.extra_mut().loops.pop();
         }
     }
 
