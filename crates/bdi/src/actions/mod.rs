@@ -162,8 +162,10 @@ impl Call<'_, '_> {
     /// The values of `template` in each solution of argument `place` taken as a formula, at most `limit`.
     pub fn solutions(&mut self, place: usize, template: &Value, limit: usize) -> Vec<Value> {
         let mut found = Vec::new();
+        let solver = self.solver;
         self.each_solution(place, |bindings| {
-            found.push(bindings.close(template, &mut Vec::new()));
+            let value = bindings.close(template, &mut Vec::new());
+            found.push(solver.compute(bindings, value));
             if found.len() < limit { Found::More } else { Found::Enough }
         });
         found

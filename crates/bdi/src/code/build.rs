@@ -16,20 +16,29 @@ pub fn build(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[S
         Expr::Slot(slot) => match bindings.slot(base + slot) {
             Value::Num(n) => Value::Num(*n),
             Value::Atom(name) => Value::Atom(*name),
-            _ => build_variable(bindings, base, names, *slot),
+            _ => build_variable(solver, bindings, base, names, *slot),
         },
         _ => build_compound(solver, bindings, base, names, expr),
     }
 }
 
-fn build_variable(bindings: &Bindings, base: u32, names: &[Symbol], slot: u32) -> Value {
+fn build_variable(
+    solver: &Solver<'_>,
+    bindings: &mut Bindings,
+    base: u32,
+    names: &[Symbol],
+    slot: u32,
+) -> Value {
     match bindings.slot(base + slot) {
         Value::Null => {
             let name = names.get(slot as usize).copied().unwrap_or(sym::ANY);
             Value::Var(Var { slot: base + slot, name })
         }
         value if value.is_ground() => value.clone(),
-        value => bindings.resolve(value),
+        value => {
+            let resolved = bindings.resolve(value);
+            solver.compute(bindings, resolved)
+        }
     }
 }
 
@@ -47,7 +56,7 @@ fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
         }
         Expr::Quote(value) => bindings.resolve(&Bindings::rename(value, base)),
         Expr::Const(value) => value.clone(),
-        Expr::Slot(slot) => build_variable(bindings, base, names, *slot),
+        Expr::Slot(slot) => build_variable(solver, bindings, base, names, *slot),
     }
 }
 

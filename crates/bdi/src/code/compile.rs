@@ -1,5 +1,6 @@
 //! From syntax trees to compiled programs.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -17,11 +18,25 @@ use crate::syntax::quote::{quote, unquote_body, unquote_term};
 
 /// What compiling knows about its surroundings: the functions that rules provide.
 #[derive(Clone, Copy, Default)]
-pub struct Functions<'a>(&'a [ast::FunctionRule]);
+pub struct Functions<'a> {
+    rules: &'a [ast::FunctionRule],
+    /// Notes that a function is called somewhere.
+    called: Option<&'a Cell<bool>>,
+}
 
-impl Functions<'_> {
+impl<'a> Functions<'a> {
+    fn of(image: &'a Image) -> Self {
+        Self { rules: &image.functions, called: None }
+    }
+
+    fn called(&self) {
+        if let Some(called) = self.called {
+            called.set(true);
+        }
+    }
+
     fn rule(&self, name: Symbol, arity: usize) -> Option<Symbol> {
-        self.0.iter().find(|f| f.name == name && f.arity as usize == arity).map(|f| f.rule)
+        self.rules.iter().find(|f| f.name == name && f.arity as usize == arity).map(|f| f.rule)
     }
 }
 
@@ -69,7 +84,8 @@ pub struct Compiler<'a> {
 pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Image {
     let mut image = Image { name, functions: program.functions.clone(), ..Image::default() };
     let functions = program.functions.clone();
-    let functions = Functions(&functions);
+    let called = Cell::new(false);
+    let functions = Functions { rules: &functions, called: Some(&called) };
     for rule in &program.beliefs {
         add_belief(&mut image, rule, functions);
     }
@@ -87,6 +103,7 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
         image.plans.push(plan);
     }
     image.source = Arc::new(program);
+    image.calls_functions = called.get();
     image
 }
 
@@ -143,12 +160,12 @@ pub fn compile_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>) -
 
 /// Compiles a plan of an agent that has acquired it.
 pub fn compile_acquired(plan: &ast::Plan, label: Symbol, image: &Image) -> Plan {
-    compile_plan(plan, label, Functions(&image.functions))
+    compile_plan(plan, label, Functions::of(image))
 }
 
 /// Compiles a rule of an agent that has acquired it.
 pub fn compile_acquired_rule(rule: &ast::Rule, image: &Image) -> Rule {
-    compile_rule(rule, Functions(&image.functions))
+    compile_rule(rule, Functions::of(image))
 }
 
 fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, outer: &[Symbol]) -> Plan {
@@ -295,6 +312,7 @@ impl<'a> Compiler<'a> {
 
     fn literal_expr(&mut self, literal: &ast::Literal) -> Expr {
         if let Some(function) = self.function(literal) {
+            self.functions.called();
             let args = literal.args.iter().map(|arg| self.expr(arg)).collect();
             return Expr::Function(Box::new(FunctionExpr { name: literal.functor, function, args }));
         }
@@ -654,13 +672,13 @@ pub fn op_symbol(op: ast::Op) -> Symbol {
 /// never holds.
 pub fn formula_of_value(value: &Value, image: &Image) -> Formula {
     let Ok(term) = unquote_term(&slots_as_names(value)) else { return Formula::False };
-    Compiler::new(Functions(&image.functions), image.name.clone()).formula(&term)
+    Compiler::new(Functions::of(image), image.name.clone()).formula(&term)
 }
 
 /// A body from a value whose variables are slots of the frame at `base`.
 pub fn body_of_value(value: &Value, image: &Image, base: u32) -> Option<Body> {
     let body = unquote_body(&slots_as_names(value)).ok()?;
-    let mut compiler = Compiler::new(Functions(&image.functions), image.name.clone());
+    let mut compiler = Compiler::new(Functions::of(image), image.name.clone());
     compiler.scope.base = base;
     Some(compiler.body(&body))
 }
@@ -668,7 +686,7 @@ pub fn body_of_value(value: &Value, image: &Image, base: u32) -> Option<Body> {
 /// One step from a value whose variables are slots of the frame at `base`.
 pub fn op_of_literal(kind: StepKind, value: &Value, image: &Image, base: u32) -> Option<Op> {
     let term = unquote_term(&slots_as_names(value)).ok()?;
-    let mut compiler = Compiler::new(Functions(&image.functions), image.name.clone());
+    let mut compiler = Compiler::new(Functions::of(image), image.name.clone());
     compiler.scope.base = base;
     Some(compiler.simple_step(&ast::Step { kind, term, span: ast::Span::default() }))
 }

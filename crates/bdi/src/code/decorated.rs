@@ -37,13 +37,17 @@ pub fn decorate(args: &[Value], resolve: impl Fn(&Value) -> Value) -> Value {
     let Some(functor) = literal.functor() else {
         return if matches!(literal, Value::Var(_)) { unchanged() } else { literal };
     };
+    let wanted = resolve(parts.namespace);
+    if matches!(wanted, Value::Var(_)) {
+        return unchanged();
+    }
     let mut annots: Annots = literal.annots().iter().cloned().collect();
     annots.extend(annots_of(&resolve(parts.annots)));
     let (was_negated, was_namespace) = match &literal {
         Value::Term(term) => (term.negated, term.namespace),
         _ => (false, sym::DEFAULT),
     };
-    let namespace = namespace_name(&resolve(parts.namespace)).unwrap_or(was_namespace);
+    let namespace = namespace_name(&wanted).unwrap_or(was_namespace);
     let args = literal.args().iter().cloned().collect();
     Structure::full(namespace, was_negated != parts.negated, functor, args, annots).into_value()
 }

@@ -371,6 +371,8 @@ pub struct Image {
     pub index: crate::mind::PlanIndex,
     /// Whether some plan is for meta-events.
     pub has_meta_plans: bool,
+    /// Whether the program calls functions at all.
+    pub calls_functions: bool,
     /// Whether some plan is for the agent's falling idle or waking.
     pub tells_idleness: bool,
     /// Whether a plan of the program's own is for messages as such (`+!kqml_received`).

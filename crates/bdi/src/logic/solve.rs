@@ -266,6 +266,37 @@ impl<'m> Solver<'m> {
         self.depth.set(self.depth.get() - 1);
     }
 
+    /// The value with the function calls in it computed that can be computed now: a call whose arguments were not known
+    /// when it was made is kept as a structure.
+    pub fn compute(&self, bindings: &mut Bindings, value: Value) -> Value {
+        if !self.known.image.calls_functions {
+            return value;
+        }
+        match &value {
+            Value::Term(term) => {
+                let args: Args = term.args.iter().map(|arg| self.compute(bindings, arg.clone())).collect();
+                if let Some(number) = super::arith::evaluate(term.functor, &args) {
+                    return Value::Num(number);
+                }
+                let native = crate::actions::function(term.functor.as_str(), args.len());
+                if let (Some(function), true) = (native, args.iter().all(Value::is_ground)) {
+                    let call = FunctionExpr { name: term.functor, function: Function::Native(function), args: Vec::new() };
+                    if let Some(result) = self.function(bindings, &call, &args) {
+                        return result;
+                    }
+                }
+                let (namespace, negated) = (term.namespace, term.negated);
+                Structure::full(namespace, negated, term.functor, args, term.annots.clone()).into_value()
+            }
+            Value::List(_) => {
+                let mut items = value.items();
+                let computed: Vec<Value> = items.by_ref().map(|item| self.compute(bindings, item.clone())).collect();
+                Value::list_with_tail(computed, items.tail().clone())
+            }
+            _ => value,
+        }
+    }
+
     /// The value of a function call, if its arguments allow one.
     pub fn function(&self, bindings: &mut Bindings, call: &FunctionExpr, args: &[Value]) -> Option<Value> {
         match call.function {

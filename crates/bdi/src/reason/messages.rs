@@ -141,7 +141,7 @@ impl Cycle<'_> {
     /// If the message answers a question that an intention waits for: notes the answer.
     fn is_answer(&mut self, message: &AclMessage, content: &Value) -> bool {
         let Some(quoted) = &message.extras().in_reply_to else { return false };
-        if message.extras().protocol == Some(sym::ENVIRONMENT) {
+        if self.mind.environment == Some(message.sender) {
             self.environment_answered(message, quoted, content);
             return true;
         }
