@@ -668,6 +668,9 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
                 self.solver.known.mind.beliefs.facts().map(|fact| Value::Term(fact.clone())).collect();
             return self.values(goal, Box::new(all.into_iter()), scope, next, bindings);
         }
+        if !goal.is_literal() {
+            return Next::Fail;
+        }
         let formula = crate::code::compile::formula_of_value(&goal, self.solver.known.image);
         let target = Value::list(variables(&goal).into_iter().map(Value::Var).collect::<Vec<_>>());
         let mut solutions: Vec<Value> = Vec::new();

@@ -93,6 +93,14 @@ impl Bindings {
 
     /// Different functors may still be equal: arithmetic is evaluated first, and a variable may carry annotations.
     fn unify_special(&mut self, a: &Structure, b: &Structure) -> bool {
+        // A body that is one variable stands for any body.
+        if a.functor == reserved::BODY && b.functor == reserved::BODY {
+            return match (a.args.as_slice(), b.args.as_slice()) {
+                ([whole @ Value::Var(_)], _) => self.unify(whole, &Value::from(b.clone())),
+                (_, [whole @ Value::Var(_)]) => self.unify(whole, &Value::from(a.clone())),
+                _ => false,
+            };
+        }
         let special = |term: &Structure| {
             arith::is_operation(term.functor, term.args.len()) || term.functor == reserved::DECORATED
         };

@@ -325,28 +325,12 @@ pub fn sourced(content: Value, sender: Symbol) -> Option<Structure> {
     Some(literal)
 }
 
-/// Annotations with `source(teller)` added, or nested around the sources that are there.
+/// Annotations with `source(teller)` added, around the sources that are there.
 pub fn nest_sources(annots: &[Annot], teller: &Value) -> Annots {
-    let mut nested = Annots::new();
-    let mut any = false;
-    for annot in annots {
-        if crate::mind::is_source(annot) {
-            any = true;
-            let outer = Structure::full(
-                sym::DEFAULT,
-                false,
-                sym::SOURCE,
-                [teller.clone()].into_iter().collect(),
-                Annots::from_iter([annot.clone()]),
-            );
-            nested.push(Annot::new(outer.into_value()));
-        } else {
-            nested.push(annot.clone());
-        }
-    }
-    if !any {
-        nested.push(Annot::new(Value::term(sym::SOURCE, [teller.clone()])));
-    }
+    let (sources, mut nested): (Annots, Annots) = annots.iter().cloned().partition(crate::mind::is_source);
+    let args = [teller.clone()].into_iter().collect();
+    let outer = Structure::full(sym::DEFAULT, false, sym::SOURCE, args, sources);
+    nested.push(Annot::new(outer.into_value()));
     nested
 }
 

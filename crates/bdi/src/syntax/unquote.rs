@@ -131,38 +131,64 @@ pub fn trigger_parts(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
     }
 }
 
+// The functions that call each other are many and small: their frames add up where terms are deep.
+
 fn term(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
+    match value {
+        Value::Term(structure) => structure_term(value, structure, names),
+        Value::Nil | Value::List(_) => list(value, names),
+        _ => leaf(value, names),
+    }
+}
+
+fn leaf(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
     Ok(match value {
-        Value::Bool(_) | Value::Atom(_) if !is_body(value) => {
+        Value::Atom(reserved::BODY) => Term::Code(Code::Body(Body::default())),
+        Value::Bool(_) | Value::Atom(_) => {
             Term::Literal(Literal::bare(value.functor().unwrap_or_default(), Span::default()))
         }
         Value::Int(n) => Term::Num(*n as f64),
         Value::Num(n) => Term::Num(*n),
         Value::Str(text) => Term::Str(text.clone()),
-        Value::Nil | Value::List(_) => list(value, names)?,
         Value::Var(var) => Term::Var(plain(*var, names)),
-        Value::Term(structure) => return structure_term(value, structure, names),
-        Value::Atom(_) => Term::Code(Code::Body(Body::default())),
         _ => return Err(QuoteError::NoTerm(value.to_string())),
     })
 }
 
 fn structure_term(value: &Value, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
-    Ok(match structure.functor {
-        reserved::DECORATED => return decorated(value, structure, names),
-        reserved::PLAN => Term::Code(Code::Plan(Box::new(plan(value, names)?))),
-        reserved::RULE => Term::Code(Code::Rule(Box::new(rule(value, names)?))),
-        reserved::TRIGGER => Term::Code(Code::Trigger(Box::new(trigger(value, names)?))),
-        reserved::BODY | reserved::STEP => Term::Code(Code::Body(body(value, names)?)),
+    match structure.functor {
+        reserved::DECORATED => decorated(value, structure, names),
+        reserved::PLAN | reserved::RULE | reserved::TRIGGER | reserved::BODY | reserved::STEP => code(value, names),
         functor => match operation(functor, structure.args.len()) {
-            Some(op) => Term::Op(op, terms(&structure.args, names)?),
-            None => Term::Literal(literal(structure, names)?),
+            Some(op) => operation_term(op, structure, names),
+            None => literal_term(structure, names),
         },
-    })
+    }
+}
+
+fn code(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
+    match value.functor() {
+        Some(reserved::PLAN) => plan(value, names).map(|plan| Term::Code(Code::Plan(Box::new(plan)))),
+        Some(reserved::RULE) => rule(value, names).map(|rule| Term::Code(Code::Rule(Box::new(rule)))),
+        Some(reserved::TRIGGER) => trigger(value, names).map(|trigger| Term::Code(Code::Trigger(Box::new(trigger)))),
+        _ => body(value, names).map(|body| Term::Code(Code::Body(body))),
+    }
+}
+
+fn operation_term(op: Op, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
+    Ok(Term::Op(op, terms(&structure.args, names)?))
+}
+
+fn literal_term(structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
+    Ok(Term::Literal(literal(structure, names)?))
 }
 
 fn terms(values: &[Value], names: &mut Names) -> Result<Vec<Term>, QuoteError> {
-    values.iter().map(|value| term(value, names)).collect()
+    let mut terms = Vec::with_capacity(values.len());
+    for value in values {
+        terms.push(term(value, names)?);
+    }
+    Ok(terms)
 }
 
 fn operation(functor: Symbol, arity: usize) -> Option<Op> {

@@ -127,9 +127,11 @@ fn delete_places(whole: &Value, from: i64, to: i64) -> Option<Value> {
     whole.is_list().then(|| Value::list(kept.map(|(_, item)| item.clone()).collect::<Vec<_>>()))
 }
 
-/// What is left without the elements that unify with `element`. What the first one binds holds for the others.
+/// What is left without the elements that unify with `element`. What the first one binds holds for the others, but not
+/// beyond.
 fn delete_elements(call: &mut Call<'_, '_>, element: &Value, list: &Value) -> Value {
     let mut kept = Vec::new();
+    let before = call.bindings.mark();
     for item in list.items() {
         let mark = call.bindings.mark();
         if !call.bindings.unify(element, item) {
@@ -137,6 +139,7 @@ fn delete_elements(call: &mut Call<'_, '_>, element: &Value, list: &Value) -> Va
             kept.push(item.clone());
         }
     }
+    call.bindings.undo(before);
     Value::list(kept)
 }
 

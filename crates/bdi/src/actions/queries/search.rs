@@ -13,8 +13,10 @@ fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value
     let top = call.bindings.len();
     let mut fresh = 0;
     let mut found = Vec::new();
+    let solver = call.solver;
     call.each_solution(place, |bindings| {
-        let mut value = bindings.resolve(template);
+        let value = bindings.resolve(template);
+        let mut value = solver.compute(bindings, value);
         if !value.is_ground() {
             let mut beyond = Vec::new();
             value = map_vars(&value, &mut |var| {

@@ -1,10 +1,10 @@
 //! What terms are, and terms made of terms.
 
 use whimbrel_acl::value::Contents;
-use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var, sym};
+use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_open_arithmetic, is_variable, nonsense};
-use crate::actions::{Answer, Call};
+use crate::actions::{Action, Answer, Call, lookup};
 use crate::code::compile::is_internal_action;
 use crate::logic::{map_vars, number_of};
 use crate::mind::is_source;
@@ -13,7 +13,8 @@ use crate::syntax::quote;
 
 fn is_atom(value: &Value) -> bool {
     match value {
-        Value::Atom(_) | Value::Bool(_) => !quote::is_code(value),
+        Value::Atom(name) => !quote::is_code(value) && !is_internal_action(*name),
+        Value::Bool(_) => true,
         Value::Term(term) => term.args.is_empty() && !term.negated && term.annots.is_empty() && !quote::is_code(value),
         _ => false,
     }
@@ -75,9 +76,12 @@ pub fn string(call: &mut Call<'_, '_>) -> Outcome {
     test(call, |value| matches!(value, Value::Str(_)))
 }
 
-/// `.internal_action(X)`
+/// `.internal_action(X)`: whether there is one of that name.
 pub fn internal_action(call: &mut Call<'_, '_>) -> Outcome {
-    test(call, |value| value.functor().is_some_and(is_internal_action) && !is_open_arithmetic(value))
+    test(call, |value| {
+        let known = |name: Symbol| !matches!(lookup(name.as_str(), value.args().len()), Action::Unknown);
+        value.functor().is_some_and(known)
+    })
 }
 
 /// `.type(X, Type)`: each type in turn.
@@ -123,11 +127,15 @@ pub fn copy_term(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(1, &copy)
 }
 
-/// The term with its annotations changed; a list element by element; anything without annotations as it is.
-fn with_annots(term: &Value, change: &dyn Fn(&[Annot]) -> Annots) -> Value {
-    if term.is_list() {
+/// Lists in lists count, too.
+const DEEP: u32 = 100;
+
+/// The term with its annotations changed; a list element by element, through so many levels of lists; anything without
+/// annotations as it is.
+fn with_annots(term: &Value, levels: u32, change: &dyn Fn(&[Annot]) -> Annots) -> Value {
+    if term.is_list() && levels > 0 {
         let mut items = term.items();
-        let changed: Vec<Value> = items.by_ref().map(|item| with_annots(item, change)).collect();
+        let changed: Vec<Value> = items.by_ref().map(|item| with_annots(item, levels - 1, change)).collect();
         return Value::list_with_tail(changed, items.tail().clone());
     }
     if !is_literal(term) || quote::is_code(term) {
@@ -148,14 +156,14 @@ pub fn add_annot(call: &mut Call<'_, '_>) -> Outcome {
         Value::Var(var) => Annot::Term(Value::Var(*var)),
         annot => Annot::new(annot.clone()),
     };
-    let annotated = with_annots(call.arg(0), &|annots| annots.iter().cloned().chain([annot.clone()]).collect());
+    let annotated = with_annots(call.arg(0), DEEP, &|annots| annots.iter().cloned().chain([annot.clone()]).collect());
     call.unify(2, &annotated)
 }
 
 /// `.add_nested_source(Term, Source, R)`: the sources that are there become the source's word about them.
 pub fn add_nested_source(call: &mut Call<'_, '_>) -> Outcome {
     let source = call.arg(1);
-    let nested = with_annots(call.arg(0), &|annots| nest_sources(annots, source));
+    let nested = with_annots(call.arg(0), DEEP, &|annots| nest_sources(annots, source));
     call.unify(2, &nested)
 }
 
@@ -165,11 +173,11 @@ pub fn remove_source_annot(call: &mut Call<'_, '_>) -> Outcome {
     let without = |annots: &[Annot]| annots.iter().filter(|annot| !is_source(annot)).cloned().collect();
     let changed = match (quote::is_plan(term), term.args()) {
         (true, [label, rest @ ..]) => {
-            let label = with_annots(label, &without);
+            let label = with_annots(label, 0, &without);
             let args = std::iter::once(label).chain(rest.iter().cloned()).collect();
             Structure::new(term.functor().unwrap_or_default(), args).into_value()
         }
-        _ => with_annots(term, &without),
+        _ => with_annots(term, 1, &without),
     };
     call.unify(1, &changed)
 }
