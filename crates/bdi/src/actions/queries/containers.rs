@@ -67,15 +67,23 @@ fn closed(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Val
     if holds(&value, target) { Err(nonsense()) } else { Ok(value) }
 }
 
-/// Whether a value is a container, or one in it or in a container in it is.
+/// Whether a value is the container, or the container is somewhere in it.
 fn holds(value: &Value, target: &Arc<Object>) -> bool {
-    match value {
-        Value::Object(object) if Arc::ptr_eq(object, target) => true,
-        Value::Object(object) => object.contents().values().any(|inner| holds(inner, target)),
-        Value::List(_) => value.items().any(|item| holds(item, target)),
-        Value::Term(term) => term.args.iter().any(|arg| holds(arg, target)),
-        _ => false,
+    if !matches!(value, Value::Object(_) | Value::List(_) | Value::Term(_)) {
+        return false;
     }
+    // Not by recursion: terms may be deeper than the stack.
+    let mut rest = vec![value.clone()];
+    while let Some(value) = rest.pop() {
+        match &value {
+            Value::Object(object) if Arc::ptr_eq(object, target) => return true,
+            Value::Object(object) => rest.extend(object.contents().values().cloned()),
+            Value::List(cell) => rest.extend([cell.tail.clone(), cell.head.clone()]),
+            Value::Term(term) => rest.extend(term.args.iter().cloned()),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The values in argument `place`, a list or a container, as they are put into `target`.
