@@ -320,6 +320,10 @@ impl<'m> Cycle<'m> {
 
     fn act_on_environment(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
         let action = self.value(expr, at);
+        self.request(action, at)
+    }
+
+    fn request(&mut self, action: Value, at: Place<'_>) -> Stepped {
         self.put_down(Some(at.id));
         self.request_action(at.id, action);
         Stepped::Moved
@@ -409,9 +413,11 @@ impl<'m> Cycle<'m> {
             Action::Query(action) => self.query_action(action, call, at),
             Action::Step(action) => self.step_action(action, call, at),
             Action::WrongCount => Stepped::Failed(Failure::wrong_count(call)),
+            // What is no internal action is an action on the environment.
             Action::Unknown => {
-                let message = format!("there is no internal action {}", call.name);
-                Stepped::Failed(Failure::new("internal_action", message))
+                let solver = solver!(self);
+                let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
+                self.request(Value::term(call.name, args), at)
             }
         }
     }
