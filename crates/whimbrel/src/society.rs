@@ -53,8 +53,13 @@ struct Entry {
 }
 
 impl Entry {
-    fn body(&self) -> Box<dyn AgentBody> {
-        Box::new(Agent::new(self.config.clone()))
+    /// The agents by name, with their bodies.
+    fn agents(&self) -> impl Iterator<Item = (Symbol, AgentKind, Box<dyn AgentBody>)> {
+        (1..=self.count.unwrap_or(1)).map(|number| {
+            let name = if self.count.is_some() { Symbol::new(&format!("{}{number}", self.name)) } else { self.name };
+            let body: Box<dyn AgentBody> = Box::new(Agent::new(self.config.clone()));
+            (name, AgentKind::AgentSpeak, body)
+        })
     }
 }
 
@@ -115,22 +120,12 @@ impl Society {
         AgentSpeakLoader::new(Arc::clone(&self.programs), self.environment)
     }
 
-    /// Brings the agents to life.
+    /// Brings the agents to life: all of them exist before the first has its first turn.
     ///
     /// # Errors
     /// A name is taken, or no name.
     pub fn start(&self, platform: &Platform) -> Result<Vec<Aid>, CreateError> {
-        let mut agents = Vec::new();
-        for entry in &self.entries {
-            match entry.count {
-                None => agents.push(platform.spawn_kind(entry.name, AgentKind::AgentSpeak, entry.body())?),
-                Some(count) => {
-                    let body = |_: usize| entry.body();
-                    agents.extend(platform.spawn_bodies(entry.name, AgentKind::AgentSpeak, count, body)?);
-                }
-            }
-        }
-        Ok(agents)
+        platform.spawn_together(self.entries.iter().flat_map(Entry::agents))
     }
 }
 

@@ -12,7 +12,10 @@ use whimbrel_platform::{Counters, Event, Observer, Time};
 use crate::duration::readable;
 
 /// How many agents the summary names; of the others it tells the number.
-const NAMES_SHOWN: usize = 12;
+const NAMES_SHOWN: usize = 8;
+
+/// The platform's own agents, which are no part of the society.
+const SERVICES: [&str; 2] = ["ams", "df"];
 
 /// Watches a platform.
 #[derive(Clone)]
@@ -73,7 +76,10 @@ impl Tally {
                 *self.messages.entry(name).or_default() += 1;
             }
             Event::Agent(change) if change.from.is_none() && change.to.is_some() => {
-                self.agents.push(change.agent.name);
+                let name = change.agent.name;
+                if !SERVICES.contains(&name.as_str()) {
+                    self.agents.push(name);
+                }
             }
             _ => {}
         }

@@ -14,7 +14,7 @@ can(4).         // a belief: what the agent holds true
 // The next plan for the same event, taken when the first does not apply.
 +thirsty(_)[source(Flower)]
    <- .print("sorry, ", Flower, ", the can is empty");
-      .stopMAS.
+      .stopMAS(100).           // end the society in 100 ms
 
 // A goal the agent sets itself in the plan above, and the plans for it.
 +!look : can(0) <- .print("that was the last drop").

@@ -1,0 +1,39 @@
+//! `whimbrel check`.
+
+use super::Scratch;
+
+#[test]
+fn all_errors_of_all_programs_are_shown() {
+    let scratch = Scratch::with(&[
+        ("two.mas2j", "MAS two { agents: a; b; missing; }"),
+        ("a.asl", "!go.\n+!go <- .print(\"x\"\n.\n+!h <- .prnt(1).\n"),
+        ("b.asl", "p(1)\nq(2).\n"),
+    ]);
+    let seen = scratch.run(&["check", "."]);
+    assert_eq!(seen.code, Some(1));
+    assert_eq!(seen.out, "");
+    for part in ["a.asl:", "b.asl:", "two.mas2j:1", "there is no file ./missing.asl"] {
+        assert!(seen.err.contains(part), "no {part} in\n{}", seen.err);
+    }
+    assert!(seen.err.lines().last().is_some_and(|line| line.ends_with("in 1 file")), "{}", seen.err);
+}
+
+#[test]
+fn java_classes_are_named_with_what_to_use_instead() {
+    let scratch =
+        Scratch::with(&[("room.mas2j", "MAS room {\n  environment: RoomEnv(3)\n  agents: a;\n}"), ("a.asl", "p.")]);
+    let seen = scratch.run(&["check", "room.mas2j"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(
+        seen.err.contains("RoomEnv") && seen.err.contains("room.mas2j:2") && seen.err.contains("asl("),
+        "{}",
+        seen.err
+    );
+}
+
+#[test]
+fn the_checked_are_counted() {
+    let scratch = Scratch::with(&[("a.asl", "p."), ("b.asl", "q.")]);
+    let seen = scratch.run(&["check", "a.asl", "b.asl"]);
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "2 files: nothing wrong\n"));
+}

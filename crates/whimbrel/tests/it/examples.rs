@@ -1,0 +1,69 @@
+//! Every example prints what its `expected.txt` says: each agent's lines in their order, whoever comes first.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::run_in;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
+}
+
+/// Each agent's lines.
+fn by_agent(text: &str) -> BTreeMap<&str, Vec<&str>> {
+    let mut lines: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in text.lines() {
+        let (agent, rest) = line.split_once(']').expect("each line is an agent's");
+        lines.entry(agent).or_default().push(rest.trim_end());
+    }
+    lines
+}
+
+#[test]
+fn examples_print_what_they_should() {
+    let folder = repository().join("examples");
+    let mut names: Vec<_> =
+        std::fs::read_dir(&folder).expect("examples").map(|entry| entry.expect("entry").path()).collect();
+    names.retain(|path| path.is_dir());
+    names.sort();
+    assert!(names.len() >= 4, "{names:?}");
+    for example in names {
+        let expected = std::fs::read_to_string(example.join("expected.txt")).expect("each example has one");
+        let seen = run_in(&example, &["run", "."]);
+        assert_eq!(by_agent(&seen.out), by_agent(&expected), "{}\n{}", example.display(), seen.err);
+        assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{}", example.display());
+    }
+}
+
+#[test]
+fn examples_have_nothing_to_be_warned_of() {
+    let seen = run_in(
+        &repository(),
+        &["check", "examples/auction", "examples/blocks", "examples/contract-net", "examples/domestic-robot"],
+    );
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "4 files: nothing wrong\n"));
+}
+
+#[test]
+fn a_contract_net_adds_up() {
+    let seen = run_in(&repository(), &["run", "examples/contract-net", "--summary"]);
+    let table: Vec<&str> = seen.out.lines().skip_while(|line| !line.starts_with('─')).collect();
+    let words = |what: &str| -> Vec<&str> {
+        let line = table.iter().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {table:#?}"));
+        line.split_whitespace().collect()
+    };
+    assert_eq!(
+        words("initiator"),
+        "agents 7 initiator, ada, bruno, chloe, dora, edgar, fern".split(' ').collect::<Vec<_>>()
+    );
+    assert_eq!(words("cfp"), ["messages", "61", "24", "cfp"]);
+    assert!(table.iter().any(|line| line.split_whitespace().eq(["2", "chloe"])), "{table:#?}");
+    assert_eq!(words("lost")[..2], ["lost", "0"]);
+}
+
+#[test]
+fn a_population_can_be_any_size() {
+    let seen = run_in(&repository(), &["run", "examples/auction", "--agents", "200"]);
+    assert!(seen.out.contains("[auctioneer] Lot sea_chart: 200 in the room"), "{}", seen.out);
+    assert_eq!(seen.code, Some(0));
+}

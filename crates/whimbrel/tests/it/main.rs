@@ -1,0 +1,68 @@
+//! The binary from outside: what one types, and what one sees.
+
+mod check;
+mod examples;
+mod new;
+mod run;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The binary, ready to be given arguments; plain output, whatever the terminal.
+fn whimbrel() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whimbrel"));
+    command.stdin(Stdio::null()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("TERM", "dumb");
+    command
+}
+
+/// What came of a command.
+struct Seen {
+    out: String,
+    err: String,
+    code: Option<i32>,
+}
+
+impl From<Output> for Seen {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+        Self { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+    }
+}
+
+/// Runs `whimbrel` with these arguments in `folder`.
+fn run_in(folder: &Path, arguments: &[&str]) -> Seen {
+    whimbrel().args(arguments).current_dir(folder).output().expect("the binary runs").into()
+}
+
+/// A folder of its own for one test, removed at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("whimbrel-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        Self(folder)
+    }
+
+    /// With files in it.
+    fn with(files: &[(&str, &str)]) -> Self {
+        let scratch = Self::new();
+        for (name, text) in files {
+            std::fs::write(scratch.0.join(name), text).expect("the file can be written");
+        }
+        scratch
+    }
+
+    fn run(&self, arguments: &[&str]) -> Seen {
+        run_in(&self.0, arguments)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

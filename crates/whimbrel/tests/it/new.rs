@@ -1,0 +1,33 @@
+//! `whimbrel new`.
+
+use super::Scratch;
+
+#[test]
+fn a_new_society_runs() {
+    let scratch = Scratch::new();
+    let made = scratch.run(&["new", "my-garden"]);
+    assert_eq!((made.code, made.err.as_str()), (Some(0), ""));
+    assert!(made.out.contains("whimbrel run my-garden"), "{}", made.out);
+    let checked = scratch.run(&["check", "my-garden"]);
+    assert_eq!((checked.code, checked.err.as_str()), (Some(0), "1 file: nothing wrong\n"));
+    let seen = scratch.run(&["run", "my-garden"]);
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
+    assert_eq!(seen.out.lines().filter(|line| line.ends_with("ah, water")).count(), 4, "{}", seen.out);
+    assert!(seen.out.contains("the can is empty"), "{}", seen.out);
+}
+
+#[test]
+fn what_is_there_is_not_touched() {
+    let scratch = Scratch::with(&[("garden", "mine")]);
+    let seen = scratch.run(&["new", "garden"]);
+    assert_eq!(seen.err, "error: garden exists already; choose another name\n");
+    assert_eq!(seen.code, Some(1));
+    assert_eq!(std::fs::read_to_string(scratch.0.join("garden")).expect("still there"), "mine");
+}
+
+#[test]
+fn a_project_needs_a_name() {
+    let seen = Scratch::new().run(&["new", "9lives"]);
+    assert!(seen.err.contains("`9lives` cannot name a project: begin with a small letter"), "{}", seen.err);
+    assert_eq!(seen.code, Some(1));
+}

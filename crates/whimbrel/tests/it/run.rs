@@ -1,0 +1,156 @@
+//! `whimbrel run`.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::{Scratch, Seen, whimbrel};
+
+const HELLO: &str = "!greet.\n+!greet <- .my_name(Me); .print(\"I am \", Me); .stopMAS.\n";
+/// Prints for ever.
+const CHATTER: &str = "!talk.\n+!talk <- .print(\"again\"); .wait(5); !talk.\n";
+
+#[track_caller]
+fn fails(files: &[(&str, &str)], arguments: &[&str], why: &str) {
+    let seen = Scratch::with(files).run(arguments);
+    assert_eq!((seen.err.as_str(), seen.out.as_str(), seen.code), (why, "", Some(1)));
+}
+
+#[test]
+fn a_lone_program_is_an_agent_named_after_its_file() {
+    let seen = Scratch::with(&[("hello.asl", HELLO)]).run(&["run", "hello.asl"]);
+    assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("[hello] I am hello\n", "", Some(0)));
+}
+
+#[test]
+fn several_agents_of_a_lone_program_are_numbered() {
+    let program = "!greet.\n+!greet <- .print(\"here\").\n";
+    let seen = Scratch::with(&[("a.asl", program)]).run(&["run", "a.asl", "--agents", "3", "--for", "200ms"]);
+    let mut lines: Vec<&str> = seen.out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["[a1] here", "[a2] here", "[a3] here"]);
+}
+
+#[test]
+fn what_cannot_be_run_is_told_plainly() {
+    fails(&[], &["run", "no.asl"], "error: there is no file no.asl\n");
+    fails(
+        &[("hello.asl", HELLO)],
+        &["run", "hello.mas2j"],
+        "error: there is no file hello.mas2j; did you mean hello.asl?\n",
+    );
+    fails(&[], &["run", "."], "error: . is a folder without a project (.mas2j) in it\n");
+    fails(&[("e.asl", "  \n")], &["run", "e.asl"], "error: e.asl is empty: there is nothing to run\n");
+    fails(
+        &[("notes.txt", "hello")],
+        &["run", "notes.txt"],
+        "error: notes.txt is neither a project (.mas2j) nor a program (.asl)\n",
+    );
+    fails(
+        &[("a.mas2j", "MAS a { agents: x; }"), ("b.mas2j", "MAS b { agents: x; }")],
+        &["run", "."],
+        "error: . holds several projects: name one of ./a.mas2j, ./b.mas2j\n",
+    );
+}
+
+#[test]
+fn a_file_that_is_no_text_is_told_where() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.0.join("x.asl"), b"p(1).\n\xff\xfe").expect("written");
+    let seen = scratch.run(&["run", "x.asl"]);
+    assert_eq!(seen.err, "error: x.asl is not UTF-8 text: byte 6 is where it stops being so\n");
+}
+
+#[test]
+fn errors_in_a_program_are_shown_and_nothing_runs() {
+    let seen = Scratch::with(&[("x.asl", "!go.\n+!go <- .print(1.\n")]).run(&["run", "x.asl"]);
+    assert!(seen.err.contains("x.asl:2") && seen.err.ends_with("error: x.asl has errors\n"), "{}", seen.err);
+    assert_eq!((seen.out.as_str(), seen.code), ("", Some(1)));
+}
+
+#[test]
+fn the_exit_status_is_what_an_agent_gave() {
+    let seen = Scratch::with(&[("x.asl", "!go.\n+!go <- .stopMAS(0, 7).\n")]).run(&["run", "x.asl"]);
+    assert_eq!(seen.code, Some(7));
+}
+
+#[test]
+fn time_ends_a_society() {
+    let begin = Instant::now();
+    let seen = Scratch::with(&[("x.asl", CHATTER)]).run(&["run", "x.asl", "--for", "200ms"]);
+    assert_eq!((seen.err.as_str(), seen.code), ("", Some(0)));
+    assert!(seen.out.lines().count() > 5, "{}", seen.out);
+    assert!(begin.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_trace_shows_messages_and_agents() {
+    let files = [
+        ("x.mas2j", "MAS x { agents: a; b; }"),
+        ("a.asl", "!go.\n+!go <- .send(b, tell, price(3))."),
+        ("b.asl", "+price(P) <- .stopMAS."),
+    ];
+    let seen = Scratch::with(&files).run(&["run", ".", "--trace"]);
+    for part in ["agent a created", "sent a -> b: tell price(3)", "agent b ended"] {
+        assert!(seen.err.contains(part), "no {part} in\n{}", seen.err);
+    }
+    assert_eq!(seen.out, "");
+}
+
+#[test]
+fn names_are_coloured_only_where_asked_for() {
+    let scratch = Scratch::with(&[("hello.asl", HELLO)]);
+    let always = scratch.run(&["run", "hello.asl", "--color", "always"]);
+    assert!(always.out.starts_with("\u{1b}["), "{:?}", always.out);
+    let again = scratch.run(&["run", "hello.asl", "--color", "always"]);
+    assert_eq!(always.out, again.out);
+    assert_eq!(scratch.run(&["run", "hello.asl", "--color", "never"]).out, "[hello] I am hello\n");
+}
+
+#[test]
+fn warnings_go_to_standard_error_unless_quiet() {
+    let scratch = Scratch::with(&[("x.asl", "!go.\n!nothing.\n+!go <- .wait(50); .stopMAS.\n")]);
+    let seen = scratch.run(&["run", "x.asl"]);
+    assert!(seen.err.contains("nothing") && seen.out.is_empty(), "{}{}", seen.out, seen.err);
+    assert_eq!(scratch.run(&["run", "x.asl", "--quiet"]).err, "");
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_the_society_quietly() {
+    let scratch = Scratch::with(&[("x.asl", CHATTER)]);
+    let mut child = whimbrel()
+        .args(["run", "x.asl"])
+        .current_dir(&scratch.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
+    assert_eq!(line, "[x] again\n");
+    let status = child.wait().expect("it ends");
+    let mut err = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut err).expect("text");
+    assert_eq!((err.as_str(), status.code()), ("", Some(0)));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_society_in_order() {
+    let scratch = Scratch::with(&[("x.asl", CHATTER)]);
+    let mut child = whimbrel()
+        .args(["run", "x.asl", "--summary"])
+        .current_dir(&scratch.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    std::thread::sleep(Duration::from_millis(300));
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("kill runs").success());
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(130));
+    let seen = Seen::from(child.wait_with_output().expect("output"));
+    assert!(seen.out.contains("[x] again") && seen.out.contains("lost"), "{}", seen.out);
+    assert!(seen.err.contains("ending the society"), "{}", seen.err);
+}
