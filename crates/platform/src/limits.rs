@@ -29,10 +29,10 @@ pub const SOURCE_BYTES_MAX: usize = 64 << 20;
 /// How deep files include files.
 pub const INCLUDE_DEPTH_MAX: usize = 32;
 /// Levels of a term's tree, for instance the conjuncts of one formula.
-pub const TERM_DEPTH_MAX: u32 = 1_000;
+pub const TERM_DEPTH_MAX: u32 = 400;
 /// Steps of one plan's body.
-pub const BODY_STEPS_MAX: usize = 4_000;
+pub const BODY_STEPS_MAX: usize = 2_000;
 /// How deep brackets nest in a program's text.
-pub const BRACKET_DEPTH_MAX: u32 = 128;
+pub const BRACKET_DEPTH_MAX: u32 = 100;
 /// Diagnostics reported for one program; further ones are counted only.
 pub const DIAGNOSTICS_MAX: usize = 200;

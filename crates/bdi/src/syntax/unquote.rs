@@ -131,7 +131,7 @@ pub fn trigger_parts(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
     }
 }
 
-// The functions that call each other are many and small: their frames add up where terms are deep.
+// The functions that call each other are many and small, and not inlined: their frames add up where terms are deep.
 
 fn term(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
     match value {
@@ -141,6 +141,7 @@ fn term(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
     }
 }
 
+#[inline(never)]
 fn leaf(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
     Ok(match value {
         Value::Atom(reserved::BODY) => Term::Code(Code::Body(Body::default())),
@@ -166,6 +167,7 @@ fn structure_term(value: &Value, structure: &Structure, names: &mut Names) -> Re
     }
 }
 
+#[inline(never)]
 fn code(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
     match value.functor() {
         Some(reserved::PLAN) => plan(value, names).map(|plan| Term::Code(Code::Plan(Box::new(plan)))),
@@ -175,6 +177,7 @@ fn code(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
     }
 }
 
+#[inline(never)]
 fn operation_term(op: Op, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
     Ok(Term::Op(op, terms(&structure.args, names)?))
 }
@@ -231,11 +234,13 @@ fn list_parts(value: &Value, names: &mut Names) -> Result<(Vec<Term>, Option<Box
     Ok((items?, tail))
 }
 
+#[inline(never)]
 fn list(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
     let (items, tail) = list_parts(value, names)?;
     Ok(Term::List { items, tail })
 }
 
+#[inline(never)]
 fn literal(structure: &Structure, names: &mut Names) -> Result<Literal, QuoteError> {
     let namespace = (structure.namespace != sym::DEFAULT).then_some(Namespace::Name(structure.namespace));
     let mut annots = Annotations::default();
@@ -252,6 +257,7 @@ fn literal(structure: &Structure, names: &mut Names) -> Result<Literal, QuoteErr
 }
 
 /// `ns::~X[a]`, or a literal in a namespace that is a variable.
+#[inline(never)]
 fn decorated(value: &Value, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
     let [inner, namespace, negated, annots] = structure.args.as_slice() else {
         return Err(QuoteError::NoTerm(value.to_string()));
@@ -280,6 +286,7 @@ fn decorated(value: &Value, structure: &Structure, names: &mut Names) -> Result<
     })
 }
 
+#[inline(never)]
 fn plan(value: &Value, names: &mut Names) -> Result<Plan, QuoteError> {
     let [label_value, trigger_value, context, body_value, more @ ..] = value.args() else {
         return Err(QuoteError::NoPlan(value.to_string()));
@@ -337,6 +344,7 @@ fn label(value: &Value, names: &mut Names) -> Result<(Option<Literal>, Option<Va
     }
 }
 
+#[inline(never)]
 fn trigger(value: &Value, names: &mut Names) -> Result<Trigger, QuoteError> {
     let (op, kind, literal) = trigger_parts(value).ok_or_else(|| QuoteError::NoTrigger(value.to_string()))?;
     match term(&literal, names)? {
@@ -345,6 +353,7 @@ fn trigger(value: &Value, names: &mut Names) -> Result<Trigger, QuoteError> {
     }
 }
 
+#[inline(never)]
 fn rule(value: &Value, names: &mut Names) -> Result<Rule, QuoteError> {
     let no_rule = || QuoteError::NoRule(value.to_string());
     match value.args() {
@@ -357,6 +366,7 @@ fn rule(value: &Value, names: &mut Names) -> Result<Rule, QuoteError> {
     }
 }
 
+#[inline(never)]
 fn body(value: &Value, names: &mut Names) -> Result<Body, QuoteError> {
     let mut steps = Vec::new();
     let mut at = value;

@@ -8,7 +8,7 @@ use whimbrel_bdi::syntax::ast::{Code, Term};
 use whimbrel_bdi::syntax::quote::{
     is_body, normal_body, quote, trigger_parts, unquote_body, unquote_plan, unquote_rule, unquote_term,
 };
-use whimbrel_bdi::syntax::{parse_body, parse_term};
+use whimbrel_bdi::syntax::{parse_body, parse_plan, parse_term};
 
 /// The value of a term's text; each name is one variable.
 pub fn value(text: &str) -> Value {
@@ -143,4 +143,27 @@ fn bare_code_has_no_outer_braces() {
     assert_eq!(Bare(&value("{ a; b }")).to_string(), "a; b");
     let body = Term::Code(Code::Body(parse_body("a; {b; c}").unwrap()));
     assert_eq!(Bare(&quoted(&body)).to_string(), "a; b; c");
+}
+
+/// The deepest code that the parser lets through fits a thread's stack, whatever is done with it.
+#[test]
+fn the_deepest_code_can_be_handled() {
+    let nested = format!("{}a{}", "f(".repeat(99), ")".repeat(99));
+    let chain = format!("b :- {}a", "a & ".repeat(390));
+    let steps = format!("a{}", "; b(X)".repeat(390));
+    let nots = format!("{} a", "not ".repeat(390));
+    for text in [nested, format!("{{ {chain} }}"), format!("{{ {steps} }}"), nots] {
+        let value = value(&text);
+        let again = quoted(&unquote_term(&value).unwrap());
+        assert!(again == value);
+        assert!(!value.to_string().is_empty());
+        drop(parse_term(&value.to_string()));
+    }
+    let body = parse_body(&format!("a{}", "; b(X)".repeat(390))).unwrap();
+    assert_eq!(body.steps.len(), 391);
+    let plan = parse_plan(&format!("+!g <- a{}.", "; b(X)".repeat(1_990))).unwrap();
+    let value = quoted(&Term::Code(Code::Plan(Box::new(plan))));
+    let again = quoted(&Term::Code(Code::Plan(Box::new(unquote_plan(&value).unwrap()))));
+    assert!(again == value);
+    assert!(value.to_string().len() > 1_990 * 6);
 }

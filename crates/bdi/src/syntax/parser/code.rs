@@ -17,6 +17,7 @@ pub(super) struct Label {
 
 impl Parser<'_, '_> {
     /// Code in braces.
+    #[inline(never)]
     pub(super) fn code(&mut self) -> Parse<Term> {
         self.open()?;
         self.quoted += 1;
@@ -28,6 +29,7 @@ impl Parser<'_, '_> {
         Ok(Term::Code(code))
     }
 
+    #[inline(never)]
     fn code_inside(&mut self) -> Parse<Code> {
         let start = self.token().span;
         match self.peek() {
@@ -49,6 +51,7 @@ impl Parser<'_, '_> {
     }
 
     /// A plan, a trigger, or a body that begins with `+belief` or `-belief`.
+    #[inline(never)]
     fn plan_term(&mut self, start: Span) -> Parse<Code> {
         let mut height = 0;
         let label = if self.peek() == Tok::At { Some(self.label(true)?) } else { None };
@@ -120,6 +123,7 @@ impl Parser<'_, '_> {
         Ok(Body { steps: vec![Step { kind, term: trigger.term, span }] })
     }
 
+    #[inline(never)]
     fn body_or_rule(&mut self, start: Span) -> Parse<Code> {
         let mut body = self.body()?;
         let height = self.height;

@@ -48,6 +48,7 @@ impl Parser<'_, '_> {
         self.chain(first, start, Op::And, Tok::Ampersand, Self::negation)
     }
 
+    #[inline(never)]
     fn chain(
         &mut self,
         first: Term,
@@ -73,6 +74,7 @@ impl Parser<'_, '_> {
         self.folded(op, operands)
     }
 
+    #[inline(never)]
     fn negation(&mut self) -> Parse<Term> {
         let mut count = 0;
         while self.accept(Tok::Not) {
@@ -92,6 +94,7 @@ impl Parser<'_, '_> {
         Ok(formula)
     }
 
+    #[inline(never)]
     fn relation(&mut self) -> Parse<Term> {
         let mut left = self.operand()?;
         let Some(op) = relation_sign(self.peek()) else { return Ok(left) };
@@ -119,6 +122,7 @@ impl Parser<'_, '_> {
         }
     }
 
+    #[inline(never)]
     fn check_formula(&mut self, term: &Term, span: Span) -> Parse<()> {
         let (what, help) = match term {
             Term::Num(_) => ("a number", "compare it: `X == 3`"),

@@ -78,6 +78,7 @@ impl Parser<'_, '_> {
 
     /// `ns::`, `Ns::` or `::`; the outer `None` if there is none of them.
     #[allow(clippy::option_option, reason = "absent, the default namespace, or another one")]
+    #[inline(never)]
     fn namespace_prefix(&mut self) -> Parse<Option<Option<Namespace>>> {
         let namespace = match self.peek() {
             Tok::NsSign => self.this_namespace.map(Namespace::Name),
@@ -114,6 +115,7 @@ impl Parser<'_, '_> {
         })
     }
 
+    #[inline(never)]
     fn structure(&mut self, start: Span, mut namespace: Option<Namespace>, negated: bool) -> Parse<Literal> {
         let token = self.advance();
         let name = self.text_of(token.span);
@@ -141,6 +143,7 @@ impl Parser<'_, '_> {
         Ok(Literal { namespace, negated, functor, args, annots, span })
     }
 
+    #[inline(never)]
     fn check_internal_action(
         &mut self,
         name: &str,
@@ -183,6 +186,7 @@ impl Parser<'_, '_> {
         }
     }
 
+    #[inline(never)]
     fn variable(&mut self, start: Span, namespace: Option<Namespace>, negated: bool) -> Parse<Variable> {
         let token = self.token();
         let mut variable = self.plain_variable();
@@ -210,6 +214,7 @@ impl Parser<'_, '_> {
     }
 
     /// `[a, b | T]` after a name, if it is there; `[]` says nothing.
+    #[inline(never)]
     pub(super) fn annotations(&mut self) -> Parse<Option<Annotations>> {
         if self.peek() != Tok::LeftBracket {
             return Ok(None);
@@ -219,6 +224,7 @@ impl Parser<'_, '_> {
     }
 
     /// `(a, b)` after a name; arguments are in the default namespace.
+    #[inline(never)]
     pub(super) fn arguments(&mut self, name: &str) -> Parse<Vec<Term>> {
         let outer = self.namespace.take();
         let args = self.arguments_in_default_namespace(name);
@@ -244,6 +250,7 @@ impl Parser<'_, '_> {
         Ok(args)
     }
 
+    #[inline(never)]
     fn argument(&mut self, name: &str, before: &[Term]) -> Parse<Term> {
         if begins_term(self.peek()) {
             return self.term();
@@ -259,6 +266,7 @@ impl Parser<'_, '_> {
     }
 
     /// An argument that may be code without braces, also none.
+    #[inline(never)]
     fn code_argument(&mut self) -> Parse<Term> {
         let ends = |kind| matches!(kind, Tok::Comma | Tok::RightParen);
         let kind = self.peek();

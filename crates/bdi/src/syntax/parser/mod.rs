@@ -2,7 +2,8 @@
 //!
 //! A function that meets an error reports it and returns [`Failed`]; the nearest enclosing clause skips to its end and
 //! parsing goes on, so that one run reports all errors of a program. Depth is bounded twice: brackets by the stack this
-//! parser needs, trees by the stack their readers need.
+//! parser needs, trees by the stack their readers need. Functions that are never inlined are so for the stack's sake: a
+//! level of brackets takes half of what it would otherwise.
 
 mod bodies;
 mod clauses;
@@ -174,10 +175,12 @@ impl<'a, 'l> Parser<'a, 'l> {
         self.namespace.map(Namespace::Name)
     }
 
+    #[inline(never)]
     fn error(&mut self, span: Span, message: impl Into<String>, label: impl Into<String>) -> Failed {
         self.report(Diagnostic::error(&self.file, span, message, label))
     }
 
+    #[inline(never)]
     fn error_with_help(
         &mut self,
         span: Span,
@@ -188,22 +191,26 @@ impl<'a, 'l> Parser<'a, 'l> {
         self.report(Diagnostic::error(&self.file, span, message, label).with_help(help))
     }
 
+    #[inline(never)]
     fn report(&mut self, diagnostic: Diagnostic) -> Failed {
         self.session.diagnostics.push(diagnostic);
         Failed
     }
 
+    #[inline(never)]
     fn warn(&mut self, span: Span, message: impl Into<String>, label: impl Into<String>, help: impl Into<String>) {
         let warning = Diagnostic::warning(&self.file, span, message, label).with_help(help);
         self.session.diagnostics.push(warning);
     }
 
     /// Reports the token here as unexpected, unless the lexer has reported it already.
+    #[inline(never)]
     fn unexpected(&mut self, expected: &[&'static str]) -> Failed {
         let diagnostic = self.unexpected_diagnostic(expected);
         self.report_unexpected(diagnostic)
     }
 
+    #[inline(never)]
     fn unexpected_with_help(&mut self, expected: &[&'static str], help: impl Into<String>) -> Failed {
         let diagnostic = self.unexpected_diagnostic(expected).with_help(help);
         self.report_unexpected(diagnostic)
@@ -263,6 +270,7 @@ impl<'a, 'l> Parser<'a, 'l> {
     }
 
     /// Takes an opening bracket; [`Parser::close`] must follow.
+    #[inline(never)]
     fn open(&mut self) -> Parse<Token> {
         let token = self.advance();
         if self.open.len() as u32 >= limits::BRACKET_DEPTH_MAX {
@@ -274,6 +282,7 @@ impl<'a, 'l> Parser<'a, 'l> {
     }
 
     /// Takes the closing bracket of the innermost open one.
+    #[inline(never)]
     fn close(&mut self, kind: Tok, expected: &[&'static str]) -> Parse<Token> {
         let token = self.expect(kind, expected)?;
         self.open.pop();
@@ -281,6 +290,7 @@ impl<'a, 'l> Parser<'a, 'l> {
     }
 
     /// The tree grew by a level above parts of `height` levels.
+    #[inline(never)]
     fn grown(&mut self, height: u32) -> Parse<()> {
         self.height = height + 1;
         if self.height > limits::TERM_DEPTH_MAX {

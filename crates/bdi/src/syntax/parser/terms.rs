@@ -69,6 +69,7 @@ impl Parser<'_, '_> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn string(&mut self) -> Parse<Term> {
         let token = self.advance();
         let raw = self.text_of(token.span);
@@ -84,12 +85,14 @@ impl Parser<'_, '_> {
         Ok(Term::Str(text))
     }
 
+    #[inline(never)]
     pub(super) fn list(&mut self) -> Parse<Term> {
         let ListParts { items, tail } = self.list_parts()?;
         Ok(Term::List { items, tail })
     }
 
     /// `[a, b | T]`: elements are terms without `|` and `&` unless in parentheses, in the default namespace.
+    #[inline(never)]
     pub(super) fn list_parts(&mut self) -> Parse<ListParts> {
         let outer = self.namespace.take();
         let parts = self.list_in_default_namespace();
@@ -138,6 +141,7 @@ impl Parser<'_, '_> {
     }
 
     /// What follows `|` in a list: a variable, or a list, which is joined.
+    #[inline(never)]
     fn list_tail(&mut self, items: &mut Vec<Term>, tail: &mut Option<Box<Term>>) -> Parse<()> {
         match self.peek() {
             Tok::Var | Tok::Anonymous | Tok::Numbered => {
@@ -158,6 +162,7 @@ impl Parser<'_, '_> {
     }
 
     /// The variable here, without anything around it.
+    #[inline(never)]
     pub(super) fn plain_variable(&mut self) -> Variable {
         let token = self.advance();
         let text = self.text_of(token.span);
@@ -220,6 +225,7 @@ impl Parser<'_, '_> {
     }
 
     /// `left op right`, the operator being here.
+    #[inline(never)]
     fn arithmetic_step(
         &mut self,
         op: Op,
@@ -240,6 +246,7 @@ impl Parser<'_, '_> {
     }
 
     /// `a ** b ** c`, right to left.
+    #[inline(never)]
     fn power(&mut self) -> Parse<Term> {
         let start = self.token().span;
         let first = self.signed()?;
@@ -260,6 +267,7 @@ impl Parser<'_, '_> {
     }
 
     /// `a op (b op (c op d))`
+    #[inline(never)]
     pub(super) fn folded(&mut self, op: Op, mut operands: Vec<(Term, u32)>) -> Parse<Term> {
         let Some((mut right, mut height)) = operands.pop() else { return Err(super::Failed) };
         while let Some((left, left_height)) = operands.pop() {
@@ -272,6 +280,7 @@ impl Parser<'_, '_> {
     }
 
     /// A number, a literal or a formula in parentheses, with an optional sign.
+    #[inline(never)]
     fn signed(&mut self) -> Parse<Term> {
         let sign = self.peek();
         if !matches!(sign, Tok::Plus | Tok::Minus) {
@@ -315,6 +324,7 @@ impl Parser<'_, '_> {
     }
 
     /// Arithmetic takes numbers, variables, functions and arithmetic.
+    #[inline(never)]
     fn check_number(&mut self, term: &Term, span: Span) -> Parse<()> {
         let functor = match term {
             Term::Num(_) | Term::Var(_) => return Ok(()),

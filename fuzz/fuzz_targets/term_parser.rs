@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../src/language.rs"]
+mod language;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| language::term_parser(bytes));

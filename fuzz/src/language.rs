@@ -1,0 +1,94 @@
+//! What must hold of the parsers of AgentSpeak and of projects, whatever the text. The fuzz targets look for texts of
+//! which it does not; a test of `whimbrel-bdi` replays those that were found.
+#![allow(dead_code, reason = "each target uses one of these")]
+
+use whimbrel_acl::value::Bare;
+use whimbrel_acl::{Symbol, Text, Value, Var};
+use whimbrel_bdi::project::parse_project;
+use whimbrel_bdi::syntax::ast::{Code, Plan, Rule, Term};
+use whimbrel_bdi::syntax::quote::{quote, unquote_term};
+use whimbrel_bdi::syntax::{
+    Diagnostic, NoFiles, parse_body, parse_formula, parse_literal, parse_plan, parse_program, parse_term,
+    parse_trigger, render,
+};
+
+fn quoted(term: &Term) -> Value {
+    quote(term, &mut |name: Symbol| Var { slot: name.index(), name })
+}
+
+/// Programs: nothing panics, every diagnostic can be shown, and what is printed is printed the same when parsed again.
+pub fn asl_parser(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let parsed = parse_program(&text, &Text::from("fuzz.asl"), &mut NoFiles);
+    show_all(&parsed.diagnostics, &text);
+    let strict = is_printable(&text);
+    for plan in parsed.program.plans.iter().filter(|plan| plan.sub_plans.is_empty()) {
+        plan_comes_back(plan, strict);
+    }
+    for rule in &parsed.program.beliefs {
+        rule_comes_back(rule, strict);
+    }
+}
+
+/// Projects: nothing panics, every diagnostic can be shown.
+pub fn mas2j_parser(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let parsed = parse_project(&text, &Text::from("fuzz.mas2j"), &["mars"]);
+    show_all(&parsed.diagnostics, &text);
+    assert!(parsed.project.agents.iter().all(|agent| agent.names().next().is_some()));
+}
+
+/// Texts that agents meet as they run: nothing panics, and terms come back from text and from data.
+pub fn term_parser(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    // Only that they end matters.
+    drop((parse_literal(&text), parse_trigger(&text), parse_body(&text), parse_plan(&text)));
+    if let Ok(formula) = parse_formula(&text) {
+        term_comes_back(&formula, is_printable(&text));
+    }
+    match parse_term(&text) {
+        Ok(term) => term_comes_back(&term, is_printable(&text)),
+        Err(problems) => show_all(&problems, &text),
+    }
+}
+
+/// Strings are printed as they are, so that those with quotes or new lines in them cannot be read again. Names of local
+/// namespaces cannot be written at all.
+fn is_printable(text: &str) -> bool {
+    !text.contains(['"', '\u{fffd}']) && !text.contains("local")
+}
+
+fn show_all(problems: &[Diagnostic], text: &str) {
+    for problem in problems.iter().take(3) {
+        assert!(!render(problem, text, false).is_empty());
+        assert!(problem.span.start as usize <= text.len() && problem.span.end as usize <= text.len(), "{problem:?}");
+    }
+}
+
+fn term_comes_back(term: &Term, strict: bool) {
+    let value = quoted(term);
+    let printed = value.to_string();
+    match parse_term(&printed) {
+        Ok(again) => assert_eq!(quoted(&again).to_string(), printed),
+        Err(problems) => assert!(!strict, "{printed}\n{problems:#?}"),
+    }
+    let back = unquote_term(&value).unwrap_or_else(|error| panic!("{printed}: {error}"));
+    assert!(quoted(&back) == value, "{printed}\n{}", quoted(&back));
+}
+
+fn plan_comes_back(plan: &Plan, strict: bool) {
+    let value = |plan: &Plan| quoted(&Term::Code(Code::Plan(Box::new(plan.clone()))));
+    let printed = format!("{}.", Bare(&value(plan)));
+    match parse_plan(&printed) {
+        Ok(again) => assert_eq!(format!("{}.", Bare(&value(&again))), printed),
+        Err(problems) => assert!(!strict, "{printed}\n{problems:#?}"),
+    }
+}
+
+fn rule_comes_back(rule: &Rule, strict: bool) {
+    let printed = quoted(&Term::Code(Code::Rule(Box::new(rule.clone())))).to_string();
+    match parse_term(&printed) {
+        Ok(again) => assert_eq!(quoted(&again).to_string(), printed),
+        Err(problems) => assert!(!strict, "{printed}\n{problems:#?}"),
+    }
+}
