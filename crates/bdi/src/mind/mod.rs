@@ -193,6 +193,8 @@ pub struct Mind {
     pub sleeping: bool,
     /// How many intentions wait for a condition, and the version of the beliefs they were last tested with.
     pub conditions: u32,
+    /// How many of these conditions ask internal actions, so that they are tested in every cycle.
+    pub volatile_conditions: u32,
     /// The version of the beliefs at the last test.
     pub tested_version: u64,
     /// How many intentions wait for an event.
@@ -231,8 +233,31 @@ impl Mind {
         let scoped = |frame: &&Frame| frame.extra.as_ref().is_some_and(|extra| extra.scoped);
         self.scoped_frames += intention.frames.iter().filter(scoped).count() as u32;
         if let Place::Waiting(wait) = &intention.place {
-            self.conditions += u32::from(matches!(wait.until, WaitFor::Condition(_)));
-            self.event_waits += u32::from(matches!(wait.until, WaitFor::Event(..)));
+            self.wait_begins(&wait.until);
+        }
+    }
+
+    /// Counts a wait that begins.
+    pub(crate) fn wait_begins(&mut self, until: &WaitFor) {
+        match until {
+            WaitFor::Condition(formula) => {
+                self.conditions += 1;
+                self.volatile_conditions += u32::from(asks_actions(formula));
+            }
+            WaitFor::Event(..) => self.event_waits += 1,
+            _ => {}
+        }
+    }
+
+    /// Counts a wait that ends.
+    pub(crate) fn wait_ends(&mut self, until: &WaitFor) {
+        match until {
+            WaitFor::Condition(formula) => {
+                self.conditions = self.conditions.saturating_sub(1);
+                self.volatile_conditions = self.volatile_conditions.saturating_sub(u32::from(asks_actions(formula)));
+            }
+            WaitFor::Event(..) => self.event_waits = self.event_waits.saturating_sub(1),
+            _ => {}
         }
     }
 
@@ -249,4 +274,10 @@ impl Mind {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
+}
+
+/// Whether a formula as data asks an internal action: it may come true without a change of beliefs.
+fn asks_actions(formula: &Value) -> bool {
+    let own = formula.functor().is_some_and(crate::code::compile::is_internal_action);
+    own || formula.args().iter().any(asks_actions)
 }

@@ -8,7 +8,7 @@ use whimbrel_platform::{Mailbox, Outbox, Services, Time};
 
 use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::logic::Bindings;
-use crate::mind::{Deferred, Event, IntentionId, Mind, Place, PlanHold, TimerWhat, TriggerKey, WaitFor};
+use crate::mind::{Deferred, Event, IntentionId, Mind, Place, PlanHold, TimerWhat, TriggerKey};
 
 /// All that a reasoning cycle works on.
 pub struct Cycle<'m> {
@@ -223,18 +223,12 @@ impl<'m> Cycle<'m> {
 
     /// Ends an intention, whatever it was doing.
     pub fn end_intention(&mut self, id: IntentionId) {
-        if let Some(intention) = self.mind.intentions.find(id) {
-            if let Place::Waiting(wait) = &intention.place {
-                match wait.until {
-                    WaitFor::Condition(_) => self.mind.conditions = self.mind.conditions.saturating_sub(1),
-                    WaitFor::Event(..) => self.mind.event_waits = self.mind.event_waits.saturating_sub(1),
-                    _ => {}
-                }
-            }
-            if self.mind.scoped_frames > 0 {
-                let scoped = intention.frames.iter().filter(|frame| is_scoped(frame)).count() as u32;
-                self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(scoped);
-            }
+        self.cancel_wait(id);
+        if self.mind.scoped_frames > 0
+            && let Some(intention) = self.mind.intentions.find(id)
+        {
+            let scoped = intention.frames.iter().filter(|frame| is_scoped(frame)).count() as u32;
+            self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(scoped);
         }
         if self.mind.atomic == Some(id) {
             self.mind.atomic = None;

@@ -11,11 +11,7 @@ impl Cycle<'_> {
     /// Lets an intention wait, until `deadline` at the latest. With `elapsed` the end of the time is no failure.
     pub fn wait_for(&mut self, id: IntentionId, until: WaitFor, deadline: Option<Time>, elapsed: Option<Value>) {
         let serial = self.mind.next_serial();
-        match until {
-            WaitFor::Condition(_) => self.mind.conditions += 1,
-            WaitFor::Event(..) => self.mind.event_waits += 1,
-            _ => {}
-        }
+        self.mind.wait_begins(&until);
         if let Some(due) = deadline {
             self.mind.set_timer(due, TimerWhat::Wait(id, serial));
         }
@@ -38,11 +34,7 @@ impl Cycle<'_> {
             return None;
         }
         let Place::Waiting(wait) = std::mem::replace(&mut intention.place, Place::InEvent) else { return None };
-        match wait.until {
-            WaitFor::Condition(_) => self.mind.conditions = self.mind.conditions.saturating_sub(1),
-            WaitFor::Event(..) => self.mind.event_waits = self.mind.event_waits.saturating_sub(1),
-            _ => {}
-        }
+        self.mind.wait_ends(&wait.until);
         Some(*wait)
     }
 
@@ -72,9 +64,10 @@ impl Cycle<'_> {
         }
     }
 
-    /// Tests the conditions that intentions wait for, if the beliefs have changed.
+    /// Tests the conditions that intentions wait for, if the beliefs have changed; those that ask internal actions always.
     pub(super) fn test_conditions(&mut self) {
-        if self.mind.conditions == 0 || self.mind.tested_version == self.mind.beliefs.version() {
+        let changed = self.mind.tested_version != self.mind.beliefs.version();
+        if self.mind.conditions == 0 || !(changed || self.mind.volatile_conditions > 0) {
             return;
         }
         self.mind.tested_version = self.mind.beliefs.version();
