@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, locked};
 
 /// What lies in an inbox.
@@ -37,6 +37,8 @@ struct State<P, N> {
 pub(crate) struct Inbox<P, N> {
     /// Set after something was put in; cleared before it is taken out.
     filled: CachePadded<AtomicBool>,
+    /// How many parcels lie here.
+    parcels: AtomicUsize,
     state: CachePadded<Mutex<State<P, N>>>,
     alarm: Condvar,
 }
@@ -46,6 +48,7 @@ impl<P, N> Inbox<P, N> {
         let state = State { content: Content::default(), asleep: false };
         Self {
             filled: CachePadded::new(AtomicBool::new(false)),
+            parcels: AtomicUsize::new(0),
             state: CachePadded::new(Mutex::new(state)),
             alarm: Condvar::new(),
         }
@@ -57,11 +60,17 @@ impl<P, N> Inbox<P, N> {
         self.filled.load(Ordering::Acquire)
     }
 
+    /// How many parcels lie here, roughly.
+    pub fn parcels(&self) -> usize {
+        self.parcels.load(Ordering::Relaxed)
+    }
+
     /// Puts something in, and wakes the owner if it sleeps. `on_wake` runs before the owner can: whoever counts
     /// running shards counts this one there.
     pub fn put(&self, fill: impl FnOnce(&mut Content<P, N>), on_wake: impl FnOnce()) {
         let mut state = locked(&self.state);
         fill(&mut state.content);
+        self.parcels.store(state.content.parcels.len(), Ordering::Relaxed);
         self.filled.store(true, Ordering::Release);
         if state.asleep {
             state.asleep = false;
@@ -74,6 +83,7 @@ impl<P, N> Inbox<P, N> {
     pub fn take(&self, parcels: &mut Vec<P>) -> Vec<N> {
         let mut state = locked(&self.state);
         self.filled.store(false, Ordering::Relaxed);
+        self.parcels.store(0, Ordering::Relaxed);
         std::mem::swap(parcels, &mut state.content.parcels);
         std::mem::take(&mut state.content.newcomers)
     }

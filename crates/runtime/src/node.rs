@@ -17,7 +17,7 @@ use crate::ending::Ending;
 use crate::loader::ProgramLoader;
 use crate::monitors::Monitors;
 use crate::output::Output;
-use crate::parcel::{Change, Newcomer, Parcel};
+use crate::parcel::{Bearer, Change, Newcomer, Parcel};
 use crate::pool::Pool;
 use crate::seat::{Figures, Seat};
 use crate::shard::Slot;
@@ -40,6 +40,7 @@ pub(crate) struct Node {
     /// Set when all agents ended: workers leave.
     pub closing: AtomicBool,
     pub observer: Option<Box<dyn Observer>>,
+    pub mailbox_limits: MailboxLimits,
     pub dead_letters: Mutex<DeadLetters>,
     ams: Mutex<Ams>,
     df: Mutex<Df>,
@@ -48,6 +49,15 @@ pub(crate) struct Node {
     living: AtomicUsize,
     random: AtomicU64,
     outside: Figures,
+}
+
+/// How many messages a mailbox holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MailboxLimits {
+    /// From here on senders are slowed down.
+    pub soft: usize,
+    /// From here on messages are answered `failure`.
+    pub hard: usize,
 }
 
 /// How a new agent is to be made known.
@@ -75,11 +85,12 @@ pub(crate) struct Parts {
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
     pub observer: Option<Box<dyn Observer>>,
+    pub mailbox_limits: MailboxLimits,
 }
 
 impl Node {
     pub fn new(parts: Parts) -> Self {
-        let Parts { name, workers, clock, seed, output, loader, observer } = parts;
+        let Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits } = parts;
         let (mut ams, mut df) = (Ams::new(name), Df::new(name));
         ams.observe(observer.is_some());
         df.observe(observer.is_some());
@@ -97,6 +108,7 @@ impl Node {
             stopping: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             observer,
+            mailbox_limits,
             dead_letters: Mutex::new(DeadLetters::new()),
             ams: Mutex::new(ams),
             df: Mutex::new(df),
@@ -190,8 +202,9 @@ impl Node {
 
     /// Has an agent changed, wherever it is.
     pub fn change(&self, name: Symbol, change: Change) {
-        if let Place::Local(place) = self.routes.look_up(name).place() {
-            self.put(place.shard, Parcel::ToAgent(name, change));
+        if let Place::Local(LocalRoute { generation, .. }) = self.routes.look_up(name).place() {
+            // All by way of one shard, as messages from outside: they stay in order.
+            self.put(0, Parcel::PostedChange(Bearer { name, generation }, change));
         }
     }
 

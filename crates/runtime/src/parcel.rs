@@ -13,8 +13,11 @@ pub(crate) enum Parcel {
     Message(Envelope),
     /// A message from outside, that this shard sends as if it were an agent's of its own.
     Posted(Envelope),
-    /// A change to one agent, which follows it if it moved.
-    ToAgent(Symbol, Change),
+    /// A change to an agent, from another shard, as messages come.
+    Change(Bearer, Change),
+    /// A change from outside, that this shard sends on as if it were its own: so that changes to one agent stay in order
+    /// though it moves.
+    PostedChange(Bearer, Change),
     /// An agent that lost its name already is to end.
     Retire { slot: u32, generation: u32, reason: EndReason },
     /// A turn is over that took so long that the shard went on without it.
@@ -31,6 +34,13 @@ pub(crate) enum Parcel {
     Arrive(Vec<Box<Slot>>),
     /// Count what waits in mailboxes, and answer.
     CountQueued(std::sync::mpsc::Sender<u64>),
+}
+
+/// A certain bearer of a name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bearer {
+    pub name: Symbol,
+    pub generation: u32,
 }
 
 /// A change to one agent.

@@ -7,13 +7,14 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sy
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
 use whimbrel_platform::dead_letters::DeadLetter;
+use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Observer, Services};
 
 use crate::agent::{Agent, NativeBody};
 use crate::clock::Clock;
 use crate::loader::{NoPrograms, ProgramLoader};
-use crate::node::{Introduction, Node, Parts};
+use crate::node::{Introduction, MailboxLimits, Node, Parts};
 use crate::output::{Console, Output};
 use crate::parcel::Change;
 use crate::reception::{AskError, Reception};
@@ -46,6 +47,7 @@ pub struct PlatformBuilder {
     output: Box<dyn Output>,
     loader: Box<dyn ProgramLoader>,
     observer: Option<Box<dyn Observer>>,
+    mailbox_limits: MailboxLimits,
 }
 
 impl PlatformBuilder {
@@ -91,6 +93,14 @@ impl PlatformBuilder {
         self
     }
 
+    /// How many messages a mailbox holds before its senders' turns come later (`soft`), and before further messages are
+    /// answered `failure` (`hard`).
+    #[must_use]
+    pub fn mailbox_limits(mut self, soft: usize, hard: usize) -> Self {
+        self.mailbox_limits = MailboxLimits { soft: soft.max(1), hard: hard.max(soft) };
+        self
+    }
+
     /// Starts the platform, with no agents but its own: `ams` and `df`.
     #[must_use]
     pub fn build(self) -> Platform {
@@ -99,8 +109,8 @@ impl PlatformBuilder {
             std::collections::hash_map::RandomState::new().build_hasher().finish()
         });
         let clock = Clock::Real(Instant::now());
-        let Self { name, workers, output, loader, observer, .. } = self;
-        let node = Arc::new(Node::new(Parts { name, workers, clock, seed, output, loader, observer }));
+        let Self { name, workers, output, loader, observer, mailbox_limits, .. } = self;
+        let node = Arc::new(Node::new(Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits }));
         for index in 0..workers {
             node.activity.begin();
             watchdog::start(&node, Box::new(Shard::new(index as u16, Arc::clone(&node))));
@@ -126,6 +136,7 @@ impl Platform {
             output: Box::new(Console),
             loader: Box::new(NoPrograms),
             observer: None,
+            mailbox_limits: MailboxLimits { soft: MAILBOX_SOFT_MESSAGES, hard: MAILBOX_HARD_MESSAGES },
         }
     }
 

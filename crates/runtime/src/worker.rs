@@ -87,7 +87,15 @@ impl Worker {
         }
         let at_most = shard.next_timer().map(|at| at - node.now()).filter(|left| *left < SLEEP_MAX);
         if at_most.is_none_or(|left| !left.is_zero()) {
+            // Who only has to wait has not finished.
+            let unfinished = shard.has_delayed_work();
+            if unfinished {
+                node.activity.begin();
+            }
             seat.inbox.sleep(at_most, || node.activity.end(), || node.activity.begin());
+            if unfinished {
+                node.activity.end();
+            }
         }
         true
     }

@@ -3,14 +3,16 @@
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::Event;
 use whimbrel_platform::dead_letters::DeadReason;
-use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
-use whimbrel_platform::route::{LocalRoute, Place, Route};
+use whimbrel_platform::route::{LocalRoute, Place, Route, ShardIndex};
 
 use super::slot::{Slot, Status};
 use super::{Early, Shard};
 use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::locked;
+
+/// Parcels that wait for the end of the round at most.
+const BATCH_MAX: usize = 4_096;
 
 /// What became of a message, as far as its sender should care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,17 +46,30 @@ impl Shard {
         };
         let reception = if place.crowded { Reception::Crowded } else { Reception::Fine };
         if place.shard != self.index {
-            if let Some(batch) = self.outgoing.get_mut(usize::from(place.shard)) {
-                self.balance.crossed += 1;
-                batch.push(Parcel::Message(envelope));
-            }
-            return reception;
+            let busy = self.send_across(place.shard, envelope);
+            return if busy { Reception::Crowded } else { reception };
         }
         match self.arrived_slot(envelope.to.name, place) {
             Some(slot) => self.deliver_crowded(slot, envelope),
             None => self.expect(envelope.to.name, Early::Message(envelope.body)),
         }
         reception
+    }
+
+    /// Puts a message into another shard's batch. Whether that shard has so much to take in that senders should slow
+    /// down: whether the receiver is crowded will show only then.
+    fn send_across(&mut self, shard: ShardIndex, envelope: Envelope) -> bool {
+        self.balance.crossed += 1;
+        let waiting = self.node.seat(shard).map_or(0, |seat| seat.inbox.parcels());
+        let Some(batch) = self.outgoing.get_mut(usize::from(shard)) else { return false };
+        batch.push(Parcel::Message(envelope));
+        let busy = waiting + batch.len() > self.mailbox_limits.soft;
+        if batch.len() >= BATCH_MAX
+            && let Some(seat) = self.node.seat(shard)
+        {
+            seat.inbox.put(|content| content.parcels.append(batch), || self.node.activity.begin());
+        }
+        busy
     }
 
     /// Takes in a message that another shard sent here: for an agent that is leaving it was sent before those that
@@ -101,7 +116,7 @@ impl Shard {
             Status::Leaving => slot.status = Status::LeavingQueued,
             _ => {}
         }
-        if waiting == MAILBOX_SOFT_MESSAGES {
+        if waiting == self.mailbox_limits.soft {
             self.crowd(index);
         }
     }
@@ -130,7 +145,7 @@ impl Shard {
             Some(slot) => slot.mailbox.len(),
             None => self.slots.away(index).map_or(0, |away| away.mailbox.len()),
         };
-        if waiting >= MAILBOX_HARD_MESSAGES {
+        if waiting >= self.mailbox_limits.hard {
             return self.undeliverable(envelope.to, envelope.body, DeadReason::MailboxFull);
         }
         self.deliver(index, envelope.body);
@@ -162,7 +177,7 @@ impl Shard {
 
     /// Tells senders to slow down if an agent brought a full mailbox.
     pub(super) fn crowd_if_full(&mut self, index: u32) {
-        if self.slots.at(index).is_some_and(|slot| slot.mailbox.len() >= MAILBOX_SOFT_MESSAGES) {
+        if self.slots.at(index).is_some_and(|slot| slot.mailbox.len() >= self.mailbox_limits.soft) {
             self.crowd(index);
         }
     }
@@ -174,7 +189,7 @@ impl Shard {
                 let Some(to) = self.slots.at(index).map(|slot| slot.aid) else { return };
                 self.deliver_crowded(index, Envelope { to, body });
             }
-            Early::Change(change) => self.change_here(index, change),
+            Early::Change(generation, change) => self.change_here(index, generation, change),
         }
     }
 

@@ -11,7 +11,7 @@ use whimbrel_platform::services::LogLevel;
 
 use super::slot::{Doom, Slot, Status};
 use super::{Early, Shard};
-use crate::parcel::{Change, Newcomer, Parcel};
+use crate::parcel::{Bearer, Change, Newcomer, Parcel};
 use crate::supervision;
 
 impl Shard {
@@ -25,27 +25,39 @@ impl Shard {
         }
     }
 
+    /// Takes in a change that another shard sent here, as [`Shard::take_message`] does.
+    pub(super) fn take_change(&mut self, whom: Bearer, change: Change) {
+        match self.leaver(whom.name) {
+            Some(index) => self.change_here(index, whom.generation, change),
+            None => self.change(whom, change),
+        }
+    }
+
     /// Changes an agent, wherever it is by now.
-    pub(super) fn change(&mut self, name: Symbol, change: Change) {
+    pub(super) fn change(&mut self, whom: Bearer, change: Change) {
+        let Bearer { name, generation } = whom;
         let Place::Local(place) = self.node.routes.look_up(name).place() else { return };
         if place.shard != self.index {
-            if let Some(index) = self.leaver(name) {
-                self.change_here(index, change);
-            } else if let Some(batch) = self.outgoing.get_mut(usize::from(place.shard)) {
-                batch.push(Parcel::ToAgent(name, change));
+            if let Some(batch) = self.outgoing.get_mut(usize::from(place.shard)) {
+                batch.push(Parcel::Change(whom, change));
             }
             return;
         }
         match self.arrived_slot(name, place) {
-            Some(index) => self.change_here(index, change),
-            None => self.expect(name, Early::Change(change)),
+            Some(index) => self.change_here(index, generation, change),
+            None => self.expect(name, Early::Change(generation, change)),
         }
     }
 
-    pub(super) fn change_here(&mut self, index: u32, change: Change) {
+    /// Changes an agent of this shard, if it is still the one that is meant.
+    pub(super) fn change_here(&mut self, index: u32, generation: u32, change: Change) {
         let now = self.now;
+        if self.slots.generation(index) != Some(generation) {
+            return;
+        }
         match (change, self.slots.at(index)) {
             (Change::Hold, Some(slot)) => {
+                self.delayed -= usize::from(slot.status == Status::Delayed);
                 let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
                 slot.status = if leaves { Status::LeavingHeld } else { Status::Held };
             }

@@ -27,7 +27,7 @@ use self::queue::Queue;
 use self::slot::Slots;
 pub(crate) use self::slot::{Doom, Slot};
 use self::timers::Timers;
-use crate::node::Node;
+use crate::node::{MailboxLimits, Node};
 use crate::parcel::{Change, Parcel};
 use crate::seat::Figures;
 use crate::sync::atomic::Ordering;
@@ -43,6 +43,8 @@ pub(crate) struct Shard {
     /// The agent whose turn was begun last.
     running: Running,
     timers: Timers,
+    /// Agents that are slowed down.
+    delayed: usize,
     pace: Pace,
     /// What is sent to other shards in this round, by shard.
     outgoing: Vec<Vec<Parcel>>,
@@ -57,6 +59,7 @@ pub(crate) struct Shard {
     moved_at: Time,
     /// Every agent is to end, those that come too.
     ending: bool,
+    mailbox_limits: MailboxLimits,
     tally: Tally,
     /// Somebody wants to be told of everything.
     observed: bool,
@@ -74,7 +77,7 @@ struct Running {
 /// What came before the agent it is for.
 enum Early {
     Message(MessageBody),
-    Change(Change),
+    Change(u32, Change),
 }
 
 /// Figures not yet told to the world.
@@ -87,6 +90,7 @@ struct Tally {
 
 impl Shard {
     pub fn new(index: ShardIndex, node: Arc<Node>) -> Self {
+        let mailbox_limits = node.mailbox_limits;
         let observed = node.observer.is_some();
         let outgoing = node.seats.iter().map(|_| Vec::new()).collect();
         Self {
@@ -97,6 +101,7 @@ impl Shard {
             runnable: Queue::default(),
             running: Running::default(),
             timers: Timers::default(),
+            delayed: 0,
             pace: Pace::default(),
             outgoing,
             expected: FxHashMap::default(),
@@ -105,6 +110,7 @@ impl Shard {
             departure: None,
             moved_at: Time::ZERO,
             ending: false,
+            mailbox_limits,
             tally: Tally::default(),
             observed,
             now: Time::ZERO,
@@ -148,6 +154,11 @@ impl Shard {
         !self.runnable.is_empty()
     }
 
+    /// Whether an agent has something to do and only has to wait.
+    pub fn has_delayed_work(&self) -> bool {
+        self.delayed > 0
+    }
+
     /// When the next agent's time comes.
     pub fn next_timer(&self) -> Option<Time> {
         self.timers.next()
@@ -169,7 +180,8 @@ impl Shard {
             Parcel::Posted(envelope) => {
                 self.route(envelope.to, envelope.body);
             }
-            Parcel::ToAgent(name, change) => self.change(name, change),
+            Parcel::Change(whom, change) => self.take_change(whom, change),
+            Parcel::PostedChange(whom, change) => self.change(whom, change),
             Parcel::Retire { slot, generation, reason } => self.doom(slot, generation, reason),
             Parcel::TurnOver(late) => self.finish_late(*late),
             Parcel::EndAll => self.doom_all(),

@@ -71,6 +71,7 @@ impl Shard {
             return None;
         }
         let slot = self.slots.at(index)?;
+        self.delayed -= usize::from(slot.status == Status::Delayed);
         slot.crowded = false;
         slot.status = match slot.status {
             Status::Held => Status::LeavingHeld,

@@ -44,6 +44,8 @@ pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     pub status: Status,
     /// Senders are told to slow down.
     pub crowded: bool,
+    /// How often in a row it sent to a crowded mailbox.
+    pub slowed: u8,
     /// Whom it wrote to last; empty if nobody.
     pub peer: Symbol,
     /// Who decides what happens when it ends; empty if nobody.
@@ -67,6 +69,7 @@ impl<B: AgentBody> Slot<B> {
             index: u32::MAX,
             status: Status::Idle,
             crowded: false,
+            slowed: 0,
             peer: Symbol::default(),
             supervisor: Symbol::default(),
             mailbox: Mailbox::default(),
@@ -174,6 +177,12 @@ impl Slots {
     /// The agent in this place, if it is still this very one; not while it has its turn.
     pub fn bearer(&mut self, index: u32, generation: u32) -> Option<&mut Slot> {
         self.at(index).filter(|slot| slot.generation == generation)
+    }
+
+    /// Which bearer of its name the agent in this place is, here or away.
+    pub fn generation(&mut self, index: u32) -> Option<u32> {
+        let here = self.at(index).map(|slot| slot.generation);
+        here.or_else(|| self.away.get(&index).map(|away| away.generation))
     }
 
     /// The shard goes on while the agent in this place has its turn.

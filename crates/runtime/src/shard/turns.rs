@@ -1,7 +1,6 @@
 //! Taking an agent out of its place for a turn, and putting it back.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody};
-use whimbrel_platform::limits::MAILBOX_SOFT_MESSAGES;
 use whimbrel_platform::{Event, Outbox, Time};
 
 use super::delivery::Reception;
@@ -11,6 +10,8 @@ use crate::turn::{LateTurn, Outcome};
 
 /// How long an agent's next turn waits after it sent to a crowded mailbox.
 const SLOW_DOWN_US: u64 = 1_000;
+/// It waits twice as long each time it does so again, this often.
+const SLOW_DOWN_DOUBLINGS: u8 = 9;
 
 impl Shard {
     /// The agent whose turn it is, out of its place.
@@ -36,7 +37,7 @@ impl Shard {
         if slot.crowded {
             self.relieve(&mut slot);
         }
-        let (index, crowded) = (slot.index, slot.crowded);
+        let (index, crowded, slowed) = (slot.index, slot.crowded, slot.slowed > 0);
         slot.status = Status::Idle;
         if let Some(to) = outbox.first_receiver() {
             slot.peer = to.name;
@@ -46,15 +47,15 @@ impl Shard {
         if !matches!(outcome, Outcome::Wait) {
             self.settle(index, outcome);
         }
-        if reception == Reception::Crowded && !crowded {
-            self.slow_down(index);
+        if (reception == Reception::Crowded || slowed) && !crowded {
+            self.slow_down(index, reception);
         }
     }
 
     /// Lets senders go on as usual if the mailbox is not crowded any more.
     #[cold]
     fn relieve(&mut self, slot: &mut Slot) {
-        if slot.mailbox.len() < MAILBOX_SOFT_MESSAGES / 2 {
+        if slot.mailbox.len() <= self.mailbox_limits.soft / 2 {
             self.set_crowded(slot, false);
         }
     }
@@ -94,13 +95,20 @@ impl Shard {
         }
     }
 
-    /// Lets an agent's next turn come later: it sent to somebody who has too much to do.
+    /// Lets an agent's next turn come later if it sent to somebody who has too much to do; the later the more often.
     #[cold]
-    fn slow_down(&mut self, index: u32) {
+    fn slow_down(&mut self, index: u32, reception: Reception) {
         let Some(slot) = self.slots.at(index) else { return };
+        if reception == Reception::Fine {
+            slot.slowed = 0;
+            return;
+        }
+        let wait_us = SLOW_DOWN_US << slot.slowed;
+        slot.slowed = (slot.slowed + 1).min(SLOW_DOWN_DOUBLINGS);
         if matches!(slot.status, Status::Idle | Status::Queued) {
             slot.status = Status::Delayed;
-            let at = Time(self.now.0 + SLOW_DOWN_US);
+            self.delayed += 1;
+            let at = Time(self.now.0 + wait_us);
             self.wake_later(index, at);
         }
     }
@@ -112,7 +120,8 @@ impl Shard {
         match slot.status {
             Status::Queued => {}
             Status::Leaving | Status::LeavingQueued | Status::LeavingHeld => slot.status = Status::LeavingQueued,
-            _ => {
+            status => {
+                self.delayed -= usize::from(status == Status::Delayed);
                 slot.status = Status::Queued;
                 self.runnable.push(index);
             }

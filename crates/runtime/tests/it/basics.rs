@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::{Event, Observer, Time};
+use whimbrel_platform::{AgentBody, EndReason, Event, Next, Observer, Time, Turn};
 use whimbrel_runtime::{Agent, Context, Platform};
 
 use crate::kit::{assert_balanced, does, inform, platform};
@@ -179,6 +180,72 @@ fn an_observer_sees_each_message_on_its_way() {
     let of_message: Vec<&str> =
         seen.iter().filter(|line| line.contains("amy")).filter_map(|line| line.split(' ').next()).collect();
     assert!(of_message.ends_with(&["sent", "routed", "delivered", "handled"]), "{seen:?}");
+}
+
+/// Counts its turns; can be cloned.
+#[derive(Clone)]
+struct Counting(u32);
+
+impl AgentBody for Counting {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        while turn.mailbox.take().is_some() {
+            self.0 += 1;
+            turn.services.print(turn.aid, &self.0.to_string());
+        }
+        Next::Wait
+    }
+
+    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+#[test]
+fn a_clone_goes_on_from_where_the_original_was() {
+    let (platform, lines) = platform(2);
+    let amy = platform.spawn_body("amy", Box::new(Counting(0))).unwrap();
+    platform.send(inform("x", amy, 0.0));
+    platform.wait_idle();
+    let bob = platform.clone_agent(amy, "bob").unwrap();
+    platform.send(inform("x", bob, 0.0));
+    platform.send(inform("x", amy, 0.0));
+    platform.wait_idle();
+    let mut said = lines.all();
+    said.sort();
+    assert_eq!(said, ["amy: 1", "amy: 2", "bob: 2"]);
+    let mute = platform.spawn("mute", Greeter).unwrap();
+    let copy = platform.clone_agent(mute, "copy").unwrap();
+    platform.send(inform("x", copy, 0.0));
+    platform.wait_idle();
+    assert!(!platform.services().exists(copy), "a native agent cannot be cloned");
+    assert_balanced(platform.counters());
+}
+
+#[test]
+fn timers_wake_agents_wherever_they_move() {
+    let (platform, lines) = platform(3);
+    struct Sleeper(u64);
+    impl AgentBody for Sleeper {
+        fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+            if self.0 == 0 {
+                self.0 = turn.now.as_ms() + 30;
+            } else if turn.now.as_ms() >= self.0 {
+                turn.services.print(turn.aid, "awake");
+                return Next::End(EndReason::Finished);
+            }
+            Next::WaitUntil(Time::from_ms(self.0))
+        }
+    }
+    let sleepers = platform.spawn_bodies("s", AgentKind::Native, 20, |_| Box::new(Sleeper(0))).unwrap();
+    for (i, sleeper) in sleepers.iter().enumerate() {
+        platform.move_to_worker(*sleeper, i);
+        std::thread::sleep(Duration::from_micros(300));
+    }
+    let deadline = std::time::Instant::now() + Duration::from_secs(10);
+    while lines.all().len() < 20 && std::time::Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(lines.all().len(), 20);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 mod basics;
 mod behaviours;
+mod endurance;
 mod kit;
+mod mailboxes;
 mod moves;
 mod supervision;

@@ -1,0 +1,118 @@
+//! Staying power: a society of chatting agents, of which some are killed, suspended, moved and flooded all the time. No
+//! message is lost, and memory stays flat. Runs for a moment; for as long as you like with
+//! `WHIMBREL_ENDURANCE_SECONDS=600 cargo test --release -p whimbrel-runtime --test it endurance -- --nocapture`.
+
+use std::time::{Duration, Instant};
+
+use whimbrel_acl::{Aid, MessageBody, Performative, Value};
+use whimbrel_runtime::{Agent, Context, Platform};
+
+const AGENTS: usize = 10_000;
+
+/// Passes on what it gets, to a neighbour, to a stranger, or to the agent everybody writes to, until it wears out.
+struct Gossip {
+    index: usize,
+    state: u64,
+}
+
+impl Gossip {
+    fn draw(&mut self, below: usize) -> usize {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 33) as usize % below
+    }
+}
+
+fn name(index: usize) -> Aid {
+    Aid::local(format!("gossip{}", index % AGENTS + 1).as_str())
+}
+
+impl Agent for Gossip {
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        // What is news wears out as it is passed on; failures are no news.
+        let Value::Int(left) = message.content else { return };
+        if left == 0 || message.performative == Performative::Failure {
+            return;
+        }
+        let to = match self.draw(10) {
+            0 => self.draw(AGENTS),
+            1 => self.index / 1_000 * 1_000,
+            _ => self.index + 1,
+        };
+        let mut news = message.into_message();
+        news.content = Value::Int(left - 1);
+        news.receivers[0] = name(to);
+        ctx.send(news);
+    }
+}
+
+fn gossip(index: usize) -> Gossip {
+    Gossip { index, state: index as u64 + 1 }
+}
+
+fn resident_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    line.split_whitespace().next().and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
+}
+
+/// Does something bad to an agent, or undoes it.
+fn trouble(platform: &Platform, dice: u64, suspended: &mut Vec<Aid>) {
+    let index = (dice >> 8) as usize % AGENTS;
+    let victim = name(index);
+    match dice % 16 {
+        0..4 => {
+            platform.kill(victim);
+            // It may be waiting for a turn to end; then it stays away this time.
+            let _ = platform.spawn(victim.name, gossip(index));
+        }
+        4..8 if platform.suspend(victim).is_ok() => suspended.push(victim),
+        8..12 => platform.move_to_worker(victim, (dice >> 40) as usize),
+        _ => {
+            // Flood one whose mailbox is small.
+            for _ in 0..200 {
+                platform.send(crate::kit::inform("outside", victim, Value::Int(0)));
+            }
+        }
+    }
+    if suspended.len() > 200 {
+        let agent = suspended.swap_remove((dice >> 20) as usize % suspended.len());
+        let _ = platform.resume(agent);
+    }
+}
+
+#[test]
+fn a_society_outlasts_trouble() {
+    let seconds = std::env::var("WHIMBREL_ENDURANCE_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(2.0);
+    let lines = crate::kit::Lines::default();
+    let platform = Platform::builder().workers(2).mailbox_limits(100, 500).output(lines).build();
+    let agents = platform.spawn_population("gossip", AGENTS, gossip).unwrap();
+    let (began, duration) = (Instant::now(), Duration::from_secs_f64(seconds));
+    let mut suspended = Vec::new();
+    let mut warm = None;
+    let mut reported = Instant::now();
+    while began.elapsed() < duration {
+        for _ in 0..100 {
+            let dice = platform.services().random();
+            platform.send(crate::kit::inform("outside", agents[dice as usize % AGENTS], Value::Int(200)));
+            trouble(&platform, dice.rotate_left(17), &mut suspended);
+        }
+        // News is made no faster than it wears out.
+        platform.wait_idle_for(Duration::from_millis(50));
+        if warm.is_none() && began.elapsed() > duration / 5 {
+            warm = Some(resident_mb());
+        }
+        if reported.elapsed() > Duration::from_secs(10) {
+            reported = Instant::now();
+            println!("{:4.0} s, {:.0} MB, {}", began.elapsed().as_secs_f64(), resident_mb(), platform.counters());
+        }
+    }
+    suspended.into_iter().for_each(|agent| drop(platform.resume(agent)));
+    assert!(platform.wait_idle_for(Duration::from_secs(60)), "the society does not come to rest");
+    let (counters, end) = (platform.counters(), resident_mb());
+    println!("{counters}; {:.0} MB when warm, {end:.0} MB at the end", warm.unwrap_or(0.0));
+    counters.check().unwrap();
+    assert_eq!(counters.queued, 0);
+    assert!(counters.dead > 0 && counters.handled > 10_000);
+    assert!(end < warm.unwrap_or(end) * 1.3 + 20.0, "memory grew");
+    assert!(platform.stop());
+}

@@ -1,0 +1,143 @@
+//! Mailboxes that fill up: senders slow down, nothing is dropped, nobody waits for ever.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use whimbrel_acl::{Aid, MessageBody, Performative, Value};
+use whimbrel_runtime::{Agent, Context, Platform};
+
+use crate::kit::{assert_balanced, does, inform};
+
+const SOFT: usize = 100;
+const HARD: usize = 400;
+
+fn small(workers: usize, hard: usize) -> Platform {
+    Platform::builder().workers(workers).mailbox_limits(SOFT, hard).build()
+}
+
+/// Sends as fast as it may, `left` messages in all; counts the failures it hears of.
+struct Flood {
+    to: Aid,
+    left: u64,
+    failures: Arc<AtomicU64>,
+}
+
+impl Flood {
+    fn go_on(&mut self, ctx: &mut Context<'_, '_>) {
+        for _ in 0..self.left.min(10) {
+            self.left -= 1;
+            ctx.tell(self.to, Performative::Inform, Value::Null);
+        }
+        if self.left > 0 {
+            let me = ctx.aid();
+            ctx.tell(me, Performative::Request, Value::Null);
+        }
+    }
+}
+
+impl Agent for Flood {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        self.go_on(ctx);
+    }
+
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        match message.performative {
+            Performative::Failure => drop(self.failures.fetch_add(1, Ordering::Relaxed)),
+            _ => self.go_on(ctx),
+        }
+    }
+}
+
+#[test]
+fn senders_wait_for_a_slow_receiver() {
+    for workers in [1, 3] {
+        // Between workers the news that a mailbox is crowded takes a moment.
+        let platform = small(workers, 9_000);
+        let handled = Arc::new(AtomicU64::new(0));
+        let h = Arc::clone(&handled);
+        let slow = platform
+            .spawn(
+                "slow",
+                does(move |_, _| {
+                    h.fetch_add(1, Ordering::Relaxed);
+                    let began = std::time::Instant::now();
+                    while began.elapsed() < Duration::from_micros(5) {}
+                }),
+            )
+            .unwrap();
+        platform.move_to_worker(slow, workers - 1);
+        let failures = Arc::new(AtomicU64::new(0));
+        let flood = |_| Flood { to: slow, left: 2_000, failures: Arc::clone(&failures) };
+        platform.spawn_population("flood", 5, flood).unwrap();
+        platform.wait_idle();
+        assert_balanced(platform.counters());
+        assert_eq!(
+            (handled.load(Ordering::Relaxed), failures.load(Ordering::Relaxed)),
+            (10_000, 0),
+            "{workers} workers"
+        );
+    }
+}
+
+#[test]
+fn a_full_mailbox_answers_failure() {
+    let platform = small(2, HARD);
+    let idle = platform.spawn("idle", does(|_, _| ())).unwrap();
+    platform.suspend(idle).unwrap();
+    let failures = Arc::new(AtomicU64::new(0));
+    let asker = Flood { to: idle, left: 0, failures: Arc::clone(&failures) };
+    platform.spawn("asker", asker).unwrap();
+    for i in 0..HARD + 50 {
+        let mut message = inform("asker", idle, i as i64);
+        message.extras_mut().conversation_id = Some("c1".into());
+        platform.send(message);
+    }
+    platform.wait_idle();
+    assert_eq!(failures.load(Ordering::Relaxed), 50);
+    let counters = platform.counters();
+    assert_eq!((counters.dead, counters.queued), (50, HARD as u64));
+    assert_balanced(counters);
+    let dead = platform.dead_letters();
+    assert_eq!(dead.len(), 50);
+    assert_eq!(dead[0].reason.as_str(), "mailbox_full");
+    platform.resume(idle).unwrap();
+    platform.wait_idle();
+    assert_eq!(platform.counters().queued, 0);
+    assert_balanced(platform.counters());
+}
+
+/// Sends two messages to the next for each it gets, until `left` are sent.
+struct Doubler {
+    next: Aid,
+    left: u64,
+}
+
+impl Agent for Doubler {
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        if message.performative == Performative::Failure {
+            return;
+        }
+        for _ in 0..self.left.min(2) {
+            self.left -= 1;
+            ctx.tell(self.next, Performative::Inform, Value::Null);
+        }
+    }
+}
+
+#[test]
+fn a_cycle_of_crowded_agents_goes_on() {
+    for workers in [1, 2] {
+        let platform = small(workers, HARD);
+        let names: Vec<Aid> = (1..=3).map(|i| Aid::local(format!("ring{i}").as_str())).collect();
+        let ring = platform.spawn_population("ring", 3, |i| Doubler { next: names[(i + 1) % 3], left: 3_000 }).unwrap();
+        for (i, agent) in ring.iter().enumerate() {
+            platform.move_to_worker(*agent, i);
+            platform.send(inform("x", *agent, Value::Null));
+        }
+        assert!(platform.wait_idle_for(Duration::from_secs(60)), "the agents wait for each other");
+        let counters = platform.counters();
+        assert_balanced(counters);
+        assert_eq!(counters.queued, 0);
+    }
+}
