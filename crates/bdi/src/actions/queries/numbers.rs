@@ -61,7 +61,7 @@ of_one_number! {
     /// `math.log(N)`: the natural logarithm.
     log = f64::ln;
     /// `math.round(N)`: to the nearest integer, halves up.
-    round = |n| (n + 0.5).floor();
+    round = |n| if n - n.floor() < 0.5 { n.floor() } else { n.ceil() };
     /// `math.sin(N)`
     sin = f64::sin;
     /// `math.sqrt(N)`
