@@ -109,11 +109,11 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
 
 fn add_belief(image: &mut Image, rule: &ast::Rule, functions: Functions<'_>) {
     let mut compiler = Compiler::new(functions, rule.file.clone());
-    if rule.body.is_none() {
-        if let Expr::Const(value) = compiler.expr(&ast::Term::Literal(rule.head.clone())) {
-            image.facts.push(value);
-            return;
-        }
+    if rule.body.is_none()
+        && let Expr::Const(value) = compiler.expr(&ast::Term::Literal(rule.head.clone()))
+    {
+        image.facts.push(value);
+        return;
     }
     let rule = Arc::new(compile_rule(rule, functions));
     image.rules.push((image.facts.len(), rule));
@@ -175,7 +175,7 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
     let goal_condition = plan.goal_condition.as_ref().map(|condition| compiler.formula(condition));
     let body = compiler.body(&plan.body);
     let begins_by_sending = matches!(body.ops.first(), Some(Op::Send(_)));
-    let is_plain = goal_condition.is_none() && plan.sub_plans.is_empty();
+    let is_plain = goal_condition.is_none() && plan.sub_plans.is_empty() && matches!(head, Head::Literal { .. });
     let label = compiler.label(plan, label);
     if !plan.sub_plans.is_empty() {
         // Plans within this one see the variables of the plans around it too.
@@ -183,7 +183,8 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
             compiler.scope.slot(*name);
         });
     }
-    let is_direct = begins_by_sending && is_plain && !has_annot(&label, "atomic");
+    let is_plain = is_plain && !has_annot(&label, "atomic");
+    let is_direct = begins_by_sending && is_plain;
     let names: Arc<[Symbol]> = compiler.scope.names.into();
     let shared = shared_slots(&names, outer);
     let sub_plans = plan.sub_plans.iter().enumerate().map(|(number, sub)| {
@@ -198,6 +199,7 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
         goal_condition,
         body: Arc::new(body),
         slots: names.len() as u32,
+        is_plain,
         is_direct,
         atomic: has_annot(&label, "atomic"),
         annots: label.annots().iter().cloned().collect(),

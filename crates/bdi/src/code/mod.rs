@@ -216,6 +216,8 @@ pub struct Plan {
     pub names: Arc<[Symbol]>,
     /// `[atomic]`
     pub atomic: bool,
+    /// Whether it is an ordinary plan for a literal: not atomic, without a goal condition or plans within it.
+    pub is_plain: bool,
     /// Whether a message can begin the plan without an intention: an ordinary plan that begins by sending a message.
     pub is_direct: bool,
     /// `[breakpoint]` and others, as written.

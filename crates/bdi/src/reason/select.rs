@@ -416,21 +416,22 @@ fn is_relevant(
     }
 }
 
-/// Matches the trigger of a plan whose slots begin at 0 with a ground literal that has these annotations.
+/// Matches the trigger of a plan whose slots begin at `base` with a ground literal that has these annotations.
 pub(super) fn matches_head(
     solver: &Solver<'_>,
     bindings: &mut Bindings,
     plan: &Plan,
     literal: &Structure,
     theirs: &[whimbrel_acl::Annot],
+    base: u32,
 ) -> bool {
     let Head::Literal { args, annots, annots_tail, .. } = &plan.head else { return false };
     for (place, arg) in literal.args.iter().enumerate() {
-        bindings.set(place as u32, arg.clone());
+        bindings.set(base + place as u32, arg.clone());
     }
     for (pattern, arg) in args.iter().zip(&literal.args) {
         if let Some(pattern) = pattern
-            && !match_expr(solver, bindings, 0, &plan.names, pattern, arg)
+            && !match_expr(solver, bindings, base, &plan.names, pattern, arg)
         {
             return false;
         }
@@ -438,7 +439,7 @@ pub(super) fn matches_head(
     if annots.is_empty() && annots_tail.is_none() {
         return true;
     }
-    let wanted = head_pattern(solver, bindings, plan, 0);
+    let wanted = head_pattern(solver, bindings, plan, base);
     match_annots(bindings, &wanted, theirs)
 }
 
@@ -523,7 +524,7 @@ fn pass_on_results(intention: &mut crate::mind::Intention, frame: &mut Frame) ->
 }
 
 /// Removes the slots from `from` up to `to`, and lets the values above refer to their new places.
-fn drop_slots(slots: &mut Vec<Value>, from: u32, to: u32) {
+pub(super) fn drop_slots(slots: &mut Vec<Value>, from: u32, to: u32) {
     let distance = to - from;
     slots.drain(from as usize..to as usize);
     if let Some(moved) = slots.get_mut(from as usize..) {

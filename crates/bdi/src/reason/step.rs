@@ -172,7 +172,10 @@ impl<'m> Cycle<'m> {
     }
 
     fn achieve(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
-        let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
+        let Some(mut literal) = self.literal(expr, at) else { return not_a_literal(expr) };
+        if self.call_directly(at.id, &mut literal) {
+            return Stepped::Moved;
+        }
         let event = self.event(TriggerOp::Add, TriggerKind::Achieve, literal);
         self.suspend_with(event, at.id)
     }
@@ -245,6 +248,10 @@ impl<'m> Cycle<'m> {
             self.add_event(event);
             return Stepped::Next;
         }
+        if self.is_alone() && !self.has_candidates(&event.trigger()) {
+            // The event would come back at once: nothing else is there to be done, and no plan is for it.
+            return Stepped::Next;
+        }
         event.intention = Some(at.id);
         self.put_down_for_event(at.id, &mut event);
         self.add_event(event);
@@ -281,6 +288,9 @@ impl<'m> Cycle<'m> {
             self.add_event(event);
             return Stepped::Next;
         }
+        if event.open == 0 && self.is_alone() && !self.has_candidates(&event.trigger()) {
+            return Stepped::Next;
+        }
         event.intention = Some(at.id);
         self.put_down_for_event(at.id, &mut event);
         self.add_event(event);
@@ -302,7 +312,10 @@ impl<'m> Cycle<'m> {
         let deleted = self.mind.beliefs.delete(&pattern, self.bindings);
         self.bindings.undo(mark);
         if let Some(deleted) = deleted {
-            self.add_event(Event::external(TriggerOp::Delete, TriggerKind::Belief, deleted));
+            let event = Event::external(TriggerOp::Delete, TriggerKind::Belief, deleted);
+            if !self.is_alone() || self.has_candidates(&event.trigger()) {
+                self.add_event(event);
+            }
         }
         self.add_literal(literal, AddMode::Front, at)
     }

@@ -132,7 +132,12 @@ impl Parser<'_, '_> {
         }
         let sign = self.advance().span;
         let head = match (body.steps.pop(), body.steps.is_empty()) {
-            (Some(Step { kind: StepKind::Action, term: Term::Literal(head), .. }), true) => head,
+            (Some(Step { kind, term: Term::Literal(head), .. }), true)
+                if matches!(kind, StepKind::Action | StepKind::InternalAction)
+                    && !head.functor.as_str().starts_with('.') =>
+            {
+                head
+            }
             _ => {
                 let help = "a rule is one literal, `:-` and a formula: `{ h(X) :- b(X) & c }`";
                 return Err(self.error_with_help(sign, "`:-` cannot follow this", "not after a single literal", help));
