@@ -5,7 +5,7 @@ use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
 use super::{Outcome, is_variable, plans};
 use crate::actions::{Answer, Call, Failure};
 use crate::code::{Body, Plan, TriggerKind, TriggerOp, reserved};
-use crate::logic::{Bindings, map_vars};
+use crate::logic::Bindings;
 use crate::mind::{Event, Frame, Intention, Place, WaitFor};
 use crate::reason::current_literal;
 use crate::syntax::{ast, quote};
@@ -176,6 +176,9 @@ fn stack(call: &Call<'_, '_>, intention: &Intention) -> Value {
     Value::list(frames.collect::<Vec<_>>())
 }
 
+/// Where the variables of a body that is shown begin: no intention has as many.
+const BODY_VARIABLES: u32 = 1 << 30;
+
 fn frame_term(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
     let literal = closed(&current_literal(frame, bindings.from(0)).into_value());
     // The literal's variables are its own: they are moved out of the way of the intention's.
@@ -193,16 +196,18 @@ fn frame_term(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
     let splice = frame.extra.as_ref().and_then(|extra| extra.splices.last());
     let code: &Body = splice.map_or(&plan.body, |splice| &splice.body);
     let steps = remaining(code, frame.pc, splice.is_none().then_some(&plan.source.body));
-    let slot_of = |name: Symbol| plan.names.iter().position(|known| *known == name);
+    // Its variables are no longer those of the plan.
+    let mut names: Vec<Symbol> = Vec::new();
     let body = quote::quote_body(&ast::Body { steps }, &mut |name| {
-        let slot = slot_of(name).map_or(u32::MAX, |slot| frame.base + slot as u32);
-        Var { slot, name: sym::ANY }
+        let known = names.iter().position(|other| *other == name);
+        let number = known.unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        });
+        Var { slot: BODY_VARIABLES + number as u32, name: sym::ANY }
     });
-    let unnamed = |value: &Value| {
-        map_vars(&bindings.resolve(value), &mut |var| Value::Var(Var { slot: var.slot, name: sym::ANY }))
-    };
     let label = located(&plans::label(plan), code, frame.pc);
-    Value::term("im", [label, trigger, unnamed(&body), unifier(frame, plan, bindings)])
+    Value::term("im", [label, trigger, body, unifier(frame, plan, bindings)])
 }
 
 /// The label with the place of the current step.

@@ -641,7 +641,7 @@ fn intentions_are_terms() {
             ".intention(1,_,[im(L,T,B,U)|_]) & R = [T,B,U]",
             "[{ +!deep(5)[source(self)] },{ .wait(100); foo },[map(X,5)]]",
         ),
-        (".intention(1,_,[_,im(L,T,B,U)]) & R = [T,B,U]", "[{ +!go[source(self)] },{ !deep(5); done },[map(Y,5)]]"),
+        (".intention(1,_,[_,im(L,T,{ !deep(V); done },U)]) & V = 1 & R = [T,U]", "[{ +!go[source(self)] },[map(Y,5)]]"),
         (".intention(1,_,S) & .length(S,R)", "2"),
         (".intention(7,S) & R = 1", ""),
         (".intention(I,S,K,current) & R = 1", ""),
