@@ -1,6 +1,5 @@
 //! Program files: reading them with clear words about what is wrong, and finding those that programs name.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use whimbrel_platform::limits;
@@ -89,31 +88,49 @@ fn has_extension(name: &str, extension: &str) -> bool {
     Path::new(name).extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// Where the programs of a society are looked for.
-#[derive(Clone, Debug, Default)]
-pub struct SourcePaths {
-    folders: Vec<PathBuf>,
+/// Where the programs of a society are.
+#[derive(Clone, Debug)]
+pub enum Sources {
+    /// In these folders, searched in order.
+    Folders(Vec<PathBuf>),
+    /// Built in: names and texts.
+    BuiltIn(&'static [(&'static str, &'static str)]),
 }
 
-impl SourcePaths {
+impl Sources {
     /// `listed` are folders as a project names them, relative to its own folder, which is searched last.
     pub fn new<'a>(project_folder: &Path, listed: impl IntoIterator<Item = &'a str>) -> Self {
         let mut folders: Vec<PathBuf> = listed.into_iter().map(|folder| project_folder.join(folder)).collect();
         folders.push(project_folder.to_owned());
-        Self { folders }
+        Self::Folders(folders)
     }
 
-    /// The file a program names by `path`; the first place where one should be, if there is none.
+    /// The file a program names by `path`; the last place where one could be, if there is none.
     pub fn find(&self, path: &str) -> PathBuf {
         let path = path.strip_prefix("file:").unwrap_or(path);
-        let candidates = || self.folders.iter().map(|folder| folder.join(path));
+        let Self::Folders(folders) = self else { return path.into() };
+        let candidates = || folders.iter().map(|folder| folder.join(path));
         candidates().find(|file| file.is_file()).or_else(|| candidates().next_back()).unwrap_or_else(|| path.into())
+    }
+
+    /// The text of a file that [`Sources::find`] found.
+    ///
+    /// # Errors
+    /// There is none, or it is no text.
+    pub fn read(&self, file: &Path) -> Result<String, ReadError> {
+        match self {
+            Self::Folders(_) => read(file),
+            Self::BuiltIn(files) => files
+                .iter()
+                .find(|(name, _)| Path::new(name) == file)
+                .map(|(_, text)| (*text).to_owned())
+                .ok_or_else(|| ReadError::Missing { path: file.to_owned(), nearest: None }),
+        }
     }
 }
 
-impl fmt::Display for SourcePaths {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let folders: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
-        f.write_str(&folders.join(", "))
+impl Default for Sources {
+    fn default() -> Self {
+        Self::BuiltIn(&[])
     }
 }

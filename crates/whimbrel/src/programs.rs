@@ -12,7 +12,7 @@ use whimbrel_bdi::syntax::{Diagnostic, Loader};
 use whimbrel_platform::AgentBody;
 use whimbrel_runtime::ProgramLoader;
 
-use crate::files::{ReadError, SourcePaths, read};
+use crate::files::{ReadError, Sources};
 
 /// Why a program cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -33,14 +33,14 @@ fn first(diagnostics: &[Diagnostic]) -> String {
 /// Program text and files, compiled once each.
 #[derive(Debug, Default)]
 pub struct Programs {
-    paths: SourcePaths,
+    sources: Sources,
     images: Mutex<FxHashMap<PathBuf, Arc<Image>>>,
 }
 
 impl Programs {
-    /// Programs that are found in these folders.
-    pub fn new(paths: SourcePaths) -> Self {
-        Self { paths, images: Mutex::default() }
+    /// Programs that are found there.
+    pub fn new(sources: Sources) -> Self {
+        Self { sources, images: Mutex::default() }
     }
 
     /// The compiled program, and what there is to say about it when it is compiled for the first time.
@@ -48,13 +48,13 @@ impl Programs {
     /// # Errors
     /// There is none, or it has errors.
     pub fn compile(&self, path: &str) -> Result<(Arc<Image>, Vec<Diagnostic>), CompileError> {
-        let file = self.paths.find(path);
+        let file = self.sources.find(path);
         if let Some(image) = self.images.lock().unwrap_or_else(PoisonError::into_inner).get(&file) {
             return Ok((Arc::clone(image), Vec::new()));
         }
-        let text = read(&file)?;
+        let text = self.sources.read(&file)?;
         let name = Text::from(file.to_string_lossy());
-        let (image, warnings) = whimbrel_bdi::load(&text, &name, &mut Includes(&self.paths))
+        let (image, warnings) = whimbrel_bdi::load(&text, &name, &mut Includes(&self.sources))
             .map_err(|ProgramError { diagnostics }| CompileError::Errors(diagnostics))?;
         self.images.lock().unwrap_or_else(PoisonError::into_inner).insert(file, Arc::clone(&image));
         Ok((image, warnings))
@@ -62,7 +62,7 @@ impl Programs {
 }
 
 /// Files that programs include: beside the including file, then where programs are found.
-struct Includes<'a>(&'a SourcePaths);
+struct Includes<'a>(&'a Sources);
 
 impl Loader for Includes<'_> {
     fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
@@ -71,7 +71,7 @@ impl Loader for Includes<'_> {
         }
         let beside = Path::new(from_file).parent().unwrap_or(Path::new("")).join(path);
         let file = if beside.is_file() { beside } else { self.0.find(path) };
-        let text = read(&file).map_err(|error| error.to_string())?;
+        let text = self.0.read(&file).map_err(|error| error.to_string())?;
         Ok((Text::from(file.to_string_lossy()), text))
     }
 }
@@ -103,6 +103,7 @@ impl ProgramLoader for AgentSpeakLoader {
     }
 
     fn read_source(&self, path: &str) -> Result<String, String> {
-        read(&self.programs.paths.find(path)).map_err(|error| error.to_string())
+        let sources = &self.programs.sources;
+        sources.read(&sources.find(path)).map_err(|error| error.to_string())
     }
 }

@@ -13,7 +13,7 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::services::CreateError;
 use whimbrel_runtime::Platform;
 
-use crate::files::{ReadError, SourcePaths, read};
+use crate::files::{ReadError, Sources, read};
 use crate::options::{apply, value_of};
 use crate::programs::{AgentSpeakLoader, CompileError, Programs};
 
@@ -87,14 +87,25 @@ impl Society {
         }
         let mut opening = Opening::default();
         let society = match extension {
-            "mas2j" => opening.project(file, &text),
+            "mas2j" => {
+                let folder = file.parent().unwrap_or(Path::new(""));
+                opening.project(file, &text, |listed| Sources::new(folder, listed.iter().map(Text::as_str)))
+            }
             "asl" => opening.program(file),
             _ => return Err(OpenError::UnknownKind(file.to_owned())),
         };
-        if opening.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-            return Err(OpenError::Errors { path: file.to_owned(), diagnostics: opening.diagnostics });
-        }
-        Ok(Self { warnings: opening.diagnostics, ..society })
+        opening.finish(file, society)
+    }
+
+    /// A society that is built into this program: a project's text, and the files it names.
+    ///
+    /// # Errors
+    /// The project or its programs have errors.
+    pub fn built_in(project: &str, files: &'static [(&'static str, &'static str)]) -> Result<Self, OpenError> {
+        let file = Path::new("project.mas2j");
+        let mut opening = Opening::default();
+        let society = opening.project(file, project, |_| Sources::BuiltIn(files));
+        opening.finish(file, society)
     }
 
     /// Sets how many agents each population has: a lone program's, or each `#n` of a project.
@@ -138,7 +149,7 @@ struct Opening {
 impl Opening {
     fn program(&mut self, file: &Path) -> Society {
         let folder = file.parent().unwrap_or(Path::new(""));
-        let programs = Programs::new(SourcePaths::new(folder, []));
+        let programs = Programs::new(Sources::new(folder, []));
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let place = (Text::from(file.to_string_lossy()), Span::default());
@@ -147,14 +158,19 @@ impl Opening {
         Society { programs: Arc::new(programs), entries, environment: None, workers: None, warnings: Vec::new() }
     }
 
-    fn project(&mut self, file: &Path, text: &str) -> Society {
+    fn finish(self, file: &Path, society: Society) -> Result<Society, OpenError> {
+        if self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            return Err(OpenError::Errors { path: file.to_owned(), diagnostics: self.diagnostics });
+        }
+        Ok(Society { warnings: self.diagnostics, ..society })
+    }
+
+    fn project(&mut self, file: &Path, text: &str, sources: impl FnOnce(&[Text]) -> Sources) -> Society {
         let name = Text::from(file.to_string_lossy());
         let parsed = parse_project(text, &name, &[]);
         self.diagnostics.extend(parsed.diagnostics);
         let project = parsed.project;
-        let folder = file.parent().unwrap_or(Path::new(""));
-        let paths = SourcePaths::new(folder, project.asl_source_path.iter().map(Text::as_str));
-        let programs = Programs::new(paths);
+        let programs = Programs::new(sources(&project.asl_source_path));
         let mut entries = Vec::new();
         entries.extend(self.environment(&project, &programs, &name));
         let environment = entries.first().map(|entry: &Entry| Aid::local(entry.name));
