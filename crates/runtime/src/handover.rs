@@ -8,13 +8,14 @@
 //! core (`membarrier`), and the worker's side costs two plain stores and a load. Where there is no `membarrier` both
 //! sides use fences.
 //!
-//! [`simple`] does the same with a lock, and without `unsafe`: what this one is compared with.
+//! The tests compare this with a twin that does the same with a lock, and without `unsafe`; loom tries all interleavings
+//! of a worker and a watchdog.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use crate::sync::{Arc, Mutex, locked};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex, barrier, locked};
 
 /// Where a worker leaves its shard during a turn. One per worker and shard: whoever seizes the shard makes a new one.
 pub(crate) struct Desk<T> {
@@ -141,158 +142,4 @@ impl<T: Send> Desk<T> {
         // is never unset after this. A second `seize` finds `seized` set. So the pointer is ours alone.
         Some(unsafe { Box::from_raw(self.shard.as_ptr()) })
     }
-}
-
-/// The two sides of an asymmetric memory fence: for two threads, one of which passes `light` and the other `heavy`, what
-/// either stored before is seen by the other after, in at least one of the two directions.
-mod barrier {
-    use super::{Ordering, fence};
-
-    /// Whether the operating system can fence other threads; asks it to be ready for that.
-    #[cfg(all(target_os = "linux", not(loom), not(miri)))]
-    pub fn is_asymmetric() -> bool {
-        use std::sync::LazyLock;
-
-        use rustix::thread::{MembarrierCommand, membarrier};
-
-        static REGISTERED: LazyLock<bool> =
-            LazyLock::new(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok());
-        *REGISTERED
-    }
-
-    #[cfg(not(all(target_os = "linux", not(loom), not(miri))))]
-    pub fn is_asymmetric() -> bool {
-        false
-    }
-
-    #[inline]
-    pub fn light(asymmetric: bool) {
-        if asymmetric {
-            // The operating system fences the core; the compiler is kept from moving the load before the store here.
-            std::sync::atomic::compiler_fence(Ordering::SeqCst);
-        } else {
-            fence(Ordering::SeqCst);
-        }
-    }
-
-    pub fn heavy(asymmetric: bool) {
-        #[cfg(all(target_os = "linux", not(loom), not(miri)))]
-        if asymmetric {
-            use rustix::thread::{MembarrierCommand, membarrier};
-            // It cannot fail once it is registered; without it no seizure is safe, so nothing else will do.
-            while membarrier(MembarrierCommand::PrivateExpedited).is_err() {
-                std::thread::yield_now();
-            }
-        }
-        fence(Ordering::SeqCst);
-        let _ = asymmetric;
-    }
-}
-
-/// The same with a lock and no `unsafe`.
-#[cfg(test)]
-pub(crate) mod simple {
-    use crate::sync::{Arc, Mutex, locked};
-
-    pub(crate) struct Desk<T> {
-        shard: Mutex<Option<Box<T>>>,
-    }
-
-    pub(crate) struct Lease<T> {
-        desk: Arc<Desk<T>>,
-        shard: Box<T>,
-    }
-
-    impl<T: Send> Lease<T> {
-        pub fn new(shard: Box<T>) -> Self {
-            Self { desk: Arc::new(Desk { shard: Mutex::new(None) }), shard }
-        }
-
-        pub fn desk(&self) -> &Arc<Desk<T>> {
-            &self.desk
-        }
-
-        pub fn lend<R>(self, turn: impl FnOnce() -> R) -> (R, Option<Self>) {
-            let Self { desk, shard } = self;
-            *locked(&desk.shard) = Some(shard);
-            let result = turn();
-            let shard = locked(&desk.shard).take();
-            (result, shard.map(|shard| Self { desk, shard }))
-        }
-
-        pub fn release(self) -> Box<T> {
-            self.shard
-        }
-    }
-
-    impl<T> std::ops::Deref for Lease<T> {
-        type Target = T;
-
-        fn deref(&self) -> &T {
-            &self.shard
-        }
-    }
-
-    impl<T> std::ops::DerefMut for Lease<T> {
-        fn deref_mut(&mut self) -> &mut T {
-            &mut self.shard
-        }
-    }
-
-    impl<T: Send> Desk<T> {
-        pub fn seize(&self) -> Option<Box<T>> {
-            locked(&self.shard).take()
-        }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use std::sync::atomic::AtomicUsize;
-    use std::sync::{Arc, Mutex, mpsc};
-
-    macro_rules! check_desk {
-        ($name:ident, $desk:path, $lease:path) => {
-            /// Workers count turns on a plain number while a watchdog seizes it whenever it can: no count is lost.
-            #[test]
-            fn $name() {
-                const TURNS: u64 = 200_000;
-                type Desk = $desk;
-                type Lease = $lease;
-                let current: Mutex<Option<Arc<Desk>>> = Mutex::new(None);
-                let seizures = AtomicUsize::new(0);
-                std::thread::scope(|s| {
-                    let (done, finished) = mpsc::channel::<u64>();
-                    fn work(current: &Mutex<Option<Arc<Desk>>>, done: &mpsc::Sender<u64>, shard: Box<u64>) {
-                        let mut lease = Lease::new(shard);
-                        *current.lock().unwrap() = Some(Arc::clone(lease.desk()));
-                        while *lease < TURNS {
-                            *lease += 1;
-                            let (_, back) = lease.lend(std::hint::spin_loop);
-                            let Some(back) = back else { return };
-                            lease = back;
-                        }
-                        let _ = done.send(*lease.release());
-                    }
-                    let (first, current) = (done.clone(), &current);
-                    s.spawn(move || work(current, &first, Box::new(0)));
-                    let counted = loop {
-                        let desk = current.lock().unwrap().clone();
-                        if let Some(shard) = desk.and_then(|desk| desk.seize()) {
-                            seizures.fetch_add(1, super::Ordering::Relaxed);
-                            let done = done.clone();
-                            s.spawn(move || work(current, &done, shard));
-                        }
-                        if let Ok(counted) = finished.try_recv() {
-                            break counted;
-                        }
-                    };
-                    assert_eq!(counted, TURNS);
-                });
-            }
-        };
-    }
-
-    check_desk!(no_turn_is_lost, super::Desk<u64>, super::Lease<u64>);
-    check_desk!(no_turn_is_lost_by_the_simple_one, super::simple::Desk<u64>, super::simple::Lease<u64>);
 }

@@ -1,0 +1,54 @@
+//! The hand-over of shards with a lock and without `unsafe`: what the real one is compared with.
+
+use std::sync::{Arc, Mutex};
+
+pub struct Desk<T> {
+    shard: Mutex<Option<Box<T>>>,
+}
+
+pub struct Lease<T> {
+    desk: Arc<Desk<T>>,
+    shard: Box<T>,
+}
+
+impl<T: Send> Lease<T> {
+    pub fn new(shard: Box<T>) -> Self {
+        Self { desk: Arc::new(Desk { shard: Mutex::new(None) }), shard }
+    }
+
+    pub fn desk(&self) -> &Arc<Desk<T>> {
+        &self.desk
+    }
+
+    pub fn lend<R>(self, turn: impl FnOnce() -> R) -> (R, Option<Self>) {
+        let Self { desk, shard } = self;
+        *desk.shard.lock().unwrap() = Some(shard);
+        let result = turn();
+        let shard = desk.shard.lock().unwrap().take();
+        (result, shard.map(|shard| Self { desk, shard }))
+    }
+
+    pub fn release(self) -> Box<T> {
+        self.shard
+    }
+}
+
+impl<T> std::ops::Deref for Lease<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.shard
+    }
+}
+
+impl<T> std::ops::DerefMut for Lease<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.shard
+    }
+}
+
+impl<T: Send> Desk<T> {
+    pub fn seize(&self) -> Option<Box<T>> {
+        self.shard.lock().unwrap().take()
+    }
+}

@@ -1,0 +1,146 @@
+//! The parts of the scheduler that several threads touch at once, in all interleavings (loom).
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub, missing_docs)]
+
+#[path = "../../src/activity.rs"]
+mod activity;
+#[path = "../../src/handover.rs"]
+mod handover;
+#[path = "../../src/inbox.rs"]
+mod inbox;
+mod sync;
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+use sync::Arc;
+use sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::activity::Activity;
+use crate::handover::Lease;
+use crate::inbox::Inbox;
+
+/// All interleavings in which threads are interrupted three times at most: nearly all faults show with two.
+fn all_interleavings(check: impl Fn() + Send + Sync + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(check);
+}
+
+/// A number that loom watches for two touching it at once.
+struct Counter(UnsafeCell<u32>);
+
+impl Counter {
+    fn add(&mut self) -> u32 {
+        self.0.with_mut(|number| {
+            // SAFETY: `&mut self`; loom checks that it is true.
+            let number = unsafe { &mut *number };
+            *number += 1;
+            *number
+        })
+    }
+}
+
+/// Takes so many turns, unless the shard is seized; the shard if not.
+fn work(mut lease: Lease<Counter>, turns: u32) -> Option<Box<Counter>> {
+    for _ in 0..turns {
+        lease.add();
+        let ((), back) = lease.lend(|| ());
+        lease = back?;
+    }
+    lease.add();
+    Some(lease.release())
+}
+
+/// However a seizure falls between and into a worker's turns, one of the two has the shard afterwards, and never both.
+#[test]
+fn a_shard_has_one_holder() {
+    all_interleavings(|| {
+        let lease = Lease::new(Box::new(Counter(UnsafeCell::new(0))));
+        let desk = Arc::clone(lease.desk());
+        let worker = thread::spawn(move || work(lease, 2));
+        let seized = desk.seize().map(|mut shard| {
+            shard.add();
+            shard
+        });
+        let kept = worker.join().unwrap();
+        assert!(kept.is_some() != seized.is_some());
+    });
+}
+
+/// Two seizures, and a third holder that makes a new desk.
+#[test]
+fn a_seized_shard_can_be_seized_again() {
+    all_interleavings(|| {
+        let lease = Lease::new(Box::new(Counter(UnsafeCell::new(0))));
+        let desk = Arc::clone(lease.desk());
+        let worker = thread::spawn(move || work(lease, 1));
+        let again = desk.seize().and_then(|shard| {
+            assert!(desk.seize().is_none(), "nothing is seized twice");
+            work(Lease::new(shard), 1)
+        });
+        let kept = worker.join().unwrap();
+        assert!(kept.is_some() != again.is_some());
+    });
+}
+
+/// An owner that sleeps whenever it finds nothing gets all that is put in, by whomever: no wake-up is lost.
+#[test]
+fn no_wake_up_is_lost() {
+    all_interleavings(|| {
+        let inbox = Arc::new(Inbox::<u32, ()>::new());
+        let senders: Vec<_> = (0..2)
+            .map(|sender| {
+                let inbox = Arc::clone(&inbox);
+                thread::spawn(move || inbox.put(|content| content.parcels.push(sender), || ()))
+            })
+            .collect();
+        let (mut parcels, mut got) = (Vec::new(), 0);
+        while got < 2 {
+            inbox.take(&mut parcels);
+            got += parcels.drain(..).count();
+            if got < 2 {
+                inbox.sleep(None, || (), || ());
+            }
+        }
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+    });
+}
+
+/// A shard that passes work on to a sleeping one and falls asleep itself: who waits for stillness sees it only when the
+/// work is done.
+#[test]
+fn stillness_is_seen_only_when_all_is_done() {
+    all_interleavings(|| {
+        let activity = Arc::new(Activity::new());
+        let inbox = Arc::new(Inbox::<(), ()>::new());
+        let (done, closing) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        activity.begin();
+        activity.begin();
+        let second = {
+            let (activity, inbox) = (Arc::clone(&activity), Arc::clone(&inbox));
+            let (done, closing) = (Arc::clone(&done), Arc::clone(&closing));
+            thread::spawn(move || {
+                let mut parcels = Vec::new();
+                while !closing.load(Ordering::Acquire) {
+                    inbox.take(&mut parcels);
+                    for () in parcels.drain(..) {
+                        done.fetch_add(1, Ordering::Relaxed);
+                    }
+                    inbox.sleep(None, || activity.end(), || activity.begin());
+                }
+            })
+        };
+        let first = {
+            let (activity, inbox) = (Arc::clone(&activity), Arc::clone(&inbox));
+            thread::spawn(move || {
+                inbox.put(|content| content.parcels.push(()), || activity.begin());
+                activity.end();
+            })
+        };
+        activity.wait_still(None);
+        assert_eq!(done.load(Ordering::Relaxed), 1);
+        closing.store(true, Ordering::Release);
+        inbox.put(|_| (), || activity.begin());
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
