@@ -303,7 +303,9 @@ impl<'a> Compiler<'a> {
             ast::Term::Literal(literal) => self.literal_expr(literal),
             ast::Term::List { items, tail } => self.list_expr(items, tail.as_deref()),
             ast::Term::Op(op, args) => self.op_expr(*op, args),
-            ast::Term::Num(_) | ast::Term::Str(_) | ast::Term::Code(_) => self.constant_or(term, Expr::Quote),
+            ast::Term::Num(_) | ast::Term::Str(_) | ast::Term::Code(_) | ast::Term::Data(_) => {
+                self.constant_or(term, Expr::Quote)
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! The syntax tree of AgentSpeak programs. Namespaces are resolved and includes folded in when a tree is complete.
 
-use whimbrel_acl::{Symbol, Text};
+use whimbrel_acl::{Symbol, Text, Value};
 
 /// Where something stands in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -194,6 +194,8 @@ pub enum Term {
     Op(Op, Vec<Term>),
     /// Code in braces.
     Code(Code),
+    /// A value that no text says, in code that was made while a program ran: a container, for instance.
+    Data(Value),
 }
 
 /// Code as a term.

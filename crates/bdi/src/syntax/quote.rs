@@ -60,6 +60,7 @@ fn structure(functor: Symbol, args: impl IntoIterator<Item = Value>) -> Value {
 pub fn quote(term: &Term, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     match term {
         Term::Num(n) => Value::Num(*n),
+        Term::Data(value) => value.clone(),
         Term::Str(text) => Value::Str(text.clone()),
         Term::Var(variable) => quote_variable(variable, var),
         Term::Literal(literal) => quote_literal(literal, var),

@@ -90,7 +90,7 @@ pub fn unquote_trigger(value: &Value) -> Result<Trigger, QuoteError> {
 /// The term that a value is; a variable in it becomes the variable of its name.
 ///
 /// # Errors
-/// The value has a part that cannot stand in code: bytes, a map, a record, a container.
+/// The value has a part that cannot stand in code.
 pub fn unquote_term(value: &Value) -> Result<Term, QuoteError> {
     term(value, &mut Names::default())
 }
@@ -152,6 +152,7 @@ fn leaf(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
         Value::Num(n) => Term::Num(*n),
         Value::Str(text) => Term::Str(text.clone()),
         Value::Var(var) => Term::Var(plain(*var, names)),
+        Value::Object(_) | Value::Map(_) | Value::Record(_) | Value::Bytes(_) => Term::Data(value.clone()),
         _ => return Err(QuoteError::NoTerm(value.to_string())),
     })
 }

@@ -127,7 +127,9 @@ fn what_is_no_code_is_refused() {
     assert_eq!(message(unquote_plan(&value("f(1)")).map(drop)), "`f(1)` is not a plan");
     assert_eq!(message(unquote_rule(&value("1")).map(drop)), "`1` is not a rule");
     assert_eq!(message(unquote_body(&value("[a]")).map(drop)), "`[a]` is not a body");
-    assert!(unquote_term(&Value::Map(Vec::new().into())).is_err());
+    assert!(unquote_term(&Value::Null).is_err());
+    let map = Value::Map(Vec::new().into());
+    assert_eq!(quoted(&unquote_term(&map).unwrap()), map, "code may hold data that has no notation");
 }
 
 #[test]

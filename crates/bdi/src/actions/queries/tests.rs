@@ -501,6 +501,16 @@ fn sets_hold_each_value_once() {
 }
 
 #[test]
+fn code_that_is_data_may_hold_containers() {
+    let fill = ".set.create(S) & .set.add_all(S,[a,b])";
+    assert_eq!(ask("R", &format!("{fill} & G = .member(R,S) & G")), "a b");
+    assert_eq!(ask("R", &format!("{fill} & .findall(X,.member(X,S),R)")), "[a,b]");
+    assert_eq!(ask("R", &format!("{fill} & G = (.member(X,S) & X \\== a) & .findall(X,G,R)")), "[b]");
+    let printed = ask_in("!go. +!go <- .map.create(M); G = .map.put(M,k,1); G; .print(M).", "1", "true").printed;
+    assert_eq!(printed, ["{k->1}"]);
+}
+
+#[test]
 fn queues_keep_their_order() {
     for (goal, expected) in [
         (

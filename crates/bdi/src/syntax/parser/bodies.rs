@@ -283,6 +283,7 @@ impl Parser<'_, '_> {
             Term::Code(Code::Plan(_)) => ("a plan", "add it with `+{ ... }`, delete it with `-{ ... }`"),
             Term::Code(Code::Rule(_)) => ("a rule", "add it with `+{ ... }`"),
             Term::Code(_) => ("code", "run it through a variable: `B = { ... }; B`"),
+            Term::Data(_) => ("data", "bind it to a variable"),
         };
         Err(self.error_with_help(span, format!("{what} is not a step of a body"), "not a step", help))
     }
