@@ -336,6 +336,26 @@ impl Table {
         }
     }
 
+    /// Takes annotations off a fact, which goes when no source is left. Answers the literal of the event, and whether
+    /// the fact stays.
+    fn delete_annots(&mut self, number: i64, given: &[Annot]) -> Option<(Structure, bool)> {
+        let Some(Entry::Fact(fact)) = self.entry(number) else { return None };
+        let fact = Arc::clone(fact);
+        let left: Annots = fact.annots.iter().filter(|annot| !given.contains(annot)).cloned().collect();
+        let stays = left.iter().any(is_source);
+        let given = given.iter().cloned().collect();
+        let event = Structure::full(fact.namespace, fact.negated, fact.functor, fact.args.clone(), given);
+        if stays {
+            let at = (number - self.front) as usize;
+            if let Some(Some(Entry::Fact(place))) = self.entries.get_mut(at) {
+                *place = Arc::new(fact.with_annots(left));
+            }
+        } else {
+            self.remove(number);
+        }
+        Some((event, stays))
+    }
+
     /// The fact with exactly these arguments.
     fn find_same(&self, literal: &Structure) -> Option<i64> {
         let same = |fact: &Structure| fact.args == literal.args;
@@ -485,19 +505,20 @@ impl BeliefBase {
             return None;
         }
         let given = bindings.resolve_annots(&pattern.annots);
-        let left: Annots = fact.annots.iter().filter(|annot| !given.contains(annot)).cloned().collect();
-        let stays = left.iter().any(is_source);
-        let event = Structure::full(fact.namespace, fact.negated, fact.functor, fact.args.clone(), given);
-        if stays {
-            let at = (number - table.front) as usize;
-            if let Some(Some(Entry::Fact(place))) = table.entries.get_mut(at) {
-                *place = Arc::new(fact.with_annots(left));
-            }
-        } else {
-            table.remove(number);
-        }
+        let (event, stays) = table.delete_annots(number, &given)?;
         self.version += 1;
         (!stays || ground).then_some(event)
+    }
+
+    /// Deletes as [`Self::delete`] does with a pattern of distinct variables: the first belief of the predicate that has
+    /// these annotations.
+    pub fn delete_first(&mut self, key: Key, annots: &[Annot]) -> Change {
+        let table = self.table_mut(key)?;
+        let has_all = |fact: &Structure| annots.iter().all(|annot| fact.annots.contains(annot));
+        let number = table.facts_numbered().find(|(_, fact)| has_all(fact)).map(|(number, _)| number)?;
+        let deleted = table.delete_annots(number, annots);
+        self.version += 1;
+        deleted.filter(|(_, stays)| !stays).map(|(event, _)| event)
     }
 
     /// Removes all beliefs that match the pattern, whoever their sources; answers them in query order.

@@ -238,11 +238,12 @@ impl<'m> Cycle<'m> {
     }
 
     fn add_literal(&mut self, literal: Structure, mode: AddMode, at: Place<'_>) -> Stepped {
-        let mut event = self.event(TriggerOp::Add, TriggerKind::Belief, literal);
-        let Some(changed) = self.mind.beliefs.add(event.literal.clone(), mode == AddMode::End) else {
+        let Event { literal, open, caller, .. } = self.event(TriggerOp::Add, TriggerKind::Belief, literal);
+        let Some(changed) = self.mind.beliefs.add(literal, mode == AddMode::End) else {
             return Stepped::Next;
         };
-        event.literal = changed;
+        let mut event = Event::external(TriggerOp::Add, TriggerKind::Belief, changed);
+        (event.open, event.caller) = (open, caller);
         if mode == AddMode::NewFocus || !self.mind.options.same_focus {
             event.caller.clear();
             self.add_event(event);
@@ -303,14 +304,7 @@ impl<'m> Cycle<'m> {
     }
 
     fn replace_literal(&mut self, literal: Structure, at: Place<'_>) -> Stepped {
-        let mark = self.bindings.mark();
-        let base = self.bindings.extend(literal.args.len() as u32);
-        let anonymous = (0..literal.args.len() as u32)
-            .map(|i| Value::Var(whimbrel_acl::Var { slot: base + i, name: whimbrel_acl::sym::ANY }));
-        let annots = literal.annots.clone();
-        let pattern = Structure::full(literal.namespace, literal.negated, literal.functor, anonymous.collect(), annots);
-        let deleted = self.mind.beliefs.delete(&pattern, self.bindings);
-        self.bindings.undo(mark);
+        let deleted = self.delete_old(&literal);
         if let Some(deleted) = deleted {
             let event = Event::external(TriggerOp::Delete, TriggerKind::Belief, deleted);
             if !self.is_alone() || self.has_candidates(&event.trigger()) {
@@ -318,6 +312,23 @@ impl<'m> Cycle<'m> {
             }
         }
         self.add_literal(literal, AddMode::Front, at)
+    }
+
+    /// Deletes the belief that a literal replaces: the first of its predicate, whatever its arguments.
+    fn delete_old(&mut self, literal: &Structure) -> Option<Structure> {
+        if literal.annots.iter().all(whimbrel_acl::Annot::is_ground) {
+            return self.mind.beliefs.delete_first(crate::code::Key::of(literal), &literal.annots);
+        }
+        let mark = self.bindings.mark();
+        let base = self.bindings.extend(literal.args.len() as u32);
+        let anonymous = (0..literal.args.len() as u32)
+            .map(|i| Value::Var(whimbrel_acl::Var { slot: base + i, name: whimbrel_acl::sym::ANY }));
+        let annots = literal.annots.clone();
+        let pattern =
+            Structure::full(literal.namespace, literal.negated, literal.functor, anonymous.collect(), annots);
+        let deleted = self.mind.beliefs.delete(&pattern, self.bindings);
+        self.bindings.undo(mark);
+        deleted
     }
 
     fn constraint(&mut self, formula: &Formula, at: Place<'_>) -> Stepped {
