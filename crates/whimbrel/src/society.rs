@@ -13,6 +13,7 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::services::CreateError;
 use whimbrel_runtime::Platform;
 
+use crate::environment::Environments;
 use crate::files::{ReadError, Sources, read};
 use crate::options::{apply, value_of};
 use crate::programs::{AgentSpeakLoader, CompileError, Programs};
@@ -64,13 +65,13 @@ impl Entry {
 }
 
 /// A society to be; see [`Society::open`].
-#[derive(Debug)]
 pub struct Society {
     programs: Arc<Programs>,
     entries: Vec<Entry>,
     environment: Option<Aid>,
     workers: Option<usize>,
     warnings: Vec<Diagnostic>,
+    host_environment: Option<Box<dyn AgentBody>>,
 }
 
 impl Society {
@@ -80,12 +81,20 @@ impl Society {
     /// # Errors
     /// A file cannot be read or has errors; then all errors of all files are told.
     pub fn open(file: &Path) -> Result<Self, OpenError> {
+        Self::open_with(file, &Environments::new())
+    }
+
+    /// As [`Society::open`], for projects that name environments written in Rust.
+    ///
+    /// # Errors
+    /// As [`Society::open`].
+    pub fn open_with(file: &Path, environments: &Environments) -> Result<Self, OpenError> {
         let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let text = read(file)?;
         if text.trim().is_empty() {
             return Err(OpenError::Empty(file.to_owned()));
         }
-        let mut opening = Opening::default();
+        let mut opening = Opening::new(environments);
         let society = match extension {
             "mas2j" => {
                 let folder = file.parent().unwrap_or(Path::new(""));
@@ -103,7 +112,8 @@ impl Society {
     /// The project or its programs have errors.
     pub fn built_in(project: &str, files: &'static [(&'static str, &'static str)]) -> Result<Self, OpenError> {
         let file = Path::new("project.mas2j");
-        let mut opening = Opening::default();
+        let environments = Environments::new();
+        let mut opening = Opening::new(&environments);
         let society = opening.project(file, project, |_| Sources::BuiltIn(files));
         opening.finish(file, society)
     }
@@ -135,18 +145,25 @@ impl Society {
     ///
     /// # Errors
     /// A name is taken, or no name.
-    pub fn start(&self, platform: &Platform) -> Result<Vec<Aid>, CreateError> {
-        platform.spawn_together(self.entries.iter().flat_map(Entry::agents))
+    pub fn start(self, platform: &Platform) -> Result<Vec<Aid>, CreateError> {
+        let environment = self.host_environment.map(|body| (Symbol::new(ENVIRONMENT), AgentKind::Native, body));
+        platform.spawn_together(environment.into_iter().chain(self.entries.iter().flat_map(Entry::agents)))
     }
 }
 
 /// A society being read: what is wrong is collected, so that all of it can be told at once.
-#[derive(Default)]
-struct Opening {
+struct Opening<'a> {
+    environments: &'a Environments,
+    /// The body of the environment, if it is written in Rust.
+    host_environment: Option<Box<dyn AgentBody>>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Opening {
+impl<'a> Opening<'a> {
+    fn new(environments: &'a Environments) -> Self {
+        Self { environments, host_environment: None, diagnostics: Vec::new() }
+    }
+
     fn program(&mut self, file: &Path) -> Society {
         let folder = file.parent().unwrap_or(Path::new(""));
         let programs = Programs::new(Sources::new(folder, []));
@@ -155,31 +172,46 @@ impl Opening {
         let place = (Text::from(file.to_string_lossy()), Span::default());
         let config = self.compile(&programs, &name, &place);
         let entries = vec![Entry { name: Symbol::new(&stem), count: None, config }];
-        Society { programs: Arc::new(programs), entries, environment: None, workers: None, warnings: Vec::new() }
+        Society {
+            programs: Arc::new(programs),
+            entries,
+            environment: None,
+            workers: None,
+            warnings: Vec::new(),
+            host_environment: None,
+        }
     }
 
     fn finish(self, file: &Path, society: Society) -> Result<Society, OpenError> {
         if self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(OpenError::Errors { path: file.to_owned(), diagnostics: self.diagnostics });
         }
-        Ok(Society { warnings: self.diagnostics, ..society })
+        Ok(Society { warnings: self.diagnostics, host_environment: self.host_environment, ..society })
     }
 
     fn project(&mut self, file: &Path, text: &str, sources: impl FnOnce(&[Text]) -> Sources) -> Society {
         let name = Text::from(file.to_string_lossy());
-        let parsed = parse_project(text, &name, &[]);
+        let parsed = parse_project(text, &name, &self.environments.names());
         self.diagnostics.extend(parsed.diagnostics);
         let project = parsed.project;
         let programs = Programs::new(sources(&project.asl_source_path));
         let mut entries = Vec::new();
         entries.extend(self.environment(&project, &programs, &name));
-        let environment = entries.first().map(|entry: &Entry| Aid::local(entry.name));
+        let exists = !entries.is_empty() || self.host_environment.is_some();
+        let environment = exists.then(|| Aid::local(ENVIRONMENT));
         for agent in &project.agents {
             let entry = self.agent(agent, &programs, &name, environment);
             entries.push(entry);
         }
         let workers = project.infrastructure.workers.map(|workers| workers as usize);
-        Society { programs: Arc::new(programs), entries, environment, workers, warnings: Vec::new() }
+        Society {
+            programs: Arc::new(programs),
+            entries,
+            environment,
+            workers,
+            warnings: Vec::new(),
+            host_environment: None,
+        }
     }
 
     fn environment(&mut self, project: &Project, programs: &Programs, project_file: &Text) -> Option<Entry> {
@@ -189,10 +221,16 @@ impl Opening {
                 Some(Entry { name: Symbol::new(ENVIRONMENT), count: None, config })
             }
             Environment::Host(class) => {
-                let message = format!("there is no environment called {} here", class.name);
+                let (message, label) = match self.environments.make(class) {
+                    Some(Ok(body)) => {
+                        self.host_environment = Some(body);
+                        return None;
+                    }
+                    Some(Err(problem)) => (problem, "made here"),
+                    None => (format!("there is no environment called {} here", class.name), "not provided"),
+                };
                 let help = "write it as an agent, `environment: asl(\"env.asl\")`, or embed Whimbrel in a Rust program";
-                let diagnostic = Diagnostic::error(project_file, class.span, message, "not provided").with_help(help);
-                self.diagnostics.push(diagnostic);
+                self.diagnostics.push(Diagnostic::error(project_file, class.span, message, label).with_help(help));
                 None
             }
         }

@@ -18,7 +18,7 @@ use crate::logic::{Bindings, Found, Solver};
 use crate::mind::IntentionId;
 use crate::reason::Cycle;
 
-pub use registry::{function, lookup, names, takes_formulas};
+pub use registry::{formula_place, function, lookup, names};
 
 /// What an internal action is.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +132,7 @@ pub struct Call<'c, 'm> {
     pub base: u32,
     /// The names of the caller's variables.
     pub names: &'c [Symbol],
-    /// The arguments, bound variables replaced, arithmetic done.
+    /// The arguments, bound variables replaced, arithmetic done; null in place of a formula known when it was compiled.
     pub args: &'c [Value],
     /// The call as compiled.
     pub call: &'c CallExpr,

@@ -24,6 +24,9 @@ pub fn lookup(name: &str, count: usize) -> Action {
 
 /// The function called `name` if it takes that many arguments.
 pub fn function(name: &str, arity: usize) -> Option<NativeFunction> {
+    if !name.contains('.') {
+        return None;
+    }
     let found = queries::FUNCTIONS.iter().find(|(known, arities, _)| *known == name && arities.contains(&arity));
     found.map(|(_, _, function)| *function)
 }
@@ -35,10 +38,12 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// Whether arguments of the action may be logical formulas.
-pub fn takes_formulas(name: &str) -> bool {
-    matches!(
-        name.strip_prefix("jason.stdlib").unwrap_or(name),
-        ".findall" | ".setof" | ".count" | ".wait" | ".eval" | ".max" | ".min" | ".if_then_else" | ".loop" | ".foreach"
-    )
+/// The place of the argument that is a logical formula, if the action takes one.
+pub fn formula_place(name: &str, count: usize) -> Option<usize> {
+    match name.strip_prefix("jason.stdlib").unwrap_or(name) {
+        ".count" | ".wait" | ".if_then_else" | ".loop" | ".foreach" => Some(0),
+        ".findall" | ".setof" | ".eval" => Some(1),
+        ".max" | ".min" if count > 2 => Some(1),
+        _ => None,
+    }
 }

@@ -22,13 +22,7 @@ pub fn build(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[S
     }
 }
 
-fn build_variable(
-    solver: &Solver<'_>,
-    bindings: &mut Bindings,
-    base: u32,
-    names: &[Symbol],
-    slot: u32,
-) -> Value {
+fn build_variable(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], slot: u32) -> Value {
     match bindings.slot(base + slot) {
         Value::Null => {
             let name = names.get(slot as usize).copied().unwrap_or(sym::ANY);
@@ -51,9 +45,7 @@ fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
         Expr::Term(term) => build_term(solver, bindings, base, names, term),
         Expr::Cons(cell) => build_list(solver, bindings, base, names, cell),
         Expr::Function(call) => build_function(solver, bindings, base, names, call),
-        Expr::Operation(op, args) => {
-            Structure::new(*op, build_args(solver, bindings, base, names, args)).into()
-        }
+        Expr::Operation(op, args) => Structure::new(*op, build_args(solver, bindings, base, names, args)).into(),
         Expr::Quote(value) => bindings.resolve(&Bindings::rename(value, base)),
         Expr::Const(value) => value.clone(),
         Expr::Slot(slot) => build_variable(solver, bindings, base, names, *slot),

@@ -10,7 +10,7 @@ use super::{
     AddMode, ArithExpr, Body, CallExpr, Expr, Formula, Function, FunctionExpr, Head, Image, Key, Op, Plan,
     RelationExpr, Rule, SendExpr, Source, TermExpr,
 };
-use crate::actions;
+use crate::actions::{self, Action};
 use crate::logic::map_vars;
 use crate::mind::PlanRef;
 use crate::syntax::ast::{self, StepKind, TriggerOp};
@@ -422,15 +422,19 @@ impl<'a> Compiler<'a> {
     }
 
     fn call(&mut self, literal: &ast::Literal) -> CallExpr {
-        let takes_formulas = actions::takes_formulas(literal.functor.as_str());
-        let formulas = literal.args.iter().map(|arg| takes_formulas.then(|| self.formula(arg))).collect();
-        CallExpr {
-            name: literal.functor,
-            action: actions::lookup(literal.functor.as_str(), literal.args.len()),
-            args: literal.args.iter().map(|arg| self.expr(arg)).collect(),
-            formulas,
-            annots: self.annots(literal.annots.as_ref()).0,
+        let (name, count) = (literal.functor, literal.args.len());
+        let action = actions::lookup(name.as_str(), count);
+        let place = actions::formula_place(name.as_str(), count);
+        let mut formulas = Vec::new();
+        let mut args = Vec::new();
+        for (number, arg) in literal.args.iter().enumerate() {
+            let formula = (place == Some(number)).then(|| self.formula(arg));
+            // An action that only looks has no use for the formula as a value.
+            let known = matches!(action, Action::Query(_)) && !matches!(formula, None | Some(Formula::Dynamic(_)));
+            args.push(if known { Expr::Const(Value::Null) } else { self.expr(arg) });
+            formulas.push(formula);
         }
+        CallExpr { name, action, args, formulas, annots: self.annots(literal.annots.as_ref()).0 }
     }
 
     fn body(&mut self, body: &ast::Body) -> Body {

@@ -280,7 +280,8 @@ impl<'m> Solver<'m> {
                 }
                 let native = crate::actions::function(term.functor.as_str(), args.len());
                 if let (Some(function), true) = (native, args.iter().all(Value::is_ground)) {
-                    let call = FunctionExpr { name: term.functor, function: Function::Native(function), args: Vec::new() };
+                    let call =
+                        FunctionExpr { name: term.functor, function: Function::Native(function), args: Vec::new() };
                     if let Some(result) = self.function(bindings, &call, &args) {
                         return result;
                     }

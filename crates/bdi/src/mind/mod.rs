@@ -78,16 +78,7 @@ pub struct Chosen {
 impl Event {
     /// An event that no intention waits for.
     pub fn external(op: TriggerOp, kind: TriggerKind, literal: Structure) -> Self {
-        Self {
-            op,
-            kind,
-            literal,
-            open: 0,
-            intention: None,
-            caller: SmallVec::new(),
-            keep: None,
-            chosen: None,
-        }
+        Self { op, kind, literal, open: 0, intention: None, caller: SmallVec::new(), keep: None, chosen: None }
     }
 
     /// What its plans are found by.

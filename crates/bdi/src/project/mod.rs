@@ -1,5 +1,6 @@
 //! Projects (`.mas2j`): which agents a society has, and how they run.
 
+mod agents;
 mod classes;
 mod lexer;
 mod parser;

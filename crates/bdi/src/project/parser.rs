@@ -5,42 +5,19 @@ use whimbrel_platform::limits;
 
 use super::classes::{Place, Verdict, verdict};
 use super::lexer::{Tok, Token, tokens};
-use super::{
-    AgentEntry, AgentOption, Class, ClassArg, Environment, Infrastructure, ParsedProject, Project, Scheduling,
-};
-use crate::syntax::ast::{Code, Goal, Rule, Span, Term};
-use crate::syntax::{Diagnostic, Diagnostics, nearest, parse_embedded};
+use super::{Class, ClassArg, Environment, Infrastructure, ParsedProject, Project, Scheduling};
+use crate::syntax::ast::Span;
+use crate::syntax::{Diagnostic, Diagnostics, nearest};
 
 /// The sections of a project, in the order that Jason wants.
 const SECTIONS: [&str; 7] =
     ["infrastructure", "environment", "executionControl", "agents", "directives", "classpath", "aslSourcePath"];
-/// What may follow an agent's name, source and options.
-const AGENT_PARTS: [&str; 4] = ["agentArchClass", "agentClass", "beliefBaseClass", "at"];
-/// Options that mean something to the engine; others are the program's own.
-const OPTIONS: [&str; 17] = [
-    "beliefs",
-    "cycles",
-    "cycles_act",
-    "cycles_deliberate",
-    "cycles_sense",
-    "events",
-    "goals",
-    "intBels",
-    "mindinspector",
-    "nrcbp",
-    "qcache",
-    "qprofiling",
-    "rc",
-    "synchronised",
-    "tro",
-    "verbose",
-    "host",
-];
 /// How deep parameters of classes may nest.
 const ARGS_DEPTH_MAX: usize = 32;
 
-struct Failed;
-type Parse<T> = Result<T, Failed>;
+/// An error was reported.
+pub(super) struct Failed;
+pub(super) type Parse<T> = Result<T, Failed>;
 
 /// Parses a project. `file` is the name it is known by; `environments` are those that the host provides, by the names
 /// that projects may use (so the host may stand in for a Java class of that name).
@@ -68,25 +45,25 @@ pub fn parse_project(text: &str, file: &Text, environments: &[&str]) -> ParsedPr
     ParsedProject { project: parser.project, diagnostics: parser.diagnostics.into_vec() }
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    file: &'a Text,
+pub(super) struct Parser<'a> {
+    pub(super) text: &'a str,
+    pub(super) file: &'a Text,
     environments: &'a [&'a str],
     tokens: Vec<Token>,
-    at: usize,
-    last: Span,
-    project: Project,
-    diagnostics: Diagnostics,
+    pub(super) at: usize,
+    pub(super) last: Span,
+    pub(super) project: Project,
+    pub(super) diagnostics: Diagnostics,
 }
 
 /// Moving over tokens.
 impl<'a> Parser<'a> {
-    fn token(&self) -> Token {
+    pub(super) fn token(&self) -> Token {
         let end = || Token { kind: Tok::Eof, span: self.tokens.last().map(|token| token.span).unwrap_or_default() };
         self.tokens.get(self.at).copied().unwrap_or_else(end)
     }
 
-    fn peek(&self) -> Tok {
+    pub(super) fn peek(&self) -> Tok {
         self.token().kind
     }
 
@@ -94,11 +71,11 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.at + ahead).map_or(Tok::Eof, |token| token.kind)
     }
 
-    fn is(&self, sign: u8) -> bool {
+    pub(super) fn is(&self, sign: u8) -> bool {
         self.peek() == Tok::Sign(sign)
     }
 
-    fn advance(&mut self) -> Token {
+    pub(super) fn advance(&mut self) -> Token {
         let token = self.token();
         if token.kind != Tok::Eof {
             self.at += 1;
@@ -107,7 +84,7 @@ impl<'a> Parser<'a> {
         token
     }
 
-    fn accept(&mut self, sign: u8) -> bool {
+    pub(super) fn accept(&mut self, sign: u8) -> bool {
         let found = self.is(sign);
         if found {
             self.advance();
@@ -115,35 +92,35 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, sign: u8, expected: &[&'static str], help: &str) -> Parse<Token> {
+    pub(super) fn expect(&mut self, sign: u8, expected: &[&'static str], help: &str) -> Parse<Token> {
         if self.is(sign) { Ok(self.advance()) } else { Err(self.unexpected(expected, help)) }
     }
 
-    fn text_of(&self, span: Span) -> &'a str {
+    pub(super) fn text_of(&self, span: Span) -> &'a str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
     /// The word here, if one is here.
-    fn word(&self) -> Option<&'a str> {
+    pub(super) fn word(&self) -> Option<&'a str> {
         (self.peek() == Tok::Word).then(|| self.text_of(self.token().span))
     }
 
-    fn span_from(&self, start: Span) -> Span {
+    pub(super) fn span_from(&self, start: Span) -> Span {
         Span { start: start.start, end: self.last.end.max(start.end), line: start.line }
     }
 
-    fn error(&mut self, span: Span, message: impl Into<String>, label: &str, help: &str) -> Failed {
+    pub(super) fn error(&mut self, span: Span, message: impl Into<String>, label: &str, help: &str) -> Failed {
         let mut error = Diagnostic::error(self.file, span, message, label);
         error.help = (!help.is_empty()).then(|| help.to_owned());
         self.diagnostics.push(error);
         Failed
     }
 
-    fn warn(&mut self, span: Span, message: impl Into<String>, label: &str, help: &str) {
+    pub(super) fn warn(&mut self, span: Span, message: impl Into<String>, label: &str, help: &str) {
         self.diagnostics.push(Diagnostic::warning(self.file, span, message, label).with_help(help));
     }
 
-    fn unexpected(&mut self, expected: &[&'static str], help: &str) -> Failed {
+    pub(super) fn unexpected(&mut self, expected: &[&'static str], help: &str) -> Failed {
         let token = self.token();
         if token.kind == Tok::Unknown {
             return Failed;
@@ -261,7 +238,7 @@ impl Parser<'_> {
     }
 
     /// Whether a section begins here, be it an unknown one.
-    fn at_section(&self) -> bool {
+    pub(super) fn at_section(&self) -> bool {
         self.peek() == Tok::Word && self.peek_at(1) == Tok::Sign(b':')
     }
 
@@ -371,7 +348,7 @@ impl Parser<'_> {
 /// Classes.
 impl Parser<'_> {
     /// Reports a class that cannot run; whether the project has something to keep.
-    fn accepted(&mut self, place: Place, class: &Class) -> bool {
+    pub(super) fn accepted(&mut self, place: Place, class: &Class) -> bool {
         let keyword = place.keyword();
         match verdict(place, class, self.environments) {
             Verdict::BuiltIn => false,
@@ -395,7 +372,7 @@ impl Parser<'_> {
     }
 
     /// `at "host"`
-    fn host(&mut self) -> Parse<Option<Text>> {
+    pub(super) fn host(&mut self) -> Parse<Option<Text>> {
         if self.word() != Some("at") {
             return Ok(None);
         }
@@ -407,7 +384,7 @@ impl Parser<'_> {
         Ok(Some(unquoted(self.text_of(token.span))))
     }
 
-    fn class(&mut self) -> Parse<Class> {
+    pub(super) fn class(&mut self) -> Parse<Class> {
         self.class_at(0)
     }
 
@@ -465,306 +442,7 @@ impl Parser<'_> {
     }
 }
 
-/// Agents.
-impl Parser<'_> {
-    fn agents(&mut self) -> Parse<()> {
-        if self.peek() != Tok::Word || self.at_section() {
-            return Err(self.unexpected(&["an agent"], "declare at least one agent: `agents: a;`"));
-        }
-        while self.peek() == Tok::Word && !self.at_section() {
-            let start = self.at;
-            match self.agent() {
-                Ok(agent) => self.add_agent(agent),
-                Err(Failed) => self.skip_agent(start),
-            }
-        }
-        Ok(())
-    }
-
-    fn add_agent(&mut self, agent: AgentEntry) {
-        if let Some(other) = self.project.agents.iter().find(|other| other.name == agent.name) {
-            let first = other.span;
-            let message = format!("the agent `{}` is declared twice", agent.name);
-            let mut error = Diagnostic::error(self.file, agent.span, message, "declared again");
-            error.related.push((first, "first declared here".to_owned()));
-            error.help = Some("for several agents of one kind write `name #3;`".to_owned());
-            self.diagnostics.push(error);
-            return;
-        }
-        self.project.agents.push(agent);
-    }
-
-    /// Goes on after the `;` that ends the agent in which an error was found.
-    fn skip_agent(&mut self, start: usize) {
-        loop {
-            match self.peek() {
-                Tok::Eof | Tok::Sign(b'}') => return,
-                _ if self.at_section() && self.at > start => return,
-                Tok::Sign(b';') => {
-                    self.advance();
-                    return;
-                }
-                _ => {
-                    self.advance();
-                }
-            }
-        }
-    }
-
-    fn agent(&mut self) -> Parse<AgentEntry> {
-        let start = self.token().span;
-        let name = self.word().unwrap_or_default();
-        if !is_agent_name(name) {
-            let help = "an agent's name begins with a lower-case letter and has letters, digits and `_`";
-            return Err(self.error(start, format!("`{name}` cannot name an agent"), "not a name", help));
-        }
-        self.advance();
-        let mut agent = AgentEntry {
-            name: Symbol::new(name),
-            source: self.source(name),
-            options: Vec::new(),
-            count: 1,
-            agent_class: None,
-            arch_classes: Vec::new(),
-            belief_base_class: None,
-            host: None,
-            beliefs: Vec::new(),
-            goals: Vec::new(),
-            span: start,
-        };
-        if self.is(b'[') {
-            self.options(&mut agent)?;
-        }
-        while !self.is(b';') && !self.next_agent_begins() {
-            self.agent_part(&mut agent)?;
-        }
-        agent.span = self.span_from(start);
-        if !self.accept(b';') {
-            let end = Span { start: self.last.end.saturating_sub(1), ..self.last };
-            self.error(end, "this agent does not end", "expected `;`", "each agent ends with `;`");
-        }
-        Ok(agent)
-    }
-
-    /// The file of the program: what is written, with `.asl` if it has no other ending; by default the agent's name.
-    fn source(&mut self, name: &str) -> Text {
-        let written = match self.peek() {
-            Tok::Str => Some(unquoted(self.text_of(self.token().span))),
-            Tok::Word if !AGENT_PARTS.contains(&self.word().unwrap_or_default()) => {
-                Some(Text::from(self.word().unwrap_or_default()))
-            }
-            _ => None,
-        };
-        // At the start of a line stands rather the next agent, the `;` before it being left out.
-        let Some(written) = written.filter(|_| !self.misses_semicolon()) else {
-            return Text::from(format!("{name}.asl"));
-        };
-        self.advance();
-        let file = written.rsplit(['/', '\\']).next().unwrap_or_default();
-        if file.contains('.') { written } else { Text::from(format!("{written}.asl")) }
-    }
-
-    /// Whether the word here is an agent of its own: it begins a line, and what follows is no file's ending.
-    fn misses_semicolon(&self) -> bool {
-        let span = self.token().span;
-        self.peek() == Tok::Word
-            && span.line > self.last.line
-            && !self.text_of(span).contains('.')
-            && !self.text_of(span).contains('/')
-    }
-
-    /// Whether the next agent begins here, the `;` before it being left out; or the project ends.
-    fn next_agent_begins(&self) -> bool {
-        let word = self.word().unwrap_or_default();
-        self.is(b'}') || self.at_section() || (self.misses_semicolon() && !AGENT_PARTS.contains(&word))
-    }
-
-    fn agent_part(&mut self, agent: &mut AgentEntry) -> Parse<()> {
-        match self.peek() {
-            Tok::Sign(b'#') => {
-                self.advance();
-                agent.count = self.instances()?;
-                Ok(())
-            }
-            Tok::Sign(b'[') => {
-                let span = self.token().span;
-                self.warn(span, "options after other parts", "out of order", "Jason wants them before `#` and classes");
-                self.options(agent)
-            }
-            Tok::Word => match self.word().unwrap_or_default() {
-                "agentClass" => {
-                    agent.agent_class = self.part_class(Place::AgentClass)?;
-                    Ok(())
-                }
-                "agentArchClass" => {
-                    let class = self.part_class(Place::AgentArchClass)?;
-                    agent.arch_classes.splice(0..0, class);
-                    Ok(())
-                }
-                "beliefBaseClass" => {
-                    agent.belief_base_class = self.part_class(Place::BeliefBaseClass)?;
-                    Ok(())
-                }
-                "at" => {
-                    agent.host = self.host()?;
-                    Ok(())
-                }
-                word => Err(self.unknown_part(word)),
-            },
-            _ => Err(self.unexpected(&["`;`"], "each agent ends with `;`")),
-        }
-    }
-
-    fn unknown_part(&mut self, word: &str) -> Failed {
-        let help = match nearest(word, AGENT_PARTS) {
-            Some(part) => format!("did you mean `{part}`?"),
-            None => "an agent is written `name file.asl [options] agentClass C #n at \"host\";`".to_owned(),
-        };
-        self.unexpected(&["`;`"], &help)
-    }
-
-    fn part_class(&mut self, place: Place) -> Parse<Option<Class>> {
-        self.advance();
-        let class = self.class()?;
-        Ok(self.accepted(place, &class).then_some(class))
-    }
-
-    fn instances(&mut self) -> Parse<u32> {
-        let span = self.token().span;
-        let count = self.word().and_then(|word| word.parse::<u32>().ok());
-        match count {
-            Some(count) if count >= 1 && count as usize <= limits::AGENTS_MAX => {
-                self.advance();
-                Ok(count)
-            }
-            _ if self.peek() == Tok::Word => {
-                let help = "write a whole number from 1: `a #3;`";
-                Err(self.error(span, "this is no number of agents", "expected a number", help))
-            }
-            _ => Err(self.unexpected(&["a number"], "write `a #3;`")),
-        }
-    }
-
-    fn options(&mut self, agent: &mut AgentEntry) -> Parse<()> {
-        self.advance();
-        if self.accept(b']') {
-            return Ok(());
-        }
-        loop {
-            self.agent_option(agent)?;
-            if !self.accept(b',') {
-                break;
-            }
-        }
-        self.expect(b']', &["`,`", "`]`"], "options are written `[key=value, key=value]`")?;
-        Ok(())
-    }
-
-    fn agent_option(&mut self, agent: &mut AgentEntry) -> Parse<()> {
-        let start = self.token().span;
-        let help = "options are written `key=value`";
-        let Some(key) = self.word() else { return Err(self.unexpected(&["an option"], help)) };
-        self.advance();
-        self.expect(b'=', &["`=`"], help)?;
-        let token = self.token();
-        let value = match token.kind {
-            Tok::Str => unquoted(self.text_of(token.span)),
-            Tok::Word => Text::from(self.text_of(token.span)),
-            _ => return Err(self.unexpected(&["a value"], "values are names, numbers and texts in quotes")),
-        };
-        self.advance();
-        self.check_option(key, &value, start, token.span);
-        match key {
-            "beliefs" => agent.beliefs = self.beliefs(token.span),
-            "goals" => agent.goals = self.goals(token.span),
-            _ => {}
-        }
-        agent.options.push(AgentOption { key: Text::from(key), value, span: self.span_from(start) });
-        Ok(())
-    }
-
-    fn check_option(&mut self, key: &str, value: &str, key_span: Span, span: Span) {
-        let values: &[&str] = match key {
-            "events" => &["discard", "requeue", "retrieve"],
-            "intBels" => &["sameFocus", "newFocus"],
-            "synchronised" | "tro" => &["true", "false"],
-            "nrcbp" | "verbose" | "cycles" | "cycles_sense" | "cycles_deliberate" | "cycles_act" => {
-                if parse_number(value).is_none() {
-                    self.error(span, format!("the option `{key}` is a number"), "expected a number", "");
-                }
-                return;
-            }
-            known if OPTIONS.contains(&known) => return,
-            own => {
-                if let Some(like) = nearest(own, OPTIONS).filter(|like| own.len() > 3 && like.len() > 3) {
-                    let message = format!("the option `{own}` means nothing to the engine");
-                    self.warn(key_span, message, "passed on to the agent", &format!("did you mean `{like}`?"));
-                }
-                return;
-            }
-        };
-        if !values.contains(&value) {
-            let help = format!("write {}", values.join(" or "));
-            self.error(span, format!("`{value}` is no value of the option `{key}`"), "unknown value", &help);
-        }
-    }
-
-    fn beliefs(&mut self, span: Span) -> Vec<Rule> {
-        let mut beliefs = Vec::new();
-        for (term, span) in self.embedded(span) {
-            match term {
-                Term::Literal(head) => beliefs.push(Rule { head, body: None, span, file: self.file.clone() }),
-                Term::Code(Code::Rule(rule)) => beliefs.push(*rule),
-                _ => {
-                    let help = "beliefs are literals, separated by commas: `beliefs=\"a(1), b\"`";
-                    self.error(span, "this is no belief", "expected a literal", help);
-                }
-            }
-        }
-        beliefs
-    }
-
-    fn goals(&mut self, span: Span) -> Vec<Goal> {
-        let mut goals = Vec::new();
-        for (term, span) in self.embedded(span) {
-            match term {
-                Term::Literal(literal) => goals.push(Goal { literal, span, file: self.file.clone() }),
-                _ => {
-                    let help = "goals are literals, separated by commas: `goals=\"a(1), b\"`";
-                    self.error(span, "this is no goal", "expected a literal", help);
-                }
-            }
-        }
-        goals
-    }
-
-    /// The literals in the string at `span`, or in the single word there.
-    fn embedded(&mut self, span: Span) -> Vec<(Term, Span)> {
-        let (mut start, mut end) = (span.start as usize, span.end as usize);
-        if self.text.get(start..end).unwrap_or_default().starts_with('"') {
-            start += 1;
-            let closed = end > start && self.text.get(start..end).unwrap_or_default().ends_with('"');
-            end -= usize::from(closed);
-        }
-        let inner = self.text.get(start..end).unwrap_or_default();
-        let place = Span { start: start as u32, end: start as u32, line: span.line };
-        let (terms, problems) = if inner.contains('\\') {
-            let before = self.text.get(..start).unwrap_or_default();
-            parse_embedded(&format!("{before}{}", unescaped_in_place(inner)), place, self.file)
-        } else {
-            parse_embedded(self.text.get(..end).unwrap_or_default(), place, self.file)
-        };
-        problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
-        terms
-    }
-}
-
-fn is_agent_name(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-fn parse_number(word: &str) -> Option<f64> {
+pub(super) fn parse_number(word: &str) -> Option<f64> {
     word.parse::<f64>().ok().filter(|_| word.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-'))
 }
 
@@ -776,21 +454,8 @@ fn number(arg: &ClassArg) -> Option<u32> {
 }
 
 /// A string without its quotes; `\"` is `"`.
-fn unquoted(text: &str) -> Text {
+pub(super) fn unquoted(text: &str) -> Text {
     let inner = text.strip_prefix('"').unwrap_or(text);
     let inner = inner.strip_suffix('"').unwrap_or(inner);
     if inner.contains('\\') { Text::from(inner.replace("\\\"", "\"")) } else { Text::from(inner) }
-}
-
-/// The text with each `\"` turned into `"` and a blank, outside of the quotes, so that all other places stay the same.
-fn unescaped_in_place(text: &str) -> String {
-    let mut opens = true;
-    let mut parts = text.split("\\\"");
-    let mut result = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        result.push_str(if opens { " \"" } else { "\" " });
-        result.push_str(part);
-        opens = !opens;
-    }
-    result
 }

@@ -161,13 +161,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Executes the first step; if there are others, an intention goes on with them.
-    fn begin_directly(
-        &mut self,
-        plan: PlanHold<'m>,
-        place: PlanRef,
-        literal: &Structure,
-        source: [Annot; 1],
-    ) -> bool {
+    fn begin_directly(&mut self, plan: PlanHold<'m>, place: PlanRef, literal: &Structure, source: [Annot; 1]) -> bool {
         self.top = self.bindings.len();
         let executed = plan.body.ops.first().and_then(|op| self.execute_first(op, 0, &plan.names)).is_some();
         self.settle();

@@ -7,8 +7,8 @@ use super::Cycle;
 use crate::actions::Failure;
 use crate::code::{Key, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, map_annots, map_vars};
-use crate::syntax::ast;
 use crate::mind::{Event, Frame, IntentionId, TriggerKey};
+use crate::syntax::ast;
 
 /// The annotations every failure event has.
 pub(super) fn error_annots(error: &str, message: Value) -> Vec<Value> {

@@ -15,13 +15,13 @@ mod step;
 mod sub_plans;
 mod waits;
 
+pub(crate) use agent::LIBRARY_FILE;
 pub use agent::{Agent, AgentConfig, ProgramError, compile_program, load};
 pub use cycle::Cycle;
-pub use goals::{Doomed, unify_apart};
-pub use messages::{Question, nest_sources, sourced};
-pub(crate) use agent::LIBRARY_FILE;
 pub(crate) use cycle::with_own_source as own_source;
 pub(crate) use failure::current_literal;
+pub use goals::{Doomed, unify_apart};
+pub use messages::{Question, nest_sources, sourced};
 pub(crate) use select::structure;
 
 use whimbrel_acl::Structure;

@@ -324,8 +324,7 @@ impl<'m> Cycle<'m> {
         let anonymous = (0..literal.args.len() as u32)
             .map(|i| Value::Var(whimbrel_acl::Var { slot: base + i, name: whimbrel_acl::sym::ANY }));
         let annots = literal.annots.clone();
-        let pattern =
-            Structure::full(literal.namespace, literal.negated, literal.functor, anonymous.collect(), annots);
+        let pattern = Structure::full(literal.namespace, literal.negated, literal.functor, anonymous.collect(), annots);
         let deleted = self.mind.beliefs.delete(&pattern, self.bindings);
         self.bindings.undo(mark);
         deleted

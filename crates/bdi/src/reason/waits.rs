@@ -72,10 +72,9 @@ impl Cycle<'_> {
         }
         self.mind.tested_version = self.mind.beliefs.version();
         for id in self.mind.intentions.ids() {
-            let waits =
-                self.mind.intentions.find(id).is_some_and(
-                    |i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Condition(_))),
-                );
+            let waits = self.mind.intentions.find(id).is_some_and(
+                |i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Condition(_))),
+            );
             if waits && self.wait_condition_holds(id) {
                 self.wake(id, Resumption::Done);
             }

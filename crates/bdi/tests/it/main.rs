@@ -1,6 +1,7 @@
 //! Tests of the AgentSpeak language as a whole.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod actions;
 mod diagnostics;
 mod fuzz;
 mod parse;

@@ -40,8 +40,8 @@ impl AgentBody for Restless {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         if self.every > 0 && (self.state >> 33).is_multiple_of(self.every) {
             let bytes = self.agent.snapshot(turn.now).expect("an AgentSpeak agent can be written out");
-            let bytes = self.agent.snapshot(turn.now).expect("an AgentSpeak agent can be written out");
-            self.agent = Agent::restore(&bytes, Arc::clone(&self.image), turn.now).expect("what was written reads back");
+            self.agent =
+                Agent::restore(&bytes, Arc::clone(&self.image), turn.now).expect("what was written reads back");
             self.restored += 1;
         }
         turn.budget = 1;
@@ -94,9 +94,13 @@ fn programs_go_on_identically_after_a_snapshot() {
 
 #[test]
 fn a_snapshot_of_another_program_is_refused() {
-    let image = |text| whimbrel_bdi::load(text, &Text::from("p.asl"), &mut Folder(PathBuf::new())).expect("it compiles").0;
+    let image =
+        |text| whimbrel_bdi::load(text, &Text::from("p.asl"), &mut Folder(PathBuf::new())).expect("it compiles").0;
     let agent = Agent::new(AgentConfig::new(image("!a. +!a <- .print(1).")));
     let bytes = agent.snapshot(whimbrel_platform::Time::ZERO).expect("it can be written out");
     assert!(Agent::restore(&bytes, image("!a. +!a <- .print(1). +!b."), whimbrel_platform::Time::ZERO).is_err());
-    assert!(Agent::restore(&bytes[..bytes.len() / 2], image("!a. +!a <- .print(1)."), whimbrel_platform::Time::ZERO).is_err());
+    assert!(
+        Agent::restore(&bytes[..bytes.len() / 2], image("!a. +!a <- .print(1)."), whimbrel_platform::Time::ZERO)
+            .is_err()
+    );
 }

@@ -122,7 +122,7 @@ pub const ACTIONS: &[(&str, QueryAction)] = &[
     (".relevant_plans", plans::relevant_plans),
     (".relevant_plan", plans::relevant_plan),
     (".list_plans", plans::list_plans),
-    (".get_src_info", plans::get_src_info),
+    (".get_src_info", plans::src_info),
     (".desire", intentions::desire),
     (".intend", intentions::intend),
     (".suspended", intentions::suspended),

@@ -204,7 +204,7 @@ pub fn list_plans(call: &mut Call<'_, '_>) -> Outcome {
 
 /// `.get_src_info(Term, R)`: the literal, or a body's first one, with the line and file where the program has it as a
 /// step; as it is if the program does not have it.
-pub fn get_src_info(call: &mut Call<'_, '_>) -> Outcome {
+pub fn src_info(call: &mut Call<'_, '_>) -> Outcome {
     let term = match (call.arg(0), call.arg(0).args()) {
         (body, [step, ..]) if quote::is_body(body) => match step.args() {
             [_, term] if quote::is_body(step) => term,

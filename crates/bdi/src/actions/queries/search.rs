@@ -2,7 +2,7 @@
 
 use whimbrel_acl::{Value, Var};
 
-use super::{Outcome, is_formula, is_variable, nonsense};
+use super::{Outcome, is_formula, nonsense};
 use crate::actions::{Answer, Call, Failure};
 use crate::code::{Expr, Formula};
 use crate::logic::{Found, map_vars, number_of};
@@ -32,8 +32,16 @@ fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value
     found
 }
 
+/// Whether argument `place` may be asked.
+fn is_asked(call: &Call<'_, '_>, place: usize) -> bool {
+    match call.formula(place) {
+        None | Some(Formula::Dynamic(_)) => is_formula(call.arg(place)),
+        Some(_) => true,
+    }
+}
+
 fn check(call: &Call<'_, '_>, place: usize, what: &str) -> Result<(), Failure> {
-    if is_formula(call.arg(place)) { Ok(()) } else { Err(call.wrong(&format!("{what} argument must be a formula"))) }
+    if is_asked(call, place) { Ok(()) } else { Err(call.wrong(&format!("{what} argument must be a formula"))) }
 }
 
 /// `.findall(Template, Formula, List)`
@@ -101,7 +109,7 @@ fn believed(call: &Call<'_, '_>) -> Option<usize> {
 
 /// `.eval(Truth, Formula)`: `true` or `false`; the formula binds nothing.
 pub fn eval(call: &mut Call<'_, '_>) -> Outcome {
-    if !is_formula(call.arg(1)) {
+    if !is_asked(call, 1) {
         return Err(call.wrong("second argument must be a logical formula"));
     }
     let mark = call.bindings.mark();
@@ -132,7 +140,7 @@ fn best(call: &mut Call<'_, '_>, better: fn(&Value, &Value) -> bool) -> Outcome 
             None => Ok(Answer::No),
         };
     }
-    if !is_formula(call.arg(1)) && !is_variable(call.arg(1)) {
+    if !is_asked(call, 1) {
         return Err(nonsense());
     }
     let found = collect(call, 1, &first);

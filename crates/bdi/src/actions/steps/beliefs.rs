@@ -48,7 +48,8 @@ pub fn abolish(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     if !plain && !matches!(pattern, Value::Var(_) | Value::Term(_)) {
         return Err(Failure::wrong_argument(call.call, "first argument must be a literal or variable."));
     }
-    let patterns: Vec<Structure> = if plain { structure(pattern).into_iter().collect() } else { all_like(call, &pattern) };
+    let patterns: Vec<Structure> =
+        if plain { structure(pattern).into_iter().collect() } else { all_like(call, &pattern) };
     for pattern in patterns {
         for gone in call.cycle.mind.beliefs.abolish(&pattern, call.cycle.bindings) {
             let literal = gone.with_annots(Annots::new());

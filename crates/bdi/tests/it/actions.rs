@@ -1,0 +1,279 @@
+//! Internal actions that change an agent, beyond what the conformance cases show: code held by variables, what Jason
+//! gets wrong, agents created and copied at run time.
+
+use whimbrel_acl::Text;
+use whimbrel_bdi::syntax::NoFiles;
+use whimbrel_bdi::{Agent, AgentConfig, load};
+use whimbrel_platform::AgentBody;
+use whimbrel_testkit::Simulation;
+
+fn body(text: &str) -> Box<dyn AgentBody> {
+    let loaded = load(text, &Text::from("test.asl"), &mut NoFiles);
+    let (image, _) = loaded.unwrap_or_else(|e| panic!("{:#?}\n{text}", e.diagnostics));
+    Box::new(Agent::new(AgentConfig::new(image)))
+}
+
+/// A society after two simulated seconds.
+fn society(agents: &[(&str, &str)], files: &[(&str, &str)]) -> Simulation {
+    let mut simulation = Simulation::new(3);
+    for (path, text) in files {
+        simulation.add_file(path, text);
+    }
+    let programs: Vec<(String, String)> = files.iter().map(|(p, t)| ((*p).to_owned(), (*t).to_owned())).collect();
+    simulation.set_loader(Box::new(move |_, path, _| {
+        let found = programs.iter().find(|(name, _)| name == path);
+        found.map(|(_, text)| body(text)).ok_or_else(|| format!("no file {path}"))
+    }));
+    for (name, text) in agents {
+        simulation.spawn(name, body(text));
+    }
+    simulation.run_for(2_000);
+    simulation
+}
+
+/// What one agent prints.
+fn lines(text: &str) -> Vec<String> {
+    let output = society(&[("me", text)], &[]).output();
+    output.iter().map(|line| line.strip_prefix("[me] ").unwrap_or(line).to_owned()).collect()
+}
+
+#[test]
+fn control_structures_take_code_from_variables() {
+    let printed = lines(
+        r#"
+        b(1). b(2). n(0).
+        !go.
+        +!go <- A = { .print("if ", X); Y = 2 }; X = 7; .if_then_else(b(1), A); .print(Y);
+                .if_then_else(b(9), A, { .print("else") });
+                C = { .print("for ", Z) }; .foreach(b(Z), C);
+                D = { ?n(N); -+n(N + 1) }; .loop(n(M) & M < 3, D); ?n(K); .print(K);
+                E = { .wait(10); .print("second") }; F = { .print("first") }; .fork(and, E, F); .print("joined").
+        "#,
+    );
+    assert_eq!(printed, ["if 7", "2", "else", "for 1", "for 2", "3", "first", "second", "joined"]);
+}
+
+#[test]
+fn a_loop_in_a_variable_is_not_the_loop_around_it() {
+    // Both loops are the first operation of their code.
+    let printed = lines(
+        r#"
+        !go({ for (.member(X, [1, 2])) { .print(X) } }).
+        +!go(B) <- for (.member(Y, [a, b])) { B; .print(Y) }; .print("end").
+        "#,
+    );
+    assert_eq!(printed, ["1", "2", "a", "1", "2", "b", "end"]);
+}
+
+#[test]
+fn counts_of_arguments_are_checked() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- .abolish(a, b).
+        -!go[error(E), error_msg(M)] <- .print(E, ": ", M); !two.
+        +!two <- .send(a, tell).
+        -!two[error_msg(M)] <- .print(M).
+        "#,
+    );
+    let expected = [
+        "wrong_arguments: The internal action 'abolish' has not received the required number of argument(s). One argument is expected.",
+        "The internal action 'send' has not received the required number of argument(s). From 3 to 5 arguments are expected.",
+    ];
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn what_is_no_internal_action_is_an_action() {
+    let printed = lines("!go. +!go <- .no_such_thing(1). -!go[error(E), code(C)] <- .print(E, \" \", C).");
+    assert_eq!(printed, ["action_failed .no_such_thing(1)"]);
+}
+
+#[test]
+fn waits_end_by_events_in_text_and_by_conditions_on_intentions() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- .at("now +30", "+tick(5)"); .wait("+tick(X)"); .print("tick ", X);
+                .wait({+never}, 40, T); .print("waited ", T);
+                !!slow; .wait(1); .wait(not .intend(slow)); .print("slow is over").
+        +!slow <- .wait(25); .print("slow").
+        "#,
+    );
+    assert_eq!(printed, ["tick 5", "waited 40", "slow", "slow is over"]);
+}
+
+#[test]
+fn a_condition_is_tested_with_variables_of_its_own_each_time() {
+    let printed = lines(
+        r#"
+        q(1).
+        !go.
+        +!go <- !!more; .wait(.count(p(_), B) & q(Q) & B + Q == 3); .print("three").
+        +!more <- .wait(10); +p(1); .wait(10); +p(2).
+        "#,
+    );
+    assert_eq!(printed, ["three"]);
+}
+
+#[test]
+fn the_outermost_goal_of_an_intention_can_be_failed() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- !!a; .wait(10); .fail_goal(a); .print("goes on"); !f; .print("back").
+        +!a <- .wait(100).
+        +!f <- .fail_goal(f); .print("not reached").
+        -!f <- .print("f handled").
+        "#,
+    );
+    assert_eq!(printed, ["goes on", "f handled", "back"]);
+}
+
+#[test]
+fn a_branch_that_drops_the_others_goes_on_alone() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- { !long } |&| { .wait(10); .drop_all_intentions; .print("alone") }; .print("after").
+        +!long <- .wait(500); .print("not reached").
+        "#,
+    );
+    assert_eq!(printed, ["alone", "after"]);
+}
+
+#[test]
+fn a_wait_that_ends_while_its_goal_is_suspended_waits_for_resume() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- !!t; !!u; .wait(10); .suspend(t); .suspend(u); .wait(100); .print("resume"); .resume(t); .resume(u).
+        +!t <- !t2; .print("t goes on").
+        +!t2 <- .wait({+never}, 50); .print("not reached").
+        -!t2[error(E)] <- .print(E).
+        +!u <- .wait(50); .print("u goes on").
+        "#,
+    );
+    assert_eq!(printed[0], "resume");
+    let mut after = printed[1..].to_vec();
+    after.sort();
+    assert_eq!(after, ["t goes on", "u goes on", "wait_timeout"]);
+}
+
+#[test]
+fn plans_come_and_go_by_source() {
+    let printed = lines(
+        r#"
+        @orig +!p <- .print("orig").
+        !go.
+        +!go <- .add_plan({ @n +!p <- .print("new") }, bob, begin); !p;
+                .add_plan({ @n +!p <- .print("new") }); .remove_plan("@n"); !p; .remove_plan(n, bob); !p;
+                .add_plan([{ +!q(1) <- .print("q1") }, "+!q(2) <- .print(\"q2\")"]); !q(1); !q(2);
+                .remove_plan([orig, unknown]); !p.
+        -!p[error(E)] <- .print(E).
+        "#,
+    );
+    assert_eq!(printed, ["new", "new", "orig", "q1", "q2", "no_relevant"]);
+}
+
+#[test]
+fn a_label_is_one_plans_only() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- .add_plan({ @l +!a <- b }); .add_plan({ @l +!c <- d }).
+        -!go[error(E), error_msg(M)] <- .print(E, ": ", M).
+        "#,
+    );
+    assert_eq!(printed, ["internal_action: There already is a plan with label l[source(self)]"]);
+}
+
+#[test]
+fn files_are_included_at_run_time() {
+    let main = r#"
+        !go.
+        +!go <- .include("more.asl"); .wait(10); ?known(X); .print(X); !more;
+                .include("more.asl", NS); .wait(10); ?NS::known(Y); .print(Y);
+                .include("missing.asl"); .print("end").
+    "#;
+    let more = "known(5). !begin. +!begin <- .print(\"begun\"). +!more <- .print(\"more\").";
+    let simulation = society(&[("me", main)], &[("more.asl", more)]);
+    assert_eq!(simulation.output(), ["[me] begun", "[me] 5", "[me] more", "[me] begun", "[me] 5", "[me] end"]);
+}
+
+#[test]
+fn a_saved_agent_is_a_program() {
+    let main = r#"
+        b(1)[source(x)]. b("two").
+        r(X) :- b(X) & X \== 1.
+        !go.
+        +!go <- .add_plan({ +!show : r(X) <- .print("saved ", X) }); .save_agent("saved.asl", [show]).
+    "#;
+    let simulation = society(&[("me", main)], &[]);
+    let saved = simulation.services().read_source("saved.asl").expect("the agent was saved");
+    let again = society(&[("other", saved.as_str())], &[]);
+    assert_eq!(again.output(), ["[other] saved two"], "{saved}");
+}
+
+#[test]
+fn a_copy_goes_on_where_its_original_was() {
+    let main = r#"
+        !go.
+        +!go <- .map.create(M); .map.put(M, k, 1); +shared(M); !!busy; .wait(10); .clone("twin");
+                .send(twin, achieve, change).
+        +!busy <- .wait(30); .my_name(N); .print(N, " busy").
+        +!change <- ?shared(M); .map.put(M, k, 2); .send(me, achieve, show).
+        +!show <- ?shared(M); .map.get(M, k, V); .print("mine is ", V).
+    "#;
+    let mut output = society(&[("me", main)], &[]).output();
+    output.sort();
+    assert_eq!(output, ["[me] me busy", "[me] mine is 1", "[twin] twin busy"]);
+}
+
+#[test]
+fn an_agent_is_told_before_it_ends() {
+    let main = r#"
+        !go.
+        +!go <- .create_agent(Bob, "w.asl"); .print(Bob); .create_agent(w, "w.asl"); .wait(10);
+                .kill_agent(w, 50); .wait(20); .all_names(L); .sort(L, S); .print(S);
+                .wait(50); .all_names(L2); .sort(L2, S2); .print(S2); .kill_agent(nobody).
+        -!go[error(E)] <- .print(E).
+    "#;
+    let worker = "+jag_shutting_down(T) <- .print(\"down in \", T).";
+    let output = society(&[("me", main)], &[("w.asl", worker)]).output();
+    assert_eq!(output, ["[me] bob", "[w] down in 50", "[me] [bob,me,w]", "[me] [bob,me]", "[me] ia_failed"]);
+}
+
+#[test]
+fn questions_to_several_or_none_are_answered_by_a_list() {
+    let main = r#"
+        !go.
+        +!go <- .send([], askOne, v(_), L); .print(L); .send([a, mute], askOne, v(_), L2, 100); .print(L2);
+                .send(a, askOne, n::v(_), n::R); .print(n::R); .send(a, askAll, v(_), L3); .print(L3).
+    "#;
+    let agents = [("me", main), ("a", "v(1). n::v(2)[source(zed)]."), ("mute", "+!kqml_received(_, askOne, _, _).")];
+    let output = society(&agents, &[]).output();
+    let expected =
+        ["[me] []", "[me] [v(1)[source(a)]]", "[me] n::v(2)[source(a)[source(zed)]]", "[me] [v(1)[source(a)]]"];
+    assert_eq!(output, expected);
+}
+
+#[test]
+fn fipas_performatives_mean_kqmls_unless_a_plan_is_for_them() {
+    let receiver = r#"
+        +!kqml_received(S, inform, text(T), _) <- .print("informed of ", T).
+        +known(X)[source(S)] <- .print("known ", X, " ", S).
+        +!todo[source(S)] <- .print("todo ", S).
+    "#;
+    let sender = "!go. +!go <- .send(b, inform, text(1)); .send(b, inform, known(2)); .send(b, request, todo).";
+    let output = society(&[("a", sender), ("b", receiver)], &[]).output();
+    assert_eq!(output, ["[b] informed of 1", "[b] known 2 a", "[b] todo a"]);
+}
+
+#[test]
+fn namespaces_have_properties() {
+    let printed = lines(
+        "!go. +!go <- .namespace_set_prop(n, k, 1); .namespace_set_prop(n, k, 2); .namespace_get_prop(n, k, V); .print(V).",
+    );
+    assert_eq!(printed, ["2"]);
+}

@@ -1,0 +1,72 @@
+//! The library: a society inside a Rust program.
+
+use std::sync::{Arc, Mutex};
+
+use whimbrel::environment::{Environment, Environments};
+use whimbrel::platform::services::LogLevel;
+use whimbrel::{Aid, Output, Platform, Society, Value};
+
+use super::Scratch;
+
+/// A counter that can be pressed; everybody sees how often it was.
+struct Counter {
+    presses: f64,
+    limit: f64,
+}
+
+impl Environment for Counter {
+    fn act(&mut self, _agent: Aid, action: &Value) -> Result<(), Value> {
+        match action.functor().map(|name| name.as_str()) {
+            Some("press") if self.presses < self.limit => self.presses += 1.0,
+            Some("press") => return Err(Value::atom("stuck")),
+            _ => return Err(Value::atom("what")),
+        }
+        Ok(())
+    }
+
+    fn percepts(&mut self, _agent: Aid) -> Vec<Value> {
+        vec![Value::term("count", [Value::Num(self.presses)])]
+    }
+}
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Output for Lines {
+    fn print(&self, agent: Aid, text: &str) {
+        self.0.lock().unwrap().push(format!("[{}] {text}", agent.name));
+    }
+
+    fn log(&self, _agent: Aid, _level: LogLevel, _text: &str) {}
+}
+
+const PROGRAM: &str = "
+!go.
++!go <- press; press; ?count(N); .print(\"seen \", N); press; .print(\"never\").
+-!go[failure_reason(Why)] <- .print(\"failed: \", Why); .stopMAS.
+-count(N) <- .print(\"no longer \", N).
+";
+
+#[test]
+fn an_environment_can_be_written_in_rust() {
+    let scratch =
+        Scratch::with(&[("x.mas2j", "MAS x {\n environment: lab.Counter(2)\n agents: a;\n}"), ("a.asl", PROGRAM)]);
+    let environments = Environments::new().with("lab.Counter", |class| {
+        let Some(whimbrel::bdi::project::ClassArg::Num(limit)) = class.args.first() else {
+            return Err("Counter wants a limit".to_owned());
+        };
+        Ok(Counter { presses: 0.0, limit: *limit })
+    });
+    let society = Society::open_with(&scratch.0.join("x.mas2j"), &environments).expect("it is right");
+    let lines = Lines::default();
+    let platform = Platform::builder().output(lines.clone()).loader(society.loader()).build();
+    society.start(&platform).expect("the names are free");
+    assert_eq!(platform.run_until_stopped(), 0);
+    let expected = ["[a] no longer 0", "[a] no longer 1", "[a] seen 2", "[a] failed: stuck"];
+    let mut seen = lines.0.lock().unwrap().clone();
+    let mut sorted = expected.map(str::to_owned).to_vec();
+    // Percepts are events of their own, and may be dealt with before or after the steps beside them.
+    seen.sort();
+    sorted.sort();
+    assert_eq!(seen, sorted);
+}
