@@ -1,0 +1,2 @@
+// An idle agent: it could answer, but nobody asks.
++!ping[source(A)] <- .send(A, achieve, pong).

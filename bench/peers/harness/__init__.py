@@ -1,0 +1,1 @@
+"""Runs the actor benchmarks on Whimbrel and on its peers, side by side on one machine."""

@@ -1,0 +1,137 @@
+"""Medians, ratios, the table that is printed, and the file that is written."""
+
+import json
+from statistics import median
+
+# What is compared, per benchmark: metric, unit, and whether it still means the same when a run did less work.
+COMPARED = {
+    "ring": [("ns_per_hop", "ns per hop", True)],
+    "chameneos": [("us_per_meeting", "us per meeting", True), ("meetings_sd", "SD of meetings per creature", False)],
+    "fibonacci": [("small_p50_us", "n <= 10, p50 us", True), ("small_p99_us", "n <= 10, p99 us", True),
+                  ("small_max_us", "n <= 10, slowest us", False), ("large_p50_us", "large n, p50 us", True)],
+    "spawn": [("us_per_agent", "us per agent", True), ("bytes_per_agent", "bytes per agent", True)],
+}
+REFERENCES = ("native", "asl", "mas2j")
+
+
+def with_per_operation(bench, params, metrics):
+    """Adds the figures per operation, the only ones that compare runs of different length."""
+    metrics = dict(metrics)
+    seconds = metrics.get("seconds")
+    if seconds is None:
+        return metrics
+    if bench == "ring":
+        metrics["ns_per_hop"] = seconds * 1e9 / (params["tokens"] * params["passes"])
+    elif bench == "chameneos":
+        metrics["us_per_meeting"] = seconds * 1e6 / params["meetings"]
+    elif bench == "spawn":
+        metrics["us_per_agent"] = seconds * 1e6 / params["agents"]
+    return metrics
+
+
+def medians(rounds):
+    """The median of each metric over the rounds that have it."""
+    keys = dict.fromkeys(key for metrics in rounds for key in metrics)
+    columns = {key: [metrics[key] for metrics in rounds if is_number(metrics.get(key))] for key in keys}
+    return {key: median(values) if values else None for key, values in columns.items()}
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def tables(results):
+    """All tables, one per benchmark and metric: a row per contender, a column per case."""
+    lines = []
+    for bench in dict.fromkeys(result["bench"] for result in results):
+        mine = [result for result in results if result["bench"] == bench]
+        lines += micro_table(mine) if bench == "micro" else bench_tables(bench, mine)
+    return "\n".join(lines)
+
+
+def bench_tables(bench, results):
+    lines = []
+    for metric, unit, _ in COMPARED[bench]:
+        rows = metric_rows(metric, results)
+        if rows:
+            cases = list(dict.fromkeys(result["case"] for result in results))
+            lines += ["", f"{bench}: {unit}"] + aligned([["", *cases], *rows])
+    return lines + reductions(results)
+
+
+def metric_rows(metric, results):
+    cases = list(dict.fromkeys(result["case"] for result in results))
+    rows = []
+    for name in dict.fromkeys(result["contender"] for result in results):
+        found = {result["case"]: result for result in results if result["contender"] == name}
+        cells = [cell(metric, found.get(case), results) for case in cases]
+        if any(cells):
+            rows.append([name, *cells])
+    return rows
+
+
+def cell(metric, result, results):
+    """A value with the ratios to ours in brackets; above 1x is in our favour."""
+    value = result and result["metrics"].get(metric)
+    if not is_number(value):
+        return ""
+    ratios = [ratio for ratio in (ratio_to(name, metric, result, results) for name in REFERENCES) if ratio]
+    mark = "*" if result["reduced"] else ""
+    return f"{number(value)}{mark}" + (f" ({', '.join(ratios)})" if ratios else "")
+
+
+def ratio_to(reference, metric, result, results):
+    if result["contender"] in REFERENCES:
+        return None
+    for other in results:
+        if other["contender"] == reference and other["case"] == result["case"]:
+            mine = other["metrics"].get(metric)
+            same_work = other["reduced"] == result["reduced"] or scales(metric, result["bench"])
+            if is_number(mine) and mine > 0 and same_work:
+                return f"{number(result['metrics'][metric] / mine)}x {reference}"
+    return None
+
+
+def scales(metric, bench):
+    return any(name == metric and per_operation for name, _, per_operation in COMPARED[bench])
+
+
+def reductions(results):
+    """Says who did less work than the others, so that nobody takes a total for a total."""
+    lines = []
+    for result in results:
+        if result["reduced"]:
+            done = ", ".join(f"{key}={value}" for key, value in result["reduced"].items())
+            lines.append(f"  * {result['contender']} {result['case']}: ran with {done}")
+    return lines
+
+
+def micro_table(results):
+    names = list(dict.fromkeys(result["contender"] for result in results))
+    found = {result["contender"]: result["metrics"] for result in results}
+    rows = []
+    for metric in dict.fromkeys(key for metrics in found.values() for key in metrics):
+        values = [found[name].get(metric) for name in names]
+        texts = [number(value) if is_number(value) else "" for value in values]
+        ours, peer = found.get("mas2j", {}).get(metric), found.get("jason", {}).get(metric)
+        rows.append([metric.removesuffix("_ns"), *texts, f"{number(peer / ours)}x" if ours and peer else ""])
+    return ["", "micro: ns per operation"] + aligned([["", *names, "jason/ours"], *rows])
+
+
+def aligned(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    texts = ["| " + " | ".join(text.ljust(width) for text, width in zip(row, widths)) + " |" for row in rows]
+    texts.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return texts
+
+
+def number(value):
+    """Three digits that matter; more would pretend a precision that a shared machine does not have."""
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def write(path, document):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1) + "\n")

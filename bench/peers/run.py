@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Runs the actor benchmarks on Whimbrel and on its peers, in turns, and prints the ratios.
+
+    bench/peers/run.py                                  all benchmarks, all peers, the study's parameters
+    bench/peers/run.py --scale quick --rounds 1         a look in a few minutes
+    bench/peers/run.py --only ring,micro --peers erlang,jason
+    bench/peers/run.py --ours none --peers go           a peer alone, without Whimbrel
+
+Every round runs each contender once, so that whatever else the machine does hits all of them alike. The figures are
+medians over the rounds; ratios are peer / ours, so above 1x is in our favour. What a peer needs is installed and built
+on first use. Results go to bench/results/.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from harness import cases, children, contenders, machine, report, toolchains
+
+OURS = ("native", "asl", "mas2j")
+TIMEOUT_S = {"full": 900, "quick": 120}
+EXIT_INTERRUPTED = 130
+
+
+def main():
+    options = parse_options()
+    signal.signal(signal.SIGTERM, interrupt)
+    print(f"machine: {machine.summary(machine.describe())}")
+    entrants = choose_contenders(options)
+    document = {
+        "date": datetime.now().astimezone().isoformat(timespec="seconds"), "machine": machine.describe(),
+        "scale": options.scale, "rounds": options.rounds, "complete": False, "results": [], "failures": [],
+    }
+    try:
+        run_cases(options, entrants, document)
+        document["complete"] = not document["failures"]
+    except KeyboardInterrupt:
+        print("\ninterrupted: what has been measured so far follows", flush=True)
+    finish(options, document)
+    sys.exit(0 if document["complete"] else 1 if document["failures"] else EXIT_INTERRUPTED)
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", type=names_of(cases.BENCHES), default=cases.BENCHES,
+                        help="of " + ",".join(cases.BENCHES))
+    parser.add_argument("--peers", type=names_of(contenders.peers()), default=contenders.DEFAULT_PEERS,
+                        help="of " + ",".join(contenders.peers()) + " (or none)")
+    parser.add_argument("--ours", type=names_of(OURS), default=OURS,
+                        help="native (Rust agents), asl (our AgentSpeak benchmark), "
+                             "mas2j (the project that Jason runs too), or none")
+    parser.add_argument("--scale", choices=("full", "quick"), default="full", help="default: full, the study's")
+    parser.add_argument("--rounds", type=int, default=3, help="default: 3")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)),
+                        help="size of the AgentSpeak engines' thread pool (default: the cores)")
+    parser.add_argument("--timeout", type=int, metavar="S", help="limit for one run (default: 900, quick: 120)")
+    parser.add_argument("--whimbrel", type=Path, default=default_binary(), metavar="PATH", help="our binary")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="default: bench/results/peers-DATE.json")
+    options = parser.parse_args()
+    options.timeout = options.timeout or TIMEOUT_S[options.scale]
+    return options
+
+
+def names_of(known):
+    def parse(text):
+        names = () if text == "none" else tuple(text.split(","))
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise argparse.ArgumentTypeError(f"{unknown[0]} is none of {', '.join(known)}")
+        return names
+    return parse
+
+
+def default_binary():
+    target = Path(os.environ.get("CARGO_TARGET_DIR", contenders.REPOSITORY / "target"))
+    return target / "release" / "whimbrel"
+
+
+def choose_contenders(options):
+    """Ours first, then the peers; a peer that cannot be made ready is left out, with the reason."""
+    chosen = []
+    if options.ours:
+        if not options.whimbrel.exists():
+            sys.exit(f"{options.whimbrel} is missing: build it with `cargo build --release`, "
+                     "or run the peers alone with `--ours none`")
+        available = contenders.ours(str(options.whimbrel))
+        chosen = [available[name] for name in options.ours]
+    print("getting the peers ready (the first time takes minutes)", flush=True)
+    for name in options.peers:
+        peer = contenders.peers()[name]
+        try:
+            toolchains.prepare(peer.peer, lambda text: print(text, flush=True))
+            chosen.append(contenders.peers()[name])
+        except toolchains.Unavailable as problem:
+            print(f"  without {name}: {problem}")
+    return chosen
+
+
+def run_cases(options, entrants, document):
+    for case in cases.cases(options.scale):
+        if case.bench not in options.only:
+            continue
+        taking_part = [entrant for entrant in entrants if entrant.name in case.who and case.bench in entrant.benches]
+        measured = {entrant.name: [] for entrant in taking_part}
+        try:
+            for turn in range(options.rounds):
+                run_round(options, case, turn, taking_part, measured, document)
+        finally:
+            document["results"] += [summarise(case, name, runs) for name, runs in measured.items() if runs]
+
+
+def run_round(options, case, turn, taking_part, measured, document):
+    # Another one starts each round, so that nobody always runs in the shadow of the same neighbour.
+    start = turn % max(1, len(taking_part))
+    for entrant in taking_part[start:] + taking_part[:start]:
+        label = f"[{turn + 1}/{options.rounds}] {case.bench} {case.label} {entrant.name}"
+        print(f"{label:60}", end="", flush=True)
+        try:
+            params = case.params_for(entrant.name)
+            run = entrant.measure(case.bench, params, options.timeout, options.threads)
+            run.metrics = report.with_per_operation(case.bench, params, run.metrics)
+            measured[entrant.name].append(run)
+            print(headline(case.bench, run.metrics), flush=True)
+        except children.ChildFailed as problem:
+            print(f"failed: {problem}", flush=True)
+            document["failures"].append(
+                {"bench": case.bench, "case": case.label, "contender": entrant.name, "why": str(problem)})
+
+
+def headline(bench, metrics):
+    shown = [key for key, _, _ in report.COMPARED.get(bench, [])] or list(metrics)
+    return "  ".join(f"{key} {report.number(metrics[key])}" for key in shown if report.is_number(metrics.get(key)))
+
+
+def summarise(case, name, runs):
+    return {
+        "bench": case.bench, "case": case.label, "contender": name, "version": runs[-1].version,
+        "params": runs[-1].params, "reduced": case.reduced if name in cases.AGENTSPEAK else {},
+        "metrics": report.medians([run.metrics for run in runs]), "rounds": [run.metrics for run in runs],
+    }
+
+
+def finish(options, document):
+    if not document["results"]:
+        return
+    print(report.tables(document["results"]))
+    versions = dict.fromkeys(f"{result['contender']}: {result['version']}" for result in document["results"])
+    print("\nratios are peer / ours: above 1x is in our favour\n" + "; ".join(versions))
+    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
+    path = options.out or contenders.REPOSITORY / "bench" / "results" / f"peers-{stamp}.json"
+    report.write(path, document)
+    print(f"written to {path}")
+
+
+if __name__ == "__main__":
+    main()
