@@ -44,10 +44,10 @@ pub fn term_parser(bytes: &[u8]) {
     // Only that they end matters.
     drop((parse_literal(&text), parse_trigger(&text), parse_body(&text), parse_plan(&text)));
     if let Ok(formula) = parse_formula(&text) {
-        term_comes_back(&formula, is_printable(&text));
+        term_comes_back(&formula, parse_formula, is_printable(&text));
     }
     match parse_term(&text) {
-        Ok(term) => term_comes_back(&term, is_printable(&text)),
+        Ok(term) => term_comes_back(&term, parse_term, is_printable(&text)),
         Err(problems) => show_all(&problems, &text),
     }
 }
@@ -65,10 +65,10 @@ fn show_all(problems: &[Diagnostic], text: &str) {
     }
 }
 
-fn term_comes_back(term: &Term, strict: bool) {
+fn term_comes_back(term: &Term, parse: fn(&str) -> Result<Term, Vec<Diagnostic>>, strict: bool) {
     let value = quoted(term);
     let printed = value.to_string();
-    match parse_term(&printed) {
+    match parse(&printed) {
         Ok(again) => assert_eq!(quoted(&again).to_string(), printed),
         Err(problems) => assert!(!strict, "{printed}\n{problems:#?}"),
     }

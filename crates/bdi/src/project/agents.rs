@@ -4,7 +4,7 @@ use whimbrel_acl::{Symbol, Text};
 use whimbrel_platform::limits;
 
 use super::classes::Place;
-use super::lexer::Tok;
+use super::lexer::{Tok, Token};
 use super::parser::{Failed, Parse, Parser, parse_number, unquoted};
 use super::{AgentEntry, AgentOption, Class};
 use crate::syntax::ast::{Code, Goal, Rule, Span, Term};
@@ -50,15 +50,15 @@ impl Parser<'_> {
     }
 
     fn add_agent(&mut self, agent: AgentEntry) {
-        if let Some(other) = self.project.agents.iter().find(|other| other.name == agent.name) {
-            let first = other.span;
+        if let Some(first) = self.agent_places.get(&agent.name) {
             let message = format!("the agent `{}` is declared twice", agent.name);
             let mut error = Diagnostic::error(self.file, agent.span, message, "declared again");
-            error.related.push((first, "first declared here".to_owned()));
+            error.related.push((*first, "first declared here".to_owned()));
             error.help = Some("for several agents of one kind write `name #3;`".to_owned());
             self.diagnostics.push(error);
             return;
         }
+        self.agent_places.insert(agent.name, agent.span);
         self.project.agents.push(agent);
     }
 
@@ -314,14 +314,14 @@ impl Parser<'_> {
             let closed = end > start && self.text.get(start..end).unwrap_or_default().ends_with('"');
             end -= usize::from(closed);
         }
-        let inner = self.text.get(start..end).unwrap_or_default();
         let place = Span { start: start as u32, end: start as u32, line: span.line };
-        let (terms, problems) = if inner.contains('\\') {
-            let before = self.text.get(..start).unwrap_or_default();
-            parse_embedded(&format!("{before}{}", unescaped_in_place(inner)), place, self.file)
+        let text = if self.text.get(start..end).unwrap_or_default().contains('\\') {
+            let tokens = &self.tokens;
+            self.unescaped.get_or_insert_with(|| unescaped(self.text, tokens))
         } else {
-            parse_embedded(self.text.get(..end).unwrap_or_default(), place, self.file)
+            self.text
         };
+        let (terms, problems) = parse_embedded(text.get(..end).unwrap_or_default(), place, self.file);
         problems.into_iter().for_each(|problem| self.diagnostics.push(problem));
         terms
     }
@@ -332,15 +332,24 @@ fn is_agent_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The text with each `\"` turned into `"` and a blank, outside of the quotes, so that all other places stay the same.
-fn unescaped_in_place(text: &str) -> String {
-    let mut opens = true;
-    let mut parts = text.split("\\\"");
-    let mut result = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        result.push_str(if opens { " \"" } else { "\" " });
-        result.push_str(part);
-        opens = !opens;
+/// The text with each `\"` in a string turned into `"` and a blank, outside of the quotes, so that all other places stay
+/// the same.
+fn unescaped(text: &str, tokens: &[Token]) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut done = 0;
+    for token in tokens.iter().filter(|token| token.kind == Tok::Str) {
+        let (start, end) = (token.span.start as usize, token.span.end as usize);
+        result.push_str(text.get(done..start).unwrap_or_default());
+        let mut opens = true;
+        for (i, part) in text.get(start..end).unwrap_or_default().split("\\\"").enumerate() {
+            if i > 0 {
+                result.push_str(if opens { " \"" } else { "\" " });
+                opens = !opens;
+            }
+            result.push_str(part);
+        }
+        done = end;
     }
+    result.push_str(text.get(done..).unwrap_or_default());
     result
 }

@@ -1,5 +1,6 @@
 //! Text to project: recursive descent with recovery at each section and each agent.
 
+use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_platform::limits;
 
@@ -38,6 +39,8 @@ pub fn parse_project(text: &str, file: &Text, environments: &[&str]) -> ParsedPr
         at: 0,
         last: Span { line: 1, ..Span::default() },
         project: Project::default(),
+        agent_places: FxHashMap::default(),
+        unescaped: None,
         diagnostics,
     };
     // An error was reported; what was parsed before it is kept.
@@ -49,10 +52,14 @@ pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     pub(super) file: &'a Text,
     environments: &'a [&'a str],
-    tokens: Vec<Token>,
+    pub(super) tokens: Vec<Token>,
     pub(super) at: usize,
     pub(super) last: Span,
     pub(super) project: Project,
+    /// Where each agent is declared.
+    pub(super) agent_places: FxHashMap<Symbol, Span>,
+    /// The text with escapes in strings undone, once it was needed.
+    pub(super) unescaped: Option<String>,
     pub(super) diagnostics: Diagnostics,
 }
 

@@ -105,8 +105,8 @@ pub fn expand(pattern: Pattern, arguments: &Arguments, inner: Vec<Plan>) -> Resu
     }
     let builder = Builder { span: arguments.span, file: arguments.file.clone() };
     let argument = |index: usize, what: &str| match arguments.terms.get(index) {
-        Some(Term::Literal(literal)) => Ok(literal.clone()),
-        _ => Err(format!("the pattern's {what} must be a literal")),
+        Some(Term::Literal(literal)) if !literal.functor.as_str().starts_with('.') => Ok(literal.clone()),
+        _ => Err(format!("the pattern's {what} must be a belief's or goal's literal")),
     };
     if pattern == Pattern::Sga {
         return builder.sequenced(arguments, argument(2, "goal")?);

@@ -7,21 +7,25 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use super::ast::Span;
 use super::diagnostics::{Diagnostic, Severity};
 
+/// Bytes shown before and after a place at most: of a longer line only a part is shown.
+const AROUND_BYTES: usize = 2_000;
+
 /// The diagnostic with the lines of `source`, the text of its file, that it is about; with terminal colours if `color`.
 pub fn render(diagnostic: &Diagnostic, source: &str, color: bool) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let places = std::iter::once(&diagnostic.span).chain(diagnostic.related.iter().map(|(span, _)| span));
-    let shown = lines_around(source, places);
+    let shown = lines_around(source, diagnostic);
     let text = source.get(shown.clone()).unwrap_or_default();
     let line = source.get(..shown.start).unwrap_or_default().matches('\n').count() + 1;
     let within = |span: Span| within(text, shown.start, span);
     let primary = AnnotationKind::Primary.span(within(diagnostic.span)).label(diagnostic.label.as_str());
+    let is_shown = |span: &Span| shown.start <= span.start as usize && span.end as usize <= shown.end;
     let related = diagnostic
         .related
         .iter()
+        .filter(|(span, _)| is_shown(span))
         .map(|(span, label)| AnnotationKind::Context.span(within(*span)).label(label.as_str()));
     let snippet =
         Snippet::source(text).line_start(line).path(diagnostic.file.as_str()).annotation(primary).annotations(related);
@@ -33,17 +37,24 @@ pub fn render(diagnostic: &Diagnostic, source: &str, color: bool) -> String {
     renderer.render(&[group])
 }
 
-/// The bytes of the whole lines that hold these places.
-fn lines_around<'a>(source: &str, places: impl Iterator<Item = &'a Span>) -> Range<usize> {
-    let (mut first, mut last) = (source.len(), 0);
-    for span in places {
-        first = first.min(boundary(source, span.start as usize));
-        last = last.max(boundary(source, span.end as usize));
+/// The bytes of the whole lines that hold the diagnostic's places, if they are not too many.
+fn lines_around(source: &str, diagnostic: &Diagnostic) -> Range<usize> {
+    let place = |span: &Span| boundary(source, span.start as usize)..boundary(source, span.end as usize);
+    let primary = place(&diagnostic.span);
+    let (mut first, mut last) = (primary.start, primary.end.max(primary.start));
+    for (span, _) in &diagnostic.related {
+        let related = place(span);
+        if related.start + AROUND_BYTES > primary.start && related.end < last + AROUND_BYTES {
+            first = first.min(related.start);
+            last = last.max(related.end);
+        }
     }
-    let before = source.get(..first).unwrap_or_default();
-    let after = source.get(last.max(first)..).unwrap_or_default();
-    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let end = last.max(first) + after.find('\n').unwrap_or(after.len());
+    let least = boundary(source, first.saturating_sub(AROUND_BYTES));
+    let most = boundary(source, last.saturating_add(AROUND_BYTES));
+    let before = source.get(least..first).unwrap_or_default();
+    let after = source.get(last..most).unwrap_or_default();
+    let start = before.rfind('\n').map_or(least, |newline| least + newline + 1);
+    let end = last + after.find('\n').unwrap_or(after.len());
     start..end
 }
 

@@ -294,6 +294,9 @@ fn depth_is_bounded() {
     assert_eq!(errors(&format!("b({}1).", "1 + ".repeat(100_000))).len(), 1);
     assert_eq!(errors(&format!("b({}1).", "2 ** ".repeat(100_000))).len(), 1);
     assert_eq!(errors(&format!("+!g <- if (a) {{}} {}.", "elif (b) {} ".repeat(100_000))).len(), 1);
+    assert!(!errors(&"{ begin namespace(x) } ".repeat(100_000)).is_empty());
+    assert!(!errors(&"+!g. { ".repeat(100_000)).is_empty());
+    assert!(!errors(&"+!g <- (".repeat(100_000)).is_empty());
     assert!(errors(&format!("b({}1).", "1,".repeat(100_000))).is_empty());
     assert!(errors(&format!("b :- {}a.", "a & ".repeat(390))).is_empty());
 }

@@ -116,8 +116,7 @@ impl Parser<'_, '_> {
         let next_clause = next_line && (token.kind == Tok::Eof || self.column(token.span) <= self.column(start));
         let closing = matches!(token.kind, Tok::RightParen | Tok::RightBracket | Tok::RightBrace);
         if next_clause && !closing {
-            let end = self.last.end;
-            let span = Span { start: end.saturating_sub(1), end, line: self.line_of(end) };
+            let span = self.end_of_last();
             let mut missing = Diagnostic::error(&self.file, span, format!("this {what} does not end"), "expected `.`");
             missing.expected = vec!["`.`"];
             missing.help = Some("every clause ends with a full stop".to_owned());
@@ -127,9 +126,11 @@ impl Parser<'_, '_> {
         Err(self.unfinished(token, next_line, closing, expected))
     }
 
-    fn line_of(&self, end: u32) -> u32 {
-        let text = self.text.get(..end as usize).unwrap_or_default();
-        text.bytes().filter(|byte| *byte == b'\n').count() as u32 + 1
+    /// The last character of the last token taken.
+    fn end_of_last(&self) -> Span {
+        let Span { end, line, .. } = self.last;
+        let lines = self.text_of(self.last).bytes().filter(|byte| *byte == b'\n').count();
+        Span { start: end.saturating_sub(1), end, line: line + lines as u32 }
     }
 
     fn unfinished(&mut self, token: Token, next_line: bool, closing: bool, expected: &[&'static str]) -> Failed {
@@ -138,8 +139,7 @@ impl Parser<'_, '_> {
             return self.unexpected_with_help(expected, help);
         }
         if next_line && expected.contains(&"`;`") && !matches!(token.kind, Tok::Unknown) {
-            let end = self.last.end;
-            let span = Span { start: end.saturating_sub(1), end, line: self.line_of(end) };
+            let span = self.end_of_last();
             let mut missing = Diagnostic::error(&self.file, span, "expected `;` after this step", "expected `;`");
             missing.expected = expected.to_vec();
             missing.help = Some("steps are separated by `;`, the last one ends with `.`".to_owned());

@@ -40,7 +40,14 @@ impl Parser<'_, '_> {
             }
         };
         self.open.clear();
-        self.run_block(directive, self.span_from(start));
+        let span = self.span_from(start);
+        if self.blocks >= limits::BRACKET_DEPTH_MAX {
+            let message = format!("blocks are nested more than {} deep", limits::BRACKET_DEPTH_MAX);
+            return Err(self.error(span, message, "one too many"));
+        }
+        self.blocks += 1;
+        self.run_block(directive, span);
+        self.blocks -= 1;
         Ok(())
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Parser<'a, 'l> {
     /// Anonymous variables are numbered from above this, anew in each clause.
     numbered: u32,
     anonymous: u32,
+    /// How many blocks of directives enclose what is parsed.
+    blocks: u32,
     /// How many code terms enclose what is parsed.
     quoted: u32,
     session: &'a mut Session<'l>,
@@ -86,6 +88,7 @@ impl<'a, 'l> Parser<'a, 'l> {
             local_names: FxHashMap::default(),
             numbered: greatest_number,
             anonymous: greatest_number,
+            blocks: 0,
             quoted: 0,
             session,
         }
