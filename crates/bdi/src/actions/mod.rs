@@ -93,7 +93,8 @@ impl Failure {
 
     /// An argument is not what it should be: `Wrong argument for internal action 'name': what`.
     pub fn wrong_argument(call: &CallExpr, what: &str) -> Self {
-        let name = call.name.as_str().trim_start_matches('.');
+        let name = call.name.as_str();
+        let name = name.rsplit('.').next().unwrap_or(name);
         Self::new("wrong_arguments", format!("Wrong argument for internal action '{name}': {what}"))
     }
 

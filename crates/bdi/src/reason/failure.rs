@@ -164,10 +164,7 @@ impl Cycle<'_> {
             annots.push(Value::term(sym::CODE_SRC, [Value::from(format!("file:{file}"))]));
             annots.push(Value::term(sym::CODE_LINE, [Value::Num(f64::from(line))]));
         }
-        let trigger = TriggerKey { op: TriggerOp::Delete, ..event.trigger() };
-        let handled = self.has_candidates(&trigger)
-            || event.intention.is_some_and(|id| self.sub_plan_handles(id, self.depth(id) - 1, &trigger));
-        if handled {
+        if self.has_plan_for_failure(&event) {
             let keep = event.intention.map_or(0, |id| self.depth_or_zero(id) as u32);
             let mut failure = Event { op: TriggerOp::Delete, keep: Some(keep), ..event };
             failure.literal = annotated(&failure.literal, annots);
@@ -187,6 +184,29 @@ impl Cycle<'_> {
             self.log(LogLevel::Severe, "");
         }
         true
+    }
+
+    /// Whether a plan is for the failure of an event's own goal.
+    fn has_plan_for_failure(&self, event: &Event) -> bool {
+        let trigger = TriggerKey { op: TriggerOp::Delete, ..event.trigger() };
+        self.has_candidates(&trigger)
+            || event.intention.is_some_and(|id| self.sub_plan_handles(id, self.depth(id) - 1, &trigger))
+    }
+
+    /// The goal of an event that waits to be handled fails by command. Answers the event that takes its place.
+    pub fn fail_waiting_goal(&mut self, mut event: Event) -> Option<Event> {
+        let itself = self.has_plan_for_failure(&event);
+        let handler = if itself { None } else { event.intention.and_then(|id| self.handler_of(id)) };
+        if self.mind.has_meta_plans {
+            self.tell_goal_failed(&event, "drop_by_fail_goal", itself || handler.is_some());
+        }
+        if itself {
+            event.keep = Some(event.intention.map_or(0, |id| self.depth_or_zero(id) as u32));
+            event.op = TriggerOp::Delete;
+            return Some(event);
+        }
+        self.fail_to(event.intention?, handler, Vec::new());
+        None
     }
 
     fn depth_or_zero(&self, id: IntentionId) -> usize {

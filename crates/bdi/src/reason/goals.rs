@@ -211,6 +211,9 @@ impl Cycle<'_> {
 
     /// The goal of an event that no plan was chosen for yet counts as achieved: the intention that waits goes on.
     pub fn event_achieved(&mut self, event: &Event) {
+        if self.mind.has_meta_plans {
+            self.tell_goal_achieved(event);
+        }
         let Some(id) = event.intention else { return };
         self.withdraw(id);
         self.remove_step(id);

@@ -134,6 +134,12 @@ impl Cycle<'_> {
         }
     }
 
+    /// The goal of an event counts as achieved before a plan was chosen for it.
+    pub(super) fn tell_goal_achieved(&mut self, event: &Event) {
+        self.tell(&event.literal, event.kind, "achieved", Value::from(""));
+        self.tell(&event.literal, event.kind, "finished", Value::from(""));
+    }
+
     fn tell_end(&mut self, goal: &Structure, kind: TriggerKind, reason: &str, handled: bool) {
         let reason = if reason.is_empty() { Value::from("") } else { Value::atom(reason) };
         self.tell(goal, kind, "failed", reason);

@@ -131,6 +131,29 @@ fn the_outermost_goal_of_an_intention_can_be_failed() {
 }
 
 #[test]
+fn a_goal_without_a_plan_yet_fails_and_succeeds_by_command() {
+    // The events of `p` stand before that of `b`, so that `b` has no plan when the command comes.
+    let program = |command: &str, more: &str| {
+        format!(
+            r#"
+            !go.
+            @g[atomic] +!go <- !!a; !!command; !!p; !!p; !!p; !!p; !!p; !!p.
+            +!p.
+            +!command <- .print("command"); {command}(b).
+            +!a <- !b; .print("a goes on").
+            -!a <- .print("a failed").
+            +!b <- .print("not reached").
+            {more}
+            "#
+        )
+    };
+    assert_eq!(lines(&program(".succeed_goal", "")), ["command", "a goes on"]);
+    assert_eq!(lines(&program(".fail_goal", "")), ["command", "a failed"]);
+    let handled = "-!b <- .print(\"b failed\").";
+    assert_eq!(lines(&program(".fail_goal", handled)), ["command", "b failed", "a goes on"]);
+}
+
+#[test]
 fn a_branch_that_drops_the_others_goes_on_alone() {
     let printed = lines(
         r#"

@@ -4,7 +4,6 @@ use whimbrel_acl::{Symbol, Value};
 
 use super::numbered;
 use crate::actions::{Failure, Progress, StepCall};
-use crate::code::TriggerOp;
 use crate::mind::{Event, IntentionId, Place, TimerWhat, WaitFor};
 use crate::reason::{Cycle, Doomed, unify_apart};
 use crate::syntax::{ast, quote};
@@ -236,15 +235,19 @@ fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: 
 
 /// Goals that no plan was chosen for yet fail: their events become those of the failure, in the same places.
 fn fail_events(cycle: &mut Cycle<'_>, goal: &Value) {
-    let mut events = std::mem::take(&mut cycle.mind.events);
-    for event in &mut events {
-        if cycle.event_matches(event, goal) {
-            let depth = event.intention.and_then(|id| cycle.mind.intentions.find(id)).map_or(0, |i| i.frames.len());
-            event.op = TriggerOp::Delete;
-            event.keep = Some(depth as u32);
+    let fail = |cycle: &mut Cycle<'_>, event: Event| {
+        if cycle.event_matches(&event, goal) { cycle.fail_waiting_goal(event) } else { Some(event) }
+    };
+    for _ in 0..cycle.mind.events.len() {
+        if let Some(event) = cycle.mind.events.pop_front()
+            && let Some(event) = fail(cycle, event)
+        {
+            cycle.mind.events.push_back(event);
         }
     }
-    cycle.mind.events = events;
+    let suspended = std::mem::take(&mut cycle.mind.suspended_events);
+    let kept: Vec<Event> = suspended.into_iter().filter_map(|event| fail(cycle, event)).collect();
+    cycle.mind.suspended_events.extend(kept);
 }
 
 /// `.suspend(Goal)`: intentions that pursue the goal stop until `.resume`; without an argument the one at work does.
