@@ -27,7 +27,8 @@ EXIT_INTERRUPTED = 130
 
 def main():
     options = parse_options()
-    signal.signal(signal.SIGTERM, interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
     print(f"machine: {machine.summary(machine.describe())}")
     entrants = choose_contenders(options)
     document = {

@@ -57,7 +57,7 @@ def full():
         fibonacci(30, 50, 25, NATIVE_ONLY),
         # Jason cannot do fib(30) within sensible time; 100 requests are outstanding all the same.
         fibonacci(20, 10, 18, ("asl",) + AGENTSPEAK),
-        Case("fibonacci", "n<=30, asl", {"clients": 100, "requests": 5, "max_n": 30}, ("asl",)),
+        Case("fibonacci", "n<=30, 5 each", {"clients": 100, "requests": 5, "max_n": 30}, ("asl",)),
         spawn(100_000, 10_000),
         # 100,000 is the target for AgentSpeak agents; a million of Jason's would take 70 GB.
         Case("spawn", "N=1000000", {"agents": 1_000_000}, NATIVE_ONLY),

@@ -13,6 +13,7 @@ from .toolchains import CACHE, PEERS
 
 ASL = PEERS.parent / "asl"
 REPOSITORY = PEERS.parent.parent
+VERSION_TIMEOUT_S = 30
 
 
 @dataclass
@@ -31,11 +32,8 @@ class Program:
     command: list
     benches: tuple = ("ring", "chameneos", "fibonacci", "spawn")
     extra: list = field(default_factory=list)
-    # Options of the peers' programs that the other side does not have.
-    unknown: frozenset = frozenset()
 
     def measure(self, bench, params, timeout_s, threads):
-        params = {key: value for key, value in params.items() if key not in self.unknown}
         options = [text for key, value in params.items() for text in ("--" + key.replace("_", "-"), str(value))]
         lines = children.run([*self.command, bench, *options, *self.extra], timeout_s)
         answers = [line for line in lines if line.startswith("{")]
@@ -138,11 +136,10 @@ def find_java():
 
 def ours(binary):
     """Whimbrel in its three shapes: Rust agents, its own AgentSpeak benchmark, and the projects that Jason runs too."""
-    version = children.run([binary, "--version"], 30)[-1]
+    version = children.run([binary, "--version"], VERSION_TIMEOUT_S)[-1]
     bench = [binary, "bench"]
-    unknown = frozenset({"large_from"})
     return {contender.name: contender for contender in [
-        Program("native", "", bench, extra=["--kind", "native", "--json"], unknown=unknown),
-        Program("asl", "", bench, extra=["--kind", "asl", "--json"], unknown=unknown),
+        Program("native", "", bench, extra=["--kind", "native", "--json"]),
+        Program("asl", "", bench, extra=["--kind", "asl", "--json"]),
         AgentSpeak("mas2j", "", [binary, "run", "{project}"], version),
     ]}

@@ -11,7 +11,10 @@ COMPARED = {
                   ("small_max_us", "n <= 10, slowest us", False), ("large_p50_us", "large n, p50 us", True)],
     "spawn": [("us_per_agent", "us per agent", True), ("bytes_per_agent", "bytes per agent", True)],
 }
-REFERENCES = ("native", "asl", "mas2j")
+OURS = ("native", "asl", "mas2j")
+# Which of ours a peer is compared with: what runs the same program, or what a user would choose instead.
+REFERENCES = {"jason": ("asl", "mas2j")}
+DEFAULT_REFERENCES = ("native", "asl")
 
 
 def with_per_operation(bench, params, metrics):
@@ -75,20 +78,20 @@ def cell(metric, result, results):
     value = result and result["metrics"].get(metric)
     if not is_number(value):
         return ""
-    ratios = [ratio for ratio in (ratio_to(name, metric, result, results) for name in REFERENCES) if ratio]
+    references = () if result["contender"] in OURS else REFERENCES.get(result["contender"], DEFAULT_REFERENCES)
+    ratios = [ratio for ratio in (ratio_to(name, metric, result, results) for name in references) if ratio]
     mark = "*" if result["reduced"] else ""
     return f"{number(value)}{mark}" + (f" ({', '.join(ratios)})" if ratios else "")
 
 
 def ratio_to(reference, metric, result, results):
-    if result["contender"] in REFERENCES:
-        return None
     for other in results:
         if other["contender"] == reference and other["case"] == result["case"]:
             mine = other["metrics"].get(metric)
             same_work = other["reduced"] == result["reduced"] or scales(metric, result["bench"])
             if is_number(mine) and mine > 0 and same_work:
-                return f"{number(result['metrics'][metric] / mine)}x {reference}"
+                ratio = result["metrics"][metric] / mine
+                return f"{number(ratio) if ratio >= 0.001 else '<0.001'}x {reference}"
     return None
 
 
@@ -98,12 +101,11 @@ def scales(metric, bench):
 
 def reductions(results):
     """Says who did less work than the others, so that nobody takes a total for a total."""
-    lines = []
+    done = {}
     for result in results:
-        if result["reduced"]:
-            done = ", ".join(f"{key}={value}" for key, value in result["reduced"].items())
-            lines.append(f"  * {result['contender']} {result['case']}: ran with {done}")
-    return lines
+        for key, value in result["reduced"].items():
+            done.setdefault(result["contender"], []).append(f"{key} {value:,} at {result['case']}")
+    return [f"  * {name} did less: {', '.join(cases)}" for name, cases in done.items()]
 
 
 def micro_table(results):

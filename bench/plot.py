@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Draws what bench/peers/run.py measured: one PNG per benchmark.
+
+    bench/plot.py bench/results/peers-DATE.json --out DIR       (without --out: beside the JSON file)
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+PANELS = {
+    "ring": [("ns_per_hop", "ns per hop")],
+    "chameneos": [("us_per_meeting", "us per meeting"), ("meetings_sd", "SD of meetings per creature")],
+    "fibonacci": [("small_p50_us", "n <= 10, p50 us"), ("small_p99_us", "n <= 10, p99 us"),
+                  ("large_p50_us", "large n, p50 us")],
+    "spawn": [("us_per_agent", "us per agent"), ("bytes_per_agent", "bytes per agent")],
+}
+OURS = ("native", "asl", "mas2j")
+# One colour each, the same in all pictures.
+COLOURS = {"native": "C0", "asl": "C9", "mas2j": "C2", "erlang": "C3", "go": "C4", "pekko": "C5", "tokio": "C1",
+           "jason": "C7", "pekko-throughput": "C8", "tokio-one-thread": "C6"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path, help="a file that bench/peers/run.py wrote")
+    parser.add_argument("--out", type=Path, help="folder for the pictures (default: beside the results)")
+    options = parser.parse_args()
+    plt = load_matplotlib()
+    document = read(options.results)
+    out = options.out or options.results.parent
+    out.mkdir(parents=True, exist_ok=True)
+    for bench in dict.fromkeys(result["bench"] for result in document["results"]):
+        results = [result for result in document["results"] if result["bench"] == bench]
+        path = out / f"{options.results.stem}-{bench}.png"
+        figure = draw(plt, bench, results, document["machine"])
+        figure.savefig(path, dpi=120)
+        plt.close(figure)
+        print(path)
+
+
+def load_matplotlib():
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("plot.py draws with matplotlib, which is not installed: `pip install matplotlib`")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    return plt
+
+
+def read(path):
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as problem:
+        sys.exit(f"{path}: {problem}")
+
+
+def draw(plt, bench, results, machine):
+    panels = PANELS.get(bench) or [(None, "ns per operation")]
+    figure, axes = plt.subplots(1, len(panels), figsize=(5 + 4 * len(panels), 5), squeeze=False, layout="constrained")
+    for axis, (metric, unit) in zip(axes[0], panels):
+        groups, series = by_operation(results) if metric is None else by_case(results, metric)
+        draw_bars(axis, groups, series, unit)
+    axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    figure.suptitle(f"{bench}: {machine['cpu']}, {machine['cores']} cores; lower is better")
+    return figure
+
+
+def by_case(results, metric):
+    """Groups of bars by case, a bar per contender; those without the metric leave a gap."""
+    found = {(result["contender"], result["case"]): result["metrics"].get(metric) for result in results}
+    cases = list(dict.fromkeys(case for (_, case), value in found.items() if value))
+    names = dict.fromkeys(result["contender"] for result in results)
+    return cases, {name: [found.get((name, case)) for case in cases] for name in names}
+
+
+def by_operation(results):
+    operations = list(dict.fromkeys(key for result in results for key in result["metrics"]))
+    series = {result["contender"]: [result["metrics"].get(key) for key in operations] for result in results}
+    return [operation.removesuffix("_ns") for operation in operations], series
+
+
+def draw_bars(axis, groups, series, unit):
+    """Logarithmic, because Jason and tokio are a factor of thousands apart."""
+    width = 0.85 / max(1, len(series))
+    for i, (name, values) in enumerate(series.items()):
+        bars = [(position + i * width, value) for position, value in enumerate(values) if value]
+        axis.bar([x for x, _ in bars], [y for _, y in bars], width, label=name, color=COLOURS.get(name),
+                 hatch="//" if name in OURS else None, edgecolor="white")
+    axis.set_xticks([position + 0.425 - width / 2 for position in range(len(groups))], groups,
+                    rotation=30 if len(groups) > 5 else 0)
+    axis.set_yscale("log")
+    axis.set_title(unit)
+    axis.grid(axis="y", alpha=0.3)
+
+
+if __name__ == "__main__":
+    main()
