@@ -78,6 +78,12 @@ pub trait Services: Send + Sync {
     /// Why it cannot be read.
     fn read_source(&self, path: &str) -> Result<String, String>;
 
+    /// The files in a folder that a program names, and in the folders within it; none if the platform has no files.
+    fn list_files(&self, folder: &str) -> Vec<String> {
+        let _ = folder;
+        Vec::new()
+    }
+
     /// Keeps text under a name the program chose (`.save_agent`).
     ///
     /// # Errors

@@ -19,6 +19,24 @@ pub trait ProgramLoader: Send + Sync {
         std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
     }
 
+    /// The files in a folder that a program names, and in the folders within it, in the order of their paths.
+    fn list_files(&self, folder: &str) -> Vec<String> {
+        let mut folders = vec![std::path::PathBuf::from(folder)];
+        let mut files = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                // Links are not followed: they may lead round in a circle.
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                    Ok(_) => files.push(entry.path().to_string_lossy().into_owned()),
+                    Err(_) => {}
+                }
+            }
+        }
+        files.sort_unstable();
+        files
+    }
+
     /// Keeps text under a name a program chose.
     ///
     /// # Errors

@@ -131,6 +131,10 @@ impl Services for NodeServices {
         self.node.loader.read_source(path)
     }
 
+    fn list_files(&self, folder: &str) -> Vec<String> {
+        self.node.loader.list_files(folder)
+    }
+
     fn write_file(&self, path: &str, text: &str) -> Result<(), String> {
         self.node.loader.write_file(path, text)
     }

@@ -167,6 +167,11 @@ impl Services for World {
         locked(&self.files).get(path).cloned().ok_or_else(|| format!("no file {path}"))
     }
 
+    fn list_files(&self, folder: &str) -> Vec<String> {
+        let within = format!("{}/", folder.trim_end_matches('/'));
+        locked(&self.files).keys().filter(|path| path.starts_with(&within)).cloned().collect()
+    }
+
     fn write_file(&self, path: &str, text: &str) -> Result<(), String> {
         locked(&self.files).insert(path.to_owned(), text.to_owned());
         Ok(())

@@ -88,6 +88,25 @@ fn has_extension(name: &str, extension: &str) -> bool {
     Path::new(name).extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
+/// What paths within Jason's own archive begin with: `$jasonJar/test/jason/inc/tester_agent.asl`.
+const JASON_ARCHIVE: &str = "$jasonJar/";
+
+/// Where a checkout of Jason keeps what its archive has.
+const JASON_FOLDERS: [&str; 4] = ["", "jason-interpreter/src", "jason-interpreter/src/main/resources", "src/main/resources"];
+
+/// A path, that of a file in Jason's archive replaced by where the file is: below the folder that the environment
+/// variable `JASON_HOME` names (a checkout of Jason's repository, or its archive unpacked), or below a folder around
+/// `near`.
+fn in_jason(path: &str, near: &Path) -> PathBuf {
+    let Some(path) = path.strip_prefix(JASON_ARCHIVE) else { return path.into() };
+    let home = std::env::var_os("JASON_HOME").map(PathBuf::from);
+    let near = if near.as_os_str().is_empty() { Path::new(".") } else { near };
+    let near = near.canonicalize().unwrap_or_else(|_| near.to_owned());
+    let folders = home.iter().map(PathBuf::as_path).chain(near.ancestors());
+    let mut places = folders.flat_map(|folder| JASON_FOLDERS.map(|inner| folder.join(inner).join(path)));
+    places.find(|place| place.exists()).unwrap_or_else(|| home.clone().unwrap_or_default().join(path))
+}
+
 /// Where the programs of a society are.
 #[derive(Clone, Debug)]
 pub enum Sources {
@@ -98,9 +117,12 @@ pub enum Sources {
 }
 
 impl Sources {
-    /// `listed` are folders as a project names them, relative to its own folder, which is searched last.
+    /// `listed` are folders as a project names them, relative to its own folder or to the current one; the project's
+    /// own folder is searched after them.
     pub fn new<'a>(project_folder: &Path, listed: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut folders: Vec<PathBuf> = listed.into_iter().map(|folder| project_folder.join(folder)).collect();
+        let listed: Vec<PathBuf> = listed.into_iter().map(|folder| in_jason(folder, project_folder)).collect();
+        let mut folders: Vec<PathBuf> = listed.iter().map(|folder| project_folder.join(folder)).collect();
+        folders.extend(listed);
         folders.push(project_folder.to_owned());
         Self::Folders(folders)
     }
@@ -109,8 +131,10 @@ impl Sources {
     pub fn find(&self, path: &str) -> PathBuf {
         let path = path.strip_prefix("file:").unwrap_or(path);
         let Self::Folders(folders) = self else { return path.into() };
-        let candidates = || folders.iter().map(|folder| folder.join(path));
-        candidates().find(|file| file.is_file()).or_else(|| candidates().next_back()).unwrap_or_else(|| path.into())
+        let path = in_jason(path, folders.last().map_or(Path::new(""), PathBuf::as_path));
+        let candidates = || folders.iter().map(|folder| folder.join(&path));
+        let found = candidates().find(|file| file.is_file()).or_else(|| path.is_file().then(|| path.clone()));
+        found.or_else(|| candidates().next_back()).unwrap_or_else(|| path.clone())
     }
 
     /// The text of a file that [`Sources::find`] found.

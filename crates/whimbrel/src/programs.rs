@@ -66,12 +66,13 @@ struct Includes<'a>(&'a Sources);
 
 impl Loader for Includes<'_> {
     fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
-        if path.starts_with("$jasonJar") {
-            return Err("Jason's Java archive is not part of Whimbrel; copy the file beside the program".to_owned());
-        }
         let beside = Path::new(from_file).parent().unwrap_or(Path::new("")).join(path);
         let file = if beside.is_file() { beside } else { self.0.find(path) };
-        let text = self.0.read(&file).map_err(|error| error.to_string())?;
+        let text = self.0.read(&file).map_err(|error| {
+            let of_jason = path.starts_with("$jasonJar");
+            let help = "; it is part of Jason: let the variable JASON_HOME name a checkout of Jason's repository";
+            format!("{error}{}", if of_jason { help } else { "" })
+        })?;
         Ok((Text::from(file.to_string_lossy()), text))
     }
 }

@@ -321,6 +321,10 @@ impl<'a> Compiler<'a> {
             return Expr::Function(Box::new(FunctionExpr { name: literal.functor, function, args }));
         }
         if matches!(literal.namespace, Some(ast::Namespace::Var(_))) {
+            // What it calls is computed when its namespace is known.
+            literal.args.iter().for_each(|arg| {
+                self.expr(arg);
+            });
             return Expr::Quote(self.quoted(&ast::Term::Literal(literal.clone())));
         }
         let term = self.term_expr(literal);

@@ -289,6 +289,11 @@ impl<'m> Solver<'m> {
                 let (namespace, negated) = (term.namespace, term.negated);
                 Structure::full(namespace, negated, term.functor, args, term.annots.clone()).into_value()
             }
+            Value::Atom(name) if name.as_str().contains('.') => {
+                let Some(function) = crate::actions::function(name.as_str(), 0) else { return value };
+                let call = FunctionExpr { name: *name, function: Function::Native(function), args: Vec::new() };
+                self.function(bindings, &call, &[]).unwrap_or(value)
+            }
             Value::List(_) => {
                 let mut items = value.items();
                 let computed: Vec<Value> = items.by_ref().map(|item| self.compute(bindings, item.clone())).collect();

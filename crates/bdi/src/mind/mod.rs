@@ -18,7 +18,7 @@ pub use intentions::{
     Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, Intentions, Loop, Place, Resumption, Splice, Wait,
     WaitFor,
 };
-pub use plans::{PlanHold, PlanIndex, PlanLibrary, PlanRef, TriggerKey};
+pub use plans::{PlanHold, PlanIndex, PlanLibrary, PlanRef, TriggerKey, namespace_of};
 
 /// How an agent reasons: the options of its project entry.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use whimbrel_acl::{Symbol, sym};
+use whimbrel_acl::{Symbol, Value, sym};
 
 use crate::code::{Head, Image, Key, Plan, TriggerKind, TriggerOp};
 
@@ -178,9 +178,12 @@ impl PlanLibrary {
         places.into_iter().filter_map(|place| Some((place, self.plan(image, place)?))).collect()
     }
 
-    /// The plan with this label.
-    pub fn labelled<'m>(&self, image: &'m Image, label: Symbol) -> Option<(PlanRef, PlanHold<'m>)> {
-        self.all(image).into_iter().find(|(_, plan)| plan.label.functor() == Some(label))
+    /// The plan with this label; namespaces have labels of their own.
+    pub fn labelled<'m>(&self, image: &'m Image, label: &Value) -> Option<(PlanRef, PlanHold<'m>)> {
+        let wanted = (namespace_of(label), label.functor()?);
+        self.all(image).into_iter().find(|(_, plan)| {
+            plan.label.functor() == Some(wanted.1) && namespace_of(&plan.label) == wanted.0
+        })
     }
 
     fn change(&mut self, image: &Image) -> &mut Changed {
@@ -267,6 +270,14 @@ impl PlanLibrary {
             }
         }
         self.changed = Some(Box::new(changed));
+    }
+}
+
+/// The namespace of a label.
+pub fn namespace_of(label: &Value) -> Symbol {
+    match label {
+        Value::Term(term) => term.namespace,
+        _ => sym::DEFAULT,
     }
 }
 

@@ -8,7 +8,7 @@ use whimbrel_platform::services::LogLevel;
 use super::Cycle;
 use crate::actions::Failure;
 use crate::code::compile::{compile_acquired, compile_acquired_rule};
-use crate::mind::{PlanHold, PlanRef, RuleRef};
+use crate::mind::{PlanHold, PlanRef, RuleRef, namespace_of};
 use crate::syntax::{ast, quote};
 
 impl<'m> Cycle<'m> {
@@ -47,11 +47,12 @@ impl<'m> Cycle<'m> {
             renewed.label = add_source(&renewed.label, source);
             return Ok(self.replace_plan(place, renewed));
         }
-        let used = plan.label.as_ref().and_then(|label| self.mind.plans.labelled(self.image, label.functor));
-        if let (Some(_), Some(label)) = (used, &plan.label) {
+        if let Some(label) = &plan.label {
             let label = quote::quote(&ast::Term::Literal(label.clone()), &mut |name| Var { slot: name.index(), name });
-            let message = format!("There already is a plan with label {}", add_source(&label, source));
-            return Err(Failure::new("internal_action", message));
+            if self.mind.plans.labelled(self.image, &label).is_some() {
+                let message = format!("There already is a plan with label {}", add_source(&label, source));
+                return Err(Failure::new("internal_action", message));
+            }
         }
         let label = match &plan.label {
             Some(label) if label.functor != whimbrel_acl::sym::EMPTY => label.functor,
@@ -120,7 +121,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Takes one source off a plan; the plan goes when it has none left. False if the source is not among its.
-    pub fn remove_plan_source(&mut self, label: Symbol, source: &Value) -> bool {
+    pub fn remove_plan_source(&mut self, label: &Value, source: &Value) -> bool {
         let Some((place, plan)) = self.mind.plans.labelled(self.image, label) else { return false };
         let gone = Annot::new(source.clone());
         let mut annots: Annots = plan.label.annots().iter().cloned().collect();
@@ -155,9 +156,5 @@ fn add_source(label: &Value, source: &Value) -> Value {
 
 fn with_annots(label: &Value, annots: Annots) -> Value {
     let functor = label.functor().unwrap_or_default();
-    let namespace = match label {
-        Value::Term(term) => term.namespace,
-        _ => whimbrel_acl::sym::DEFAULT,
-    };
-    Structure::full(namespace, false, functor, whimbrel_acl::Args::new(), annots).into_value()
+    Structure::full(namespace_of(label), false, functor, whimbrel_acl::Args::new(), annots).into_value()
 }

@@ -6,13 +6,22 @@ use super::{Outcome, is_variable, plans};
 use crate::actions::{Answer, Call, Failure};
 use crate::code::{Body, Plan, TriggerKind, TriggerOp, reserved};
 use crate::logic::Bindings;
-use crate::mind::{Event, Frame, Intention, Place, WaitFor};
+use crate::mind::{Event, Frame, Intention, Place, WaitFor, namespace_of};
 use crate::reason::current_literal;
 use crate::syntax::{ast, quote};
 
-/// Whether an intention is the one whose step is executed: it is ready, and stands in no queue.
+/// Whether an intention is the one whose step is executed, which is ready and stands in no queue, or the one whose event
+/// is handled, which is in an event that stands in no queue.
 fn is_current(call: &Call<'_, '_>, intention: &Intention) -> bool {
-    matches!(intention.place, Place::Ready) && !call.solver.known.mind.ready.contains(&intention.id)
+    let mind = call.solver.known.mind;
+    match intention.place {
+        Place::Ready => !mind.ready.contains(&intention.id),
+        Place::InEvent => {
+            let mut queued = mind.events.iter().chain(mind.atomic_event.as_deref()).chain(&mind.suspended_events);
+            !queued.any(|event| event.intention == Some(intention.id))
+        }
+        _ => false,
+    }
 }
 
 /// All intentions: the current one, those that go on, those that wait, those that are suspended; each sort oldest first.
@@ -145,7 +154,8 @@ pub fn intention(call: &mut Call<'_, '_>) -> Outcome {
     let wanted = intentions(call).into_iter().filter(|intention| !only_current || is_current(call, intention));
     let found: Vec<Value> = wanted
         .map(|intention| {
-            let mut parts = vec![number(intention), state(intention)];
+            let state = if only_current { Value::atom("running") } else { state(intention) };
+            let mut parts = vec![number(intention), state];
             if count > 2 {
                 parts.push(stack(call, intention));
             }
@@ -206,17 +216,17 @@ fn frame_term(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
         });
         Var { slot: BODY_VARIABLES + number as u32, name: sym::ANY }
     });
-    let label = located(&plans::label(plan), code, frame.pc);
+    let label = located(&plans::label(plan), &plan.source);
     Value::term("im", [label, trigger, body, unifier(frame, plan, bindings)])
 }
 
-/// The label with the place of the current step.
-fn located(label: &Value, code: &Body, pc: u32) -> Value {
-    let line = code.sources.get(code.skip_jumps(pc) as usize).or(code.sources.last()).map_or(0, |source| source.line);
+/// The label with the plan's place.
+fn located(label: &Value, plan: &ast::Plan) -> Value {
     let mut annots: Annots = label.annots().iter().cloned().collect();
-    annots.push(Annot::new(Value::term(sym::CODE_LINE, [Value::Num(f64::from(line))])));
-    annots.push(Annot::new(Value::term(sym::CODE_SRC, [Value::from(format!("file:{}", code.file))])));
-    Structure::full(sym::DEFAULT, false, label.functor().unwrap_or_default(), Default::default(), annots).into_value()
+    annots.push(Annot::new(Value::term(sym::CODE_LINE, [Value::Num(f64::from(plan.span.line))])));
+    annots.push(Annot::new(Value::term(sym::CODE_SRC, [Value::from(format!("file:{}", plan.file))])));
+    Structure::full(namespace_of(label), false, label.functor().unwrap_or_default(), Default::default(), annots)
+        .into_value()
 }
 
 /// `[map(Variable, Value), ..]` of a frame's variables that have values.

@@ -133,6 +133,7 @@ pub const ACTIONS: &[(&str, QueryAction)] = &[
     (".time", time::time),
     (".nano_time", time::nano_time),
     (".version", platform::version),
+    (".list_files", platform::list_files),
     (".my_name", platform::my_name),
     (".all_names", platform::all_names),
     (".df_search", platform::df_search),

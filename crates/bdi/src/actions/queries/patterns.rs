@@ -26,6 +26,11 @@ fn compile(pattern: &str) -> Option<Regex> {
     })
 }
 
+/// Whether the whole text matches; none if the pattern is malformed.
+pub fn matches(text: &str, pattern: &str) -> Option<bool> {
+    Some(compile(&format!("^(?:{pattern})$"))?.is_match(text))
+}
+
 /// One piece of a replacement.
 #[derive(Debug, PartialEq)]
 enum Piece {

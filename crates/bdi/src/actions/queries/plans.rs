@@ -94,8 +94,7 @@ pub fn plan_label(call: &mut Call<'_, '_>) -> Outcome {
         return Ok(Answer::Each(target, Box::new(plans.into_iter())));
     }
     let known = call.solver.known;
-    let found = wanted.functor().and_then(|label| known.mind.plans.labelled(known.image, label));
-    match found {
+    match known.mind.plans.labelled(known.image, wanted) {
         Some((_, plan)) => {
             let term = open(call.bindings, &plan_term(&plan, false));
             call.unify(0, &term)
@@ -148,9 +147,20 @@ fn relevant<'c>(call: &mut Call<'c, '_>, op: TriggerOp, kind: TriggerKind, liter
     relevant
 }
 
+/// The literal with some source, so that plans for a certain source are relevant too.
+fn from_anyone(call: &mut Call<'_, '_>, literal: Value) -> Value {
+    if is_variable(&literal) || literal.annots().iter().any(crate::mind::is_source) {
+        return literal;
+    }
+    let source = Value::Var(Var { slot: call.bindings.extend(1), name: sym::ANY });
+    let annots = literal.annots().iter().cloned().chain([Annot::new(Value::term(sym::SOURCE, [source]))]).collect();
+    annotated(&literal, annots)
+}
+
 /// `.relevant_plans(Trigger, Plans [, Labels])`
 pub fn relevant_plans(call: &mut Call<'_, '_>) -> Outcome {
     let (op, kind, literal) = trigger(call)?;
+    let literal = from_anyone(call, literal);
     let plans = relevant(call, op, kind, &literal);
     let labels = Value::list(plans.iter().map(|found| label(&found.plan)).collect::<Vec<_>>());
     let terms: Vec<Value> = plans.iter().map(|found| open(call.bindings, &plan_term(&found.plan, false))).collect();

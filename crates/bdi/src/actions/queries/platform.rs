@@ -2,7 +2,7 @@
 
 use whimbrel_acl::{Aid, Value, sym};
 
-use super::{Outcome, text_of};
+use super::{Outcome, patterns, text_of};
 use crate::actions::Call;
 
 /// The release of Jason whose language this is.
@@ -36,6 +36,20 @@ fn names(call: &Call<'_, '_>, agents: Vec<Aid>) -> Value {
 pub fn all_names(call: &mut Call<'_, '_>) -> Outcome {
     let names = names(call, call.solver.known.services.agents());
     call.unify(0, &names)
+}
+
+/// `.list_files(Folder [, Pattern], List)`: the files in a folder, and in the folders within it, whose names match.
+pub fn list_files(call: &mut Call<'_, '_>) -> Outcome {
+    let folder = text_of(call.arg(0)).into_owned();
+    let last = call.args.len().saturating_sub(1);
+    let mut files = call.solver.known.services.list_files(&folder);
+    if last > 1 {
+        let Value::Str(pattern) = call.arg(1) else { return Err(call.wrong("second argument must be a string")) };
+        let name = |file: &str| file.rsplit('/').next().unwrap_or_default().to_owned();
+        files.retain(|file| patterns::matches(&name(file), pattern) == Some(true));
+    }
+    let files = Value::list(files.into_iter().map(Value::from).collect::<Vec<_>>());
+    call.unify(last, &files)
 }
 
 /// `.df_search(Service [, Type], List)`

@@ -85,17 +85,17 @@ fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Resu
         Value::Str(text) => {
             let text = text.strip_prefix('@').ok_or_else(|| Failure::new("unknown", ""))?;
             let label = syntax::parse_literal(text).map_err(|wrong| bad_code(&wrong))?;
-            quote::quote(&label, &mut |name| whimbrel_acl::Var { slot: 0, name }).functor()
+            quote::quote(&label, &mut |name| whimbrel_acl::Var { slot: 0, name })
         }
-        plan if quote::is_plan(plan) => plan.args().first().and_then(Value::functor),
-        label => label.functor(),
+        plan if quote::is_plan(plan) => plan.args().first().cloned().unwrap_or(Value::Null),
+        label => label.clone(),
     };
-    match label {
+    match label.functor() {
         Some(sym::NO_LABEL) => {
             call.cycle.remove_plan_value(plan);
         }
-        Some(label) => {
-            call.cycle.remove_plan_source(label, source);
+        Some(_) => {
+            call.cycle.remove_plan_source(&label, source);
         }
         None => return Err(Failure::new("unknown", "")),
     }
