@@ -100,7 +100,9 @@ impl Tally {
                 rows.push(row("", "", &format!("{count:>6}  {name}")));
             }
         }
-        for (index, (name, count)) in self.awards.iter().enumerate() {
+        let mut awards: Vec<(&&str, &u64)> = self.awards.iter().collect();
+        awards.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), **name));
+        for (index, (name, count)) in awards.into_iter().enumerate() {
             rows.push(row(if index == 0 { "won" } else { "" }, "", &format!("{count:>6}  {name}")));
         }
         let Counters { sent, handled, dead, queued } = counters;
@@ -131,8 +133,8 @@ mod tests {
 
     #[test]
     fn the_table_adds_up() {
-        let mut tally = Tally::default();
-        tally.agents = ["ada", "bruno"].map(Symbol::new).to_vec();
+        let agents = ["ada", "bruno"].map(Symbol::new).to_vec();
+        let mut tally = Tally { agents, ..Tally::default() };
         tally.messages.extend([("cfp".to_owned(), 6), ("inform".to_owned(), 1), ("propose".to_owned(), 6)]);
         tally.awards.insert("ada", 1);
         let counters = Counters { sent: 13, handled: 12, dead: 0, queued: 1 };

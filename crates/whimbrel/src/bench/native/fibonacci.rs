@@ -1,18 +1,17 @@
-//! A server answers fib(n) to many clients at once. It computes each request a slice at a time, by turns, so that small
+//! A server answers fib(n) to many clients at once. It computes each request a piece at a time, by turns, so that small
 //! ones do not wait behind large ones.
 
 use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_platform::services::{AgentSource, CreateAgent};
-use whimbrel_platform::{AgentBody, EndReason, Next, Turn};
+use whimbrel_runtime::behaviour::{Behaviour, Step};
 use whimbrel_runtime::{Agent, Context, Platform};
 
 use crate::bench::PATIENCE;
 
-/// Calls of fib that one slice may take: some microseconds.
-const SLICE_CALLS: u32 = 2_000;
+/// Calls of fib in one step: about ten microseconds.
+const STEP_CALLS: u32 = 4_000;
 
 /// The latency of one request.
 pub struct Sample {
@@ -22,20 +21,21 @@ pub struct Sample {
     pub us: f64,
 }
 
-/// fib(n) by its definition, in slices.
+/// fib(n) by its definition, a piece at a time.
 struct Computation {
+    request: MessageBody,
     pending: Vec<u8>,
     sum: i64,
 }
 
 impl Computation {
-    fn new(n: u64) -> Self {
-        Self { pending: vec![n as u8], sum: 0 }
+    fn new(request: MessageBody, n: u8) -> Self {
+        Self { request, pending: vec![n], sum: 0 }
     }
 
-    /// Goes on for a slice; the result, if it is there.
+    /// Goes on for a piece; the result, if it is there.
     fn go_on(&mut self) -> Option<i64> {
-        for _ in 0..SLICE_CALLS {
+        for _ in 0..STEP_CALLS {
             let Some(n) = self.pending.pop() else { return Some(self.sum) };
             if n < 2 {
                 self.sum += i64::from(n);
@@ -47,40 +47,25 @@ impl Computation {
     }
 }
 
-/// One request under way: an agent of its own, whose turns are its slices.
-struct Job {
-    request: Box<AclMessage>,
-    computation: Computation,
-}
-
-impl AgentBody for Job {
-    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        let Some(result) = self.computation.go_on() else { return Next::Ready };
-        let mut answer = self.request.make_reply(turn.aid, Performative::Inform);
-        answer.content = Value::Int(result);
-        turn.outbox.send(answer);
-        Next::End(EndReason::Finished)
+impl Behaviour for Computation {
+    fn action(&mut self, ctx: &mut Context<'_, '_>) -> Step {
+        let Some(result) = self.go_on() else { return Step::Again };
+        ctx.reply(&self.request, Performative::Inform, Value::Int(result));
+        Step::Done
     }
 }
 
-struct Server {
-    jobs: u64,
-}
+/// Does its computations beside each other, as behaviours.
+struct Server;
 
 impl Agent for Server {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
-        let request = message.into_message();
-        let Value::Int(n) = request.content else { return };
-        let mut computation = Computation::new(n as u64);
-        // What fits into one slice is answered at once.
-        if let Some(result) = computation.go_on() {
-            ctx.reply(&request, Performative::Inform, Value::Int(result));
-            return;
+        let Value::Int(n) = message.content else { return };
+        let mut computation = Computation::new(message, n as u8);
+        // What fits into one step is answered at once.
+        if computation.action(ctx) != Step::Done {
+            ctx.add_behaviour(computation);
         }
-        self.jobs += 1;
-        let source = AgentSource::Body(Box::new(Job { request, computation }));
-        let name = format!("job{}", self.jobs).as_str().into();
-        let _ = ctx.services().create(CreateAgent { name, unique: false, owner: Some(ctx.aid()), source });
     }
 }
 
@@ -128,7 +113,7 @@ fn step(x: u64) -> u64 {
 /// The latencies of all requests.
 pub fn run(platform: &Platform, clients: u64, requests: u64, max_n: u64) -> Vec<Sample> {
     let (report, reports) = channel();
-    let Ok(server) = platform.spawn("server", Server { jobs: 0 }) else { return Vec::new() };
+    let Ok(server) = platform.spawn("server", Server) else { return Vec::new() };
     let client = |index: usize| Client {
         server,
         left: requests,
@@ -149,16 +134,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slices_add_up() {
-        let mut computation = Computation::new(25);
-        let mut slices = 1;
+    fn pieces_add_up() {
+        let request = AclMessage::new(Performative::Request, Aid::local("a"), Aid::local("b"), 25.0);
+        let mut computation = Computation::new(MessageBody::Owned(Box::new(request)), 25);
+        let mut pieces = 1;
         let result = loop {
             match computation.go_on() {
                 Some(result) => break result,
-                None => slices += 1,
+                None => pieces += 1,
             }
         };
         assert_eq!(result, 75_025);
-        assert!(slices > 50);
+        assert!(pieces > 50);
     }
 }
