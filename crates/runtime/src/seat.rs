@@ -1,6 +1,7 @@
 //! A seat: what of a shard other threads may touch.
 
 use crossbeam_utils::CachePadded;
+use whimbrel_platform::Time;
 
 use crate::handover::Desk;
 use crate::inbox::Inbox;
@@ -31,9 +32,23 @@ pub(crate) struct Figures {
     pub dead: AtomicU64,
     /// Agents that wait for their turns.
     pub runnable: AtomicU64,
+    /// Microseconds spent in rounds that are over.
+    pub busy_us: AtomicU64,
+    /// When the present round began; [`Figures::IDLE`] if there is none.
+    pub round_began: AtomicU64,
 }
 
 impl Figures {
+    /// No round is under way.
+    pub const IDLE: u64 = u64::MAX;
+
+    /// Microseconds spent in rounds up to now.
+    pub fn busy_us(&self, now: Time) -> u64 {
+        let began = self.round_began.load(Ordering::Relaxed);
+        let present = if began == Self::IDLE { 0 } else { now.0.saturating_sub(began) };
+        self.busy_us.load(Ordering::Relaxed) + present
+    }
+
     /// Adds to a figure only the holder writes: no need for a locked instruction.
     #[inline]
     pub fn add(figure: &AtomicU64, count: u64) {

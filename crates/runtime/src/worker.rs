@@ -44,9 +44,12 @@ impl Worker {
                 None => return,
             };
             lease.end_round();
-            if !lease.has_work() && !worker.wait_for_work(&lease) {
-                drop(lease.release());
-                return;
+            if !lease.has_work() {
+                lease.go_idle(worker.node.now());
+                if !worker.wait_for_work(&lease) {
+                    drop(lease.release());
+                    return;
+                }
             }
         }
     }

@@ -92,7 +92,8 @@ fn has_extension(name: &str, extension: &str) -> bool {
 const JASON_ARCHIVE: &str = "$jasonJar/";
 
 /// Where a checkout of Jason keeps what its archive has.
-const JASON_FOLDERS: [&str; 4] = ["", "jason-interpreter/src", "jason-interpreter/src/main/resources", "src/main/resources"];
+const JASON_FOLDERS: [&str; 4] =
+    ["", "jason-interpreter/src", "jason-interpreter/src/main/resources", "src/main/resources"];
 
 /// A path, that of a file in Jason's archive replaced by where the file is: below the folder that the environment
 /// variable `JASON_HOME` names (a checkout of Jason's repository, or its archive unpacked), or below a folder around

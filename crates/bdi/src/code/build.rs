@@ -46,7 +46,10 @@ fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
         Expr::Cons(cell) => build_list(solver, bindings, base, names, cell),
         Expr::Function(call) => build_function(solver, bindings, base, names, call),
         Expr::Operation(op, args) => Structure::new(*op, build_args(solver, bindings, base, names, args)).into(),
-        Expr::Quote(value) => bindings.resolve(&Bindings::rename(value, base)),
+        Expr::Quote(value) => {
+            let resolved = bindings.resolve(&Bindings::rename(value, base));
+            solver.compute(bindings, resolved)
+        }
         Expr::Const(value) => value.clone(),
         Expr::Slot(slot) => build_variable(solver, bindings, base, names, *slot),
     }

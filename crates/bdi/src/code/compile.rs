@@ -278,7 +278,8 @@ impl<'a> Compiler<'a> {
         });
         let args = args.collect();
         let (annots, annots_tail) = self.annots(literal.annots.as_ref());
-        Head::Literal { key: literal_key(literal), args, annots, annots_tail }
+        let source = if annots_tail.is_none() { source_slot(&annots) } else { None };
+        Head::Literal { key: literal_key(literal), args, annots, annots_tail, source }
     }
 
     fn annots(&mut self, annots: Option<&ast::Annotations>) -> (Vec<Expr>, Option<Expr>) {
@@ -322,9 +323,10 @@ impl<'a> Compiler<'a> {
         }
         if matches!(literal.namespace, Some(ast::Namespace::Var(_))) {
             // What it calls is computed when its namespace is known.
-            literal.args.iter().for_each(|arg| {
-                self.expr(arg);
-            });
+            let plain = |expr: Expr| matches!(expr, Expr::Const(_) | Expr::Slot(_));
+            if !literal.args.iter().all(|arg| plain(self.expr(arg))) {
+                self.functions.called();
+            }
             return Expr::Quote(self.quoted(&ast::Term::Literal(literal.clone())));
         }
         let term = self.term_expr(literal);
@@ -607,6 +609,15 @@ fn constant_number(op: ast::Op, args: &[ast::Term]) -> Option<f64> {
         _ => None,
     });
     crate::logic::arith::evaluate(op_symbol(op), &numbers.collect::<Option<Vec<Value>>>()?)
+}
+
+/// The slot of the variable in `[source(V)]`.
+fn source_slot(annots: &[Expr]) -> Option<u32> {
+    let [Expr::Term(term)] = annots else { return None };
+    match term.args.as_slice() {
+        [Expr::Slot(slot)] if term.key.functor == sym::SOURCE && term.annots.is_empty() => Some(*slot),
+        _ => None,
+    }
 }
 
 /// The value of a structure without variables.

@@ -243,6 +243,8 @@ pub enum Head {
         annots: Vec<Expr>,
         /// What takes the other annotations.
         annots_tail: Option<Expr>,
+        /// The variable in `[source(V)]`, if that is all there is about annotations.
+        source: Option<u32>,
     },
     /// A variable: any literal that matches the expression, no argument slots.
     Any(Expr),

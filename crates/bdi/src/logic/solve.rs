@@ -18,6 +18,7 @@ use crate::code::{
     build_args, match_expr, reserved,
 };
 use crate::mind::{Candidates, Entry, Mind};
+use crate::syntax::quote;
 
 /// What an agent perceives of its platform while it reasons.
 #[derive(Clone, Copy)]
@@ -273,6 +274,8 @@ impl<'m> Solver<'m> {
             return value;
         }
         match &value {
+            // What it calls is called when it is run.
+            code if quote::is_code(code) => value,
             Value::Term(term) => {
                 let args: Args = term.args.iter().map(|arg| self.compute(bindings, arg.clone())).collect();
                 if let Some(number) = super::arith::evaluate(term.functor, &args) {

@@ -181,9 +181,9 @@ impl PlanLibrary {
     /// The plan with this label; namespaces have labels of their own.
     pub fn labelled<'m>(&self, image: &'m Image, label: &Value) -> Option<(PlanRef, PlanHold<'m>)> {
         let wanted = (namespace_of(label), label.functor()?);
-        self.all(image).into_iter().find(|(_, plan)| {
-            plan.label.functor() == Some(wanted.1) && namespace_of(&plan.label) == wanted.0
-        })
+        self.all(image)
+            .into_iter()
+            .find(|(_, plan)| plan.label.functor() == Some(wanted.1) && namespace_of(&plan.label) == wanted.0)
     }
 
     fn change(&mut self, image: &Image) -> &mut Changed {

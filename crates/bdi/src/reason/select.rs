@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::{Structure, Symbol, Value, Var, sym};
+use whimbrel_acl::{Annot, Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::services::LogLevel;
 
 use super::cycle::{Handled, is_scoped};
@@ -422,7 +422,7 @@ pub(super) fn matches_head(
     bindings: &mut Bindings,
     plan: &Plan,
     literal: &Structure,
-    theirs: &[whimbrel_acl::Annot],
+    theirs: &[Annot],
     base: u32,
 ) -> bool {
     let Head::Literal { args, annots, annots_tail, .. } = &plan.head else { return false };
@@ -439,8 +439,25 @@ pub(super) fn matches_head(
     if annots.is_empty() && annots_tail.is_none() {
         return true;
     }
+    if let Some(fits) = match_source(bindings, plan, theirs, base) {
+        return fits;
+    }
     let wanted = head_pattern(solver, bindings, plan, base);
     match_annots(bindings, &wanted, theirs)
+}
+
+/// Whether `[source(V)]` fits, seen without building it; none if the plan asks for something else.
+fn match_source(bindings: &mut Bindings, plan: &Plan, theirs: &[Annot], base: u32) -> Option<bool> {
+    let Head::Literal { source: Some(slot), .. } = &plan.head else { return None };
+    let [Annot::Source(name)] = theirs else { return None };
+    match bindings.slot(base + slot) {
+        Value::Null => {
+            bindings.bind(base + slot, Value::Atom(*name));
+            Some(true)
+        }
+        Value::Atom(known) => Some(known == name),
+        _ => None,
+    }
 }
 
 /// The annotations that a plan's trigger asks for.
@@ -452,6 +469,11 @@ fn head_pattern(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, base:
 }
 
 fn head_annots(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, event: &Event, base: u32) -> bool {
+    if event.open == 0
+        && let Some(fits) = match_source(bindings, plan, &event.literal.annots, base)
+    {
+        return fits;
+    }
     let wanted = head_pattern(solver, bindings, plan, base);
     if event.open == 0 {
         return match_annots(bindings, &wanted, &event.literal.annots);

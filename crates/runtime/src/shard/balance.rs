@@ -2,8 +2,9 @@
 //!
 //! Agents that talk to each other belong together: a message within a shard costs a few ten nanoseconds, one between
 //! shards several hundred, and one that must wake a sleeping worker many thousand. So new agents stay where their
-//! creator is, and a shard gives agents away only if others have much less to do and the move pays: if the share of
-//! turns that would talk across the cut, times what that costs, is less than what a turn takes. The agents to go are
+//! creator is, and a shard that is busy all the time gives agents away only to one that is idle a good part of it, as
+//! many as make both equally busy, and only if that pays: if the share of turns that would talk across the cut, times
+//! what that costs, is less than what a turn takes. The agents to go are
 //! found by following who talks to whom, so that a ring is cut into two arcs, pairs stay pairs, and a star around a
 //! broker, which has no good cut, stays whole unless its turns are long.
 //!
@@ -26,8 +27,16 @@ const LOOK_EVERY_US: u64 = 1_000;
 const LOOK_EVERY_US_MAX: u64 = 128_000;
 /// How long agents that moved stay at least, so that the traffic shows whether that was good.
 const SETTLE_US: u64 = 4_000;
+/// A shard that is busy for a larger share of the time has too much to do...
+const BUSY_SHARE: f64 = 0.9;
+/// ...and one for a smaller share too little.
+const IDLE_SHARE: f64 = 0.7;
 /// Turns shorter than this are not worth giving away if only few agents wait for them.
 const SHORT_TURN_NS: u64 = 2_000;
+/// A round of more turns than this...
+const SHORT_ROUND_TURNS: u32 = 64;
+/// ...takes no longer than this by itself.
+const SHORT_ROUND_US_MAX: u64 = 1_000;
 /// Agents looked at to judge a move.
 const SAMPLE_MAX: usize = 1_024;
 /// Agents that move at once.
@@ -44,17 +53,33 @@ pub(super) struct Balance {
     /// Since the last look: messages sent, and those to other shards.
     sent: u64,
     pub crossed: u64,
+    /// When the last look was, and how long each shard had been busy by then.
+    looked: Time,
+    busy_then_us: Vec<u64>,
 }
 
 impl Default for Balance {
     fn default() -> Self {
-        Self { next_look: Time::ZERO, look_every_us: LOOK_EVERY_US, busy_us: 0, turns: 0, sent: 0, crossed: 0 }
+        Self {
+            next_look: Time::ZERO,
+            look_every_us: LOOK_EVERY_US,
+            busy_us: 0,
+            turns: 0,
+            sent: 0,
+            crossed: 0,
+            looked: Time::ZERO,
+            busy_then_us: Vec::new(),
+        }
     }
 }
 
 impl Balance {
     /// A round of this many turns took this long.
     pub fn note_round(&mut self, turns: u32, round_us: u64) {
+        if turns > SHORT_ROUND_TURNS && round_us > SHORT_ROUND_US_MAX {
+            // Rounds of so many turns are short; the operating system let somebody else run.
+            return;
+        }
         self.turns += u64::from(turns);
         self.busy_us += round_us;
     }
@@ -62,6 +87,17 @@ impl Balance {
     fn turn_ns(&self) -> u64 {
         self.busy_us * 1_000 / self.turns.max(1)
     }
+}
+
+/// What came of looking for agents to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// There was no reason to look closer.
+    Nothing,
+    /// There was, but it would not pay.
+    Refused,
+    /// Some are about to move.
+    Moves,
 }
 
 impl Shard {
@@ -72,39 +108,60 @@ impl Shard {
             return;
         }
         let look_every_us = self.balance.look_every_us;
-        let last = std::mem::take(&mut self.balance);
+        let mut last = std::mem::take(&mut self.balance);
+        let busy = self.busy_shares(&mut last);
         let settled = self.now >= Time(self.moved_at.0 + SETTLE_US) && self.departure.is_none();
-        let moves = settled && last.turns > 0 && (self.gather(&last) || self.spread(&last));
-        // What does not pay now will rarely pay a moment later.
-        let again_us = if moves { LOOK_EVERY_US } else { (look_every_us * 2).min(LOOK_EVERY_US_MAX) };
-        self.balance.look_every_us = if settled { again_us } else { look_every_us };
-        self.balance.next_look = Time(self.now.0 + self.balance.look_every_us);
-        if moves {
-            self.moved_at = self.now;
+        let verdict = if !settled || last.turns == 0 {
+            Verdict::Nothing
+        } else if self.gather(&last) {
+            Verdict::Moves
+        } else {
+            self.spread(&last, &busy)
+        };
+        match verdict {
+            Verdict::Nothing => self.balance.look_every_us = LOOK_EVERY_US,
+            // What does not pay now will rarely pay a moment later, and to find out costs time.
+            Verdict::Refused => self.balance.look_every_us = (look_every_us * 2).min(LOOK_EVERY_US_MAX),
+            Verdict::Moves => self.moved_at = self.now,
         }
+        self.balance.next_look = Time(self.now.0 + self.balance.look_every_us);
+    }
+
+    /// Which share of the time since the last look each shard was busy.
+    fn busy_shares(&mut self, last: &mut Balance) -> Vec<f64> {
+        let passed_us = (self.now.0 - last.looked.0).max(1) as f64;
+        let busy_us: Vec<u64> = self.node.seats.iter().map(|seat| seat.figures.busy_us(self.now)).collect();
+        last.busy_then_us.resize(busy_us.len(), 0);
+        let spent = busy_us.iter().zip(&last.busy_then_us).map(|(now, then)| now.saturating_sub(*then) as f64);
+        let shares = spent.map(|spent| (spent / passed_us).min(1.0)).collect();
+        self.balance.looked = self.now;
+        self.balance.busy_then_us = busy_us;
+        shares
     }
 
     /// Gives agents to a shard that has much less to do, if that pays.
-    fn spread(&mut self, last: &Balance) -> bool {
+    fn spread(&mut self, last: &Balance, busy: &[f64]) -> Verdict {
         let waiting = self.runnable.len();
-        let others = self.node.seats.iter().enumerate().filter(|(shard, _)| *shard != usize::from(self.index));
-        let idlest = others.map(|(shard, seat)| (seat.figures.runnable.load(Ordering::Relaxed) as usize, shard)).min();
-        let Some((their_waiting, to)) = idlest else { return false };
+        let me = usize::from(self.index);
+        let others = busy.iter().copied().enumerate().filter(|(shard, _)| *shard != me);
+        let Some((to, theirs)) = others.min_by(|a, b| a.1.total_cmp(&b.1)) else { return Verdict::Nothing };
+        let mine = busy.get(me).copied().unwrap_or(0.0);
         let turn_ns = last.turn_ns();
-        let enough = if turn_ns < SHORT_TURN_NS { 8 } else { 2 };
-        if waiting < enough || waiting <= 2 * their_waiting + 1 {
-            return false;
+        let enough = if turn_ns < SHORT_TURN_NS { 4 } else { 2 };
+        if waiting < enough || mine < BUSY_SHARE || theirs > IDLE_SHARE {
+            return Verdict::Nothing;
         }
         let sample: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX).collect();
-        let wanted = (waiting - their_waiting).div_ceil(2).min(sample.len() / 2);
+        let share = (mine - theirs) / (2.0 * mine);
+        let wanted = ((sample.len() as f64 * share).round() as usize).clamp(1, sample.len() / 2);
         let block = self.block(&sample, wanted);
         let cut = self.cut(&sample, &block, to as ShardIndex);
         if cut * CROSSING_NS > turn_ns * sample.len() as u64 {
-            return false;
+            return Verdict::Refused;
         }
         let mut agents: Vec<u32> = block.into_iter().collect();
         agents.sort_unstable();
-        self.depart(to as ShardIndex, agents)
+        if self.depart(to as ShardIndex, agents) { Verdict::Moves } else { Verdict::Refused }
     }
 
     /// Agents that belong together, `wanted` of which wait for a turn: who talks to whom is followed from one agent

@@ -119,15 +119,36 @@ impl Shard {
 
     /// Begins a round: takes in what others left, and wakes those whose time has come.
     pub fn begin_round(&mut self, now: Time) {
-        if let Some(round_us) = self.pace.note(now, !self.runnable.is_empty()) {
+        if let Some(round_us) = self.pace.round_over(now) {
+            self.note_busy(round_us);
             self.balance.note_round(self.pace.turns(), round_us);
             self.pace.adapt(round_us);
         }
         self.now = now;
+        self.pace.round_begins(now);
+        if let Some(seat) = self.node.seat(self.index) {
+            seat.figures.round_began.store(now.0, Ordering::Relaxed);
+        }
         if self.node.seat(self.index).is_some_and(|seat| seat.inbox.is_filled()) {
             self.take_in();
         }
         self.wake_due();
+    }
+
+    /// There is nothing to do for now.
+    pub fn go_idle(&mut self, now: Time) {
+        if let Some(round_us) = self.pace.round_over(now) {
+            self.note_busy(round_us);
+        }
+        if let Some(seat) = self.node.seat(self.index) {
+            seat.figures.round_began.store(Figures::IDLE, Ordering::Relaxed);
+        }
+    }
+
+    fn note_busy(&self, round_us: u64) {
+        if let Some(seat) = self.node.seat(self.index) {
+            Figures::add(&seat.figures.busy_us, round_us);
+        }
     }
 
     /// How many turns this round has at most.

@@ -11,12 +11,12 @@ const TURNS_MAX: u32 = 1024;
 #[derive(Debug)]
 pub(super) struct Pace {
     turns: u32,
-    round_began: Time,
+    round_began: Option<Time>,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { turns: 16, round_began: Time::ZERO }
+        Self { turns: 16, round_began: None }
     }
 }
 
@@ -25,12 +25,14 @@ impl Pace {
         self.turns
     }
 
-    /// A round begins now. How long the last one took; `None` if it was not `busy` to its end, and the time tells
-    /// nothing.
-    pub fn note(&mut self, now: Time, busy: bool) -> Option<u64> {
-        let round_us = (now - self.round_began).as_micros() as u64;
-        self.round_began = now;
-        busy.then_some(round_us)
+    /// A round begins.
+    pub fn round_begins(&mut self, now: Time) {
+        self.round_began = Some(now);
+    }
+
+    /// The round is over, if one was under way: how long it took.
+    pub fn round_over(&mut self, now: Time) -> Option<u64> {
+        self.round_began.take().map(|began| (now - began).as_micros() as u64)
     }
 
     /// Fits the number of turns to the time that a round of so many took.
@@ -48,7 +50,9 @@ mod tests {
     use super::*;
 
     fn pace_of(pace: &mut Pace, now: u64) -> u64 {
-        pace.note(Time(now), true).unwrap_or(0)
+        let round_us = pace.round_over(Time(now)).unwrap_or(0);
+        pace.round_begins(Time(now));
+        round_us
     }
 
     #[test]
