@@ -151,12 +151,13 @@ def summarise(case, name, runs):
 def finish(options, document):
     if not document["results"]:
         return
+    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
+    path = options.out or contenders.REPOSITORY / "bench" / "results" / f"peers-{stamp}.json"
+    # Before anything is printed: a closed pipe must not cost the results.
+    report.write(path, document)
     print(report.tables(document["results"]))
     versions = dict.fromkeys(f"{result['contender']}: {result['version']}" for result in document["results"])
     print("\nratios are peer / ours: above 1x is in our favour\n" + "; ".join(versions))
-    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
-    path = options.out or contenders.REPOSITORY / "bench" / "results" / f"peers-{stamp}.json"
-    report.write(path, document)
     print(f"written to {path}")
 
 

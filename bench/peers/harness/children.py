@@ -39,10 +39,11 @@ def last(lines):
 
 def read(process, on_line):
     lines = []
-    for line in process.stdout:
-        lines.append(line.rstrip("\n"))
-        if on_line:
-            on_line(process, lines[-1])
+    with process.stdout:
+        for line in process.stdout:
+            lines.append(line.rstrip("\n"))
+            if on_line:
+                on_line(process, lines[-1])
     process.wait()
     return lines
 
