@@ -1,0 +1,2 @@
+@same
++!go(X) <- .print("go ", X, " in ", this_ns).
