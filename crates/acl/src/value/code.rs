@@ -59,11 +59,7 @@ fn write_bare(f: &mut fmt::Formatter<'_>, code: &Structure) -> fmt::Result {
         }
         (sym::CODE_RULE, [head, body]) => write!(f, "{head} :- {body}"),
         (sym::CODE_TRIGGER, [Value::Atom(operator), literal]) => write!(f, "{operator}{literal}"),
-        (sym::CODE_BODY, [step, rest]) => {
-            write_step(f, step)?;
-            write_rest(f, rest)
-        }
-        (sym::CODE_BODY, [all]) => write_step(f, all),
+        (sym::CODE_BODY, _) => write_steps(f, code, &mut true),
         (sym::CODE_STEP, [Value::Atom(operator), term]) => match operator.as_str() {
             "." | "=" => term.fmt(f),
             operator => write!(f, "{operator}{term}"),
@@ -73,28 +69,34 @@ fn write_bare(f: &mut fmt::Formatter<'_>, code: &Structure) -> fmt::Result {
     }
 }
 
-/// A body in a step's place is written as its steps are.
-fn write_step(f: &mut fmt::Formatter<'_>, step: &Value) -> fmt::Result {
-    Bare(step).fmt(f)
+/// The steps of a body, separated; `first` tells whether none was written before. A body in a step's place is written
+/// as its steps are.
+fn write_steps(f: &mut fmt::Formatter<'_>, body: &Structure, first: &mut bool) -> fmt::Result {
+    let mut body = body;
+    loop {
+        let (step, rest) = match body.args.as_slice() {
+            [step, rest] => (step, Some(rest)),
+            [only] => (only, None),
+            _ => return Ok(()),
+        };
+        write_step(f, step, first)?;
+        match rest {
+            Some(Value::Term(next)) if next.functor == sym::CODE_BODY => body = next,
+            Some(last) => return write_step(f, last, first),
+            None => return Ok(()),
+        }
+    }
 }
 
-fn write_rest(f: &mut fmt::Formatter<'_>, mut rest: &Value) -> fmt::Result {
-    loop {
-        match rest {
-            Value::Atom(sym::CODE_BODY) => return Ok(()),
-            Value::Term(code) if code.functor == sym::CODE_BODY => {
-                let [step, next] = code.args.as_slice() else {
-                    f.write_str("; ")?;
-                    return write_bare(f, code);
-                };
+fn write_step(f: &mut fmt::Formatter<'_>, step: &Value, first: &mut bool) -> fmt::Result {
+    match step {
+        Value::Atom(sym::CODE_BODY) => Ok(()),
+        Value::Term(body) if body.functor == sym::CODE_BODY => write_steps(f, body, first),
+        _ => {
+            if !std::mem::replace(first, false) {
                 f.write_str("; ")?;
-                write_step(f, step)?;
-                rest = next;
             }
-            other => {
-                f.write_str("; ")?;
-                return Bare(other).fmt(f);
-            }
+            Bare(step).fmt(f)
         }
     }
 }

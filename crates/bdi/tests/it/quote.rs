@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use whimbrel_acl::value::Bare;
-use whimbrel_acl::{Symbol, Value, Var};
+use whimbrel_acl::{Structure, Symbol, Value, Var};
 use whimbrel_bdi::syntax::ast::{Code, Term};
 use whimbrel_bdi::syntax::quote::{
-    is_body, normal_body, quote, trigger_parts, unquote_body, unquote_plan, unquote_rule, unquote_term,
+    is_body, normal_body, quote, reserved, trigger_parts, unquote_body, unquote_plan, unquote_rule, unquote_term,
 };
 use whimbrel_bdi::syntax::{parse_body, parse_plan, parse_term};
 
@@ -105,6 +105,9 @@ fn bodies_in_bodies_are_spliced() {
     assert_eq!(normal_body(&[value(".print(1)"), value("{ c }")]), value("{ .print(1); c }"));
     assert_eq!(normal_body(&[value("X > 1")]), value("{ X > 1 }"));
     assert_eq!(normal_body(&[value("X"), value("{ }")]).to_string(), "{ X }");
+    let nested = |args: [Value; 2]| Value::from(Structure::new(reserved::BODY, args.into_iter().collect()));
+    assert_eq!(nested([value("{ }"), value("{ c }")]).to_string(), "{ c }");
+    assert_eq!(nested([value("{ a; b }"), value("{ c }")]).to_string(), "{ a; b; c }");
     let mut found = HashMap::new();
     assert!(matches(&value("{ H; R }"), &value("{ !a; b }"), &mut found));
     assert!(is_body(&found[&Symbol::new("H")]));
