@@ -254,18 +254,26 @@ impl Mind {
 
     /// A random number, uniform in [0, 1).
     pub fn random(&self) -> f64 {
-        (self.random_bits() >> 11) as f64 / (1u64 << 53) as f64
+        let (high, low) = (self.next_random(26), self.next_random(27));
+        ((high << 27) + low) as f64 / (1u64 << 53) as f64
     }
 
-    /// 64 random bits (splitmix64: the state is one number, so that it is easily kept).
-    pub fn random_bits(&self) -> u64 {
-        let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    /// Random numbers go on as Java's do after this seed: programs written for Jason may know them.
+    pub fn seed_random(&self, seed: u64) {
+        self.random.set((seed ^ JAVA_MULTIPLIER) & JAVA_MASK);
+    }
+
+    /// Random bits as `java.util.Random` has them: the state is one number, so that it is easily kept.
+    fn next_random(&self, bits: u32) -> u64 {
+        let state = self.random.get().wrapping_mul(JAVA_MULTIPLIER).wrapping_add(0xb) & JAVA_MASK;
         self.random.set(state);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        state >> (48 - bits)
     }
 }
+
+/// What `java.util.Random` multiplies by, and how much of its state counts.
+const JAVA_MULTIPLIER: u64 = 0x5_deec_e66d;
+const JAVA_MASK: u64 = (1 << 48) - 1;
 
 /// Whether a formula as data asks an internal action: it may come true without a change of beliefs.
 fn asks_actions(formula: &Value) -> bool {

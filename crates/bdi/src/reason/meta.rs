@@ -34,7 +34,8 @@ impl Cycle<'_> {
         )));
     }
 
-    pub(super) fn tell_pending(&mut self, event: &Event) {
+    /// The goal of an event waits for a plan to be chosen.
+    pub fn tell_pending(&mut self, event: &Event) {
         self.tell(&event.literal.clone(), event.kind, "pending", Value::from(""));
     }
 
@@ -57,7 +58,8 @@ impl Cycle<'_> {
         self.tell(&goal, frame.trigger.kind, "finished", Value::from(""));
     }
 
-    pub(super) fn tell_waiting(&mut self, id: IntentionId) {
+    /// The innermost goal of an intention waits for something else than `.resume`.
+    pub fn tell_waiting(&mut self, id: IntentionId) {
         let depth = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
         let Some((goal, kind)) = depth.checked_sub(1).and_then(|top| self.goal_at(id, top)) else { return };
         let Some(intention) = self.mind.intentions.find(id) else { return };
@@ -108,6 +110,13 @@ impl Cycle<'_> {
         }
         if let Some((goal, kind)) = self.goal_at(id, place) {
             self.tell(&goal, kind, state, Value::atom(reason));
+        }
+    }
+
+    /// The goal of an event that no intention pursues yet changes its state by `.suspend` or `.resume`.
+    pub fn tell_event_state(&mut self, event: &Event, state: &str, reason: &str) {
+        if event.op == TriggerOp::Add && self.mind.has_meta_plans {
+            self.tell(&event.literal, event.kind, state, Value::atom(reason));
         }
     }
 

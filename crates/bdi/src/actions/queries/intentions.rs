@@ -120,8 +120,10 @@ pub fn suspended(call: &mut Call<'_, '_>) -> Outcome {
     let mut found = Vec::new();
     for intention in intentions(call) {
         let reason = match (&intention.suspended, &intention.place) {
+            (_, Place::Waiting(wait)) if matches!(wait.until, WaitFor::Action(..)) => Some(Value::atom("act")),
+            // Suspended while it waits, it still waits for the same.
+            (Some(_), Place::Waiting(wait)) if !matches!(wait.until, WaitFor::Resume) => intention.reason(),
             (Some(reason), _) => Some(reason.clone()),
-            (None, Place::Waiting(wait)) if matches!(wait.until, WaitFor::Action(..)) => Some(Value::atom("act")),
             (None, _) => intention.reason(),
         };
         if let Some(reason) = reason {

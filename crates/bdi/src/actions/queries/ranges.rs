@@ -96,6 +96,6 @@ impl Random {
 /// `.set_random_seed(N)`: what follows is the same each time.
 pub fn set_random_seed(call: &mut Call<'_, '_>) -> Outcome {
     let seed = call.arg(0).as_f64().ok_or_else(nonsense)?;
-    call.solver.known.mind.random.set(seed.to_bits());
+    call.solver.known.mind.seed_random(seed as i64 as u64);
     Ok(Answer::Yes)
 }

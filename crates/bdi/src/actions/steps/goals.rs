@@ -1,6 +1,6 @@
 //! Goals, intentions and events: dropped, ended, suspended, resumed.
 
-use whimbrel_acl::{Symbol, Value};
+use whimbrel_acl::{Structure, Symbol, Value};
 
 use super::numbered;
 use crate::actions::{Failure, Progress, StepCall};
@@ -286,6 +286,7 @@ fn suspend_events(cycle: &mut Cycle<'_>, goal: &Value) {
         intention.is_some_and(|intention| intention.suspended.is_some()) || cycle.event_matches(event, goal)
     });
     for event in &stopped {
+        cycle.tell_event_state(event, "suspended", SUSPENDED);
         if let Some(intention) = event.intention.and_then(|id| cycle.mind.intentions.find_mut(id)) {
             intention.suspended = Some(Value::atom(SUSPENDED));
         }
@@ -313,11 +314,12 @@ fn suspend_other(cycle: &mut Cycle<'_>, id: IntentionId) {
 
 /// `.resume(Goal)`: what `.suspend` has stopped goes on.
 pub fn resume(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
-    let goal = goal(call)?;
+    let mut goal = goal(call)?;
     Ok(among_all(call, |cycle, _| {
         for id in cycle.mind.intentions.ids() {
             let suspended = cycle.mind.intentions.find(id).is_some_and(|i| i.suspended.is_some());
-            if suspended && cycle.find_goal(id, &goal).is_some() {
+            if let Some(place) = cycle.find_goal(id, &goal).filter(|_| suspended) {
+                goal = bound_to(goal, cycle.goal_literal(id, place));
                 resume_intention(cycle, id);
             }
         }
@@ -328,9 +330,14 @@ pub fn resume(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
                 None => cycle.event_matches(&event, &goal),
             };
             if resumed {
+                match event.intention.and_then(|id| cycle.mind.intentions.find(id)).map(|i| (i.id, i.frames.len())) {
+                    Some((id, depth)) => cycle.tell_state(id, depth.saturating_sub(1), "resumed", "resume_ia"),
+                    None => cycle.tell_event_state(&event, "resumed", "resume_ia"),
+                }
                 if let Some(intention) = event.intention.and_then(|id| cycle.mind.intentions.find_mut(id)) {
                     intention.suspended = None;
                 }
+                cycle.tell_pending(&event);
                 cycle.add_event(event);
             } else {
                 cycle.mind.suspended_events.push(event);
@@ -338,6 +345,21 @@ pub fn resume(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
         }
         Progress::Done
     }))
+}
+
+/// A goal with variables stands for the first goal found that it unifies with, and for those like that one.
+fn bound_to(goal: Value, found: Option<Value>) -> Value {
+    match found {
+        Some(found) if !goal.is_ground() => {
+            let annots = goal.annots().iter().cloned().collect();
+            let namespace = crate::mind::namespace_of(&found);
+            let args = found.args().iter().cloned().collect();
+            let functor = found.functor().unwrap_or_default();
+            let bound = Structure::full(namespace, false, functor, args, annots).into_value();
+            crate::logic::Bindings::default().close(&bound, &mut Vec::new())
+        }
+        _ => goal,
+    }
 }
 
 fn resume_intention(cycle: &mut Cycle<'_>, id: IntentionId) {
@@ -356,7 +378,7 @@ fn resume_intention(cycle: &mut Cycle<'_>, id: IntentionId) {
             cycle.finish_step_quietly(id);
         }
         Some(false) => cycle.make_ready(id),
-        None => return,
+        None => return cycle.tell_waiting(id),
     }
     cycle.tell_going_on(id, Value::from(""));
 }
