@@ -4,6 +4,10 @@
 pub const MAILBOX_SOFT_MESSAGES: usize = 10_000;
 /// Messages a mailbox holds at most; further ones are answered `failure`.
 pub const MAILBOX_HARD_MESSAGES: usize = 1_000_000;
+/// Empty queues a scheduler shard keeps for mailboxes that need one.
+pub const SPARE_QUEUES_MAX: usize = 64;
+/// Messages such a queue has room for at most; larger ones are freed.
+pub const SPARE_QUEUE_MESSAGES_MAX: usize = 1_024;
 /// Steps (messages handled, reasoning cycles) one turn may take before the next agent's turn comes.
 pub const TURN_STEPS: u32 = 64;
 /// Agents of one node.

@@ -77,7 +77,7 @@ impl Route {
     /// How many bearers of a name, one after the other, are told apart.
     pub const GENERATIONS: u32 = GENERATION_MASK as u32 + 1;
     /// How many shards a node can have.
-    pub const SHARDS_MAX: usize = 1 << 10;
+    pub const SHARDS: usize = SHARD_MASK as usize + 1;
 
     /// To an agent of this node.
     pub fn local(to: LocalRoute) -> Self {

@@ -61,7 +61,7 @@ impl PlatformBuilder {
     /// How many threads give turns. As many as there are cores if not set.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = workers.clamp(1, whimbrel_platform::route::Route::SHARDS_MAX);
+        self.workers = workers.clamp(1, whimbrel_platform::route::Route::SHARDS);
         self
     }
 

@@ -42,6 +42,11 @@ impl Figures {
     /// No round is under way.
     pub const IDLE: u64 = u64::MAX;
 
+    /// Whether no round is under way.
+    pub fn is_idle(&self) -> bool {
+        self.round_began.load(Ordering::Relaxed) == Self::IDLE
+    }
+
     /// Microseconds spent in rounds up to now.
     pub fn busy_us(&self, now: Time) -> u64 {
         let began = self.round_began.load(Ordering::Relaxed);

@@ -106,3 +106,7 @@
 +!kqml_received(Sender, request, Content, Id) <- !kqml_received(Sender, achieve, Content, Id).
 @fipa_cancel
 +!kqml_received(Sender, cancel, Content, Id) <- !kqml_received(Sender, unachieve, Content, Id).
+@fipa_query_ref
++!kqml_received(Sender, query_ref, Content, Id) <- !kqml_received(Sender, askOne, Content, Id).
+@fipa_query_if
++!kqml_received(Sender, query_if, Content, Id) <- !kqml_received(Sender, askOne, Content, Id).

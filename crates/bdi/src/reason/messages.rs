@@ -128,8 +128,7 @@ impl Cycle<'_> {
 
     /// Sends a message: a question with this identifier, or an answer to one.
     pub fn send(&mut self, to: Aid, performative: Symbol, content: Value, id: Option<Text>, answers: Option<Text>) {
-        let performative = Performative::named(performative);
-        let mut message = AclMessage::new(performative, self.aid, to, content);
+        let mut message = AclMessage::new(performative_named(performative), self.aid, to, content);
         if id.is_some() || answers.is_some() {
             let extras = message.extras_mut();
             extras.reply_with = id;
@@ -291,13 +290,42 @@ fn failure_annots(content: &Value) -> Vec<Value> {
     vec![message, Value::term(sym::FAILURE_REASON, [content.clone()])]
 }
 
-/// The name by which plans know a performative: FIPA's keep theirs, a plan of the library says what they mean in KQML;
-/// but those that no plan could name.
+/// FIPA's performatives whose names are no atoms, and the atoms that plans know them by.
+const HYPHENATED: [(Performative, &str); 9] = [
+    (Performative::AcceptProposal, "accept_proposal"),
+    (Performative::InformIf, "inform_if"),
+    (Performative::InformRef, "inform_ref"),
+    (Performative::NotUnderstood, "not_understood"),
+    (Performative::QueryIf, "query_if"),
+    (Performative::QueryRef, "query_ref"),
+    (Performative::RejectProposal, "reject_proposal"),
+    (Performative::RequestWhen, "request_when"),
+    (Performative::RequestWhenever, "request_whenever"),
+];
+
+/// The performative that a plan means by a name.
+fn performative_named(name: Symbol) -> Performative {
+    if matches!(name, sym::ACHIEVE | sym::TELL) {
+        return Performative::Other(name);
+    }
+    match Performative::named(name) {
+        Performative::Other(name) => {
+            let fipa = HYPHENATED.iter().find(|(_, atom)| *atom == name.as_str());
+            fipa.map_or(Performative::Other(name), |(performative, _)| *performative)
+        }
+        fipa => fipa,
+    }
+}
+
+/// The name by which plans know a performative: FIPA's keep theirs, as atoms; a plan of the library says what they mean
+/// in KQML.
 fn name_for_plans(performative: Performative) -> Symbol {
     match performative {
-        Performative::QueryRef | Performative::QueryIf => sym::ASK_ONE,
         Performative::Other(name) => name,
-        other => Symbol::new(other.as_str()),
+        fipa => {
+            let atom = HYPHENATED.iter().find(|(performative, _)| *performative == fipa);
+            Symbol::new(atom.map_or(fipa.as_str(), |(_, atom)| atom))
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use crate::sync::atomic::Ordering;
 /// What a message between shards costs beyond one within, waiting included.
 const CROSSING_NS: u64 = 1_000;
 /// How often a shard looks whether all is well placed.
-const LOOK_EVERY_US: u64 = 1_000;
+const LOOK_EVERY_US: u64 = 2_000;
 /// The same, after it found nothing to do many times.
 const LOOK_EVERY_US_MAX: u64 = 128_000;
 /// How long agents that moved stay at least, so that the traffic shows whether that was good.
@@ -31,6 +31,8 @@ const SETTLE_US: u64 = 4_000;
 const BUSY_SHARE: f64 = 0.9;
 /// ...and one for a smaller share too little.
 const IDLE_SHARE: f64 = 0.7;
+/// The same if turns are short: what those who talk save by being together counts for more.
+const IDLE_SHARE_SHORT: f64 = 0.5;
 /// Turns shorter than this are not worth giving away if only few agents wait for them.
 const SHORT_TURN_NS: u64 = 2_000;
 /// A round of more turns than this...
@@ -147,8 +149,8 @@ impl Shard {
         let Some((to, theirs)) = others.min_by(|a, b| a.1.total_cmp(&b.1)) else { return Verdict::Nothing };
         let mine = busy.get(me).copied().unwrap_or(0.0);
         let turn_ns = last.turn_ns();
-        let enough = if turn_ns < SHORT_TURN_NS { 4 } else { 2 };
-        if waiting < enough || mine < BUSY_SHARE || theirs > IDLE_SHARE {
+        let (enough, idle) = if turn_ns < SHORT_TURN_NS { (8, IDLE_SHARE_SHORT) } else { (2, IDLE_SHARE) };
+        if waiting < enough || mine < BUSY_SHARE || theirs > idle {
             return Verdict::Nothing;
         }
         let sample: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX).collect();

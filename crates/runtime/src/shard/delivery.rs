@@ -36,6 +36,12 @@ impl Shard {
         self.route_farther(Envelope { to, body }, route)
     }
 
+    /// The place of an agent of this shard, if it is not crowded.
+    pub(super) fn slot_here(&self, agent: Aid) -> Option<u32> {
+        let ours = agent.platform == sym::EMPTY || agent.platform == self.node.name;
+        self.node.routes.look_up(agent.name).slot_at(self.here).filter(|_| ours)
+    }
+
     #[inline(never)]
     fn route_farther(&mut self, envelope: Envelope, route: Route) -> Reception {
         let Place::Local(place) = route.place() else {
@@ -60,16 +66,12 @@ impl Shard {
     /// down: whether the receiver is crowded will show only then.
     fn send_across(&mut self, shard: ShardIndex, envelope: Envelope) -> bool {
         self.balance.crossed += 1;
-        let waiting = self.node.seat(shard).map_or(0, |seat| seat.inbox.parcels());
+        let Some(seat) = self.node.seat(shard) else { return false };
         let Some(batch) = self.outgoing.get_mut(usize::from(shard)) else { return false };
         batch.push(Parcel::Message(envelope));
-        let busy = waiting + batch.len() > self.mailbox_limits.soft;
-        if batch.len() >= BATCH_MAX
-            && let Some(seat) = self.node.seat(shard)
-        {
-            seat.inbox.put(|content| content.parcels.append(batch), || self.node.activity.begin());
-        }
-        busy
+        // Who has nothing to do should not wait for the end of this round.
+        self.urgent |= batch.len() >= BATCH_MAX || seat.figures.is_idle();
+        seat.inbox.parcels() + batch.len() > self.mailbox_limits.soft
     }
 
     /// Takes in a message that another shard sent here: for an agent that is leaving it was sent before those that
@@ -106,7 +108,7 @@ impl Shard {
     pub(super) fn deliver(&mut self, index: u32, body: MessageBody) {
         let Some(slot) = self.slots.at(index) else { return self.deliver_away(index, body) };
         let body = if self.observed { Self::delivered(&self.node, slot.aid, body) } else { body };
-        slot.mailbox.push(body);
+        slot.mailbox.push_using(body, &mut self.spare_queues);
         let waiting = slot.mailbox.len();
         match slot.status {
             Status::Idle => {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::Time;
+use whimbrel_platform::body::SpareQueues;
 use whimbrel_platform::route::{Here, ShardIndex};
 
 use self::balance::Balance;
@@ -40,6 +41,7 @@ pub(crate) struct Shard {
     pub node: Arc<Node>,
     slots: Slots,
     runnable: Queue,
+    spare_queues: SpareQueues,
     /// The agent whose turn was begun last.
     running: Running,
     timers: Timers,
@@ -48,6 +50,8 @@ pub(crate) struct Shard {
     pace: Pace,
     /// What is sent to other shards in this round, by shard.
     outgoing: Vec<Vec<Parcel>>,
+    /// Some of that is to be handed over when the present turn is over.
+    urgent: bool,
     /// What came for agents that are on their way here.
     expected: FxHashMap<Symbol, Vec<Early>>,
     /// The inbox's content while it is handled; kept for its room.
@@ -99,11 +103,13 @@ impl Shard {
             node,
             slots: Slots::default(),
             runnable: Queue::default(),
+            spare_queues: SpareQueues::default(),
             running: Running::default(),
             timers: Timers::default(),
             delayed: 0,
             pace: Pace::default(),
             outgoing,
+            urgent: false,
             expected: FxHashMap::default(),
             incoming: Vec::new(),
             balance: Balance::default(),
@@ -219,7 +225,10 @@ impl Shard {
         }
     }
 
+    /// Hands over what was sent to other shards.
+    #[inline(never)]
     fn flush(&mut self) {
+        self.urgent = false;
         for (batch, seat) in self.outgoing.iter_mut().zip(&self.node.seats) {
             if !batch.is_empty() {
                 seat.inbox.put(|content| content.parcels.append(batch), || self.node.activity.begin());

@@ -2,8 +2,8 @@
 
 use whimbrel_platform::Time;
 
-const ROUND_US_MIN: u64 = 20;
-const ROUND_US_MAX: u64 = 80;
+const ROUND_US_MIN: u64 = 10;
+const ROUND_US_MAX: u64 = 40;
 const TURNS_MAX: u32 = 1024;
 
 /// Reading the clock and looking into the inbox cost more than a short turn, so they are done once a round; a round

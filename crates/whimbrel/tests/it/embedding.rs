@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use whimbrel::environment::{Environment, Environments};
 use whimbrel::platform::services::LogLevel;
-use whimbrel::{Aid, Output, Platform, Society, Value};
+use whimbrel::{Agent, Aid, Context, MessageBody, Output, Performative, Platform, Society, Value};
 
 use super::Scratch;
 
@@ -69,4 +69,36 @@ fn an_environment_can_be_written_in_rust() {
     seen.sort();
     sorted.sort();
     assert_eq!(seen, sorted);
+}
+
+/// Proposes, and says what came of it.
+struct Bidder;
+
+impl Agent for Bidder {
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        match message.performative {
+            Performative::Cfp => ctx.reply(&message, Performative::Propose, 10.0),
+            Performative::AcceptProposal => ctx.reply(&message, Performative::NotUnderstood, "what now?"),
+            other => ctx.print(&other.to_string()),
+        }
+    }
+}
+
+const INITIATOR: &str = "
+!go.
++!go <- .send(bidder, cfp, job).
++!kqml_received(A, propose, Price, _) <- .print(\"proposed \", Price); .send(A, accept_proposal, job).
++!kqml_received(A, not_understood, Why, _) <- .print(\"not understood: \", Why); .stopMAS.
+";
+
+#[test]
+fn agents_in_rust_and_in_agentspeak_know_performatives_by_their_own_names() {
+    let scratch = Scratch::with(&[("initiator.asl", INITIATOR)]);
+    let society = Society::open(&scratch.0.join("initiator.asl")).expect("it is right");
+    let lines = Lines::default();
+    let platform = Platform::builder().output(lines.clone()).loader(society.loader()).build();
+    platform.spawn("bidder", Bidder).expect("the name is free");
+    society.start(&platform).expect("the names are free");
+    assert_eq!(platform.run_until_stopped(), 0);
+    assert_eq!(*lines.0.lock().unwrap(), ["[initiator] proposed 10", "[initiator] not understood: what now?"]);
 }
