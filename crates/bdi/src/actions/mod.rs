@@ -222,8 +222,7 @@ impl StepCall<'_, '_> {
 
     /// The time `ms` milliseconds from now.
     pub fn after(&self, ms: f64) -> Time {
-        // Counted from now, not from the beginning of a turn that may have begun a while ago.
-        self.cycle.services.now() + Duration::from_micros((ms.max(0.0) * 1000.0) as u64)
+        self.cycle.now + Duration::from_micros((ms.max(0.0) * 1000.0) as u64)
     }
 
     /// Whether argument `place`, taken as a formula, holds; its first solution's bindings stay.

@@ -510,6 +510,8 @@ impl<'m> Cycle<'m> {
         for arg in &call.args {
             args.push(build(&solver, self.bindings, at.base, at.names, arg));
         }
+        // What an action says about time counts from now, not from the beginning of a turn that has lasted a while.
+        self.now = self.services.now();
         let result = action(&mut StepCall { cycle: self, intention: at.id, args, call });
         match result {
             Ok(Progress::Done) => Stepped::Next,
