@@ -31,6 +31,8 @@ sums(0, 0, 0).    // creatures that have left, their meetings, the squares of th
 @count[atomic]
 +!count(K) : sums(Left, Sum, Squares) & creatures(C)
   <- -+sums(Left+1, Sum+K, Squares+K*K);
+     // Each single one, for a picture.
+     if (samples(1)) { .print("SAMPLE meetings=", K) };
      if (Left+1 == C) { !report }.
 
 +!report : started(Start) & sums(C, Sum, Squares)

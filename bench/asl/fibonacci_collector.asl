@@ -31,7 +31,13 @@ finished(0).
      !percentile(50, Large, Large50);
      .print("RESULT bench=fibonacci small_p50_us=", Small50, " small_p99_us=", Small99, " small_max_us=", SmallMax,
             " large_p50_us=", Large50, " seconds=", (End-Start)/1000000000);
+     !show_samples;
      .stopMAS.
+
+// Each single one, for a picture.
++!show_samples : samples(1)
+  <- for (batch(_, L) & .member(sample(N, Us), L)) { .print("SAMPLE n=", N, " us=", Us) }.
++!show_samples.
 
 // Nearest rank; none where there is no sample at all.
 +!percentile(_, [], none).

@@ -324,6 +324,11 @@ impl Platform {
         Counters { sent, handled, dead, queued }
     }
 
+    /// Messages handled so far. Waits for nothing, so it can be read while agents work: for progress and for monitoring.
+    pub fn handled(&self) -> u64 {
+        self.node().figures().1
+    }
+
     /// The newest messages that could not reach their receivers, newest first.
     pub fn dead_letters(&self) -> Vec<DeadLetter> {
         locked(&self.node().dead_letters).iter().cloned().collect()

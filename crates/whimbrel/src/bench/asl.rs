@@ -8,7 +8,8 @@ use whimbrel_acl::Aid;
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_runtime::{Output, Platform};
 
-use super::{Bench, Metrics, resident_bytes};
+use super::progress::{Progress, Watching};
+use super::{Bench, Latency, Outcome, resident_bytes};
 
 macro_rules! files {
     ($($name:literal),*) => { &[$(($name, include_str!(concat!("../../../../bench/asl/", $name)))),*] };
@@ -36,7 +37,7 @@ pub enum AslError {
 }
 
 /// Runs a benchmark on this many threads.
-pub fn run(bench: &Bench, threads: usize) -> Result<Metrics, AslError> {
+pub fn run(bench: &Bench, threads: usize, watching: Watching) -> Result<Outcome, AslError> {
     let (files, population): (Files, u64) = match *bench {
         Bench::Ring { workers, .. } => (RING, workers),
         Bench::Chameneos { creatures, .. } => (CHAMENEOS, creatures),
@@ -44,7 +45,7 @@ pub fn run(bench: &Bench, threads: usize) -> Result<Metrics, AslError> {
         Bench::Spawn { .. } => (SPAWN, 1),
     };
     let mut project = files.first().map(|(_, text)| (*text).to_owned()).unwrap_or_default();
-    for (name, value) in bench.params() {
+    for (name, value) in bench.params().into_iter().chain([("samples", u64::from(watching.curve))]) {
         project = with_number(&project, name, value);
     }
     let mut society = Society::built_in(&project, files)?;
@@ -54,18 +55,21 @@ pub fn run(bench: &Bench, threads: usize) -> Result<Metrics, AslError> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let output = Listening(Arc::clone(&seen));
     let platform = Platform::builder().workers(threads).output(output).loader(society.loader()).build();
+    let progress = Progress::new(bench, &platform, watching);
     society.start(&platform)?;
     platform.run_until_stopped();
+    let curve = progress.finish();
     drop(platform);
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    if seen.results.is_empty() {
+    if seen.outcome.metrics.is_empty() {
         return Err(AslError::NoResult(seen.last_line.clone()));
     }
-    let mut metrics = std::mem::take(&mut seen.results);
+    let mut outcome = std::mem::take(&mut seen.outcome);
     if let (Bench::Spawn { agents }, Some(before), Some(after)) = (bench, seen.bytes_before, seen.bytes_after) {
-        metrics.push(("bytes_per_agent", Some((after - before) / *agents as f64)));
+        outcome.metrics.push(("bytes_per_agent", Some((after - before) / *agents as f64)));
     }
-    Ok(metrics)
+    outcome.curve = curve;
+    Ok(outcome)
 }
 
 /// The project with another number in the belief `name(number)`.
@@ -81,10 +85,26 @@ fn with_number(project: &str, name: &str, value: u64) -> String {
 /// What the agents print, as far as it matters.
 #[derive(Default)]
 struct Seen {
-    results: Metrics,
+    outcome: Outcome,
     bytes_before: Option<f64>,
     bytes_after: Option<f64>,
     last_line: String,
+}
+
+impl Outcome {
+    /// Takes `name=value` pairs as agents print them: of one creature, or of one request.
+    fn add_sample(&mut self, pairs: &str) {
+        let number = |name: &str| -> Option<f64> {
+            let mut found = pairs.split_whitespace().filter_map(|pair| pair.split_once('='));
+            found.find(|(key, _)| *key == name)?.1.parse().ok()
+        };
+        if let Some(meetings) = number("meetings") {
+            self.meetings.push(meetings);
+        }
+        if let (Some(n), Some(us)) = (number("n"), number("us")) {
+            self.latencies.push(Latency { n: n as u64, us });
+        }
+    }
 }
 
 struct Listening(Arc<Mutex<Seen>>);
@@ -93,7 +113,10 @@ impl Output for Listening {
     fn print(&self, _agent: Aid, text: &str) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(results) = text.strip_prefix("RESULT ") {
-            seen.results.extend(results.split_whitespace().filter_map(metric));
+            seen.outcome.metrics.extend(results.split_whitespace().filter_map(metric));
+        }
+        if let Some(sample) = text.strip_prefix("SAMPLE ") {
+            seen.outcome.add_sample(sample);
         }
         match text {
             "MEASURE before" => seen.bytes_before = resident_bytes(),
@@ -128,7 +151,6 @@ fn metric(pair: &str) -> Option<(&'static str, Option<f64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Kind;
 
     #[test]
     fn numbers_are_put_into_every_belief() {
@@ -136,19 +158,5 @@ mod tests {
         let expected = "a [beliefs=\"workers(7),tokens(10)\"]; w [beliefs=\"workers(7)\"] #50;";
         assert_eq!(with_number(project, "workers", 7), expected);
         assert_eq!(with_number(project, "passes", 7), project);
-    }
-
-    #[test]
-    fn agentspeak_benchmarks_come_to_results() {
-        let benches = [
-            Bench::Ring { workers: 10, tokens: 3, passes: 100 },
-            Bench::Chameneos { creatures: 5, meetings: 100 },
-            Bench::Fibonacci { clients: 4, requests: 5, max_n: 12, large_from: 10 },
-            Bench::Spawn { agents: 100 },
-        ];
-        for bench in benches {
-            let metrics = bench.run(Kind::Asl, 2).expect("the programs are right");
-            assert!(metrics.iter().any(|(_, value)| value.is_some()), "{bench:?}: {metrics:?}");
-        }
     }
 }

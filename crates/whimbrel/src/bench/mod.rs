@@ -4,9 +4,13 @@ use std::time::Duration;
 
 mod asl;
 mod native;
+mod plot;
+mod progress;
 mod report;
 
 pub use asl::AslError;
+pub use plot::picture;
+pub use progress::Watching;
 pub use report::{json, table};
 
 /// How long one benchmark may take before it is given up.
@@ -34,8 +38,40 @@ pub enum Kind {
     Asl,
 }
 
-/// What came out: names as in the studies' tables, nothing where there was no sample.
+impl Kind {
+    /// The name on the command line, in JSON and in file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Asl => "asl",
+        }
+    }
+}
+
+/// Figures: names as in the studies' tables, nothing where there was no sample.
 pub type Metrics = Vec<(&'static str, Option<f64>)>;
+
+/// The latency of one request to the fibonacci server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency {
+    /// What was asked for.
+    pub n: u64,
+    /// How long the answer took.
+    pub us: f64,
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// For tables and JSON.
+    pub metrics: Metrics,
+    /// For pictures: seconds, and what was there by then (messages handled; bytes of memory for `spawn`).
+    pub curve: Vec<(f64, f64)>,
+    /// For pictures: meetings of each creature.
+    pub meetings: Vec<f64>,
+    /// For pictures: each request to the fibonacci server.
+    pub latencies: Vec<Latency>,
+}
 
 impl Bench {
     /// The name on the command line and in JSON.
@@ -62,14 +98,25 @@ impl Bench {
         }
     }
 
+    /// How many messages it takes, to tell how far it is; `None` where agents only come to be.
+    fn messages(&self) -> Option<u64> {
+        match *self {
+            Self::Ring { tokens, passes, .. } => Some(tokens * passes),
+            // Two creatures ask, and both are told.
+            Self::Chameneos { meetings, .. } => Some(meetings * 4),
+            Self::Fibonacci { clients, requests, .. } => Some(clients * requests * 2),
+            Self::Spawn { .. } => None,
+        }
+    }
+
     /// Runs it on this many threads.
     ///
     /// # Errors
     /// The AgentSpeak programs did not come to a result.
-    pub fn run(&self, kind: Kind, threads: usize) -> Result<Metrics, AslError> {
+    pub fn run(&self, kind: Kind, threads: usize, watching: Watching) -> Result<Outcome, AslError> {
         match kind {
-            Kind::Native => Ok(native::run(self, threads)),
-            Kind::Asl => asl::run(self, threads),
+            Kind::Native => Ok(native::run(self, threads, watching)),
+            Kind::Asl => asl::run(self, threads, watching),
         }
     }
 }
@@ -109,16 +156,24 @@ mod tests {
     }
 
     #[test]
-    fn native_benchmarks_come_to_results() {
+    fn benchmarks_of_both_kinds_come_to_results_and_pictures() {
         let benches = [
             Bench::Ring { workers: 10, tokens: 3, passes: 100 },
             Bench::Chameneos { creatures: 5, meetings: 100 },
             Bench::Fibonacci { clients: 4, requests: 5, max_n: 12, large_from: 10 },
             Bench::Spawn { agents: 100 },
         ];
-        for bench in benches {
-            let metrics = bench.run(Kind::Native, 2).expect("native benchmarks do not fail");
-            assert!(metrics.iter().any(|(_, value)| value.is_some()), "{bench:?}: {metrics:?}");
+        for (bench, kind) in benches.iter().flat_map(|bench| [(bench, Kind::Native), (bench, Kind::Asl)]) {
+            let outcome = bench.run(kind, 2, Watching { bar: false, curve: true }).expect("it runs");
+            assert!(outcome.metrics.iter().all(|(_, value)| value.is_some()), "{bench:?}: {outcome:?}");
+            match *bench {
+                // Each meeting counts for both who met.
+                Bench::Chameneos { .. } => assert_eq!(outcome.meetings.iter().sum::<f64>(), 200.0, "{kind:?}"),
+                Bench::Fibonacci { .. } => assert_eq!(outcome.latencies.len(), 20, "{kind:?}"),
+                Bench::Ring { .. } | Bench::Spawn { .. } => assert!(outcome.curve.len() >= 2, "{bench:?}: {outcome:?}"),
+            }
+            let svg = picture(bench, kind, 2, &outcome).expect("it is drawn");
+            assert!(svg.starts_with("<svg ") && svg.contains(bench.name()), "{svg}");
         }
     }
 }

@@ -22,7 +22,7 @@ pub fn json(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> Str
         std::env::consts::OS,
         std::env::consts::ARCH,
         std::thread::available_parallelism().map_or(0, usize::from),
-        kind_name(kind),
+        kind.name(),
         params.join(", "),
         metrics.join(", ")
     )
@@ -30,9 +30,7 @@ pub fn json(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> Str
 
 /// A table, and what it means.
 pub fn table(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> String {
-    let params: Vec<String> =
-        bench.params().iter().map(|(name, value)| format!("{} {value}", name.replace('_', " "))).collect();
-    let mut text = format!("{} ({}, {threads} threads): {}\n", bench.name(), kind_name(kind), params.join(", "));
+    let mut text = format!("{}\n", title(bench, kind, threads));
     for (name, value) in metrics {
         let value = value.map_or("-".to_owned(), |value| readable(name, value));
         let _ = writeln!(text, "  {value:>14}  {}", meaning(name));
@@ -43,15 +41,15 @@ pub fn table(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> St
     text.trim_end().to_owned()
 }
 
-fn metric(metrics: &Metrics, name: &str) -> Option<f64> {
-    metrics.iter().find(|(found, _)| *found == name).and_then(|(_, value)| *value)
+/// What was run, in one line.
+pub fn title(bench: &Bench, kind: Kind, threads: usize) -> String {
+    let params: Vec<String> =
+        bench.params().iter().map(|(name, value)| format!("{} {value}", name.replace('_', " "))).collect();
+    format!("{} ({}, {threads} threads): {}", bench.name(), kind.name(), params.join(", "))
 }
 
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Native => "native",
-        Kind::Asl => "asl",
-    }
+fn metric(metrics: &Metrics, name: &str) -> Option<f64> {
+    metrics.iter().find(|(found, _)| *found == name).and_then(|(_, value)| *value)
 }
 
 fn readable(name: &str, value: f64) -> String {

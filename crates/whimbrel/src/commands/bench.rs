@@ -1,23 +1,37 @@
 //! `whimbrel bench`: the studies' benchmarks.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
+use anyhow::Context;
+
 use crate::arguments::{Bench as Arguments, Benchmark};
-use crate::bench::{Bench, json, table};
+use crate::bench::{Bench, Kind, Watching, json, picture, table};
+use crate::terminal;
 
 /// Runs a benchmark and reports.
 pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (bench, options) = chosen(&arguments.benchmark);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.map_or(cores, usize::from);
-    let metrics = bench.run(options.kind, threads)?;
+    // Before the work: a folder that cannot be made must not cost a long run.
+    if let Some(folder) = &options.plot {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    let watching = Watching { bar: !options.json && std::io::stderr().is_terminal(), curve: options.plot.is_some() };
+    let outcome = bench.run(options.kind, threads, watching)?;
     let text = if options.json {
-        json(&bench, options.kind, threads, &metrics)
+        json(&bench, options.kind, threads, &outcome.metrics)
     } else {
-        table(&bench, options.kind, threads, &metrics)
+        table(&bench, options.kind, threads, &outcome.metrics)
     };
     writeln!(anstream::stdout().lock(), "{text}")?;
+    if let Some(folder) = &options.plot {
+        let path = folder.join(format!("{}-{}.svg", bench.name(), options.kind.name()));
+        std::fs::write(&path, picture(&bench, options.kind, threads, &outcome)?)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        terminal::note(&format!("drew {}", path.display()));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -30,9 +44,13 @@ fn chosen(benchmark: &Benchmark) -> (Bench, &crate::arguments::BenchOptions) {
             (Bench::Chameneos { creatures: *creatures, meetings: *meetings }, options)
         }
         Benchmark::Fibonacci { clients, requests, max_n, large_from, options } => {
+            let max_n = max_n.unwrap_or(match options.kind {
+                Kind::Native => 30,
+                Kind::Asl => 20,
+            });
             // The largest sixth, as the study's 25 of 30.
             let large_from = large_from.unwrap_or((max_n * 5).div_ceil(6));
-            (Bench::Fibonacci { clients: *clients, requests: *requests, max_n: *max_n, large_from }, options)
+            (Bench::Fibonacci { clients: *clients, requests: *requests, max_n, large_from }, options)
         }
         Benchmark::Spawn { agents, options } => (Bench::Spawn { agents: *agents }, options),
     }

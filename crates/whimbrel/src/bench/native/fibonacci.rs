@@ -8,18 +8,10 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_runtime::behaviour::{Behaviour, Step};
 use whimbrel_runtime::{Agent, Context, Platform};
 
-use crate::bench::PATIENCE;
+use crate::bench::{Latency, PATIENCE};
 
 /// Calls of fib in one step: about ten microseconds.
 const STEP_CALLS: u32 = 4_000;
-
-/// The latency of one request.
-pub struct Sample {
-    /// What was asked for.
-    pub n: u64,
-    /// How long the answer took.
-    pub us: f64,
-}
 
 /// fib(n) by its definition, a piece at a time.
 struct Computation {
@@ -75,8 +67,8 @@ struct Client {
     max_n: u64,
     x: u64,
     asked: (u64, Instant),
-    samples: Vec<Sample>,
-    report: Sender<Vec<Sample>>,
+    samples: Vec<Latency>,
+    report: Sender<Vec<Latency>>,
 }
 
 impl Client {
@@ -100,7 +92,7 @@ impl Agent for Client {
 
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, _answer: MessageBody) {
         let (n, since) = self.asked;
-        self.samples.push(Sample { n, us: since.elapsed().as_nanos() as f64 / 1000.0 });
+        self.samples.push(Latency { n, us: since.elapsed().as_nanos() as f64 / 1000.0 });
         self.ask(ctx);
     }
 }
@@ -111,7 +103,7 @@ fn step(x: u64) -> u64 {
 }
 
 /// The latencies of all requests.
-pub fn run(platform: &Platform, clients: u64, requests: u64, max_n: u64) -> Vec<Sample> {
+pub fn run(platform: &Platform, clients: u64, requests: u64, max_n: u64) -> Vec<Latency> {
     let (report, reports) = channel();
     let Ok(server) = platform.spawn("server", Server) else { return Vec::new() };
     let client = |index: usize| Client {

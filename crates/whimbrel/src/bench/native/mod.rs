@@ -1,19 +1,22 @@
 //! The benchmarks with agents written in Rust. Every message is an ordinary ACL message.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use whimbrel_runtime::Platform;
 
-use super::{Bench, Metrics, deviation, percentile, resident_bytes};
+use super::progress::{Progress, Watching};
+use super::{Bench, Latency, Metrics, Outcome, deviation, percentile, resident_bytes};
 
 mod chameneos;
 mod fibonacci;
 mod ring;
 
 /// Runs a benchmark on this many threads.
-pub fn run(bench: &Bench, threads: usize) -> Metrics {
+pub fn run(bench: &Bench, threads: usize, watching: Watching) -> Outcome {
     let platform = Platform::builder().workers(threads).build();
-    match *bench {
+    let progress = Progress::new(bench, &platform, watching);
+    let mut outcome = Outcome::default();
+    outcome.metrics = match *bench {
         Bench::Ring { workers, tokens, passes } => {
             let seconds = ring::run(&platform, workers, tokens, passes);
             let messages = (tokens * passes) as f64;
@@ -21,27 +24,32 @@ pub fn run(bench: &Bench, threads: usize) -> Metrics {
         }
         Bench::Chameneos { creatures, meetings } => {
             let begin = Instant::now();
-            let counts = chameneos::run(&platform, creatures, meetings);
-            vec![("seconds", Some(begin.elapsed().as_secs_f64())), ("meetings_sd", deviation(&counts))]
+            outcome.meetings = chameneos::run(&platform, creatures, meetings);
+            vec![("seconds", Some(begin.elapsed().as_secs_f64())), ("meetings_sd", deviation(&outcome.meetings))]
         }
         Bench::Fibonacci { clients, requests, max_n, large_from } => {
             let begin = Instant::now();
-            let samples = fibonacci::run(&platform, clients, requests, max_n);
-            let seconds = begin.elapsed().as_secs_f64();
-            let latencies = |wanted: &dyn Fn(u64) -> bool| -> Vec<f64> {
-                samples.iter().filter(|sample| wanted(sample.n)).map(|sample| sample.us).collect()
-            };
-            let (mut small, mut large) = (latencies(&|n| n <= 10), latencies(&|n| n >= large_from));
-            vec![
-                ("small_p50_us", percentile(50.0, &mut small)),
-                ("small_p99_us", percentile(99.0, &mut small)),
-                ("small_max_us", percentile(100.0, &mut small)),
-                ("large_p50_us", percentile(50.0, &mut large)),
-                ("seconds", Some(seconds)),
-            ]
+            outcome.latencies = fibonacci::run(&platform, clients, requests, max_n);
+            response_times(&outcome.latencies, large_from, begin.elapsed())
         }
         Bench::Spawn { agents } => spawn(&platform, agents),
-    }
+    };
+    outcome.curve = progress.finish();
+    outcome
+}
+
+fn response_times(latencies: &[Latency], large_from: u64, time: Duration) -> Metrics {
+    let of = |wanted: &dyn Fn(u64) -> bool| -> Vec<f64> {
+        latencies.iter().filter(|latency| wanted(latency.n)).map(|latency| latency.us).collect()
+    };
+    let (mut small, mut large) = (of(&|n| n <= 10), of(&|n| n >= large_from));
+    vec![
+        ("small_p50_us", percentile(50.0, &mut small)),
+        ("small_p99_us", percentile(99.0, &mut small)),
+        ("small_max_us", percentile(100.0, &mut small)),
+        ("large_p50_us", percentile(50.0, &mut large)),
+        ("seconds", Some(time.as_secs_f64())),
+    ]
 }
 
 /// An agent that could do something, if somebody asked.

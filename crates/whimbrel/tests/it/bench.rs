@@ -1,0 +1,31 @@
+//! `whimbrel bench`: figures for people, for programs, and as pictures.
+
+use crate::{Scratch, run_in};
+
+#[test]
+fn a_picture_is_drawn_into_a_new_folder() {
+    let scratch = Scratch::new();
+    let seen = run_in(&scratch.0, &["bench", "chameneos", "--meetings", "50", "--json", "--plot", "out/pictures"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+    assert!(seen.out.starts_with("{\"bench\": \"chameneos\"") && seen.out.lines().count() == 1, "{}", seen.out);
+    assert!(seen.err.contains("out/pictures/chameneos-native.svg"), "{}", seen.err);
+    let svg = std::fs::read_to_string(scratch.0.join("out/pictures/chameneos-native.svg")).expect("it was drawn");
+    assert!(svg.contains("creatures 50, meetings 50"), "{svg}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_told_before_the_work() {
+    let scratch = Scratch::with(&[("taken", "a file")]);
+    // As it stands this would take an hour.
+    let seen = run_in(&scratch.0, &["bench", "ring", "--passes", "100000000000", "--plot", "taken"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(seen.err.contains("cannot make the folder taken"), "{}", seen.err);
+}
+
+#[test]
+fn pipes_see_no_progress() {
+    let scratch = Scratch::new();
+    let seen = run_in(&scratch.0, &["bench", "ring", "--passes", "300000", "--tokens", "20", "--workers", "20"]);
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
+    assert!(seen.out.contains("messages per second"), "{}", seen.out);
+}
