@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod aid;
+pub mod compact;
 mod message;
 mod performative;
 mod symbol;

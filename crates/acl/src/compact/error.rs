@@ -1,0 +1,77 @@
+//! What can be wrong with bytes, and with a value that is to become bytes.
+
+/// The bytes are no message, value or object of this format, or not the one that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// They end before the value does.
+    #[error("byte {at}: the bytes end too early")]
+    Truncated {
+        /// Where.
+        at: usize,
+    },
+    /// They break the format's rules.
+    #[error("byte {at}: {what}")]
+    Malformed {
+        /// Where.
+        at: usize,
+        /// Which rule.
+        what: &'static str,
+    },
+    /// They begin with another format's mark, or a version or flag this reader does not know.
+    #[error("not a compact document of version {}: it begins with {found:02x?}", super::VERSION)]
+    Version {
+        /// The first two bytes.
+        found: [u8; 2],
+    },
+    /// What they describe would take more memory than the reader allows.
+    #[error("byte {at}: the decoded value would exceed the budget of {budget_bytes} bytes")]
+    Budget {
+        /// Where.
+        at: usize,
+        /// The whole budget.
+        budget_bytes: usize,
+    },
+    /// Values stand in values more often than the reader allows.
+    #[error("byte {at}: nested more than {levels} levels deep")]
+    TooDeep {
+        /// Where.
+        at: usize,
+        /// The limit.
+        levels: u32,
+    },
+    /// The value is well formed, but not of the type that was asked for.
+    #[error("byte {at}: expected {expected}")]
+    Mismatch {
+        /// Where.
+        at: usize,
+        /// What the type is.
+        expected: &'static str,
+    },
+    /// An object lacks a field that has no default.
+    #[error("{of} lacks the field {field:?}")]
+    Missing {
+        /// The type that was asked for.
+        of: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+    /// Bytes are left after the value.
+    #[error("byte {at}: there are bytes after the end")]
+    Trailing {
+        /// Where the value ended.
+        at: usize,
+    },
+}
+
+/// The value cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// Values stand in values more often than a reader would allow.
+    #[error("the value is nested more than {levels} levels deep")]
+    TooDeep {
+        /// The limit.
+        levels: u32,
+    },
+}

@@ -1,0 +1,52 @@
+//! What a reader of foreign bytes allows them to do.
+
+/// The limits a reader keeps. Counts and lengths in the bytes are checked against them before memory is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory that one decoded value may take, in bytes, estimated from above. A few bytes can say "a million equal
+    /// rows", so the length of the input bounds nothing.
+    pub budget_bytes: usize,
+    /// How often values may stand in values; at most 96.
+    pub levels: u32,
+}
+
+impl Limits {
+    /// For what comes from outside: 64 MiB.
+    pub const DEFAULT: Self = Self { budget_bytes: 64 << 20, levels: super::writer::LEVELS };
+
+    /// The same with another budget.
+    #[must_use]
+    pub const fn with_budget_bytes(self, budget_bytes: usize) -> Self {
+        Self { budget_bytes, ..self }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// What one direction of a link remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkLimits {
+    /// How many agents, and how many texts and shapes.
+    pub items: u32,
+    /// The longest that is remembered, in bytes.
+    pub item_bytes: usize,
+}
+
+impl LinkLimits {
+    /// What both ends of a link assume unless they agreed on something else: 4096 agents, and 4096 texts
+    /// and shapes, of at most 1 KiB each: at worst 8 MiB.
+    pub const DEFAULT: Self = Self { items: 4096, item_bytes: 1024 };
+
+    /// Nothing is remembered: each message is self-contained.
+    pub const NONE: Self = Self { items: 0, item_bytes: 0 };
+}
+
+impl Default for LinkLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}

@@ -1,0 +1,403 @@
+//! The two ends of one direction of a connection. What was said once is said by number from then on: agents, names, and
+//! the dictionaries in front of bodies. A body's value part is never looked into, so that a message crosses any number
+//! of links without being decoded; a receiver gets back, bit for bit, the self-contained body the sender had.
+
+use std::sync::Arc;
+
+use super::limits::{Limits, LinkLimits};
+use super::memory::{Heard, Lookup, Said, hash_of};
+use super::reader::Reader;
+use super::tags::item;
+use super::writer::{Dictionary, Writer, dictionary_tag};
+use super::{DecodeError, EncodeError, EncodedMessage, head, known, value_in, value_out, varint};
+use crate::{AclMessage, Aid, Symbol, Text, Value};
+
+/// The sending end of one direction of a connection.
+///
+/// Its messages must be decoded by one [`Decoder`], all of them, in their order.
+pub struct Encoder {
+    dictionary: Dictionary,
+    scratch: Vec<u8>,
+    pub(super) said: SaidOnLink,
+}
+
+/// What the sending end said.
+pub(super) struct SaidOnLink {
+    agents: Said<AgentKey>,
+    items: Said<ItemKey>,
+    /// Marks of texts said once: identifiers of conversations mostly, which are worth remembering if they come again.
+    once: Vec<u16>,
+}
+
+/// An agent as it is written: its addresses count, which they do not for equality.
+#[derive(PartialEq, Eq, Hash, Clone, Copy)]
+struct AgentKey(Symbol, Symbol, usize);
+
+#[derive(PartialEq, Eq, Hash)]
+struct ItemKey {
+    is_shape: bool,
+    bytes: Box<[u8]>,
+}
+
+/// How many marks of texts said once are kept.
+const MARKS: usize = 4096;
+
+impl SaidOnLink {
+    fn new(limits: LinkLimits) -> Self {
+        Self { agents: Said::new(limits), items: Said::new(limits), once: Vec::new() }
+    }
+
+    /// Writes an agent.
+    pub(super) fn agent(&mut self, out: &mut Vec<u8>, agent: Aid) {
+        let key = AgentKey(agent.name, agent.platform, std::ptr::from_ref(agent.contact()) as usize);
+        match self.agents.look_up(hash_of(&key), |known| *known == key, || head::agent_bytes(agent), || key) {
+            Lookup::Known(number) => return varint::write(out, u64::from(number) << 2 | item::KNOWN),
+            Lookup::Remember(number) => varint::write(out, u64::from(number) << 2 | item::REMEMBER),
+            Lookup::Untold => {}
+        }
+        head::agent_in_full(out, agent);
+    }
+
+    /// Writes a text of a head; one that may never come again is remembered only the second time.
+    pub(super) fn text(&mut self, out: &mut Vec<u8>, text: &str, is_lasting: bool) {
+        if let Some(known) = is_lasting.then(|| known::text_number(text)).flatten() {
+            varint::write(out, u64::from(known) << 3 | 1 << 2 | item::KNOWN);
+        } else if is_lasting || self.was_said_once(text) {
+            self.item(out, false, text.as_bytes());
+        } else {
+            item_in_full(out, false, text.as_bytes());
+        }
+    }
+
+    fn was_said_once(&mut self, text: &str) -> bool {
+        if self.items.is_mute() {
+            return false;
+        }
+        if self.once.is_empty() {
+            self.once = vec![0; MARKS];
+        }
+        let hash = hash_of(&text);
+        let mark = (hash >> 48) as u16 | 1;
+        let place = self.once.get_mut((hash >> 16) as usize % MARKS);
+        place.is_some_and(|place| std::mem::replace(place, mark) == mark)
+    }
+
+    /// Writes a text or a shape.
+    fn item(&mut self, out: &mut Vec<u8>, is_shape: bool, bytes: &[u8]) {
+        let key = || ItemKey { is_shape, bytes: bytes.into() };
+        let same = |known: &ItemKey| known.is_shape == is_shape && *known.bytes == *bytes;
+        match self.items.look_up(hash_of(&(is_shape, bytes)), same, || bytes.len(), key) {
+            Lookup::Known(number) => return varint::write(out, u64::from(number) << 3 | item::KNOWN),
+            Lookup::Remember(number) => varint::write(out, u64::from(number) << 2 | item::REMEMBER),
+            Lookup::Untold => {}
+        }
+        item_in_full(out, is_shape, bytes);
+    }
+
+    /// Writes a body's dictionary, which has these items.
+    fn dictionary(&mut self, items: &[u8], out: &mut Vec<u8>) {
+        let mut at = 0;
+        while at < items.len() {
+            let start = at;
+            let Ok(number) = varint::read(items, &mut at) else { return };
+            if number & 3 == item::KNOWN {
+                out.extend_from_slice(items.get(start..at).unwrap_or_default());
+                continue;
+            }
+            let end = at + (number >> 2) as usize;
+            self.item(out, number & 3 == item::STRUCTURE, items.get(at..end).unwrap_or_default());
+            at = end;
+        }
+    }
+}
+
+fn item_in_full(out: &mut Vec<u8>, is_shape: bool, bytes: &[u8]) {
+    varint::write(out, (bytes.len() as u64) << 2 | if is_shape { item::STRUCTURE } else { item::TEXT });
+    out.extend_from_slice(bytes);
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self::new(LinkLimits::DEFAULT)
+    }
+}
+
+impl Encoder {
+    /// An end that has said nothing. The other end must have the same limits.
+    pub fn new(limits: LinkLimits) -> Self {
+        Self { dictionary: Dictionary::default(), scratch: Vec::new(), said: SaidOnLink::new(limits) }
+    }
+
+    /// Forgets what was said: for a new connection, whose other end starts anew, too.
+    pub fn reset(&mut self) {
+        self.said = SaidOnLink::new(self.said.items.limits());
+    }
+
+    /// Appends `message`. Where it ends is for the link's frames to say.
+    ///
+    /// # Errors
+    /// The content is nested too deeply; nothing was written then, and nothing remembered.
+    pub fn encode_message(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        if let Value::Str(_) | Value::Atom(_) | Value::Null = message.content {
+            // Nothing can go wrong, and there is no dictionary.
+            head::write(out, message, &mut self.said);
+            value_out::content(&mut Writer::new(out, &mut self.dictionary), &message.content);
+            return Ok(());
+        }
+        let mut body = std::mem::take(&mut self.scratch);
+        body.clear();
+        let mut writer = Writer::new(&mut body, &mut self.dictionary);
+        value_out::content(&mut writer, &message.content);
+        let written = writer.check();
+        if written.is_ok() {
+            head::write(out, message, &mut self.said);
+            let (count, items) = self.dictionary.items();
+            if count > 0 {
+                dictionary_tag(out, count);
+                self.said.dictionary(items, out);
+            }
+            out.extend_from_slice(&body);
+        }
+        self.scratch = body;
+        written
+    }
+
+    /// Appends a message whose content is encoded already, without decoding it.
+    ///
+    /// # Errors
+    /// The body's dictionary is malformed.
+    pub fn encode_sealed(&mut self, message: &EncodedMessage, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+        let body = &message.body;
+        let Some((count, items, value)) = split_body(body)? else {
+            head::write(out, &message.head, &mut self.said);
+            out.extend_from_slice(body);
+            return Ok(());
+        };
+        head::write(out, &message.head, &mut self.said);
+        dictionary_tag(out, count);
+        self.said.dictionary(items, out);
+        out.extend_from_slice(value);
+        Ok(())
+    }
+}
+
+/// A dictionary's count, its items, and what follows.
+type SplitBody<'a> = (u32, &'a [u8], &'a [u8]);
+
+/// The count and the items of a self-contained body's dictionary, and its value; `None` if it has no dictionary.
+fn split_body(body: &[u8]) -> Result<Option<SplitBody<'_>>, DecodeError> {
+    let mut reader = Reader::bare(body, Limits::DEFAULT);
+    let Some(count) = reader.dictionary_count()? else { return Ok(None) };
+    let start = reader.at();
+    for _ in 0..count {
+        let at = reader.at();
+        let number = reader.number()?;
+        match number & 3 {
+            item::TEXT | item::STRUCTURE => {
+                reader.take(usize::try_from(number >> 2).unwrap_or(usize::MAX))?;
+            }
+            item::KNOWN if number & 4 != 0 => {}
+            _ => return Err(DecodeError::Malformed { at, what: "an item that only a link has" }),
+        }
+    }
+    let items = body.get(start..reader.at()).unwrap_or_default();
+    let count = u32::try_from(count).map_err(|_| DecodeError::Truncated { at: start })?;
+    Ok(Some((count, items, body.get(reader.at()..).unwrap_or_default())))
+}
+
+/// The receiving end of one direction of a connection.
+pub struct Decoder {
+    limits: Limits,
+    link_limits: LinkLimits,
+    pub(super) heard: HeardOnLink,
+}
+
+/// What the receiving end was told to remember.
+pub(super) struct HeardOnLink {
+    agents: Heard<Aid>,
+    items: Heard<HeardItem>,
+}
+
+/// A text or a shape, told now or before.
+#[derive(Clone)]
+enum HeardItem {
+    Text(Text, Option<Symbol>),
+    Shape(Arc<[u8]>),
+    Known(u32),
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new(Limits::DEFAULT, LinkLimits::DEFAULT)
+    }
+}
+
+impl HeardOnLink {
+    fn new(limits: LinkLimits) -> Self {
+        Self { agents: Heard::new(limits), items: Heard::new(limits) }
+    }
+
+    /// Reads an agent.
+    pub(super) fn agent(&mut self, r: &mut Reader<'_>) -> Result<Aid, DecodeError> {
+        let at = r.at();
+        let number = r.number()?;
+        match number & 3 {
+            item::KNOWN => self.agents.recall(number >> 2, at).copied(),
+            item::REMEMBER => {
+                let inner = r.number()?;
+                let agent = head::agent_of(r, inner)?;
+                self.agents.remember(number >> 2, agent, head::agent_bytes(agent), at)?;
+                Ok(agent)
+            }
+            _ => head::agent_of(r, number),
+        }
+    }
+
+    /// Reads a text of a head.
+    pub(super) fn text(&mut self, r: &mut Reader<'_>) -> Result<Text, DecodeError> {
+        let at = r.at();
+        let number = r.number()?;
+        match (number & 3, number & 4) {
+            (item::KNOWN, 0) => match self.items.recall(number >> 3, at)? {
+                HeardItem::Text(text, _) => Ok(text.clone()),
+                _ => Err(DecodeError::Malformed { at, what: "a shape in a text's place" }),
+            },
+            (item::TEXT, _) => head::text_of(r, number),
+            _ => match self.item_of(r, number, at)? {
+                HeardItem::Text(text, _) => Ok(text),
+                HeardItem::Known(known) => head::known_text(known, at),
+                HeardItem::Shape(_) => Err(DecodeError::Malformed { at, what: "a shape in a text's place" }),
+            },
+        }
+    }
+
+    /// Reads a name of a head.
+    pub(super) fn symbol(&mut self, r: &mut Reader<'_>) -> Result<Symbol, DecodeError> {
+        let at = r.at();
+        let number = r.number()?;
+        if number & 7 == item::KNOWN
+            && let HeardItem::Text(text, symbol) = self.items.recall(number >> 3, at)?
+        {
+            return Ok(*symbol.get_or_insert_with(|| Symbol::new(text)));
+        }
+        match self.item_of(r, number, at)? {
+            HeardItem::Text(text, _) => Ok(Symbol::new(&text)),
+            HeardItem::Known(known) => head::known_text(known, at).map(|text| Symbol::new(&text)),
+            HeardItem::Shape(_) => Err(DecodeError::Malformed { at, what: "a shape in a name's place" }),
+        }
+    }
+
+    /// Reads the rest of an item that began with this number.
+    fn item_of(&mut self, r: &mut Reader<'_>, number: u64, at: usize) -> Result<HeardItem, DecodeError> {
+        let length = usize::try_from(number >> 2).unwrap_or(usize::MAX);
+        match number & 3 {
+            item::KNOWN if number & 4 != 0 => {
+                let known = u32::try_from(number >> 3).unwrap_or(u32::MAX);
+                head::known_text(known, at).map(|_| HeardItem::Known(known))
+            }
+            item::KNOWN => self.items.recall(number >> 3, at).cloned(),
+            item::TEXT => head::text_of(r, number).map(|text| HeardItem::Text(text, None)),
+            item::STRUCTURE => r.take(length).map(|bytes| HeardItem::Shape(bytes.into())),
+            _ => {
+                let inner = r.number()?;
+                if !matches!(inner & 3, item::TEXT | item::STRUCTURE) {
+                    return Err(DecodeError::Malformed { at, what: "to remember what is known" });
+                }
+                let told = self.item_of(r, inner, at)?;
+                let bytes = match &told {
+                    HeardItem::Text(text, _) => text.len(),
+                    HeardItem::Shape(bytes) => bytes.len(),
+                    HeardItem::Known(_) => 0,
+                };
+                self.items.remember(number >> 2, told.clone(), bytes, at)?;
+                Ok(told)
+            }
+        }
+    }
+
+    /// Reads the dictionary of a body, if it has one.
+    fn dictionary(&mut self, r: &mut Reader<'_>) -> Result<Vec<HeardItem>, DecodeError> {
+        let Some(count) = r.dictionary_count()? else { return Ok(Vec::new()) };
+        let mut items = Vec::with_capacity((count as usize).min(r.remaining()).min(64));
+        for _ in 0..count {
+            let at = r.at();
+            let number = r.number()?;
+            let item = self.item_of(r, number, at)?;
+            r.charge(size_of::<HeardItem>())?;
+            items.push(item);
+        }
+        Ok(items)
+    }
+}
+
+impl Decoder {
+    /// An end that has heard nothing. The other end must have the same link limits.
+    pub fn new(limits: Limits, link_limits: LinkLimits) -> Self {
+        Self { limits, link_limits, heard: HeardOnLink::new(link_limits) }
+    }
+
+    /// Forgets what was heard: for a new connection, whose other end starts anew, too.
+    pub fn reset(&mut self) {
+        self.heard = HeardOnLink::new(self.link_limits);
+    }
+
+    /// Decodes a message that an [`Encoder`] made, all of it.
+    ///
+    /// # Errors
+    /// The bytes are not what the other end can have made. The two ends may then disagree about what was said: end the
+    /// connection.
+    pub fn decode_message(&mut self, bytes: &[u8]) -> Result<AclMessage, DecodeError> {
+        let mut r = Reader::bare(bytes, self.limits);
+        let mut message = head::read(&mut r, &mut self.heard)?;
+        let items = self.heard.dictionary(&mut r)?;
+        for item in &items {
+            match item {
+                HeardItem::Text(text, symbol) => r.add_told(text, *symbol)?,
+                HeardItem::Known(known) => r.add_known(*known)?,
+                HeardItem::Shape(bytes) => r.add_shape(bytes)?,
+            }
+        }
+        message.content = value_in::value(&mut r)?;
+        r.end()?;
+        Ok(message)
+    }
+
+    /// Decodes a message's head and leaves its content encoded, as the sender had it.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_message`], but what is wrong within the content shows only when that is decoded.
+    pub fn decode_sealed(&mut self, bytes: &[u8]) -> Result<EncodedMessage, DecodeError> {
+        let mut r = Reader::bare(bytes, self.limits);
+        let head = head::read(&mut r, &mut self.heard)?;
+        let items = self.heard.dictionary(&mut r)?;
+        let value = bytes.get(r.at()..).unwrap_or_default();
+        let expanded: usize = items.iter().map(HeardItem::bytes_max).sum();
+        r.charge(expanded.saturating_add(value.len()))?;
+        let mut body = Vec::with_capacity(expanded + value.len() + 10);
+        if !items.is_empty() {
+            dictionary_tag(&mut body, items.len() as u32);
+            items.iter().for_each(|item| item.write(&mut body));
+        }
+        body.extend_from_slice(value);
+        Ok(EncodedMessage { head, body: body.into() })
+    }
+}
+
+impl HeardItem {
+    fn bytes_max(&self) -> usize {
+        match self {
+            Self::Text(text, _) => text.len() + 9,
+            Self::Shape(bytes) => bytes.len() + 9,
+            Self::Known(_) => 9,
+        }
+    }
+
+    /// As it stands in a self-contained body.
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(text, _) => item_in_full(out, false, text.as_bytes()),
+            Self::Shape(bytes) => item_in_full(out, true, bytes),
+            Self::Known(known) => varint::write(out, u64::from(*known) << 3 | 1 << 2 | item::KNOWN),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The compact codec: messages and content values as few bytes, quickly; see `docs/design/compact-codec.md`.
+//!
+//! A message is a *head* (agents, performative, conversation, protocol...) and a *body* (the content). On a link,
+//! [`Encoder`] and [`Decoder`] remember agents, names, texts and shapes, so that what was said once takes a byte or two
+//! afterwards. A body is self-contained everywhere else: a node passes it on with [`Decoder::decode_sealed`] and
+//! [`Encoder::encode_sealed`] without decoding it, and the receiver gets the same bytes the sender made.
+//!
+//! ```
+//! use whimbrel_acl::{AclMessage, Aid, Performative, compact};
+//!
+//! let (amy, bob) = (Aid::new("amy", "here"), Aid::new("bob", "there"));
+//! let message = AclMessage::new(Performative::Inform, amy, bob, "the kettle boils");
+//! let (mut encoder, mut decoder) = (compact::Encoder::default(), compact::Decoder::default());
+//! let mut sizes = Vec::new();
+//! for _ in 0..2 {
+//!     let mut bytes = Vec::new();
+//!     encoder.encode_message(&message, &mut bytes)?;
+//!     assert_eq!(decoder.decode_message(&bytes)?, message);
+//!     sizes.push(bytes.len());
+//! }
+//! assert_eq!(sizes, [39, 20]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod column;
+mod error;
+mod floats;
+mod head;
+mod known;
+mod limits;
+mod link;
+mod memory;
+#[allow(dead_code, reason = "for the columns, which come next")]
+mod reader;
+#[allow(dead_code, reason = "for the columns, which come next")]
+mod tags;
+mod value_in;
+mod value_out;
+mod varint;
+#[allow(dead_code, reason = "for the columns, which come next")]
+mod writer;
+
+use std::sync::Arc;
+
+pub use error::{DecodeError, EncodeError};
+pub use limits::{Limits, LinkLimits};
+pub use link::{Decoder, Encoder};
+
+use crate::{AclMessage, Value};
+use reader::Reader;
+use writer::{Dictionary, Writer};
+
+/// The version of the format that this writes, and the only one it reads.
+pub const VERSION: u8 = 1;
+
+/// The first byte of every document; no UTF-8 text begins with it.
+pub const MAGIC: u8 = 0xB6;
+
+/// What a document holds: the low half of its second byte, the version being the other.
+const VALUE: u8 = 0;
+const MESSAGE: u8 = 1;
+
+/// A message whose content is still encoded: what a node holds that only passes it on, or that sends it to many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EncodedMessage {
+    /// All of the message but its content, which is null here.
+    pub head: AclMessage,
+    /// The content: a self-contained body, the same bytes on every node.
+    pub body: Arc<[u8]>,
+}
+
+impl EncodedMessage {
+    /// Encodes the content of `message`, once for all links it will cross.
+    ///
+    /// # Errors
+    /// The content is nested too deeply.
+    pub fn seal(mut message: AclMessage) -> Result<Self, EncodeError> {
+        let mut body = Vec::new();
+        encode_body(&message.content, &mut body)?;
+        message.content = Value::Null;
+        Ok(Self { head: message, body: body.into() })
+    }
+
+    /// The message, its content decoded.
+    ///
+    /// # Errors
+    /// The body is malformed, or would take more than the limits allow.
+    pub fn open(self, limits: Limits) -> Result<AclMessage, DecodeError> {
+        let content = decode_body(&self.body, limits)?;
+        Ok(AclMessage { content, ..self.head })
+    }
+}
+
+/// Appends `value` as a self-contained body: what [`EncodedMessage::body`] holds.
+///
+/// # Errors
+/// The value is nested too deeply; nothing was written then.
+pub fn encode_body(value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let mut dictionary = Dictionary::default();
+    let mut writer = Writer::new(out, &mut dictionary);
+    value_out::content(&mut writer, value);
+    writer.finish_alone()
+}
+
+/// Decodes a self-contained body, all of `bytes`.
+///
+/// # Errors
+/// The bytes are no body, or it would take more than the limits allow.
+pub fn decode_body(bytes: &[u8], limits: Limits) -> Result<Value, DecodeError> {
+    let mut reader = Reader::new(bytes, limits)?;
+    let value = value_in::value(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
+/// Appends `value` as a document: with the format's mark and version, to be stored.
+///
+/// # Errors
+/// The value is nested too deeply; nothing was written then.
+pub fn encode_value(value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let start = out.len();
+    out.extend([MAGIC, VERSION << 4 | VALUE]);
+    encode_body(value, out).inspect_err(|_| out.truncate(start))
+}
+
+/// Decodes a document that holds a value, all of `bytes`.
+///
+/// # Errors
+/// The bytes are no such document, or it would take more than the limits allow.
+pub fn decode_value(bytes: &[u8], limits: Limits) -> Result<Value, DecodeError> {
+    decode_body(document(bytes, VALUE)?, limits)
+}
+
+/// Appends `message` as a document by itself, which any reader can decode: for storage, signing, broadcast.
+///
+/// # Errors
+/// The content is nested too deeply; nothing was written then.
+pub fn encode_message(message: &AclMessage, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let start = out.len();
+    out.extend([MAGIC, VERSION << 4 | MESSAGE]);
+    Encoder::new(LinkLimits::NONE).encode_message(message, out).inspect_err(|_| out.truncate(start))
+}
+
+/// Decodes a document that holds a message, all of `bytes`.
+///
+/// # Errors
+/// The bytes are no such document, or it would take more than [`Limits::DEFAULT`] allows.
+pub fn decode_message(bytes: &[u8]) -> Result<AclMessage, DecodeError> {
+    Decoder::new(Limits::DEFAULT, LinkLimits::NONE).decode_message(document(bytes, MESSAGE)?)
+}
+
+/// What follows the mark, the version and the kind of a document.
+fn document(bytes: &[u8], kind: u8) -> Result<&[u8], DecodeError> {
+    match bytes {
+        [MAGIC, second, rest @ ..] if *second == VERSION << 4 | kind => Ok(rest),
+        [first, second, ..] => Err(DecodeError::Version { found: [*first, *second] }),
+        _ => Err(DecodeError::Truncated { at: 0 }),
+    }
+}

@@ -1,0 +1,336 @@
+//! What reads a body: a place in the bytes, the dictionary that stood before it, and what may still be spent.
+
+use std::rc::Rc;
+
+use super::limits::Limits;
+use super::tags::{self, item, shape};
+use super::{DecodeError, known, varint};
+use crate::{Symbol, Text, Value};
+
+/// A text of the dictionary; as a shared text or a name once it was asked for as such.
+pub(super) struct DictionaryText<'a> {
+    pub(super) text: &'a str,
+    shared: Option<Text>,
+    symbol: Option<Symbol>,
+}
+
+/// What an object is called and which fields it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shape<'a> {
+    pub(super) kind: ShapeKind,
+    pub(super) name: &'a str,
+    pub(super) fields: Vec<&'a str>,
+}
+
+/// What objects of a shape are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ShapeKind {
+    /// Records.
+    Record,
+    /// Maps with texts as keys.
+    Map,
+    /// Terms with so many arguments, which have no names.
+    Term(usize),
+}
+
+impl Shape<'_> {
+    pub(super) fn len(&self) -> usize {
+        match self.kind {
+            ShapeKind::Term(args) => args,
+            _ => self.fields.len(),
+        }
+    }
+}
+
+/// Reads a body.
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    spent_bytes: usize,
+    depth: u32,
+    limits: Limits,
+    /// What labels stand for; nothing while it is being read.
+    pub(super) labelled: Vec<Option<Value>>,
+    pub(super) texts: Vec<DictionaryText<'a>>,
+    pub(super) shapes: Vec<Rc<Shape<'a>>>,
+}
+
+/// What a dictionary's item takes in memory, at most, besides its own bytes.
+const ITEM_BYTES: usize = 64;
+
+impl<'a> Reader<'a> {
+    /// A reader of this body, its dictionary read.
+    pub(super) fn new(bytes: &'a [u8], limits: Limits) -> Result<Self, DecodeError> {
+        let mut reader = Self::bare(bytes, limits);
+        if let Some(count) = reader.dictionary_count()? {
+            for _ in 0..count {
+                reader.item()?;
+            }
+        }
+        Ok(reader)
+    }
+
+    /// A reader of these bytes, from their beginning.
+    pub(super) fn bare(bytes: &'a [u8], limits: Limits) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            spent_bytes: 0,
+            depth: 0,
+            limits,
+            labelled: Vec::new(),
+            texts: Vec::new(),
+            shapes: Vec::new(),
+        }
+    }
+
+    /// Reads a dictionary's tag, if there is one: how many items follow.
+    pub(super) fn dictionary_count(&mut self) -> Result<Option<u64>, DecodeError> {
+        let at = self.at;
+        let Some(tag) = self.bytes.get(at).filter(|tag| (tags::DICTIONARY..=tags::LONG_DICTIONARY).contains(*tag))
+        else {
+            return Ok(None);
+        };
+        self.at += 1;
+        let count = match *tag {
+            tags::LONG_DICTIONARY => Some(self.number()?).filter(|count| *count >= u64::from(tags::DICTIONARIES)),
+            tag => Some(u64::from(tag - tags::DICTIONARY)).filter(|count| *count > 0),
+        };
+        let count = count.filter(|count| *count <= u64::from(u32::MAX));
+        count.map(Some).ok_or(DecodeError::Malformed { at, what: "a dictionary's count is not in its shortest form" })
+    }
+
+    fn item(&mut self) -> Result<(), DecodeError> {
+        let at = self.at;
+        let head = self.number()?;
+        match head & 3 {
+            item::KNOWN => {
+                let known = (head >> 3) as usize;
+                let text = known::TEXTS.get(known).filter(|_| head & 4 != 0);
+                let text = *text.ok_or(DecodeError::Malformed { at, what: "a text that only a link knows" })?;
+                self.add_text(text, None)
+            }
+            item::TEXT => {
+                let text = self.text_of(usize::try_from(head >> 2).unwrap_or(usize::MAX))?;
+                self.add_text(text, None)
+            }
+            item::STRUCTURE => {
+                let definition = self.take(usize::try_from(head >> 2).unwrap_or(usize::MAX))?;
+                self.add_shape(definition)
+            }
+            _ => Err(DecodeError::Malformed { at, what: "an item to remember outside a link" }),
+        }
+    }
+
+    fn add_text(&mut self, text: &'a str, shared: Option<(Text, Option<Symbol>)>) -> Result<(), DecodeError> {
+        self.charge(ITEM_BYTES)?;
+        let (shared, symbol) = shared.map_or((None, None), |(text, symbol)| (Some(text), symbol));
+        self.texts.push(DictionaryText { text, shared, symbol });
+        Ok(())
+    }
+
+    /// Adds a text to the dictionary that was told on a link.
+    pub(super) fn add_told(&mut self, text: &'a Text, symbol: Option<Symbol>) -> Result<(), DecodeError> {
+        self.add_text(text, Some((text.clone(), symbol)))
+    }
+
+    /// Adds a text to the dictionary that both ends know.
+    pub(super) fn add_known(&mut self, number: u32) -> Result<(), DecodeError> {
+        let text = known::TEXTS.get(number as usize).copied();
+        self.add_text(text.ok_or_else(|| self.malformed("a text nobody knows"))?, None)
+    }
+
+    /// Adds the shape with this definition to the dictionary.
+    pub(super) fn add_shape(&mut self, definition: &'a [u8]) -> Result<(), DecodeError> {
+        self.charge(definition.len() * 16 + ITEM_BYTES)?;
+        let mut inner = Reader::bare(definition, self.limits);
+        let shape = inner.shape().and_then(|shape| inner.end().map(|()| shape));
+        let shape = shape.map_err(|_| self.malformed("a malformed shape"))?;
+        self.shapes.push(Rc::new(shape));
+        Ok(())
+    }
+
+    /// What may still be spent, as limits for a value within this one.
+    pub(super) fn limits_left(&self) -> Limits {
+        self.limits.with_budget_bytes(self.limits.budget_bytes.saturating_sub(self.spent_bytes))
+    }
+
+    pub(super) fn spent_bytes(&self) -> usize {
+        self.spent_bytes
+    }
+
+    fn shape(&mut self) -> Result<Shape<'a>, DecodeError> {
+        let kind = self.byte()?;
+        match kind {
+            shape::RECORD | shape::MAP => {
+                let name = if kind == shape::RECORD { self.plain_text()? } else { "" };
+                let count = self.count_of_bytes(1)?;
+                let fields = (0..count).map(|_| self.plain_text()).collect::<Result<_, _>>()?;
+                let kind = if kind == shape::RECORD { ShapeKind::Record } else { ShapeKind::Map };
+                Ok(Shape { kind, name, fields })
+            }
+            shape::TERM => {
+                let name = self.plain_text()?;
+                let at = self.at;
+                let args = usize::try_from(self.number()?).ok().filter(|args| *args <= TERM_ARGS_MAX);
+                let args = args.ok_or(DecodeError::Malformed { at, what: "a term of too many arguments" })?;
+                Ok(Shape { kind: ShapeKind::Term(args), name, fields: Vec::new() })
+            }
+            shape::KNOWN => self.known_shape(),
+            _ => Err(self.malformed("an unknown kind of shape")),
+        }
+    }
+
+    fn known_shape(&mut self) -> Result<Shape<'a>, DecodeError> {
+        let number = self.number()?;
+        let mask = self.number()?;
+        let known = usize::try_from(number).ok().and_then(|number| known::SHAPES.get(number));
+        let known = known.ok_or_else(|| self.malformed("a shape nobody knows"))?;
+        if mask.checked_shr(known.fields.len() as u32).unwrap_or(0) != 0 {
+            return Err(self.malformed("fields that the shape does not have"));
+        }
+        let fields = known.fields.iter().enumerate().filter(|(place, _)| mask >> place & 1 == 1);
+        Ok(Shape { kind: ShapeKind::Record, name: known.name, fields: fields.map(|(_, field)| *field).collect() })
+    }
+
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn remaining(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
+    }
+
+    /// Nothing may follow.
+    pub(super) fn end(&self) -> Result<(), DecodeError> {
+        if self.remaining() == 0 { Ok(()) } else { Err(DecodeError::Trailing { at: self.at }) }
+    }
+
+    pub(super) fn malformed(&self, what: &'static str) -> DecodeError {
+        DecodeError::Malformed { at: self.at, what }
+    }
+
+    pub(super) fn mismatch(&self, expected: &'static str) -> DecodeError {
+        DecodeError::Mismatch { at: self.at, expected }
+    }
+
+    /// Takes so many bytes of memory out of the budget, before they are allocated.
+    #[inline]
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), DecodeError> {
+        self.spent_bytes = self.spent_bytes.saturating_add(bytes);
+        if self.spent_bytes > self.limits.budget_bytes {
+            return Err(DecodeError::Budget { at: self.at, budget_bytes: self.limits.budget_bytes });
+        }
+        Ok(())
+    }
+
+    /// Reads something nested.
+    #[inline]
+    pub(super) fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
+        if self.depth >= self.limits.levels {
+            return Err(DecodeError::TooDeep { at: self.at, levels: self.limits.levels });
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    #[inline]
+    pub(super) fn peek(&self) -> Result<u8, DecodeError> {
+        self.bytes.get(self.at).copied().ok_or(DecodeError::Truncated { at: self.at })
+    }
+
+    #[inline]
+    pub(super) fn byte(&mut self) -> Result<u8, DecodeError> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    #[inline]
+    pub(super) fn number(&mut self) -> Result<u64, DecodeError> {
+        varint::read(self.bytes, &mut self.at)
+    }
+
+    #[inline]
+    pub(super) fn signed(&mut self) -> Result<i64, DecodeError> {
+        Ok(varint::unzigzag(self.number()?))
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
+        let end = self.at.checked_add(length);
+        let taken = end.and_then(|end| self.bytes.get(self.at..end)).ok_or(DecodeError::Truncated { at: self.at })?;
+        self.at += length;
+        Ok(taken)
+    }
+
+    /// A count of things that each take at least so many bytes.
+    pub(super) fn count_of_bytes(&mut self, least_bytes: usize) -> Result<usize, DecodeError> {
+        let at = self.at;
+        let count = self.number()?;
+        let fits = usize::try_from(count).ok().filter(|count| count.saturating_mul(least_bytes) <= self.remaining());
+        fits.ok_or(DecodeError::Truncated { at })
+    }
+
+    pub(super) fn text_of(&mut self, length: usize) -> Result<&'a str, DecodeError> {
+        let at = self.at;
+        std::str::from_utf8(self.take(length)?)
+            .map_err(|_| DecodeError::Malformed { at, what: "text that is not UTF-8" })
+    }
+
+    /// A length and so many bytes of text.
+    pub(super) fn plain_text(&mut self) -> Result<&'a str, DecodeError> {
+        let length = self.count_of_bytes(1)?;
+        self.text_of(length)
+    }
+
+    /// The text with this number.
+    pub(super) fn dictionary_text(&mut self, number: u64) -> Result<&mut DictionaryText<'a>, DecodeError> {
+        let at = self.at;
+        let entry = usize::try_from(number).ok().and_then(|number| self.texts.get_mut(number));
+        entry.ok_or(DecodeError::Malformed { at, what: "a text the dictionary does not have" })
+    }
+
+    /// The same, to be shared.
+    pub(super) fn shared_text(&mut self, number: u64) -> Result<Text, DecodeError> {
+        let entry = self.dictionary_text(number)?;
+        if let Some(shared) = &entry.shared {
+            return Ok(shared.clone());
+        }
+        let shared = Text::from(entry.text);
+        entry.shared = Some(shared.clone());
+        let bytes = shared.len();
+        self.charge(bytes)?;
+        Ok(shared)
+    }
+
+    /// The same, as a name.
+    pub(super) fn symbol(&mut self, number: u64) -> Result<Symbol, DecodeError> {
+        let entry = self.dictionary_text(number)?;
+        Ok(*entry.symbol.get_or_insert_with(|| Symbol::new(entry.text)))
+    }
+
+    /// A name where nothing else can stand.
+    pub(super) fn name(&mut self) -> Result<Symbol, DecodeError> {
+        let head = self.number()?;
+        if head & 1 == 0 {
+            return self.symbol(head >> 1);
+        }
+        let length = usize::try_from(head >> 1).unwrap_or(usize::MAX);
+        Ok(Symbol::new(self.text_of(length)?))
+    }
+
+    /// The shape with this number.
+    pub(super) fn shape_numbered(&self, number: u64) -> Result<Rc<Shape<'a>>, DecodeError> {
+        let found = usize::try_from(number).ok().and_then(|number| self.shapes.get(number)).cloned();
+        found.ok_or_else(|| self.malformed("a shape the dictionary does not have"))
+    }
+}
+
+/// Arguments of a term in a shape.
+const TERM_ARGS_MAX: usize = 1 << 16;

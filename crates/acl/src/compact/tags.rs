@@ -1,0 +1,119 @@
+//! The first byte of a value, and the first byte of a column.
+
+/// Whole numbers -8 to 55, in the tag itself.
+pub(super) const SMALL_INT: u8 = 0x00;
+pub(super) const SMALL_INT_LEAST: i64 = -8;
+pub(super) const SMALL_INTS: i64 = 64;
+/// Text of up to 31 bytes, which follow.
+pub(super) const SHORT_TEXT: u8 = 0x40;
+pub(super) const SHORT_TEXTS: usize = 32;
+/// One of the dictionary's first 32 texts.
+pub(super) const TEXT_REF: u8 = 0x60;
+pub(super) const TEXT_REFS: u32 = 32;
+/// A list of up to 15 values, which follow.
+pub(super) const SHORT_LIST: u8 = 0x80;
+pub(super) const SHORT_LISTS: usize = 16;
+/// An object of one of the dictionary's first 16 shapes; its fields follow.
+pub(super) const OBJECT: u8 = 0x90;
+pub(super) const OBJECTS: u32 = 16;
+/// An atom: one of the dictionary's first 16 texts.
+pub(super) const ATOM_REF: u8 = 0xA0;
+pub(super) const ATOM_REFS: u32 = 16;
+/// Doubles that are whole numbers -1 to 14.
+pub(super) const SMALL_NUM: u8 = 0xB0;
+pub(super) const SMALL_NUM_LEAST: i64 = -1;
+pub(super) const SMALL_NUMS: i64 = 16;
+
+pub(super) const NULL: u8 = 0xC0;
+pub(super) const FALSE: u8 = 0xC1;
+pub(super) const TRUE: u8 = 0xC2;
+/// A zigzag varint.
+pub(super) const INT: u8 = 0xC3;
+/// Eight bytes.
+pub(super) const F64: u8 = 0xC4;
+/// Four bytes: a double that is a single, too.
+pub(super) const F32: u8 = 0xC5;
+/// A double that is a whole number: a zigzag varint.
+pub(super) const WHOLE_NUM: u8 = 0xC6;
+/// A double that is a whole number by a power of ten: the power, then a zigzag varint.
+pub(super) const DECIMAL_NUM: u8 = 0xC7;
+/// A length, and so many bytes of text.
+pub(super) const TEXT: u8 = 0xC8;
+/// A number in the dictionary of texts.
+pub(super) const LONG_TEXT_REF: u8 = 0xC9;
+/// A 64-bit number as text, without leading zeros: a zigzag varint.
+pub(super) const NUMERIC_TEXT: u8 = 0xCA;
+/// A length, and so many bytes.
+pub(super) const BYTES: u8 = 0xCB;
+/// A count, and so many values.
+pub(super) const LIST: u8 = 0xCC;
+/// A count, so many values, and a value that ends the list.
+pub(super) const OPEN_LIST: u8 = 0xCD;
+/// A count, and a column of so many values.
+pub(super) const ARRAY: u8 = 0xCE;
+/// A number in the dictionary of shapes, and the fields.
+pub(super) const LONG_OBJECT: u8 = 0xCF;
+/// A count, a column of keys and a column of values.
+pub(super) const MAP: u8 = 0xD0;
+/// Flags and the parts of a term they name.
+pub(super) const TERM: u8 = 0xD1;
+/// A number in the dictionary of texts, as an atom.
+pub(super) const LONG_ATOM_REF: u8 = 0xD2;
+/// A length, and so many bytes of an atom's name.
+pub(super) const ATOM: u8 = 0xD3;
+/// A slot and a name.
+pub(super) const VARIABLE: u8 = 0xD4;
+/// A mutable container, labelled with the next number: its kind, a count, values.
+pub(super) const CONTAINER: u8 = 0xD5;
+/// The value that has this label.
+pub(super) const REFERENCE: u8 = 0xD6;
+/// The next value is labelled with the next number.
+pub(super) const LABEL: u8 = 0xD7;
+/// A URI and bytes that mean what the URI says.
+pub(super) const EXTENSION: u8 = 0xD8;
+/// A dictionary of 1 to 14 items, then a value that uses it. Only at the beginning.
+pub(super) const DICTIONARY: u8 = 0xE0;
+pub(super) const DICTIONARIES: u32 = 15;
+/// The same, with a count of 15 or more.
+pub(super) const LONG_DICTIONARY: u8 = 0xEF;
+/// A term with up to 15 arguments and nothing special: its name, its arguments.
+pub(super) const PLAIN_TERM: u8 = 0xF0;
+pub(super) const PLAIN_TERMS: usize = 16;
+
+/// What [`TERM`]'s flags say follows.
+pub(super) mod term {
+    pub(in crate::compact) const NEGATED: u8 = 1;
+    pub(in crate::compact) const NAMESPACE: u8 = 2;
+    pub(in crate::compact) const ANNOTS: u8 = 4;
+    pub(in crate::compact) const TAIL: u8 = 8;
+    pub(in crate::compact) const ALL: u8 = 15;
+}
+
+/// The kinds of [`CONTAINER`]s.
+pub(super) mod container {
+    pub(in crate::compact) const MAP: u8 = 0;
+    pub(in crate::compact) const SET: u8 = 1;
+    pub(in crate::compact) const QUEUE: u8 = 2;
+    pub(in crate::compact) const PRIORITY_QUEUE: u8 = 3;
+}
+
+/// The kinds of dictionary items: the two low bits of the number an item begins with.
+pub(super) mod item {
+    /// Known to both ends; the rest of the number says which.
+    pub(in crate::compact) const KNOWN: u64 = 0;
+    /// Text; the rest of the number is its length.
+    pub(in crate::compact) const TEXT: u64 = 1;
+    /// A shape (in a body) or an agent with addresses (in a head); the rest is its length.
+    pub(in crate::compact) const STRUCTURE: u64 = 2;
+    /// To be remembered; the rest is the place. The item itself follows. Only on a link.
+    pub(in crate::compact) const REMEMBER: u64 = 3;
+}
+
+/// The kinds of shapes.
+pub(super) mod shape {
+    pub(in crate::compact) const RECORD: u8 = 0;
+    pub(in crate::compact) const MAP: u8 = 1;
+    pub(in crate::compact) const TERM: u8 = 2;
+    /// Some fields of a shape that both ends know.
+    pub(in crate::compact) const KNOWN: u8 = 3;
+}

@@ -1,0 +1,399 @@
+//! What writes a body: its bytes, and the dictionary that grows beside them and is put in front when all is written.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
+use super::tags::{self, item, shape};
+use super::{EncodeError, known, varint};
+use crate::Symbol;
+
+/// Texts shorter than this are written where they stand.
+const SHARED_TEXT_BYTES_MIN: usize = 4;
+
+/// Nesting that writers and readers allow.
+pub(super) const LEVELS: u32 = 96;
+
+/// The texts and shapes of one body, each once.
+#[derive(Default)]
+pub(super) struct Dictionary {
+    /// The items as they stand in a body that is self-contained.
+    items: Vec<u8>,
+    count: u32,
+    texts: Index,
+    shapes: Index,
+    /// Shapes of Rust types, by the address of their description and the fields present.
+    types: Vec<(usize, u64, u32)>,
+    /// Shapes of dynamic values, by the symbols of their name and fields.
+    records: HashTable<(u64, u32)>,
+    record_symbols: Vec<(Vec<Symbol>, u32)>,
+    scratch: Vec<u8>,
+}
+
+/// Finds a stretch of the items again.
+#[derive(Default)]
+struct Index {
+    by_hash: HashTable<(u32, u32)>,
+    /// Where each begins and ends, or [`KNOWN`] and which; in the order of their numbers.
+    places: Vec<(u32, u32)>,
+}
+
+/// In the place of a beginning: a text that both ends know.
+const KNOWN: u32 = u32::MAX;
+
+impl Index {
+    fn find(&self, items: &[u8], bytes: &[u8], hash: u64) -> Option<u32> {
+        let stored = |number: u32| match self.places.get(number as usize) {
+            Some((KNOWN, known)) => known::TEXTS.get(*known as usize).map(|text| text.as_bytes()),
+            Some((start, end)) => items.get(*start as usize..*end as usize),
+            None => None,
+        };
+        let same = |entry: &(u32, u32)| entry.0 == hash as u32 && stored(entry.1) == Some(bytes);
+        self.by_hash.find(spread(hash as u32), same).map(|entry| entry.1)
+    }
+
+    fn insert(&mut self, place: (u32, u32), hash: u64) -> u32 {
+        let number = self.places.len() as u32;
+        self.places.push(place);
+        self.by_hash.insert_unique(spread(hash as u32), (hash as u32, number), |entry| spread(entry.0));
+        number
+    }
+
+    fn clear(&mut self) {
+        if !self.places.is_empty() {
+            self.by_hash.clear();
+            self.places.clear();
+        }
+    }
+}
+
+/// A table takes its place from the low bits of a hash, its tag from the high ones.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+impl Dictionary {
+    /// Forgets everything, keeps the room.
+    pub(super) fn clear(&mut self) {
+        if self.count == 0 {
+            return;
+        }
+        self.items.clear();
+        self.count = 0;
+        self.texts.clear();
+        self.shapes.clear();
+        self.types.clear();
+        self.records.clear();
+        self.record_symbols.clear();
+    }
+
+    /// How many items it has, and their bytes.
+    pub(super) fn items(&self) -> (u32, &[u8]) {
+        (self.count, &self.items)
+    }
+
+    /// The number of `text`, which is added if it is new.
+    pub(super) fn text(&mut self, text: &str) -> u32 {
+        let hash = FxBuildHasher.hash_one(text.as_bytes());
+        if let Some(number) = self.texts.find(&self.items, text.as_bytes(), hash) {
+            return number;
+        }
+        self.count += 1;
+        if let Some(known) = known::text_number(text) {
+            varint::write(&mut self.items, u64::from(known) << 3 | 1 << 2 | item::KNOWN);
+            return self.texts.insert((KNOWN, known), hash);
+        }
+        varint::write(&mut self.items, (text.len() as u64) << 2 | item::TEXT);
+        let start = self.items.len() as u32;
+        self.items.extend_from_slice(text.as_bytes());
+        self.texts.insert((start, self.items.len() as u32), hash)
+    }
+
+    /// The number of the shape with this definition, which is added if it is new.
+    fn shape(&mut self, definition: &[u8]) -> u32 {
+        let hash = FxBuildHasher.hash_one(definition);
+        if let Some(number) = self.shapes.find(&self.items, definition, hash) {
+            return number;
+        }
+        self.count += 1;
+        varint::write(&mut self.items, (definition.len() as u64) << 2 | item::STRUCTURE);
+        let start = self.items.len() as u32;
+        self.items.extend_from_slice(definition);
+        self.shapes.insert((start, self.items.len() as u32), hash)
+    }
+
+    /// The shape of records called `name`, or maps, or terms, with these fields.
+    pub(super) fn named_shape<'a>(
+        &mut self,
+        kind: u8,
+        name: &str,
+        fields: impl ExactSizeIterator<Item = &'a str> + Clone,
+    ) -> u32 {
+        let mut definition = std::mem::take(&mut self.scratch);
+        definition.clear();
+        define(&mut definition, kind, name, fields);
+        let number = self.shape(&definition);
+        self.scratch = definition;
+        number
+    }
+
+    /// The shape of terms `name` with so many arguments.
+    pub(super) fn term_shape(&mut self, name: &str, args: usize) -> u32 {
+        let mut definition = std::mem::take(&mut self.scratch);
+        definition.clear();
+        definition.push(shape::TERM);
+        name_bytes(&mut definition, name);
+        varint::write(&mut definition, args as u64);
+        let number = self.shape(&definition);
+        self.scratch = definition;
+        number
+    }
+
+    /// The number that [`Dictionary::remember_symbols`] gave these symbols.
+    pub(super) fn find_symbols(&self, hash: u64, symbols: impl Iterator<Item = Symbol> + Clone) -> Option<u32> {
+        let same = |entry: &(u64, u32)| {
+            entry.0 == hash
+                && self
+                    .record_symbols
+                    .get(entry.1 as usize)
+                    .is_some_and(|known| known.0.iter().copied().eq(symbols.clone()))
+        };
+        let (_, at) = self.records.find(hash, same)?;
+        self.record_symbols.get(*at as usize).map(|found| found.1)
+    }
+
+    /// Remembers a shape by the symbols it was made of.
+    pub(super) fn remember_symbols(&mut self, hash: u64, symbols: impl Iterator<Item = Symbol>, number: u32) {
+        let at = self.record_symbols.len() as u32;
+        self.record_symbols.push((symbols.collect(), number));
+        self.records.insert_unique(hash, (hash, at), |entry| entry.0);
+    }
+
+    /// The shape that a Rust type (by the address of its description) has with these fields present, if it was met.
+    #[inline]
+    pub(super) fn find_type(&self, description: usize, present: u64) -> Option<u32> {
+        self.types.iter().rev().find(|known| known.0 == description && known.1 == present).map(|known| known.2)
+    }
+
+    /// Remembers a shape by the Rust type it was made of.
+    pub(super) fn remember_type(&mut self, description: usize, present: u64, number: u32) {
+        self.types.push((description, present, number));
+    }
+}
+
+fn define<'a>(out: &mut Vec<u8>, kind: u8, name: &str, fields: impl ExactSizeIterator<Item = &'a str> + Clone) {
+    if kind == shape::RECORD
+        && let Some((number, mask)) = known::shape_number(name, fields.clone())
+    {
+        out.push(shape::KNOWN);
+        varint::write(out, number);
+        varint::write(out, mask);
+        return;
+    }
+    out.push(kind);
+    if kind == shape::RECORD {
+        name_bytes(out, name);
+    }
+    varint::write(out, fields.len() as u64);
+    fields.for_each(|field| name_bytes(out, field));
+}
+
+fn name_bytes(out: &mut Vec<u8>, name: &str) {
+    varint::write(out, name.len() as u64);
+    out.extend_from_slice(name.as_bytes());
+}
+
+/// Writes one body. What is written goes to the end of `out`; [`Writer::finish`] puts the dictionary before it.
+pub(super) struct Writer<'a> {
+    pub(super) out: &'a mut Vec<u8>,
+    pub(super) dictionary: &'a mut Dictionary,
+    start: usize,
+    depth: u32,
+    too_deep: bool,
+    /// Addresses of what was labelled, in the order of the labels.
+    pub(super) labelled: Vec<usize>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(out: &'a mut Vec<u8>, dictionary: &'a mut Dictionary) -> Self {
+        dictionary.clear();
+        let start = out.len();
+        Self { out, dictionary, start, depth: 0, too_deep: false, labelled: Vec::new() }
+    }
+
+    /// Writes something nested; nothing but null beyond the limit, and then [`Writer::finish`] fails.
+    #[inline]
+    pub(super) fn nested(&mut self, write: impl FnOnce(&mut Self)) {
+        if self.depth == LEVELS {
+            self.too_deep = true;
+            self.out.push(tags::NULL);
+            return;
+        }
+        self.depth += 1;
+        write(self);
+        self.depth -= 1;
+    }
+
+    /// Puts the dictionary before what was written.
+    pub(super) fn finish_alone(self) -> Result<(), EncodeError> {
+        if self.too_deep {
+            self.out.truncate(self.start);
+            return Err(EncodeError::TooDeep { levels: LEVELS });
+        }
+        let (count, items) = self.dictionary.items();
+        if count == 0 {
+            return Ok(());
+        }
+        let value_end = self.out.len();
+        dictionary_tag(self.out, count);
+        self.out.extend_from_slice(items);
+        self.out.get_mut(self.start..).unwrap_or_default().rotate_left(value_end - self.start);
+        Ok(())
+    }
+
+    /// Whether all went well; the dictionary is left to whoever asks.
+    pub(super) fn check(self) -> Result<(), EncodeError> {
+        if self.too_deep { Err(EncodeError::TooDeep { levels: LEVELS }) } else { Ok(()) }
+    }
+
+    pub(super) fn tag(&mut self, tag: u8) {
+        self.out.push(tag);
+    }
+
+    pub(super) fn number(&mut self, number: u64) {
+        varint::write(self.out, number);
+    }
+
+    /// A whole number.
+    #[inline]
+    pub(super) fn int(&mut self, n: i64) {
+        let small = n.wrapping_sub(tags::SMALL_INT_LEAST);
+        if (0..tags::SMALL_INTS).contains(&small) {
+            self.out.push(tags::SMALL_INT + small as u8);
+        } else {
+            self.out.push(tags::INT);
+            varint::write(self.out, varint::zigzag(n));
+        }
+    }
+
+    /// Text, in the shortest way.
+    pub(super) fn text(&mut self, text: &str) {
+        if text.len() < SHARED_TEXT_BYTES_MIN {
+            return self.text_in_place(text);
+        }
+        match numeric(text) {
+            Some(n) => {
+                self.out.push(tags::NUMERIC_TEXT);
+                varint::write(self.out, varint::zigzag(n));
+            }
+            None => {
+                let number = self.dictionary.text(text);
+                self.reference(tags::TEXT_REF, tags::TEXT_REFS, tags::LONG_TEXT_REF, number);
+            }
+        }
+    }
+
+    /// Text that will hardly come again.
+    pub(super) fn text_in_place(&mut self, text: &str) {
+        if text.len() < tags::SHORT_TEXTS {
+            self.out.push(tags::SHORT_TEXT + text.len() as u8);
+        } else {
+            self.out.push(tags::TEXT);
+            varint::write(self.out, text.len() as u64);
+        }
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// An atom.
+    pub(super) fn atom(&mut self, name: &str) {
+        if name.len() < SHARED_TEXT_BYTES_MIN {
+            self.atom_in_place(name);
+        } else {
+            let number = self.dictionary.text(name);
+            self.reference(tags::ATOM_REF, tags::ATOM_REFS, tags::LONG_ATOM_REF, number);
+        }
+    }
+
+    /// An atom that will hardly come again.
+    pub(super) fn atom_in_place(&mut self, name: &str) {
+        self.out.push(tags::ATOM);
+        varint::write(self.out, name.len() as u64);
+        self.out.extend_from_slice(name.as_bytes());
+    }
+
+    /// A name where nothing else can stand.
+    pub(super) fn name(&mut self, name: &str) {
+        if name.len() < SHARED_TEXT_BYTES_MIN {
+            varint::write(self.out, (name.len() as u64) << 1 | 1);
+            self.out.extend_from_slice(name.as_bytes());
+        } else {
+            let number = self.dictionary.text(name);
+            varint::write(self.out, u64::from(number) << 1);
+        }
+    }
+
+    /// The beginning of an object of this shape.
+    pub(super) fn object(&mut self, shape: u32) {
+        self.reference(tags::OBJECT, tags::OBJECTS, tags::LONG_OBJECT, shape);
+    }
+
+    /// The beginning of a list of so many values.
+    pub(super) fn list(&mut self, count: usize) {
+        if count < tags::SHORT_LISTS {
+            self.out.push(tags::SHORT_LIST + count as u8);
+        } else {
+            self.out.push(tags::LIST);
+            varint::write(self.out, count as u64);
+        }
+    }
+
+    /// Bytes.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.out.push(tags::BYTES);
+        varint::write(self.out, bytes.len() as u64);
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn reference(&mut self, short: u8, shorts: u32, long: u8, number: u32) {
+        if number < shorts {
+            self.out.push(short + number as u8);
+        } else {
+            self.out.push(long);
+            varint::write(self.out, u64::from(number));
+        }
+    }
+}
+
+/// The beginning of a dictionary of so many items.
+pub(super) fn dictionary_tag(out: &mut Vec<u8>, count: u32) {
+    if count < tags::DICTIONARIES {
+        out.push(tags::DICTIONARY + count as u8);
+    } else {
+        out.push(tags::LONG_DICTIONARY);
+        varint::write(out, u64::from(count));
+    }
+}
+
+/// The number a text is, if it is just how a 64-bit number is written.
+pub(super) fn numeric(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    let (negative, digits) = match bytes {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    match digits {
+        [b'0'] if !negative => return Some(0),
+        [b'1'..=b'9', ..] if digits.len() <= 19 => {}
+        _ => return None,
+    }
+    let mut magnitude = 0_u64;
+    for digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        magnitude = magnitude * 10 + u64::from(digit);
+    }
+    if negative { 0_i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
+}

@@ -1,0 +1,154 @@
+//! The compact codec: what is written comes back, in as few bytes as said, and bytes nobody wrote do no harm.
+
+use proptest::prelude::*;
+use whimbrel_acl::compact::{
+    self, DecodeError, Decoder, EncodeError, EncodedMessage, Encoder, Limits, LinkLimits, decode_body, encode_body,
+};
+use whimbrel_acl::{AclMessage, Aid, Extras, Performative, Value};
+use whimbrel_testkit::generators::{message, value};
+
+fn body_of(value: &Value) -> Vec<u8> {
+    let mut body = Vec::new();
+    encode_body(value, &mut body).unwrap();
+    body
+}
+
+fn read_body(body: &[u8]) -> Value {
+    decode_body(body, Limits::DEFAULT).unwrap()
+}
+
+/// A message without an empty box of extras, which says the same as none.
+fn plain(mut message: AclMessage) -> AclMessage {
+    message.extras = message.extras.filter(|extras| **extras != Extras::default());
+    message
+}
+
+fn inform(content: impl Into<Value>) -> AclMessage {
+    AclMessage::new(Performative::Inform, Aid::new("amy", "here"), Aid::new("bob", "there"), content)
+}
+
+/// Sends the messages through one link, and gives the sizes.
+fn through_link(encoder: &mut Encoder, decoder: &mut Decoder, messages: &[AclMessage]) -> Vec<usize> {
+    messages
+        .iter()
+        .map(|message| {
+            let mut bytes = Vec::new();
+            encoder.encode_message(message, &mut bytes).unwrap();
+            let read = decoder.decode_message(&bytes).unwrap();
+            assert_eq!(format!("{read:?}"), format!("{message:?}"));
+            assert_eq!(read.sender.contact(), message.sender.contact());
+            bytes.len()
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn values_come_back(value in value()) {
+        let body = body_of(&value);
+        let read = read_body(&body);
+        prop_assert_eq!(format!("{read:?}"), format!("{value:?}"));
+        prop_assert_eq!(body_of(&read), body, "canonical");
+        let mut document = Vec::new();
+        compact::encode_value(&value, &mut document).unwrap();
+        let read = compact::decode_value(&document, Limits::DEFAULT).unwrap();
+        prop_assert_eq!(format!("{read:?}"), format!("{value:?}"));
+    }
+
+    #[test]
+    fn messages_come_back_alone(message in message().prop_map(plain)) {
+        let mut document = Vec::new();
+        compact::encode_message(&message, &mut document).unwrap();
+        let read = compact::decode_message(&document).unwrap();
+        prop_assert_eq!(format!("{read:?}"), format!("{message:?}"));
+        prop_assert_eq!(read.sender.contact(), message.sender.contact());
+    }
+
+    #[test]
+    fn messages_come_back_through_a_link(
+        messages in prop::collection::vec(message().prop_map(plain), 1..20), items in 0..6_u32
+    ) {
+        for limits in [LinkLimits::DEFAULT, LinkLimits { items, item_bytes: 200 }] {
+            through_link(&mut Encoder::new(limits), &mut Decoder::new(Limits::DEFAULT, limits), &messages);
+        }
+    }
+
+    #[test]
+    fn bodies_cross_links_unchanged(messages in prop::collection::vec(message().prop_map(plain), 1..20)) {
+        let (mut first, mut first_end) = (Encoder::default(), Decoder::default());
+        let (mut second, mut second_end) = (Encoder::default(), Decoder::default());
+        for message in messages {
+            let sealed = EncodedMessage::seal(message.clone()).unwrap();
+            let (mut bytes, mut onward) = (Vec::new(), Vec::new());
+            // An end may send decoded and encoded messages in any order.
+            first.encode_message(&message, &mut bytes).unwrap();
+            let arrived = first_end.decode_sealed(&bytes).unwrap();
+            prop_assert_eq!(&arrived, &sealed);
+            second.encode_sealed(&arrived, &mut onward).unwrap();
+            let read = second_end.decode_sealed(&onward).unwrap();
+            prop_assert_eq!(&read.body, &sealed.body);
+            let opened = read.open(Limits::DEFAULT).unwrap();
+            prop_assert_eq!(format!("{opened:?}"), format!("{message:?}"));
+        }
+    }
+
+    #[test]
+    fn bytes_nobody_wrote_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        let _ = decode_body(&bytes, Limits::DEFAULT.with_budget_bytes(1 << 20));
+        let _ = compact::decode_message(&bytes);
+        let _ = Decoder::default().decode_message(&bytes);
+        let _ = Decoder::default().decode_sealed(&bytes);
+    }
+
+    #[test]
+    fn what_is_cut_off_or_goes_on_is_refused(message in message(), cut in 0..1000_usize) {
+        let mut document = Vec::new();
+        compact::encode_message(&message, &mut document).unwrap();
+        let cut = cut % document.len();
+        prop_assert!(compact::decode_message(&document[..cut]).is_err());
+        document.push(0);
+        prop_assert!(compact::decode_message(&document).is_err());
+    }
+}
+
+#[test]
+fn agents_that_have_talked_before_need_few_bytes() {
+    let content = "x".repeat(60);
+    let mut messages = Vec::new();
+    for _ in 0..3 {
+        messages.push(inform(content.as_str()).in_conversation("c-17").with_protocol("fipa-request"));
+        messages.push(inform(content.as_str()));
+    }
+    let sizes = through_link(&mut Encoder::default(), &mut Decoder::default(), &messages);
+    assert_eq!(sizes[1] - 60, 5, "act, two agents, a tag and a length");
+    assert!(sizes[4] - 60 <= 9, "{sizes:?}");
+}
+
+#[test]
+fn a_reset_starts_anew() {
+    let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+    let first = through_link(&mut encoder, &mut decoder, &[inform("hello"), inform("hello")]);
+    encoder.reset();
+    decoder.reset();
+    let second = through_link(&mut encoder, &mut decoder, &[inform("hello"), inform("hello")]);
+    assert_eq!(first, second);
+    decoder.reset();
+    let mut bytes = Vec::new();
+    encoder.encode_message(&inform("hello"), &mut bytes).unwrap();
+    assert!(matches!(decoder.decode_message(&bytes), Err(DecodeError::Malformed { .. })));
+}
+
+#[test]
+fn depth_is_limited_at_both_ends() {
+    let nest = |levels| (0..levels).fold(Value::Int(1), |inner, _| Value::term("s", [inner]));
+    assert_eq!(read_body(&body_of(&nest(96))), nest(96));
+    let mut out = vec![7];
+    assert_eq!(encode_body(&nest(97), &mut out), Err(EncodeError::TooDeep { levels: 96 }));
+    assert_eq!(out, [7], "nothing was written");
+    let mut encoder = Encoder::default();
+    assert!(encoder.encode_message(&inform(nest(97)), &mut out).is_err());
+    assert_eq!(out, [7]);
+    through_link(&mut encoder, &mut Decoder::default(), &[inform("nothing was remembered, either")]);
+    let deep = [[0xF1, 7, b's'].repeat(100), vec![0]].concat();
+    assert_eq!(decode_body(&deep, Limits::DEFAULT), Err(DecodeError::TooDeep { at: 291, levels: 96 }));
+}
