@@ -4,6 +4,7 @@ mod activity;
 mod agent;
 pub mod behaviour;
 mod clock;
+mod cpu;
 mod ending;
 mod handover;
 mod inbox;

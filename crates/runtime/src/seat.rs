@@ -3,6 +3,7 @@
 use crossbeam_utils::CachePadded;
 use whimbrel_platform::Time;
 
+use crate::cpu::Thread;
 use crate::handover::Desk;
 use crate::inbox::Inbox;
 use crate::parcel::{Newcomer, Parcel};
@@ -14,13 +15,21 @@ use crate::sync::{Arc, Mutex};
 pub(crate) struct Seat {
     pub inbox: Inbox<Parcel, Newcomer>,
     pub figures: CachePadded<Figures>,
-    /// Where the shard's present worker leaves it during turns.
-    pub desk: Mutex<Option<Arc<Desk<Shard>>>>,
+    /// The shard's present worker.
+    pub holder: Mutex<Option<Holder>>,
+}
+
+/// A worker that holds a shard.
+#[derive(Clone)]
+pub(crate) struct Holder {
+    /// Where it leaves the shard during turns.
+    pub desk: Arc<Desk<Shard>>,
+    pub thread: Thread,
 }
 
 impl Seat {
     pub fn new() -> Self {
-        Self { inbox: Inbox::new(), figures: CachePadded::new(Figures::default()), desk: Mutex::new(None) }
+        Self { inbox: Inbox::new(), figures: CachePadded::new(Figures::default()), holder: Mutex::new(None) }
     }
 }
 

@@ -10,49 +10,101 @@ use std::time::{Duration, Instant};
 use whimbrel_acl::Aid;
 use whimbrel_platform::services::LogLevel;
 
-use crate::handover::Desk;
+use crate::cpu::Sight;
 use crate::node::Node;
+use crate::seat::{Holder, Seat};
 use crate::shard::Shard;
 use crate::sync::locked;
 use crate::worker::Worker;
 
-/// How often the watchdog looks. Who is still in the same turn then holds up others.
+/// How often the watchdog looks. Who is still in the same turn then may hold up others.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// How long a turn may take before somebody should know.
+/// The same, while it suspects somebody.
+const LOOK_AGAIN: Duration = Duration::from_millis(3);
+/// Who ran for so long under suspicion holds up others.
+const RAN_MAX: Duration = Duration::from_millis(2);
+/// How long a turn may take before somebody should know...
 const WARN_AFTER: Duration = Duration::from_secs(1);
+/// ...if its thread ran for so long meanwhile, or waits for something.
+const WARN_RAN: Duration = Duration::from_millis(500);
+
+/// What the watchdog makes of a shard.
+#[derive(Default)]
+struct Watched {
+    /// The turn that was under way at the last look.
+    turn: Option<u64>,
+    /// What its worker was doing when that turn was seen the second time.
+    suspected: Option<Sight>,
+}
 
 /// A turn whose shard went on without it.
 struct LongTurn {
     agent: Aid,
     since: Instant,
-    desk: Arc<Desk<Shard>>,
+    ran: Duration,
+    holder: Holder,
 }
 
 /// Looks after the shards until the platform closes.
 pub(crate) fn watch(node: &Arc<Node>) {
-    let mut seen: Vec<Option<u64>> = vec![None; node.seats.len()];
+    let mut watched: Vec<Watched> = node.seats.iter().map(|_| Watched::default()).collect();
     let mut long_turns: Vec<LongTurn> = Vec::new();
     while !node.closing.load(Ordering::Acquire) {
-        std::thread::sleep(LOOK_EVERY);
-        for (seat, seen) in node.seats.iter().zip(&mut seen) {
-            let Some(desk) = locked(&seat.desk).clone() else { continue };
-            let turn = desk.turn();
-            if std::mem::replace(seen, turn) == turn
-                && turn.is_some()
-                && let Some(mut shard) = desk.seize()
-            {
-                long_turns.push(LongTurn { agent: shard.go_on_without(), since: Instant::now(), desk });
+        let suspicious = watched.iter().any(|watched| watched.suspected.is_some());
+        std::thread::sleep(if suspicious { LOOK_AGAIN } else { LOOK_EVERY });
+        for (seat, watched) in node.seats.iter().zip(&mut watched) {
+            if let Some((mut shard, holder)) = watched.relieve(seat) {
+                let ran = holder.thread.look().map(|sight| sight.ran).unwrap_or_default();
+                long_turns.push(LongTurn { agent: shard.go_on_without(), since: Instant::now(), ran, holder });
                 node.activity.begin();
                 start(node, shard);
             }
         }
-        long_turns.retain(|long| long.desk.turn().is_some() && !warn(node, long));
+        long_turns.retain(|long| long.holder.desk.turn().is_some() && !warn(node, long));
+    }
+}
+
+impl Watched {
+    /// Takes the shard from its worker if a turn holds it up.
+    fn relieve(&mut self, seat: &Seat) -> Option<(Box<Shard>, Holder)> {
+        let holder = locked(&seat.holder).clone()?;
+        let turn = holder.desk.turn();
+        if std::mem::replace(&mut self.turn, turn) != turn || turn.is_none() {
+            self.suspected = None;
+            return None;
+        }
+        if !self.holds_up(holder.thread.look()) {
+            return None;
+        }
+        self.suspected = None;
+        Some((holder.desk.seize()?, holder))
+    }
+
+    /// Whether a turn that is under way for some time is to blame for it: not if the thread waits for a processor that
+    /// others have.
+    fn holds_up(&mut self, sight: Option<Sight>) -> bool {
+        // If the operating system does not tell, the clock on the wall must do.
+        let Some(sight) = sight else { return true };
+        match &mut self.suspected {
+            None => {
+                self.suspected = Some(sight);
+                false
+            }
+            Some(before) => {
+                let waits = std::mem::replace(&mut before.waits, sight.waits) && sight.waits;
+                waits || sight.ran.saturating_sub(before.ran) >= RAN_MAX
+            }
+        }
     }
 }
 
 /// Warns of a turn that takes too long, once.
 fn warn(node: &Node, turn: &LongTurn) -> bool {
-    let late = turn.since.elapsed() > WARN_AFTER;
+    if turn.since.elapsed() <= WARN_AFTER {
+        return false;
+    }
+    let sight = turn.holder.thread.look();
+    let late = sight.is_none_or(|sight| sight.waits || sight.ran.saturating_sub(turn.ran) >= WARN_RAN);
     if late {
         let text = "it has been in one turn for a second; others go on meanwhile (is it blocked? see `offload`)";
         node.output.log(turn.agent, LogLevel::Warning, text);
@@ -77,4 +129,34 @@ pub(crate) fn start_watching(node: &Arc<Node>) {
     let node = Arc::clone(node);
     // Without it the platform works too, as long as every turn is short.
     let _ = std::thread::Builder::new().name("whimbrel-watch".into()).spawn(move || watch(&node));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sight(waits: bool, ran_us: u64) -> Option<Sight> {
+        Some(Sight { waits, ran: Duration::from_micros(ran_us) })
+    }
+
+    /// What the watchdog decides at each look.
+    fn decisions(sights: &[Option<Sight>]) -> Vec<bool> {
+        let mut watched = Watched::default();
+        sights.iter().map(|sight| watched.holds_up(*sight)).collect()
+    }
+
+    #[test]
+    fn who_computes_or_waits_for_long_holds_up_others() {
+        assert_eq!(decisions(&[sight(false, 100), sight(false, 1_500), sight(false, 3_000)]), [false, false, true]);
+        assert_eq!(decisions(&[sight(true, 100), sight(true, 100)]), [false, true]);
+        assert_eq!(decisions(&[None]), [true]);
+    }
+
+    #[test]
+    fn who_is_kept_from_running_holds_up_nobody() {
+        let kept = [sight(false, 100); 1000];
+        assert!(!decisions(&kept).contains(&true));
+        let waits_at_times = [sight(true, 100), sight(false, 120), sight(true, 140), sight(false, 150)];
+        assert!(!decisions(&waits_at_times).contains(&true));
+    }
 }

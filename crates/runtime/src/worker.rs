@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use whimbrel_platform::Outbox;
 
+use crate::cpu::Thread;
 use crate::handover::Lease;
 use crate::node::Node;
 use crate::parcel::Parcel;
+use crate::seat::Holder;
 use crate::services::NodeServices;
 use crate::shard::Shard;
 use crate::sync::locked;
@@ -33,7 +35,8 @@ impl Worker {
         let index = shard.index;
         let mut lease = Lease::new(shard);
         if let Some(seat) = node.seat(index) {
-            *locked(&seat.desk) = Some(Arc::clone(lease.desk()));
+            let desk = Arc::clone(lease.desk());
+            *locked(&seat.holder) = Some(Holder { desk, thread: Thread::current() });
         }
         let services = NodeServices { node: Arc::clone(&node), shard: index };
         let mut worker = Self { node, services, outbox: Outbox::default(), spin_us: SPIN_US_MAX / 2 };
@@ -59,6 +62,7 @@ impl Worker {
     fn turns(&mut self, mut lease: Lease<Shard>) -> Option<Lease<Shard>> {
         let Self { node, services, outbox, .. } = self;
         let (index, now) = (lease.index, lease.now);
+        let mut timed = lease.is_profiled().then(Instant::now);
         for _ in 0..lease.turns_per_round() {
             let Some(mut slot) = lease.next_turn() else { break };
             let (outcome, back) = lease.lend(|| slot.have_turn(now, outbox, services));
@@ -70,6 +74,10 @@ impl Worker {
             };
             lease = back;
             lease.finish(slot, outcome, outbox);
+            if let Some(began) = &mut timed {
+                let over = Instant::now();
+                lease.note_turn(over - std::mem::replace(began, over));
+            }
         }
         Some(lease)
     }

@@ -5,17 +5,23 @@
 //! creator is, and a shard that is busy all the time gives agents away only to one that is idle a good part of it, as
 //! many as make both equally busy, and only if that pays: if the share of turns that would talk across the cut, times
 //! what that costs, is less than what a turn takes. The agents to go are
-//! found by following who talks to whom, so that a ring is cut into two arcs, pairs stay pairs, and a star around a
-//! broker, which has no good cut, stays whole unless its turns are long.
+//! found by following who talks to whom, so that a ring is cut into two arcs and pairs stay pairs.
+//!
+//! A star around an agent that all others wait for, a broker, stays whole unless its turns are long: it cannot be faster
+//! than its hub, and partners that live beside the hub would have their turns more often than those that do not. So a
+//! shard that is about to give agents away first looks who takes how much of its time (see [`Profile`]).
 //!
 //! Agents that talk across shards all the time, with short turns, are brought together again.
 
-use rustc_hash::FxHashSet;
+use std::time::Duration;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::route::{Place, ShardIndex};
 
 use super::Shard;
+use super::profile::Profile;
 use super::slot::Status;
 use crate::sync::atomic::Ordering;
 
@@ -27,6 +33,8 @@ const LOOK_EVERY_US: u64 = 2_000;
 const LOOK_EVERY_US_MAX: u64 = 128_000;
 /// How long agents that moved stay at least, so that the traffic shows whether that was good.
 const SETTLE_US: u64 = 4_000;
+/// How long a society stays that has just come to be: what agents do first says little of what they will do.
+const YOUNG_US: u64 = 50_000;
 /// A shard that is busy for a larger share of the time has too much to do...
 const BUSY_SHARE: f64 = 0.9;
 /// ...and one for a smaller share too little.
@@ -35,12 +43,18 @@ const IDLE_SHARE: f64 = 0.7;
 const IDLE_SHARE_SHORT: f64 = 0.5;
 /// Turns shorter than this are not worth giving away if only few agents wait for them.
 const SHORT_TURN_NS: u64 = 2_000;
+/// With turns longer than this, what a message across costs does not count: partners may live apart from their hub.
+const LONG_TURN_NS: u64 = 100_000;
+/// Partners of a busy hub in another shard are brought to it if their own shard is busy for a smaller share of the time.
+const WAITING_SHARE: f64 = 0.6;
 /// A round of more turns than this...
 const SHORT_ROUND_TURNS: u32 = 64;
 /// ...takes no longer than this by itself.
 const SHORT_ROUND_US_MAX: u64 = 1_000;
 /// Agents looked at to judge a move.
 const SAMPLE_MAX: usize = 1_024;
+/// Fewer that wait for turns tell little of all the others.
+const FEW: usize = 32;
 /// Agents that move at once.
 const MOVE_MAX: usize = 16_384;
 
@@ -58,6 +72,8 @@ pub(super) struct Balance {
     /// When the last look was, and how long each shard had been busy by then.
     looked: Time,
     busy_then_us: Vec<u64>,
+    /// Who takes how much of the time, if that is of interest.
+    profile: Option<Profile>,
 }
 
 impl Default for Balance {
@@ -71,6 +87,7 @@ impl Default for Balance {
             crossed: 0,
             looked: Time::ZERO,
             busy_then_us: Vec::new(),
+            profile: None,
         }
     }
 }
@@ -96,6 +113,8 @@ impl Balance {
 enum Verdict {
     /// There was no reason to look closer.
     Nothing,
+    /// There was, and that is being done.
+    Measures,
     /// There was, but it would not pay.
     Refused,
     /// Some are about to move.
@@ -115,18 +134,36 @@ impl Shard {
         let settled = self.now >= Time(self.moved_at.0 + SETTLE_US) && self.departure.is_none();
         let verdict = if !settled || last.turns == 0 {
             Verdict::Nothing
-        } else if self.gather(&last) {
+        } else if self.gather(&last, &busy) {
             Verdict::Moves
         } else {
-            self.spread(&last, &busy)
+            self.spread(last, &busy)
         };
+        let mut next_us = LOOK_EVERY_US;
         match verdict {
-            Verdict::Nothing => self.balance.look_every_us = LOOK_EVERY_US,
+            Verdict::Nothing => {}
+            Verdict::Measures => self.balance.look_every_us = look_every_us,
             // What does not pay now will rarely pay a moment later, and to find out costs time.
-            Verdict::Refused => self.balance.look_every_us = (look_every_us * 2).min(LOOK_EVERY_US_MAX),
+            Verdict::Refused => {
+                next_us = (look_every_us * 2).min(LOOK_EVERY_US_MAX);
+                self.balance.look_every_us = next_us;
+            }
             Verdict::Moves => self.moved_at = self.now,
         }
-        self.balance.next_look = Time(self.now.0 + self.balance.look_every_us);
+        self.balance.next_look = Time(self.now.0 + next_us);
+    }
+
+    /// Whether turns are to be timed, each by itself.
+    pub fn is_profiled(&self) -> bool {
+        self.balance.profile.as_ref().is_some_and(Profile::is_open)
+    }
+
+    /// The turn that was begun last took so long.
+    #[cold]
+    pub fn note_turn(&mut self, spent: Duration) {
+        if let Some(profile) = self.balance.profile.as_mut().filter(|profile| profile.is_open()) {
+            profile.note(self.running.index, spent);
+        }
     }
 
     /// Which share of the time since the last look each shard was busy.
@@ -141,22 +178,39 @@ impl Shard {
         shares
     }
 
+    /// So many agents more came to be here.
+    pub(super) fn note_newcomers(&mut self, count: usize) {
+        if count * 2 >= self.slots.room() {
+            self.moved_at = Time(self.now.0 + YOUNG_US);
+        }
+    }
+
     /// Gives agents to a shard that has much less to do, if that pays.
-    fn spread(&mut self, last: &Balance, busy: &[f64]) -> Verdict {
+    fn spread(&mut self, mut last: Balance, busy: &[f64]) -> Verdict {
         let waiting = self.runnable.len();
         let me = usize::from(self.index);
         let others = busy.iter().copied().enumerate().filter(|(shard, _)| *shard != me);
         let Some((to, theirs)) = others.min_by(|a, b| a.1.total_cmp(&b.1)) else { return Verdict::Nothing };
         let mine = busy.get(me).copied().unwrap_or(0.0);
-        let turn_ns = last.turn_ns();
+        let profile = last.profile.take();
+        let turn_ns = profile.as_ref().filter(|profile| profile.is_sound()).map_or(last.turn_ns(), Profile::turn_ns);
         let (enough, idle) = if turn_ns < SHORT_TURN_NS { (8, IDLE_SHARE_SHORT) } else { (2, IDLE_SHARE) };
         if waiting < enough || mine < BUSY_SHARE || theirs > idle {
             return Verdict::Nothing;
         }
+        let Some(profile) = profile.filter(|profile| profile.is_sound() || profile.is_open()) else {
+            self.balance.profile = Some(Profile::begin());
+            return Verdict::Measures;
+        };
+        if profile.is_open() {
+            self.balance.profile = Some(profile);
+            return Verdict::Measures;
+        }
+        let bound = if turn_ns < LONG_TURN_NS { self.bound(&profile) } else { FxHashMap::default() };
         let sample: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX).collect();
         let share = (mine - theirs) / (2.0 * mine);
         let wanted = ((sample.len() as f64 * share).round() as usize).clamp(1, sample.len() / 2);
-        let block = self.block(&sample, wanted);
+        let block = self.block(&sample, wanted, &bound);
         let cut = self.cut(&sample, &block, to as ShardIndex);
         if cut * CROSSING_NS > turn_ns * sample.len() as u64 {
             return Verdict::Refused;
@@ -166,25 +220,59 @@ impl Shard {
         if self.depart(to as ShardIndex, agents) { Verdict::Moves } else { Verdict::Refused }
     }
 
+    /// Who must not be parted from whom (see [`Profile::bound`]), those included that the profile has not seen.
+    fn bound(&mut self, profile: &Profile) -> FxHashMap<u32, u32> {
+        let mut bound = profile.bound(|index| self.local_peer(index));
+        if bound.is_empty() {
+            return bound;
+        }
+        let all: Vec<u32> = self.slots.iter().map(|slot| slot.index).collect();
+        for index in all {
+            if !bound.contains_key(&index)
+                && let Some(hub) = self.local_peer(index).filter(|peer| bound.get(peer) == Some(peer))
+            {
+                bound.insert(index, hub);
+            }
+        }
+        bound
+    }
+
     /// Agents that belong together, `wanted` of which wait for a turn: who talks to whom is followed from one agent
-    /// after the other.
-    fn block(&mut self, sample: &[u32], wanted: usize) -> FxHashSet<u32> {
+    /// after the other, and who is bound to a hub comes with it and all that are bound to it, or stays.
+    fn block(&mut self, sample: &[u32], wanted: usize, bound: &FxHashMap<u32, u32>) -> FxHashSet<u32> {
+        let mut stars: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for (index, hub) in bound {
+            stars.entry(*hub).or_default().push(*index);
+        }
         let mut block = FxHashSet::default();
         let mut found = 0;
         for seed in sample {
-            let mut next = Some(*seed);
+            if let Some(star) = bound.get(seed).and_then(|hub| stars.remove(hub)) {
+                let ready = star.iter().filter(|index| self.is_queued(**index)).count();
+                // A star is seldom just as large as wished.
+                if found + ready <= wanted + wanted / 2 && block.len() + star.len() < MOVE_MAX {
+                    block.extend(star);
+                    found += ready;
+                }
+            }
+            let mut next = Some(*seed).filter(|_| found < wanted);
             while let Some(index) = next
+                && !bound.contains_key(&index)
                 && block.len() < MOVE_MAX
                 && block.insert(index)
             {
-                found += usize::from(self.slots.at(index).is_some_and(|slot| slot.status == Status::Queued));
-                if found >= wanted {
-                    return block;
-                }
-                next = self.local_peer(index);
+                found += usize::from(self.is_queued(index));
+                next = self.local_peer(index).filter(|_| found < wanted);
+            }
+            if found >= wanted {
+                break;
             }
         }
         block
+    }
+
+    fn is_queued(&mut self, index: u32) -> bool {
+        self.slots.at(index).is_some_and(|slot| slot.status == Status::Queued)
     }
 
     /// How many of the sampled agents would talk across, less those who do now and would no more.
@@ -202,11 +290,18 @@ impl Shard {
     }
 
     /// Moves agents to the shard they talk to, if nearly all that is said goes there and nothing else keeps them here.
-    fn gather(&mut self, last: &Balance) -> bool {
-        if last.turn_ns() >= SHORT_TURN_NS || last.crossed * 3 < last.sent || last.sent * 4 < last.turns {
+    fn gather(&mut self, last: &Balance, busy: &[f64]) -> bool {
+        if last.crossed * 3 < last.sent || last.sent * 4 < last.turns {
             return false;
         }
-        let sample: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX).collect();
+        if last.turn_ns() >= SHORT_TURN_NS {
+            return last.turn_ns() < LONG_TURN_NS && self.gather_at_hub(busy);
+        }
+        let mut sample: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX).collect();
+        if sample.len() < FEW {
+            // Those who wait for answers from over there, too.
+            sample = self.slots.iter().take(SAMPLE_MAX).map(|slot| slot.index).collect();
+        }
         let mut talk_to: Vec<Vec<u32>> = self.outgoing.iter().map(|_| Vec::new()).collect();
         for index in sample {
             if let Some((shard, _)) = self.peer(index)
@@ -225,6 +320,32 @@ impl Shard {
             return false;
         }
         self.depart(to as ShardIndex, agents)
+    }
+
+    /// Moves those who wait most of the time for one and the same agent in a busy shard to that shard.
+    fn gather_at_hub(&mut self, busy: &[f64]) -> bool {
+        if busy.get(usize::from(self.index)).is_none_or(|mine| *mine > WAITING_SHARE) {
+            return false;
+        }
+        let talkers: Vec<(u32, Symbol)> = self
+            .slots
+            .iter()
+            .filter(|slot| slot.peer != Symbol::default())
+            .map(|slot| (slot.index, slot.peer))
+            .take(MOVE_MAX)
+            .collect();
+        let mut partners: FxHashMap<Symbol, usize> = FxHashMap::default();
+        for (_, peer) in &talkers {
+            *partners.entry(*peer).or_default() += 1;
+        }
+        let Some((hub, count)) = partners.into_iter().max_by_key(|(_, count)| *count) else { return false };
+        let Place::Local(place) = self.node.routes.look_up(hub).place() else { return false };
+        let saturated = busy.get(usize::from(place.shard)).is_some_and(|theirs| *theirs >= BUSY_SHARE);
+        if count * 2 < talkers.len() || !saturated {
+            return false;
+        }
+        let agents = talkers.into_iter().filter(|(_, peer)| *peer == hub).map(|(index, _)| index);
+        self.depart(place.shard, agents.collect::<Vec<u32>>())
     }
 
     /// The shard and the place of whom an agent wrote to last.

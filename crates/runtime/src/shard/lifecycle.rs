@@ -17,11 +17,15 @@ use crate::supervision;
 impl Shard {
     /// Gives new agents their slots, and their first turns a place in the queue.
     pub(super) fn install(&mut self, newcomers: Vec<Newcomer>) {
-        self.slots.reserve(if newcomers.len() > 64 { newcomers.len() } else { 0 });
+        let count = newcomers.len();
+        self.slots.reserve(if count > 64 { count } else { 0 });
         for slot in newcomers {
             let index = self.admit(slot);
             self.enqueue(index);
             self.welcome(index);
+        }
+        if count > 0 {
+            self.note_newcomers(count);
         }
     }
 

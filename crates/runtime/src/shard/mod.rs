@@ -8,6 +8,7 @@ mod delivery;
 mod lifecycle;
 mod moves;
 mod pace;
+mod profile;
 mod queue;
 mod slot;
 mod timers;

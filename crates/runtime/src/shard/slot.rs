@@ -123,6 +123,11 @@ impl Slots {
         self.places.reserve_exact(count.saturating_sub(self.vacant.len()));
     }
 
+    /// How many places there are, vacant ones included.
+    pub fn room(&self) -> usize {
+        self.places.len()
+    }
+
     /// Gives an agent a place.
     pub fn settle(&mut self, mut slot: Box<Slot>) -> u32 {
         if let Some(index) = self.vacant.pop() {

@@ -4,6 +4,7 @@
 mod basics;
 mod behaviours;
 mod endurance;
+mod fairness;
 mod kit;
 mod mailboxes;
 mod moves;

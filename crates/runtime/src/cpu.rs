@@ -1,0 +1,99 @@
+//! The processor's time, which passes for a thread only while it runs: on a busy machine the clock on the wall says
+//! little of how long a turn takes.
+
+use std::time::Duration;
+
+/// What a thread was seen doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sight {
+    /// It waits for something other than a processor: a lock, a file, a peer.
+    pub waits: bool,
+    /// How long it has run so far.
+    pub ran: Duration,
+}
+
+/// How long the calling thread has run so far, where the operating system tells.
+pub(crate) fn ran() -> Option<Duration> {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        let ran = clock_gettime(ClockId::ThreadCPUTime);
+        Some(Duration::new(ran.tv_sec.try_into().ok()?, ran.tv_nsec.try_into().ok()?))
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    None
+}
+
+/// A thread that others look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thread {
+    #[cfg(target_os = "linux")]
+    id: Option<rustix::thread::Pid>,
+}
+
+impl Thread {
+    /// The calling thread.
+    pub fn current() -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            id: (!cfg!(miri)).then(rustix::thread::gettid),
+        }
+    }
+
+    /// What the thread is doing; `None` if it is gone or the operating system does not tell.
+    #[cfg(target_os = "linux")]
+    pub fn look(self) -> Option<Sight> {
+        let task = format!("/proc/self/task/{}", self.id?.as_raw_nonzero());
+        // proc(5): the time spent on the processor in nanoseconds comes first; the state follows the name in brackets.
+        let schedstat = std::fs::read_to_string(format!("{task}/schedstat")).ok()?;
+        let ran = schedstat.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)?;
+        let stat = std::fs::read_to_string(format!("{task}/stat")).ok()?;
+        let (_, state) = stat.rsplit_once(')')?;
+        Some(Sight { waits: !state.trim_start().starts_with('R'), ran })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn look(self) -> Option<Sight> {
+        None
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_does_not_run() {
+        let (tell, told) = channel();
+        let (end, ended) = channel::<()>();
+        let sleeper = std::thread::spawn(move || {
+            tell.send(Thread::current()).unwrap();
+            let _ = ended.recv();
+        });
+        let sleeper_thread = told.recv().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !sleeper_thread.look().is_some_and(|sight| sight.waits) {
+            assert!(Instant::now() < deadline, "a thread that waits is not seen to");
+        }
+        let before = sleeper_thread.look().unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(sleeper_thread.look(), Some(before));
+        drop(end);
+        sleeper.join().unwrap();
+        assert_eq!(sleeper_thread.look(), None);
+    }
+
+    /// What others see lags behind by a tick, up to ten milliseconds.
+    #[test]
+    fn who_computes_runs() {
+        let (before, began) = (ran().unwrap(), Instant::now());
+        while ran().unwrap() - before < Duration::from_millis(40) {
+            assert!(began.elapsed() < Duration::from_secs(10));
+        }
+        let sight = Thread::current().look().unwrap();
+        assert!(!sight.waits && sight.ran >= Duration::from_millis(20), "{sight:?}");
+    }
+}

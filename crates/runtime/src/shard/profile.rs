@@ -1,0 +1,153 @@
+//! Who takes how much of a shard's time, and who works for whom: looked at closely for a moment, before agents move.
+
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+
+use crate::cpu;
+
+/// So many turns tell enough...
+const TURNS_MAX: u64 = 256;
+/// ...and so do turns of this much time together.
+const SPENT_NS_MAX: u64 = 1_000_000;
+/// Agents that talk to one other, so many at least, may be its partners.
+const PARTNERS_MIN: usize = 3;
+/// Who takes more than one part in so many of its and its partners' time is a hub: it is what they wait for.
+const HUB_PARTS: u64 = 8;
+
+/// Turns one by one, timed.
+#[derive(Debug)]
+pub(super) struct Profile {
+    spent_ns: FxHashMap<u32, u64>,
+    total_ns: u64,
+    turns: u64,
+    /// The longest turn, and whose it was.
+    longest: (u64, u32),
+    /// How long the worker's thread had run when the profile began.
+    ran: Option<Duration>,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// More turns are to come.
+    Open,
+    Sound,
+    /// The thread was kept from running: who had the turn then seems to have taken long.
+    Disturbed,
+}
+
+impl Profile {
+    /// Begins one, on the worker's thread.
+    pub fn begin() -> Self {
+        Self {
+            spent_ns: FxHashMap::default(),
+            total_ns: 0,
+            turns: 0,
+            longest: (0, 0),
+            ran: cpu::ran(),
+            state: State::Open,
+        }
+    }
+
+    /// The agent in this place had a turn, on the thread the profile was begun on.
+    pub fn note(&mut self, index: u32, spent: Duration) {
+        let spent_ns = spent.as_nanos() as u64;
+        *self.spent_ns.entry(index).or_default() += spent_ns;
+        self.total_ns += spent_ns;
+        self.turns += 1;
+        self.longest = self.longest.max((spent_ns, index));
+        if self.turns == TURNS_MAX || self.total_ns - self.longest.0 >= SPENT_NS_MAX {
+            self.close();
+        }
+    }
+
+    /// The longest turn does not count: something may have come in between (an interrupt, a page of memory, another
+    /// thread) that took longer than all the turns together.
+    fn close(&mut self) {
+        let (longest_ns, whose) = self.longest;
+        self.total_ns -= longest_ns;
+        self.turns -= 1;
+        if let Some(spent_ns) = self.spent_ns.get_mut(&whose) {
+            *spent_ns -= longest_ns;
+        }
+        let ran_ns = self.ran.zip(cpu::ran()).map(|(before, now)| now.saturating_sub(before).as_nanos() as u64);
+        let disturbed = ran_ns.is_some_and(|ran_ns| self.total_ns > ran_ns + ran_ns / 4);
+        self.state = if disturbed { State::Disturbed } else { State::Sound };
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    pub fn is_sound(&self) -> bool {
+        self.state == State::Sound
+    }
+
+    pub fn turn_ns(&self) -> u64 {
+        self.total_ns / self.turns.max(1)
+    }
+
+    /// Who must not be parted: by place, the hub it belongs to, itself if it is one. `peer_of` is whom one talks to.
+    pub fn bound(&self, mut peer_of: impl FnMut(u32) -> Option<u32>) -> FxHashMap<u32, u32> {
+        let mut partners: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for index in self.spent_ns.keys() {
+            if let Some(peer) = peer_of(*index).filter(|peer| peer != index) {
+                partners.entry(peer).or_default().push(*index);
+            }
+        }
+        let spent = |index: &u32| self.spent_ns.get(index).copied().unwrap_or(0);
+        let is_hub = |hub: &u32, partners: &[u32]| {
+            let theirs: u64 = partners.iter().map(spent).sum();
+            partners.len() >= PARTNERS_MIN && spent(hub) * HUB_PARTS >= spent(hub) + theirs
+        };
+        partners.retain(|hub, partners| is_hub(hub, partners));
+        // A hub may talk to another one; it is its own first of all.
+        let mut bound: FxHashMap<u32, u32> =
+            partners.iter().flat_map(|(hub, partners)| partners.iter().map(|index| (*index, *hub))).collect();
+        bound.extend(partners.keys().map(|hub| (*hub, *hub)));
+        bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(times: &[(u32, u64)]) -> Profile {
+        let mut profile = Profile::begin();
+        times.iter().for_each(|(index, us)| profile.note(*index, Duration::from_micros(*us)));
+        profile
+    }
+
+    #[test]
+    fn partners_are_bound_to_a_hub_they_wait_for_and_to_no_other() {
+        let peers = |index: u32| Some(if index == 0 { 3 } else { 0 });
+        let busy = profile(&[(0, 40), (1, 20), (2, 20), (3, 20)]);
+        let mut bound: Vec<_> = busy.bound(peers).into_iter().collect();
+        bound.sort_unstable();
+        assert_eq!(bound, [(0, 0), (1, 0), (2, 0), (3, 0)]);
+        let idle = profile(&[(0, 4), (1, 30), (2, 30), (3, 30)]);
+        assert!(idle.bound(peers).is_empty());
+        let ring = profile(&[(0, 40), (1, 20), (2, 20), (3, 20)]);
+        assert!(ring.bound(|index| Some((index + 1) % 4)).is_empty());
+    }
+
+    #[test]
+    fn one_disturbance_does_not_count_and_more_disturb() {
+        let long = Duration::from_millis(500);
+        let times: Vec<(u32, u64)> = (0..TURNS_MAX as u32 - 2).map(|turn| (turn % 2, 0)).collect();
+        let mut disturbed = profile(&times);
+        disturbed.note(1, long);
+        assert!(disturbed.is_open());
+        disturbed.note(0, Duration::ZERO);
+        assert!(disturbed.is_sound());
+        assert_eq!(disturbed.turn_ns(), 0);
+        let mut disturbed = profile(&times);
+        disturbed.note(1, long);
+        disturbed.note(1, long);
+        // Where the operating system tells.
+        assert_eq!(disturbed.is_sound(), cpu::ran().is_none());
+        assert!(!disturbed.is_open());
+    }
+}
