@@ -20,7 +20,7 @@ use crate::reason::Agent;
 use crate::syntax::{ast, quote};
 
 /// The layout of a snapshot; a reader takes its own only.
-const LAYOUT: u16 = 1;
+const LAYOUT: u16 = 2;
 
 /// Why a snapshot was not read.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +92,8 @@ struct Acquired {
     order: Vec<PlanRef>,
     /// Label and code of each plan.
     plans: Vec<Option<(Value, Value)>>,
+    /// How far automatic labels have come.
+    labels: u32,
 }
 
 /// The mind of `agent` as bytes; what is due at a time is kept relative to `now`.
@@ -162,13 +164,13 @@ fn quoted(term: &ast::Term) -> Value {
 }
 
 fn acquired(mind: &Mind) -> Option<Acquired> {
-    let (order, own) = mind.plans.acquired()?;
+    let (order, own, labels) = mind.plans.acquired()?;
     let plans = own.iter().map(|plan| {
         let plan = plan.as_ref()?;
         let code = quoted(&ast::Term::Code(ast::Code::Plan(Box::new((*plan.source).clone()))));
         Some((plan.label.clone(), code))
     });
-    Some(Acquired { order, plans: plans.collect() })
+    Some(Acquired { order, plans: plans.collect(), labels })
 }
 
 /// The agent whose mind the bytes are, going on at `now`.
@@ -261,7 +263,7 @@ fn restore_plans(mind: &mut Mind, acquired: Acquired, image: &Image) -> Result<(
         plan.label = label;
         own.push(Some(Arc::new(plan)));
     }
-    mind.plans.restore(image, acquired.order, own);
+    mind.plans.restore(image, acquired.order, own, acquired.labels);
     Ok(())
 }
 

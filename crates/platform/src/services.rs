@@ -10,6 +10,11 @@ pub trait Services: Send + Sync {
     /// Prints a line of an agent's output.
     fn print(&self, agent: Aid, text: &str);
 
+    /// Prints text as it is, without the agent's name and without ending the line.
+    fn print_bare(&self, agent: Aid, text: &str) {
+        self.print(agent, text);
+    }
+
     /// Notes something about an agent for whoever operates it.
     fn log(&self, agent: Aid, level: LogLevel, text: &str);
 

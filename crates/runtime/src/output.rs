@@ -10,6 +10,11 @@ pub trait Output: Send + Sync {
     /// A line an agent prints.
     fn print(&self, agent: Aid, text: &str);
 
+    /// Text an agent prints without its name and without ending the line, as agents with `verbose=0` do.
+    fn print_bare(&self, agent: Aid, text: &str) {
+        self.print(agent, text);
+    }
+
     /// A note about an agent, for whoever operates it.
     fn log(&self, agent: Aid, level: LogLevel, text: &str);
 }
@@ -22,6 +27,10 @@ impl Output for Console {
     fn print(&self, agent: Aid, text: &str) {
         // Who reads our output may be gone; that is no agent's fault.
         let _ = writeln!(std::io::stdout().lock(), "[{}] {text}", agent.name);
+    }
+
+    fn print_bare(&self, _agent: Aid, text: &str) {
+        let _ = write!(std::io::stdout().lock(), "{text}");
     }
 
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {

@@ -29,6 +29,10 @@ impl Services for NodeServices {
         self.node.output.print(agent, text);
     }
 
+    fn print_bare(&self, agent: Aid, text: &str) {
+        self.node.output.print_bare(agent, text);
+    }
+
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
         self.node.output.log(agent, level, text);
     }

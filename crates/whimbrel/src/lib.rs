@@ -36,3 +36,10 @@ pub use whimbrel_runtime as runtime;
 pub use society::Society;
 pub use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Template, Value};
 pub use whimbrel_runtime::{Agent, Context, Output, Platform, PlatformBuilder};
+
+/// Documents whose Rust is compiled and run as tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../docs/guide/rust-agents.md")]
+    mod rust_agents {}
+}

@@ -32,18 +32,27 @@ impl Lines {
     }
 }
 
-impl Output for Lines {
-    fn print(&self, agent: Aid, text: &str) {
-        let name = agent.name.as_str();
-        let style = if self.colored { style_of(name) } else { Style::new() };
-        let printed = writeln!(std::io::stdout().lock(), "{style}[{name}]{style:#} {text}");
-        // Whoever read our output may have read enough: that ends the society, and quietly.
-        if printed.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe)
+impl Lines {
+    /// Whoever read our output may have read enough: that ends the society, and quietly.
+    fn printed(&self, outcome: &std::io::Result<()>) {
+        if outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe)
             && let Ok(mut told) = self.nobody_reads.lock()
             && let Some(sender) = told.take()
         {
             let _ = sender.send(Reason::NobodyReads);
         }
+    }
+}
+
+impl Output for Lines {
+    fn print(&self, agent: Aid, text: &str) {
+        let name = agent.name.as_str();
+        let style = if self.colored { style_of(name) } else { Style::new() };
+        self.printed(&writeln!(std::io::stdout().lock(), "{style}[{name}]{style:#} {text}"));
+    }
+
+    fn print_bare(&self, _agent: Aid, text: &str) {
+        self.printed(&write!(std::io::stdout().lock(), "{text}"));
     }
 
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {

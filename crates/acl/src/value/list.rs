@@ -1,11 +1,10 @@
 //! Lists as cons cells.
 
-use std::sync::Arc;
-
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Value;
+use super::drop::{Pile, free, take_nested};
 
 /// One cell of a list: an element and the rest.
 #[derive(Clone, Debug)]
@@ -30,16 +29,12 @@ impl Cons {
     }
 }
 
-/// Frees the cells one after another: a list may be longer than the stack is deep.
 impl Drop for Cons {
     fn drop(&mut self) {
-        let mut rest = std::mem::take(&mut self.tail);
-        while let Value::List(cell) = rest {
-            match Arc::into_inner(cell) {
-                Some(mut cell) => rest = std::mem::take(&mut cell.tail),
-                None => break,
-            }
-        }
+        let mut pile = Pile::new();
+        take_nested(&mut self.head, &mut pile);
+        take_nested(&mut self.tail, &mut pile);
+        free(pile);
     }
 }
 

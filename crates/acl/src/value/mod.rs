@@ -6,6 +6,7 @@
 //! [`Object`], a mutable container that AgentSpeak's `.map`, `.set` and `.queue` need.
 
 mod code;
+mod drop;
 mod list;
 mod object;
 mod order;
@@ -311,6 +312,29 @@ mod tests {
         assert_eq!(list.items().count(), 1_000_000);
         drop(list);
         drop(term);
+    }
+
+    #[test]
+    fn containers_within_containers_are_freed_without_recursion() {
+        let object = |contents| Value::Object(Arc::new(Object::new(contents)));
+        let mut value = Value::Nil;
+        for i in 0..300_000 {
+            value = match i % 6 {
+                0 => Value::list([value]),
+                1 => Value::term("f", [Value::Num(f64::from(i)), value]),
+                2 => object(Contents::Queue([value].into())),
+                3 => object(Contents::Map([(Value::Int(1), value)].into())),
+                4 => object(Contents::PriorityQueue(vec![value])),
+                _ => {
+                    let mut annotated = Structure::new("a".into(), Args::new());
+                    annotated.set_annots([Annot::Term(value)].into_iter().collect());
+                    Value::Term(Arc::new(annotated))
+                }
+            };
+        }
+        let shared = value.clone();
+        drop(value);
+        drop(shared);
     }
 
     #[test]

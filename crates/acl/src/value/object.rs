@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Value;
+use super::drop::{Pile, free, take_contents};
 
 /// A mutable container. Every holder of a reference sees a change. Written out by [`with_shared_objects`], references
 /// to one container come back as references to one container.
@@ -38,12 +39,25 @@ impl Object {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn take_contents(&mut self) -> Contents {
+        let contents = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(contents, Contents::Queue(VecDeque::new()))
+    }
+
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         if std::ptr::eq(self, other) {
             return Ordering::Equal;
         }
         let (left, right) = (self.contents().clone(), other.contents().clone());
         left.values().cmp(right.values())
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        let mut pile = Pile::new();
+        take_contents(self.take_contents(), &mut pile);
+        free(pile);
     }
 }
 

@@ -54,6 +54,17 @@ fn compare_names(a: Symbol, b: Symbol) -> Ordering {
     if a == b { Ordering::Equal } else { a.as_str().cmp(b.as_str()) }
 }
 
+/// As Jason compares texts: with the quotes around them, so that what goes on with a blank or `!` comes first.
+fn compare_texts(a: &str, b: &str) -> Ordering {
+    let common = a.bytes().zip(b.bytes()).find(|(a, b)| a != b);
+    let after = |longer: &str, shorter: &str| longer.as_bytes().get(shorter.len()).copied().map(|next| next.cmp(&b'"'));
+    match common {
+        Some((a, b)) => a.cmp(&b),
+        None if a.len() > b.len() => after(a, b).map_or(Ordering::Greater, |order| order.then(Ordering::Greater)),
+        None => after(b, a).map_or(Ordering::Equal, |order| order.then(Ordering::Greater).reverse()),
+    }
+}
+
 /// By value, exactly; NaN after all others and equal to itself.
 fn compare_numbers(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
@@ -123,7 +134,7 @@ impl Ord for Value {
             (Self::Num(a), Self::Num(b)) if a < b => Ordering::Less,
             (Self::Num(a), Self::Num(b)) if a > b => Ordering::Greater,
             (Self::Int(_) | Self::Num(_), Self::Int(_) | Self::Num(_)) => compare_numbers(self, other),
-            (Self::Str(a), Self::Str(b)) => a.as_str().cmp(b.as_str()),
+            (Self::Str(a), Self::Str(b)) => compare_texts(a, b),
             (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),
             (Self::Var(a), Self::Var(b)) => compare_names(a.name, b.name).then(a.slot.cmp(&b.slot)),
             (Self::Map(a), Self::Map(b)) => a.iter().cmp(b.iter()),
@@ -237,6 +248,14 @@ mod tests {
         assert_eq!(ranks, [1, 2, 3, 4, 4, 4, 5]);
         assert_eq!(values[3], Value::atom("a"));
         assert_eq!(values[5], Value::term("f", [Value::Num(0.0)]));
+    }
+
+    #[test]
+    fn texts_sort_with_their_quotes() {
+        let mut texts = ["ab", "a#", "a\"", "a", "a!", "a b", "A"].map(Value::from);
+        texts.sort();
+        assert_eq!(texts, ["A", "a b", "a!", "a", "a\"", "a#", "ab"].map(Value::from));
+        assert_eq!(Value::from("a").cmp(&Value::from("a")), Ordering::Equal);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use super::drop::{Pile, free, take_parts};
 use super::{Value, Var};
 use crate::{Symbol, sym};
 
@@ -131,28 +132,10 @@ fn normalize(annots: &mut Annots) {
     }
 }
 
-/// Frees nested structures one after another: a term may be deeper than the stack.
 impl Drop for Structure {
     fn drop(&mut self) {
-        if !self.args.iter().any(|arg| matches!(arg, Value::Term(_))) {
-            return;
-        }
-        let mut rest: Vec<Arc<Structure>> = Vec::new();
-        take_terms(&mut self.args, &mut rest);
-        while let Some(term) = rest.pop() {
-            if let Some(mut term) = Arc::into_inner(term) {
-                take_terms(&mut term.args, &mut rest);
-            }
-        }
-    }
-}
-
-fn take_terms(args: &mut Args, into: &mut Vec<Arc<Structure>>) {
-    for arg in args {
-        if matches!(arg, Value::Term(_))
-            && let Value::Term(term) = std::mem::take(arg)
-        {
-            into.push(term);
-        }
+        let mut pile = Pile::new();
+        take_parts(self, &mut pile);
+        free(pile);
     }
 }

@@ -47,3 +47,75 @@ pub fn formula_place(name: &str, count: usize) -> Option<usize> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::syntax::function_arity;
+
+    const REFERENCE: &str = include_str!("../../../../docs/reference/internal-actions.md");
+
+    /// The calls that the reference's tables begin with: name, fewest and most arguments of all its forms.
+    fn documented(text: &str) -> BTreeMap<&str, (usize, usize)> {
+        let mut found = BTreeMap::new();
+        for row in text.lines().filter_map(|line| line.strip_prefix("| `")) {
+            let cell = row.split(" | ").next().unwrap_or(row);
+            for call in cell.split('`').filter(|call| call.contains('.')) {
+                let (name, args) = call.split_once('(').unwrap_or((call, ")"));
+                let (least, most) = counts(args.strip_suffix(')').expect("a call ends with a bracket"));
+                let forms = found.entry(name).or_insert((least, most));
+                *forms = (forms.0.min(least), forms.1.max(most));
+            }
+        }
+        found
+    }
+
+    /// How many arguments `A, B [, C]` says.
+    fn counts(args: &str) -> (usize, usize) {
+        let mut depth = 0;
+        let required: String = args
+            .chars()
+            .filter(|c| {
+                depth += i32::from(*c == '[');
+                let outside = depth == 0;
+                depth -= i32::from(*c == ']');
+                outside
+            })
+            .collect();
+        let all = args.replace(['[', ']'], "");
+        let count = |args: &str| args.split(',').filter(|arg| !matches!(arg.trim(), "" | "..")).count();
+        (count(&required), if all.contains("..") { usize::MAX } else { count(&all) })
+    }
+
+    fn assert_allowed(name: &str, (least, most): (usize, usize), arity: std::ops::RangeInclusive<usize>) {
+        let is_open = *arity.end() == usize::MAX;
+        let fits = *arity.start() <= least && most <= *arity.end();
+        let same = arity == (least..=most);
+        assert!(if is_open { fits } else { same }, "{name}: {least} to {most} documented, {arity:?} taken");
+    }
+
+    #[test]
+    fn the_reference_documents_every_action_as_it_is() {
+        let (actions, _) = REFERENCE.split_once("## Functions").expect("functions come last");
+        let documented = documented(actions);
+        let names: Vec<&str> = documented.keys().copied().collect();
+        assert_eq!(names, super::names());
+        for (name, counts) in documented {
+            assert_allowed(name, counts, action_arity(name).expect("it is known"));
+        }
+    }
+
+    #[test]
+    fn the_reference_documents_every_function_as_it_is() {
+        let (_, functions) = REFERENCE.split_once("## Functions").expect("functions come last");
+        let documented = documented(functions);
+        let mut names: Vec<&str> = queries::FUNCTIONS.iter().map(|(name, _, _)| *name).collect();
+        names.sort_unstable();
+        assert_eq!(documented.keys().copied().collect::<Vec<_>>(), names);
+        for (name, counts) in documented {
+            assert_allowed(name, counts, function_arity(name).expect("it is known"));
+        }
+    }
+}

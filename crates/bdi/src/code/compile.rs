@@ -93,8 +93,12 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
         let mut compiler = Compiler::new(functions, goal.file.clone());
         image.goals.push(compiler.quoted(&ast::Term::Literal(goal.literal.clone())));
     }
+    let labels: Vec<Symbol> = program.plans.iter().filter_map(|plan| Some(plan.label.as_ref()?.functor)).collect();
     for (number, plan) in program.plans.iter().chain(&library.plans).enumerate() {
-        let label = Symbol::new(&format!("p__{}", number + 1));
+        let label = match &plan.label {
+            Some(label) if label.functor != sym::EMPTY => label.functor,
+            _ => next_label(&mut image.labels, |label| labels.contains(&label)),
+        };
         let plan = Arc::new(compile_plan(plan, label, functions));
         image.has_meta_plans |= plan.op == TriggerOp::Meta;
         image.tells_idleness |= plan.is_for_idleness();
@@ -105,6 +109,17 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
     image.source = Arc::new(program);
     image.calls_functions = called.get();
     image
+}
+
+/// The next label for a plan that came without one, after `count` others: Jason's `p__1`, `p__2`...
+pub fn next_label(count: &mut u32, is_taken: impl Fn(Symbol) -> bool) -> Symbol {
+    loop {
+        *count += 1;
+        let label = Symbol::new(&format!("p__{count}"));
+        if !is_taken(label) {
+            return label;
+        }
+    }
 }
 
 fn add_belief(image: &mut Image, rule: &ast::Rule, functions: Functions<'_>) {

@@ -371,6 +371,8 @@ pub struct Image {
     pub goals: Vec<Value>,
     /// Functions backed by rules.
     pub functions: Vec<ast::FunctionRule>,
+    /// How far automatic labels have come: `p__labels` was the last.
+    pub labels: u32,
     /// The index of the plans.
     pub index: crate::mind::PlanIndex,
     /// Whether some plan is for meta-events.

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use whimbrel_acl::{Symbol, Value, sym};
 
+use crate::code::compile::next_label;
 use crate::code::{Head, Image, Key, Plan, TriggerKind, TriggerOp};
 
 /// What triggers a plan.
@@ -103,6 +104,7 @@ struct Changed {
     /// All plans in order.
     order: Vec<PlanRef>,
     own: Vec<Option<Arc<Plan>>>,
+    /// How far automatic labels have come.
     labels: u32,
 }
 
@@ -189,7 +191,7 @@ impl PlanLibrary {
     fn change(&mut self, image: &Image) -> &mut Changed {
         self.changed.get_or_insert_with(|| {
             let order = (0..image.plans.len() as u32).map(PlanRef).collect();
-            Box::new(Changed { index: image.index.clone(), order, own: Vec::new(), labels: 0 })
+            Box::new(Changed { index: image.index.clone(), order, own: Vec::new(), labels: image.labels })
         })
     }
 
@@ -243,22 +245,22 @@ impl PlanLibrary {
 
     /// A label for a plan that came without one, distinct in this agent.
     pub fn fresh_label(&mut self, image: &Image) -> Symbol {
-        let start = image.plans.len() as u32;
-        let changed = self.change(image);
-        changed.labels += 1;
-        Symbol::new(&format!("p__{}", start + changed.labels))
+        let mut count = self.change(image).labels;
+        let label = next_label(&mut count, |label| self.labelled(image, &Value::Atom(label)).is_some());
+        self.change(image).labels = count;
+        label
     }
 
-    /// For a snapshot, if the agent acquired or removed plans: the order of all, and the agent's own by place.
-    #[allow(clippy::type_complexity, reason = "a pair with one reader")]
-    pub fn acquired(&self) -> Option<(Vec<PlanRef>, &[Option<Arc<Plan>>])> {
-        self.changed.as_ref().map(|changed| (changed.order.clone(), changed.own.as_slice()))
+    /// For a snapshot, if the agent acquired or removed plans: the order of all, the agent's own by place, and how far
+    /// automatic labels have come.
+    #[allow(clippy::type_complexity, reason = "three things with one reader")]
+    pub fn acquired(&self) -> Option<(Vec<PlanRef>, &[Option<Arc<Plan>>], u32)> {
+        self.changed.as_ref().map(|changed| (changed.order.clone(), changed.own.as_slice(), changed.labels))
     }
 
     /// Restores what [`Self::acquired`] told.
-    pub fn restore(&mut self, image: &Image, order: Vec<PlanRef>, own: Vec<Option<Arc<Plan>>>) {
-        let mut changed = Changed { index: PlanIndex::default(), order, own, labels: 0 };
-        changed.labels = changed.own.len() as u32;
+    pub fn restore(&mut self, image: &Image, order: Vec<PlanRef>, own: Vec<Option<Arc<Plan>>>, labels: u32) {
+        let mut changed = Changed { index: PlanIndex::default(), order, own, labels };
         for place in changed.order.clone() {
             let plan = if place.0 & OWN == 0 {
                 image.plans.get(place.0 as usize).cloned()

@@ -18,7 +18,7 @@ pub(crate) use diagnostics::{Diagnostics, nearest};
 pub use parser::{Loader, NoFiles};
 use parser::{Parse, Parser, Session};
 pub use render::render;
-pub use signatures::action_arity;
+pub use signatures::{action_arity, function_arity};
 
 /// What came of parsing a program.
 #[derive(Debug, Default)]

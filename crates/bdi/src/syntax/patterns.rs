@@ -7,6 +7,7 @@ use whimbrel_acl::{Symbol, Text};
 use super::ast::{
     Body, Code, Literal, Op, Plan, Rule, Span, Step, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
 };
+use super::parser::literals::is_dotted;
 
 /// A goal pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +106,7 @@ pub fn expand(pattern: Pattern, arguments: &Arguments, inner: Vec<Plan>) -> Resu
     }
     let builder = Builder { span: arguments.span, file: arguments.file.clone() };
     let argument = |index: usize, what: &str| match arguments.terms.get(index) {
-        Some(Term::Literal(literal)) if !literal.functor.as_str().starts_with('.') => Ok(literal.clone()),
+        Some(Term::Literal(literal)) if !is_dotted(literal.functor.as_str()) => Ok(literal.clone()),
         _ => Err(format!("the pattern's {what} must be a belief's or goal's literal")),
     };
     if pattern == Pattern::Sga {

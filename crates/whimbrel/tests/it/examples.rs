@@ -24,7 +24,7 @@ fn examples_print_what_they_should() {
     let folder = repository().join("examples");
     let mut names: Vec<_> =
         std::fs::read_dir(&folder).expect("examples").map(|entry| entry.expect("entry").path()).collect();
-    names.retain(|path| path.is_dir());
+    names.retain(|path| path.is_dir() && !path.join("main.rs").exists());
     names.sort();
     assert!(names.len() >= 4, "{names:?}");
     for example in names {
@@ -33,6 +33,21 @@ fn examples_print_what_they_should() {
         assert_eq!(by_agent(&seen.out), by_agent(&expected), "{}\n{}", example.display(), seen.err);
         assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{}", example.display());
     }
+}
+
+#[test]
+fn an_example_in_rust_prints_what_it_should_and_stands_in_the_reference() {
+    let folder = repository().join("examples/lamp");
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args(["run", "--quiet", "--locked", "--package", "whimbrel", "--example", "lamp"]);
+    let seen: super::Seen = cargo.current_dir(repository()).output().expect("cargo runs").into();
+    let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("it has one");
+    assert_eq!((seen.out, seen.code), (expected, Some(0)), "{}", seen.err);
+
+    let program = std::fs::read_to_string(folder.join("main.rs")).expect("it is there");
+    let (_, code) = program.split_once("\n\n").expect("a comment comes first");
+    let reference = std::fs::read_to_string(repository().join("docs/reference/environments.md")).expect("it is there");
+    assert!(reference.contains(code), "docs/reference/environments.md shows another program than examples/lamp");
 }
 
 #[test]

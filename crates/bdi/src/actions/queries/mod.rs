@@ -107,7 +107,7 @@ pub const ACTIONS: &[(&str, QueryAction)] = &[
     (".queue.copy", containers::copy),
     // Output.
     (".print", output::print),
-    (".println", output::print),
+    (".println", output::println),
     (".printf", output::printf),
     (".puts", output::puts),
     (".log", output::log),

@@ -8,13 +8,35 @@ use whimbrel_platform::services::LogLevel;
 use super::{Outcome, format, is_variable, nonsense, text_of};
 use crate::actions::{Answer, Call};
 
-/// `.print(..)`, `.println(..)`: the arguments one after another, strings without quotes.
+/// `.print(..)`: the arguments one after another, strings without quotes.
 pub fn print(call: &mut Call<'_, '_>) -> Outcome {
-    Ok(say(call, &joined(call.args)))
+    Ok(write_out(call, &joined(call.args), ""))
 }
 
+/// `.println(..)`: as `.print`.
+pub fn println(call: &mut Call<'_, '_>) -> Outcome {
+    Ok(write_out(call, &joined(call.args), "\n"))
+}
+
+/// A line of the agent's; bare text, ended by `end`, if it is to be as quiet as can be.
+fn write_out(call: &Call<'_, '_>, text: &str, end: &str) -> Answer {
+    if is_quiet(call) {
+        call.solver.known.services.print_bare(call.solver.known.aid, &format!("{text}{end}"));
+        return Answer::Yes;
+    }
+    say(call, text)
+}
+
+/// Whether the agent has `verbose=0`.
+fn is_quiet(call: &Call<'_, '_>) -> bool {
+    call.solver.known.mind.options.verbose == 0
+}
+
+/// A line that is shown unless the agent is quiet.
 fn say(call: &Call<'_, '_>, line: &str) -> Answer {
-    call.solver.known.services.print(call.solver.known.aid, line);
+    if !is_quiet(call) {
+        call.solver.known.services.print(call.solver.known.aid, line);
+    }
     Answer::Yes
 }
 
@@ -40,7 +62,7 @@ pub fn write_plainly(line: &mut String, value: &Value) {
 pub fn printf(call: &mut Call<'_, '_>) -> Outcome {
     let Some((Value::Str(format), args)) = call.args.split_first() else { return Err(nonsense()) };
     let line = format::format(format, args).ok_or_else(nonsense)?;
-    Ok(say(call, &line))
+    Ok(write_out(call, &line, "\n"))
 }
 
 /// `.puts("..#{X}..")`: a string with the values of variables put in; with a second string variable it gets the string.
@@ -96,6 +118,10 @@ fn value_of(call: &Call<'_, '_>, name: &str) -> Value {
 pub fn log(call: &mut Call<'_, '_>) -> Outcome {
     let Some((Value::Atom(level), args)) = call.args.split_first() else { return Err(nonsense()) };
     let line = joined(args);
+    if matches!(level.as_str(), "warning" | "severe") {
+        call.solver.known.services.print(call.solver.known.aid, &line);
+        return Ok(Answer::Yes);
+    }
     if matches!(level.as_str(), "fine" | "finer" | "finest" | "config" | "off" | "debug") {
         call.solver.known.services.log(call.solver.known.aid, LogLevel::Debug, &line);
         return Ok(Answer::Yes);

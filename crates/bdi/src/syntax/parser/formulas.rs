@@ -75,7 +75,7 @@ impl Parser<'_, '_> {
     }
 
     #[inline(never)]
-    fn negation(&mut self) -> Parse<Term> {
+    pub(super) fn negation(&mut self) -> Parse<Term> {
         let mut count = 0;
         while self.accept(Tok::Not) {
             count += 1;

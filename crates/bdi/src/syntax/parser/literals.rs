@@ -35,7 +35,7 @@ fn is_keyword(name: &str, arity: usize) -> bool {
 }
 
 /// Whether a name is that of an internal action or a function.
-pub(super) fn is_dotted(name: &str) -> bool {
+pub(in crate::syntax) fn is_dotted(name: &str) -> bool {
     name.contains('.') && !name.starts_with('\'')
 }
 

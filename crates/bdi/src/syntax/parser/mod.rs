@@ -10,7 +10,7 @@ mod clauses;
 mod code;
 mod directives;
 mod formulas;
-mod literals;
+pub(super) mod literals;
 mod session;
 mod terms;
 

@@ -136,7 +136,8 @@ impl Parser<'_, '_> {
     }
 
     pub(super) fn list_element(&mut self) -> Parse<Term> {
-        let element = self.operand()?;
+        // Jason does not read `[not (a)]`, but prints it.
+        let element = if self.peek() == Tok::Not { self.negation()? } else { self.operand()? };
         Ok(self.named(element))
     }
 
