@@ -53,9 +53,10 @@ pub fn term_parser(bytes: &[u8]) {
 }
 
 /// Strings are printed as they are, so that those with quotes in them, which are written with a backslash, cannot be
-/// read again. Neither can infinite numbers, which look like variables, and names of local namespaces.
+/// read again. Neither can infinite numbers, which look like variables, names of local namespaces, and arithmetic with
+/// functions that only the program knows.
 fn is_printable(text: &str) -> bool {
-    !text.contains(['\\', '\u{fffd}']) && !text.contains("local")
+    !text.contains(['\\', '\u{fffd}']) && !text.contains("local") && !text.contains("register_function")
 }
 
 fn is_finite(printed: &str) -> bool {
