@@ -5,7 +5,8 @@ use crate::repo::Repo;
 
 /// Each crate's folder, and the crates it may use in code that ships. Tests may use testkit, too.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("acl", &[]),
+    ("acl-derive", &[]),
+    ("acl", &["acl-derive"]),
     ("platform", &["acl"]),
     ("runtime", &["acl", "platform"]),
     ("bdi", &["acl", "platform"]),

@@ -1,8 +1,9 @@
 //! Doubles, alone: in the fewest bytes that bring back every bit.
 
 use super::DecodeError;
+use super::ints;
 use super::reader::Reader;
-use super::tags;
+use super::tags::{self, column};
 use super::varint;
 use super::writer::Writer;
 
@@ -24,7 +25,7 @@ pub(super) fn whole(n: f64) -> Option<i64> {
 pub(super) fn scaled(n: f64, power: f64) -> Option<i64> {
     let scaled = (n * power).round();
     let whole = whole(scaled)?;
-    (scaled / power == n).then_some(whole)
+    (whole as f64 / power).to_bits().eq(&n.to_bits()).then_some(whole)
 }
 
 /// Writes a double as a value.
@@ -79,4 +80,90 @@ pub(super) fn read_one(r: &mut Reader<'_>, tag: u8) -> Result<f64, DecodeError> 
 pub(super) fn fixed<const N: usize>(r: &mut Reader<'_>) -> Result<[u8; N], DecodeError> {
     let bytes = r.take(N)?;
     bytes.try_into().map_err(|_| DecodeError::Truncated { at: r.at() })
+}
+
+/// Writes a column of doubles, at least one.
+pub(super) fn write(w: &mut Writer<'_>, values: &[f64]) {
+    let Some((first, rest)) = values.split_first() else { return };
+    if rest.iter().all(|value| value.to_bits() == first.to_bits()) {
+        w.tag(column::CONSTANT);
+        return write_one(w, *first);
+    }
+    let singles = values.iter().all(|value| f64::from(*value as f32).to_bits() == value.to_bits());
+    let raw_bytes = values.len() * if singles { 4 } else { 8 };
+    if let Some((power, whole)) = as_whole_numbers(values) {
+        let plan = ints::plan(&whole);
+        if plan.bytes < raw_bytes {
+            match power {
+                0 => w.tag(column::WHOLE),
+                power => {
+                    w.tag(column::DECIMALS);
+                    w.tag(power);
+                }
+            }
+            return ints::write_planned(w, &whole, plan);
+        }
+    }
+    if singles {
+        w.tag(column::F32);
+        values.iter().for_each(|value| w.out.extend_from_slice(&(*value as f32).to_le_bytes()));
+    } else {
+        w.tag(column::F64);
+        values.iter().for_each(|value| w.out.extend_from_slice(&value.to_le_bytes()));
+    }
+}
+
+/// The least power of ten that makes all of them whole, and what they become.
+fn as_whole_numbers(values: &[f64]) -> Option<(u8, Vec<i64>)> {
+    let mut power = 0_u8;
+    // Most columns that are no decimals show it early: the power only grows.
+    for value in values {
+        while scale(*value, power).is_none() {
+            power += 1;
+            if usize::from(power) == POWERS.len() {
+                return None;
+            }
+        }
+    }
+    // A value that was whole at a lower power need not be at the highest.
+    let whole = values.iter().map(|value| scale(*value, power)).collect::<Option<_>>()?;
+    Some((power, whole))
+}
+
+fn scale(n: f64, power: u8) -> Option<i64> {
+    match POWERS.get(usize::from(power)) {
+        Some(_) if power == 0 => whole(n),
+        Some(by) => scaled(n, *by),
+        None => None,
+    }
+}
+
+/// Appends the `count` doubles of the column whose tag was read; a constant one is left to the caller.
+pub(super) fn read_tagged(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut Vec<f64>) -> Result<(), DecodeError> {
+    match tag {
+        column::WHOLE | column::DECIMALS => {
+            let power = if tag == column::WHOLE { 0 } else { usize::from(r.byte()?) };
+            let by = POWERS.get(power).copied().ok_or_else(|| r.malformed("a power of ten beyond nine"))?;
+            let mut whole = Vec::new();
+            ints::read(r, count, &mut whole)?;
+            out.extend(whole.iter().map(|whole| *whole as f64 / by));
+        }
+        column::F32 => {
+            let bytes = r.take(count * 4)?;
+            out.extend(
+                bytes.chunks_exact(4).filter_map(|raw| raw.try_into().ok()).map(f32::from_le_bytes).map(f64::from),
+            );
+        }
+        column::F64 => {
+            let bytes = r.take(count * 8)?;
+            out.extend(bytes.chunks_exact(8).filter_map(|raw| raw.try_into().ok()).map(f64::from_le_bytes));
+        }
+        _ => return Err(r.mismatch("a column of doubles")),
+    }
+    Ok(())
+}
+
+/// Whether a column with this tag is one of doubles, told apart from constant ones.
+pub(super) fn is_floats(tag: u8) -> bool {
+    matches!(tag, column::WHOLE | column::DECIMALS | column::F32 | column::F64)
 }

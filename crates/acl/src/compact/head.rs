@@ -116,7 +116,7 @@ fn write_user_value(out: &mut Vec<u8>, value: &Value) {
     let mut body = Vec::new();
     let mut dictionary = Dictionary::default();
     let mut writer = Writer::new(&mut body, &mut dictionary);
-    value_out::content(&mut writer, value);
+    value_out::value(&mut writer, value);
     if writer.finish_alone().is_err() {
         body = vec![super::tags::NULL];
     }

@@ -141,13 +141,13 @@ impl Encoder {
         if let Value::Str(_) | Value::Atom(_) | Value::Null = message.content {
             // Nothing can go wrong, and there is no dictionary.
             head::write(out, message, &mut self.said);
-            value_out::content(&mut Writer::new(out, &mut self.dictionary), &message.content);
+            value_out::value(&mut Writer::new(out, &mut self.dictionary), &message.content);
             return Ok(());
         }
         let mut body = std::mem::take(&mut self.scratch);
         body.clear();
         let mut writer = Writer::new(&mut body, &mut self.dictionary);
-        value_out::content(&mut writer, &message.content);
+        value_out::value(&mut writer, &message.content);
         let written = writer.check();
         if written.is_ok() {
             head::write(out, message, &mut self.said);

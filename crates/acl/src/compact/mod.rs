@@ -22,22 +22,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bits;
 mod column;
 mod error;
 mod floats;
 mod head;
+mod ints;
 mod known;
 mod limits;
 mod link;
 mod memory;
-#[allow(dead_code, reason = "for the columns, which come next")]
 mod reader;
-#[allow(dead_code, reason = "for the columns, which come next")]
+mod table;
 mod tags;
+mod texts;
+mod typed;
 mod value_in;
 mod value_out;
 mod varint;
-#[allow(dead_code, reason = "for the columns, which come next")]
 mod writer;
 
 use std::sync::Arc;
@@ -45,10 +47,15 @@ use std::sync::Arc;
 pub use error::{DecodeError, EncodeError};
 pub use limits::{Limits, LinkLimits};
 pub use link::{Decoder, Encoder};
+pub use reader::Reader;
+#[doc(hidden)]
+pub use typed::object;
+pub use typed::{Decode, Encode, Key, decode, decode_body as decode_body_as, encode, encode_body as encode_body_of};
+pub use whimbrel_acl_derive::{Decode, Encode};
+pub use writer::Writer;
 
 use crate::{AclMessage, Value};
-use reader::Reader;
-use writer::{Dictionary, Writer};
+use writer::Dictionary;
 
 /// The version of the format that this writes, and the only one it reads.
 pub const VERSION: u8 = 1;
@@ -98,7 +105,7 @@ impl EncodedMessage {
 pub fn encode_body(value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let mut dictionary = Dictionary::default();
     let mut writer = Writer::new(out, &mut dictionary);
-    value_out::content(&mut writer, value);
+    value_out::value(&mut writer, value);
     writer.finish_alone()
 }
 

@@ -1,6 +1,8 @@
 //! What reads a body: a place in the bytes, the dictionary that stood before it, and what may still be spent.
 
+use std::any::Any;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::limits::Limits;
 use super::tags::{self, item, shape};
@@ -11,6 +13,7 @@ use crate::{Symbol, Text, Value};
 pub(super) struct DictionaryText<'a> {
     pub(super) text: &'a str,
     shared: Option<Text>,
+    counted: Option<Arc<str>>,
     symbol: Option<Symbol>,
 }
 
@@ -42,15 +45,27 @@ impl Shape<'_> {
     }
 }
 
-/// Reads a body.
-pub(super) struct Reader<'a> {
+/// What a label stands for.
+pub(super) enum Labelled {
+    /// It is being read.
+    Open,
+    /// A dynamic value.
+    Value(Value),
+    /// An `Rc` or `Arc` of some type.
+    Typed(Box<dyn Any>),
+}
+
+/// Reads a body. Only types with a [`super::Decode`] of their own need to know it.
+pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     spent_bytes: usize,
     depth: u32,
     limits: Limits,
-    /// What labels stand for; nothing while it is being read.
-    pub(super) labelled: Vec<Option<Value>>,
+    /// What labels stand for.
+    pub(super) labelled: Vec<Labelled>,
+    /// Which of a Rust type's fields a shape's fields are, by the type's description and the shape's number.
+    pub(super) places: Vec<(usize, u64, Rc<[u8]>)>,
     pub(super) texts: Vec<DictionaryText<'a>>,
     pub(super) shapes: Vec<Rc<Shape<'a>>>,
 }
@@ -79,6 +94,7 @@ impl<'a> Reader<'a> {
             depth: 0,
             limits,
             labelled: Vec::new(),
+            places: Vec::new(),
             texts: Vec::new(),
             shapes: Vec::new(),
         }
@@ -125,7 +141,7 @@ impl<'a> Reader<'a> {
     fn add_text(&mut self, text: &'a str, shared: Option<(Text, Option<Symbol>)>) -> Result<(), DecodeError> {
         self.charge(ITEM_BYTES)?;
         let (shared, symbol) = shared.map_or((None, None), |(text, symbol)| (Some(text), symbol));
-        self.texts.push(DictionaryText { text, shared, symbol });
+        self.texts.push(DictionaryText { text, shared, counted: None, symbol });
         Ok(())
     }
 
@@ -309,6 +325,18 @@ impl<'a> Reader<'a> {
         Ok(shared)
     }
 
+    /// The same, shared as the standard library does.
+    pub(super) fn counted_text(&mut self, number: u64) -> Result<Arc<str>, DecodeError> {
+        let entry = self.dictionary_text(number)?;
+        if let Some(counted) = &entry.counted {
+            return Ok(Arc::clone(counted));
+        }
+        let counted: Arc<str> = entry.text.into();
+        entry.counted = Some(Arc::clone(&counted));
+        self.charge(counted.len())?;
+        Ok(counted)
+    }
+
     /// The same, as a name.
     pub(super) fn symbol(&mut self, number: u64) -> Result<Symbol, DecodeError> {
         let entry = self.dictionary_text(number)?;
@@ -323,6 +351,34 @@ impl<'a> Reader<'a> {
         }
         let length = usize::try_from(head >> 1).unwrap_or(usize::MAX);
         Ok(Symbol::new(self.text_of(length)?))
+    }
+
+    /// The same, as text.
+    pub(super) fn name_text(&mut self) -> Result<&'a str, DecodeError> {
+        let head = self.number()?;
+        if head & 1 == 0 {
+            return self.dictionary_text(head >> 1).map(|entry| entry.text);
+        }
+        self.text_of(usize::try_from(head >> 1).unwrap_or(usize::MAX))
+    }
+
+    /// Back to a place that was read before, to read it again.
+    pub(super) fn return_to(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// Takes the next label, for what is to be read now.
+    pub(super) fn open_label(&mut self) -> Result<usize, DecodeError> {
+        self.charge(size_of::<Labelled>())?;
+        self.labelled.push(Labelled::Open);
+        Ok(self.labelled.len() - 1)
+    }
+
+    /// Says what the label stands for.
+    pub(super) fn close_label(&mut self, label: usize, what: Labelled) {
+        if let Some(place) = self.labelled.get_mut(label) {
+            *place = what;
+        }
     }
 
     /// The shape with this number.

@@ -69,8 +69,6 @@ pub(super) const CONTAINER: u8 = 0xD5;
 pub(super) const REFERENCE: u8 = 0xD6;
 /// The next value is labelled with the next number.
 pub(super) const LABEL: u8 = 0xD7;
-/// A URI and bytes that mean what the URI says.
-pub(super) const EXTENSION: u8 = 0xD8;
 /// A dictionary of 1 to 14 items, then a value that uses it. Only at the beginning.
 pub(super) const DICTIONARY: u8 = 0xE0;
 pub(super) const DICTIONARIES: u32 = 15;
@@ -116,4 +114,53 @@ pub(super) mod shape {
     pub(in crate::compact) const TERM: u8 = 2;
     /// Some fields of a shape that both ends know.
     pub(in crate::compact) const KNOWN: u8 = 3;
+}
+
+/// The first byte of a column: how its values are written. Whole numbers of 0 to 64 bits have 65 tags each way.
+pub(super) mod column {
+    /// Values of any kind, as they would stand alone.
+    pub(in crate::compact) const ANY: u8 = 0;
+    /// One value for all rows.
+    pub(in crate::compact) const CONSTANT: u8 = 1;
+    /// A bit per row whether it is not null, and a column of those that are not.
+    pub(in crate::compact) const NULLS: u8 = 2;
+    /// The same for whether the row has the field at all.
+    pub(in crate::compact) const ABSENT: u8 = 3;
+    /// A bit per row.
+    pub(in crate::compact) const BOOLS: u8 = 4;
+    /// Eight bytes per row.
+    pub(in crate::compact) const F64: u8 = 5;
+    /// Four bytes per row.
+    pub(in crate::compact) const F32: u8 = 6;
+    /// A power of ten, and a column of whole numbers that it divides.
+    pub(in crate::compact) const DECIMALS: u8 = 7;
+    /// Doubles that are whole: a column of whole numbers.
+    pub(in crate::compact) const WHOLE: u8 = 8;
+    /// A column of lengths, then all texts as one.
+    pub(in crate::compact) const TEXTS: u8 = 9;
+    /// A column of numbers in the dictionary.
+    pub(in crate::compact) const TEXT_REFS: u8 = 10;
+    /// Texts that are numbers: a column of whole numbers.
+    pub(in crate::compact) const NUMERIC_TEXTS: u8 = 11;
+    /// Texts that differ in a number: digits, what stands before and after, a column of whole numbers.
+    pub(in crate::compact) const SERIES: u8 = 12;
+    /// Atoms, as [`TEXTS`].
+    pub(in crate::compact) const ATOMS: u8 = 13;
+    /// Atoms, as [`TEXT_REFS`].
+    pub(in crate::compact) const ATOM_REFS: u8 = 14;
+    /// A column of lengths, then all bytes.
+    pub(in crate::compact) const BYTES: u8 = 15;
+    /// A column of lengths, then all elements.
+    pub(in crate::compact) const LISTS: u8 = 16;
+    /// A shape, then a column per field.
+    pub(in crate::compact) const TABLE: u8 = 17;
+    /// A column of counts, then all keys, then all values.
+    pub(in crate::compact) const MAPS: u8 = 18;
+    /// A number per row.
+    pub(in crate::compact) const VARINTS: u8 = 19;
+    /// And the bits per row: the least, then distances from it.
+    pub(in crate::compact) const PACKED: u8 = 0x40;
+    /// And the bits per row: the first, the least step, then distances of steps from that.
+    pub(in crate::compact) const STEPS: u8 = PACKED + 65;
+    pub(in crate::compact) const STEPS_LAST: u8 = STEPS + 64;
 }

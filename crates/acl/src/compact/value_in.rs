@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::DecodeError;
-use super::reader::{Reader, Shape, ShapeKind};
+use super::reader::{Labelled, Reader, Shape, ShapeKind};
 use super::tags::{self, container, term};
 use crate::value::{Annot, Annots, Args, Contents};
 use crate::{Object, Structure, Symbol, Text, Value, Var, sym};
@@ -12,9 +12,9 @@ use crate::{Object, Structure, Symbol, Text, Value, Var, sym};
 /// What an element of a list takes in memory, at most.
 pub(super) const CELL_BYTES: usize = 64;
 /// What a compound takes besides its elements.
-const COMPOUND_BYTES: usize = 112;
+pub(super) const COMPOUND_BYTES: usize = 112;
 /// What a pair in a map or a record takes.
-const PAIR_BYTES: usize = 48;
+pub(super) const PAIR_BYTES: usize = 48;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -186,7 +186,8 @@ fn container(r: &mut Reader<'_>) -> Result<Value> {
     let kind = r.byte()?;
     // The label is taken before the contents are read: they may refer to it.
     let object = Arc::new(Object::new(Contents::Queue(VecDeque::new())));
-    r.labelled.push(Some(Value::Object(Arc::clone(&object))));
+    let label = r.open_label()?;
+    r.close_label(label, Labelled::Value(Value::Object(Arc::clone(&object))));
     let count = r.count_of_bytes(1)?;
     let count = if kind == container::MAP { count.saturating_mul(2) } else { count };
     let items = values(r, count)?.into_iter();
@@ -210,19 +211,17 @@ fn reference(r: &mut Reader<'_>) -> Result<Value> {
     let at = r.at();
     let label = usize::try_from(r.number()?).unwrap_or(usize::MAX);
     match r.labelled.get(label) {
-        Some(Some(value)) => Ok(value.clone()),
-        Some(None) => Err(DecodeError::Malformed { at, what: "a circle through a value that cannot change" }),
+        Some(Labelled::Value(value)) => Ok(value.clone()),
+        Some(Labelled::Open) => Err(DecodeError::Malformed { at, what: "a circle through a value that cannot change" }),
+        Some(Labelled::Typed(_)) => Err(DecodeError::Mismatch { at, expected: "a reference to a value of any kind" }),
         None => Err(DecodeError::Malformed { at, what: "a reference to a label there is not" }),
     }
 }
 
 fn label(r: &mut Reader<'_>) -> Result<Value> {
-    let label = r.labelled.len();
+    let label = r.open_label()?;
     r.charge(CELL_BYTES)?;
-    r.labelled.push(None);
     let labelled = r.nested(value)?;
-    if let Some(place) = r.labelled.get_mut(label) {
-        *place = Some(labelled.clone());
-    }
+    r.close_label(label, Labelled::Value(labelled.clone()));
     Ok(labelled)
 }

@@ -36,15 +36,6 @@ pub(super) fn value(w: &mut Writer<'_>, value: &Value) {
     }
 }
 
-/// A content on its own: text and atoms stand where they are, as nothing refers to them.
-pub(super) fn content(w: &mut Writer<'_>, content: &Value) {
-    match content {
-        Value::Str(text) if super::writer::numeric(text).is_none() => w.text_in_place(text),
-        Value::Atom(name) => w.atom_in_place(name.as_str()),
-        _ => value(w, content),
-    }
-}
-
 fn variable(w: &mut Writer<'_>, var: Var) {
     w.number(u64::from(var.slot));
     w.name(var.name.as_str());
@@ -150,11 +141,10 @@ fn hash_symbols(symbols: impl Iterator<Item = Symbol>) -> u64 {
 
 fn container(w: &mut Writer<'_>, object: &Arc<Object>) {
     let address = Arc::as_ptr(object) as usize;
-    if let Some(label) = w.labelled.iter().position(|other| *other == address) {
+    if let Some(label) = w.label(address) {
         w.tag(tags::REFERENCE);
-        return w.number(label as u64);
+        return w.number(u64::from(label));
     }
-    w.labelled.push(address);
     // A copy, as the lock must not be held while containers within, perhaps this one, are written.
     let contents = object.contents().clone();
     let (kind, count) = match &contents {

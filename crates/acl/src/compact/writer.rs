@@ -1,9 +1,10 @@
 //! What writes a body: its bytes, and the dictionary that grows beside them and is put in front when all is written.
 
+use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::tags::{self, item, shape};
 use super::{EncodeError, known, varint};
@@ -110,6 +111,15 @@ impl Dictionary {
         self.texts.insert((start, self.items.len() as u32), hash)
     }
 
+    /// Bytes that a text costs in the dictionary: none if it is there.
+    pub(super) fn text_cost(&self, text: &str) -> usize {
+        let hash = FxBuildHasher.hash_one(text.as_bytes());
+        match self.texts.find(&self.items, text.as_bytes(), hash) {
+            Some(_) => 0,
+            None => super::texts::new_text_cost(text),
+        }
+    }
+
     /// The number of the shape with this definition, which is added if it is new.
     fn shape(&mut self, definition: &[u8]) -> u32 {
         let hash = FxBuildHasher.hash_one(definition);
@@ -204,22 +214,23 @@ fn name_bytes(out: &mut Vec<u8>, name: &str) {
     out.extend_from_slice(name.as_bytes());
 }
 
-/// Writes one body. What is written goes to the end of `out`; [`Writer::finish`] puts the dictionary before it.
-pub(super) struct Writer<'a> {
+/// Writes one body. Only types with an [`super::Encode`] of their own need to know it.
+// What is written goes to the end of `out`; [`Writer::finish`] puts the dictionary before it.
+pub struct Writer<'a> {
     pub(super) out: &'a mut Vec<u8>,
     pub(super) dictionary: &'a mut Dictionary,
     start: usize,
     depth: u32,
     too_deep: bool,
-    /// Addresses of what was labelled, in the order of the labels.
-    pub(super) labelled: Vec<usize>,
+    /// Labels by the address of what has them.
+    labels: FxHashMap<usize, u32>,
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(out: &'a mut Vec<u8>, dictionary: &'a mut Dictionary) -> Self {
         dictionary.clear();
         let start = out.len();
-        Self { out, dictionary, start, depth: 0, too_deep: false, labelled: Vec::new() }
+        Self { out, dictionary, start, depth: 0, too_deep: false, labels: FxHashMap::default() }
     }
 
     /// Writes something nested; nothing but null beyond the limit, and then [`Writer::finish`] fails.
@@ -257,6 +268,18 @@ impl<'a> Writer<'a> {
         if self.too_deep { Err(EncodeError::TooDeep { levels: LEVELS }) } else { Ok(()) }
     }
 
+    /// The label of what is at this address; if it has none, it takes the next one.
+    pub(super) fn label(&mut self, address: usize) -> Option<u32> {
+        let next = self.labels.len() as u32;
+        match self.labels.entry(address) {
+            Entry::Occupied(entry) => Some(*entry.get()),
+            Entry::Vacant(entry) => {
+                entry.insert(next);
+                None
+            }
+        }
+    }
+
     pub(super) fn tag(&mut self, tag: u8) {
         self.out.push(tag);
     }
@@ -277,6 +300,13 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// How many bytes [`Writer::int`] takes.
+    #[inline]
+    pub(super) fn int_bytes(n: i64) -> usize {
+        let is_small = (0..tags::SMALL_INTS).contains(&n.wrapping_sub(tags::SMALL_INT_LEAST));
+        if is_small { 1 } else { 1 + varint::length(varint::zigzag(n)) }
+    }
+
     /// Text, in the shortest way.
     pub(super) fn text(&mut self, text: &str) {
         if text.len() < SHARED_TEXT_BYTES_MIN {
@@ -287,11 +317,17 @@ impl<'a> Writer<'a> {
                 self.out.push(tags::NUMERIC_TEXT);
                 varint::write(self.out, varint::zigzag(n));
             }
+            None if self.is_alone() => self.text_in_place(text),
             None => {
                 let number = self.dictionary.text(text);
                 self.reference(tags::TEXT_REF, tags::TEXT_REFS, tags::LONG_TEXT_REF, number);
             }
         }
+    }
+
+    /// Whether nothing was written before: what comes now is the whole body, and nothing can refer to it.
+    fn is_alone(&self) -> bool {
+        self.out.len() == self.start
     }
 
     /// Text that will hardly come again.
@@ -307,7 +343,7 @@ impl<'a> Writer<'a> {
 
     /// An atom.
     pub(super) fn atom(&mut self, name: &str) {
-        if name.len() < SHARED_TEXT_BYTES_MIN {
+        if name.len() < SHARED_TEXT_BYTES_MIN || self.is_alone() {
             self.atom_in_place(name);
         } else {
             let number = self.dictionary.text(name);

@@ -4,4 +4,5 @@
 mod compact;
 mod laws;
 mod notation;
+mod typed;
 mod vectors;

@@ -1,0 +1,265 @@
+//! Rust types to bytes and back, without a [`crate::Value`] between: what `#[derive(Encode, Decode)]` writes out.
+
+mod containers;
+mod numbers;
+pub mod object;
+mod shared;
+mod text;
+
+pub use containers::Key;
+
+use super::column::ROWS;
+use super::reader::Reader;
+use super::tags::{self, column};
+use super::writer::Writer;
+use super::{DecodeError, column as columns, value_in, value_out};
+use crate::Value;
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+/// A type that can be written. Derive it.
+///
+/// Fields that are `None` are left out; enums are atoms, terms or records named by their variant.
+pub trait Encode: Sized {
+    /// Writes it as a value.
+    fn encode(&self, w: &mut Writer<'_>);
+
+    /// Whether it would be written alike.
+    fn same(&self, other: &Self) -> bool;
+
+    /// Whether an object lacks the field that this is.
+    fn is_absent(&self) -> bool {
+        false
+    }
+
+    /// Writes rows as a column; there are 1 to 1024.
+    fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+        if !constant(rows, w) {
+            any(rows, w);
+        }
+    }
+
+    /// Whether a list of these takes fewer bytes as a column.
+    fn pays(items: &[Self]) -> bool {
+        items.len() >= 3
+    }
+
+    /// Writes a list of these as a value.
+    fn encode_list(items: &[Self], w: &mut Writer<'_>) {
+        if items.is_empty() || !Self::pays(items) {
+            w.list(items.len());
+            return w.nested(|w| items.iter().for_each(|item| item.encode(w)));
+        }
+        w.tag(tags::ARRAY);
+        w.number(items.len() as u64);
+        w.nested(|w| Self::encode_elements(&[items], w));
+    }
+
+    /// Writes lists of these as a column; no list is a row of more.
+    fn encode_lists(rows: &[&[Self]], w: &mut Writer<'_>) {
+        w.tag(column::LISTS);
+        lengths(rows.iter().map(|row| row.len()), w);
+        w.nested(|w| Self::encode_elements(rows, w));
+    }
+
+    /// Writes all elements of these lists, as columns.
+    fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
+        let elements: Vec<&Self> = rows.iter().flat_map(|row| row.iter()).collect();
+        elements.chunks(ROWS).for_each(|rows| Self::encode_column(rows, w));
+    }
+
+    /// Whether two lists of these would be written alike.
+    fn same_lists(a: &[Self], b: &[Self]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b))
+    }
+}
+
+/// A type that can be read. Derive it.
+///
+/// An object's fields are found by name: those the type does not know are skipped, those the object lacks take their
+/// default, if they have one.
+pub trait Decode: Sized {
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// It is malformed, too large, or not of this type.
+    fn decode(r: &mut Reader<'_>) -> Result<Self>;
+
+    /// What an object that lacks the field has there.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// Appends so many rows of a column; their own memory is charged already.
+    ///
+    /// # Errors
+    /// As for [`Decode::decode`].
+    fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+        let tag = r.byte()?;
+        any_tagged(r, tag, count, out)
+    }
+
+    /// Reads a list of these.
+    ///
+    /// # Errors
+    /// As for [`Decode::decode`].
+    fn decode_list(r: &mut Reader<'_>) -> Result<Vec<Self>> {
+        let tag = r.byte()?;
+        let count = match tag {
+            tags::SHORT_LIST..tags::OBJECT => usize::from(tag - tags::SHORT_LIST),
+            tags::LIST => r.count_of_bytes(1)?,
+            tags::ARRAY => {
+                let count = columns::row_count(r)?;
+                return r.nested(|r| Self::decode_elements(r, count));
+            }
+            _ => return Err(r.mismatch("a list")),
+        };
+        r.charge(count.saturating_mul(size_of::<Self>()))?;
+        r.nested(|r| (0..count).map(|_| Self::decode(r)).collect())
+    }
+
+    /// Appends so many lists of these, read from a column.
+    ///
+    /// # Errors
+    /// As for [`Decode::decode`].
+    fn decode_lists(r: &mut Reader<'_>, count: usize, out: &mut Vec<Vec<Self>>) -> Result<()> {
+        let (lengths, sum) = columns::element_counts(r, count, size_of::<Self>())?;
+        let elements = r.nested(|r| Self::decode_elements(r, sum))?;
+        Self::split(elements, &lengths, out);
+        Ok(())
+    }
+
+    /// Reads so many elements, written as columns.
+    ///
+    /// # Errors
+    /// As for [`Decode::decode`].
+    fn decode_elements(r: &mut Reader<'_>, count: usize) -> Result<Vec<Self>> {
+        r.charge(count.saturating_mul(size_of::<Self>()))?;
+        let mut elements = Vec::with_capacity(count);
+        while elements.len() < count {
+            let rows = (count - elements.len()).min(ROWS);
+            Self::decode_column(r, rows, &mut elements)?;
+        }
+        Ok(elements)
+    }
+
+    /// Cuts elements into lists of these lengths.
+    fn split(elements: Vec<Self>, lengths: &[i64], out: &mut Vec<Vec<Self>>) {
+        let mut elements = elements.into_iter();
+        out.extend(lengths.iter().map(|length| elements.by_ref().take(*length as usize).collect()));
+    }
+}
+
+/// Writes rows as one value if they are all alike.
+pub(super) fn constant<T: Encode>(rows: &[&T], w: &mut Writer<'_>) -> bool {
+    let Some((first, rest)) = rows.split_first() else { return true };
+    let is_constant = rest.iter().all(|row| first.same(row));
+    if is_constant {
+        w.tag(column::CONSTANT);
+        first.encode(w);
+    }
+    is_constant
+}
+
+/// Writes rows one after another.
+pub(super) fn any<T: Encode>(rows: &[&T], w: &mut Writer<'_>) {
+    w.tag(column::ANY);
+    rows.iter().for_each(|row| row.encode(w));
+}
+
+/// Writes a column of lengths.
+pub(super) fn lengths(lengths: impl Iterator<Item = usize>, w: &mut Writer<'_>) {
+    super::ints::write(w, &lengths.map(|length| length as i64).collect::<Vec<_>>());
+}
+
+/// Reads a column whose tag was read, in the forms that every type's columns may have.
+pub(super) fn any_tagged<T: Decode>(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut Vec<T>) -> Result<()> {
+    match tag {
+        column::ANY => {
+            for _ in 0..count {
+                out.push(T::decode(r)?);
+            }
+            Ok(())
+        }
+        column::CONSTANT => {
+            // Read once per row: a type need not be one that can be copied.
+            let at = r.at();
+            let labels = r.labelled.len();
+            for _ in 0..count {
+                r.return_to(at);
+                r.labelled.truncate(labels);
+                out.push(T::decode(r)?);
+            }
+            Ok(())
+        }
+        _ => Err(r.mismatch("a column of another type")),
+    }
+}
+
+/// Writes `thing` as a document: with the format's mark and version, to be stored or sent.
+///
+/// # Errors
+/// Values are nested too deeply; nothing was written then.
+pub fn encode<T: Encode>(thing: &T, out: &mut Vec<u8>) -> std::result::Result<(), super::EncodeError> {
+    let start = out.len();
+    out.extend([super::MAGIC, super::VERSION << 4 | super::VALUE]);
+    encode_body(thing, out).inspect_err(|_| out.truncate(start))
+}
+
+/// Writes `thing` as a self-contained body: what [`super::EncodedMessage::body`] holds.
+///
+/// # Errors
+/// Values are nested too deeply; nothing was written then.
+pub fn encode_body<T: Encode>(thing: &T, out: &mut Vec<u8>) -> std::result::Result<(), super::EncodeError> {
+    let mut dictionary = super::writer::Dictionary::default();
+    let mut writer = Writer::new(out, &mut dictionary);
+    thing.encode(&mut writer);
+    writer.finish_alone()
+}
+
+/// Reads a document, all of `bytes`.
+///
+/// # Errors
+/// The bytes are no document, or not of this type, or it would take more than the limits allow.
+pub fn decode<T: Decode>(bytes: &[u8], limits: super::Limits) -> Result<T> {
+    decode_body(super::document(bytes, super::VALUE)?, limits)
+}
+
+/// Reads a self-contained body, all of `bytes`.
+///
+/// # Errors
+/// The bytes are no body, or not of this type, or it would take more than the limits allow.
+pub fn decode_body<T: Decode>(bytes: &[u8], limits: super::Limits) -> Result<T> {
+    let mut reader = Reader::new(bytes, limits)?;
+    let thing = T::decode(&mut reader)?;
+    reader.end()?;
+    Ok(thing)
+}
+
+impl Encode for Value {
+    fn encode(&self, w: &mut Writer<'_>) {
+        value_out::value(w, self);
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        columns::identical(self, other)
+    }
+
+    fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+        columns::column_out(w, rows);
+    }
+
+    fn encode_list(items: &[Self], w: &mut Writer<'_>) {
+        w.nested(|w| columns::list_out(w, &items.iter().collect::<Vec<_>>()));
+    }
+}
+
+impl Decode for Value {
+    fn decode(r: &mut Reader<'_>) -> Result<Self> {
+        value_in::value(r)
+    }
+
+    fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+        columns::column_in(r, count, out)
+    }
+}

@@ -1,0 +1,357 @@
+//! Numbers and truth.
+
+use super::super::column::ROWS;
+use super::super::tags::{self, column};
+use super::super::{bits, floats, ints};
+use super::{Decode, Encode, Reader, Result, Writer, any_tagged, constant, lengths};
+
+/// Reads a whole number.
+fn whole(r: &mut Reader<'_>) -> Result<i64> {
+    match r.byte()? {
+        tag @ 0..tags::SHORT_TEXT => Ok(i64::from(tag) + tags::SMALL_INT_LEAST),
+        tags::INT => r.signed(),
+        _ => Err(r.mismatch("a whole number")),
+    }
+}
+
+fn whole_column(r: &mut Reader<'_>, count: usize) -> Result<Vec<i64>> {
+    let mut numbers = Vec::with_capacity(count);
+    let tag = r.byte()?;
+    if ints::is_ints(tag) {
+        ints::read_tagged(r, tag, count, &mut numbers)?;
+    } else {
+        any_tagged(r, tag, count, &mut numbers)?;
+    }
+    Ok(numbers)
+}
+
+macro_rules! whole_numbers {
+    ($($type:ty)*) => {$(
+        impl Encode for $type {
+            fn encode(&self, w: &mut Writer<'_>) {
+                w.int(i64::from(*self));
+            }
+
+            fn same(&self, other: &Self) -> bool {
+                self == other
+            }
+
+            fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+                ints::write(w, &rows.iter().map(|row| i64::from(**row)).collect::<Vec<_>>());
+            }
+
+            fn pays(items: &[Self]) -> bool {
+                ints::pays(items.len(), items.iter().map(|item| i64::from(*item)))
+            }
+
+            fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
+                let mut all = Vec::with_capacity(rows.iter().map(|row| row.len()).sum());
+                rows.iter().for_each(|row| all.extend(row.iter().map(|item| i64::from(*item))));
+                all.chunks(ROWS).for_each(|rows| ints::write(w, rows));
+            }
+
+            fn same_lists(a: &[Self], b: &[Self]) -> bool {
+                a == b
+            }
+        }
+
+        impl Decode for $type {
+            fn decode(r: &mut Reader<'_>) -> Result<Self> {
+                let number = whole(r)?;
+                Self::try_from(number).map_err(|_| r.mismatch(concat!("a number that fits ", stringify!($type))))
+            }
+
+            fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+                let numbers = whole_column(r, count)?;
+                // The least and the most tell whether all fit; then all are cut to size without a look.
+                let least = numbers.iter().copied().min().unwrap_or_default();
+                let most = numbers.iter().copied().max().unwrap_or_default();
+                if Self::try_from(least).is_err() || Self::try_from(most).is_err() {
+                    return Err(r.mismatch(concat!("numbers that fit ", stringify!($type))));
+                }
+                out.extend(numbers.iter().map(|number| *number as $type));
+                Ok(())
+            }
+
+            fn split(elements: Vec<Self>, lengths: &[i64], out: &mut Vec<Vec<Self>>) {
+                split_copies(&elements, lengths, out);
+            }
+        }
+    )*};
+}
+
+whole_numbers! { i8 i16 i32 u16 u32 }
+
+/// Cuts elements that are cheaply copied into lists of these lengths.
+fn split_copies<T: Copy>(elements: &[T], lengths: &[i64], out: &mut Vec<Vec<T>>) {
+    let mut rest = elements;
+    out.extend(lengths.iter().map(|length| {
+        let (row, more) = rest.split_at_checked(*length as usize).unwrap_or((rest, &[]));
+        rest = more;
+        row.to_vec()
+    }));
+}
+
+impl Encode for i64 {
+    fn encode(&self, w: &mut Writer<'_>) {
+        w.int(*self);
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+        ints::write(w, &rows.iter().map(|row| **row).collect::<Vec<_>>());
+    }
+
+    fn pays(items: &[Self]) -> bool {
+        ints::pays(items.len(), items.iter().copied())
+    }
+
+    fn same_lists(a: &[Self], b: &[Self]) -> bool {
+        a == b
+    }
+}
+
+impl Decode for i64 {
+    fn decode(r: &mut Reader<'_>) -> Result<Self> {
+        whole(r)
+    }
+
+    fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+        let tag = r.byte()?;
+        if ints::is_ints(tag) { ints::read_tagged(r, tag, count, out) } else { any_tagged(r, tag, count, out) }
+    }
+
+    fn split(elements: Vec<Self>, lengths: &[i64], out: &mut Vec<Vec<Self>>) {
+        split_copies(&elements, lengths, out);
+    }
+}
+
+/// Numbers of up to 64 bits without sign: those that 63 bits do not hold are written as text of digits.
+macro_rules! large_numbers {
+    ($($type:ty)*) => {$(
+        impl Encode for $type {
+            fn encode(&self, w: &mut Writer<'_>) {
+                match i64::try_from(*self) {
+                    Ok(number) => w.int(number),
+                    Err(_) => w.text(&self.to_string()),
+                }
+            }
+
+            fn same(&self, other: &Self) -> bool {
+                self == other
+            }
+
+            fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+                match rows.iter().map(|row| i64::try_from(**row)).collect::<std::result::Result<Vec<_>, _>>() {
+                    Ok(numbers) => ints::write(w, &numbers),
+                    Err(_) => super::any(rows, w),
+                }
+            }
+
+            fn pays(items: &[Self]) -> bool {
+                let fits = items.iter().all(|item| i64::try_from(*item).is_ok());
+                fits && ints::pays(items.len(), items.iter().map(|item| *item as i64))
+            }
+        }
+
+        impl Decode for $type {
+            fn decode(r: &mut Reader<'_>) -> Result<Self> {
+                if super::super::texts::is_text_value(r.peek()?) {
+                    let text = String::decode(r)?;
+                    return text.parse().map_err(|_| r.mismatch("a number as text"));
+                }
+                let number = whole(r)?;
+                Self::try_from(number).map_err(|_| r.mismatch("a number that is not negative"))
+            }
+
+            fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+                let tag = r.byte()?;
+                if !ints::is_ints(tag) {
+                    return any_tagged(r, tag, count, out);
+                }
+                let mut numbers = Vec::with_capacity(count);
+                ints::read_tagged(r, tag, count, &mut numbers)?;
+                for number in numbers {
+                    out.push(Self::try_from(number).map_err(|_| r.mismatch("numbers that are not negative"))?);
+                }
+                Ok(())
+            }
+        }
+    )*};
+}
+
+large_numbers! { u64 usize }
+
+/// A list of these is bytes.
+impl Encode for u8 {
+    fn encode(&self, w: &mut Writer<'_>) {
+        w.int(i64::from(*self));
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+        ints::write(w, &rows.iter().map(|row| i64::from(**row)).collect::<Vec<_>>());
+    }
+
+    fn encode_list(items: &[Self], w: &mut Writer<'_>) {
+        w.bytes(items);
+    }
+
+    fn encode_lists(rows: &[&[Self]], w: &mut Writer<'_>) {
+        w.tag(column::BYTES);
+        lengths(rows.iter().map(|row| row.len()), w);
+        rows.iter().for_each(|row| w.out.extend_from_slice(row));
+    }
+
+    fn same_lists(a: &[Self], b: &[Self]) -> bool {
+        a == b
+    }
+}
+
+impl Decode for u8 {
+    fn decode(r: &mut Reader<'_>) -> Result<Self> {
+        let number = whole(r)?;
+        Self::try_from(number).map_err(|_| r.mismatch("a number that fits u8"))
+    }
+
+    fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+        for number in whole_column(r, count)? {
+            out.push(Self::try_from(number).map_err(|_| r.mismatch("numbers that fit u8"))?);
+        }
+        Ok(())
+    }
+
+    fn decode_list(r: &mut Reader<'_>) -> Result<Vec<Self>> {
+        if r.byte()? != tags::BYTES {
+            return Err(r.mismatch("bytes"));
+        }
+        let length = r.count_of_bytes(1)?;
+        r.charge(length)?;
+        Ok(r.take(length)?.to_vec())
+    }
+
+    fn decode_lists(r: &mut Reader<'_>, count: usize, out: &mut Vec<Vec<Self>>) -> Result<()> {
+        let (lengths, sum) = ints::read_lengths(r, count, r.remaining())?;
+        r.charge(sum)?;
+        split_copies(r.take(sum)?, &lengths, out);
+        Ok(())
+    }
+}
+
+impl Encode for bool {
+    fn encode(&self, w: &mut Writer<'_>) {
+        w.tag(if *self { tags::TRUE } else { tags::FALSE });
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+        if !constant(rows, w) {
+            w.tag(column::BOOLS);
+            bits::pack_bools(w.out, rows.iter().map(|row| **row));
+        }
+    }
+
+    fn pays(items: &[Self]) -> bool {
+        items.len() >= 5
+    }
+
+    fn same_lists(a: &[Self], b: &[Self]) -> bool {
+        a == b
+    }
+}
+
+impl Decode for bool {
+    fn decode(r: &mut Reader<'_>) -> Result<Self> {
+        match r.byte()? {
+            tags::FALSE => Ok(false),
+            tags::TRUE => Ok(true),
+            _ => Err(r.mismatch("true or false")),
+        }
+    }
+
+    fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+        let tag = r.byte()?;
+        if tag != column::BOOLS {
+            return any_tagged(r, tag, count, out);
+        }
+        let packed = r.take(count.div_ceil(8))?;
+        if !bits::ends_clean(packed, count) {
+            return Err(r.malformed("bits beyond the last row"));
+        }
+        out.extend(bits::bools(packed).take(count));
+        Ok(())
+    }
+
+    fn split(elements: Vec<Self>, lengths: &[i64], out: &mut Vec<Vec<Self>>) {
+        split_copies(&elements, lengths, out);
+    }
+}
+
+macro_rules! floats {
+    ($($type:ty)*) => {$(
+        impl Encode for $type {
+            fn encode(&self, w: &mut Writer<'_>) {
+                floats::write_one(w, f64::from(*self));
+            }
+
+            fn same(&self, other: &Self) -> bool {
+                self.to_bits() == other.to_bits()
+            }
+
+            fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+                floats::write(w, &rows.iter().map(|row| f64::from(**row)).collect::<Vec<_>>());
+            }
+
+            fn pays(items: &[Self]) -> bool {
+                items.len() >= 4
+            }
+        }
+
+        impl Decode for $type {
+            /// Whole numbers are doubles, too.
+            fn decode(r: &mut Reader<'_>) -> Result<Self> {
+                let tag = r.peek()?;
+                if tag < tags::SHORT_TEXT || tag == tags::INT {
+                    return whole(r).map(|number| number as $type);
+                }
+                r.byte()?;
+                match tag {
+                    tags::SMALL_NUM..tags::NULL => {
+                        Ok((i64::from(tag - tags::SMALL_NUM) + tags::SMALL_NUM_LEAST) as $type)
+                    }
+                    tags::F64 | tags::F32 | tags::WHOLE_NUM | tags::DECIMAL_NUM => {
+                        floats::read_one(r, tag).map(|n| n as $type)
+                    }
+                    _ => Err(r.mismatch("a number")),
+                }
+            }
+
+            fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+                let tag = r.byte()?;
+                if ints::is_ints(tag) {
+                    let mut numbers = Vec::with_capacity(count);
+                    ints::read_tagged(r, tag, count, &mut numbers)?;
+                    out.extend(numbers.iter().map(|number| *number as $type));
+                } else if floats::is_floats(tag) {
+                    let mut numbers = Vec::with_capacity(count);
+                    floats::read_tagged(r, tag, count, &mut numbers)?;
+                    out.extend(numbers.iter().map(|number| *number as $type));
+                } else {
+                    any_tagged(r, tag, count, out)?;
+                }
+                Ok(())
+            }
+        }
+    )*};
+}
+
+floats! { f32 f64 }

@@ -1,0 +1,185 @@
+//! Text, shared or not, and names.
+
+use std::sync::Arc;
+
+use super::super::tags::{self, column};
+use super::super::texts::{self, Kind, Rows};
+use super::{Decode, Encode, Reader, Result, Writer};
+use crate::{Symbol, Text};
+
+/// A type that is text.
+trait Textual: Sized + Clone {
+    fn of(text: &str) -> Self;
+    fn of_dictionary(r: &mut Reader<'_>, number: u64) -> Result<Self>;
+}
+
+impl Textual for String {
+    fn of(text: &str) -> Self {
+        text.to_owned()
+    }
+
+    fn of_dictionary(r: &mut Reader<'_>, number: u64) -> Result<Self> {
+        let text = r.dictionary_text(number)?.text;
+        r.charge(text.len())?;
+        Ok(text.to_owned())
+    }
+}
+
+impl Textual for Text {
+    fn of(text: &str) -> Self {
+        Self::from(text)
+    }
+
+    fn of_dictionary(r: &mut Reader<'_>, number: u64) -> Result<Self> {
+        r.shared_text(number)
+    }
+}
+
+impl Textual for Arc<str> {
+    fn of(text: &str) -> Self {
+        text.into()
+    }
+
+    fn of_dictionary(r: &mut Reader<'_>, number: u64) -> Result<Self> {
+        r.counted_text(number)
+    }
+}
+
+fn decode_text<T: Textual>(r: &mut Reader<'_>) -> Result<T> {
+    let tag = r.byte()?;
+    let length = match tag {
+        tags::SHORT_TEXT..tags::TEXT_REF => usize::from(tag - tags::SHORT_TEXT),
+        tags::TEXT_REF..tags::SHORT_LIST => return T::of_dictionary(r, u64::from(tag - tags::TEXT_REF)),
+        tags::LONG_TEXT_REF => {
+            let number = r.number()?;
+            return T::of_dictionary(r, number);
+        }
+        tags::NUMERIC_TEXT => return Ok(T::of(&r.signed()?.to_string())),
+        tags::TEXT => r.count_of_bytes(1)?,
+        _ => return Err(r.mismatch("text")),
+    };
+    r.charge(length)?;
+    Ok(T::of(r.text_of(length)?))
+}
+
+fn decode_texts<T: Textual + Decode>(r: &mut Reader<'_>, count: usize, out: &mut Vec<T>) -> Result<()> {
+    let tag = r.byte()?;
+    match tag {
+        column::ANY => return super::any_tagged(r, tag, count, out),
+        column::CONSTANT => {
+            let at = r.at();
+            let text: T = decode_text(r)?;
+            // Each copy may be one in memory.
+            r.charge((r.at() - at).saturating_mul(count))?;
+            out.extend(std::iter::repeat_n(text, count));
+            return Ok(());
+        }
+        _ => {}
+    }
+    match texts::read(r, tag, count, Kind::Text)? {
+        Rows::Refs(numbers) => {
+            for number in numbers {
+                out.push(T::of_dictionary(r, u64::try_from(number).unwrap_or(u64::MAX))?);
+            }
+        }
+        Rows::Plain(lengths, run) => {
+            r.charge(run.len())?;
+            out.extend(texts::pieces(&lengths, run).map(T::of));
+        }
+        Rows::Made(maker) => {
+            r.charge(count.saturating_mul(maker.bytes_max()))?;
+            let mut text = String::new();
+            for number in &maker.numbers {
+                maker.make(*number, &mut text);
+                out.push(T::of(&text));
+            }
+        }
+    }
+    Ok(())
+}
+
+macro_rules! textual {
+    ($($type:ty)*) => {$(
+        impl Encode for $type {
+            fn encode(&self, w: &mut Writer<'_>) {
+                w.text(self);
+            }
+
+            fn same(&self, other: &Self) -> bool {
+                std::ptr::eq::<str>(&**self, &**other) || **self == **other
+            }
+
+            fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+                texts::write(w, &rows.iter().map(|row| &***row).collect::<Vec<&str>>(), Kind::Text);
+            }
+
+            fn pays(items: &[Self]) -> bool {
+                items.len() >= 4
+            }
+        }
+
+        impl Decode for $type {
+            fn decode(r: &mut Reader<'_>) -> Result<Self> {
+                decode_text(r)
+            }
+
+            fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+                decode_texts(r, count, out)
+            }
+        }
+    )*};
+}
+
+textual! { String Text Arc<str> }
+
+/// A name is an atom.
+impl Encode for Symbol {
+    fn encode(&self, w: &mut Writer<'_>) {
+        w.atom(self.as_str());
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
+        texts::write(w, &rows.iter().map(|row| row.as_str()).collect::<Vec<&str>>(), Kind::Atom);
+    }
+
+    fn pays(items: &[Self]) -> bool {
+        items.len() >= 4
+    }
+}
+
+impl Decode for Symbol {
+    fn decode(r: &mut Reader<'_>) -> Result<Self> {
+        match r.byte()? {
+            tag @ tags::ATOM_REF..tags::SMALL_NUM => r.symbol(u64::from(tag - tags::ATOM_REF)),
+            tags::LONG_ATOM_REF => {
+                let number = r.number()?;
+                r.symbol(number)
+            }
+            tags::ATOM => r.plain_text().map(Self::new),
+            tags::TRUE => Ok(crate::sym::TRUE),
+            tags::FALSE => Ok(crate::sym::FALSE),
+            _ => Err(r.mismatch("an atom")),
+        }
+    }
+
+    fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
+        let tag = r.byte()?;
+        if !texts::is_texts(tag, Kind::Atom) {
+            return super::any_tagged(r, tag, count, out);
+        }
+        match texts::read(r, tag, count, Kind::Atom)? {
+            Rows::Refs(numbers) => {
+                for number in numbers {
+                    out.push(r.symbol(u64::try_from(number).unwrap_or(u64::MAX))?);
+                }
+            }
+            Rows::Plain(lengths, run) => out.extend(texts::pieces(&lengths, run).map(Self::new)),
+            Rows::Made(_) => return Err(r.mismatch("a column of atoms")),
+        }
+        Ok(())
+    }
+}
