@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::{Symbol, sym};
+use crate::{Symbol, Value, sym};
 
 /// An agent identifier: a globally unique name `local@platform`, and how to reach it. Two identifiers are equal if
 /// their names are, whatever their addresses (FIPA00023 3.1). Copying one costs nothing.
@@ -28,32 +28,51 @@ pub struct Contact {
     pub addresses: Vec<String>,
     /// Agents that resolve the name, in order of preference.
     pub resolvers: Vec<Aid>,
+    /// `X-` parameters of the identifier, kept in their order.
+    #[serde(default)]
+    pub user: Vec<(Symbol, Value)>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct ContactId(std::num::NonZeroU32);
 
 struct Contacts {
     all: boxcar::Vec<Contact>,
-    ids: Mutex<FxHashMap<Contact, ContactId>>,
+    ids: Mutex<FxHashMap<ContactKey, ContactId>>,
+}
+
+/// All that a contact says. Agents are equal if their names are, and 1 equals 1.0, but neither makes contacts the same.
+#[derive(PartialEq, Eq, Hash)]
+struct ContactKey {
+    addresses: Vec<String>,
+    resolvers: Vec<(Aid, Option<ContactId>)>,
+    user: String,
+}
+
+impl ContactKey {
+    fn of(contact: &Contact) -> Self {
+        let resolvers = contact.resolvers.iter().map(|resolver| (*resolver, resolver.contact)).collect();
+        Self { addresses: contact.addresses.clone(), resolvers, user: format!("{:?}", contact.user) }
+    }
 }
 
 static CONTACTS: LazyLock<Contacts> =
     LazyLock::new(|| Contacts { all: boxcar::Vec::new(), ids: Mutex::new(FxHashMap::default()) });
 
-static NO_CONTACT: Contact = Contact { addresses: Vec::new(), resolvers: Vec::new() };
+static NO_CONTACT: Contact = Contact { addresses: Vec::new(), resolvers: Vec::new(), user: Vec::new() };
 
 fn intern_contact(contact: Contact) -> Option<ContactId> {
     if contact == NO_CONTACT {
         return None;
     }
+    let key = ContactKey::of(&contact);
     let mut ids = CONTACTS.ids.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(id) = ids.get(&contact) {
+    if let Some(id) = ids.get(&key) {
         return Some(*id);
     }
-    let index = CONTACTS.all.push(contact.clone());
+    let index = CONTACTS.all.push(contact);
     let id = ContactId(std::num::NonZeroU32::new(index as u32 + 1)?);
-    ids.insert(contact, id);
+    ids.insert(key, id);
     Some(id)
 }
 
@@ -63,6 +82,9 @@ fn intern_contact(contact: Contact) -> Option<ContactId> {
 pub struct AidParseError(pub String);
 
 impl Aid {
+    /// No agent: the sender of a message that does not say who sent it.
+    pub const NOBODY: Self = Self { name: sym::EMPTY, platform: sym::EMPTY, contact: None };
+
     /// The agent `name` of the platform `platform`.
     pub fn new(name: impl Into<Symbol>, platform: impl Into<Symbol>) -> Self {
         Self { name: name.into(), platform: platform.into(), contact: None }
@@ -190,11 +212,30 @@ mod tests {
     #[test]
     fn equality_ignores_addresses() {
         let bare = Aid::new("bob", "home");
-        let reachable = bare
-            .with_contact(Contact { addresses: vec!["http://h:7778/acc".into()], resolvers: vec![Aid::local("ams")] });
+        let reachable = bare.with_contact(Contact {
+            addresses: vec!["http://h:7778/acc".into()],
+            resolvers: vec![Aid::local("ams")],
+            ..Contact::default()
+        });
         assert_eq!(bare, reachable);
         assert_eq!(reachable.contact().addresses, ["http://h:7778/acc"]);
         assert!(bare.contact().addresses.is_empty());
+    }
+
+    #[test]
+    fn contacts_differ_as_those_of_their_resolvers_do() {
+        let resolved_by = |address: &str| {
+            let contact = Contact { addresses: vec![address.into()], ..Contact::default() };
+            let resolvers = vec![Aid::local("ams").with_contact(contact)];
+            Aid::local("bob").with_contact(Contact { resolvers, ..Contact::default() })
+        };
+        for address in ["http://one", "http://other"] {
+            let resolvers = &resolved_by(address).contact().resolvers;
+            assert_eq!(
+                resolvers.first().map(|ams| ams.contact().addresses.as_slice()),
+                Some([address.to_owned()].as_slice())
+            );
+        }
     }
 
     #[test]

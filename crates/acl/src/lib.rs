@@ -7,15 +7,20 @@
 #![forbid(unsafe_code)]
 
 mod aid;
+pub mod codec;
 pub mod compact;
+pub mod limits;
 mod message;
 mod performative;
+pub mod sl;
 mod symbol;
 mod template;
+mod tokens;
 mod transport;
 pub mod value;
 
 pub use aid::{Aid, AidParseError, Contact};
+pub use codec::{DecodeError, DecodeErrorKind, EncodeError, Encoding};
 pub use message::{AclMessage, Envelope, Extras, MessageBody};
 pub use performative::{Performative, UnknownPerformative};
 pub use symbol::{Symbol, sym};

@@ -75,12 +75,37 @@ fn structure(inner: impl Strategy<Value = Value> + Clone) -> impl Strategy<Value
 pub fn aid() -> impl Strategy<Value = Aid> {
     let name = select(&["amy", "bob", "c@d", "Zoë"][..]);
     let platform = select(&["", "", "home", "away:1099/JADE"][..]);
-    let contact = option::weighted(0.2, vec("[a-z]{1,4}://[a-z]{1,4}", 0..3));
-    (name, platform, contact).prop_map(|(name, platform, addresses)| {
-        let addresses = addresses.unwrap_or_default();
-        let resolvers = if addresses.len() > 1 { vec![Aid::local("ams")] } else { Vec::new() };
-        Aid::new(name, platform).with_contact(Contact { addresses, resolvers })
+    let contact = option::weighted(0.2, (vec("[a-z]{1,4}://[a-z]{1,4}", 0..3), option::weighted(0.3, value())));
+    (name, platform, contact).prop_map(|(name, platform, contact)| {
+        let (addresses, user) = contact.unwrap_or_default();
+        let resolvers = match addresses.len() {
+            0 => vec![],
+            1 => vec![Aid::local("ams")],
+            _ => vec![Aid::new("df", "away").with_contact(Contact {
+                addresses: addresses.clone(),
+                resolvers: vec![Aid::local("ams")],
+                user: vec![],
+            })],
+        };
+        let user = user.map(|value| ("X-colour".into(), value)).into_iter().collect();
+        Aid::new(name, platform).with_contact(Contact { addresses, resolvers, user })
     })
+}
+
+/// Names of parameters: such as FIPA allows, and some that need care.
+pub fn parameter_name() -> impl Strategy<Value = Symbol> {
+    select(&["X-colour", "X-1", "x-Ü", "weight", "sender", "two words", "", ":", "X-JADE-Encoding"][..])
+        .prop_map(Symbol::new)
+}
+
+/// Moments: any that a date of four-digit years says, in milliseconds.
+pub fn moment_ms() -> impl Strategy<Value = u64> {
+    prop_oneof![0..4_102_444_800_000_u64, 0..253_402_300_800_000_u64]
+}
+
+/// Languages of content, SL's among them.
+pub fn language() -> impl Strategy<Value = Symbol> {
+    prop_oneof![symbol(), select(&["fipa-sl", "FIPA-SL0", "fipa-sl1", "fipa-sl2"][..]).prop_map(Symbol::new)]
 }
 
 /// Performatives: FIPA's, KQML's and others'.
@@ -93,10 +118,10 @@ pub fn performative() -> impl Strategy<Value = Performative> {
 
 prop_compose! {
     fn extras()(
-        reply_to in vec(aid(), 0..2), language in option::of(symbol()), encoding in option::of(symbol()),
+        reply_to in vec(aid(), 0..2), language in option::of(language()), encoding in option::of(symbol()),
         ontology in option::of(symbol()), protocol in option::of(symbol()), conversation_id in option::of(text()),
-        reply_with in option::of(text()), in_reply_to in option::of(text()), reply_by_ms in option::of(any::<u64>()),
-        user in vec((symbol(), value()), 0..2),
+        reply_with in option::of(text()), in_reply_to in option::of(text()), reply_by_ms in option::of(moment_ms()),
+        user in vec((parameter_name(), value()), 0..3),
     ) -> Extras {
         let reply_to = reply_to.into_iter().collect();
         Extras {

@@ -64,6 +64,21 @@ pub enum DecodeError {
     },
 }
 
+impl DecodeError {
+    /// Where it shows: bytes from the beginning; 0 if it is about the whole.
+    pub fn offset(&self) -> usize {
+        match self {
+            Self::Truncated { at }
+            | Self::Malformed { at, .. }
+            | Self::Budget { at, .. }
+            | Self::TooDeep { at, .. }
+            | Self::Mismatch { at, .. }
+            | Self::Trailing { at } => *at,
+            Self::Version { .. } | Self::Missing { .. } => 0,
+        }
+    }
+}
+
 /// The value cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

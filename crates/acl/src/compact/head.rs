@@ -190,16 +190,19 @@ fn read_user(r: &mut Reader<'_>, heard: &mut HeardOnLink) -> Result<Vec<(Symbol,
     r.charge(count * size_of::<(Symbol, Value)>())?;
     let mut user = Vec::with_capacity(count);
     for _ in 0..count {
-        let name = heard.symbol(r)?;
-        let length = r.count_of_bytes(1)?;
-        let body = r.take(length)?;
-        let mut inner = Reader::new(body, r.limits_left())?;
-        let value = value_in::value(&mut inner)?;
-        inner.end()?;
-        r.charge(inner.spent_bytes())?;
-        user.push((name, value));
+        user.push((heard.symbol(r)?, read_user_value(r)?));
     }
     Ok(user)
+}
+
+fn read_user_value(r: &mut Reader<'_>) -> Result<Value, DecodeError> {
+    let length = r.count_of_bytes(1)?;
+    let body = r.take(length)?;
+    let mut inner = Reader::new(body, r.limits_left())?;
+    let value = value_in::value(&mut inner)?;
+    inner.end()?;
+    r.charge(inner.spent_bytes())?;
+    Ok(value)
 }
 
 /// About how many bytes an agent takes when it is written in full; the same at both ends of a link.
@@ -207,14 +210,16 @@ pub(super) fn agent_bytes(agent: Aid) -> usize {
     let contact = agent.contact();
     let own = agent.name.as_str().len() + agent.platform.as_str().len() + AGENT_BYTES;
     let addresses: usize = contact.addresses.iter().map(|address| address.len() + AGENT_BYTES).sum();
-    own + addresses + contact.resolvers.len() * AGENT_BYTES
+    let mut parameters = Vec::new();
+    user_parts(&mut parameters, &contact.user);
+    own + addresses + contact.resolvers.len() * AGENT_BYTES + parameters.len()
 }
 
 /// Writes an agent without regard to what was said before.
 pub(super) fn agent_in_full(out: &mut Vec<u8>, agent: Aid) {
     let (name, platform) = (agent.name.as_str(), agent.platform.as_str());
     let contact = agent.contact();
-    let is_plain = contact.addresses.is_empty() && contact.resolvers.is_empty();
+    let is_plain = *contact == Contact::default();
     if is_plain && !platform.contains('@') && !(platform.is_empty() && name.contains('@')) {
         let at = usize::from(!platform.is_empty());
         varint::write(out, ((name.len() + at + platform.len()) as u64) << 2 | item::TEXT);
@@ -238,6 +243,15 @@ fn agent_parts(out: &mut Vec<u8>, agent: Aid, level: u32) {
     let resolvers: &[Aid] = if level < RESOLVER_LEVELS { &contact.resolvers } else { &[] };
     varint::write(out, resolvers.len() as u64);
     resolvers.iter().for_each(|resolver| agent_parts(out, *resolver, level + 1));
+    varint::write(out, contact.user.len() as u64);
+    user_parts(out, &contact.user);
+}
+
+fn user_parts(out: &mut Vec<u8>, user: &[(Symbol, Value)]) {
+    for (name, value) in user {
+        part(out, name.as_str());
+        write_user_value(out, value);
+    }
 }
 
 fn part(out: &mut Vec<u8>, text: &str) {
@@ -277,7 +291,11 @@ fn read_parts(r: &mut Reader<'_>, level: u32) -> Result<Aid, DecodeError> {
     let count = r.count_of_bytes(4)?;
     r.charge(count * AGENT_BYTES)?;
     let resolvers = (0..count).map(|_| read_parts(r, level + 1)).collect::<Result<_, _>>()?;
-    Ok(Aid::new(name, platform).with_contact(Contact { addresses, resolvers }))
+    let count = r.count_of_bytes(2)?;
+    r.charge(count * size_of::<(Symbol, Value)>())?;
+    let parameter = |_| Ok((Symbol::new(r.plain_text()?), read_user_value(r)?));
+    let user = (0..count).map(parameter).collect::<Result<_, _>>()?;
+    Ok(Aid::new(name, platform).with_contact(Contact { addresses, resolvers, user }))
 }
 
 /// Reads a text whose item began with this number.

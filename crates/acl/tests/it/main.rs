@@ -1,8 +1,10 @@
 //! Values and messages: their laws, and the vectors every implementation replays.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod codecs;
 mod compact;
 mod laws;
 mod notation;
+mod sl;
 mod typed;
 mod vectors;

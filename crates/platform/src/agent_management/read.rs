@@ -95,7 +95,7 @@ pub(super) fn agent(value: &Value) -> Option<Aid> {
     let resolvers = frame.find("resolvers").map(elements).unwrap_or_default();
     let addresses: Option<_> = addresses.into_iter().map(|address| Some(text(address)?.into_owned())).collect();
     let resolvers: Option<_> = resolvers.into_iter().map(agent).collect();
-    Some(aid.with_contact(Contact { addresses: addresses?, resolvers: resolvers? }))
+    Some(aid.with_contact(Contact { addresses: addresses?, resolvers: resolvers?, ..Contact::default() }))
 }
 
 /// A DF entry or template. A lease that is a moment counts from `wall_ms`, the present one.

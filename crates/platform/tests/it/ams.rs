@@ -121,7 +121,7 @@ fn a_clone_has_its_originals_kind_and_owner() {
 fn a_modification_is_whole_or_nothing() {
     let mut ams = Ams::new("home");
     let bob = ams.create(running("bob"), Time::ZERO).unwrap();
-    let contact = Contact { addresses: vec!["http://h:7778/acc".into()], resolvers: vec![] };
+    let contact = Contact { addresses: vec!["http://h:7778/acc".into()], ..Contact::default() };
     let change =
         |state| AgentModification { owner: Some("amy".into()), contact: Some(contact.clone()), state: Some(state) };
     let error = ams.modify(bob, change(AgentState::Initiated)).unwrap_err();

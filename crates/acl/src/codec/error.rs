@@ -1,0 +1,154 @@
+//! What can be wrong with an encoded message, and with a message to encode.
+
+use std::fmt;
+
+/// Bytes are no message, and where that shows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}, at byte {offset}")]
+pub struct DecodeError {
+    /// How many bytes from the input's beginning, or from that of the content if it is about [`DecodeErrorKind::Content`].
+    pub offset: usize,
+    /// What is wrong there.
+    pub kind: DecodeErrorKind,
+}
+
+/// The ways in which bytes can fail to be a message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeErrorKind {
+    /// The input ends too early.
+    #[error("the input ends within {0}")]
+    Truncated(&'static str),
+    /// Something else was to come.
+    #[error("expected {expected}, found {found}")]
+    Expected {
+        /// What could have stood here.
+        expected: &'static str,
+        /// What stands here.
+        found: String,
+    },
+    /// The message is over, the input is not.
+    #[error("something follows the message's end")]
+    Trailing,
+    /// Bytes that should be text are not UTF-8.
+    #[error("text that is not UTF-8")]
+    NotUtf8,
+    /// A parameter that can be given once is given again.
+    #[error(":{0} is given twice")]
+    Repeated(&'static str),
+    /// Deeper than the limit.
+    #[error("nested deeper than {max} levels")]
+    TooDeep {
+        /// The limit.
+        max: usize,
+    },
+    /// Longer than the limit.
+    #[error("{what} of more than {max} bytes")]
+    TooLong {
+        /// What is too long.
+        what: &'static str,
+        /// The limit.
+        max: usize,
+    },
+    /// No moment of FIPA's notation.
+    #[error("{0} is no time, which is written as 20261231T235959999Z")]
+    Time(String),
+    /// A time that counts from now, when it is not known what now is.
+    #[error("a time that counts from the message's arrival, which is not known here")]
+    RelativeTime,
+    /// A version of the encoding that is not known.
+    #[error("version {}.{} of the encoding, of which 1.0 is known", .0 >> 4, .0 & 15)]
+    Version(u8),
+    /// A reference to a code table's entry that is not there.
+    #[error("code {0} is not in the code table")]
+    UnknownCode(u16),
+    /// A message with a code table, which comes from a link that keeps one.
+    #[error("the message needs the code table of the link it came by")]
+    NeedsCodeTable,
+    /// Not well-formed JSON or XML, or not of the form a message has.
+    #[error("{0}")]
+    Syntax(String),
+    /// A construct that the profile of SL does not have.
+    #[error("{construct} is beyond {profile}")]
+    Profile {
+        /// The construct.
+        construct: &'static str,
+        /// The profile's name, as in `:language`.
+        profile: &'static str,
+    },
+    /// The content is not what the message says it is.
+    #[error("content that is no {0}")]
+    Content(&'static str),
+    /// No message of the compact encoding.
+    #[error("not compact: {0}")]
+    Compact(crate::compact::DecodeError),
+    /// None of the encodings looks like this.
+    #[error("no encoding of messages begins like this")]
+    UnknownEncoding,
+}
+
+impl DecodeError {
+    /// This is wrong here.
+    pub fn new(offset: usize, kind: DecodeErrorKind) -> Self {
+        Self { offset, kind }
+    }
+
+    pub(crate) fn expected(offset: usize, expected: &'static str, found: impl Into<String>) -> Self {
+        Self::new(offset, DecodeErrorKind::Expected { expected, found: found.into() })
+    }
+
+    pub(crate) fn too_deep(offset: usize, max: usize) -> Self {
+        Self::new(offset, DecodeErrorKind::TooDeep { max })
+    }
+}
+
+/// A message that an encoding cannot carry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// Deeper than what is read at the other end.
+    #[error("{what} nested deeper than {max} levels")]
+    TooDeep {
+        /// What is too deep.
+        what: &'static str,
+        /// The limit.
+        max: usize,
+    },
+    /// Longer than what is read at the other end.
+    #[error("a message of {bytes} bytes; {max} are the most there may be")]
+    TooLong {
+        /// The message's length.
+        bytes: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// An agent's name that would be read as another's.
+    #[error("{0:?} cannot be written as an agent's name")]
+    AgentName(String),
+    /// An agent identifier's parameter whose name cannot be written.
+    #[error("{0:?} cannot be written as the name of an agent identifier's parameter")]
+    ParameterName(String),
+    /// A moment beyond the year 9999.
+    #[error("the moment {0} ms since 1970 is beyond the year 9999")]
+    Time(u64),
+    /// A character that the encoding has no way to write there.
+    #[error("{what} holds {character:?}, which this encoding cannot write")]
+    Character {
+        /// What holds it.
+        what: &'static str,
+        /// The character.
+        character: char,
+    },
+    /// A value that the content language has no expression for.
+    #[error("{0} cannot be said in this content language")]
+    Inexpressible(String),
+}
+
+/// Shows a byte in an error message.
+pub(super) struct Byte(pub u8);
+
+impl fmt::Display for Byte {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the byte 0x{:02x}", self.0)
+    }
+}

@@ -1,0 +1,202 @@
+//! ACL messages as bytes: FIPA's string, XML and bit-efficient encodings, JSON, and [`crate::compact`].
+//!
+//! Each encoding carries every message: what is written is read back as an equal message, content values and `X-`
+//! parameters included. FIPA's encodings know content as text only; how values travel in them is said in
+//! `docs/reference/acl-encodings.md` and done in [`parameters`].
+//!
+//! Decoders take any bytes: they never panic, never recurse deeper than the [limits](crate::limits) say, and take memory
+//! in proportion to their input. Names (agents, languages, parameters) are interned: see [`crate::Symbol`].
+
+pub mod bits;
+pub(crate) mod date;
+mod error;
+mod expression;
+pub mod json;
+mod parameters;
+mod string;
+mod xml;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use error::{DecodeError, DecodeErrorKind, EncodeError};
+
+use crate::limits::{MESSAGE_BYTES_MAX, RESOLVER_DEPTH_MAX, VALUE_DEPTH_MAX};
+use crate::{AclMessage, Aid, compact};
+
+/// How messages are written: a choice that can be made for a platform, a link or one message, and changes no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// FIPA00070, for people and for JADE: `(inform :sender ... :content "...")`.
+    String,
+    /// FIPA00071.
+    Xml,
+    /// FIPA00069, without a code table; [`bits::Encoder`] keeps one.
+    BitEfficient,
+    /// JSON, canonical: equal messages are equal bytes. For people and browsers.
+    Json,
+    /// Few bytes, quickly: [`crate::compact`], here without what a link remembers.
+    Compact,
+}
+
+/// The text names no encoding.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no encoding: expected compact, string, xml, bit-efficient or json")]
+pub struct UnknownEncoding(pub String);
+
+impl Encoding {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::String, Self::Xml, Self::BitEfficient, Self::Json, Self::Compact];
+
+    /// The name in settings and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Xml => "xml",
+            Self::BitEfficient => "bit-efficient",
+            Self::Json => "json",
+            Self::Compact => "compact",
+        }
+    }
+
+    /// The name in an envelope's `:acl-representation`. Those of JSON and the compact encoding are no standard's.
+    //= fipa00067 2.4.2
+    pub fn representation(self) -> &'static str {
+        match self {
+            Self::String => "fipa.acl.rep.string.std",
+            Self::Xml => "fipa.acl.rep.xml.std",
+            Self::BitEfficient => "fipa.acl.rep.bitefficient.std",
+            Self::Json => "x-whimbrel.acl.rep.json",
+            Self::Compact => "x-whimbrel.acl.rep.compact",
+        }
+    }
+
+    /// The encoding that `bytes` begin like; `None` if none does. The rest may still be wrong.
+    pub fn detect(bytes: &[u8]) -> Option<Self> {
+        if bytes.first() == Some(&compact::MAGIC) {
+            return Some(Self::Compact);
+        }
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        match text.iter().find(|byte| **byte > b' ')? {
+            0xfa..=0xfc => Some(Self::BitEfficient),
+            b'(' => Some(Self::String),
+            b'<' => Some(Self::Xml),
+            b'{' => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    /// The message as bytes.
+    ///
+    /// # Errors
+    /// If the message is beyond a [limit](crate::limits), or holds what this encoding cannot write: see [`EncodeError`].
+    pub fn encode(self, message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
+        let bytes = match self {
+            Self::String => string::encode(message)?,
+            Self::Xml => xml::encode(message)?,
+            Self::BitEfficient => bits::encode(message)?,
+            Self::Json => json::encode(message)?,
+            Self::Compact => encode_compact(message)?,
+        };
+        if bytes.len() > MESSAGE_BYTES_MAX {
+            return Err(EncodeError::TooLong { bytes: bytes.len(), max: MESSAGE_BYTES_MAX });
+        }
+        Ok(bytes)
+    }
+
+    /// The message that `bytes` are.
+    ///
+    /// # Errors
+    /// If they are none, and where that shows. A `:reply-by` that counts from the message's arrival needs
+    /// [`Encoding::decode_at`].
+    pub fn decode(self, bytes: &[u8]) -> Result<AclMessage, DecodeError> {
+        self.read(bytes, None)
+    }
+
+    /// The message that `bytes` are, which arrived at this moment: milliseconds since 1970-01-01 UTC.
+    ///
+    /// # Errors
+    /// If they are none, and where that shows.
+    pub fn decode_at(self, bytes: &[u8], arrival_ms: u64) -> Result<AclMessage, DecodeError> {
+        self.read(bytes, Some(arrival_ms))
+    }
+
+    fn read(self, bytes: &[u8], arrival_ms: Option<u64>) -> Result<AclMessage, DecodeError> {
+        if bytes.len() > MESSAGE_BYTES_MAX {
+            let kind = DecodeErrorKind::TooLong { what: "a message", max: MESSAGE_BYTES_MAX };
+            return Err(DecodeError::new(MESSAGE_BYTES_MAX, kind));
+        }
+        match self {
+            Self::String => string::decode(bytes, arrival_ms),
+            Self::Xml => xml::decode(bytes, arrival_ms),
+            Self::BitEfficient => bits::decode(bytes, arrival_ms),
+            Self::Json => json::decode(bytes),
+            Self::Compact => compact::decode_message(bytes)
+                .map_err(|error| DecodeError::new(error.offset(), DecodeErrorKind::Compact(error))),
+        }
+    }
+}
+
+fn encode_compact(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
+    let agents = [&message.sender].into_iter().chain(&message.receivers).chain(&message.extras().reply_to);
+    if agents.copied().any(|agent| resolver_depth(agent) > RESOLVER_DEPTH_MAX) {
+        return Err(EncodeError::TooDeep { what: "resolvers", max: RESOLVER_DEPTH_MAX });
+    }
+    let mut out = Vec::new();
+    match compact::encode_message(message, &mut out) {
+        Ok(()) => Ok(out),
+        Err(_) => Err(EncodeError::TooDeep { what: "a value", max: VALUE_DEPTH_MAX }),
+    }
+}
+
+/// How many levels of resolvers an agent identifier has. They were made from the innermost on, so there is an end.
+fn resolver_depth(agent: Aid) -> usize {
+    agent.contact().resolvers.iter().map(|resolver| resolver_depth(*resolver) + 1).max().unwrap_or(0)
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Reads its name, or the one an envelope's `:acl-representation` has for it.
+impl FromStr for Encoding {
+    type Err = UnknownEncoding;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEncoding> {
+        let named = |encoding: &Self| {
+            text.eq_ignore_ascii_case(encoding.name()) || text.eq_ignore_ascii_case(encoding.representation())
+        };
+        Self::ALL.into_iter().find(named).ok_or_else(|| UnknownEncoding(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for encoding in Encoding::ALL {
+            assert_eq!(encoding.to_string().parse(), Ok(encoding));
+            assert_eq!(encoding.representation().to_uppercase().parse(), Ok(encoding));
+        }
+        assert!("corba".parse::<Encoding>().is_err());
+    }
+
+    #[test]
+    fn encodings_are_told_by_their_beginning() {
+        for (bytes, encoding) in [
+            (&b" \n(inform)"[..], Some(Encoding::String)),
+            (b"\xef\xbb\xbf<?xml", Some(Encoding::Xml)),
+            (b"\xfb\x10\x08\x01", Some(Encoding::BitEfficient)),
+            (b"{}", Some(Encoding::Json)),
+            (b"", None),
+            (b"hello", None),
+        ] {
+            assert_eq!(Encoding::detect(bytes), encoding);
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! What FIPA's three encodings have in common: the parameters of a message, and how content values and whatever else
+//! FIPA has no notation for travel in them.
+//!
+//! FIPA's content is text. Text goes as it is; bytes go where the encoding has bytes, else as JADE sends them (Base64, and
+//! [`JADE_ENCODING`] says so); any other value goes as SL if `:language` is one of SL's and has an expression for it, else
+//! as JSON, and [`CONTENT_FORM`] says which. `X-` parameters go as expressions; those with names that no encoding can
+//! write go together as JSON in [`OTHER_PARAMETERS`].
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+use super::date::{self, Time};
+use super::{DecodeError, DecodeErrorKind, EncodeError, json};
+use crate::tokens::is_word;
+use crate::{AclMessage, Aid, Extras, Performative, Symbol, Text, Value, sl};
+
+/// How JADE says that the content is bytes in Base64.
+const JADE_ENCODING: &str = "X-JADE-Encoding";
+/// Says that the content is a value, and written how: [`SL_FORM`], [`SL_EXPRESSION_FORM`] or [`JSON_FORM`].
+const CONTENT_FORM: &str = "X-whimbrel-content";
+const SL_FORM: &str = "sl";
+/// One expression of SL, where [`SL_FORM`] is a list of them.
+const SL_EXPRESSION_FORM: &str = "sl-expression";
+const JSON_FORM: &str = "json";
+/// A list of pairs, as JSON: all further parameters, if the name of one cannot be written.
+const OTHER_PARAMETERS: &str = "X-whimbrel-parameters";
+
+/// With or without padding, as some writers leave it out.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The parameters of FIPA00061 but the performative, with the codes of the bit-efficient encoding.
+//= fipa00061 table 1
+//= fipa00069 2.2 PredefinedMsgParam
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Parameter {
+    Sender = 2,
+    Receiver,
+    Content,
+    ReplyWith,
+    ReplyBy,
+    InReplyTo,
+    ReplyTo,
+    Language,
+    Encoding,
+    Ontology,
+    Protocol,
+    ConversationId,
+}
+
+impl Parameter {
+    /// All, in the order of their codes.
+    pub const ALL: [Self; 12] = [
+        Self::Sender,
+        Self::Receiver,
+        Self::Content,
+        Self::ReplyWith,
+        Self::ReplyBy,
+        Self::InReplyTo,
+        Self::ReplyTo,
+        Self::Language,
+        Self::Encoding,
+        Self::Ontology,
+        Self::Protocol,
+        Self::ConversationId,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+            Self::Content => "content",
+            Self::ReplyWith => "reply-with",
+            Self::ReplyBy => "reply-by",
+            Self::InReplyTo => "in-reply-to",
+            Self::ReplyTo => "reply-to",
+            Self::Language => "language",
+            Self::Encoding => "encoding",
+            Self::Ontology => "ontology",
+            Self::Protocol => "protocol",
+            Self::ConversationId => "conversation-id",
+        }
+    }
+
+    /// The parameter of this name, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|parameter| parameter.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The parameter with this code.
+    pub fn coded(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|parameter| *parameter as u8 == code)
+    }
+}
+
+/// What an encoding can write as content without our help.
+#[derive(Clone, Copy)]
+pub(super) struct Natively {
+    /// Bytes.
+    pub bytes: bool,
+    /// This text.
+    pub text: fn(&str) -> bool,
+}
+
+/// The content as FIPA's encodings carry it.
+pub(super) enum Content<'a> {
+    None,
+    Text(Cow<'a, str>),
+    Bytes(&'a [u8]),
+}
+
+/// A message's parameters, ready to be written.
+pub(super) struct Outgoing<'a> {
+    message: &'a AclMessage,
+    pub content: Content<'a>,
+    /// Names (with their `X-`) and values.
+    pub user: Vec<(Cow<'a, str>, Cow<'a, Value>)>,
+}
+
+impl<'a> Outgoing<'a> {
+    pub fn of(message: &'a AclMessage, natively: Natively) -> Result<Self, EncodeError> {
+        let extras = message.extras();
+        let mut user: Vec<(Cow<'a, str>, Cow<'a, Value>)> = Vec::new();
+        if extras.user.iter().all(|(name, _)| is_user_name(name.as_str())) {
+            user.extend(extras.user.iter().map(|(name, value)| (name.as_str().into(), Cow::Borrowed(value))));
+        } else {
+            let pairs =
+                extras.user.iter().map(|(name, value)| Value::list([Value::from(name.as_str()), value.clone()]));
+            let json = json::value_to_string(&Value::list(pairs.collect::<Vec<_>>()))?;
+            user.push((OTHER_PARAMETERS.into(), Cow::Owned(Value::from(json))));
+        }
+        let mut outgoing = Self { message, content: Content::None, user };
+        outgoing.write_content(natively)?;
+        Ok(outgoing)
+    }
+
+    fn write_content(&mut self, natively: Natively) -> Result<(), EncodeError> {
+        match &self.message.content {
+            Value::Null => {}
+            Value::Str(text) if (natively.text)(text) => self.content = Content::Text(Cow::Borrowed(text)),
+            Value::Bytes(bytes) if natively.bytes => self.content = Content::Bytes(bytes),
+            Value::Bytes(bytes) => {
+                self.content = Content::Text(BASE64.encode(&**bytes).into());
+                self.mark(JADE_ENCODING, "Base64");
+            }
+            value => match sl_text(value, self.message.extras().language).filter(|(text, _)| (natively.text)(text)) {
+                Some((text, form)) => {
+                    self.content = Content::Text(text.into());
+                    self.mark(CONTENT_FORM, form);
+                }
+                None => {
+                    self.content = Content::Text(json::value_to_string(value)?.into());
+                    self.mark(CONTENT_FORM, JSON_FORM);
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, name: &'static str, form: &'static str) {
+        self.user.push((name.into(), Cow::Owned(Value::atom(form))));
+    }
+
+    /// The parameters that are texts, in the order they are written in.
+    pub fn texts(&self) -> impl Iterator<Item = (Parameter, &'a str)> + use<'a> {
+        let extras = self.message.extras();
+        let symbols = [
+            (Parameter::Language, extras.language),
+            (Parameter::Encoding, extras.encoding),
+            (Parameter::Ontology, extras.ontology),
+            (Parameter::Protocol, extras.protocol),
+        ];
+        let texts = [
+            (Parameter::ConversationId, &extras.conversation_id),
+            (Parameter::ReplyWith, &extras.reply_with),
+            (Parameter::InReplyTo, &extras.in_reply_to),
+        ];
+        let symbols = symbols.into_iter().filter_map(|(parameter, name)| Some((parameter, name?.as_str())));
+        symbols.chain(texts.into_iter().filter_map(|(parameter, text)| Some((parameter, text.as_deref()?))))
+    }
+
+    /// `:reply-by` in FIPA's notation.
+    pub fn reply_by(&self) -> Result<Option<String>, EncodeError> {
+        let write = |ms| date::write(ms).ok_or(EncodeError::Time(ms));
+        self.message.extras().reply_by_ms.map(write).transpose()
+    }
+
+    /// Who sent it, unless nobody did.
+    pub fn sender(&self) -> Option<Aid> {
+        (self.message.sender != Aid::NOBODY).then_some(self.message.sender)
+    }
+}
+
+/// Whether every encoding can write a parameter of this name, and reads it as no other.
+fn is_user_name(name: &str) -> bool {
+    let reserved = [JADE_ENCODING, CONTENT_FORM, OTHER_PARAMETERS];
+    is_word(name)
+        && !name.starts_with(':')
+        && name.bytes().all(|byte| byte.is_ascii_graphic())
+        && Parameter::named(name).is_none()
+        && !reserved.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
+}
+
+/// The value as SL and the form it then has, if it is read back from there as it was.
+fn sl_text(value: &Value, language: Option<Symbol>) -> Option<(String, &'static str)> {
+    let profile = sl::Profile::of_language(language?.as_str())?;
+    let text = sl::value_to_text(value, profile).ok()?;
+    let form = if value.is_list() { SL_FORM } else { SL_EXPRESSION_FORM };
+    let read = read_sl(&text, form, profile).ok()?;
+    // Equality takes 1 and 1.0 for the same.
+    (read == *value && format!("{read:?}") == format!("{value:?}")).then_some((text, form))
+}
+
+fn read_sl(text: &str, form: &str, profile: sl::Profile) -> Result<Value, DecodeError> {
+    let list = sl::text_to_value(text, profile)?;
+    match (form, list.items().next()) {
+        (SL_EXPRESSION_FORM, Some(first)) => Ok(first.clone()),
+        _ => Ok(list),
+    }
+}
+
+/// An agent's name as one text. An empty platform is said by a closing `@` if the name itself holds an `@`.
+pub(super) fn agent_name(agent: Aid) -> Result<String, EncodeError> {
+    let name = match agent.platform == crate::sym::EMPTY && agent.name.as_str().contains('@') {
+        true => format!("{agent}@"),
+        false => agent.to_string(),
+    };
+    match read_agent_name(&name) {
+        Some(read) if read == agent => Ok(name),
+        _ => Err(EncodeError::AgentName(name)),
+    }
+}
+
+/// The name of a parameter of an agent identifier beyond FIPA's, if it can be written.
+pub(super) fn agent_parameter_name(name: Symbol) -> Result<&'static str, EncodeError> {
+    let reserved =
+        ["name", "addresses", "resolvers"].iter().any(|reserved| reserved.eq_ignore_ascii_case(name.as_str()));
+    let writable = is_word(name.as_str()) && name.as_str().bytes().all(|byte| byte.is_ascii_graphic()) && !reserved;
+    writable.then(|| name.as_str()).ok_or_else(|| EncodeError::ParameterName(name.as_str().to_owned()))
+}
+
+/// The agent of this name; `None` if it is no name.
+pub(super) fn read_agent_name(name: &str) -> Option<Aid> {
+    match name.strip_suffix('@') {
+        Some(local) if local.contains('@') => Some(Aid::local(local)),
+        _ => name.parse().ok(),
+    }
+}
+
+/// The performative of this name: FIPA's in any case, else as it is written.
+pub(super) fn performative(name: &str) -> Performative {
+    name.parse().unwrap_or_else(|_| Performative::named(Symbol::new(name)))
+}
+
+/// A message as it is read, parameter by parameter.
+pub(super) struct Incoming {
+    arrival_ms: Option<u64>,
+    seen: u16,
+    message: AclMessage,
+    extras: Extras,
+}
+
+impl Incoming {
+    pub fn new(performative: Performative, arrival_ms: Option<u64>) -> Self {
+        let message = AclMessage {
+            performative,
+            sender: Aid::NOBODY,
+            receivers: smallvec::SmallVec::new(),
+            content: Value::Null,
+            extras: None,
+        };
+        Self { arrival_ms, seen: 0, message, extras: Extras::default() }
+    }
+
+    /// Notes that this parameter comes now.
+    pub fn begin(&mut self, parameter: Parameter, at: usize) -> Result<(), DecodeError> {
+        let bit = 1 << parameter as u8;
+        if self.seen & bit != 0 {
+            return Err(DecodeError::new(at, DecodeErrorKind::Repeated(parameter.name())));
+        }
+        self.seen |= bit;
+        Ok(())
+    }
+
+    pub fn sender(&mut self, sender: Aid) {
+        self.message.sender = sender;
+    }
+
+    pub fn agents(&mut self, parameter: Parameter, agents: Vec<Aid>) {
+        match parameter {
+            Parameter::ReplyTo => self.extras.reply_to = agents.into(),
+            _ => self.message.receivers = agents.into(),
+        }
+    }
+
+    pub fn text(&mut self, parameter: Parameter, text: &str) {
+        let extras = &mut self.extras;
+        match parameter {
+            Parameter::Language => extras.language = Some(text.into()),
+            Parameter::Encoding => extras.encoding = Some(text.into()),
+            Parameter::Ontology => extras.ontology = Some(text.into()),
+            Parameter::Protocol => extras.protocol = Some(text.into()),
+            Parameter::ConversationId => extras.conversation_id = Some(Text::from(text)),
+            Parameter::ReplyWith => extras.reply_with = Some(Text::from(text)),
+            _ => extras.in_reply_to = Some(Text::from(text)),
+        }
+    }
+
+    pub fn reply_by(&mut self, time: Time, at: usize) -> Result<(), DecodeError> {
+        let unknown = || DecodeError::new(at, DecodeErrorKind::RelativeTime);
+        self.extras.reply_by_ms = Some(time.resolve(self.arrival_ms).ok_or_else(unknown)?);
+        Ok(())
+    }
+
+    pub fn content(&mut self, content: Value) {
+        self.message.content = content;
+    }
+
+    pub fn user(&mut self, name: &str, value: Value) {
+        self.extras.user.push((Symbol::new(name), value));
+    }
+
+    /// The message, its content and parameters taken out of what they travelled in.
+    pub fn finish(mut self) -> Result<AclMessage, DecodeError> {
+        if let Some(json) = self.take_mark(OTHER_PARAMETERS) {
+            let pairs = json::value_from_str(&json).ok().and_then(|pairs| read_pairs(&pairs));
+            self.extras.user.extend(pairs.ok_or_else(|| content_error(0, "list of parameters"))?);
+        }
+        if let Some(form) = self.take_mark(CONTENT_FORM) {
+            self.message.content = self.read_value(&form)?;
+        } else if let Some(bytes) = self.base64_content() {
+            self.take_mark(JADE_ENCODING);
+            self.message.content = Value::from(bytes);
+        }
+        if self.extras != Extras::default() {
+            self.message.extras = Some(Box::new(self.extras));
+        }
+        Ok(self.message)
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.extras.user.iter().position(|(other, _)| other.as_str().eq_ignore_ascii_case(name))
+    }
+
+    /// Takes out a parameter that is text.
+    fn take_mark(&mut self, name: &str) -> Option<String> {
+        let place = self.find(name)?;
+        let (_, value) = self.extras.user.remove(place);
+        Some(value.as_str().unwrap_or_default().to_owned())
+    }
+
+    fn read_value(&self, form: &str) -> Result<Value, DecodeError> {
+        let text = self.message.content.as_str().unwrap_or_default();
+        if matches!(form, SL_FORM | SL_EXPRESSION_FORM) {
+            let language = self.extras.language.map_or("", Symbol::as_str);
+            let profile = sl::Profile::of_language(language).unwrap_or(sl::Profile::Sl);
+            return read_sl(text, form, profile);
+        }
+        let json = (form == JSON_FORM).then(|| json::value_from_str(text));
+        json.ok_or_else(|| content_error(0, "value of a form that is known"))?
+    }
+
+    /// The content's bytes, if it is Base64 and said to be.
+    fn base64_content(&self) -> Option<Vec<u8>> {
+        let (_, encoding) = self.extras.user.get(self.find(JADE_ENCODING)?)?;
+        let is_base64 = encoding.as_str().is_some_and(|encoding| encoding.eq_ignore_ascii_case("base64"));
+        let Value::Str(text) = &self.message.content else { return None };
+        let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        is_base64.then(|| BASE64.decode(digits).ok()).flatten()
+    }
+}
+
+fn content_error(at: usize, what: &'static str) -> DecodeError {
+    DecodeError::new(at, DecodeErrorKind::Content(what))
+}
+
+fn read_pairs(pairs: &Value) -> Option<Vec<(Symbol, Value)>> {
+    let pair = |pair: &Value| {
+        let mut parts = pair.items();
+        let (name, value) = (parts.next()?, parts.next()?);
+        parts.next().is_none().then(|| Some((Symbol::new(name.as_str()?), value.clone())))?
+    };
+    pairs.is_list().then(|| pairs.items().map(pair).collect())?
+}

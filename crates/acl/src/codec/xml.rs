@@ -1,0 +1,413 @@
+//! FIPA ACL in XML (FIPA00071): `<fipa-message act="inform"> ... </fipa-message>`.
+//!
+//! A document type may be named, but none is read: entities other than XML's own five are refused, so nothing expands.
+
+use std::borrow::Cow;
+
+use quick_xml::XmlVersion;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+
+use super::parameters::{
+    Content, Incoming, Natively, Outgoing, Parameter, agent_name, agent_parameter_name, performative, read_agent_name,
+};
+use super::{DecodeError, DecodeErrorKind, EncodeError, date, expression};
+use crate::limits::RESOLVER_DEPTH_MAX;
+use crate::tokens::{Kind, Tokens, utf8};
+use crate::{AclMessage, Aid, Contact, Symbol, Value};
+
+const NATIVELY: Natively = Natively { bytes: false, text: |text| text.chars().all(is_xml) };
+
+/// Attributes of one element.
+const ATTRIBUTES_MAX: usize = 16;
+/// The type of a parameter that is plain text; that of any other is an expression of FIPA's string encoding.
+const STRING_TYPE: &str = "string";
+const EXPRESSION_TYPE: &str = "expression";
+
+/// Whether XML 1.0 has this character.
+fn is_xml(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
+}
+
+struct Writer {
+    out: String,
+}
+
+//= fipa00071 2.2
+pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
+    let outgoing = Outgoing::of(message, NATIVELY)?;
+    let mut writer = Writer { out: String::with_capacity(512) };
+    writer.out.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fipa-message");
+    writer.attribute("act", message.performative.as_str())?;
+    writer.out.push('>');
+    if let Some(sender) = outgoing.sender() {
+        writer.out.push_str("<sender>");
+        writer.agent(sender, 0)?;
+        writer.out.push_str("</sender>");
+    }
+    writer.agents(Parameter::Receiver.name(), &message.receivers)?;
+    if let Content::Text(text) = &outgoing.content {
+        writer.element(Parameter::Content.name(), text)?;
+    }
+    for (parameter, text) in outgoing.texts() {
+        writer.element(parameter.name(), text)?;
+    }
+    if let Some(time) = outgoing.reply_by()? {
+        writer.out.push_str("<reply-by");
+        writer.attribute("time", &time)?;
+        writer.out.push_str("/>");
+    }
+    writer.agents(Parameter::ReplyTo.name(), &message.extras().reply_to)?;
+    for (name, value) in &outgoing.user {
+        writer.user_defined(name, value)?;
+    }
+    writer.out.push_str("</fipa-message>\n");
+    Ok(writer.out.into_bytes())
+}
+
+impl Writer {
+    /// Text with what is markup escaped, and white space that a reader would change.
+    fn text(&mut self, what: &'static str, text: &str, in_attribute: bool) -> Result<(), EncodeError> {
+        for character in text.chars() {
+            match character {
+                '&' => self.out.push_str("&amp;"),
+                '<' => self.out.push_str("&lt;"),
+                '>' => self.out.push_str("&gt;"),
+                '"' if in_attribute => self.out.push_str("&quot;"),
+                '\r' => self.out.push_str("&#13;"),
+                '\n' if in_attribute => self.out.push_str("&#10;"),
+                '\t' if in_attribute => self.out.push_str("&#9;"),
+                character if is_xml(character) => self.out.push(character),
+                character => return Err(EncodeError::Character { what, character }),
+            }
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self, name: &'static str, value: &str) -> Result<(), EncodeError> {
+        self.out.push_str(&format!(" {name}=\""));
+        self.text(name, value, true)?;
+        self.out.push('"');
+        Ok(())
+    }
+
+    fn element(&mut self, name: &'static str, text: &str) -> Result<(), EncodeError> {
+        self.out.push_str(&format!("<{name}>"));
+        self.text(name, text, false)?;
+        self.out.push_str(&format!("</{name}>"));
+        Ok(())
+    }
+
+    fn agents(&mut self, name: &str, agents: &[Aid]) -> Result<(), EncodeError> {
+        if agents.is_empty() {
+            return Ok(());
+        }
+        self.out.push_str(&format!("<{name}>"));
+        agents.iter().try_for_each(|agent| self.agent(*agent, 0))?;
+        self.out.push_str(&format!("</{name}>"));
+        Ok(())
+    }
+
+    fn agent(&mut self, agent: Aid, depth: usize) -> Result<(), EncodeError> {
+        if depth > RESOLVER_DEPTH_MAX {
+            return Err(EncodeError::TooDeep { what: "resolvers", max: RESOLVER_DEPTH_MAX });
+        }
+        self.out.push_str("<agent-identifier><name");
+        self.attribute("id", &agent_name(agent)?)?;
+        self.out.push_str("/>");
+        let contact = agent.contact();
+        if !contact.addresses.is_empty() {
+            self.out.push_str("<addresses>");
+            for address in &contact.addresses {
+                self.out.push_str("<url");
+                self.attribute("href", address)?;
+                self.out.push_str("/>");
+            }
+            self.out.push_str("</addresses>");
+        }
+        if !contact.resolvers.is_empty() {
+            self.out.push_str("<resolvers>");
+            contact.resolvers.iter().try_for_each(|resolver| self.agent(*resolver, depth + 1))?;
+            self.out.push_str("</resolvers>");
+        }
+        for (name, value) in &contact.user {
+            self.user_defined(agent_parameter_name(*name)?, value)?;
+        }
+        self.out.push_str("</agent-identifier>");
+        Ok(())
+    }
+
+    fn user_defined(&mut self, name: &str, value: &Value) -> Result<(), EncodeError> {
+        let (kind, text) = match value {
+            Value::Str(text) if text.chars().all(is_xml) => (STRING_TYPE, Cow::Borrowed(text.as_str())),
+            value => {
+                let mut out = Vec::new();
+                // Text with characters that XML lacks goes as JSON, which escapes them.
+                match value {
+                    Value::Str(_) => expression::write_as_json(&mut out, value)?,
+                    value => expression::write(&mut out, value, 0)?,
+                }
+                (EXPRESSION_TYPE, Cow::Owned(String::from_utf8_lossy(&out).into_owned()))
+            }
+        };
+        self.out.push_str("<user-defined");
+        self.attribute("href", name)?;
+        self.attribute("type", kind)?;
+        self.out.push('>');
+        self.text("a parameter", &text, false)?;
+        self.out.push_str("</user-defined>");
+        Ok(())
+    }
+}
+
+//= fipa00071 2.2
+pub(super) fn decode(bytes: &[u8], arrival_ms: Option<u64>) -> Result<AclMessage, DecodeError> {
+    let mut reader = Reader::new(utf8(bytes, 0)?);
+    let root = reader.child("`<fipa-message>`")?.ok_or(reader.truncated())?;
+    if root.name != "fipa-message" {
+        return Err(DecodeError::expected(root.at, "`<fipa-message>`", format!("`<{}>`", root.name)));
+    }
+    let act = root.attribute("act").ok_or_else(|| DecodeError::expected(root.at, "the attribute `act`", "none"))?;
+    let mut incoming = Incoming::new(performative(act), arrival_ms);
+    if let Some(id) = root.attribute("conversation-id") {
+        incoming.text(Parameter::ConversationId, id);
+    }
+    while let Some(element) = reader.child("a parameter or `</fipa-message>`")? {
+        reader.parameter(&mut incoming, &element)?;
+    }
+    loop {
+        match reader.next()? {
+            (_, Item::Eof) => return incoming.finish(),
+            (_, Item::Text(text)) if text.trim().is_empty() => {}
+            (at, _) => return Err(DecodeError::new(at, DecodeErrorKind::Trailing)),
+        }
+    }
+}
+
+/// The beginning of an element.
+struct Element {
+    at: usize,
+    name: String,
+    attributes: Vec<(String, String)>,
+}
+
+impl Element {
+    fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+}
+
+enum Item {
+    Start(Element),
+    End,
+    Text(String),
+    Eof,
+}
+
+struct Reader<'a> {
+    source: quick_xml::Reader<&'a [u8]>,
+    length: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut source = quick_xml::Reader::from_str(text);
+        source.config_mut().expand_empty_elements = true;
+        Self { source, length: text.len() }
+    }
+
+    fn at(&self) -> usize {
+        usize::try_from(self.source.buffer_position()).unwrap_or(self.length)
+    }
+
+    fn truncated(&self) -> DecodeError {
+        DecodeError::new(self.length, DecodeErrorKind::Truncated("XML"))
+    }
+
+    fn syntax(&self, error: impl std::fmt::Display) -> DecodeError {
+        let at = usize::try_from(self.source.error_position()).unwrap_or(self.length);
+        DecodeError::new(at.min(self.length), DecodeErrorKind::Syntax(error.to_string()))
+    }
+
+    /// The next item that says something, and where it begins.
+    fn next(&mut self) -> Result<(usize, Item), DecodeError> {
+        loop {
+            let at = self.at();
+            let event = self.source.read_event().map_err(|error| self.syntax(error))?;
+            let item = match event {
+                Event::Start(start) | Event::Empty(start) => Item::Start(self.element(&start, at)?),
+                Event::End(_) => Item::End,
+                Event::Text(text) => Item::Text(text.xml10_content().into_owned()),
+                Event::CData(text) => Item::Text(text.xml10_content().into_owned()),
+                Event::GeneralRef(reference) => Item::Text(resolve(&reference, at)?.to_string()),
+                Event::Eof => Item::Eof,
+                Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => continue,
+            };
+            return Ok((at, item));
+        }
+    }
+
+    fn element(&self, start: &BytesStart<'_>, at: usize) -> Result<Element, DecodeError> {
+        let name = start.local_name().as_ref().to_owned();
+        let mut attributes = Vec::new();
+        // Looking for doubles takes the library's iterator time that grows with the square of their number.
+        for attribute in start.attributes().with_checks(false).take(ATTRIBUTES_MAX) {
+            let attribute = attribute.map_err(|error| self.wrong(at, error))?;
+            let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| self.wrong(at, error))?;
+            attributes.push((attribute.key.local_name().as_ref().to_owned(), value.into_owned()));
+        }
+        Ok(Element { at, name, attributes })
+    }
+
+    fn wrong(&self, at: usize, error: impl std::fmt::Display) -> DecodeError {
+        DecodeError::new(at, DecodeErrorKind::Syntax(error.to_string()))
+    }
+
+    /// The next element inside the present one; `None` at its end.
+    fn child(&mut self, expected: &'static str) -> Result<Option<Element>, DecodeError> {
+        loop {
+            match self.next()? {
+                (_, Item::Start(element)) => return Ok(Some(element)),
+                (_, Item::End) => return Ok(None),
+                (_, Item::Text(text)) if text.trim().is_empty() => {}
+                (at, Item::Text(_)) => return Err(DecodeError::expected(at, expected, "text")),
+                (_, Item::Eof) => return Err(self.truncated()),
+            }
+        }
+    }
+
+    /// The text inside the present element, up to its end.
+    fn text(&mut self) -> Result<String, DecodeError> {
+        let mut all = String::new();
+        loop {
+            match self.next()? {
+                (_, Item::Text(text)) => all.push_str(&text),
+                (_, Item::End) => return Ok(all),
+                (at, Item::Start(element)) => {
+                    return Err(DecodeError::expected(at, "text", format!("`<{}>`", element.name)));
+                }
+                (_, Item::Eof) => return Err(self.truncated()),
+            }
+        }
+    }
+
+    /// The value of an attribute, else the text inside.
+    fn value(&mut self, element: &Element, attribute: &str) -> Result<String, DecodeError> {
+        let text = self.text()?;
+        Ok(element.attribute(attribute).filter(|_| text.trim().is_empty()).map_or(text, str::to_owned))
+    }
+
+    fn parameter(&mut self, incoming: &mut Incoming, element: &Element) -> Result<(), DecodeError> {
+        if element.name == "user-defined" {
+            let (name, value) = self.user_defined(element)?;
+            incoming.user(&name, value);
+            return Ok(());
+        }
+        let unknown = || DecodeError::expected(element.at, "a parameter", format!("`<{}>`", element.name));
+        let parameter = Parameter::named(&element.name).ok_or_else(unknown)?;
+        incoming.begin(parameter, element.at)?;
+        match parameter {
+            Parameter::Sender => match self.agents(0)?.as_slice() {
+                [sender] => incoming.sender(*sender),
+                several => {
+                    let found = several.len().to_string();
+                    return Err(DecodeError::expected(element.at, "one agent identifier", found));
+                }
+            },
+            Parameter::Receiver | Parameter::ReplyTo => incoming.agents(parameter, self.agents(0)?),
+            Parameter::Content if element.attribute("href").is_some() => {
+                return Err(DecodeError::expected(element.at, "content", "the address of content"));
+            }
+            Parameter::Content => incoming.content(Value::from(self.text()?)),
+            Parameter::ReplyBy => {
+                let text = self.value(element, "time")?;
+                incoming.reply_by(date::read(text.trim(), element.at)?, element.at)?;
+            }
+            _ => incoming.text(parameter, &self.value(element, "href")?),
+        }
+        Ok(())
+    }
+
+    fn user_defined(&mut self, element: &Element) -> Result<(String, Value), DecodeError> {
+        let missing = || DecodeError::expected(element.at, "the attribute `href`", "none");
+        let name = element.attribute("href").ok_or_else(missing)?.to_owned();
+        let text = self.text()?;
+        if element.attribute("type") != Some(EXPRESSION_TYPE) {
+            return Ok((name, Value::from(text)));
+        }
+        let inside = |error: DecodeError| DecodeError { offset: element.at, ..error };
+        let mut tokens = Tokens::new(text.as_bytes());
+        let first = tokens.next().map_err(inside)?;
+        let value = expression::read(&mut tokens, first, 0).map_err(inside)?;
+        match tokens.next().map_err(inside)?.kind {
+            Kind::End => Ok((name, value)),
+            other => Err(DecodeError::expected(element.at, "one expression", other.describe())),
+        }
+    }
+
+    /// The agent identifiers inside the present element.
+    fn agents(&mut self, depth: usize) -> Result<Vec<Aid>, DecodeError> {
+        let mut agents = Vec::new();
+        while let Some(element) = self.child("`<agent-identifier>`")? {
+            if element.name != "agent-identifier" {
+                let found = format!("`<{}>`", element.name);
+                return Err(DecodeError::expected(element.at, "`<agent-identifier>`", found));
+            }
+            agents.push(self.agent(&element, depth)?);
+        }
+        Ok(agents)
+    }
+
+    fn agent(&mut self, start: &Element, depth: usize) -> Result<Aid, DecodeError> {
+        if depth > RESOLVER_DEPTH_MAX {
+            return Err(DecodeError::too_deep(start.at, RESOLVER_DEPTH_MAX));
+        }
+        let mut aid = None;
+        let mut contact = Contact::default();
+        while let Some(element) = self.child("`<name>`")? {
+            match element.name.as_str() {
+                "name" => {
+                    let attribute = if element.attribute("id").is_some() { "id" } else { "refid" };
+                    let name = self.value(&element, attribute)?;
+                    let read = read_agent_name(&name);
+                    aid = Some(read.ok_or_else(|| DecodeError::expected(element.at, "an agent's name", name))?);
+                }
+                "addresses" => contact.addresses = self.addresses()?,
+                "resolvers" => contact.resolvers = self.agents(depth + 1)?,
+                "user-defined" => {
+                    let (name, value) = self.user_defined(&element)?;
+                    contact.user.push((Symbol::new(&name), value));
+                }
+                other => return Err(DecodeError::expected(element.at, "`<name>`", format!("`<{other}>`"))),
+            }
+        }
+        let missing = || DecodeError::expected(start.at, "`<name>`", "an agent identifier without it");
+        Ok(aid.ok_or_else(missing)?.with_contact(contact))
+    }
+
+    fn addresses(&mut self) -> Result<Vec<String>, DecodeError> {
+        let mut addresses = Vec::new();
+        while let Some(element) = self.child("`<url>`")? {
+            if element.name != "url" {
+                return Err(DecodeError::expected(element.at, "`<url>`", format!("`<{}>`", element.name)));
+            }
+            addresses.push(self.value(&element, "href")?);
+        }
+        Ok(addresses)
+    }
+}
+
+/// The character a reference stands for.
+fn resolve(reference: &BytesRef<'_>, at: usize) -> Result<char, DecodeError> {
+    let unknown = |what: String| DecodeError::new(at, DecodeErrorKind::Syntax(what));
+    if let Some(character) = reference.resolve_char_ref().map_err(|error| unknown(error.to_string()))? {
+        return Ok(character);
+    }
+    match &*reference.xml10_content() {
+        "amp" => Ok('&'),
+        "lt" => Ok('<'),
+        "gt" => Ok('>'),
+        "quot" => Ok('"'),
+        "apos" => Ok('\''),
+        other => Err(unknown(format!("the entity &{other}; is not one of XML's own"))),
+    }
+}

@@ -1,0 +1,19 @@
+//! Limits of the codecs. They hold both ways: what is beyond them is neither read nor written.
+
+/// Bytes of one encoded message.
+pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// How deep resolvers of agent identifiers nest.
+pub const RESOLVER_DEPTH_MAX: usize = 4;
+/// How deep brackets nest in a parameter's expression.
+pub const EXPRESSION_DEPTH_MAX: usize = 64;
+/// How deep content values nest, in JSON as in the compact encoding.
+pub const VALUE_DEPTH_MAX: usize = 96;
+/// How deep brackets nest in SL content.
+pub const SL_DEPTH_MAX: usize = 96;
+/// Bytes of texts that a code table of the bit-efficient encoding holds together.
+pub const CODE_TABLE_BYTES_MAX: usize = 4 << 20;
+/// Times its own size that a message may grow to by references into a code table (and at least
+/// [`EXPANSION_BYTES_MIN`]).
+pub const EXPANSION_MAX: usize = 16;
+/// Bytes that references into a code table may stand for in any message, be it ever so short.
+pub const EXPANSION_BYTES_MIN: usize = 1 << 20;
