@@ -140,6 +140,21 @@ impl Mailbox {
         std::mem::forget(self.first.replace(message));
     }
 
+    /// [`Mailbox::push_using`] for several messages at once.
+    pub fn extend_using(&mut self, mut messages: Row<'_, '_>, spare: &mut SpareQueues) {
+        if self.is_empty() {
+            self.first = messages.next();
+        }
+        let count = messages.len();
+        if count > 0 {
+            if self.rest.is_none() {
+                self.rest = spare.queues.pop();
+            }
+            self.rest.get_or_insert_default().extend(messages);
+            self.behind += count as u32;
+        }
+    }
+
     /// Gives away the queue, if there is one and it is empty.
     #[inline]
     pub fn spare_queue(&mut self, spare: &mut SpareQueues) {
@@ -227,6 +242,9 @@ impl SpareQueues {
     }
 }
 
+/// Messages in a row that are for the same receiver. Who is given it takes all of them.
+pub type Row<'a, 'outbox> = std::iter::Take<&'a mut std::vec::Drain<'outbox, MessageBody>>;
+
 /// What an agent sends during a turn. Most turns send one message at most, so the first has its place here.
 ///
 /// Receivers and messages are kept apart, so that each is copied by itself: to copy both at once, the processor would
@@ -285,11 +303,16 @@ impl Outbox {
         !self.rest.is_empty()
     }
 
-    /// Gives each receiver and message after the first to `to`, in order.
-    pub fn take_rest(&mut self, mut to: impl FnMut(Aid, MessageBody)) {
-        for (receiver, body) in self.rest_to.iter().zip(self.rest.drain(..)) {
-            to(*receiver, body);
+    /// Gives what was sent after the first message to `to`, in order: a receiver with all messages in a row that are for
+    /// it.
+    pub fn take_rest(&mut self, mut to: impl FnMut(Aid, Row<'_, '_>)) {
+        let mut bodies = self.rest.drain(..);
+        for row in self.rest_to.chunk_by(|a, b| a == b) {
+            if let Some(receiver) = row.first() {
+                to(*receiver, bodies.by_ref().take(row.len()));
+            }
         }
+        drop(bodies);
         self.rest_to.clear();
     }
 
@@ -359,7 +382,7 @@ mod tests {
             let mut sent = Vec::new();
             if let Some((_, body)) = outbox.take_first() {
                 sent.push(body);
-                outbox.take_rest(|_, body| sent.push(body));
+                outbox.take_rest(|_, row| sent.extend(row));
             }
             assert_eq!(numbers(sent.iter()), (0..round).collect::<Vec<_>>());
             assert!(outbox.is_empty());
@@ -367,6 +390,25 @@ mod tests {
         outbox.send(number(7).into_message());
         outbox.send(number(8).into_message());
         assert_eq!(outbox.drain().count(), 2);
+    }
+
+    #[test]
+    fn rows_of_messages_go_to_their_receivers_whole_and_in_order() {
+        let (a, b) = (Aid::local("body-a"), Aid::local("body-b"));
+        let (mut outbox, mut spare, mut mailbox) = (Outbox::default(), SpareQueues::default(), Mailbox::default());
+        for (n, to) in [a, a, a, b, b, a].into_iter().enumerate() {
+            outbox.send(AclMessage::new(Performative::Inform, b, to, Value::Int(n as i64)));
+        }
+        assert!(outbox.take_first().is_some());
+        let mut rows = Vec::new();
+        outbox.take_rest(|to, row| {
+            rows.push((to, row.len()));
+            mailbox.extend_using(row, &mut spare);
+            assert_eq!(mailbox.len(), rows.iter().map(|(_, count)| count).sum::<usize>());
+        });
+        assert_eq!(rows, [(a, 2), (b, 2), (a, 1)]);
+        assert_eq!(numbers(mailbox.iter()), [1, 2, 3, 4, 5]);
+        assert!(outbox.is_empty() && !outbox.has_rest());
     }
 
     #[test]

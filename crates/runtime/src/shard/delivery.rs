@@ -2,6 +2,7 @@
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::Event;
+use whimbrel_platform::body::Row;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{LocalRoute, Place, Route, ShardIndex};
 
@@ -119,6 +120,20 @@ impl Shard {
             _ => {}
         }
         if waiting == self.mailbox_limits.soft {
+            self.crowd(index);
+        }
+    }
+
+    /// [`Shard::deliver`] for several messages at once, unobserved.
+    pub(super) fn deliver_row(&mut self, index: u32, row: Row<'_, '_>) {
+        let Some(slot) = self.slots.at(index) else { return row.for_each(|body| self.deliver_away(index, body)) };
+        let waited = slot.mailbox.len();
+        slot.mailbox.extend_using(row, &mut self.spare_queues);
+        let full = waited < self.mailbox_limits.soft && slot.mailbox.len() >= self.mailbox_limits.soft;
+        if slot.status == Status::Idle || slot.status == Status::Leaving {
+            self.enqueue(index);
+        }
+        if full {
             self.crowd(index);
         }
     }

@@ -79,25 +79,21 @@ impl Shard {
         self.route(to, body)
     }
 
-    /// Routes all but the first. Mostly they go where the one before went.
+    /// Routes all but the first: those in a row for an agent of this shard at once.
     #[inline(never)]
     fn send_rest(&mut self, outbox: &mut Outbox, first: Reception) -> Reception {
         let mut reception = first;
-        let mut last: Option<(Aid, u32)> = None;
-        outbox.take_rest(|to, body| {
-            if let Some((receiver, slot)) = last
-                && receiver == to
-            {
-                self.tally.sent += 1;
-                return self.deliver(slot, body);
-            }
+        outbox.take_rest(|to, row| {
             // While this agent's messages are routed, nobody of this shard leaves or ends.
-            last = if self.observed { None } else { self.slot_here(to).map(|slot| (to, slot)) };
-            if let Some((_, slot)) = last {
-                self.tally.sent += 1;
-                self.deliver(slot, body);
-            } else if self.send(to, body) == Reception::Crowded {
-                reception = Reception::Crowded;
+            let slot = if self.observed { None } else { self.slot_here(to) };
+            if let Some(slot) = slot {
+                self.tally.sent += row.len() as u64;
+                return self.deliver_row(slot, row);
+            }
+            for body in row {
+                if self.send(to, body) == Reception::Crowded {
+                    reception = Reception::Crowded;
+                }
             }
         });
         reception
