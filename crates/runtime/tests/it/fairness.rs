@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_runtime::{Agent, Context, Platform};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Computes for so many rounds.
 fn compute(rounds: u32) {
@@ -137,7 +137,7 @@ impl Drop for Noise {
 
 fn assert_fair(work: u32) {
     for creatures in [5, 50, 500] {
-        let (counts, _) = meet(1, creatures, 20_000, work);
+        let (counts, _) = meet(1, creatures, 10_000, work);
         let deviation = deviation(&counts);
         assert!(deviation <= 3.0, "{creatures} creatures, work {work}: standard deviation {deviation}");
     }
