@@ -84,7 +84,7 @@ bench: $(WHIMBREL) ## The studies' benchmarks in small, in Rust and in AgentSpea
 	done
 
 .PHONY: bench-peers
-bench-peers: $(WHIMBREL) | python ## The same beside Erlang, Go, Pekko, tokio and Jason, in turns (OPTIONS="--scale quick")
+bench-peers: $(WHIMBREL) | python ## The same beside Erlang, Go, Pekko, tokio and Jason, in turns (OPTIONS=--quick)
 	@$(PYTHON) bench/peers/run.py $(OPTIONS)
 
 ##@ Tools, installed only when missing

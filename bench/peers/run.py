@@ -2,19 +2,22 @@
 """Runs the actor benchmarks on Whimbrel and on its peers, in turns, and prints the ratios.
 
     bench/peers/run.py                                  all benchmarks, all peers, the study's parameters
-    bench/peers/run.py --scale quick --rounds 1         a look in a few minutes
+    bench/peers/run.py --quick                          the same in small, in about ten minutes on two cores
+    bench/peers/run.py --quick --rounds 1               a look
     bench/peers/run.py --only ring,micro --peers erlang,jason
     bench/peers/run.py --ours none --peers go           a peer alone, without Whimbrel
 
 Every round runs each contender once, so that whatever else the machine does hits all of them alike. The figures are
 medians over the rounds; ratios are peer / ours, so above 1x is in our favour. What a peer needs is installed and built
-on first use. Results go to bench/results/.
+on first use. Results go to bench/results/, with pictures beside them where matplotlib is installed.
 """
 
 import argparse
 import os
 import signal
+import subprocess
 import sys
+import time
 from datetime import datetime
 from pathlib import Path
 
@@ -57,7 +60,8 @@ def parse_options():
     parser.add_argument("--ours", type=names_of(OURS), default=OURS,
                         help="native (Rust agents), asl (our AgentSpeak benchmark), "
                              "mas2j (the project that Jason runs too), or none")
-    parser.add_argument("--scale", choices=("full", "quick"), default="full", help="default: full, the study's")
+    parser.add_argument("--quick", dest="scale", action="store_const", const="quick", default="full",
+                        help="the same shapes in small; without it the study's parameters, which take hours")
     parser.add_argument("--rounds", type=int, default=3, help="default: 3")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)),
                         help="size of the AgentSpeak engines' thread pool (default: the cores)")
@@ -105,24 +109,25 @@ def choose_contenders(options):
 
 
 def run_cases(options, entrants, document):
-    for case in cases.cases(options.scale):
-        if case.bench not in options.only:
-            continue
-        taking_part = [entrant for entrant in entrants if entrant.name in case.who and case.bench in entrant.benches]
+    chosen = [case for case in cases.cases(options.scale) if case.bench in options.only]
+    takers = [[entrant for entrant in entrants if entrant.name in case.who and case.bench in entrant.benches]
+              for case in chosen]
+    progress = Progress(options.rounds * sum(map(len, takers)))
+    for case, taking_part in zip(chosen, takers):
         measured = {entrant.name: [] for entrant in taking_part}
         try:
             for turn in range(options.rounds):
-                run_round(options, case, turn, taking_part, measured, document)
+                run_round(options, case, turn, taking_part, measured, document, progress)
         finally:
             document["results"] += [summarise(case, name, runs) for name, runs in measured.items() if runs]
 
 
-def run_round(options, case, turn, taking_part, measured, document):
+def run_round(options, case, turn, taking_part, measured, document, progress):
     # Another one starts each round, so that nobody always runs in the shadow of the same neighbour.
     start = turn % max(1, len(taking_part))
     for entrant in taking_part[start:] + taking_part[:start]:
-        label = f"[{turn + 1}/{options.rounds}] {case.bench} {case.label} {entrant.name}"
-        print(f"{label:60}", end="", flush=True)
+        label = f"{progress.next()} {case.bench} {case.label} {entrant.name}"
+        print(f"{label:52}", end="", flush=True)
         try:
             params = case.params_for(entrant.name)
             run = entrant.measure(case.bench, params, options.timeout, options.threads)
@@ -133,6 +138,18 @@ def run_round(options, case, turn, taking_part, measured, document):
             print(f"failed: {problem}", flush=True)
             document["failures"].append(
                 {"bench": case.bench, "case": case.label, "contender": entrant.name, "why": str(problem)})
+
+
+class Progress:
+    """How many runs have begun, and how long it has taken."""
+
+    def __init__(self, total):
+        self.total, self.begun, self.start = total, 0, time.monotonic()
+
+    def next(self):
+        self.begun += 1
+        minutes, seconds = divmod(int(time.monotonic() - self.start), 60)
+        return f"[{self.begun}/{self.total} {minutes}:{seconds:02}]"
 
 
 def headline(bench, metrics):
@@ -159,6 +176,14 @@ def finish(options, document):
     versions = dict.fromkeys(f"{result['contender']}: {result['version']}" for result in document["results"])
     print("\nratios are peer / ours: above 1x is in our favour\n" + "; ".join(versions))
     print(f"written to {path}")
+    draw(path)
+
+
+def draw(path):
+    """Pictures beside the results; without matplotlib the figures are all there is."""
+    plot = contenders.REPOSITORY / "bench" / "plot.py"
+    drawn = subprocess.run([sys.executable, str(plot), str(path)], capture_output=True, text=True, check=False)
+    print((drawn.stdout if drawn.returncode == 0 else drawn.stderr).strip())
 
 
 if __name__ == "__main__":

@@ -144,7 +144,7 @@ pub enum Benchmark {
         /// Requests of each client.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
         requests: u64,
-        /// The largest n asked for; the study's 30 if not given, 20 in AgentSpeak, where fib(30) is a million goals.
+        /// The largest n asked for; the study's 30 if not given, 20 in AgentSpeak, where fib(30) takes millions of goals.
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..=60))]
         max_n: Option<u64>,
         /// From which n on a request counts as large; the largest sixth if not given.

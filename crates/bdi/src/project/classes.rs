@@ -86,7 +86,7 @@ fn environment(name: &str, environments: &[&str]) -> Verdict {
         "jason.environment.Environment" => Verdict::BuiltIn,
         _ if is_java(name) => Verdict::Missing(
             "write the environment as an agent, `environment: asl(\"env.asl\")`, \
-             or name one in Rust, Python or WebAssembly that the host provides",
+             or name one in Rust that the program around it offers",
         ),
         _ => Verdict::Provided,
     }

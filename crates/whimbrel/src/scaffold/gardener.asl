@@ -6,7 +6,7 @@ can(4).         // a belief: what the agent holds true
 // the next thirsty flower is heard, so that no drop is given away twice.
 @water[atomic]
 +thirsty(Days)[source(Flower)] : can(N) & N > 0
-   <- .print(Flower, " has been thirsty for ", Days, " days");
+   <- .print(Flower, " is thirsty, day ", Days);
       -+can(N - 1);
       .send(Flower, achieve, drink);
       !look.
