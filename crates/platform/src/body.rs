@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Template, sym};
 
 use crate::limits::{SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
@@ -56,7 +57,7 @@ pub enum Next {
 }
 
 /// Why an agent ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum EndReason {
     /// It finished by its own will.

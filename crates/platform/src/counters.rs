@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 /// How many messages took which way. A message to several receivers counts once for each.
 ///
 /// Whoever moves messages counts `sent`, `handled` and `dead` as they happen, and measures `queued` by counting what
-/// waits in mailboxes and on links. The equation `sent = handled + dead + queued` then holds between any two turns:
+/// waits in mailboxes and on links. The equation `sent = handled + dead + queued` then holds between any two turns, for a
+/// platform of one node and for the sum of all nodes; for one of several nodes `sent + came = handled + dead + queued +
+/// left` does:
 ///
 /// ```
 /// use whimbrel_platform::Counters;
-/// let counters = Counters { sent: 10, handled: 7, dead: 1, queued: 2 };
+/// let counters = Counters { sent: 10, handled: 7, dead: 1, queued: 2, ..Counters::default() };
 /// assert!(counters.check().is_ok());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,6 +28,12 @@ pub struct Counters {
     pub dead: u64,
     /// Waiting now, in a mailbox or on a link.
     pub queued: u64,
+    /// Came from other nodes.
+    #[serde(default)]
+    pub came: u64,
+    /// Left for other nodes, which acknowledged them.
+    #[serde(default)]
+    pub left: u64,
 }
 
 /// Messages appeared or disappeared: a fault of the platform.
@@ -34,18 +42,23 @@ pub struct Counters {
 pub struct CountersError(pub Counters);
 
 impl Counters {
-    /// Checks that every message sent is handled, dead or queued.
+    /// Checks that every message sent, or come from another node, is handled, dead, queued or left for another node.
     ///
     /// # Errors
     /// It is not so.
     pub fn check(self) -> Result<(), CountersError> {
-        if self.sent == self.handled + self.dead + self.queued { Ok(()) } else { Err(CountersError(self)) }
+        let there = self.handled + self.dead + self.queued + self.left;
+        if self.sent + self.came == there { Ok(()) } else { Err(CountersError(self)) }
     }
 }
 
 impl fmt::Display for Counters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sent {} = handled {} + dead {} + queued {}", self.sent, self.handled, self.dead, self.queued)
+        let Self { sent, handled, dead, queued, came, left } = self;
+        if (*came, *left) == (0, 0) {
+            return write!(f, "sent {sent} = handled {handled} + dead {dead} + queued {queued}");
+        }
+        write!(f, "sent {sent} + came {came} = handled {handled} + dead {dead} + queued {queued} + left {left}")
     }
 }
 
@@ -58,6 +71,8 @@ impl Add for Counters {
             handled: self.handled + other.handled,
             dead: self.dead + other.dead,
             queued: self.queued + other.queued,
+            came: self.came + other.came,
+            left: self.left + other.left,
         }
     }
 }
@@ -80,11 +95,12 @@ mod tests {
 
     #[test]
     fn parts_add_up() {
-        let one_side = Counters { sent: 5, handled: 0, dead: 0, queued: 1 };
-        let other_side = Counters { sent: 0, handled: 4, dead: 0, queued: 0 };
-        assert!(one_side.check().is_err());
+        let one_side = Counters { sent: 5, queued: 1, left: 4, ..Counters::default() };
+        let other_side = Counters { came: 4, handled: 4, ..Counters::default() };
+        assert!(one_side.check().is_ok() && other_side.check().is_ok());
+        assert_eq!(other_side.to_string(), "sent 0 + came 4 = handled 4 + dead 0 + queued 0 + left 0");
         assert!([one_side, other_side].into_iter().sum::<Counters>().check().is_ok());
-        let lost = Counters { sent: 3, handled: 1, dead: 1, queued: 0 };
+        let lost = Counters { sent: 3, handled: 1, dead: 1, ..Counters::default() };
         assert_eq!(
             lost.check().map_err(|error| error.to_string()),
             Err("messages do not add up: sent 3 = handled 1 + dead 1 + queued 0".to_owned())

@@ -40,3 +40,35 @@ pub const BODY_STEPS_MAX: usize = 2_000;
 pub const BRACKET_DEPTH_MAX: u32 = 100;
 /// Diagnostics reported for one program; further ones are counted only.
 pub const DIAGNOSTICS_MAX: usize = 200;
+/// Bytes of one frame on a link between nodes; whoever announces a longer one is cut off.
+pub const LINK_FRAME_BYTES_MAX: usize = 16 << 20;
+/// Bytes of encoded messages after which a frame is closed. One longer message makes a longer frame.
+pub const LINK_BATCH_BYTES: usize = 32 << 10;
+/// Bytes a link hands to its connection at once, roughly.
+pub const LINK_WRITE_BYTES: usize = 128 << 10;
+/// Bytes a node lets each peer send before it must have dealt with some of them.
+pub const LINK_CREDIT_BYTES: u64 = 4 << 20;
+/// Bytes received after which a link acknowledges at once.
+pub const LINK_ACK_BYTES: u64 = 256 << 10;
+/// How long a link waits at most until it acknowledges what it received.
+pub const LINK_ACK_DELAY_MS: u64 = 10;
+/// Messages that wait on a link, unacknowledged ones included, before their senders are slowed down.
+pub const LINK_SOFT_MESSAGES: usize = 32_768;
+/// Messages that wait on a link at most; further ones are answered `failure`.
+pub const LINK_HARD_MESSAGES: usize = 1_000_000;
+/// How long a link may be silent before it sends a sign of life.
+pub const LINK_PING_MS: u64 = 1_000;
+/// How long a peer may be silent before its connection is taken for broken.
+pub const LINK_SILENCE_MS: u64 = 5_000;
+/// How long a link waits before it connects again, the first time.
+pub const LINK_BACKOFF_MS: u64 = 50;
+/// How long it waits at most, after waiting twice as long each time.
+pub const LINK_BACKOFF_MS_MAX: u64 = 2_000;
+/// How long a link may be broken before the node at its other end is taken for lost.
+pub const LINK_GIVE_UP_MS: u64 = 30_000;
+/// Receivers of one message on a link.
+pub const LINK_RECEIVERS_MAX: usize = 1_000_000;
+/// Bytes of a node's name.
+pub const NODE_NAME_BYTES_MAX: usize = 64;
+/// Nodes of one platform.
+pub const NODES_MAX: usize = 1_000;

@@ -92,6 +92,17 @@ impl Route {
         Self(KIND_NODE << KIND_SHIFT | u64::from(id.0))
     }
 
+    /// The same, its agent said to have too much to do, or not.
+    #[must_use]
+    pub fn with_crowded(self, crowded: bool) -> Self {
+        Self(if crowded { self.0 | CROWDED_BIT } else { self.0 & !CROWDED_BIT })
+    }
+
+    /// Whether senders should slow down.
+    pub fn is_crowded(self) -> bool {
+        self.0 & CROWDED_BIT != 0
+    }
+
     /// What it says.
     pub fn place(self) -> Place {
         match self.0 >> KIND_SHIFT {
@@ -215,6 +226,9 @@ mod tests {
             assert_eq!(Route::local(local).place(), Place::Local(local));
         }
         assert_eq!(Route::node(NodeId(u32::MAX)).place(), Place::Node(NodeId(u32::MAX)));
+        let crowded = Route::node(NodeId(7)).with_crowded(true);
+        assert_eq!((crowded.place(), crowded.is_crowded()), (Place::Node(NodeId(7)), true));
+        assert_eq!(crowded.with_crowded(false), Route::node(NodeId(7)));
         assert_eq!(Route::UNKNOWN.place(), Place::Unknown);
     }
 

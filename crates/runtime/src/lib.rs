@@ -8,6 +8,7 @@ mod cpu;
 mod ending;
 mod handover;
 mod inbox;
+mod linked;
 mod loader;
 mod monitors;
 mod node;

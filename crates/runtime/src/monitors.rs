@@ -12,6 +12,9 @@ use crate::sync::{Mutex, locked};
 /// Called with why an agent ended; `None` if there was no such agent.
 pub(crate) type EndCall = Box<dyn FnOnce(Option<&EndReason>) + Send>;
 
+/// The generation of whoever is on another node: no agent of this one has it.
+const ELSEWHERE: u32 = u32::MAX;
+
 enum Watcher {
     Agent(Aid),
     Call(EndCall),
@@ -47,12 +50,21 @@ impl Monitors {
         self.watched.fetch_add(1, Ordering::SeqCst);
         // An agent loses its route before its watchers are looked up: so either it is seen here that it is gone, or the
         // watcher is seen there.
-        let Place::Local(place) = routes.look_up(agent).place() else {
-            self.watched.fetch_sub(1, Ordering::SeqCst);
-            return Some(watcher);
+        let generation = match routes.look_up(agent).place() {
+            Place::Local(place) => place.generation,
+            Place::Node(_) => ELSEWHERE,
+            _ => {
+                self.watched.fetch_sub(1, Ordering::SeqCst);
+                return Some(watcher);
+            }
         };
-        watchers.entry((agent, place.generation)).or_default().push(watcher);
+        watchers.entry((agent, generation)).or_default().push(watcher);
         None
+    }
+
+    /// An agent of another node ended: as [`Monitors::ended`].
+    pub fn ended_elsewhere(&self, agent: Symbol, reason: &EndReason) -> Vec<AclMessage> {
+        self.ended(agent, ELSEWHERE, reason)
     }
 
     /// An agent ended: calls those who want to be called, and returns what the others are to be told.

@@ -4,16 +4,17 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, sym};
-use whimbrel_platform::ams::{AgentKind, Ams, AmsCommand, LifecycleStep, NewAgent};
+use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent};
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::{AgentBody, EndReason, Event, Observer, Time};
+use whimbrel_platform::{AgentBody, EndReason, Event, Links, Observer, Time};
 
 use crate::activity::Activity;
 use crate::clock::Clock;
 use crate::ending::Ending;
+use crate::linked::Linked;
 use crate::loader::ProgramLoader;
 use crate::monitors::Monitors;
 use crate::output::Output;
@@ -42,6 +43,7 @@ pub(crate) struct Node {
     pub observer: Option<Box<dyn Observer>>,
     pub mailbox_limits: MailboxLimits,
     pub dead_letters: Mutex<DeadLetters>,
+    pub linked: Linked,
     ams: Mutex<Ams>,
     df: Mutex<Df>,
     generations: AtomicU32,
@@ -110,6 +112,7 @@ impl Node {
             observer,
             mailbox_limits,
             dead_letters: Mutex::new(DeadLetters::new()),
+            linked: Linked::default(),
             ams: Mutex::new(ams),
             df: Mutex::new(df),
             generations: AtomicU32::new(1),
@@ -153,10 +156,26 @@ impl Node {
         while let Some(command) = ams.poll_command() {
             self.carry_out(&mut ams, command);
         }
-        while let Some(change) = ams.poll_change() {
-            self.tell(Event::Agent(&change));
+        if let Some(change) = ams.poll_change() {
+            self.agents_changed(&mut ams, change);
         }
         answer
+    }
+
+    #[cold]
+    fn agents_changed(&self, ams: &mut Ams, first: AmsChange) {
+        let mut changes = vec![first];
+        changes.extend(std::iter::from_fn(|| ams.poll_change()));
+        changes.iter().for_each(|change| self.tell(Event::Agent(change)));
+        self.push_agents(ams, &changes);
+    }
+
+    /// Gives the node links to others, which from now on hear of all changes.
+    pub fn attach(&self, links: Arc<dyn Links>) -> bool {
+        let attached = self.linked.attach(links);
+        self.with_ams(|ams| ams.observe(true));
+        self.with_df(|df| df.observe(true));
+        attached
     }
 
     /// Asks the DF. Its notices are sent by the agent `df`: see [`Node::wake_df`].
@@ -165,6 +184,7 @@ impl Node {
         let answer = ask(&mut df);
         while let Some(change) = df.poll_change() {
             self.tell(Event::Directory(&change));
+            self.push_entry(&df, &change);
         }
         answer
     }

@@ -9,10 +9,11 @@ use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::{AgentBody, Counters, EndReason, Observer, Services};
+use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station};
 
 use crate::agent::{Agent, NativeBody};
 use crate::clock::Clock;
+use crate::linked::NodeStation;
 use crate::loader::{NoPrograms, ProgramLoader};
 use crate::node::{Introduction, MailboxLimits, Node, Parts};
 use crate::output::{Console, Output};
@@ -321,7 +322,18 @@ impl Platform {
         let queued = self.node().queued();
         self.wait_idle_for(Duration::from_millis(100));
         let (sent, handled, dead) = self.node().figures();
-        Counters { sent, handled, dead, queued }
+        let (came, left, waiting) = self.node().linked.figures();
+        Counters { sent, handled, dead, queued: queued + waiting, came, left }
+    }
+
+    /// Makes this platform a node among others, with these links. False if it has links already.
+    pub fn link_with(&self, links: Arc<dyn Links>) -> bool {
+        self.node().attach(links)
+    }
+
+    /// This platform as its links to other nodes see it.
+    pub fn station(&self) -> Arc<dyn Station> {
+        Arc::new(NodeStation(Arc::clone(&self.inner.services.node)))
     }
 
     /// Messages handled so far. Waits for nothing, so it can be read while agents work: for progress and for monitoring.

@@ -58,7 +58,9 @@ impl Reception {
     pub fn open(platform: &Platform) -> Self {
         let open = Questions::default();
         let desk = NativeBody::boxed(Desk { open: Arc::clone(&open) });
-        Self { desk: platform.spawn_kind("outside", AgentKind::Service, desk).ok(), open }
+        // Other nodes have one, too.
+        let name = format!("outside-{:08x}", platform.services().random() as u32);
+        Self { desk: platform.spawn_kind(name.as_str(), AgentKind::Service, desk).ok(), open }
     }
 
     pub fn ask(

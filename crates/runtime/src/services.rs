@@ -6,7 +6,8 @@ use std::time::Duration;
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::df::Df;
-use whimbrel_platform::route::ShardIndex;
+use whimbrel_platform::link::News;
+use whimbrel_platform::route::{Place, ShardIndex};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OffloadedWork};
 use whimbrel_platform::{Directory, Services, Time};
 
@@ -50,7 +51,10 @@ impl Services for NodeServices {
     }
 
     fn agents(&self) -> Vec<Aid> {
-        self.node.with_ams(|ams| ams.agents().collect())
+        self.node.with_ams(|ams| {
+            let elsewhere = ams.agents_elsewhere().into_iter().filter(|(_, _, kind)| *kind != AgentKind::Service);
+            ams.agents().chain(elsewhere.map(|(name, ..)| Aid::local(name))).collect()
+        })
     }
 
     fn exists(&self, aid: Aid) -> bool {
@@ -78,11 +82,20 @@ impl Services for NodeServices {
     }
 
     fn kill(&self, agent: Aid) -> bool {
+        if let (Place::Node(node), Some(links)) =
+            (self.node.routes.look_up(agent.name).place(), self.node.linked.links())
+        {
+            links.tell(node, News::Kill(agent.name));
+            return true;
+        }
         self.node.with_ams(|ams| ams.kill(agent).is_ok())
     }
 
     fn stop(&self, delay_ms: u64, code: i32) {
         self.node.ending.ask(Duration::from_millis(delay_ms), code);
+        if let Some(links) = self.node.linked.links() {
+            links.tell_all(News::Stop { delay_ms, code });
+        }
     }
 
     fn df_register(&self, agent: Aid, service: &str, kind: &str) {

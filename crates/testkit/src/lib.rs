@@ -20,6 +20,7 @@
 mod bodies;
 pub mod generators;
 mod harness;
+mod links;
 mod network;
 mod random;
 mod simulation;
@@ -28,6 +29,7 @@ mod world;
 
 pub use bodies::{Probe, answering, turning};
 pub use harness::{simulate, simulate_seeds};
+pub use links::{Faults, LinkEnd, LinkPair, speaker};
 pub use network::Network;
 pub use random::Random;
 pub use simulation::{ProgramLoader, Simulation};

@@ -42,6 +42,7 @@ pub enum Command {
   whimbrel run auction.mas2j --agents 1000         each `#n` of the project becomes #1000
   whimbrel run hello.asl                           one agent, named hello after its file
   whimbrel run hello.asl --agents 3                hello1, hello2 and hello3
+  whimbrel run auction.mas2j --nodes 3             three processes, the agents spread over them
   whimbrel run hello.asl --for 10s --trace         for ten seconds, and show every message")]
 pub struct Run {
     /// A project (.mas2j), a program (.asl), or a folder with one project in it.
@@ -65,6 +66,16 @@ pub struct Run {
     /// Where random numbers start, for runs that are to repeat.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Nodes to spread the agents over, each a process of its own on this machine. `at "n2"` in a project puts an agent
+    /// on the second one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub nodes: Option<u16>,
+    /// Which of the nodes this process is; for processes that `--nodes` starts.
+    #[arg(long, hide = true, value_name = "K", requires = "nodes", requires = "first")]
+    pub node: Option<u16>,
+    /// Where the first of the nodes listens; for processes that `--nodes` starts.
+    #[arg(long, hide = true, value_name = "ADDRESS")]
+    pub first: Option<String>,
     /// Show no warnings, only what agents print.
     #[arg(long, short)]
     pub quiet: bool,

@@ -30,6 +30,7 @@ pub mod society;
 
 pub use whimbrel_acl as acl;
 pub use whimbrel_bdi as bdi;
+pub use whimbrel_net as net;
 pub use whimbrel_platform as platform;
 pub use whimbrel_runtime as runtime;
 

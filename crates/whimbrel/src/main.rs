@@ -8,6 +8,7 @@ mod arguments;
 mod bench;
 mod commands;
 mod duration;
+mod nodes;
 mod stopping;
 mod terminal;
 mod watch;

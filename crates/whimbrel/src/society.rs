@@ -50,18 +50,36 @@ struct Entry {
     name: Symbol,
     /// `#n`, if n is more than 1.
     count: Option<usize>,
+    /// `at "host"`.
+    host: Option<Text>,
     config: AgentConfig,
 }
 
 impl Entry {
+    /// The agents by name.
+    fn names(&self) -> impl Iterator<Item = Symbol> {
+        (1..=self.count.unwrap_or(1))
+            .map(|number| if self.count.is_some() { Symbol::new(&format!("{}{number}", self.name)) } else { self.name })
+    }
+
     /// The agents by name, with their bodies.
     fn agents(&self) -> impl Iterator<Item = (Symbol, AgentKind, Box<dyn AgentBody>)> {
-        (1..=self.count.unwrap_or(1)).map(|number| {
-            let name = if self.count.is_some() { Symbol::new(&format!("{}{number}", self.name)) } else { self.name };
+        self.names().map(|name| {
             let body: Box<dyn AgentBody> = Box::new(Agent::new(self.config.clone()));
             (name, AgentKind::AgentSpeak, body)
         })
     }
+}
+
+/// One agent of a society to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seat {
+    /// Its name.
+    pub name: Symbol,
+    /// What runs it.
+    pub kind: AgentKind,
+    /// Where it is to be: what `at "host"` says.
+    pub host: Option<Text>,
 }
 
 /// A society to be; see [`Society::open`].
@@ -141,13 +159,33 @@ impl Society {
         AgentSpeakLoader::new(Arc::clone(&self.programs), self.environment)
     }
 
+    /// All agents in the order of the project, the environment first, and on which host each is to be, if it is said.
+    pub fn members(&self) -> Vec<Seat> {
+        let environment = self.host_environment.as_ref().map(|_| {
+            let name = Symbol::new(ENVIRONMENT);
+            Seat { name, kind: AgentKind::Native, host: None }
+        });
+        let seat = |entry: &Entry, name| Seat { name, kind: AgentKind::AgentSpeak, host: entry.host.clone() };
+        let agents = self.entries.iter().flat_map(|entry| entry.names().map(move |name| seat(entry, name)));
+        environment.into_iter().chain(agents).collect()
+    }
+
+    /// Brings those agents to life that `lives_here` says: all of them exist before the first has its first turn.
+    ///
+    /// # Errors
+    /// A name is taken, or no name.
+    pub fn start_some(self, platform: &Platform, lives_here: impl Fn(Symbol) -> bool) -> Result<Vec<Aid>, CreateError> {
+        let environment = self.host_environment.map(|body| (Symbol::new(ENVIRONMENT), AgentKind::Native, body));
+        let agents = environment.into_iter().chain(self.entries.iter().flat_map(Entry::agents));
+        platform.spawn_together(agents.filter(|(name, ..)| lives_here(*name)))
+    }
+
     /// Brings the agents to life: all of them exist before the first has its first turn.
     ///
     /// # Errors
     /// A name is taken, or no name.
     pub fn start(self, platform: &Platform) -> Result<Vec<Aid>, CreateError> {
-        let environment = self.host_environment.map(|body| (Symbol::new(ENVIRONMENT), AgentKind::Native, body));
-        platform.spawn_together(environment.into_iter().chain(self.entries.iter().flat_map(Entry::agents)))
+        self.start_some(platform, |_| true)
     }
 }
 
@@ -171,7 +209,7 @@ impl<'a> Opening<'a> {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let place = (Text::from(file.to_string_lossy()), Span::default());
         let config = self.compile(&programs, &name, &place);
-        let entries = vec![Entry { name: Symbol::new(&stem), count: None, config }];
+        let entries = vec![Entry { name: Symbol::new(&stem), count: None, host: None, config }];
         Society {
             programs: Arc::new(programs),
             entries,
@@ -218,7 +256,7 @@ impl<'a> Opening<'a> {
         match project.environment.as_ref()? {
             Environment::Program { file, class } => {
                 let config = self.compile(programs, file, &(project_file.clone(), class.span));
-                Some(Entry { name: Symbol::new(ENVIRONMENT), count: None, config })
+                Some(Entry { name: Symbol::new(ENVIRONMENT), count: None, host: None, config })
             }
             Environment::Host(class) => {
                 let (message, label) = match self.environments.make(class) {
@@ -250,7 +288,7 @@ impl<'a> Opening<'a> {
             }
         }
         let count = (agent.count > 1).then_some(agent.count as usize);
-        Entry { name: agent.name, count, config }
+        Entry { name: agent.name, count, host: agent.host.clone(), config }
     }
 
     /// The configuration of an agent of this program, which `place` names; an empty one if it has errors.

@@ -105,12 +105,13 @@ impl Tally {
         for (index, (name, count)) in awards.into_iter().enumerate() {
             rows.push(row(if index == 0 { "won" } else { "" }, "", &format!("{count:>6}  {name}")));
         }
-        let Counters { sent, handled, dead, queued } = counters;
-        rows.push(row(
-            "lost",
-            sent.saturating_sub(handled + dead + queued),
-            &format!("{sent} sent = {handled} handled + {dead} undeliverable + {queued} waiting at the end"),
-        ));
+        let Counters { sent, handled, dead, queued, came, left } = counters;
+        let lost = (sent + came).saturating_sub(handled + dead + queued + left);
+        let elsewhere = |count, what| if came + left > 0 { format!(" + {count} {what}") } else { String::new() };
+        let (came, left) = (elsewhere(came, "from other nodes"), elsewhere(left, "to other nodes"));
+        let all =
+            format!("{sent} sent{came} = {handled} handled + {dead} undeliverable{left} + {queued} waiting at the end");
+        rows.push(row("lost", lost, &all));
         rows.push(row("time", readable(time), ""));
         let width = rows.iter().map(|row| row.chars().count()).max().unwrap_or_default();
         let line = "─".repeat(width);
@@ -137,7 +138,7 @@ mod tests {
         let mut tally = Tally { agents, ..Tally::default() };
         tally.messages.extend([("cfp".to_owned(), 6), ("inform".to_owned(), 1), ("propose".to_owned(), 6)]);
         tally.awards.insert("ada", 1);
-        let counters = Counters { sent: 13, handled: 12, dead: 0, queued: 1 };
+        let counters = Counters { sent: 13, handled: 12, queued: 1, ..Counters::default() };
         let expected = "\
 ─────────────────────────────────────────────────────────────────────────────────
  agents           2  ada, bruno

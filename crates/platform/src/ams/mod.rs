@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod elsewhere;
 mod records;
 mod search;
 mod state;
@@ -27,10 +28,12 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Contact, Symbol, sym};
 
+use self::elsewhere::Elsewhere;
 use self::records::{Record, Records};
 pub use self::search::{AgentDescription, AgentQuery, name_fits};
 pub use self::state::{AgentState, LifecycleStep, UnknownAgentState};
 use crate::limits::{AGENT_NAME_BYTES_MAX, AGENTS_MAX, SEARCH_RESULTS_MAX};
+use crate::route::NodeId;
 use crate::services::CreateError;
 use crate::{EndReason, Time};
 
@@ -188,6 +191,7 @@ pub struct AgentModification {
 pub struct Ams {
     platform: Symbol,
     records: Records,
+    elsewhere: Elsewhere,
     /// By base name, a number below which no numbered name is free: where the search for one starts.
     next_number: FxHashMap<Symbol, u32>,
     commands: VecDeque<AmsCommand>,
@@ -202,6 +206,7 @@ impl Ams {
         Self {
             platform: platform.into(),
             records: Records::default(),
+            elsewhere: Elsewhere::default(),
             next_number: FxHashMap::default(),
             commands: VecDeque::new(),
             changes: VecDeque::new(),
@@ -240,7 +245,7 @@ impl Ams {
     pub fn create(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
         self.admit(1)?;
         check_name(new.name)?;
-        let name = match self.records.contains(new.name) {
+        let name = match self.is_taken(new.name) {
             false => new.name,
             true if new.unique => self.free_name(new.name),
             true => return Err(CreateError::NameTaken(new.name)),
@@ -261,7 +266,7 @@ impl Ams {
             text.truncate(new.name.as_str().len());
             let _ = write!(text, "{number}");
             let name = Symbol::new(&text);
-            if self.records.contains(name) {
+            if self.is_taken(name) {
                 return Err(CreateError::NameTaken(name));
             }
             names.push(name);
@@ -359,9 +364,9 @@ impl Ams {
         }
     }
 
-    /// Whether `agent` is an agent of this platform, ending or not.
+    /// Whether `agent` is an agent of this platform, ending or not, on whatever node.
     pub fn exists(&self, agent: Aid) -> bool {
-        self.local_name(agent).is_some_and(|name| self.records.contains(name))
+        self.local_name(agent).is_some_and(|name| self.is_taken(name))
     }
 
     /// The agent's state; `None` (FIPA's `unknown`) if it is not on this platform.
@@ -419,6 +424,45 @@ impl Ams {
         ams
     }
 
+    /// Another node has an agent of this name. False, and nothing changes, if this node has one.
+    pub fn handle_elsewhere(&mut self, name: Symbol, node: NodeId, kind: AgentKind) -> bool {
+        let free = !self.records.contains(name);
+        if free {
+            self.elsewhere.add(name, node, kind);
+        }
+        free
+    }
+
+    /// An agent of another node ended; false if that node had none of this name.
+    pub fn handle_ended_elsewhere(&mut self, name: Symbol, node: NodeId) -> bool {
+        self.elsewhere.remove(name, node)
+    }
+
+    /// A node is gone; returns the names that its agents had.
+    pub fn handle_node_lost(&mut self, node: NodeId) -> Vec<Symbol> {
+        self.elsewhere.remove_node(node)
+    }
+
+    /// The agents of other nodes, by name.
+    pub fn agents_elsewhere(&self) -> Vec<(Symbol, NodeId, AgentKind)> {
+        self.elsewhere.iter()
+    }
+
+    /// What runs an agent of this node.
+    pub fn kind(&self, agent: Aid) -> Option<AgentKind> {
+        self.record(agent).map(|record| record.kind)
+    }
+
+    /// This node's agents that others can write to, and what runs them: all but `ams` and `df`, which each node has.
+    pub fn reachable(&self) -> impl Iterator<Item = (Symbol, AgentKind)> + '_ {
+        let known = self.records.iter().map(|record| (record.aid.name, record.kind));
+        known.filter(|(name, _)| !is_everywhere(*name))
+    }
+
+    fn is_taken(&self, name: Symbol) -> bool {
+        self.records.contains(name) || self.elsewhere.contains(name)
+    }
+
     /// The local name, if `aid` is of this platform.
     fn local_name(&self, aid: Aid) -> Option<Symbol> {
         (aid.platform == sym::EMPTY || aid.platform == self.platform).then_some(aid.name)
@@ -459,7 +503,7 @@ impl Ams {
         loop {
             let name = Symbol::new(&format!("{base}_{number}"));
             number += 1;
-            if !self.records.contains(name) {
+            if !self.is_taken(name) {
                 self.next_number.insert(base, number);
                 return name;
             }
@@ -498,6 +542,11 @@ impl Ams {
 pub struct AmsSnapshot {
     platform: Symbol,
     records: Vec<Record>,
+}
+
+/// Whether every node has an agent of this name, its own.
+pub fn is_everywhere(name: Symbol) -> bool {
+    name == sym::AMS || name == sym::DF
 }
 
 fn check_name(name: Symbol) -> Result<(), CreateError> {

@@ -4,7 +4,7 @@ use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::Event;
 use whimbrel_platform::body::Row;
 use whimbrel_platform::dead_letters::DeadReason;
-use whimbrel_platform::route::{LocalRoute, Place, Route, ShardIndex};
+use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 
 use super::slot::{Slot, Status};
 use super::{Early, Shard};
@@ -14,6 +14,17 @@ use crate::sync::locked;
 
 /// Parcels that wait for the end of the round at most.
 const BATCH_MAX: usize = 4_096;
+
+/// Messages for one node that wait for the end of the round at most.
+const LINK_BATCH_MAX: usize = 256;
+
+/// What is sent to another node in this round.
+#[derive(Default)]
+pub(super) struct Departing {
+    messages: Vec<Envelope>,
+    /// So much waits on the link that senders should slow down.
+    crowded: bool,
+}
 
 /// What became of a message, as far as its sender should care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +56,9 @@ impl Shard {
 
     #[inline(never)]
     fn route_farther(&mut self, envelope: Envelope, route: Route) -> Reception {
+        if let Place::Node(node) = route.place() {
+            return self.send_linked(node, envelope, route);
+        }
         let Place::Local(place) = route.place() else {
             let ours = envelope.to.platform == sym::EMPTY || envelope.to.platform == self.node.name;
             let why = if ours { DeadReason::UnknownAgent } else { DeadReason::Unreachable };
@@ -73,6 +87,43 @@ impl Shard {
         // Who has nothing to do should not wait for the end of this round.
         self.urgent |= batch.len() >= BATCH_MAX || seat.figures.is_idle();
         seat.inbox.parcels() + batch.len() > self.mailbox_limits.soft
+    }
+
+    /// Puts a message into the batch for another node.
+    fn send_linked(&mut self, node: NodeId, envelope: Envelope, route: Route) -> Reception {
+        let index = node.0 as usize;
+        if self.linked.len() <= index {
+            self.linked.resize_with(index + 1, Departing::default);
+        }
+        let Some(batch) = self.linked.get_mut(index) else { return Reception::Fine };
+        batch.messages.push(envelope);
+        self.urgent |= batch.messages.len() >= LINK_BATCH_MAX;
+        if batch.crowded || route.is_crowded() { Reception::Crowded } else { Reception::Fine }
+    }
+
+    /// Hands over what was sent to other nodes.
+    pub(super) fn flush_links(&mut self) {
+        for index in 0..self.linked.len() {
+            let Some(batch) = self.linked.get_mut(index).filter(|batch| !batch.messages.is_empty()) else { continue };
+            let mut messages = std::mem::take(&mut batch.messages);
+            let node = NodeId(index as u32);
+            if self.observed {
+                messages.iter().for_each(|envelope| self.node.tell(Event::Linked(envelope, node)));
+            }
+            let (count, links) = (messages.len(), self.node.linked.links());
+            let crowded = links.is_some_and(|links| links.send(node, &mut messages));
+            let handed = (count - messages.len()) as u64;
+            self.node.linked.handed.fetch_add(handed, crate::sync::atomic::Ordering::Relaxed);
+            for Envelope { to, body } in messages.drain(..) {
+                self.undeliverable(to, body, DeadReason::Unreachable);
+            }
+            if let Some(batch) = self.linked.get_mut(index) {
+                batch.crowded = crowded;
+                if batch.messages.is_empty() {
+                    batch.messages = messages;
+                }
+            }
+        }
     }
 
     /// Takes in a message that another shard sent here: for an agent that is leaving it was sent before those that
@@ -228,6 +279,7 @@ impl Shard {
     /// Tells senders, by the route, whether to slow down.
     pub(super) fn set_crowded(&mut self, slot: &mut Slot, crowded: bool) {
         let here = LocalRoute { shard: self.index, slot: Some(slot.index), generation: slot.generation, crowded };
+        self.node.push_crowded(slot.name(), crowded);
         // If the route is another one by now, the agent lost its name or leaves: who sends to it hears of that.
         self.redirect(slot.name(), slot.index, slot.generation, Route::local(here));
         slot.crowded = crowded;

@@ -23,6 +23,7 @@ use whimbrel_platform::body::SpareQueues;
 use whimbrel_platform::route::{Here, ShardIndex};
 
 use self::balance::Balance;
+use self::delivery::Departing;
 use self::moves::Departure;
 use self::pace::Pace;
 use self::queue::Queue;
@@ -51,6 +52,8 @@ pub(crate) struct Shard {
     pace: Pace,
     /// What is sent to other shards in this round, by shard.
     outgoing: Vec<Vec<Parcel>>,
+    /// The same for other nodes.
+    linked: Vec<Departing>,
     /// Some of that is to be handed over when the present turn is over.
     urgent: bool,
     /// What came for agents that are on their way here.
@@ -110,6 +113,7 @@ impl Shard {
             delayed: 0,
             pace: Pace::default(),
             outgoing,
+            linked: Vec::new(),
             urgent: false,
             expected: FxHashMap::default(),
             incoming: Vec::new(),
@@ -234,6 +238,9 @@ impl Shard {
             if !batch.is_empty() {
                 seat.inbox.put(|content| content.parcels.append(batch), || self.node.activity.begin());
             }
+        }
+        if !self.linked.is_empty() {
+            self.flush_links();
         }
     }
 }

@@ -11,6 +11,7 @@ use whimbrel_runtime::Platform;
 
 use super::project_in;
 use crate::arguments::Run;
+use crate::nodes::Nodes;
 use crate::stopping::Stopping;
 use crate::terminal::{self, Lines};
 use crate::watch::Watch;
@@ -33,7 +34,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         terminal::show(society.warnings());
     }
     let stopping = Stopping::new()?;
-    let watch = Watch::new(arguments.trace, arguments.summary);
+    let watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
     let mut builder =
         Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
     if let Some(workers) = arguments.workers.map(usize::from).or(society.workers()) {
@@ -47,9 +48,23 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     }
     let begin = Instant::now();
     let platform = builder.build();
-    society.start(&platform)?;
-    stopping.watch(platform.clone(), arguments.time);
+    let nodes = match arguments.nodes {
+        Some(count) if count > 1 || arguments.node.is_some() => {
+            let nodes = Nodes::start(arguments, count, &platform, &society)?;
+            society.start_some(&platform, |name| nodes.lives_here(name))?;
+            Some(nodes.open()?)
+        }
+        _ => {
+            society.start(&platform)?;
+            None
+        }
+    };
+    let time = arguments.time.filter(|_| arguments.node.is_none());
+    stopping.watch(platform.clone(), time);
     let code = platform.run_until_stopped();
+    if let Some(nodes) = nodes {
+        nodes.end();
+    }
     let time = begin.elapsed();
     if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), time)) {
         // Nobody may be reading any more.

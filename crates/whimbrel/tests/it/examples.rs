@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::run_in;
 
-fn repository() -> PathBuf {
+pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
 }
 
 /// Each agent's lines.
-fn by_agent(text: &str) -> BTreeMap<&str, Vec<&str>> {
+pub fn by_agent(text: &str) -> BTreeMap<&str, Vec<&str>> {
     let mut lines: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in text.lines() {
         let (agent, rest) = line.split_once(']').expect("each line is an agent's");

@@ -6,6 +6,7 @@ mod check;
 mod embedding;
 mod examples;
 mod new;
+mod nodes;
 mod run;
 
 use std::path::{Path, PathBuf};

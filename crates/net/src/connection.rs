@@ -1,0 +1,142 @@
+//! A connection: a socket and the frames that come from it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use whimbrel_platform::link::{Frame, FrameError, FrameKind, Hello};
+
+/// How long a connection may take to be made, and to say who is there.
+pub(crate) const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes read at once.
+const READ_BYTES: usize = 64 << 10;
+/// Bytes of a hello at most: whoever has said nothing yet may not use much memory.
+const HELLO_BYTES_MAX: usize = 4 << 10;
+
+/// A connection that a peer made, and what it said first.
+pub(crate) struct Accepted {
+    pub connection: Connection,
+    pub hello: Hello,
+}
+
+impl Accepted {
+    /// Where the peer listens: what it says, and if that is any address of its machine, the one that it came from.
+    pub fn address(&self) -> Option<String> {
+        let said = self.hello.address.as_deref()?;
+        let (Ok(mut address), Ok(from)) = (said.parse::<SocketAddr>(), self.connection.socket.peer_addr()) else {
+            return Some(said.to_owned());
+        };
+        if address.ip().is_unspecified() {
+            address.set_ip(from.ip());
+        }
+        Some(address.to_string())
+    }
+}
+
+/// Bytes that came and are not used yet.
+pub(crate) struct Incoming {
+    bytes: Vec<u8>,
+    /// Up to here they are used; up to there they are filled.
+    used: usize,
+    filled: usize,
+}
+
+impl Incoming {
+    pub fn new() -> Self {
+        Self { bytes: vec![0; READ_BYTES], used: 0, filled: 0 }
+    }
+
+    /// Room for more bytes, at the end. What is used up is dropped.
+    pub fn room(&mut self) -> &mut [u8] {
+        if self.used > 0 {
+            self.bytes.copy_within(self.used..self.filled, 0);
+            self.filled -= self.used;
+            self.used = 0;
+        }
+        if self.bytes.len() - self.filled < READ_BYTES / 2 {
+            let more = self.bytes.len().max(READ_BYTES);
+            self.bytes.resize(self.bytes.len() + more, 0);
+        } else if self.bytes.len() > 16 * READ_BYTES && self.filled < READ_BYTES {
+            self.bytes.truncate(READ_BYTES);
+            self.bytes.shrink_to_fit();
+        }
+        self.bytes.get_mut(self.filled..).unwrap_or_default()
+    }
+
+    /// So many bytes came into the room.
+    pub fn fill(&mut self, count: usize) {
+        self.filled += count;
+    }
+
+    /// The next frame; `None` if not all of it is there.
+    pub fn frame(&self) -> Result<Option<Frame<'_>>, FrameError> {
+        Frame::first(self.bytes.get(self.used..self.filled).unwrap_or_default())
+    }
+
+    /// The frame is done with.
+    pub fn use_up(&mut self, bytes: usize) {
+        self.used = (self.used + bytes).min(self.filled);
+    }
+
+    fn waiting(&self) -> usize {
+        self.filled - self.used
+    }
+}
+
+/// See the module.
+pub(crate) struct Connection {
+    pub socket: TcpStream,
+    pub incoming: Incoming,
+}
+
+impl Connection {
+    pub fn new(socket: TcpStream) -> io::Result<Self> {
+        // Batches are made by the link, not by the kernel.
+        socket.set_nodelay(true)?;
+        Ok(Self { socket, incoming: Incoming::new() })
+    }
+
+    /// Connects.
+    pub async fn open(address: &str) -> io::Result<Self> {
+        let connecting = tokio::time::timeout(HANDSHAKE_PATIENCE, TcpStream::connect(address));
+        Self::new(connecting.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??)
+    }
+
+    /// What the peer says first. The frame stays where it is: the link wants to see it, too.
+    pub async fn hello(&mut self) -> io::Result<Hello> {
+        let hearing = tokio::time::timeout(HANDSHAKE_PATIENCE, self.hear());
+        hearing.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    }
+
+    async fn hear(&mut self) -> io::Result<Hello> {
+        let invalid = |error: FrameError| io::Error::new(io::ErrorKind::InvalidData, error);
+        loop {
+            if let Some(frame) = self.incoming.frame().map_err(invalid)? {
+                if frame.kind != FrameKind::Hello {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
+                return frame.parse().map_err(invalid);
+            }
+            if self.incoming.waiting() > HELLO_BYTES_MAX {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            let room = self.incoming.room();
+            let count = self.socket.read(room).await?;
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.incoming.fill(count);
+        }
+    }
+
+    /// Writes the last bytes and closes.
+    pub async fn close(mut self, last: &[u8]) {
+        let _ = tokio::time::timeout(HANDSHAKE_PATIENCE, async {
+            self.socket.write_all(last).await?;
+            self.socket.shutdown().await
+        })
+        .await;
+    }
+}

@@ -1,0 +1,425 @@
+//! A node's switchboard: who its peers are.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use whimbrel_acl::Envelope;
+use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
+use whimbrel_platform::link::{Link, Member, MessageCodec, News, Speaker};
+use whimbrel_platform::route::NodeId;
+use whimbrel_platform::{Links, Station};
+
+use crate::connection::{Accepted, Connection};
+use crate::peer::Peer;
+use crate::task;
+
+/// Connections that have not said who they are yet, at most.
+const STRANGERS_MAX: u64 = 256;
+
+/// What a hub is to be.
+pub struct HubConfig {
+    /// The platform's name.
+    pub platform: String,
+    /// This node's name, unlike any other's.
+    pub node: String,
+    /// A random number that no other process has.
+    pub incarnation: u64,
+    /// The secret that peers must know, if there is one.
+    pub token: Option<String>,
+    /// How messages are written.
+    pub codec: fn() -> Box<dyn MessageCodec>,
+    /// How long a link may be broken until its peer is taken for lost.
+    pub patience: Duration,
+    /// Told of what an operator wants to know.
+    pub log: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl HubConfig {
+    /// For a node of this name, of this platform.
+    pub fn new(platform: impl Into<String>, node: impl Into<String>, incarnation: u64) -> Self {
+        Self {
+            platform: platform.into(),
+            node: node.into(),
+            incarnation,
+            token: None,
+            codec: || Box::new(whimbrel_platform::link::Plain),
+            patience: Duration::from_millis(LINK_GIVE_UP_MS),
+            log: Box::new(|_| ()),
+        }
+    }
+}
+
+/// Why a hub cannot do what it is to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HubError {
+    /// Its threads cannot be made.
+    #[error("cannot start the network threads")]
+    Threads(#[source] io::Error),
+    /// It cannot listen there.
+    #[error("cannot listen at {address}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A node's name is empty, too long, or has characters that are no part of names.
+    #[error("{0:?} cannot name a node: letters, digits, `-`, `_` and `.`, {NODE_NAME_BYTES_MAX} at most")]
+    BadName(String),
+}
+
+/// What an operator wants to know of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkStatus {
+    /// The peer's name, if it has been there.
+    pub node: Option<String>,
+    /// Where it listens, if that is known.
+    pub address: Option<String>,
+    /// Whether there is a connection now.
+    pub up: bool,
+    /// Connections made so far.
+    pub connections: u64,
+    /// Messages that wait, unacknowledged ones included.
+    pub waiting: u64,
+    /// Messages and news received and sent, sent again included.
+    pub items_in: u64,
+    /// See `items_in`.
+    pub items_out: u64,
+    /// Bytes received and sent.
+    pub bytes_in: u64,
+    /// See `bytes_in`.
+    pub bytes_out: u64,
+}
+
+pub(crate) struct Inner {
+    pub me: Speaker,
+    pub station: Arc<dyn Station>,
+    pub codec: fn() -> Box<dyn MessageCodec>,
+    pub patience: Duration,
+    pub log: Box<dyn Fn(&str) + Send + Sync>,
+    /// By number, beginning with 1: number 0 is this node.
+    peers: boxcar::Vec<Arc<Peer>>,
+    by_name: Mutex<FxHashMap<String, NodeId>>,
+    strangers: AtomicU64,
+}
+
+/// See the module. Ends its links when it is dropped.
+pub struct Hub {
+    inner: Arc<Inner>,
+    runtime: Option<Runtime>,
+}
+
+impl Hub {
+    /// A hub without peers. With `listen`, others can connect there: an address with port 0 takes any free port.
+    ///
+    /// # Errors
+    /// The name is no name, the address is not to be had, or threads are not.
+    pub fn start(config: HubConfig, station: Arc<dyn Station>, listen: Option<&str>) -> Result<Self, HubError> {
+        let HubConfig { platform, node, incarnation, token, codec, patience, log } = config;
+        check_name(&node)?;
+        let mut building = tokio::runtime::Builder::new_multi_thread();
+        let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
+        let runtime = building.worker_threads(threads).thread_name("whimbrel-net").enable_all().build();
+        let runtime = runtime.map_err(HubError::Threads)?;
+        let listener = listen.map(|address| {
+            let failed = |source| HubError::Listen { address: address.to_owned(), source };
+            runtime.block_on(TcpListener::bind(address)).map_err(failed)
+        });
+        let listener = listener.transpose()?;
+        let address = listener.as_ref().and_then(|listener| listener.local_addr().ok()).map(|addr| addr.to_string());
+        let inner = Arc::new(Inner {
+            me: Speaker { platform, node, incarnation, address, token },
+            station,
+            codec,
+            patience,
+            log,
+            peers: boxcar::Vec::new(),
+            by_name: Mutex::default(),
+            strangers: AtomicU64::new(0),
+        });
+        if let Some(listener) = listener {
+            runtime.spawn(accept(listener, Arc::clone(&inner)));
+        }
+        Ok(Self { inner, runtime: Some(runtime) })
+    }
+
+    /// Where this node listens, if it does.
+    pub fn address(&self) -> Option<&str> {
+        self.inner.me.address.as_deref()
+    }
+
+    /// The links, for the scheduler.
+    pub fn links(&self) -> Arc<dyn Links> {
+        Arc::clone(&self.inner) as Arc<dyn Links>
+    }
+
+    /// Connects to the node that listens there, now and whenever the connection breaks. Returns its number.
+    pub fn connect(&self, address: &str) -> NodeId {
+        let _here = self.runtime.as_ref().map(Runtime::enter);
+        self.inner.dial(address, None)
+    }
+
+    /// Connects to the node of this name that listens there; it may be known already. Returns its number.
+    pub fn connect_to(&self, node: &str, address: &str) -> NodeId {
+        let _here = self.runtime.as_ref().map(Runtime::enter);
+        self.inner.dial(address, Some(node))
+    }
+
+    /// The number of the node of this name, which is to connect later: messages for its agents wait until then.
+    pub fn expect(&self, node: &str) -> NodeId {
+        let _here = self.runtime.as_ref().map(Runtime::enter);
+        self.inner.peer_named(node, false).id
+    }
+
+    /// All links.
+    pub fn status(&self) -> Vec<LinkStatus> {
+        self.inner.peers.iter().map(|(_, peer)| status_of(peer)).collect()
+    }
+
+    /// Why a node that this one connects to does not want it, if one does not.
+    pub fn refusal(&self) -> Option<&str> {
+        self.inner.peers.iter().find_map(|(_, peer)| peer.refused.get().map(String::as_str))
+    }
+
+    /// Whether this many links are up.
+    pub fn has_links(&self, count: usize) -> bool {
+        self.inner.peers.iter().filter(|(_, peer)| peer.up.load(Ordering::Acquire)).count() >= count
+    }
+
+    /// Says good-bye on all links, after all that waits there was written; waits for that as long as this.
+    pub fn leave(mut self, at_most: Duration) {
+        for (_, peer) in &self.inner.peers {
+            peer.leave();
+        }
+        let until = std::time::Instant::now() + at_most;
+        while self.inner.peers.iter().any(|(_, peer)| peer.up.load(Ordering::Acquire))
+            && std::time::Instant::now() < until
+        {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn status_of(peer: &Peer) -> LinkStatus {
+    let figure = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
+    let figures = &peer.figures;
+    LinkStatus {
+        node: peer.name.get().cloned(),
+        address: peer.address.get().cloned(),
+        up: peer.up.load(Ordering::Acquire),
+        connections: figure(&figures.connections),
+        waiting: peer.waiting() as u64,
+        items_in: figure(&figures.items_in),
+        items_out: figure(&figures.items_out),
+        bytes_in: figure(&figures.bytes_in),
+        bytes_out: figure(&figures.bytes_out),
+    }
+}
+
+fn check_name(node: &str) -> Result<(), HubError> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if node.is_empty() || node.len() > NODE_NAME_BYTES_MAX || !node.chars().all(fits) {
+        return Err(HubError::BadName(node.to_owned()));
+    }
+    Ok(())
+}
+
+async fn accept(listener: TcpListener, inner: Arc<Inner>) {
+    loop {
+        let Ok((socket, from)) = listener.accept().await else {
+            // No more files, most likely: let some go first.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        if inner.strangers.fetch_add(1, Ordering::Relaxed) >= STRANGERS_MAX {
+            inner.strangers.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let inner = Arc::clone(&inner);
+        tokio::spawn(async move {
+            let welcomed = async {
+                let mut connection = Connection::new(socket)?;
+                let hello = connection.hello().await?;
+                io::Result::Ok(Accepted { connection, hello })
+            };
+            match welcomed.await {
+                Ok(accepted) => inner.welcome(accepted),
+                Err(error) => (inner.log)(&format!("a connection from {from} was closed: {error}")),
+            }
+            inner.strangers.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+}
+
+impl Inner {
+    /// Somebody connected: gives the connection to its link.
+    fn welcome(self: &Arc<Self>, accepted: Accepted) {
+        let name = accepted.hello.node.clone();
+        if check_name(&name).is_err() || name == self.me.node || self.peers.count() >= NODES_MAX {
+            (self.log)(&format!("a node that says it is {name:?} was turned away"));
+            return;
+        }
+        let peer = self.peer_named(&name, false);
+        if let Some(address) = accepted.address() {
+            let _ = peer.address.set(address);
+        }
+        if peer.dials() {
+            (self.log)(&format!("node {name} connected though this node connects to it: turned away"));
+            return;
+        }
+        let _ = peer.accepted.send(Box::new(accepted));
+    }
+
+    fn names(&self) -> std::sync::MutexGuard<'_, FxHashMap<String, NodeId>> {
+        self.by_name.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The peer of this name, made if it is new.
+    fn peer_named(self: &Arc<Self>, name: &str, dials: bool) -> Arc<Peer> {
+        let mut names = self.names();
+        if let Some(peer) = names.get(name).and_then(|id| self.peer(*id)) {
+            return Arc::clone(peer);
+        }
+        let peer = self.add(None, dials);
+        let _ = peer.name.set(name.to_owned());
+        names.insert(name.to_owned(), peer.id);
+        peer
+    }
+
+    /// A peer that was dialled said its name. False if it is there already, or is this node itself.
+    pub fn christen(&self, peer: &Peer, name: &str) -> bool {
+        if peer.name.get().is_some_and(|known| known == name) {
+            return true;
+        }
+        let mut names = self.names();
+        if name == self.me.node || names.contains_key(name) || peer.name.set(name.to_owned()).is_err() {
+            return false;
+        }
+        names.insert(name.to_owned(), peer.id);
+        true
+    }
+
+    /// Connects there, unless that node is known already.
+    fn dial(self: &Arc<Self>, address: &str, name: Option<&str>) -> NodeId {
+        let known = self.peers.iter().find(|(_, peer)| peer.address.get().is_some_and(|known| known == address));
+        if let Some((_, peer)) = known {
+            return peer.id;
+        }
+        match name {
+            None => self.add(Some(address), true).id,
+            Some(name) => {
+                let mut names = self.names();
+                if let Some(peer) = names.get(name).and_then(|id| self.peer(*id)) {
+                    peer.dial(address);
+                    return peer.id;
+                }
+                let peer = self.add(Some(address), true);
+                let _ = peer.name.set(name.to_owned());
+                names.insert(name.to_owned(), peer.id);
+                peer.id
+            }
+        }
+    }
+
+    fn add(self: &Arc<Self>, address: Option<&str>, dials: bool) -> Arc<Peer> {
+        let (accepting, accepted) = mpsc::unbounded_channel();
+        let mut made = None;
+        self.peers.push_with(|index| {
+            let peer = Arc::new(Peer::new(NodeId(index as u32 + 1), dials, accepting));
+            Arc::clone(made.insert(peer))
+        });
+        let Some(peer) = made else { unreachable!("a vector calls this once") };
+        if let Some(address) = address {
+            let _ = peer.address.set(address.to_owned());
+        }
+        let seed = self.me.incarnation.rotate_left(17) ^ u64::from(peer.id.0);
+        // Whether it dials, the peer says, and may say later.
+        let mut link = Link::new(self.me.clone(), (self.codec)(), false, seed, self.station.now());
+        link.set_patience(self.patience);
+        tokio::spawn(task::run(Arc::clone(self), Arc::clone(&peer), link, accepted));
+        peer
+    }
+
+    fn peer(&self, id: NodeId) -> Option<&Arc<Peer>> {
+        self.peers.get((id.0 as usize).checked_sub(1)?)
+    }
+
+    /// A peer is gone for good: its name is free.
+    pub fn strike_out(&self, peer: &Peer) {
+        let mut names = self.names();
+        if let Some(name) = peer.name.get().filter(|name| names.get(*name) == Some(&peer.id)) {
+            names.remove(name);
+        }
+    }
+
+    /// News from a peer: about links, or for the scheduler.
+    pub fn hear(self: &Arc<Self>, from: NodeId, news: News) {
+        match news {
+            News::Members(members) => {
+                for Member { node, address } in members {
+                    if node != self.me.node {
+                        self.dial(&address, Some(&node));
+                    }
+                }
+            }
+            news => self.station.hear(from, news),
+        }
+    }
+
+    /// Counts `peer` among those that are there. What it should link with: all that were there before, so that of any
+    /// two the one that came later connects.
+    pub fn enlist(&self, peer: &Peer) -> News {
+        let _one_at_a_time = self.names();
+        let others = self.peers.iter().map(|(_, other)| other).filter(|other| other.id != peer.id);
+        let there = others.filter(|other| other.up.load(Ordering::Acquire));
+        let member =
+            |other: &Arc<Peer>| Some(Member { node: other.name.get()?.clone(), address: other.address.get()?.clone() });
+        let members = News::Members(there.filter_map(member).collect());
+        peer.up.store(true, Ordering::Release);
+        members
+    }
+}
+
+impl Links for Inner {
+    fn send(&self, to: NodeId, batch: &mut Vec<Envelope>) -> bool {
+        self.peer(to).is_some_and(|peer| peer.send(batch))
+    }
+
+    fn tell_all(&self, news: News) {
+        for (_, peer) in &self.peers {
+            peer.tell(news.clone());
+        }
+    }
+
+    fn tell(&self, to: NodeId, news: News) {
+        if let Some(peer) = self.peer(to) {
+            peer.tell(news);
+        }
+    }
+
+    fn waiting(&self) -> u64 {
+        self.peers.iter().map(|(_, peer)| peer.waiting() as u64).sum()
+    }
+
+    fn name_of(&self, node: NodeId) -> Option<String> {
+        self.peer(node)?.name.get().cloned()
+    }
+}

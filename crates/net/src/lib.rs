@@ -1,0 +1,13 @@
+//! Links between the nodes of a platform: the sockets around [`whimbrel_platform::link::Link`].
+//!
+//! A [`Hub`] is a node's switchboard: it listens, connects, and runs one task per peer. The scheduler hands it messages
+//! through [`Links`](whimbrel_platform::Links) and takes what comes through
+//! [`Station`](whimbrel_platform::Station).
+#![forbid(unsafe_code)]
+
+mod connection;
+mod hub;
+mod peer;
+mod task;
+
+pub use hub::{Hub, HubConfig, HubError, LinkStatus};

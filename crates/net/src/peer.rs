@@ -1,0 +1,155 @@
+//! A peer: what other threads may touch of its link.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tokio::sync::{Notify, mpsc};
+use whimbrel_acl::Envelope;
+use whimbrel_platform::limits::{LINK_HARD_MESSAGES, LINK_SOFT_MESSAGES};
+use whimbrel_platform::link::{Item, News};
+use whimbrel_platform::route::NodeId;
+
+use crate::connection::Accepted;
+
+/// See the module.
+pub(crate) struct Peer {
+    pub id: NodeId,
+    /// Its name, as soon as it is known: a peer that was dialled says it when it answers.
+    pub name: OnceLock<String>,
+    /// Where it listens, if it does.
+    pub address: OnceLock<String>,
+    /// Whether this node connects, or the peer does.
+    pub dials: AtomicBool,
+    /// Wakes the link's task.
+    pub wake: Notify,
+    /// Connections that the peer made.
+    pub accepted: mpsc::UnboundedSender<Box<Accepted>>,
+    outbox: Mutex<Outbox>,
+    /// Messages in the outbox and in the link's window.
+    waiting: AtomicUsize,
+    pub up: AtomicBool,
+    pub leaving: AtomicBool,
+    /// Why the peer does not want this node.
+    pub refused: OnceLock<String>,
+    pub figures: Figures,
+}
+
+/// What a link did so far.
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    pub bytes_out: AtomicU64,
+    pub bytes_in: AtomicU64,
+    pub items_out: AtomicU64,
+    pub items_in: AtomicU64,
+    pub connections: AtomicU64,
+}
+
+/// What was handed to the link and is not in its window yet.
+#[derive(Default)]
+struct Outbox {
+    items: Vec<Item>,
+    /// The peer knows this node's agents: it hears of all changes.
+    introduced: bool,
+    /// The link is gone for good.
+    closed: bool,
+}
+
+impl Peer {
+    pub fn new(id: NodeId, dials: bool, accepted: mpsc::UnboundedSender<Box<Accepted>>) -> Self {
+        Self {
+            id,
+            name: OnceLock::new(),
+            address: OnceLock::new(),
+            dials: AtomicBool::new(dials),
+            wake: Notify::new(),
+            accepted,
+            outbox: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            up: AtomicBool::new(false),
+            leaving: AtomicBool::new(false),
+            refused: OnceLock::new(),
+            figures: Figures::default(),
+        }
+    }
+
+    fn outbox(&self) -> MutexGuard<'_, Outbox> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this node connects.
+    pub fn dials(&self) -> bool {
+        self.dials.load(Ordering::Acquire)
+    }
+
+    /// Has the link's task connect there, if it does not yet.
+    pub fn dial(&self, address: &str) {
+        if !self.up.load(Ordering::Acquire) && self.address.set(address.to_owned()).is_ok() {
+            self.dials.store(true, Ordering::Release);
+            self.wake.notify_one();
+        }
+    }
+
+    /// Has the link's task say good-bye.
+    pub fn leave(&self) {
+        self.leaving.store(true, Ordering::Release);
+        self.wake.notify_one();
+    }
+
+    /// Takes messages, as far as there is room. Whether senders should slow down.
+    pub fn send(&self, batch: &mut Vec<Envelope>) -> bool {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        let room = LINK_HARD_MESSAGES.saturating_sub(waiting).min(batch.len());
+        let mut outbox = self.outbox();
+        if outbox.closed {
+            return false;
+        }
+        outbox.items.extend(batch.drain(..room).map(Item::Message));
+        self.waiting.fetch_add(room, Ordering::Relaxed);
+        drop(outbox);
+        self.wake.notify_one();
+        waiting + room > LINK_SOFT_MESSAGES
+    }
+
+    /// Takes news, if the peer knows of this node.
+    pub fn tell(&self, news: News) {
+        let mut outbox = self.outbox();
+        if outbox.introduced && !outbox.closed {
+            outbox.items.push(Item::News(Box::new(news)));
+            drop(outbox);
+            self.wake.notify_one();
+        }
+    }
+
+    /// From now on the peer hears of changes; news from before are told otherwise.
+    pub fn introduce(&self) {
+        let mut outbox = self.outbox();
+        outbox.introduced = true;
+        outbox.items.retain(Item::is_message);
+    }
+
+    /// Everything that was handed over, for `into`, which is empty and gives its room in exchange.
+    pub fn take(&self, into: &mut Vec<Item>) {
+        std::mem::swap(&mut self.outbox().items, into);
+    }
+
+    /// The peer is gone; what was handed over meanwhile is lost, too.
+    pub fn forget(&self, closed: bool) -> Vec<Envelope> {
+        let mut outbox = self.outbox();
+        outbox.introduced = false;
+        outbox.closed |= closed;
+        let message = |item| match item {
+            Item::Message(envelope) => Some(envelope),
+            Item::News(_) => None,
+        };
+        std::mem::take(&mut outbox.items).into_iter().filter_map(message).collect()
+    }
+
+    /// So many messages wait no more.
+    pub fn done(&self, messages: usize) {
+        self.waiting.fetch_sub(messages, Ordering::Relaxed);
+    }
+
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+}

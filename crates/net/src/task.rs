@@ -1,0 +1,412 @@
+//! A link's task: it moves bytes between a socket and the link's state machine.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, Sleep};
+use whimbrel_acl::Envelope;
+use whimbrel_platform::Time;
+use whimbrel_platform::link::{FrameKind, Hello, Item, Link, LinkError, LinkEvent};
+
+use crate::connection::{Accepted, Connection};
+use crate::hub::Inner;
+use crate::peer::Peer;
+
+/// How long a link waits until it looks again whether its node has room.
+const NO_ROOM_WAIT: Duration = Duration::from_millis(1);
+/// The longest that a task sleeps: a bound for timers, not a period.
+const SLEEP_MAX: Duration = Duration::from_secs(3600);
+
+/// See the module.
+struct Task {
+    hub: Arc<Inner>,
+    peer: Arc<Peer>,
+    link: Link,
+    accepted: UnboundedReceiver<Box<Accepted>>,
+    /// From the outbox, on its way to the link.
+    fresh: Vec<Item>,
+    /// From the wire, on its way to the scheduler.
+    arrived: Vec<Item>,
+    messages: Vec<Envelope>,
+    /// Bytes to be written, and how many of them were.
+    out: Vec<u8>,
+    written: usize,
+    /// The scheduler had no room for more when it was asked last.
+    no_room: bool,
+    /// What is to be done next about the connection.
+    next: Next,
+    /// This end connects.
+    dials: bool,
+}
+
+enum Next {
+    /// Nothing.
+    Go,
+    /// Make one.
+    Connect,
+    /// This one is of no use any more.
+    Close(LinkError),
+    /// The peer will not come back, or should not.
+    End,
+}
+
+/// What happened to a connection.
+enum Happening {
+    Came(usize),
+    Wrote,
+    Woken,
+    Accepted(Box<Accepted>),
+}
+
+/// Runs a link until its peer leaves for good, or this node does.
+pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: UnboundedReceiver<Box<Accepted>>) {
+    let mut task = Task {
+        dials: false,
+        hub,
+        peer,
+        link,
+        accepted,
+        fresh: Vec::new(),
+        arrived: Vec::new(),
+        messages: Vec::new(),
+        out: Vec::new(),
+        written: 0,
+        no_room: false,
+        next: Next::Go,
+    };
+    let mut connection: Option<Connection> = None;
+    loop {
+        connection = match connection.take() {
+            Some(connection) => task.converse(connection).await,
+            None => task.find_connection().await,
+        };
+        if matches!(task.next, Next::End) {
+            break;
+        }
+    }
+    if let Some(connection) = connection {
+        let now = task.now();
+        task.link.poll_transmit(now, &mut task.out);
+        connection.close(task.out.get(task.written..).unwrap_or_default()).await;
+    }
+    task.end();
+}
+
+impl Task {
+    fn now(&self) -> Time {
+        self.hub.station.now()
+    }
+
+    fn say(&self, what: &str) {
+        let peer = self.peer.name.get().or(self.peer.address.get()).map_or("?", String::as_str);
+        (self.hub.log)(&format!("link to {peer}: {what}"));
+    }
+
+    /// Waits until there is a connection, or the link is at its end.
+    async fn find_connection(&mut self) -> Option<Connection> {
+        self.look_after();
+        match std::mem::replace(&mut self.next, Next::Go) {
+            Next::End => {
+                self.next = Next::End;
+                None
+            }
+            Next::Connect => self.connect().await,
+            _ => {
+                let until = self.link.poll_timeout();
+                let wait = (until - self.now()).min(SLEEP_MAX);
+                tokio::select! {
+                    accepted = self.accepted.recv() => accepted.map(|accepted| self.begin(accepted.connection)),
+                    () = self.peer.wake.notified() => None,
+                    () = tokio::time::sleep(wait) => None,
+                }
+            }
+        }
+    }
+
+    async fn connect(&mut self) -> Option<Connection> {
+        let address = self.peer.address.get()?.clone();
+        match Connection::open(&address).await {
+            Ok(connection) => Some(self.begin(connection)),
+            Err(error) => {
+                if self.peer.figures.connections.load(Ordering::Relaxed) == 0 {
+                    self.say(&format!("cannot connect: {error}"));
+                }
+                let now = self.now();
+                self.link.handle_disconnected(now);
+                None
+            }
+        }
+    }
+
+    fn begin(&mut self, connection: Connection) -> Connection {
+        let now = self.now();
+        self.out.clear();
+        self.written = 0;
+        self.peer.figures.connections.fetch_add(1, Ordering::Relaxed);
+        self.link.handle_connected(now);
+        connection
+    }
+
+    /// Exchanges bytes until something about the connection changes. Returns the connection that is to be used then.
+    async fn converse(&mut self, mut connection: Connection) -> Option<Connection> {
+        let hub = Arc::clone(&self.hub);
+        let peer = Arc::clone(&self.peer);
+        let mut woken = pin!(peer.wake.notified());
+        let mut alarm = pin!(tokio::time::sleep(Duration::ZERO));
+        loop {
+            if let Err(error) = self.take_frames(&mut connection) {
+                self.next = Next::Close(error);
+            }
+            self.look_after();
+            match std::mem::replace(&mut self.next, Next::Go) {
+                Next::Go => {}
+                Next::Close(error) => return self.hang_up(connection, &error).await,
+                next => {
+                    self.next = next;
+                    return Some(connection);
+                }
+            }
+            self.fill_out();
+            let until = if self.no_room { hub.station.now() + NO_ROOM_WAIT } else { self.link.poll_timeout() };
+            set_alarm(&mut alarm, (until - hub.station.now()).min(SLEEP_MAX));
+            let happened = poll_fn(|cx| {
+                if woken.as_mut().poll(cx).is_ready() {
+                    woken.set(peer.wake.notified());
+                    return Poll::Ready(Ok(Happening::Woken));
+                }
+                if let Poll::Ready(happened) = self.poll_connection(cx, &mut connection) {
+                    return Poll::Ready(happened);
+                }
+                alarm.as_mut().poll(cx).map(|()| Ok(Happening::Woken))
+            });
+            match happened.await {
+                Ok(Happening::Came(0)) => return self.lost_connection("the peer closed the connection"),
+                Ok(Happening::Came(count)) => {
+                    self.peer.figures.bytes_in.fetch_add(count as u64, Ordering::Relaxed);
+                    connection.incoming.fill(count);
+                }
+                Ok(Happening::Wrote | Happening::Woken) => {}
+                Ok(Happening::Accepted(accepted)) => {
+                    let now = self.now();
+                    self.link.handle_disconnected(now);
+                    return Some(self.begin(accepted.connection));
+                }
+                Err(error) => return self.lost_connection(&error.to_string()),
+            }
+        }
+    }
+
+    /// Writes what can be written, then reads what can be read.
+    fn poll_connection(&mut self, cx: &mut Context<'_>, connection: &mut Connection) -> Poll<io::Result<Happening>> {
+        let mut wrote = false;
+        while let Some(rest) = self.out.get(self.written..).filter(|rest| !rest.is_empty()) {
+            match Pin::new(&mut connection.socket).poll_write(cx, rest) {
+                Poll::Ready(count) => {
+                    self.written += count?;
+                    wrote = true;
+                }
+                Poll::Pending => break,
+            }
+        }
+        let mut room = ReadBuf::new(connection.incoming.room());
+        match Pin::new(&mut connection.socket).poll_read(cx, &mut room) {
+            Poll::Ready(outcome) => return Poll::Ready(outcome.map(|()| Happening::Came(room.filled().len()))),
+            Poll::Pending if wrote => return Poll::Ready(Ok(Happening::Wrote)),
+            Poll::Pending => {}
+        }
+        match self.accepted.poll_recv(cx) {
+            Poll::Ready(Some(accepted)) => Poll::Ready(Ok(Happening::Accepted(accepted))),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Takes all frames that came, and hands on what was in them.
+    fn take_frames(&mut self, connection: &mut Connection) -> Result<(), LinkError> {
+        let now = self.now();
+        let outcome = loop {
+            let used = match connection.incoming.frame() {
+                Ok(Some(frame)) => {
+                    if frame.kind == FrameKind::Hello
+                        && let Err(error) = self.check_name(&frame.parse::<Hello>()?)
+                    {
+                        break Err(error);
+                    }
+                    match self.link.handle_frame(now, &frame, &mut self.arrived) {
+                        Ok(()) => frame.bytes,
+                        Err(error) => break Err(error),
+                    }
+                }
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error.into()),
+            };
+            connection.incoming.use_up(used);
+        };
+        self.hand_on();
+        if self.hub.station.has_room() {
+            self.no_room = false;
+            self.link.handle_dealt_with();
+        } else {
+            self.no_room = true;
+        }
+        outcome
+    }
+
+    /// Whether the peer is who it was, or somebody new.
+    fn check_name(&self, hello: &Hello) -> Result<(), LinkError> {
+        if self.hub.christen(&self.peer, &hello.node) {
+            return Ok(());
+        }
+        Err(LinkError::Refused(format!("there is a link to the node {} already", hello.node)))
+    }
+
+    /// Hands on what arrived, in order.
+    fn hand_on(&mut self) {
+        if self.arrived.is_empty() {
+            return;
+        }
+        let mut count = 0;
+        for item in self.arrived.drain(..) {
+            match item {
+                Item::Message(envelope) => {
+                    count += 1;
+                    self.messages.push(envelope);
+                }
+                Item::News(news) => {
+                    if !self.messages.is_empty() {
+                        self.hub.station.arrive(self.peer.id, &mut self.messages);
+                    }
+                    self.hub.hear(self.peer.id, *news);
+                }
+            }
+        }
+        if !self.messages.is_empty() {
+            self.hub.station.arrive(self.peer.id, &mut self.messages);
+        }
+        self.peer.figures.items_in.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Takes what was handed to the link, lets its time pass, and does what it says.
+    fn look_after(&mut self) {
+        if self.peer.leaving.load(Ordering::Acquire) {
+            self.link.leave();
+        }
+        self.peer.take(&mut self.fresh);
+        self.link.offer(&mut self.fresh);
+        let now = self.now();
+        if !self.dials && self.peer.dials() {
+            self.dials = true;
+            self.link.start_dialling(now);
+        }
+        if self.link.poll_timeout() <= now {
+            self.link.handle_timeout(now);
+        }
+        while let Some(event) = self.link.poll_event() {
+            self.react(event);
+        }
+        self.peer.done(self.link.take_released());
+        if self.peer.leaving.load(Ordering::Acquire) && !self.link.is_up() {
+            self.next = Next::End;
+        }
+    }
+
+    fn react(&mut self, event: LinkEvent) {
+        match event {
+            LinkEvent::Connect => self.next = Next::Connect,
+            LinkEvent::Close(error) => self.next = Next::Close(error),
+            LinkEvent::Began => self.introduce(),
+            LinkEvent::Resumed => {
+                self.peer.up.store(true, Ordering::Release);
+                self.say("up again");
+            }
+            LinkEvent::Lost(mut messages) => {
+                messages.append(&mut self.peer.forget(false));
+                self.peer.done(messages.len());
+                self.say(&format!("the node is lost, and {} messages for it", messages.len()));
+                self.hub.station.lose(self.peer.id, messages);
+            }
+            LinkEvent::Left => self.next = Next::End,
+            _ => {}
+        }
+    }
+
+    fn introduce(&mut self) {
+        let members = if self.peer.dials() {
+            self.peer.up.store(true, Ordering::Release);
+            None
+        } else {
+            Some(self.hub.enlist(&self.peer))
+        };
+        let (peer, link) = (&self.peer, &mut self.link);
+        self.hub.station.introduce(&mut |mut news| {
+            peer.introduce();
+            news.extend(members.clone());
+            link.introduce(news);
+        });
+        self.say("up");
+    }
+
+    /// Encodes what is to be written, if the last is.
+    fn fill_out(&mut self) {
+        if self.written < self.out.len() {
+            return;
+        }
+        self.peer.figures.bytes_out.fetch_add(self.written as u64, Ordering::Relaxed);
+        self.out.clear();
+        self.written = 0;
+        let (now, before) = (self.now(), self.link.sent_items());
+        self.link.poll_transmit(now, &mut self.out);
+        let sent = self.link.sent_items() - before;
+        self.peer.figures.items_out.fetch_add(sent, Ordering::Relaxed);
+    }
+
+    fn lost_connection(&mut self, why: &str) -> Option<Connection> {
+        self.peer.up.store(false, Ordering::Release);
+        let now = self.now();
+        self.link.handle_disconnected(now);
+        if !self.peer.leaving.load(Ordering::Acquire) {
+            self.say(why);
+        }
+        None
+    }
+
+    /// Closes a connection that is of no use any more, or ends the link if no other would be.
+    async fn hang_up(&mut self, connection: Connection, error: &LinkError) -> Option<Connection> {
+        self.peer.up.store(false, Ordering::Release);
+        self.say(&error.to_string());
+        if error.is_refusal() {
+            if let LinkError::Refused(why) = error {
+                let _ = self.peer.refused.set(why.clone());
+            }
+            if self.peer.dials() || self.peer.figures.items_in.load(Ordering::Relaxed) == 0 {
+                self.next = Next::End;
+            }
+            connection.close(&error.refusal().unwrap_or_default()).await;
+        }
+        None
+    }
+
+    /// The link is no more.
+    fn end(&mut self) {
+        self.peer.up.store(false, Ordering::Release);
+        let mut messages = self.link.abandon();
+        messages.append(&mut self.peer.forget(true));
+        self.peer.done(messages.len());
+        self.hub.strike_out(&self.peer);
+        self.hub.station.lose(self.peer.id, messages);
+    }
+}
+
+/// Has the alarm go off in this time, or somewhat earlier: it is only moved if it must be.
+fn set_alarm(alarm: &mut Pin<&mut Sleep>, wait: Duration) {
+    let at = Instant::now() + wait;
+    if alarm.is_elapsed() || alarm.deadline() > at || alarm.deadline() + Duration::from_millis(50) < at {
+        alarm.as_mut().reset(at);
+    }
+}

@@ -1,0 +1,55 @@
+//! What the AMS knows of the agents of other nodes, which push it: their names, so that none is given twice, and where
+//! they are.
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::Symbol;
+
+use super::AgentKind;
+use crate::route::NodeId;
+
+/// Agents of other nodes by name.
+#[derive(Debug, Default)]
+pub(super) struct Elsewhere {
+    agents: FxHashMap<Symbol, (NodeId, AgentKind)>,
+}
+
+impl Elsewhere {
+    pub fn contains(&self, name: Symbol) -> bool {
+        self.agents.contains_key(&name)
+    }
+
+    pub fn node_of(&self, name: Symbol) -> Option<NodeId> {
+        self.agents.get(&name).map(|(node, _)| *node)
+    }
+
+    pub fn add(&mut self, name: Symbol, node: NodeId, kind: AgentKind) {
+        self.agents.insert(name, (node, kind));
+    }
+
+    /// Forgets an agent of this node; false if that node has no such agent.
+    pub fn remove(&mut self, name: Symbol, node: NodeId) -> bool {
+        let there = self.node_of(name) == Some(node);
+        if there {
+            self.agents.remove(&name);
+        }
+        there
+    }
+
+    /// Forgets all agents of a node; returns their names, sorted.
+    pub fn remove_node(&mut self, node: NodeId) -> Vec<Symbol> {
+        let of_node = |(name, (other, _)): (&Symbol, &(NodeId, AgentKind))| (*other == node).then_some(*name);
+        let mut names: Vec<Symbol> = self.agents.iter().filter_map(of_node).collect();
+        names.sort_unstable_by_key(|name| name.as_str());
+        for name in &names {
+            self.agents.remove(name);
+        }
+        names
+    }
+
+    /// All of them by name.
+    pub fn iter(&self) -> Vec<(Symbol, NodeId, AgentKind)> {
+        let mut all: Vec<_> = self.agents.iter().map(|(name, (node, kind))| (*name, *node, *kind)).collect();
+        all.sort_unstable_by_key(|(name, ..)| name.as_str());
+        all
+    }
+}

@@ -1,0 +1,348 @@
+//! What a batch holds: messages with their receivers, and news, in the order they were put on the link.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
+
+use super::codec::{MessageError, MessageReader, MessageWriter};
+use super::wire::{FrameError, take_number, write_number};
+use crate::EndReason;
+use crate::ams::AgentKind;
+use crate::df::DfDescription;
+use crate::limits::LINK_RECEIVERS_MAX;
+
+/// What travels on a link, each piece exactly once and in order.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// A message on its way to an agent.
+    Message(Envelope),
+    /// What one node tells the other.
+    News(Box<News>),
+}
+
+impl Item {
+    /// Whether it is a message.
+    pub fn is_message(&self) -> bool {
+        matches!(self, Self::Message(_))
+    }
+}
+
+/// What one node tells another: of its agents and their services, and what it asks it to do. In this order on the wire:
+/// new ones come last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum News {
+    /// Agents that the speaker has now.
+    Agents(Vec<(Symbol, AgentKind)>),
+    /// An agent that it has no more, and why.
+    AgentEnded(Symbol, EndReason),
+    /// What an agent of its own offers now.
+    Service(Box<DfDescription>),
+    /// This agent of its own offers nothing any more.
+    NoService(Symbol),
+    /// This agent of its own has too much to do, or has not any more.
+    Crowded(Symbol, bool),
+    /// The hearer is to end this agent of its own.
+    Kill(Symbol),
+    /// The platform is to stop.
+    Stop {
+        /// When: milliseconds from now.
+        delay_ms: u64,
+        /// The exit code.
+        code: i32,
+    },
+    /// Nodes that the hearer is to link with.
+    Members(Vec<Member>),
+}
+
+/// A node of the platform that can be linked with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its name.
+    pub node: String,
+    /// Where it listens.
+    pub address: String,
+}
+
+/// Why a batch cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// A number in it is none.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A message in it is none.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+    /// News in it are none.
+    #[error("news that cannot be read")]
+    News,
+    /// A message is for a receiver that it does not have, or for too many.
+    #[error("receivers that the message does not have")]
+    Receivers,
+}
+
+const TAG_NEWS: u64 = 0;
+/// The message is for all its receivers.
+const TAG_ALL: u64 = 1;
+/// The message is for some of its receivers: how many, then their places among them.
+const TAG_SOME: u64 = 2;
+/// The message is for somebody who is not among its receivers: how many names, then these.
+const TAG_OTHERS: u64 = 3;
+
+/// Writes items from the front of `items` until `bytes_max` are written; returns how many. A message to several agents
+/// is written once, if its envelopes stand together.
+pub fn write_items(
+    items: &VecDeque<Item>,
+    from: usize,
+    writer: &mut dyn MessageWriter,
+    bytes_max: usize,
+    out: &mut Vec<u8>,
+) -> usize {
+    let (limit, mut at) = (out.len() + bytes_max, from);
+    while out.len() < limit
+        && let Some(item) = items.get(at)
+    {
+        at += match item {
+            Item::News(news) => {
+                write_number(TAG_NEWS, out);
+                let news = postcard::to_stdvec(news).unwrap_or_default();
+                write_number(news.len() as u64, out);
+                out.extend_from_slice(&news);
+                1
+            }
+            Item::Message(Envelope { to, body: MessageBody::Shared(message) }) => {
+                let together = (at..items.len()).take_while(|index| shares(items.get(*index), message)).count();
+                let receivers = || items.range(at..at + together).filter_map(receiver);
+                write_shared(message, *to, receivers, together, writer, out);
+                together
+            }
+            Item::Message(Envelope { to, body }) => {
+                write_receivers(body, std::iter::once(*to), 1, out);
+                writer.write(body, out);
+                1
+            }
+        };
+    }
+    at - from
+}
+
+fn shares(item: Option<&Item>, with: &Arc<AclMessage>) -> bool {
+    matches!(item, Some(Item::Message(Envelope { body: MessageBody::Shared(message), .. })) if Arc::ptr_eq(message, with))
+}
+
+fn receiver(item: &Item) -> Option<Aid> {
+    match item {
+        Item::Message(envelope) => Some(envelope.to),
+        Item::News(_) => None,
+    }
+}
+
+fn write_shared<I: Iterator<Item = Aid> + Clone>(
+    message: &AclMessage,
+    first: Aid,
+    receivers: impl Fn() -> I,
+    count: usize,
+    writer: &mut dyn MessageWriter,
+    out: &mut Vec<u8>,
+) {
+    if count == 1 {
+        write_receivers(message, std::iter::once(first), 1, out);
+    } else {
+        write_receivers(message, receivers(), count, out);
+    }
+    writer.write(message, out);
+}
+
+fn write_receivers(message: &AclMessage, to: impl Iterator<Item = Aid> + Clone, count: usize, out: &mut Vec<u8>) {
+    if count == message.receivers.len() && to.clone().eq(message.receivers.iter().copied()) {
+        return write_number(TAG_ALL, out);
+    }
+    let mut places = Vec::with_capacity(count);
+    let mut search_from = 0;
+    for aid in to.clone() {
+        let known = message.receivers.get(search_from..).and_then(|rest| rest.iter().position(|other| *other == aid));
+        let Some(offset) = known else {
+            write_number(TAG_OTHERS, out);
+            write_number(count as u64, out);
+            return to.for_each(|aid| write_name(aid, out));
+        };
+        places.push(offset);
+        search_from += offset + 1;
+    }
+    write_number(TAG_SOME, out);
+    write_number(count as u64, out);
+    places.into_iter().for_each(|place| write_number(place as u64, out));
+}
+
+fn write_name(aid: Aid, out: &mut Vec<u8>) {
+    for text in [aid.name.as_str(), aid.platform.as_str()] {
+        write_number(text.len() as u64, out);
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Reads all items of a batch, in order; returns how many.
+///
+/// # Errors
+/// They are not what they should be. What was read before the fault is in `items`.
+pub fn read_items(
+    mut bytes: &[u8],
+    reader: &mut dyn MessageReader,
+    items: &mut Vec<Item>,
+) -> Result<usize, BatchError> {
+    let before = items.len();
+    while !bytes.is_empty() {
+        let to = match take_number(&mut bytes)? {
+            TAG_NEWS => {
+                items.push(Item::News(Box::new(read_news(&mut bytes)?)));
+                continue;
+            }
+            TAG_ALL => To::All,
+            TAG_SOME => {
+                let mut place = 0u64;
+                To::Some(read_list(&mut bytes, |bytes| {
+                    let this = place.saturating_add(take_number(bytes)?);
+                    place = this.saturating_add(1);
+                    Ok(usize::try_from(this).unwrap_or(usize::MAX))
+                })?)
+            }
+            TAG_OTHERS => To::Others(read_list(&mut bytes, read_name)?),
+            _ => return Err(BatchError::Receivers),
+        };
+        let message = reader.read(&mut bytes)?;
+        address(message, &to, items)?;
+    }
+    Ok(items.len() - before)
+}
+
+enum To {
+    All,
+    Some(Vec<usize>),
+    Others(Vec<Aid>),
+}
+
+fn address(message: AclMessage, to: &To, items: &mut Vec<Item>) -> Result<(), BatchError> {
+    let message = Box::new(message);
+    let mut push = |envelope| items.push(Item::Message(envelope));
+    match to {
+        To::All if message.receivers.is_empty() => return Err(BatchError::Receivers),
+        To::All => Envelope::for_each_receiver(message, push),
+        To::Some(places) => {
+            let receivers: Option<Vec<Aid>> =
+                places.iter().map(|place| message.receivers.get(*place).copied()).collect();
+            share(message, &receivers.ok_or(BatchError::Receivers)?, &mut push);
+        }
+        To::Others(receivers) => share(message, receivers, &mut push),
+    }
+    Ok(())
+}
+
+fn share(message: Box<AclMessage>, receivers: &[Aid], push: &mut impl FnMut(Envelope)) {
+    if let [to] = receivers {
+        return push(Envelope { to: *to, body: MessageBody::Owned(message) });
+    }
+    let shared: Arc<AclMessage> = Arc::from(message);
+    for to in receivers {
+        push(Envelope { to: *to, body: MessageBody::Shared(Arc::clone(&shared)) });
+    }
+}
+
+fn read_list<T>(
+    bytes: &mut &[u8],
+    mut read: impl FnMut(&mut &[u8]) -> Result<T, BatchError>,
+) -> Result<Vec<T>, BatchError> {
+    let count = take_number(bytes)?;
+    // Each takes a byte at least, so that no count asks for more than came.
+    if count == 0 || count > bytes.len().min(LINK_RECEIVERS_MAX) as u64 {
+        return Err(BatchError::Receivers);
+    }
+    (0..count).map(|_| read(bytes)).collect()
+}
+
+fn read_name(bytes: &mut &[u8]) -> Result<Aid, BatchError> {
+    let name = read_text(bytes)?;
+    Ok(Aid::new(name, read_text(bytes)?))
+}
+
+fn read_text<'a>(bytes: &mut &'a [u8]) -> Result<&'a str, BatchError> {
+    let length = usize::try_from(take_number(bytes)?).map_err(|_| BatchError::Receivers)?;
+    let (text, rest) = bytes.split_at_checked(length).ok_or(BatchError::Receivers)?;
+    *bytes = rest;
+    std::str::from_utf8(text).map_err(|_| BatchError::Receivers)
+}
+
+fn read_news(bytes: &mut &[u8]) -> Result<News, BatchError> {
+    let length = usize::try_from(take_number(bytes)?).map_err(|_| BatchError::News)?;
+    let (news, rest) = bytes.split_at_checked(length).ok_or(BatchError::News)?;
+    *bytes = rest;
+    match postcard::take_from_bytes(news) {
+        Ok((news, [])) => Ok(news),
+        _ => Err(BatchError::News),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::{Performative, Value};
+
+    use super::super::codec::Plain;
+    use super::*;
+
+    fn message(receivers: &[&str]) -> Box<AclMessage> {
+        let mut message =
+            AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), Value::from("hello"));
+        message.receivers = receivers.iter().map(|name| Aid::local(*name)).collect();
+        Box::new(message)
+    }
+
+    fn there_and_back(items: Vec<Item>) -> (usize, Vec<Item>) {
+        let (items, mut bytes, mut back) = (VecDeque::from(items), Vec::new(), Vec::new());
+        assert_eq!(write_items(&items, 0, &mut Plain, usize::MAX / 2, &mut bytes), items.len());
+        assert_eq!(read_items(&bytes, &mut Plain, &mut back), Ok(items.len()));
+        (bytes.len(), back)
+    }
+
+    fn names(items: &[Item]) -> Vec<String> {
+        items.iter().filter_map(receiver).map(|aid| aid.to_string()).collect()
+    }
+
+    #[test]
+    fn a_message_to_many_is_written_once() {
+        let mut items = Vec::new();
+        Envelope::for_each_receiver(message(&["a", "b", "c", "d"]), |envelope| items.push(Item::Message(envelope)));
+        let (all_bytes, back) = there_and_back(items.clone());
+        assert_eq!(names(&back), ["a", "b", "c", "d"]);
+        let some = vec![items.swap_remove(1), items.swap_remove(1)];
+        let (some_bytes, back) = there_and_back(some);
+        assert_eq!(names(&back), ["b", "d"]);
+        assert!(some_bytes <= all_bytes + 3, "{some_bytes} {all_bytes}");
+    }
+
+    #[test]
+    fn whoever_is_not_among_the_receivers_is_named() {
+        let envelope = Envelope { to: Aid::new("eve", "there"), body: MessageBody::Owned(message(&["bob"])) };
+        let (_, back) = there_and_back(vec![Item::Message(envelope)]);
+        assert_eq!(names(&back), ["eve@there"]);
+    }
+
+    #[test]
+    fn news_and_messages_keep_their_order() {
+        let news = News::AgentEnded("bob".into(), EndReason::Failed("why not".into()));
+        let mut items = vec![Item::News(Box::new(news.clone()))];
+        Envelope::for_each_receiver(message(&["bob"]), |envelope| items.push(Item::Message(envelope)));
+        let (_, back) = there_and_back(items);
+        assert!(matches!(back.as_slice(), [Item::News(first), Item::Message(_)] if **first == news));
+    }
+
+    #[test]
+    fn hostile_batches_are_refused() {
+        let mut items = Vec::new();
+        for bytes in [&[9][..], &[0, 5, 1], &[0, 2, 99, 1], &[2, 0], &[2, 100, 1], &[3, 1, 200], &[3, 1, 1, 0xff, 0]] {
+            assert!(read_items(bytes, &mut Plain, &mut items).is_err(), "{bytes:?}");
+        }
+        assert!(items.is_empty());
+    }
+}

@@ -1,0 +1,14 @@
+//! Links between the nodes of a platform, without their sockets: what goes over the wire, and the state machine that
+//! sees to it that every message arrives once and in order though connections break.
+//!
+//! `docs/design/links.md` draws the bytes and says why they are so.
+
+mod batch;
+mod codec;
+mod state;
+mod wire;
+
+pub use batch::{BatchError, Item, Member, News};
+pub use codec::{MessageCodec, MessageError, MessageReader, MessageWriter, Plain};
+pub use state::{Link, LinkError, LinkEvent, Speaker};
+pub use wire::{Ack, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping};

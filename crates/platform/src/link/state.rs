@@ -1,0 +1,601 @@
+//! The state of a link; see [`Link`].
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use whimbrel_acl::Envelope;
+
+use super::batch::{BatchError, Item, News, read_items, write_items};
+use super::codec::{MessageCodec, MessageReader, MessageWriter};
+use super::wire::{Ack, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, begin_frame, end_frame, write_frame};
+use crate::Time;
+use crate::limits::{
+    LINK_ACK_BYTES, LINK_ACK_DELAY_MS, LINK_BACKOFF_MS, LINK_BACKOFF_MS_MAX, LINK_BATCH_BYTES, LINK_CREDIT_BYTES,
+    LINK_GIVE_UP_MS, LINK_PING_MS, LINK_SILENCE_MS, LINK_WRITE_BYTES,
+};
+
+/// Who speaks on this end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Speaker {
+    /// The platform's name.
+    pub platform: String,
+    /// This node's name.
+    pub node: String,
+    /// A random number that this process chose when it began; the link counts on from it when it gives a peer up.
+    pub incarnation: u64,
+    /// Where this node listens, if it does.
+    pub address: Option<String>,
+    /// The secret that lets nodes join, if there is one.
+    pub token: Option<String>,
+}
+
+/// Why a connection is of no use any more. The link connects again and goes on where it was, unless the peer is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// What comes are no frames.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// What comes in a batch cannot be read.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// The peer speaks another version of the protocol.
+    #[error("the peer speaks version {0} of the link protocol, this node {LINK_VERSION}")]
+    Version(u16),
+    /// The peer is of another platform.
+    #[error("the peer is of the platform {0:?}")]
+    OtherPlatform(String),
+    /// The peer does not know the secret.
+    #[error("the peer's token is not the platform's")]
+    BadToken,
+    /// A frame came that does not fit what went before.
+    #[error("a {0:?} frame out of turn")]
+    OutOfTurn(FrameKind),
+    /// The batch is not the one that is due: some were lost, doubled or replayed on the way.
+    #[error("a batch that is not the next: it begins with item {came}, due is {due} (both modulo 65536)")]
+    NotNext {
+        /// The number of the first item that came.
+        came: u16,
+        /// The number of the next item.
+        due: u16,
+    },
+    /// The peer acknowledges what was never sent.
+    #[error("the peer acknowledges {received} items of {sent}")]
+    BadAck {
+        /// What it says it received.
+        received: u64,
+        /// What was sent.
+        sent: u64,
+    },
+    /// The peer sends more than it was allowed.
+    #[error("the peer sent {0} bytes more than it may")]
+    OverCredit(u64),
+    /// The peer does not want this node.
+    #[error("the peer refuses this node: {0}")]
+    Refused(String),
+    /// Nothing came for too long.
+    #[error("nothing came for {LINK_SILENCE_MS} ms")]
+    Silence,
+}
+
+impl LinkError {
+    /// The frame that tells a peer why it is not wanted; `None` if it would not help it.
+    pub fn refusal(&self) -> Option<Vec<u8>> {
+        let mut frame = Vec::new();
+        let why = (self.is_refusal() && !matches!(self, Self::Refused(_))).then(|| self.to_string())?;
+        write_frame(FrameKind::Refuse, &why, &mut frame);
+        Some(frame)
+    }
+
+    /// Whether connecting again is of no use.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Version(_) | Self::OtherPlatform(_) | Self::BadToken | Self::Refused(_))
+    }
+}
+
+/// What the shell around a link is to do, or to know.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum LinkEvent {
+    /// Connect, then call [`Link::handle_connected`], or [`Link::handle_disconnected`] if that fails.
+    Connect,
+    /// Close the connection: it is of no use any more. [`Link::handle_disconnected`] was called already.
+    Close(LinkError),
+    /// The peer is there, for the first time or as another process: give [`Link::introduce`] what it has to know.
+    Began,
+    /// The peer is there again: all goes on where it was.
+    Resumed,
+    /// The peer is lost, or begins anew: what was for it, unacknowledged, in order. Some of that it may have received.
+    Lost(Vec<Envelope>),
+    /// The peer left the platform: it will not come back. Comes after [`LinkEvent::Lost`].
+    Left,
+}
+
+/// What a connection knows.
+struct Connection {
+    writer: Box<dyn MessageWriter>,
+    reader: Box<dyn MessageReader>,
+    greeted: bool,
+    greet: bool,
+    ping: bool,
+    /// Bytes of frames that may be sent in all; and that were.
+    allowed: u64,
+    sent_bytes: u64,
+    /// Bytes of frames that the peer may send in all, that came, and that are dealt with.
+    granted: u64,
+    came_bytes: u64,
+    done_bytes: u64,
+    /// What was acknowledged last.
+    told: Ack,
+    ack_due: Time,
+    heard_at: Time,
+    spoke_at: Time,
+}
+
+/// The peer, as far as the two have met.
+#[derive(Clone, Copy)]
+struct Session {
+    incarnation: u64,
+    /// Items received from it.
+    received: u64,
+}
+
+/// One end of a link between two nodes: everything about it but the socket.
+///
+/// What is [offered](Link::offer) to it arrives at the other end once and in order, however often the connection breaks,
+/// as long as both processes live and the break does not last longer than the patience of both. Inputs: `handle_*`,
+/// [`Link::offer`]; outputs: [`Link::poll_transmit`] (bytes to write), [`Link::poll_event`], [`Link::poll_timeout`].
+/// After each input, take outputs until there are none.
+///
+/// Each item has a number, counted from the beginning of the session between two processes. What was sent stays in the
+/// window until it is acknowledged; after a break both ends say what they received, and each goes on from there, encoding
+/// anew: a connection's encoder knows nothing of the one before. Bytes are sent against credit: a receiver that is busy
+/// grants no more, and the window grows on the sender's side, where its senders are slowed down.
+pub struct Link {
+    me: Speaker,
+    codec: Box<dyn MessageCodec>,
+    dials: bool,
+    patience: Duration,
+    /// From the oldest item that is not acknowledged.
+    window: VecDeque<Item>,
+    /// How many of them were sent on the present connection.
+    sent: usize,
+    /// The number of the first of them.
+    first: u64,
+    session: Option<Session>,
+    connection: Option<Connection>,
+    /// Since when there is no peer to talk to; `NEVER` while there is one.
+    broken_since: Time,
+    connect_at: Time,
+    attempts: u32,
+    random: u64,
+    events: VecDeque<LinkEvent>,
+    released: usize,
+    sent_items: u64,
+    leaving: Leaving,
+}
+
+/// How far good-byes are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leaving {
+    /// This end stays.
+    No,
+    /// This end leaves when all is sent.
+    Wanted,
+    /// This end said good-bye.
+    Said,
+    /// The peer said good-bye, and hears that so many items of it arrived.
+    Answered(u64),
+}
+
+impl Link {
+    /// A link that connects by itself (`dials`) or waits for the other end to do so. `random` seeds its jitter.
+    pub fn new(me: Speaker, codec: Box<dyn MessageCodec>, dials: bool, random: u64, now: Time) -> Self {
+        Self {
+            me,
+            codec,
+            dials,
+            patience: Duration::from_millis(LINK_GIVE_UP_MS),
+            window: VecDeque::new(),
+            sent: 0,
+            first: 0,
+            session: None,
+            connection: None,
+            broken_since: now,
+            connect_at: if dials { now } else { Time::NEVER },
+            attempts: 0,
+            random,
+            events: VecDeque::new(),
+            released: 0,
+            sent_items: 0,
+            leaving: Leaving::No,
+        }
+    }
+
+    /// Gives the peer up after it could not be reached for this long. At first [`LINK_GIVE_UP_MS`].
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    /// Puts items on the link, in order; `items` is empty afterwards.
+    pub fn offer(&mut self, items: &mut Vec<Item>) {
+        self.window.extend(items.drain(..));
+    }
+
+    /// Puts what a new peer has to know before everything else. To be called on [`LinkEvent::Began`], before anything is
+    /// transmitted.
+    pub fn introduce(&mut self, news: Vec<News>) {
+        debug_assert_eq!(self.sent, 0, "a session begins with its introduction");
+        for news in news.into_iter().rev() {
+            self.window.push_front(Item::News(Box::new(news)));
+        }
+    }
+
+    /// How many items wait or are not acknowledged yet.
+    pub fn waiting(&self) -> usize {
+        self.window.len()
+    }
+
+    /// How many items were written so far, again after breaks included.
+    pub fn sent_items(&self) -> u64 {
+        self.sent_items
+    }
+
+    /// How many messages were acknowledged since this was asked last.
+    pub fn take_released(&mut self) -> usize {
+        std::mem::take(&mut self.released)
+    }
+
+    /// Whether items can be exchanged now.
+    pub fn is_up(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.greeted)
+    }
+
+    /// There is a connection: made because [`LinkEvent::Connect`] said so, or accepted. One that was there before is
+    /// of no account any more.
+    pub fn handle_connected(&mut self, now: Time) {
+        self.sent = 0;
+        self.connect_at = Time::NEVER;
+        self.connection = Some(Connection {
+            writer: self.codec.writer(),
+            reader: self.codec.reader(),
+            greeted: false,
+            greet: true,
+            ping: false,
+            allowed: 0,
+            sent_bytes: 0,
+            granted: LINK_CREDIT_BYTES,
+            came_bytes: 0,
+            done_bytes: 0,
+            told: Ack { received: self.session.map_or(0, |session| session.received), credit: LINK_CREDIT_BYTES },
+            ack_due: Time::NEVER,
+            heard_at: now,
+            spoke_at: now,
+        });
+    }
+
+    /// The connection is gone, or could not be made.
+    pub fn handle_disconnected(&mut self, now: Time) {
+        if self.is_up() || self.broken_since == Time::NEVER {
+            self.broken_since = now;
+            self.attempts = 0;
+        }
+        self.connection = None;
+        self.sent = 0;
+        if self.dials {
+            self.connect_at = now + self.backoff();
+        }
+    }
+
+    /// Half to all of a time that doubles with each attempt.
+    fn backoff(&mut self) -> Duration {
+        let longest_us = (LINK_BACKOFF_MS << self.attempts.min(16)).min(LINK_BACKOFF_MS_MAX) * 1_000;
+        self.attempts += 1;
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        Duration::from_micros(longest_us / 2 + (self.random >> 33) % (longest_us / 2 + 1))
+    }
+
+    /// A frame came. Items in it are put into `items`, in order, each once; what came before a fault counts.
+    ///
+    /// # Errors
+    /// The connection is of no use any more: close it, and call nothing but what connects again.
+    pub fn handle_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut Vec<Item>) -> Result<(), LinkError> {
+        let outcome = self.take_frame(now, frame, items);
+        if outcome.is_err() {
+            self.handle_disconnected(now);
+        }
+        outcome
+    }
+
+    fn take_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut Vec<Item>) -> Result<(), LinkError> {
+        let Some(connection) = &mut self.connection else { return Err(LinkError::OutOfTurn(frame.kind)) };
+        connection.heard_at = now;
+        if frame.kind == FrameKind::Refuse {
+            return Err(LinkError::Refused(frame.parse()?));
+        }
+        if connection.greeted == (frame.kind == FrameKind::Hello) {
+            return Err(LinkError::OutOfTurn(frame.kind));
+        }
+        match frame.kind {
+            FrameKind::Hello => {
+                let hello: Hello = frame.parse()?;
+                self.handle_hello(&hello)
+            }
+            FrameKind::Batch => self.handle_batch(now, frame, items),
+            FrameKind::Ack => {
+                let ack: Ack = frame.parse()?;
+                connection.allowed = connection.allowed.max(ack.credit);
+                self.release(ack.received)
+            }
+            FrameKind::Ping => {
+                let Ping { ack, next } = frame.parse()?;
+                let due = self.session.map_or(0, |session| session.received);
+                if next != due {
+                    return Err(LinkError::NotNext { came: next as u16, due: due as u16 });
+                }
+                connection.allowed = connection.allowed.max(ack.credit);
+                self.release(ack.received)
+            }
+            FrameKind::Bye => {
+                self.release(frame.parse()?)?;
+                if self.leaving != Leaving::Said {
+                    self.leaving = Leaving::Answered(self.session.map_or(0, |session| session.received));
+                }
+                self.give_up();
+                self.events.push_back(LinkEvent::Left);
+                Ok(())
+            }
+            FrameKind::Refuse => Err(LinkError::OutOfTurn(frame.kind)),
+        }
+    }
+
+    fn handle_hello(&mut self, hello: &Hello) -> Result<(), LinkError> {
+        check_hello(hello, &self.me)?;
+        let heard = hello.heard.filter(|(incarnation, _)| *incarnation == self.me.incarnation);
+        if self.session.is_some_and(|session| session.incarnation == hello.incarnation) {
+            // A peer that has not heard of this session did not get our hello: it received nothing.
+            self.release_unsent(heard.map_or(0, |(_, received)| received))?;
+            self.events.push_back(LinkEvent::Resumed);
+        } else {
+            if self.session.is_some() {
+                self.lose();
+            }
+            self.session = Some(Session { incarnation: hello.incarnation, received: 0 });
+            self.events.push_back(LinkEvent::Began);
+        }
+        self.broken_since = Time::NEVER;
+        self.attempts = 0;
+        if let (Some(connection), Some(session)) = (&mut self.connection, self.session) {
+            connection.greeted = true;
+            connection.allowed = hello.credit;
+            connection.told.received = session.received;
+        }
+        Ok(())
+    }
+
+    fn handle_batch(&mut self, now: Time, frame: &Frame<'_>, items: &mut Vec<Item>) -> Result<(), LinkError> {
+        let (Some(connection), Some(session)) = (&mut self.connection, &mut self.session) else {
+            return Err(LinkError::OutOfTurn(FrameKind::Batch));
+        };
+        connection.came_bytes += frame.bytes as u64;
+        if connection.came_bytes > connection.granted + (LINK_BATCH_BYTES as u64) {
+            // A peer may overdraw by the batch it was writing; a single message may be longer than a batch.
+            let over = connection.came_bytes - connection.granted;
+            if over > frame.bytes as u64 {
+                return Err(LinkError::OverCredit(over));
+            }
+        }
+        let (number, content) = frame.content.split_first_chunk().ok_or(FrameError::Content(FrameKind::Batch))?;
+        let (came, due) = (u16::from_le_bytes(*number), session.received as u16);
+        if came != due {
+            return Err(LinkError::NotNext { came, due });
+        }
+        let before = items.len();
+        let read = read_items(content, &mut *connection.reader, items);
+        session.received += (items.len() - before) as u64;
+        connection.ack_due = connection.ack_due.min(now + Duration::from_millis(LINK_ACK_DELAY_MS));
+        read?;
+        Ok(())
+    }
+
+    /// The peer received so many items: forgets them.
+    fn release(&mut self, received: u64) -> Result<(), LinkError> {
+        let sent = self.first + self.sent as u64;
+        if received < self.first || received > sent {
+            return Err(LinkError::BadAck { received, sent });
+        }
+        let count = (received - self.first) as usize;
+        self.released += self.window.drain(..count).filter(Item::is_message).count();
+        self.first = received;
+        self.sent -= count;
+        Ok(())
+    }
+
+    /// The same at the beginning of a connection, when nothing was sent on it.
+    fn release_unsent(&mut self, received: u64) -> Result<(), LinkError> {
+        self.sent = self.window.len();
+        let outcome = self.release(received);
+        self.sent = 0;
+        outcome
+    }
+
+    /// Ends the session by this end's will: should the peer come back, it hears that it speaks to somebody new.
+    fn give_up(&mut self) {
+        self.me.incarnation = self.me.incarnation.wrapping_add(1);
+        self.lose();
+    }
+
+    /// The session is over: what was for the peer is lost, and the next that comes is another.
+    fn lose(&mut self) {
+        let lost = self.abandon();
+        self.events.push_back(LinkEvent::Lost(lost));
+    }
+
+    /// Ends the session: what was for the peer, unacknowledged, in order. For links that are given up from outside.
+    pub fn abandon(&mut self) -> Vec<Envelope> {
+        self.session = None;
+        self.sent = 0;
+        self.first = 0;
+        let message = |item| match item {
+            Item::Message(envelope) => Some(envelope),
+            Item::News(_) => None,
+        };
+        std::mem::take(&mut self.window).into_iter().filter_map(message).collect()
+    }
+
+    /// From now on this end connects.
+    pub fn start_dialling(&mut self, now: Time) {
+        self.dials = true;
+        if self.connection.is_none() {
+            self.connect_at = now;
+        }
+    }
+
+    /// All items that came are dealt with: the peer may send as much again.
+    pub fn handle_dealt_with(&mut self) {
+        if let Some(connection) = &mut self.connection {
+            connection.done_bytes = connection.came_bytes;
+        }
+    }
+
+    /// Says good-bye: the peer hears that this node leaves, after all that was offered before. [`LinkEvent::Left`] comes
+    /// when it answers.
+    pub fn leave(&mut self) {
+        if self.leaving == Leaving::No {
+            self.leaving = Leaving::Wanted;
+        }
+    }
+
+    /// Appends what is to be written now to `out`. False if there is nothing.
+    pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        let before = out.len();
+        let Some(connection) = &mut self.connection else { return false };
+        if std::mem::take(&mut connection.greet) {
+            let heard = self.session.map(|session| (session.incarnation, session.received));
+            let Speaker { platform, node, incarnation, address, token } = self.me.clone();
+            let (version, credit) = (LINK_VERSION, connection.granted);
+            let hello = Hello { version, platform, node, incarnation, heard, credit, address, token };
+            write_frame(FrameKind::Hello, &hello, out);
+        }
+        if connection.greeted {
+            self.write_ack(now, out);
+            self.write_batches(out);
+        }
+        let Some(connection) = &mut self.connection else { return false };
+        if std::mem::take(&mut connection.ping) && out.len() == before {
+            let next = self.first + self.sent as u64;
+            write_frame(FrameKind::Ping, &Ping { ack: connection.told, next }, out);
+        }
+        let received = self.session.map_or(0, |session| session.received);
+        match self.leaving {
+            Leaving::Wanted if connection.greeted && self.sent == self.window.len() => {
+                write_frame(FrameKind::Bye, &received, out);
+                self.leaving = Leaving::Said;
+            }
+            Leaving::Answered(received) => {
+                write_frame(FrameKind::Bye, &received, out);
+                self.leaving = Leaving::Said;
+            }
+            _ => {}
+        }
+        if out.len() > before {
+            connection.spoke_at = now;
+        }
+        out.len() > before
+    }
+
+    fn write_ack(&mut self, now: Time, out: &mut Vec<u8>) {
+        let (Some(connection), Some(session)) = (&mut self.connection, self.session) else { return };
+        let credit = connection.done_bytes + LINK_CREDIT_BYTES;
+        let ack = Ack { received: session.received, credit: credit.max(connection.granted) };
+        let much = ack.credit - connection.told.credit >= LINK_ACK_BYTES;
+        if ack != connection.told && (much || now >= connection.ack_due) {
+            write_frame(FrameKind::Ack, &ack, out);
+            connection.told = ack;
+            connection.granted = ack.credit;
+            connection.ack_due = Time::NEVER;
+        } else if ack == connection.told {
+            connection.ack_due = Time::NEVER;
+        }
+    }
+
+    fn write_batches(&mut self, out: &mut Vec<u8>) {
+        let Some(connection) = &mut self.connection else { return };
+        let full = out.len() + LINK_WRITE_BYTES;
+        while self.sent < self.window.len() && connection.sent_bytes < connection.allowed && out.len() < full {
+            let before = out.len();
+            let start = begin_frame(FrameKind::Batch, out);
+            let number = (self.first + self.sent as u64) as u16;
+            out.extend_from_slice(&number.to_le_bytes());
+            let count = write_items(&self.window, self.sent, &mut *connection.writer, LINK_BATCH_BYTES, out);
+            self.sent += count;
+            self.sent_items += count as u64;
+            end_frame(start, out);
+            connection.sent_bytes += (out.len() - before) as u64;
+        }
+    }
+
+    /// The next thing to do or to know.
+    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+        self.events.pop_front()
+    }
+
+    /// When [`Link::handle_timeout`] is due.
+    pub fn poll_timeout(&self) -> Time {
+        let Some(connection) = &self.connection else {
+            let give_up = if self.gives_up() { self.broken_since + self.patience } else { Time::NEVER };
+            return self.connect_at.min(give_up);
+        };
+        let ping =
+            if connection.greeted { connection.spoke_at + Duration::from_millis(LINK_PING_MS) } else { Time::NEVER };
+        let silence = connection.heard_at + Duration::from_millis(LINK_SILENCE_MS);
+        ping.min(silence).min(connection.ack_due)
+    }
+
+    /// Whether there is anything that giving up would end.
+    fn gives_up(&self) -> bool {
+        self.broken_since != Time::NEVER && (self.session.is_some() || !self.window.is_empty())
+    }
+
+    /// The time that [`Link::poll_timeout`] told has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if let Some(connection) = &mut self.connection {
+            if now >= connection.heard_at + Duration::from_millis(LINK_SILENCE_MS) {
+                self.handle_disconnected(now);
+                self.events.push_back(LinkEvent::Close(LinkError::Silence));
+            } else if now >= connection.spoke_at + Duration::from_millis(LINK_PING_MS) {
+                connection.ping = connection.greeted;
+            }
+            return;
+        }
+        if self.gives_up() && now >= self.broken_since + self.patience {
+            self.give_up();
+            self.broken_since = now;
+        }
+        if now >= self.connect_at {
+            self.connect_at = Time::NEVER;
+            self.events.push_back(LinkEvent::Connect);
+        }
+    }
+}
+
+/// Whether whoever says this may be a peer.
+fn check_hello(hello: &Hello, me: &Speaker) -> Result<(), LinkError> {
+    if hello.version != LINK_VERSION {
+        return Err(LinkError::Version(hello.version));
+    }
+    if hello.platform != me.platform {
+        return Err(LinkError::OtherPlatform(hello.platform.clone()));
+    }
+    if me.token.is_some() && !same_secret(me.token.as_deref(), hello.token.as_deref()) {
+        return Err(LinkError::BadToken);
+    }
+    Ok(())
+}
+
+/// Whether two secrets are the same, in a time that does not tell where they differ.
+fn same_secret(ours: Option<&str>, theirs: Option<&str>) -> bool {
+    let (ours, theirs) = (ours.unwrap_or_default().as_bytes(), theirs.unwrap_or_default().as_bytes());
+    let differences = ours.iter().zip(theirs).fold(0, |all, (one, other)| all | (one ^ other));
+    ours.len() == theirs.len() && differences == 0
+}

@@ -1,0 +1,252 @@
+//! Frames: how a link's bytes are cut into pieces, and what the pieces are. See `docs/design/links.md` for the picture.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::LINK_FRAME_BYTES_MAX;
+
+/// What version of the link protocol this is. A peer that speaks another one is refused.
+pub const LINK_VERSION: u16 = 1;
+
+/// What a frame is: its first byte after the length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FrameKind {
+    /// Who speaks: the first frame of a connection, each way.
+    Hello = 1,
+    /// Messages and news, in order.
+    Batch = 2,
+    /// What was received, and how much more may be sent.
+    Ack = 3,
+    /// A sign of life.
+    Ping = 4,
+    /// The peer leaves the platform: nothing comes any more. How many items it received is in there.
+    Bye = 5,
+    /// The peer is not wanted, and why: the last frame of a connection.
+    Refuse = 6,
+}
+
+impl FrameKind {
+    fn of(byte: u8) -> Option<Self> {
+        let all = [Self::Hello, Self::Batch, Self::Ack, Self::Ping, Self::Bye, Self::Refuse];
+        all.into_iter().find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// Why bytes are no frames of a link.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// It is longer than any frame may be.
+    #[error("a frame of {0} bytes: {LINK_FRAME_BYTES_MAX} are the most")]
+    TooLong(u64),
+    /// It has no kind.
+    #[error("an empty frame")]
+    Empty,
+    /// It is of a kind that does not exist.
+    #[error("a frame of the unknown kind {0}")]
+    UnknownKind(u8),
+    /// What is in it does not end where it ends, or is not what it says.
+    #[error("a {0:?} frame with content that is none")]
+    Content(FrameKind),
+    /// A length or number written in more bytes than it needs, or in more than there are.
+    #[error("a number that is none")]
+    Number,
+}
+
+/// Who speaks, and where the two left off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`LINK_VERSION`].
+    pub version: u16,
+    /// The platform's name.
+    pub platform: String,
+    /// The node's name.
+    pub node: String,
+    /// Which of the processes that had this name, one after the other: a random number.
+    pub incarnation: u64,
+    /// The peer's incarnation and how many of its items were received, if the two have met.
+    pub heard: Option<(u64, u64)>,
+    /// Bytes the peer may send before it hears more.
+    pub credit: u64,
+    /// Where the node listens, if it does.
+    pub address: Option<String>,
+    /// The secret of the platform, for those that were given one.
+    pub token: Option<String>,
+}
+
+/// What was received, and how much more may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ack {
+    /// Items received since the session began.
+    pub received: u64,
+    /// Bytes of frames that may be sent since the connection began.
+    pub credit: u64,
+}
+
+/// A sign of life: where the speaker is, so that nothing that went wrong goes unnoticed when all is quiet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ping {
+    /// As in every [`Ack`].
+    pub ack: Ack,
+    /// The number of the next item.
+    pub next: u64,
+}
+
+/// One frame, its content still bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// What it is.
+    pub kind: FrameKind,
+    /// What is in it.
+    pub content: &'a [u8],
+    /// How many bytes it took, its head included.
+    pub bytes: usize,
+}
+
+impl<'a> Frame<'a> {
+    /// The frame that `bytes` begin with; `None` if not all of it is there yet.
+    ///
+    /// # Errors
+    /// They begin with no frame.
+    pub fn first(bytes: &'a [u8]) -> Result<Option<Self>, FrameError> {
+        let Some((length, head)) = read_number(bytes)? else { return Ok(None) };
+        if length > LINK_FRAME_BYTES_MAX as u64 {
+            return Err(FrameError::TooLong(length));
+        }
+        let length = length as usize;
+        let Some(frame) = bytes.get(head..head + length) else { return Ok(None) };
+        let (kind, content) = frame.split_first().ok_or(FrameError::Empty)?;
+        let kind = FrameKind::of(*kind).ok_or(FrameError::UnknownKind(*kind))?;
+        Ok(Some(Self { kind, content, bytes: head + length }))
+    }
+
+    /// What is in a frame that is no batch.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn parse<T: Deserialize<'a>>(&self) -> Result<T, FrameError> {
+        match postcard::take_from_bytes(self.content) {
+            Ok((value, [])) => Ok(value),
+            _ => Err(FrameError::Content(self.kind)),
+        }
+    }
+}
+
+/// Writes a frame that is no batch.
+pub fn write_frame(kind: FrameKind, content: &impl Serialize, out: &mut Vec<u8>) {
+    // Plain data: there is nothing in it that cannot be written.
+    let content = postcard::to_stdvec(content).unwrap_or_default();
+    write_number(content.len() as u64 + 1, out);
+    out.push(kind as u8);
+    out.extend_from_slice(&content);
+}
+
+/// Bytes kept free for the length of a frame that is being written: four, so that it need not be moved.
+const LENGTH_BYTES: usize = 4;
+
+/// Begins a frame whose length is not known yet; returns where it begins, for [`end_frame`].
+pub fn begin_frame(kind: FrameKind, out: &mut Vec<u8>) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&[0; LENGTH_BYTES]);
+    out.push(kind as u8);
+    start
+}
+
+/// Ends a frame: writes its length, in as few bytes as it takes.
+pub fn end_frame(start: usize, out: &mut Vec<u8>) {
+    let length = out.len() - start - LENGTH_BYTES;
+    let mut head = Vec::with_capacity(LENGTH_BYTES);
+    write_number(length as u64, &mut head);
+    let spare = LENGTH_BYTES - head.len().min(LENGTH_BYTES);
+    let from = start + spare;
+    if let Some(place) = out.get_mut(from..from + head.len()) {
+        place.copy_from_slice(&head);
+    }
+    if spare > 0 {
+        out.drain(start..from);
+    }
+}
+
+/// Writes a number, seven bits a byte, the lowest first.
+pub fn write_number(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Reads a number: it, and how many bytes it took; `None` if not all of them are there yet.
+///
+/// # Errors
+/// It is longer than any number, or longer than it has to be.
+pub fn read_number(bytes: &[u8]) -> Result<Option<(u64, usize)>, FrameError> {
+    let mut number = 0u64;
+    for (index, byte) in bytes.iter().take(10).enumerate() {
+        let part = u64::from(byte & 0x7f);
+        if index == 9 && part > 1 || index > 0 && *byte == 0 {
+            return Err(FrameError::Number);
+        }
+        number |= part << (7 * index);
+        if byte & 0x80 == 0 {
+            return Ok(Some((number, index + 1)));
+        }
+    }
+    if bytes.len() >= 10 { Err(FrameError::Number) } else { Ok(None) }
+}
+
+/// Reads a number off the front of `bytes`.
+///
+/// # Errors
+/// There is none.
+pub fn take_number(bytes: &mut &[u8]) -> Result<u64, FrameError> {
+    let (number, taken) = read_number(bytes)?.ok_or(FrameError::Number)?;
+    *bytes = bytes.get(taken..).unwrap_or_default();
+    Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_one_form_each() {
+        for number in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX] {
+            let mut bytes = Vec::new();
+            write_number(number, &mut bytes);
+            assert_eq!(read_number(&bytes), Ok(Some((number, bytes.len()))));
+            for cut in 0..bytes.len() {
+                assert_eq!(read_number(&bytes[..cut]), Ok(None), "{number} cut at {cut}");
+            }
+        }
+        assert_eq!(read_number(&[0x80, 0]), Err(FrameError::Number));
+        assert_eq!(read_number(&[0xff; 10]), Err(FrameError::Number));
+    }
+
+    #[test]
+    fn a_frame_is_found_when_all_of_it_is_there() {
+        let mut bytes = Vec::new();
+        write_frame(FrameKind::Ack, &Ack { received: 300, credit: 70_000 }, &mut bytes);
+        let start = begin_frame(FrameKind::Batch, &mut bytes);
+        bytes.extend_from_slice(&[7; 200]);
+        end_frame(start, &mut bytes);
+        let ack = Frame::first(&bytes).unwrap().unwrap();
+        assert_eq!(ack.parse::<Ack>(), Ok(Ack { received: 300, credit: 70_000 }));
+        let rest = &bytes[ack.bytes..];
+        let batch = Frame::first(rest).unwrap().unwrap();
+        assert_eq!((batch.kind, batch.content, batch.bytes), (FrameKind::Batch, &[7; 200][..], 203));
+        assert_eq!(ack.bytes + batch.bytes, bytes.len());
+        for cut in 0..rest.len() {
+            assert_eq!(Frame::first(&rest[..cut]), Ok(None), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn hostile_frames_are_told_apart() {
+        assert_eq!(Frame::first(&[0]), Err(FrameError::Empty));
+        assert_eq!(Frame::first(&[1, 99]), Err(FrameError::UnknownKind(99)));
+        assert_eq!(Frame::first(&[0xff, 0xff, 0xff, 0xff, 1]), Err(FrameError::TooLong(0x1fff_ffff)));
+        let trailing = Frame::first(&[4, 3, 1, 1, 1]).unwrap().unwrap();
+        assert_eq!(trailing.parse::<Ack>(), Err(FrameError::Content(FrameKind::Ack)));
+    }
+}

@@ -1,0 +1,48 @@
+//! The ports between a node's scheduler and its links to other nodes. Neither knows the other.
+
+use whimbrel_acl::Envelope;
+
+use crate::Time;
+use crate::link::News;
+use crate::route::NodeId;
+
+/// The links, as the scheduler sees them.
+pub trait Links: Send + Sync {
+    /// Takes messages for agents of another node, in order. What stays in `batch` cannot be taken: the link is full, or
+    /// there is none. True if so much waits that senders should slow down.
+    fn send(&self, to: NodeId, batch: &mut Vec<Envelope>) -> bool;
+
+    /// Tells every node that knows this one's agents.
+    fn tell_all(&self, news: News);
+
+    /// Tells one node.
+    fn tell(&self, to: NodeId, news: News);
+
+    /// Messages that wait on links, or that no peer has acknowledged.
+    fn waiting(&self) -> u64;
+
+    /// The name of a node; `None` if there is no such link.
+    fn name_of(&self, node: NodeId) -> Option<String>;
+}
+
+/// The scheduler, as the links see it.
+pub trait Station: Send + Sync {
+    /// Messages came from another node, in order. Takes them all.
+    fn arrive(&self, from: NodeId, messages: &mut Vec<Envelope>);
+
+    /// Another node has news.
+    fn hear(&self, from: NodeId, news: News);
+
+    /// Hands all that a new peer has to know to `tell`, while nothing changes: whatever happens from then on is news for
+    /// it, too.
+    fn introduce(&self, tell: &mut dyn FnMut(Vec<News>));
+
+    /// Another node is gone: its agents are, and these messages did not get there.
+    fn lose(&self, node: NodeId, messages: Vec<Envelope>);
+
+    /// Whether more messages can be dealt with now.
+    fn has_room(&self) -> bool;
+
+    /// The time.
+    fn now(&self) -> Time;
+}

@@ -1,0 +1,274 @@
+//! A node among others: what it tells them, and what it makes of what they tell.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{Aid, Envelope, Symbol, sym};
+use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, is_everywhere};
+use whimbrel_platform::df::{Df, DfChange, DfChangeKind, DfDescription, DfQuery};
+use whimbrel_platform::limits::MAILBOX_SOFT_MESSAGES;
+use whimbrel_platform::link::News;
+use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
+use whimbrel_platform::services::LogLevel;
+use whimbrel_platform::{EndReason, Links, Station, Time};
+
+use crate::node::Node;
+use crate::parcel::Parcel;
+use crate::sync::{Arc, Mutex, locked};
+
+/// Messages that may wait to be taken in by a shard before links are told to wait.
+const INBOX_MESSAGES_MAX: usize = 4 * MAILBOX_SOFT_MESSAGES;
+/// Receivers per link whose way into the node is remembered.
+const WAYS_MAX: usize = 1 << 20;
+
+/// The links of a node, if it has any.
+#[derive(Default)]
+pub(crate) struct Linked {
+    links: OnceLock<Arc<dyn Links>>,
+    /// Messages handed to links, and taken from them.
+    pub handed: AtomicU64,
+    pub came: AtomicU64,
+    ways: Mutex<FxHashMap<NodeId, Ways>>,
+}
+
+/// By which shard messages for an agent enter: always the same, so that none overtakes another. Where the agent is by
+/// now is that shard's to know.
+#[derive(Default)]
+struct Ways {
+    /// By name: the generation of its bearer, and the shard.
+    by_name: FxHashMap<Symbol, (u32, ShardIndex)>,
+}
+
+impl Ways {
+    fn of(&mut self, name: Symbol, place: LocalRoute) -> ShardIndex {
+        if self.by_name.len() >= WAYS_MAX && !self.by_name.contains_key(&name) {
+            return 0;
+        }
+        let way = self.by_name.entry(name).or_insert((place.generation, place.shard));
+        if way.0 != place.generation {
+            *way = (place.generation, place.shard);
+        }
+        way.1
+    }
+}
+
+impl Linked {
+    pub fn links(&self) -> Option<&Arc<dyn Links>> {
+        self.links.get()
+    }
+
+    /// Gives the node its links; false if it has some already.
+    pub fn attach(&self, links: Arc<dyn Links>) -> bool {
+        self.links.set(links).is_ok()
+    }
+
+    /// Messages that left for other nodes, and those that wait to.
+    pub fn figures(&self) -> (u64, u64, u64) {
+        let waiting = self.links().map_or(0, |links| links.waiting());
+        let handed = self.handed.load(Ordering::Relaxed);
+        (self.came.load(Ordering::Relaxed), handed.saturating_sub(waiting), waiting)
+    }
+}
+
+impl Node {
+    /// Tells other nodes of changes to this one's agents.
+    pub fn push_agents(&self, ams: &Ams, changes: &[AmsChange]) {
+        let Some(links) = self.linked.links() else { return };
+        let mut born: Vec<(Symbol, AgentKind)> = Vec::new();
+        for change in changes.iter().filter(|change| !is_everywhere(change.agent.name)) {
+            match (change.from, change.to, &change.reason) {
+                (None, Some(_), _) => {
+                    born.push((change.agent.name, ams.kind(change.agent).unwrap_or(AgentKind::Native)));
+                }
+                (_, None, reason) => {
+                    if !born.is_empty() {
+                        links.tell_all(News::Agents(std::mem::take(&mut born)));
+                    }
+                    let reason = reason.clone().unwrap_or(EndReason::Finished);
+                    links.tell_all(News::AgentEnded(change.agent.name, reason));
+                }
+                _ => {}
+            }
+        }
+        if !born.is_empty() {
+            links.tell_all(News::Agents(born));
+        }
+    }
+
+    /// Tells other nodes of a change to a directory entry of one of this node's agents.
+    pub fn push_entry(&self, df: &Df, change: &DfChange) {
+        let Some(links) = self.linked.links() else { return };
+        let name = change.agent.name;
+        if change.kind == DfChangeKind::AgentEnded || !matches!(self.routes.look_up(name).place(), Place::Local(_)) {
+            return;
+        }
+        links.tell_all(match df.description_of(change.agent) {
+            Some(description) => News::Service(Box::new(without_lease(description))),
+            None => News::NoService(name),
+        });
+    }
+
+    /// Tells other nodes that an agent of this one has too much to do, or not any more.
+    pub fn push_crowded(&self, name: Symbol, crowded: bool) {
+        if let Some(links) = self.linked.links() {
+            links.tell_all(News::Crowded(name, crowded));
+        }
+    }
+
+    fn agents_came(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>) {
+        for (name, kind) in agents {
+            let known = self.with_ams(|ams| {
+                let known = ams.handle_elsewhere(name, from, kind);
+                if known {
+                    self.routes.set(name, Route::node(from));
+                }
+                known
+            });
+            if !known {
+                let text = format!("another node has an agent {name}, too: messages from here go to the one here");
+                self.output.log(Aid::local(sym::AMS), LogLevel::Warning, &text);
+            }
+        }
+    }
+
+    fn agent_ended_elsewhere(&self, name: Symbol, from: NodeId, reason: &EndReason) {
+        if self.with_ams(|ams| ams.handle_ended_elsewhere(name, from)) {
+            self.forget_elsewhere(name, from, reason);
+        }
+    }
+
+    /// An agent of another node is no more.
+    fn forget_elsewhere(&self, name: Symbol, node: NodeId, reason: &EndReason) {
+        let route = self.routes.look_up(name);
+        if route.place() == Place::Node(node) {
+            let _ = self.routes.replace(name, route, Route::UNKNOWN);
+        }
+        self.with_df(|df| df.handle_agent_ended(Aid::local(name)));
+        for news in self.monitors.ended_elsewhere(name, reason) {
+            self.post(0, Box::new(news));
+        }
+    }
+
+    fn service_came(&self, description: DfDescription) {
+        let now = self.now();
+        let outcome = self.with_df(|df| {
+            let known = description.agent.is_some_and(|agent| df.description_of(agent).is_some());
+            if known {
+                df.modify(description, now).map_err(|error| error.to_string())
+            } else {
+                df.register(description, now).map_err(|error| error.to_string())
+            }
+        });
+        if let Err(error) = outcome {
+            self.output.log(Aid::local(sym::DF), LogLevel::Warning, &error);
+        }
+        self.wake_df();
+    }
+}
+
+/// Whose lease it is sees to its end.
+fn without_lease(description: &DfDescription) -> DfDescription {
+    DfDescription { lease_ms: None, ..description.clone() }
+}
+
+/// The node as its links see it.
+pub(crate) struct NodeStation(pub Arc<Node>);
+
+impl Station for NodeStation {
+    fn arrive(&self, from: NodeId, messages: &mut Vec<Envelope>) {
+        let node = &*self.0;
+        node.linked.came.fetch_add(messages.len() as u64, Ordering::Relaxed);
+        let mut by_shard: Vec<Vec<Parcel>> = node.seats.iter().map(|_| Vec::new()).collect();
+        {
+            let mut all_ways = locked(&node.linked.ways);
+            let ways = all_ways.entry(from).or_default();
+            for envelope in messages.drain(..) {
+                let shard = match node.routes.look_up(envelope.to.name).place() {
+                    Place::Local(place) => ways.of(envelope.to.name, place),
+                    _ => 0,
+                };
+                if let Some(batch) = by_shard.get_mut(usize::from(shard)) {
+                    batch.push(Parcel::Posted(envelope));
+                }
+            }
+        }
+        for (seat, batch) in node.seats.iter().zip(&mut by_shard) {
+            if !batch.is_empty() {
+                seat.inbox.put(|content| content.parcels.append(batch), || node.activity.begin());
+            }
+        }
+    }
+
+    fn hear(&self, from: NodeId, news: News) {
+        let node = &*self.0;
+        match news {
+            News::Agents(agents) => node.agents_came(from, agents),
+            News::AgentEnded(name, reason) => node.agent_ended_elsewhere(name, from, &reason),
+            News::Service(description) => {
+                let place = description.agent.map(|agent| node.routes.look_up(agent.name).place());
+                if place == Some(Place::Node(from)) {
+                    node.service_came(*description);
+                }
+            }
+            News::NoService(name) if node.routes.look_up(name).place() == Place::Node(from) => {
+                let now = node.now();
+                let _ = node.with_df(|df| df.deregister(Aid::local(name), now));
+                node.wake_df();
+            }
+            News::Crowded(name, crowded) => {
+                let route = node.routes.look_up(name);
+                if route.place() == Place::Node(from) {
+                    let _ = node.routes.replace(name, route, route.with_crowded(crowded));
+                }
+            }
+            News::Kill(name) => {
+                let _ = node.with_ams(|ams| ams.kill(Aid::local(name)));
+            }
+            News::Stop { delay_ms, code } => node.ending.ask(std::time::Duration::from_millis(delay_ms), code),
+            _ => {}
+        }
+    }
+
+    fn introduce(&self, tell: &mut dyn FnMut(Vec<News>)) {
+        let node = &*self.0;
+        let now = node.now();
+        node.with_ams(|ams| {
+            let agents: Vec<(Symbol, AgentKind)> = ams.reachable().collect();
+            node.with_df(|df| {
+                let local = |description: &&DfDescription| {
+                    let agent = description.agent.map(|agent| node.routes.look_up(agent.name).place());
+                    matches!(agent, Some(Place::Local(_)))
+                };
+                let all = df.search(&DfQuery::all(DfDescription::default()), now);
+                let services = all.into_iter().filter(local).map(without_lease);
+                let services = services.map(|description| News::Service(Box::new(description)));
+                tell(std::iter::once(News::Agents(agents)).chain(services).collect());
+            });
+        });
+    }
+
+    fn lose(&self, lost: NodeId, messages: Vec<Envelope>) {
+        let node = &*self.0;
+        node.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
+        let names = node.with_ams(|ams| ams.handle_node_lost(lost));
+        let reason = EndReason::Failed("its node is lost".to_owned());
+        for name in names {
+            node.forget_elsewhere(name, lost, &reason);
+        }
+        node.wake_df();
+        // Through the router once more: some may have found a new home, the others' senders hear of it.
+        let mut parcels: Vec<Parcel> = messages.into_iter().map(Parcel::Posted).collect();
+        if let Some(seat) = node.seat(0) {
+            seat.inbox.put(|content| content.parcels.append(&mut parcels), || node.activity.begin());
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.0.seats.iter().all(|seat| seat.inbox.parcels() < INBOX_MESSAGES_MAX)
+    }
+
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+}

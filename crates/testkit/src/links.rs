@@ -1,0 +1,278 @@
+//! Two ends of a link and a wire between them that can be cut, and that loses, doubles and garbles what it carries.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
+use whimbrel_platform::Time;
+use whimbrel_platform::link::{Frame, Item, Link, LinkError, LinkEvent, Plain, Speaker};
+
+use crate::Random;
+
+/// How long a connection that cannot be made takes to fail.
+const CONNECT_MS: u64 = 20;
+
+/// One end, with what arrived there.
+pub struct LinkEnd {
+    /// The state machine.
+    pub link: Link,
+    /// Items that arrived, in order.
+    pub arrived: Vec<Item>,
+    /// Messages that it was told are lost.
+    pub lost: Vec<Envelope>,
+    /// How often a session began; and how often one was resumed.
+    pub began: usize,
+    /// See `began`.
+    pub resumed: usize,
+    /// Why connections ended.
+    pub errors: Vec<LinkError>,
+    /// Whether what arrives is dealt with at once.
+    pub busy: bool,
+    /// Bytes on their way to it: when they arrive, and the bytes.
+    coming: VecDeque<(Time, Vec<u8>)>,
+    buffer: Vec<u8>,
+}
+
+impl LinkEnd {
+    fn new(link: Link) -> Self {
+        Self {
+            link,
+            arrived: Vec::new(),
+            lost: Vec::new(),
+            began: 0,
+            resumed: 0,
+            errors: Vec::new(),
+            busy: false,
+            coming: VecDeque::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Puts a message on the link whose content is this number.
+    pub fn send(&mut self, number: u64) {
+        let message =
+            AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), Value::Int(number as i64));
+        let envelope = Envelope { to: Aid::local("b"), body: MessageBody::Owned(Box::new(message)) };
+        self.link.offer(&mut vec![Item::Message(envelope)]);
+    }
+
+    /// The numbers of the messages that arrived.
+    pub fn numbers(&self) -> Vec<u64> {
+        numbers(self.arrived.iter().filter_map(|item| match item {
+            Item::Message(envelope) => Some(envelope),
+            Item::News(_) => None,
+        }))
+    }
+
+    /// The numbers of the messages that were lost.
+    pub fn lost_numbers(&self) -> Vec<u64> {
+        numbers(self.lost.iter())
+    }
+}
+
+fn numbers<'a>(envelopes: impl Iterator<Item = &'a Envelope>) -> Vec<u64> {
+    let number = |envelope: &Envelope| match envelope.body.content {
+        Value::Int(number) => number as u64,
+        _ => u64::MAX,
+    };
+    envelopes.map(number).collect()
+}
+
+/// How a wire treats what it carries: each is "once in so many writes", 0 for never.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// The connection breaks, with any part of what is on its way.
+    pub cut: u64,
+    /// A write is lost.
+    pub drop: u64,
+    /// A write arrives twice.
+    pub double: u64,
+    /// A bit of a write is turned.
+    pub garble: u64,
+}
+
+/// See the module.
+pub struct LinkPair {
+    /// The end that connects, and the end that accepts.
+    pub ends: [LinkEnd; 2],
+    /// The time.
+    pub now: Time,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// Whether nothing can pass, and no connection be made.
+    pub severed: bool,
+    connected: bool,
+    refused_at: Option<Time>,
+    random: Random,
+}
+
+/// One end's speaker, of the process `incarnation`.
+pub fn speaker(node: &str, incarnation: u64) -> Speaker {
+    Speaker { platform: "p".into(), node: node.into(), incarnation, address: None, token: None }
+}
+
+impl LinkPair {
+    /// A pair on a wire without faults.
+    pub fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mut end = |node: &str, dials| {
+            let incarnation = random.next_u64();
+            LinkEnd::new(Link::new(speaker(node, incarnation), Box::new(Plain), dials, random.next_u64(), Time::ZERO))
+        };
+        let ends = [end("one", true), end("two", false)];
+        let (now, faults) = (Time::ZERO, Faults::default());
+        Self { ends, now, faults, severed: false, connected: false, refused_at: None, random }
+    }
+
+    /// The process at this end is killed, and another one takes its place.
+    pub fn restart(&mut self, end: usize) {
+        self.disconnect();
+        let (incarnation, seed) = (self.random.next_u64(), self.random.next_u64());
+        let link = Link::new(speaker("again", incarnation), Box::new(Plain), end == 0, seed, self.now);
+        if let Some(end) = self.ends.get_mut(end) {
+            *end = LinkEnd::new(link);
+        }
+    }
+
+    /// Lets time pass, in steps of a millisecond.
+    pub fn run_for(&mut self, ms: u64) {
+        for _ in 0..ms {
+            self.now = self.now + Duration::from_millis(1);
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        if self.refused_at.is_some_and(|at| at <= self.now) {
+            self.refused_at = None;
+            let [dialer, _] = &mut self.ends;
+            dialer.link.handle_disconnected(self.now);
+        }
+        for index in 0..self.ends.len() {
+            self.receive(index);
+            self.transmit(index);
+            self.events(index);
+            let now = self.now;
+            if let Some(end) = self.ends.get_mut(index)
+                && end.link.poll_timeout() <= now
+            {
+                end.link.handle_timeout(now);
+            }
+        }
+    }
+
+    fn receive(&mut self, index: usize) {
+        let now = self.now;
+        let Some(end) = self.ends.get_mut(index) else { return };
+        if self.severed {
+            return;
+        }
+        while end.coming.front().is_some_and(|(at, _)| *at <= now) {
+            let Some((_, bytes)) = end.coming.pop_front() else { break };
+            end.buffer.extend_from_slice(&bytes);
+        }
+        let mut failed = None;
+        loop {
+            match Frame::first(&end.buffer) {
+                Ok(Some(frame)) => {
+                    let taken = frame.bytes;
+                    if let Err(error) = end.link.handle_frame(now, &frame, &mut end.arrived) {
+                        failed = Some(error);
+                        break;
+                    }
+                    end.buffer.drain(..taken);
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    failed = Some(error.into());
+                    break;
+                }
+            }
+        }
+        if !end.busy {
+            end.link.handle_dealt_with();
+        }
+        if let Some(error) = failed {
+            end.errors.push(error);
+            self.disconnect();
+        }
+    }
+
+    fn transmit(&mut self, index: usize) {
+        let (now, faults) = (self.now, self.faults);
+        loop {
+            let mut bytes = Vec::new();
+            let Some(end) = self.ends.get_mut(index) else { return };
+            if !self.connected || !end.link.poll_transmit(now, &mut bytes) {
+                return;
+            }
+            if self.random.one_in(faults.drop) {
+                continue;
+            }
+            let cut = self.random.one_in(faults.cut);
+            if cut {
+                bytes.truncate(self.random.between(0..=bytes.len() as u64) as usize);
+            }
+            if self.random.one_in(faults.garble) {
+                let place = self.random.between(0..=bytes.len().saturating_sub(1) as u64) as usize;
+                if let Some(byte) = bytes.get_mut(place) {
+                    *byte ^= 1 << self.random.between(0..=7);
+                }
+            }
+            let again = self.random.one_in(faults.double).then(|| bytes.clone());
+            let at = now + Duration::from_millis(self.random.between(1..=5));
+            if let Some(other) = self.ends.get_mut(1 - index) {
+                let at = other.coming.back().map_or(at, |(last, _)| at.max(*last));
+                other.coming.push_back((at, bytes));
+                other.coming.extend(again.map(|bytes| (at, bytes)));
+            }
+            if cut {
+                self.receive(1 - index);
+                self.disconnect();
+            }
+        }
+    }
+
+    fn events(&mut self, index: usize) {
+        while let Some(event) = self.ends.get_mut(index).and_then(|end| end.link.poll_event()) {
+            match event {
+                LinkEvent::Connect if self.severed => {
+                    self.refused_at = Some(self.now + Duration::from_millis(CONNECT_MS));
+                }
+                LinkEvent::Connect => self.connect(),
+                event => self.note(index, event),
+            }
+        }
+    }
+
+    fn note(&mut self, index: usize, event: LinkEvent) {
+        let Some(end) = self.ends.get_mut(index) else { return };
+        match event {
+            LinkEvent::Began => end.began += 1,
+            LinkEvent::Resumed => end.resumed += 1,
+            LinkEvent::Lost(lost) => end.lost.extend(lost),
+            LinkEvent::Close(error) => {
+                end.errors.push(error);
+                self.disconnect();
+            }
+            _ => {}
+        }
+    }
+
+    fn connect(&mut self) {
+        self.disconnect();
+        self.connected = true;
+        self.ends.iter_mut().for_each(|end| end.link.handle_connected(self.now));
+    }
+
+    fn disconnect(&mut self) {
+        if !std::mem::take(&mut self.connected) {
+            return;
+        }
+        for end in &mut self.ends {
+            end.coming.clear();
+            end.buffer.clear();
+            end.link.handle_disconnected(self.now);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Links: once and in order, whatever the wire does.
+
+use whimbrel_platform::limits::{LINK_CREDIT_BYTES, LINK_GIVE_UP_MS};
+use whimbrel_testkit::{Faults, LinkPair};
+
+const SEEDS: u64 = 50;
+
+fn count_to(end: u64) -> Vec<u64> {
+    (0..end).collect()
+}
+
+#[test]
+fn what_is_offered_arrives() {
+    let mut pair = LinkPair::new(1);
+    (0..100).for_each(|number| pair.ends[0].send(number));
+    pair.run_for(100);
+    (100..1000).for_each(|number| pair.ends[0].send(number));
+    (0..500).for_each(|number| pair.ends[1].send(number));
+    pair.run_for(100);
+    assert_eq!(pair.ends[1].numbers(), count_to(1000));
+    assert_eq!(pair.ends[0].numbers(), count_to(500));
+    assert_eq!((pair.ends[0].link.waiting(), pair.ends[1].link.waiting()), (0, 0), "all is acknowledged");
+    assert_eq!((pair.ends[0].began, pair.ends[0].resumed), (1, 0));
+}
+
+#[test]
+fn once_and_in_order_on_a_bad_wire() {
+    let (mut resumed, mut errors) = (0, 0);
+    for seed in 0..SEEDS {
+        let mut pair = LinkPair::new(seed);
+        pair.faults = Faults { cut: 40, drop: 40, double: 40, garble: 0 };
+        let mut sent = [0, 0];
+        for _ in 0..100 {
+            for (end, sent) in pair.ends.iter_mut().zip(&mut sent) {
+                for _ in 0..7 {
+                    end.send(*sent);
+                    *sent += 1;
+                }
+            }
+            pair.run_for(10);
+        }
+        pair.faults = Faults::default();
+        // A lost hello is found out by silence.
+        pair.run_for(15_000);
+        assert_eq!(pair.ends[1].numbers(), count_to(sent[0]), "seed {seed}");
+        assert_eq!(pair.ends[0].numbers(), count_to(sent[1]), "seed {seed}");
+        assert_eq!((pair.ends[0].link.waiting(), pair.ends[1].link.waiting()), (0, 0), "seed {seed}");
+        assert_eq!((pair.ends[0].lost.len(), pair.ends[1].lost.len()), (0, 0), "seed {seed}");
+        resumed += pair.ends[0].resumed;
+        errors += pair.ends.iter().map(|end| end.errors.len()).sum::<usize>();
+    }
+    assert!(resumed > SEEDS as usize && errors > SEEDS as usize, "the wire was bad: {resumed} {errors}");
+}
+
+#[test]
+fn garbled_bytes_never_stop_a_node() {
+    for seed in 0..SEEDS {
+        let mut pair = LinkPair::new(seed);
+        pair.faults = Faults { garble: 3, ..Faults::default() };
+        for number in 0..300 {
+            pair.ends[0].send(number);
+            pair.ends[1].send(number);
+            pair.run_for(5);
+        }
+    }
+}
+
+#[test]
+fn a_cut_of_ten_seconds_costs_nothing() {
+    for seed in 0..20 {
+        let mut pair = LinkPair::new(seed);
+        let mut sent = 0;
+        for ms in 0..15_000 {
+            pair.severed = (2_000..12_000).contains(&ms);
+            if ms % 10 == 0 {
+                pair.ends[0].send(sent);
+                sent += 1;
+            }
+            pair.run_for(1);
+        }
+        pair.run_for(5_000);
+        assert_eq!(pair.ends[1].numbers(), count_to(sent));
+        assert_eq!((pair.ends[0].began, pair.ends[0].lost.len()), (1, 0));
+        assert!(pair.ends[0].resumed >= 1);
+    }
+}
+
+#[test]
+fn a_peer_that_stays_away_is_given_up() {
+    let mut pair = LinkPair::new(3);
+    pair.run_for(100);
+    pair.severed = true;
+    (0..10).for_each(|number| pair.ends[0].send(number));
+    pair.run_for(LINK_GIVE_UP_MS - 1_000);
+    assert!(pair.ends[0].lost.is_empty());
+    pair.run_for(12_000);
+    assert_eq!(pair.ends[0].lost_numbers(), count_to(10));
+    pair.severed = false;
+    pair.run_for(5_000);
+    pair.ends[0].send(10);
+    pair.run_for(100);
+    assert_eq!(pair.ends[1].numbers(), [10]);
+    assert_eq!((pair.ends[0].began, pair.ends[1].began), (2, 2), "it is there again, as one who knows nothing");
+}
+
+#[test]
+fn another_process_gets_nothing_of_what_was_for_the_one_before() {
+    for end in [0, 1] {
+        let mut pair = LinkPair::new(4);
+        pair.run_for(100);
+        pair.ends[1 - end].send(0);
+        pair.run_for(100);
+        assert_eq!(pair.ends[end].numbers(), [0]);
+        pair.restart(end);
+        pair.ends[1 - end].send(1);
+        pair.run_for(5_000);
+        pair.ends[1 - end].send(2);
+        pair.run_for(100);
+        assert_eq!(pair.ends[1 - end].lost_numbers(), [1]);
+        assert_eq!(pair.ends[end].numbers(), [2]);
+    }
+}
+
+#[test]
+fn a_busy_receiver_stops_its_sender() {
+    let mut pair = LinkPair::new(5);
+    pair.ends[1].busy = true;
+    let many = 100_000;
+    (0..many).for_each(|number| pair.ends[0].send(number));
+    pair.run_for(4_000);
+    let arrived = pair.ends[1].arrived.len();
+    assert!(arrived > 0 && (arrived as u64) < LINK_CREDIT_BYTES, "{arrived}");
+    let before = arrived;
+    pair.run_for(1_000);
+    assert_eq!(pair.ends[1].arrived.len(), before, "nothing more comes");
+    pair.ends[1].busy = false;
+    pair.run_for(2_000);
+    assert_eq!(pair.ends[1].numbers(), count_to(many));
+    assert_eq!(pair.ends[0].link.waiting(), 0);
+}

@@ -1,0 +1,166 @@
+//! `--nodes`: one society in several processes. The first starts the others, which run the same project: all of them
+//! know from it who lives where.
+
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rustc_hash::FxHashMap;
+use whimbrel::Society;
+use whimbrel::society::Seat;
+use whimbrel_acl::{Symbol, Text};
+use whimbrel_net::{Hub, HubConfig};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::link::News;
+use whimbrel_runtime::Platform;
+
+use crate::arguments::Run;
+use crate::terminal;
+
+/// The variable by which the first process tells the others the platform's secret: arguments can be read by anyone.
+const TOKEN: &str = "WHIMBREL_TOKEN";
+/// How long the end waits for links to say good-bye, and then for processes to end.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
+const END_PATIENCE: Duration = Duration::from_secs(8);
+
+/// The other nodes, and who lives where.
+pub struct Nodes {
+    hub: Hub,
+    platform: Platform,
+    /// Where the first node listens, if this is another one.
+    first: Option<String>,
+    places: FxHashMap<Symbol, u16>,
+    me: u16,
+    count: u16,
+    command: Vec<std::ffi::OsString>,
+    token: String,
+    children: Vec<Child>,
+}
+
+/// The name of the k-th node.
+fn name_of(node: u16) -> String {
+    format!("n{node}")
+}
+
+impl Nodes {
+    /// Links this node with the others, as far as they are there, and makes their agents known here.
+    pub fn start(arguments: &Run, count: u16, platform: &Platform, society: &Society) -> anyhow::Result<Self> {
+        let me = arguments.node.unwrap_or(1);
+        let random = || platform.services().random();
+        let token = std::env::var(TOKEN).unwrap_or_else(|_| format!("{:016x}{:016x}", random(), random()));
+        let mut config = HubConfig::new(platform.services().platform().as_str(), name_of(me), random());
+        config.token = Some(token.clone());
+        let (trace, quiet) = (arguments.trace, arguments.quiet);
+        config.log = Box::new(move |text| {
+            if trace && !quiet {
+                terminal::note(text);
+            }
+        });
+        let hub = Hub::start(config, platform.station(), Some("127.0.0.1:0"))?;
+        platform.link_with(hub.links());
+        let seats = society.members();
+        let places = place(&seats, count);
+        for node in (1..=count).filter(|node| *node != me) {
+            let id = hub.expect(&name_of(node));
+            let there = seats.iter().filter(|seat| places.get(&seat.name) == Some(&node));
+            let agents: Vec<(Symbol, AgentKind)> = there.map(|seat| (seat.name, seat.kind)).collect();
+            platform.station().hear(id, News::Agents(agents));
+        }
+        let first = arguments.first.clone();
+        let command = std::env::args_os().collect();
+        Ok(Self { hub, platform: platform.clone(), first, places, me, count, command, token, children: Vec::new() })
+    }
+
+    /// Whether this agent lives on this node.
+    pub fn lives_here(&self, agent: Symbol) -> bool {
+        self.places.get(&agent) == Some(&self.me)
+    }
+
+    /// Starts the other processes, if this is the first; else connects to the first. To be called when this node's
+    /// agents are there: messages for them may come at once.
+    pub fn open(mut self) -> anyhow::Result<Self> {
+        if let Some(first) = &self.first {
+            self.hub.connect_to(&name_of(1), first);
+            end_with_the_first(self.platform.clone());
+            return Ok(self);
+        }
+        let program = std::env::current_exe().context("cannot find this program")?;
+        let address = self.hub.address().unwrap_or_default().to_owned();
+        for node in 2..=self.count {
+            let child = Command::new(&program)
+                .args(self.command.iter().skip(1))
+                .args(["--node", &node.to_string(), "--first", &address])
+                .env(TOKEN, &self.token)
+                .stdin(Stdio::piped())
+                .spawn()
+                .with_context(|| format!("cannot start node {}", name_of(node)))?;
+            self.children.push(child);
+        }
+        Ok(self)
+    }
+
+    /// Says good-bye to the other nodes; waits until the processes that this one started have ended.
+    pub fn end(mut self) {
+        self.hub.leave(LEAVE_PATIENCE);
+        let until = Instant::now() + END_PATIENCE;
+        for child in &mut self.children {
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Ends the platform when the first process is gone, whatever became of it: then standard input is at its end.
+fn end_with_the_first(platform: Platform) {
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        platform.stop_with(0);
+    });
+}
+
+/// Puts each agent on a node, from 1: where its host says, the others in turn. A host that names no node (`n1`, `n2`, ...)
+/// stands for one of them, each host for the next.
+fn place(seats: &[Seat], nodes: u16) -> FxHashMap<Symbol, u16> {
+    let mut hosts: FxHashMap<Text, u16> = FxHashMap::default();
+    let mut turn = 0u16;
+    let mut node_of = |seat: &Seat| match &seat.host {
+        Some(host) => {
+            let named = (1..=nodes).find(|node| name_of(*node) == host.as_str());
+            let next = hosts.len() as u16 % nodes + 1;
+            named.unwrap_or_else(|| *hosts.entry(host.clone()).or_insert(next))
+        }
+        None => {
+            turn += 1;
+            (turn - 1) % nodes + 1
+        }
+    };
+    seats.iter().map(|seat| (seat.name, node_of(seat))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seats(all: &[(&str, &str)]) -> Vec<Seat> {
+        let seat = |(name, host): &(&str, &str)| Seat {
+            name: Symbol::new(name),
+            kind: AgentKind::AgentSpeak,
+            host: (!host.is_empty()).then(|| Text::from(*host)),
+        };
+        all.iter().map(seat).collect()
+    }
+
+    #[test]
+    fn agents_go_where_they_should_and_the_others_in_turn() {
+        let seats =
+            seats(&[("a", ""), ("b", "n3"), ("c", ""), ("d", "here"), ("e", "there"), ("f", "here"), ("g", "")]);
+        let places = place(&seats, 3);
+        let node = |name: &str| places.get(&Symbol::new(name)).copied();
+        let all: Vec<Option<u16>> = ["a", "b", "c", "d", "e", "f", "g"].map(node).to_vec();
+        assert_eq!(all, [1, 3, 2, 1, 2, 1, 3].map(Some));
+    }
+}

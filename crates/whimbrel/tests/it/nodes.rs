@@ -1,0 +1,86 @@
+//! `whimbrel run --nodes`: one society in several processes.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::{Scratch, whimbrel};
+
+const PING: &str = "
+!go.
++!go <- .send(pong, tell, hello(0)).
++hello(N)[source(A)] : N < 100 <- .send(A, tell, hello(N + 1)).
++hello(N) <- .print(\"done at \", N); .stopMAS(0, 3).
+";
+
+fn ping_pong() -> Scratch {
+    Scratch::with(&[
+        ("x.mas2j", "MAS x { agents: ping ping.asl; pong pong.asl at \"n3\"; }"),
+        ("ping.asl", PING),
+        ("pong.asl", PING.replacen("!go.", "", 1).as_str()),
+    ])
+}
+
+#[test]
+fn agents_of_three_processes_talk_and_nothing_is_lost() {
+    let seen = ping_pong().run(&["run", "x.mas2j", "--nodes", "3", "--summary"]);
+    assert!(seen.out.starts_with("[pong] done at 100\n"), "{}{}", seen.out, seen.err);
+    assert_eq!((seen.code, seen.err.as_str()), (Some(3), ""));
+    let lost = seen.out.lines().find(|line| line.contains("lost")).expect("a summary");
+    let words: Vec<&str> = lost.split_whitespace().collect();
+    let expected = "lost 0 51 sent + 50 from other nodes = 50 handled + 0 undeliverable + 51 to other nodes";
+    assert_eq!(words.join(" "), format!("{expected} + 0 waiting at the end"));
+}
+
+#[test]
+fn services_and_ends_are_known_everywhere() {
+    let seeker = "
+!go.
++!go <- .df_subscribe(\"cook\").
++provider(A, \"cook\") <- .print(\"there is \", A); .all_names(L); .print(L); .kill_agent(A); .wait(300); !look.
++!look <- .df_search(\"cook\", L); .all_names(All); .print(L, All); .stopMAS.
+";
+    let cook = "!go.\n+!go <- .df_register(\"cook\").\n";
+    let scratch =
+        Scratch::with(&[("x.mas2j", "MAS x { agents: seeker; cook; }"), ("seeker.asl", seeker), ("cook.asl", cook)]);
+    let seen = scratch.run(&["run", "x.mas2j", "--nodes", "2"]);
+    let lines: Vec<&str> = seen.out.lines().collect();
+    let expected = ["[seeker] there is cook", "[seeker] [seeker,cook]", "[seeker] [][seeker]"];
+    assert_eq!(lines, expected, "{}", seen.err);
+}
+
+#[test]
+fn a_killed_first_process_takes_the_others_along() {
+    let scratch = Scratch::with(&[
+        ("x.mas2j", "MAS x { agents: a #2; }"),
+        ("a.asl", "!talk.\n+!talk <- .print(\"again\"); .wait(20); !talk.\n"),
+    ]);
+    let mut child = whimbrel()
+        .args(["run", "x.mas2j", "--nodes", "2"])
+        .current_dir(&scratch.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let other = |line: &str| line.starts_with("[a2]");
+    assert!(lines.by_ref().map_while(Result::ok).take(1000).any(|line| other(&line)), "both are there");
+    child.kill().expect("killed");
+    let _ = child.wait();
+    let begin = Instant::now();
+    // The pipe is at its end when the last of the processes is gone.
+    let more = lines.map_while(Result::ok).count();
+    assert!(begin.elapsed() < Duration::from_secs(20), "{more} lines more");
+}
+
+#[test]
+fn the_examples_run_on_three_nodes_as_on_one() {
+    for example in ["auction", "contract-net", "domestic-robot"] {
+        let folder = super::examples::repository().join("examples").join(example);
+        let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("each example has one");
+        let seen = super::run_in(&folder, &["run", ".", "--nodes", "3"]);
+        let by_agent = super::examples::by_agent;
+        assert_eq!(by_agent(&seen.out), by_agent(&expected), "{example}\n{}", seen.err);
+        assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{example}");
+    }
+}
