@@ -48,7 +48,7 @@ impl HubConfig {
             node: node.into(),
             incarnation,
             token: None,
-            codec: || Box::new(whimbrel_platform::link::Plain),
+            codec: || Box::new(whimbrel_platform::link::Compact),
             patience: Duration::from_millis(LINK_GIVE_UP_MS),
             log: Box::new(|_| ()),
         }

@@ -139,7 +139,7 @@ impl Peer {
         outbox.closed |= closed;
         let message = |item| match item {
             Item::Message(envelope) => Some(envelope),
-            Item::News(_) => None,
+            _ => None,
         };
         std::mem::take(&mut outbox.items).into_iter().filter_map(message).collect()
     }

@@ -278,6 +278,7 @@ impl Task {
                     count += 1;
                     self.messages.push(envelope);
                 }
+                Item::Void => {}
                 Item::News(news) => {
                     if !self.messages.is_empty() {
                         self.hub.station.arrive(self.peer.id, &mut self.messages);
@@ -330,6 +331,10 @@ impl Task {
                 self.peer.done(messages.len());
                 self.say(&format!("the node is lost, and {} messages for it", messages.len()));
                 self.hub.station.lose(self.peer.id, messages);
+            }
+            LinkEvent::Unsendable(messages) => {
+                self.peer.done(messages.len());
+                self.hub.station.refuse(messages);
             }
             LinkEvent::Left => self.next = Next::End,
             _ => {}

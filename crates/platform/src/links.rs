@@ -40,6 +40,9 @@ pub trait Station: Send + Sync {
     /// Another node is gone: its agents are, and these messages did not get there.
     fn lose(&self, node: NodeId, messages: Vec<Envelope>);
 
+    /// These messages cannot be sent to any node.
+    fn refuse(&self, messages: Vec<Envelope>);
+
     /// Whether more messages can be dealt with now.
     fn has_room(&self) -> bool;
 

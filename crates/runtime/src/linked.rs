@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, is_everywhere};
+use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{Df, DfChange, DfChangeKind, DfDescription, DfQuery};
 use whimbrel_platform::limits::MAILBOX_SOFT_MESSAGES;
 use whimbrel_platform::link::News;
@@ -261,6 +262,15 @@ impl Station for NodeStation {
         let mut parcels: Vec<Parcel> = messages.into_iter().map(Parcel::Posted).collect();
         if let Some(seat) = node.seat(0) {
             seat.inbox.put(|content| content.parcels.append(&mut parcels), || node.activity.begin());
+        }
+    }
+
+    fn refuse(&self, messages: Vec<Envelope>) {
+        self.0.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
+        let refused = messages.into_iter().map(|envelope| Parcel::Undeliverable(envelope, DeadReason::Unreachable));
+        let mut parcels: Vec<Parcel> = refused.collect();
+        if let Some(seat) = self.0.seat(0) {
+            seat.inbox.put(|content| content.parcels.append(&mut parcels), || self.0.activity.begin());
         }
     }
 

@@ -2,6 +2,7 @@
 
 use whimbrel_acl::{Aid, Envelope, Symbol};
 use whimbrel_platform::EndReason;
+use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::ShardIndex;
 
 use crate::shard::Slot;
@@ -13,6 +14,8 @@ pub(crate) enum Parcel {
     Message(Envelope),
     /// A message from outside, that this shard sends as if it were an agent's of its own.
     Posted(Envelope),
+    /// A message that cannot be sent where its receiver is: its sender is to hear of it.
+    Undeliverable(Envelope, DeadReason),
     /// A change to an agent, from another shard, as messages come.
     Change(Bearer, Change),
     /// A change from outside, that this shard sends on as if it were its own: so that changes to one agent stay in order

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::Time;
-use whimbrel_platform::link::{Frame, Item, Link, LinkError, LinkEvent, Plain, Speaker};
+use whimbrel_platform::link::{Compact, Frame, Item, Link, LinkError, LinkEvent, Speaker};
 
 use crate::Random;
 
@@ -60,7 +60,7 @@ impl LinkEnd {
     pub fn numbers(&self) -> Vec<u64> {
         numbers(self.arrived.iter().filter_map(|item| match item {
             Item::Message(envelope) => Some(envelope),
-            Item::News(_) => None,
+            _ => None,
         }))
     }
 
@@ -117,7 +117,7 @@ impl LinkPair {
         let mut random = Random::new(seed);
         let mut end = |node: &str, dials| {
             let incarnation = random.next_u64();
-            LinkEnd::new(Link::new(speaker(node, incarnation), Box::new(Plain), dials, random.next_u64(), Time::ZERO))
+            LinkEnd::new(Link::new(speaker(node, incarnation), Box::new(Compact), dials, random.next_u64(), Time::ZERO))
         };
         let ends = [end("one", true), end("two", false)];
         let (now, faults) = (Time::ZERO, Faults::default());
@@ -128,7 +128,7 @@ impl LinkPair {
     pub fn restart(&mut self, end: usize) {
         self.disconnect();
         let (incarnation, seed) = (self.random.next_u64(), self.random.next_u64());
-        let link = Link::new(speaker("again", incarnation), Box::new(Plain), end == 0, seed, self.now);
+        let link = Link::new(speaker("again", incarnation), Box::new(Compact), end == 0, seed, self.now);
         if let Some(end) = self.ends.get_mut(end) {
             *end = LinkEnd::new(link);
         }

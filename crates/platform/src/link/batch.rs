@@ -20,6 +20,8 @@ pub enum Item {
     Message(Envelope),
     /// What one node tells the other.
     News(Box<News>),
+    /// What was a message and cannot be written: it keeps its number.
+    Void,
 }
 
 impl Item {
@@ -91,42 +93,78 @@ const TAG_ALL: u64 = 1;
 const TAG_SOME: u64 = 2;
 /// The message is for somebody who is not among its receivers: how many names, then these.
 const TAG_OTHERS: u64 = 3;
+const TAG_VOID: u64 = 4;
 
-/// Writes items from the front of `items` until `bytes_max` are written; returns how many. A message to several agents
-/// is written once, if its envelopes stand together.
-pub fn write_items(
-    items: &VecDeque<Item>,
-    from: usize,
-    writer: &mut dyn MessageWriter,
-    bytes_max: usize,
-    out: &mut Vec<u8>,
-) -> usize {
-    let (limit, mut at) = (out.len() + bytes_max, from);
-    while out.len() < limit
-        && let Some(item) = items.get(at)
-    {
-        at += match item {
-            Item::News(news) => {
-                write_number(TAG_NEWS, out);
-                let news = postcard::to_stdvec(news).unwrap_or_default();
-                write_number(news.len() as u64, out);
-                out.extend_from_slice(&news);
-                1
-            }
-            Item::Message(Envelope { to, body: MessageBody::Shared(message) }) => {
-                let together = (at..items.len()).take_while(|index| shares(items.get(*index), message)).count();
-                let receivers = || items.range(at..at + together).filter_map(receiver);
-                write_shared(message, *to, receivers, together, writer, out);
-                together
-            }
-            Item::Message(Envelope { to, body }) => {
-                write_receivers(body, std::iter::once(*to), 1, out);
-                writer.write(body, out);
-                1
-            }
-        };
+/// What writing items came to.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// How many were written.
+    pub items: usize,
+    /// Which of them are messages that cannot be: something void stands in their place.
+    pub refused: Vec<usize>,
+}
+
+/// Writes messages, each with its length before it.
+pub(super) struct BatchWriter {
+    writer: Box<dyn MessageWriter>,
+    scratch: Vec<u8>,
+}
+
+impl BatchWriter {
+    pub fn new(writer: Box<dyn MessageWriter>) -> Self {
+        Self { writer, scratch: Vec::new() }
     }
-    at - from
+
+    /// Writes items, beginning with the one at `from`, until `bytes_max` are written. A message to several agents is
+    /// written once, if its envelopes stand together.
+    pub fn write(&mut self, items: &VecDeque<Item>, from: usize, bytes_max: usize, out: &mut Vec<u8>) -> Written {
+        let (limit, mut at, mut refused) = (out.len() + bytes_max, from, Vec::new());
+        while out.len() < limit
+            && let Some(item) = items.get(at)
+        {
+            at += match item {
+                Item::Void => {
+                    write_number(TAG_VOID, out);
+                    1
+                }
+                Item::News(news) => {
+                    write_number(TAG_NEWS, out);
+                    let news = postcard::to_stdvec(news).unwrap_or_default();
+                    write_number(news.len() as u64, out);
+                    out.extend_from_slice(&news);
+                    1
+                }
+                Item::Message(Envelope { to, body }) => {
+                    let together = match body {
+                        MessageBody::Shared(message) => {
+                            (at..items.len()).take_while(|index| shares(items.get(*index), message)).count()
+                        }
+                        _ => 1,
+                    };
+                    if self.encode(body) {
+                        if together == 1 {
+                            write_receivers(body, std::iter::once(*to), 1, out);
+                        } else {
+                            write_receivers(body, items.range(at..at + together).filter_map(receiver), together, out);
+                        }
+                        write_number(self.scratch.len() as u64, out);
+                        out.extend_from_slice(&self.scratch);
+                    } else {
+                        refused.extend(at..at + together);
+                        (0..together).for_each(|_| write_number(TAG_VOID, out));
+                    }
+                    together
+                }
+            };
+        }
+        Written { items: at - from, refused }
+    }
+
+    /// Writes a message into the scratch; false if that is not possible.
+    fn encode(&mut self, message: &AclMessage) -> bool {
+        self.scratch.clear();
+        self.writer.write(message, &mut self.scratch).is_ok()
+    }
 }
 
 fn shares(item: Option<&Item>, with: &Arc<AclMessage>) -> bool {
@@ -136,24 +174,8 @@ fn shares(item: Option<&Item>, with: &Arc<AclMessage>) -> bool {
 fn receiver(item: &Item) -> Option<Aid> {
     match item {
         Item::Message(envelope) => Some(envelope.to),
-        Item::News(_) => None,
+        Item::News(_) | Item::Void => None,
     }
-}
-
-fn write_shared<I: Iterator<Item = Aid> + Clone>(
-    message: &AclMessage,
-    first: Aid,
-    receivers: impl Fn() -> I,
-    count: usize,
-    writer: &mut dyn MessageWriter,
-    out: &mut Vec<u8>,
-) {
-    if count == 1 {
-        write_receivers(message, std::iter::once(first), 1, out);
-    } else {
-        write_receivers(message, receivers(), count, out);
-    }
-    writer.write(message, out);
 }
 
 fn write_receivers(message: &AclMessage, to: impl Iterator<Item = Aid> + Clone, count: usize, out: &mut Vec<u8>) {
@@ -200,6 +222,10 @@ pub fn read_items(
                 items.push(Item::News(Box::new(read_news(&mut bytes)?)));
                 continue;
             }
+            TAG_VOID => {
+                items.push(Item::Void);
+                continue;
+            }
             TAG_ALL => To::All,
             TAG_SOME => {
                 let mut place = 0u64;
@@ -212,7 +238,10 @@ pub fn read_items(
             TAG_OTHERS => To::Others(read_list(&mut bytes, read_name)?),
             _ => return Err(BatchError::Receivers),
         };
-        let message = reader.read(&mut bytes)?;
+        let length = usize::try_from(take_number(&mut bytes)?).map_err(|_| FrameError::Number)?;
+        let (encoded, rest) = bytes.split_at_checked(length).ok_or(FrameError::Number)?;
+        bytes = rest;
+        let message = reader.read(encoded)?;
         address(message, &to, items)?;
     }
     Ok(items.len() - before)
@@ -288,7 +317,7 @@ fn read_news(bytes: &mut &[u8]) -> Result<News, BatchError> {
 mod tests {
     use whimbrel_acl::{Performative, Value};
 
-    use super::super::codec::Plain;
+    use super::super::codec::{Compact, MessageCodec};
     use super::*;
 
     fn message(receivers: &[&str]) -> Box<AclMessage> {
@@ -300,8 +329,9 @@ mod tests {
 
     fn there_and_back(items: Vec<Item>) -> (usize, Vec<Item>) {
         let (items, mut bytes, mut back) = (VecDeque::from(items), Vec::new(), Vec::new());
-        assert_eq!(write_items(&items, 0, &mut Plain, usize::MAX / 2, &mut bytes), items.len());
-        assert_eq!(read_items(&bytes, &mut Plain, &mut back), Ok(items.len()));
+        let written = BatchWriter::new(Compact.writer()).write(&items, 0, usize::MAX / 2, &mut bytes);
+        assert_eq!((written.items, written.refused.len()), (items.len(), 0));
+        assert_eq!(read_items(&bytes, &mut *Compact.reader(), &mut back), Ok(items.len()));
         (bytes.len(), back)
     }
 
@@ -338,10 +368,25 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_written_keeps_its_place_and_harms_nobody() {
+        let deep = (0..500).fold(Value::Nil, |inner, _| Value::list([inner]));
+        let mut message = message(&["bob"]);
+        message.content = deep;
+        let envelope = Envelope { to: Aid::local("bob"), body: MessageBody::Owned(message) };
+        let good = Envelope { to: Aid::local("bob"), body: MessageBody::Owned(super::tests::message(&["bob"])) };
+        let items = VecDeque::from([Item::Message(good.clone()), Item::Message(envelope), Item::Message(good)]);
+        let (mut bytes, mut back) = (Vec::new(), Vec::new());
+        let written = BatchWriter::new(Compact.writer()).write(&items, 0, usize::MAX / 2, &mut bytes);
+        assert_eq!((written.items, written.refused), (3, vec![1]));
+        assert_eq!(read_items(&bytes, &mut *Compact.reader(), &mut back), Ok(3));
+        assert!(matches!(back.as_slice(), [Item::Message(_), Item::Void, Item::Message(_)]));
+    }
+
+    #[test]
     fn hostile_batches_are_refused() {
         let mut items = Vec::new();
         for bytes in [&[9][..], &[0, 5, 1], &[0, 2, 99, 1], &[2, 0], &[2, 100, 1], &[3, 1, 200], &[3, 1, 1, 0xff, 0]] {
-            assert!(read_items(bytes, &mut Plain, &mut items).is_err(), "{bytes:?}");
+            assert!(read_items(bytes, &mut *Compact.reader(), &mut items).is_err(), "{bytes:?}");
         }
         assert!(items.is_empty());
     }

@@ -2,8 +2,9 @@
 //! and gone with it: they may remember what went before.
 
 use whimbrel_acl::AclMessage;
+use whimbrel_acl::compact::{Decoder, Encoder};
 
-/// Why bytes are no message.
+/// Why bytes are no message, or a message cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MessageError(pub String);
@@ -11,16 +12,19 @@ pub struct MessageError(pub String);
 /// Writes messages, one after the other.
 pub trait MessageWriter: Send {
     /// Appends a message.
-    fn write(&mut self, message: &AclMessage, out: &mut Vec<u8>);
+    ///
+    /// # Errors
+    /// It cannot be written: then nothing was, and the next one can be.
+    fn write(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), MessageError>;
 }
 
 /// Reads messages in the order they were written.
 pub trait MessageReader: Send {
-    /// Takes a message off the front of `bytes`.
+    /// The message that these bytes are, all of them.
     ///
     /// # Errors
-    /// There is none, or one that breaks a limit. Nothing more can be read then.
-    fn read(&mut self, bytes: &mut &[u8]) -> Result<AclMessage, MessageError>;
+    /// They are none, or one that breaks a limit. Nothing more can be read then.
+    fn read(&mut self, bytes: &[u8]) -> Result<AclMessage, MessageError>;
 }
 
 /// How messages are written on links.
@@ -31,32 +35,28 @@ pub trait MessageCodec: Send + Sync {
     fn reader(&self) -> Box<dyn MessageReader>;
 }
 
-/// Each message by itself, as `postcard` writes it.
+/// The compact codec, remembering what was said on the connection.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Plain;
+pub struct Compact;
 
-impl MessageCodec for Plain {
+impl MessageCodec for Compact {
     fn writer(&self) -> Box<dyn MessageWriter> {
-        Box::new(Self)
+        Box::new(Encoder::default())
     }
 
     fn reader(&self) -> Box<dyn MessageReader> {
-        Box::new(Self)
+        Box::new(Decoder::default())
     }
 }
 
-impl MessageWriter for Plain {
-    fn write(&mut self, message: &AclMessage, out: &mut Vec<u8>) {
-        if let Ok(written) = postcard::to_extend(message, std::mem::take(out)) {
-            *out = written;
-        }
+impl MessageWriter for Encoder {
+    fn write(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), MessageError> {
+        self.encode_message(message, out).map_err(|error| MessageError(error.to_string()))
     }
 }
 
-impl MessageReader for Plain {
-    fn read(&mut self, bytes: &mut &[u8]) -> Result<AclMessage, MessageError> {
-        let (message, rest) = postcard::take_from_bytes(bytes).map_err(|error| MessageError(error.to_string()))?;
-        *bytes = rest;
-        Ok(message)
+impl MessageReader for Decoder {
+    fn read(&mut self, bytes: &[u8]) -> Result<AclMessage, MessageError> {
+        self.decode_message(bytes).map_err(|error| MessageError(error.to_string()))
     }
 }

@@ -9,6 +9,6 @@ mod state;
 mod wire;
 
 pub use batch::{BatchError, Item, Member, News};
-pub use codec::{MessageCodec, MessageError, MessageReader, MessageWriter, Plain};
+pub use codec::{Compact, MessageCodec, MessageError, MessageReader, MessageWriter};
 pub use state::{Link, LinkError, LinkEvent, Speaker};
 pub use wire::{Ack, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use whimbrel_acl::Envelope;
 
-use super::batch::{BatchError, Item, News, read_items, write_items};
-use super::codec::{MessageCodec, MessageReader, MessageWriter};
+use super::batch::{BatchError, BatchWriter, Item, News, read_items};
+use super::codec::{MessageCodec, MessageReader};
 use super::wire::{Ack, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, begin_frame, end_frame, write_frame};
 use crate::Time;
 use crate::limits::{
@@ -107,13 +107,15 @@ pub enum LinkEvent {
     Resumed,
     /// The peer is lost, or begins anew: what was for it, unacknowledged, in order. Some of that it may have received.
     Lost(Vec<Envelope>),
+    /// These messages cannot be written: their content is nested too deeply.
+    Unsendable(Vec<Envelope>),
     /// The peer left the platform: it will not come back. Comes after [`LinkEvent::Lost`].
     Left,
 }
 
 /// What a connection knows.
 struct Connection {
-    writer: Box<dyn MessageWriter>,
+    writer: BatchWriter,
     reader: Box<dyn MessageReader>,
     greeted: bool,
     greet: bool,
@@ -257,7 +259,7 @@ impl Link {
         self.sent = 0;
         self.connect_at = Time::NEVER;
         self.connection = Some(Connection {
-            writer: self.codec.writer(),
+            writer: BatchWriter::new(self.codec.writer()),
             reader: self.codec.reader(),
             greeted: false,
             greet: true,
@@ -438,7 +440,7 @@ impl Link {
         self.first = 0;
         let message = |item| match item {
             Item::Message(envelope) => Some(envelope),
-            Item::News(_) => None,
+            _ => None,
         };
         std::mem::take(&mut self.window).into_iter().filter_map(message).collect()
     }
@@ -522,17 +524,36 @@ impl Link {
     fn write_batches(&mut self, out: &mut Vec<u8>) {
         let Some(connection) = &mut self.connection else { return };
         let full = out.len() + LINK_WRITE_BYTES;
+        let mut refused = Vec::new();
         while self.sent < self.window.len() && connection.sent_bytes < connection.allowed && out.len() < full {
             let before = out.len();
             let start = begin_frame(FrameKind::Batch, out);
             let number = (self.first + self.sent as u64) as u16;
             out.extend_from_slice(&number.to_le_bytes());
-            let count = write_items(&self.window, self.sent, &mut *connection.writer, LINK_BATCH_BYTES, out);
+            let written = connection.writer.write(&self.window, self.sent, LINK_BATCH_BYTES, out);
+            let count = written.items;
+            refused.extend(written.refused);
             self.sent += count;
             self.sent_items += count as u64;
             end_frame(start, out);
             connection.sent_bytes += (out.len() - before) as u64;
         }
+        if !refused.is_empty() {
+            self.void(&refused);
+        }
+    }
+
+    /// Takes messages that cannot be written out of the window.
+    #[cold]
+    fn void(&mut self, places: &[usize]) {
+        let mut refused = Vec::new();
+        for place in places {
+            let item = self.window.get_mut(*place).map(|item| std::mem::replace(item, Item::Void));
+            if let Some(Item::Message(envelope)) = item {
+                refused.push(envelope);
+            }
+        }
+        self.events.push_back(LinkEvent::Unsendable(refused));
     }
 
     /// The next thing to do or to know.

@@ -212,6 +212,7 @@ impl Shard {
             Parcel::Posted(envelope) => {
                 self.route(envelope.to, envelope.body);
             }
+            Parcel::Undeliverable(envelope, why) => self.undeliverable(envelope.to, envelope.body, why),
             Parcel::Change(whom, change) => self.take_change(whom, change),
             Parcel::PostedChange(whom, change) => self.change(whom, change),
             Parcel::Retire { slot, generation, reason } => self.doom(slot, generation, reason),
