@@ -1,5 +1,6 @@
 //! Agents are created, talk, and end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -132,6 +133,28 @@ fn a_stuck_agent_holds_up_nobody() {
     platform.wait_idle();
     assert_eq!(lines.all().iter().filter(|line| *line == "stuck: free").count(), 2);
     assert_eq!(lines.all().iter().filter(|line| *line == "quick: quick").count(), 3);
+    assert_balanced(platform.counters());
+}
+
+#[test]
+fn an_agent_that_computes_for_long_holds_up_nobody() {
+    let (platform, _) = platform(1);
+    let free = Arc::new(AtomicBool::new(false));
+    let (until_free, frees) = (Arc::clone(&free), Arc::clone(&free));
+    let busy = move |_: &mut Context<'_, '_>, _| {
+        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        while !until_free.load(Ordering::Relaxed) {
+            assert!(std::time::Instant::now() < deadline, "the busy agent's neighbour has no turn");
+            std::hint::spin_loop();
+        }
+    };
+    let busy = platform.spawn("busy", does(busy)).unwrap();
+    let quick = platform.spawn("quick", does(move |_, _| frees.store(true, Ordering::Relaxed))).unwrap();
+    platform.send(inform("x", busy, 0.0));
+    platform.send(inform("x", quick, 0.0));
+    platform.wait_idle();
+    assert!(platform.services().exists(busy), "the busy agent failed");
+    assert!(free.load(Ordering::Relaxed));
     assert_balanced(platform.counters());
 }
 
