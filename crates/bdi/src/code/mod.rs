@@ -83,6 +83,14 @@ pub struct TermExpr {
     pub annots_tail: Option<Expr>,
 }
 
+impl TermExpr {
+    /// Whether no annotations are written.
+    #[inline]
+    pub fn has_no_annots(&self) -> bool {
+        self.annots.is_empty() && self.annots_tail.is_none()
+    }
+}
+
 /// An arithmetic operation.
 #[derive(Clone, Debug)]
 pub struct ArithExpr {

@@ -64,6 +64,19 @@ impl Bindings {
         self.slots.truncate(len as usize);
     }
 
+    /// Removes the slots from `from` up to `to`; values above refer to their new places.
+    pub fn close_gap(&mut self, from: u32, to: u32) {
+        self.trail.clear();
+        let distance = to - from;
+        self.slots.drain(from as usize..to as usize);
+        for value in self.slots.iter_mut().skip(from as usize).filter(|value| !value.is_ground()) {
+            *value = map_vars(value, &mut |var| {
+                let slot = if var.slot >= to { var.slot - distance } else { var.slot };
+                Value::Var(Var { slot, name: var.name })
+            });
+        }
+    }
+
     /// The slots from `base` on.
     pub fn from(&self, base: u32) -> &[Value] {
         self.slots.get(base as usize..).unwrap_or(&[])

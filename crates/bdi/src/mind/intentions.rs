@@ -355,6 +355,28 @@ impl Intention {
 }
 
 impl Frame {
+    /// A frame at the beginning of a plan that has no variables yet.
+    pub fn new(plan: PlanRef, trigger: TriggerKey) -> Self {
+        Self {
+            plan,
+            trigger,
+            path: SmallVec::new(),
+            pc: 0,
+            base: 0,
+            slots: 0,
+            open: 0,
+            annots: Annots::new(),
+            caller: SmallVec::new(),
+            keep: None,
+            extra: None,
+        }
+    }
+
+    /// Whether it is for a plan of the library, not for a failure, and nothing unusual is going on in it.
+    pub fn is_plain(&self) -> bool {
+        self.extra.is_none() && self.path.is_empty() && self.keep.is_none()
+    }
+
     /// What few frames have, made if it was not there.
     pub fn extra_mut(&mut self) -> &mut FrameExtra {
         self.extra.get_or_insert_default()

@@ -151,11 +151,13 @@ impl AgentBody for Agent {
             top: 0,
             spare_message: None,
             acted: false,
+            sensed: false,
+            cycles_left: turn.budget,
         };
         if let Some(first) = self.first.take() {
             cycle.begin(&first.0, &first.1);
         }
-        let next = cycle.run_turn(turn.budget);
+        let next = cycle.run_turn();
         self.image = Some(image);
         next
     }
@@ -170,11 +172,12 @@ impl AgentBody for Agent {
 }
 
 impl Cycle<'_> {
-    fn run_turn(&mut self, budget: u32) -> Next {
+    fn run_turn(&mut self) -> Next {
         if self.mind.sleeping && !self.mailbox.is_empty() {
             self.tell_idleness(false);
         }
-        for _ in 0..budget {
+        while let Some(left) = self.cycles_left.checked_sub(1) {
+            self.cycles_left = left;
             if !self.is_idle() && self.run() {
                 continue;
             }

@@ -38,6 +38,10 @@ pub struct Cycle<'m> {
     pub spare_message: Option<Box<AclMessage>>,
     /// Whether the step of this cycle has been executed already.
     pub acted: bool,
+    /// Whether the message of this cycle has been taken in already.
+    pub sensed: bool,
+    /// How many cycles are left of this turn after the one under way.
+    pub cycles_left: u32,
 }
 
 /// What became of an event.
@@ -58,7 +62,10 @@ impl<'m> Cycle<'m> {
         sensed || deliberated || acted
     }
 
-    fn sense(&mut self) -> bool {
+    pub(super) fn sense(&mut self) -> bool {
+        if std::mem::take(&mut self.sensed) {
+            return true;
+        }
         let Some(message) = self.mailbox.take() else { return false };
         self.receive(message);
         true

@@ -7,6 +7,7 @@ mod direct;
 mod failure;
 mod forks;
 mod goals;
+mod hand;
 mod messages;
 mod meta;
 mod plan_terms;

@@ -320,7 +320,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn goal_without_plan(&mut self, event: Event, relevant: bool) {
+    pub(super) fn goal_without_plan(&mut self, event: Event, relevant: bool) {
         let kind = if relevant { "applicable" } else { "relevant" };
         let goal = event.display();
         let message = format!("Found a goal for which there is no {kind} plan: {goal}");
@@ -416,24 +416,32 @@ fn is_relevant(
     }
 }
 
-/// Matches the trigger of a plan whose slots begin at `base` with a ground literal that has these annotations.
+/// Matches the trigger of a plan whose slots begin at `base` with a goal that has these arguments and annotations. The
+/// goal's variables follow the plan's; `results` tells which of the caller's they are.
 pub(super) fn matches_head(
     solver: &Solver<'_>,
     bindings: &mut Bindings,
     plan: &Plan,
-    literal: &Structure,
+    goal: &[Value],
+    results: &[(u32, u32)],
     theirs: &[Annot],
     base: u32,
 ) -> bool {
     let Head::Literal { args, annots, annots_tail, .. } = &plan.head else { return false };
-    for (place, arg) in literal.args.iter().enumerate() {
-        bindings.set(base + place as u32, arg.clone());
+    for (place, arg) in goal.iter().enumerate() {
+        let value = match arg {
+            Value::Num(n) => Value::Num(*n),
+            Value::Var(var) => own_variable(*var, results, base + plan.slots),
+            arg => arg.clone(),
+        };
+        bindings.set(base + place as u32, value);
     }
-    for (pattern, arg) in args.iter().zip(&literal.args) {
-        if let Some(pattern) = pattern
-            && !match_expr(solver, bindings, base, &plan.names, pattern, arg)
-        {
-            return false;
+    for (place, pattern) in args.iter().enumerate() {
+        if let Some(pattern) = pattern {
+            let value = bindings.slot(base + place as u32).clone();
+            if !match_expr(solver, bindings, base, &plan.names, pattern, &value) {
+                return false;
+            }
         }
     }
     if annots.is_empty() && annots_tail.is_none() {
@@ -444,6 +452,12 @@ pub(super) fn matches_head(
     }
     let wanted = head_pattern(solver, bindings, plan, base);
     match_annots(bindings, &wanted, theirs)
+}
+
+/// A caller's variable as a variable of the goal, whose variables begin at `first`.
+fn own_variable(var: Var, results: &[(u32, u32)], first: u32) -> Value {
+    let number = results.iter().find(|(_, slot)| *slot == var.slot).map_or(0, |(number, _)| *number);
+    Value::Var(Var { slot: first + number, name: super::step::anonymous(number) })
 }
 
 /// Whether `[source(V)]` fits, seen without building it; none if the plan asks for something else.

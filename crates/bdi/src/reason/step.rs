@@ -1,13 +1,14 @@
 //! One step of one intention.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use whimbrel_acl::{AclMessage, Performative, Structure, Symbol, Value};
+use whimbrel_acl::{AclMessage, Args, Performative, Structure, Symbol, Value};
 
+use super::hand::Called;
 use super::select::structure;
 use super::{Cycle, solver};
 use crate::actions::{Action, Answer, Call, Failure, Progress, StepCall};
-use crate::code::{AddMode, Body, CallExpr, Expr, Formula, Op, SendExpr, TriggerKind, TriggerOp, build, build_args};
+use crate::code::{AddMode, Body, CallExpr, Expr, Formula, Key, Op, SendExpr, TriggerKind, TriggerOp, build, build_args};
 use crate::logic::{Found, open_value};
 use crate::mind::{Event, IntentionId, Loop, PlanHold, Splice};
 use crate::syntax::ast::StepKind;
@@ -33,6 +34,8 @@ enum Stepped {
     Next,
     /// Go on there.
     Jump(u32),
+    /// The intention goes on with the plan for a goal.
+    Called,
     /// The step itself has said where the intention goes on.
     Moved,
     /// The step failed.
@@ -48,48 +51,53 @@ struct Place<'p> {
 }
 
 impl<'m> Cycle<'m> {
-    /// Executes one step of an intention.
+    /// Executes the next step of an intention, and those after it for as long as it stays in hand.
     pub(super) fn step(&mut self, id: IntentionId) {
+        self.take_up(Some(id));
+        while self.step_in_hand(id) && self.stays(id) {}
+    }
+
+    /// Executes one step of the intention in hand. False if it is not in hand any more.
+    fn step_in_hand(&mut self, id: IntentionId) -> bool {
         let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else {
             self.end_intention(id);
-            return;
+            return false;
         };
         let (base, pc) = (frame.base, frame.pc);
         let splice = frame.extra.as_ref().and_then(|extra| extra.splices.last()).map(|s| Arc::clone(&s.body));
         let Some(plan) = self.mind.plans.plan_at(self.image, frame.plan, &frame.path) else {
             self.end_intention(id);
-            return;
+            return false;
         };
         let code = splice.map_or_else(|| Code::Plan(plan.clone()), Code::Splice);
         let Some(op) = code.body().ops.get(pc as usize) else {
             // An empty body, or the last step was one that waited.
-            if self.clear_finished(id) {
-                self.make_ready(id);
-            }
-            return;
+            return self.finish_in_hand(id);
         };
-        self.take_up(Some(id));
         let place = Place { id, base, names: &plan.names };
         match self.execute(op, place) {
             Stepped::Next => self.go_on(id, pc + 1, code.body()),
             Stepped::Jump(target) => self.go_on(id, target, code.body()),
-            Stepped::Moved => {}
+            Stepped::Called => true,
+            Stepped::Moved => false,
             Stepped::Failed(failure) => {
                 self.put_down(Some(id));
                 self.step_failed(id, failure);
+                false
             }
         }
     }
 
-    /// The step is done: the intention goes to the end of the queue, finished plans are taken off it.
-    fn go_on(&mut self, id: IntentionId, pc: u32, body: &Body) {
-        self.put_down(Some(id));
-        let pc = body.skip_jumps(pc);
-        let Some(frame) = self.mind.intentions.find_mut(id).and_then(|i| i.frames.last_mut()) else { return };
-        frame.pc = pc;
-        if (pc as usize) < body.ops.len() || self.clear_finished(id) {
+    /// Whether the intention stays in hand for its next step; if not it is put back among those that can go on.
+    fn stays(&mut self, id: IntentionId) -> bool {
+        let stays = self.stays_in_hand(id);
+        if !stays {
+            if !self.bindings.is_empty() {
+                self.put_down(Some(id));
+            }
             self.make_ready(id);
         }
+        stays
     }
 
     fn execute(&mut self, op: &Op, at: Place<'_>) -> Stepped {
@@ -172,12 +180,41 @@ impl<'m> Cycle<'m> {
     }
 
     fn achieve(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
-        let Some(mut literal) = self.literal(expr, at) else { return not_a_literal(expr) };
-        if self.call_directly(at.id, &mut literal) {
-            return Stepped::Moved;
+        if let Expr::Term(term) = expr
+            && term.has_no_annots()
+        {
+            let solver = solver!(self);
+            let args = build_args(&solver, self.bindings, at.base, at.names, &term.args);
+            return self.achieve_in_hand(term.key, args, at);
         }
+        let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
         let event = self.event(TriggerOp::Add, TriggerKind::Achieve, literal);
         self.suspend_with(event, at.id)
+    }
+
+    fn achieve_in_hand(&mut self, key: Key, args: Args, at: Place<'_>) -> Stepped {
+        let goal = |args| {
+            let mut literal = Structure::bare(key.namespace, key.negated, key.functor, args);
+            super::cycle::with_own_source(&mut literal);
+            literal
+        };
+        match self.call_in_hand(at.id, key, args) {
+            Called::Yes => Stepped::Called,
+            Called::No(args) => {
+                let event = self.event(TriggerOp::Add, TriggerKind::Achieve, goal(args));
+                self.suspend_with(event, at.id)
+            }
+            Called::NoPlan(args, relevant) => {
+                let mut event = self.event(TriggerOp::Add, TriggerKind::Achieve, goal(args));
+                event.intention = Some(at.id);
+                self.put_down_for_event(at.id, &mut event);
+                if let Some(intention) = self.mind.intentions.find_mut(at.id) {
+                    intention.place = crate::mind::Place::InEvent;
+                }
+                self.goal_without_plan(event, relevant);
+                Stepped::Moved
+            }
+        }
     }
 
     /// The intention waits in `event` until that is handled.
@@ -249,8 +286,7 @@ impl<'m> Cycle<'m> {
             self.add_event(event);
             return Stepped::Next;
         }
-        if self.is_alone() && !self.has_candidates(&event.trigger()) {
-            // The event would come back at once: nothing else is there to be done, and no plan is for it.
+        if self.is_unheard(at.id, &event.trigger()) {
             return Stepped::Next;
         }
         event.intention = Some(at.id);
@@ -289,7 +325,7 @@ impl<'m> Cycle<'m> {
             self.add_event(event);
             return Stepped::Next;
         }
-        if event.open == 0 && self.is_alone() && !self.has_candidates(&event.trigger()) {
+        if event.open == 0 && self.is_unheard(at.id, &event.trigger()) {
             return Stepped::Next;
         }
         event.intention = Some(at.id);
@@ -307,7 +343,7 @@ impl<'m> Cycle<'m> {
         let deleted = self.delete_old(&literal);
         if let Some(deleted) = deleted {
             let event = Event::external(TriggerOp::Delete, TriggerKind::Belief, deleted);
-            if !self.is_alone() || self.has_candidates(&event.trigger()) {
+            if !self.is_unheard(at.id, &event.trigger()) {
                 self.add_event(event);
             }
         }
@@ -716,7 +752,9 @@ fn keep_value(bindings: &crate::logic::Bindings, slot: u32, top: u32, beyond: &m
 
 /// The name of an event's variable by its number: the variables of an event are nobody's any more.
 pub(super) fn anonymous(number: u32) -> Symbol {
-    Symbol::new(&format!("_{}", number + 1))
+    static FIRST: LazyLock<[Symbol; 8]> =
+        LazyLock::new(|| std::array::from_fn(|number| Symbol::new(&format!("_{}", number + 1))));
+    FIRST.get(number as usize).copied().unwrap_or_else(|| Symbol::new(&format!("_{}", number + 1)))
 }
 
 /// A literal with its variables numbered from 0; `vars` tells their slots.

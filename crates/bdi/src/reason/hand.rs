@@ -1,0 +1,268 @@
+//! An intention in hand. As long as the next cycles would do nothing but execute the next steps of the same intention,
+//! it is not put back among those that can go on, nor are its variables put away; a goal it calls gets its frame
+//! without an event. The outcome and its order are those of the ordinary way, which is taken whenever in doubt.
+
+use smallvec::SmallVec;
+use whimbrel_acl::{Annot, Annots, Args, Value, Var, sym};
+
+use super::select::{matches_head, settle};
+use super::{Cycle, solver};
+use crate::code::{Body, Key, Plan, TriggerKind, TriggerOp};
+use crate::mind::{Frame, IntentionId, Place, PlanHold, PlanRef, TriggerKey};
+
+/// Which variable of a goal is which slot of its caller.
+type Results = SmallVec<[(u32, u32); 2]>;
+
+/// What became of a goal that was to be called at once.
+pub(super) enum Called {
+    /// Its plan's frame is on the intention.
+    Yes,
+    /// It has to go the ordinary way; nothing was tried yet.
+    No(Args),
+    /// No plan is applicable. Whether one was relevant.
+    NoPlan(Args, bool),
+}
+
+/// What became of an intention whose innermost plan has ended.
+enum Left {
+    Ended,
+    Returned,
+    /// It is not as simple as that.
+    Unknown,
+}
+
+impl<'m> Cycle<'m> {
+    /// The step is done: on to the operation at `pc`, finished plans taken off. False if the intention is not in hand
+    /// any more.
+    pub(super) fn go_on(&mut self, id: IntentionId, pc: u32, body: &Body) -> bool {
+        self.settle();
+        self.top = self.bindings.len();
+        let pc = body.skip_jumps(pc);
+        let Some(frame) = self.mind.intentions.find_mut(id).and_then(|i| i.frames.last_mut()) else { return false };
+        frame.pc = pc;
+        (pc as usize) < body.ops.len() || self.finish_in_hand(id)
+    }
+
+    /// Takes finished plans off the intention in hand. False if it is not in hand any more.
+    pub(super) fn finish_in_hand(&mut self, id: IntentionId) -> bool {
+        loop {
+            match self.leave_plain_frame(id) {
+                Left::Ended => return false,
+                Left::Returned if self.has_operation(id) => return true,
+                Left::Returned => {}
+                Left::Unknown => {
+                    self.put_down(Some(id));
+                    if self.clear_finished(id) {
+                        self.make_ready(id);
+                    }
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn has_operation(&self, id: IntentionId) -> bool {
+        let frame = self.mind.intentions.find(id).and_then(|i| i.frames.last());
+        let plan = frame.and_then(|frame| self.mind.plans.plan_at(self.image, frame.plan, &frame.path));
+        frame.zip(plan).is_some_and(|(frame, plan)| (frame.pc as usize) < plan.body.ops.len())
+    }
+
+    /// Ends an ordinary plan: its results, if they are known values, go to the caller's variables.
+    fn leave_plain_frame(&mut self, id: IntentionId) -> Left {
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return Left::Ended };
+        let [below @ .., frame] = intention.frames.as_mut_slice() else { return Left::Unknown };
+        let Some(plan) = self.mind.plans.plan(self.image, frame.plan) else { return Left::Unknown };
+        let plain = frame.is_plain() && plan.goal_condition.is_none() && plan.sub_plans.is_empty();
+        let whole = intention.forks.is_empty() && intention.copied_frames.is_none() && !self.mind.has_meta_plans;
+        if !plain || !whole {
+            return Left::Unknown;
+        }
+        let Some(caller) = below.last_mut() else {
+            self.bindings.truncate(0);
+            self.top = 0;
+            self.put_down(None);
+            self.end_intention(id);
+            return Left::Ended;
+        };
+        if caller.extra.as_ref().is_some_and(|extra| !extra.splices.is_empty()) {
+            return Left::Unknown;
+        }
+        let Some(calling) = self.mind.plans.plan_at(self.image, caller.plan, &caller.path) else {
+            return Left::Unknown;
+        };
+        let first = frame.base + frame.slots;
+        for (var, slot) in &frame.caller {
+            let own = Value::Var(Var { slot: first + var, name: sym::ANY });
+            let value = self.bindings.resolve(&own);
+            if !value.is_ground() || !matches!(self.bindings.slot(*slot), Value::Null) {
+                return Left::Unknown;
+            }
+            self.bindings.set(*slot, value);
+        }
+        self.bindings.truncate(frame.base);
+        self.top = frame.base;
+        intention.atomic_frames -= u32::from(plan.atomic && intention.atomic_frames > 0);
+        caller.pc = calling.body.skip_jumps(caller.pc + 1);
+        intention.frames.pop();
+        Left::Returned
+    }
+
+    /// Whether the intention, which could go on, stays in hand: the next cycle would do nothing else but execute its
+    /// next step. If so that cycle has begun.
+    pub(super) fn stays_in_hand(&mut self, id: IntentionId) -> bool {
+        let Some(intention) = self.mind.intentions.find(id) else { return false };
+        let ready = matches!(intention.place, Place::Ready) && intention.suspended.is_none();
+        if self.cycles_left == 0 || !ready {
+            return false;
+        }
+        let stays = if intention.is_atomic() { self.stays_atomic(id) } else { self.is_alone() };
+        self.cycles_left -= u32::from(stays);
+        stays
+    }
+
+    /// An atomic intention goes before all others and all events; messages come in meanwhile, one a cycle.
+    fn stays_atomic(&mut self, id: IntentionId) -> bool {
+        self.mind.atomic = Some(id);
+        if !self.is_undisturbed() || self.mind.atomic_event.is_some() {
+            return false;
+        }
+        if !self.mailbox.is_empty() {
+            self.put_down(Some(id));
+            self.sensed = self.sense();
+            if !self.is_undisturbed() || self.mind.atomic != Some(id) {
+                return false;
+            }
+            self.sensed = false;
+            self.take_up(Some(id));
+        }
+        true
+    }
+
+    /// Whether the intention in hand is all there is to do, now and in the next cycle: what goes through the queue of
+    /// events comes back to it at once then.
+    pub(super) fn is_alone(&self) -> bool {
+        self.mailbox.is_empty() && self.is_at_rest()
+    }
+
+    /// As [`Self::is_alone`], or the intention in hand is atomic and nothing comes in between.
+    fn is_alone_with(&self, id: IntentionId) -> bool {
+        self.mailbox.is_empty() && (self.is_at_rest() || (self.mind.atomic == Some(id) && self.is_undisturbed()))
+    }
+
+    /// Whether the event of a change in beliefs, made by the intention in hand, would come back at once without any
+    /// effect: nothing else is there to be done, and no plan is for it.
+    pub(super) fn is_unheard(&self, id: IntentionId, trigger: &TriggerKey) -> bool {
+        let mind = &*self.mind;
+        let first = self.is_alone() || (mind.atomic == Some(id) && self.is_undisturbed() && mind.event_waits == 0);
+        first && mind.options.same_focus && !mind.options.requeue && !self.has_candidates(trigger)
+    }
+
+    /// Intends a plan for a goal of the intention in hand at once, if that is what the next cycle would do.
+    pub(super) fn call_in_hand(&mut self, id: IntentionId, key: Key, args: Args) -> Called {
+        let base = self.bindings.len();
+        let mut results = Results::new();
+        if base != self.top || !self.is_alone_with(id) || !open_variables(&args, base, &mut results) {
+            return Called::No(args);
+        }
+        let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key };
+        let Some(tail) = self.is_tail_call(id, &trigger, &results) else { return Called::No(args) };
+        let candidates = self.mind.plans.candidates_held(self.image, &trigger);
+        let plain = |place: &PlanRef| self.mind.plans.plan(self.image, *place).is_some_and(|plan| plan.is_plain);
+        if !candidates.iter().all(plain) {
+            return Called::No(args);
+        }
+        for place in candidates.iter().copied() {
+            let Some(plan) = self.mind.plans.plan(self.image, place) else { continue };
+            if !plan.rejects(&args) && self.applies(&plan, &args, &results, &[Annot::Source(sym::SELF)]) {
+                self.enter(id, &plan, place, trigger, results, tail);
+                return Called::Yes;
+            }
+        }
+        Called::NoPlan(args, !candidates.is_empty())
+    }
+
+    /// Whether a plan is relevant and applicable for a goal with these arguments; its slots are on top of the bindings
+    /// then, which are as before else.
+    pub(super) fn applies(&mut self, plan: &Plan, args: &[Value], results: &[(u32, u32)], annots: &[Annot]) -> bool {
+        let mark = self.bindings.mark();
+        let base = self.bindings.extend(plan.slots + results.len() as u32);
+        let solver = solver!(self);
+        let applies = matches_head(&solver, self.bindings, plan, args, results, annots, base)
+            && solver.first(&plan.context, self.bindings, base, &plan.names);
+        if applies {
+            settle(self.bindings, base + plan.slots + results.len() as u32);
+        } else {
+            self.bindings.undo(mark);
+        }
+        applies
+    }
+
+    /// Puts a frame for the plan whose slots are on top of the bindings on the intention in hand, in the place of the
+    /// innermost one if that is a tail call.
+    fn enter(
+        &mut self,
+        id: IntentionId,
+        plan: &PlanHold<'m>,
+        place: PlanRef,
+        trigger: TriggerKey,
+        results: Results,
+        tail: bool,
+    ) {
+        let base = self.top;
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        let (pc, open) = (plan.body.skip_jumps(0), results.len() as u32);
+        match intention.frames.last_mut() {
+            Some(below) if tail => {
+                self.bindings.close_gap(below.base, base);
+                (below.plan, below.pc, below.slots, below.open) = (place, pc, plan.slots, open);
+                if !matches!(below.annots.as_slice(), [Annot::Source(sym::SELF)]) {
+                    below.annots = own_source();
+                }
+            }
+            _ => intention.frames.push(Frame {
+                base,
+                pc,
+                open,
+                slots: plan.slots,
+                caller: results,
+                annots: own_source(),
+                ..Frame::new(place, trigger)
+            }),
+        }
+        self.top = self.bindings.len();
+    }
+
+    /// Whether the goal at the innermost frame's place is its last step, for the same predicate, so that its frame
+    /// takes that one's place. `None` if results have to be passed on for that.
+    fn is_tail_call(&self, id: IntentionId, trigger: &TriggerKey, results: &Results) -> Option<bool> {
+        let intention = self.mind.intentions.find(id)?;
+        let frame = intention.frames.last()?;
+        if frame.trigger != *trigger || !self.mind.options.tail_calls || !frame.is_plain() {
+            return Some(false);
+        }
+        let plan = self.mind.plans.plan(self.image, frame.plan)?;
+        let last = plan.is_plain && plan.body.is_last(frame.pc) && intention.forks.is_empty();
+        if last && (!frame.caller.is_empty() || !results.is_empty()) { None } else { Some(last) }
+    }
+}
+
+fn own_source() -> Annots {
+    Annots::from_buf([Annot::Source(sym::SELF)])
+}
+
+/// Notes the variables among a goal's arguments; false if there are others than plain ones of the caller.
+fn open_variables(args: &[Value], top: u32, results: &mut Results) -> bool {
+    for arg in args {
+        match arg {
+            Value::Var(var) if var.slot < top => {
+                if !results.iter().any(|(_, slot)| *slot == var.slot) {
+                    results.push((results.len() as u32, var.slot));
+                }
+            }
+            Value::Var(_) => return false,
+            arg if !arg.is_ground() => return false,
+            _ => {}
+        }
+    }
+    true
+}
