@@ -55,6 +55,19 @@ fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
     }
 }
 
+/// The number of an operand.
+#[inline(always)]
+fn operand(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
+    match expr {
+        Expr::Const(Value::Num(n)) => Some(*n),
+        Expr::Slot(slot) => match bindings.slot(base + slot) {
+            Value::Num(n) => Some(*n),
+            _ => None,
+        },
+        _ => number(bindings, base, expr),
+    }
+}
+
 /// The number an expression of numbers, bound variables and operations comes to.
 fn number(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
     match expr {
@@ -64,9 +77,9 @@ fn number(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
             _ => None,
         },
         Expr::Arith(operation) => {
-            let left = number(bindings, base, &operation.left)?;
+            let left = operand(bindings, base, &operation.left)?;
             match &operation.right {
-                Some(right) => arith::binary(operation.op, left, number(bindings, base, right)?),
+                Some(right) => arith::binary(operation.op, left, operand(bindings, base, right)?),
                 None => Some(-left),
             }
         }

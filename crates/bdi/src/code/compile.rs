@@ -8,13 +8,13 @@ use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
 use super::{
     AddMode, ArithExpr, Body, CallExpr, Expr, Formula, Function, FunctionExpr, Head, Image, Key, Op, Plan,
-    RelationExpr, Rule, SendExpr, Source, TermExpr,
+    RelationExpr, Rule, SendExpr, Source, TermExpr, Hint, PlainStep, Site,
 };
 use crate::actions::{self, Action};
 use crate::logic::map_vars;
 use crate::mind::PlanRef;
 use crate::syntax::ast::{self, StepKind, TriggerOp};
-use crate::syntax::quote::{quote, unquote_body, unquote_term};
+use crate::syntax::quote::{is_code, quote, unquote_body, unquote_term};
 
 /// What compiling knows about its surroundings: the functions that rules provide.
 #[derive(Clone, Copy, Default)]
@@ -307,7 +307,7 @@ impl<'a> Compiler<'a> {
     fn term_expr(&mut self, literal: &ast::Literal) -> TermExpr {
         let args = literal.args.iter().map(|arg| self.expr(arg)).collect();
         let (annots, annots_tail) = self.annots(literal.annots.as_ref());
-        TermExpr { key: literal_key(literal), args, annots, annots_tail }
+        TermExpr { key: literal_key(literal), args, annots, annots_tail, hint: Hint::default() }
     }
 
     fn expr(&mut self, term: &ast::Term) -> Expr {
@@ -496,14 +496,16 @@ impl<'a> Compiler<'a> {
                 let literal = matches!(term, ast::Term::Literal(_)).then(|| self.expr(term));
                 Op::Test(self.formula(term), literal)
             }
-            StepKind::Achieve => Op::Achieve(self.expr(term)),
+            StepKind::Achieve => plain(PlainStep::Achieve, self.expr(term), Op::Achieve),
             StepKind::AchieveNewFocus => Op::AchieveNewFocus(self.expr(term)),
-            StepKind::Add | StepKind::AddFront => Op::Add(self.expr(term), AddMode::Front),
+            StepKind::Add | StepKind::AddFront => {
+                plain(PlainStep::Add, self.expr(term), |expr| Op::Add(expr, AddMode::Front))
+            }
             StepKind::AddEnd => Op::Add(self.expr(term), AddMode::End),
             StepKind::AddNewFocus => Op::Add(self.expr(term), AddMode::NewFocus),
-            StepKind::Delete => Op::Delete(self.expr(term), false),
+            StepKind::Delete => plain(PlainStep::Delete, self.expr(term), |expr| Op::Delete(expr, false)),
             StepKind::DeleteNewFocus => Op::Delete(self.expr(term), true),
-            StepKind::Replace => Op::Replace(self.expr(term)),
+            StepKind::Replace => plain(PlainStep::Replace, self.expr(term), Op::Replace),
             StepKind::Action => Op::Act(self.expr(term)),
         }
     }
@@ -614,6 +616,24 @@ impl Body {
             *target = here;
         }
     }
+}
+
+/// A step about a literal: the plain one if no annotations are written, else what `other` makes of it.
+fn plain(step: PlainStep, expr: Expr, other: impl FnOnce(Expr) -> Op) -> Op {
+    let site = match expr {
+        Expr::Term(term) if term.has_no_annots() => Site::new(term.key, term.args),
+        Expr::Const(Value::Atom(functor)) => {
+            Site::new(Key { functor, namespace: sym::DEFAULT, arity: 0, negated: false }, Vec::new())
+        }
+        Expr::Const(value) => match &value {
+            Value::Term(term) if term.annots.is_empty() && !is_code(&value) => {
+                Site::new(Key::of(term), term.args.iter().cloned().map(Expr::Const).collect())
+            }
+            _ => return other(Expr::Const(value)),
+        },
+        expr => return other(expr),
+    };
+    Op::Plain(step, Box::new(site))
 }
 
 /// What an operation on numbers alone comes to.

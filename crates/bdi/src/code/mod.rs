@@ -3,6 +3,7 @@
 mod build;
 pub mod compile;
 mod decorated;
+mod site;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::syntax::ast;
 pub use crate::syntax::ast::{TriggerKind, TriggerOp};
 pub use build::{build, build_annots, build_args, match_expr};
 pub use decorated::{decorate, unify_decorated};
+pub use site::{Hint, Listeners, Plans, Site};
 
 /// Functors no program can write: code and special variables as data.
 pub mod reserved {
@@ -21,7 +23,7 @@ pub mod reserved {
 }
 
 /// What tells predicates apart: name, namespace, arity, negation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Key {
     /// The name.
     pub functor: Symbol,
@@ -33,7 +35,22 @@ pub struct Key {
     pub negated: bool,
 }
 
+/// Most keys differ in their names: all in one number, for one round of the hash.
+impl std::hash::Hash for Key {
+    #[inline]
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        state.write_u64(self.bits());
+    }
+}
+
 impl Key {
+    /// A number that differs for nearly all keys that differ.
+    #[inline]
+    pub fn bits(&self) -> u64 {
+        let other = self.namespace.index() ^ (u32::from(self.arity) << 16) ^ (u32::from(self.negated) << 31);
+        (u64::from(self.functor.index()) << 32) | u64::from(other)
+    }
+
     /// The key of a structure.
     #[inline]
     pub fn of(term: &Structure) -> Self {
@@ -81,6 +98,8 @@ pub struct TermExpr {
     pub annots: Vec<Expr>,
     /// The open tail of its annotations.
     pub annots_tail: Option<Expr>,
+    /// Where the agent's beliefs of this predicate are, if it is a query.
+    pub hint: Hint,
 }
 
 impl TermExpr {
@@ -318,9 +337,24 @@ pub struct SendExpr {
     pub call: CallExpr,
 }
 
+/// What a step does with its literal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainStep {
+    /// `!g`
+    Achieve,
+    /// `+b`
+    Add,
+    /// `-b`
+    Delete,
+    /// `-+b`
+    Replace,
+}
+
 /// One operation of a plan body: one step of an intention, but for jumps.
 #[derive(Clone, Debug)]
 pub enum Op {
+    /// A step about a literal without annotations: what most goals and changes of beliefs are.
+    Plain(PlainStep, Box<Site>),
     /// `!g`
     Achieve(Expr),
     /// `!!g`

@@ -68,7 +68,10 @@ impl Bindings {
     pub fn close_gap(&mut self, from: u32, to: u32) {
         self.trail.clear();
         let distance = to - from;
-        self.slots.drain(from as usize..to as usize);
+        for place in to as usize..self.slots.len() {
+            self.slots.swap(place - distance as usize, place);
+        }
+        self.slots.truncate(self.slots.len() - distance as usize);
         for value in self.slots.iter_mut().skip(from as usize).filter(|value| !value.is_ground()) {
             *value = map_vars(value, &mut |var| {
                 let slot = if var.slot >= to { var.slot - distance } else { var.slot };

@@ -211,7 +211,7 @@ impl<'m> Solver<'m> {
         names: &[Symbol],
         last: bool,
     ) -> Direct {
-        let Some(table) = self.known.mind.beliefs.table(&term.key) else { return Direct::Fails };
+        let Some(table) = self.known.mind.beliefs.table_at(&term.key, &term.hint) else { return Direct::Fails };
         if table.has_rules() {
             return Direct::Unknown;
         }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
-use whimbrel_acl::{Annot, Annots, Structure, Value, sym};
+use whimbrel_acl::{Annot, Annots, Args, Structure, Value, sym};
 
-use crate::code::{Image, Key, Rule};
+use crate::code::{Hint, Image, Key, Rule};
 use crate::logic::{Bindings, match_annots};
 
 /// From this many entries on a predicate is indexed.
@@ -357,10 +357,10 @@ impl Table {
     }
 
     /// The fact with exactly these arguments.
-    fn find_same(&self, literal: &Structure) -> Option<i64> {
-        let same = |fact: &Structure| fact.args == literal.args;
+    fn find_same(&self, args: &[Value]) -> Option<i64> {
+        let same = |fact: &Structure| fact.args.as_slice() == args;
         if let Some(index) = &self.index {
-            let numbers = index.by_args.get(&FxBuildHasher.hash_one(literal.args.as_slice()))?;
+            let numbers = index.by_args.get(&FxBuildHasher.hash_one(args))?;
             return numbers
                 .iter()
                 .copied()
@@ -415,6 +415,24 @@ impl BeliefBase {
     #[inline]
     pub fn table(&self, key: &Key) -> Option<&Table> {
         self.tables.get(self.place(key)?)
+    }
+
+    /// The entries of a predicate, looked for first where it was found last.
+    #[inline]
+    pub fn table_at(&self, key: &Key, hint: &Hint) -> Option<&Table> {
+        if let Some(table) = self.tables.get(hint.place()).filter(|table| table.key == *key) {
+            return Some(table);
+        }
+        let place = self.place(key)?;
+        hint.note(place);
+        self.tables.get(place)
+    }
+
+    fn table_mut_at(&mut self, key: Key, hint: &Hint) -> Option<&mut Table> {
+        if self.tables.get(hint.place()).is_none_or(|table| table.key != key) {
+            hint.note(self.place(&key)?);
+        }
+        self.tables.get_mut(hint.place())
     }
 
     fn place(&self, key: &Key) -> Option<usize> {
@@ -475,7 +493,7 @@ impl BeliefBase {
     /// annotations that are new. Answers the literal of the event `+b`, if anything changed.
     pub fn add(&mut self, literal: Structure, at_end: bool) -> Change {
         let table = self.table_mut(Key::of(&literal))?;
-        if let Some(number) = table.find_same(&literal) {
+        if let Some(number) = table.find_same(&literal.args) {
             let at = (number - table.front) as usize;
             let Some(Some(Entry::Fact(fact))) = table.entries.get_mut(at) else { return None };
             let new: Annots = literal.annots.iter().filter(|annot| !fact.annots.contains(annot)).cloned().collect();
@@ -492,13 +510,62 @@ impl BeliefBase {
         Some(literal)
     }
 
+    /// Adds a belief of the agent's own at the front, for when nobody asks what has changed.
+    pub fn add_own(&mut self, key: Key, hint: &Hint, args: Args) {
+        let annots = Annots::from_buf([Annot::Source(sym::SELF)]);
+        if self.table_mut_at(key, hint).is_none_or(|table| table.find_same(&args).is_some()) {
+            self.add(Structure::full(key.namespace, key.negated, key.functor, args, annots), false);
+            return;
+        }
+        let mut fact = Structure::bare(key.namespace, key.negated, key.functor, args);
+        fact.annots = annots;
+        self.version += 1;
+        if let Some(table) = self.table_mut_at(key, hint) {
+            table.add(Entry::Fact(Arc::new(fact)), false);
+        }
+    }
+
+    /// Deletes the belief with these ground arguments, if it is the agent's own and nobody else's. False if it is not.
+    pub fn delete_own(&mut self, key: Key, hint: &Hint, args: &[Value]) -> bool {
+        let Some(table) = self.table_mut_at(key, hint) else { return true };
+        let Some(number) = table.find_same(args) else { return true };
+        if !matches!(table.entry(number), Some(Entry::Fact(fact)) if is_own(fact)) {
+            return false;
+        }
+        table.remove(number);
+        self.version += 1;
+        true
+    }
+
+    /// Gives the only belief of the predicate other arguments, if it is the agent's own and nobody else's.
+    ///
+    /// # Errors
+    /// It is not so simple; the arguments.
+    pub fn replace_own(&mut self, key: Key, hint: &Hint, args: Args) -> Result<(), Args> {
+        let Some(table) = self.table_mut_at(key, hint) else { return Err(args) };
+        if table.index.is_some() || table.only_fact().is_none_or(|fact| !is_own(fact)) {
+            return Err(args);
+        }
+        let Some(Some(Entry::Fact(fact))) = table.entries.front_mut() else { return Err(args) };
+        match Arc::get_mut(fact) {
+            Some(fact) => fact.args = args,
+            None => {
+                let mut new = Structure::bare(key.namespace, key.negated, key.functor, args);
+                new.annots.push(Annot::Source(sym::SELF));
+                *fact = Arc::new(new);
+            }
+        }
+        self.version += 1;
+        Ok(())
+    }
+
     /// Deletes what the pattern says (Jason's `-b`): a ground pattern's annotations are taken off the equal belief if
     /// it has them all, a pattern with variables finds the first belief that matches and binds them. The belief goes
     /// when it has no source left. Answers the literal of the event `-b`.
     pub fn delete(&mut self, pattern: &Structure, bindings: &mut Bindings) -> Change {
         let table = self.table_mut(Key::of(pattern))?;
         let ground = pattern.args.iter().all(Value::is_ground);
-        let number = if ground { table.find_same(pattern)? } else { find_matching(table, pattern, bindings)? };
+        let number = if ground { table.find_same(&pattern.args)? } else { find_matching(table, pattern, bindings)? };
         let Some(Entry::Fact(fact)) = table.entry(number) else { return None };
         let fact = Arc::clone(fact);
         if ground && !match_annots(bindings, &pattern.annots, &fact.annots) {
@@ -581,6 +648,11 @@ fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings) ->
     }
     let last = table.front + table.entries.len() as i64;
     (table.front..last).find(|number| try_number(*number))
+}
+
+/// Whether a belief is the agent's own, and has no other annotations.
+fn is_own(fact: &Structure) -> bool {
+    matches!(fact.annots.as_slice(), [Annot::Source(sym::SELF)])
 }
 
 /// Whether an annotation names a source.

@@ -11,7 +11,7 @@ use crate::code::compile::next_label;
 use crate::code::{Head, Image, Key, Plan, TriggerKind, TriggerOp};
 
 /// What triggers a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TriggerKey {
     /// `+`, `-` or `^`.
     pub op: TriggerOp,
@@ -19,6 +19,13 @@ pub struct TriggerKey {
     pub kind: TriggerKind,
     /// The literal's key.
     pub key: Key,
+}
+
+impl std::hash::Hash for TriggerKey {
+    #[inline]
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        state.write_u64(self.key.bits() ^ (self.op as u64) << 28 ^ (self.kind as u64) << 26);
+    }
 }
 
 /// A plan, by its place: among the program's plans, or among those the agent acquired.
@@ -130,6 +137,12 @@ impl std::ops::Deref for PlanHold<'_> {
 }
 
 impl PlanLibrary {
+    /// Whether it is the program's, nothing acquired or removed.
+    #[inline]
+    pub fn is_original(&self) -> bool {
+        self.changed.is_none()
+    }
+
     /// The plans that may be relevant for a trigger, in order.
     #[inline]
     pub fn candidates<'a>(&'a self, image: &'a Image, trigger: &TriggerKey) -> &'a [PlanRef] {

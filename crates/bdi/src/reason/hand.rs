@@ -7,8 +7,8 @@ use whimbrel_acl::{Annot, Annots, Args, Value, Var, sym};
 
 use super::select::{matches_head, settle};
 use super::{Cycle, solver};
-use crate::code::{Body, Key, Plan, TriggerKind, TriggerOp};
-use crate::mind::{Frame, IntentionId, Place, PlanHold, PlanRef, TriggerKey};
+use crate::code::{Listeners, Plan, Site, TriggerKind, TriggerOp};
+use crate::mind::{Frame, IntentionId, Place, PlanRef, TriggerKey};
 
 /// Which variable of a goal is which slot of its caller.
 type Results = SmallVec<[(u32, u32); 2]>;
@@ -31,18 +31,7 @@ enum Left {
     Unknown,
 }
 
-impl<'m> Cycle<'m> {
-    /// The step is done: on to the operation at `pc`, finished plans taken off. False if the intention is not in hand
-    /// any more.
-    pub(super) fn go_on(&mut self, id: IntentionId, pc: u32, body: &Body) -> bool {
-        self.settle();
-        self.top = self.bindings.len();
-        let pc = body.skip_jumps(pc);
-        let Some(frame) = self.mind.intentions.find_mut(id).and_then(|i| i.frames.last_mut()) else { return false };
-        frame.pc = pc;
-        (pc as usize) < body.ops.len() || self.finish_in_hand(id)
-    }
-
+impl Cycle<'_> {
     /// Takes finished plans off the intention in hand. False if it is not in hand any more.
     pub(super) fn finish_in_hand(&mut self, id: IntentionId) -> bool {
         loop {
@@ -152,45 +141,62 @@ impl<'m> Cycle<'m> {
     /// Whether the event of a change in beliefs, made by the intention in hand, would come back at once without any
     /// effect: nothing else is there to be done, and no plan is for it.
     pub(super) fn is_unheard(&self, id: IntentionId, trigger: &TriggerKey) -> bool {
+        self.hears_nothing(id) && !self.has_candidates(trigger)
+    }
+
+    /// As [`Self::is_unheard`], if there is no plan.
+    pub(super) fn hears_nothing(&self, id: IntentionId) -> bool {
         let mind = &*self.mind;
         let first = self.is_alone() || (mind.atomic == Some(id) && self.is_undisturbed() && mind.event_waits == 0);
-        first && mind.options.same_focus && !mind.options.requeue && !self.has_candidates(trigger)
+        first && mind.options.same_focus && !mind.options.requeue
+    }
+
+    /// Whether no plan is for a trigger in the program.
+    #[inline]
+    pub(super) fn no_plans(&self, listeners: &Listeners, trigger: impl Fn() -> TriggerKey) -> bool {
+        if self.mind.plans.is_original() {
+            return listeners.plans(self.image, trigger).places.is_empty();
+        }
+        !self.has_candidates(&trigger())
     }
 
     /// Intends a plan for a goal of the intention in hand at once, if that is what the next cycle would do.
-    pub(super) fn call_in_hand(&mut self, id: IntentionId, key: Key, args: Args) -> Called {
-        let base = self.bindings.len();
+    pub(super) fn call_in_hand(&mut self, id: IntentionId, site: &Site, args: Args) -> Called {
         let mut results = Results::new();
-        if base != self.top || !self.is_alone_with(id) || !open_variables(&args, base, &mut results) {
+        if self.bindings.len() != self.top
+            || !self.is_alone_with(id)
+            || !open_variables(&args, self.top, &mut results)
+            || !self.mind.plans.is_original()
+        {
             return Called::No(args);
         }
-        let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key };
-        let Some(tail) = self.is_tail_call(id, &trigger, &results) else { return Called::No(args) };
-        let candidates = self.mind.plans.candidates_held(self.image, &trigger);
-        let plain = |place: &PlanRef| self.mind.plans.plan(self.image, *place).is_some_and(|plan| plan.is_plain);
-        if !candidates.iter().all(plain) {
+        let image = self.image;
+        let trigger = site.trigger(TriggerOp::Add, TriggerKind::Achieve);
+        let plans = site.on_add.plans(image, || trigger);
+        let Some(tail) = self.is_tail_call(id, &trigger, &results).filter(|_| plans.plain) else {
             return Called::No(args);
-        }
-        for place in candidates.iter().copied() {
-            let Some(plan) = self.mind.plans.plan(self.image, place) else { continue };
-            if !plan.rejects(&args) && self.applies(&plan, &args, &results, &[Annot::Source(sym::SELF)]) {
-                self.enter(id, &plan, place, trigger, results, tail);
+        };
+        for place in plans.places.iter().copied() {
+            let Some(plan) = image.plans.get(place.0 as usize) else { continue };
+            if !plan.rejects(&args) && self.applies(plan, &args, &results, &[Annot::Source(sym::SELF)]) {
+                self.enter(id, plan, place, trigger, results, tail);
                 return Called::Yes;
             }
         }
-        Called::NoPlan(args, !candidates.is_empty())
+        Called::NoPlan(args, !plans.places.is_empty())
     }
 
     /// Whether a plan is relevant and applicable for a goal with these arguments; its slots are on top of the bindings
     /// then, which are as before else.
     pub(super) fn applies(&mut self, plan: &Plan, args: &[Value], results: &[(u32, u32)], annots: &[Annot]) -> bool {
         let mark = self.bindings.mark();
-        let base = self.bindings.extend(plan.slots + results.len() as u32);
+        let base = self.bindings.len();
+        let top = base + plan.slots + results.len() as u32;
         let solver = solver!(self);
-        let applies = matches_head(&solver, self.bindings, plan, args, results, annots, base)
+        let applies = matches_head(&solver, self.bindings, plan, args, results, annots)
             && solver.first(&plan.context, self.bindings, base, &plan.names);
         if applies {
-            settle(self.bindings, base + plan.slots + results.len() as u32);
+            settle(self.bindings, top);
         } else {
             self.bindings.undo(mark);
         }
@@ -202,7 +208,7 @@ impl<'m> Cycle<'m> {
     fn enter(
         &mut self,
         id: IntentionId,
-        plan: &PlanHold<'m>,
+        plan: &Plan,
         place: PlanRef,
         trigger: TriggerKey,
         results: Results,

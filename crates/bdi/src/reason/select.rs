@@ -416,8 +416,8 @@ fn is_relevant(
     }
 }
 
-/// Matches the trigger of a plan whose slots begin at `base` with a goal that has these arguments and annotations. The
-/// goal's variables follow the plan's; `results` tells which of the caller's they are.
+/// Gives a plan slots on top of the bindings, and matches its trigger with a goal that has these arguments and
+/// annotations. The goal's variables follow the plan's; `results` tells which of the caller's they are.
 pub(super) fn matches_head(
     solver: &Solver<'_>,
     bindings: &mut Bindings,
@@ -425,17 +425,17 @@ pub(super) fn matches_head(
     goal: &[Value],
     results: &[(u32, u32)],
     theirs: &[Annot],
-    base: u32,
 ) -> bool {
     let Head::Literal { args, annots, annots_tail, .. } = &plan.head else { return false };
-    for (place, arg) in goal.iter().enumerate() {
-        let value = match arg {
+    let base = bindings.len();
+    for arg in goal {
+        bindings.push(match arg {
             Value::Num(n) => Value::Num(*n),
             Value::Var(var) => own_variable(*var, results, base + plan.slots),
             arg => arg.clone(),
-        };
-        bindings.set(base + place as u32, value);
+        });
     }
+    bindings.extend(plan.slots + results.len() as u32 - goal.len() as u32);
     for (place, pattern) in args.iter().enumerate() {
         if let Some(pattern) = pattern {
             let value = bindings.slot(base + place as u32).clone();
@@ -478,7 +478,7 @@ fn match_source(bindings: &mut Bindings, plan: &Plan, theirs: &[Annot], base: u3
 fn head_pattern(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, base: u32) -> whimbrel_acl::Annots {
     let Head::Literal { key, annots, annots_tail, .. } = &plan.head else { return whimbrel_acl::Annots::new() };
     let (annots, annots_tail) = (annots.clone(), annots_tail.clone());
-    let pattern = crate::code::TermExpr { key: *key, args: Vec::new(), annots, annots_tail };
+    let pattern = crate::code::TermExpr { key: *key, args: Vec::new(), annots, annots_tail, hint: Default::default() };
     build_annots(solver, bindings, base, &plan.names, &pattern)
 }
 

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, LazyLock};
 
-use whimbrel_acl::{AclMessage, Args, Performative, Structure, Symbol, Value};
+use whimbrel_acl::{AclMessage, Annot, Args, Performative, Structure, Symbol, Value, sym};
 
 use super::hand::Called;
 use super::select::structure;
 use super::{Cycle, solver};
 use crate::actions::{Action, Answer, Call, Failure, Progress, StepCall};
-use crate::code::{AddMode, Body, CallExpr, Expr, Formula, Key, Op, SendExpr, TriggerKind, TriggerOp, build, build_args};
+use crate::code::{AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, SendExpr, Site, TriggerKind, TriggerOp, build, build_args};
 use crate::logic::{Found, open_value};
 use crate::mind::{Event, IntentionId, Loop, PlanHold, Splice};
 use crate::syntax::ast::StepKind;
@@ -54,38 +54,55 @@ impl<'m> Cycle<'m> {
     /// Executes the next step of an intention, and those after it for as long as it stays in hand.
     pub(super) fn step(&mut self, id: IntentionId) {
         self.take_up(Some(id));
-        while self.step_in_hand(id) && self.stays(id) {}
+        self.run_in_hand(id);
     }
 
-    /// Executes one step of the intention in hand. False if it is not in hand any more.
-    fn step_in_hand(&mut self, id: IntentionId) -> bool {
+    /// Executes steps of the intention in hand for as long as it stays there.
+    pub(super) fn run_in_hand(&mut self, id: IntentionId) {
+        while self.run_frame(id) && self.stays(id) {}
+    }
+
+    /// Executes steps of the innermost frame of the intention in hand. True if it is still in hand, and at another
+    /// frame.
+    fn run_frame(&mut self, id: IntentionId) -> bool {
         let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else {
             self.end_intention(id);
             return false;
         };
-        let (base, pc) = (frame.base, frame.pc);
+        let (base, mut pc) = (frame.base, frame.pc);
         let splice = frame.extra.as_ref().and_then(|extra| extra.splices.last()).map(|s| Arc::clone(&s.body));
         let Some(plan) = self.mind.plans.plan_at(self.image, frame.plan, &frame.path) else {
             self.end_intention(id);
             return false;
         };
         let code = splice.map_or_else(|| Code::Plan(plan.clone()), Code::Splice);
-        let Some(op) = code.body().ops.get(pc as usize) else {
-            // An empty body, or the last step was one that waited.
-            return self.finish_in_hand(id);
-        };
+        let body = code.body();
         let place = Place { id, base, names: &plan.names };
-        match self.execute(op, place) {
-            Stepped::Next => self.go_on(id, pc + 1, code.body()),
-            Stepped::Jump(target) => self.go_on(id, target, code.body()),
-            Stepped::Called => true,
-            Stepped::Moved => false,
-            Stepped::Failed(failure) => {
-                self.put_down(Some(id));
-                self.step_failed(id, failure);
-                false
+        while let Some(op) = body.ops.get(pc as usize) {
+            pc = match self.execute(op, place) {
+                Stepped::Next => body.skip_jumps(pc + 1),
+                Stepped::Jump(target) => body.skip_jumps(target),
+                Stepped::Called => return true,
+                Stepped::Moved => return false,
+                Stepped::Failed(failure) => {
+                    self.put_down(Some(id));
+                    self.step_failed(id, failure);
+                    return false;
+                }
+            };
+            self.settle();
+            self.top = self.bindings.len();
+            let Some(frame) = self.mind.intentions.find_mut(id).and_then(|i| i.frames.last_mut()) else { return false };
+            frame.pc = pc;
+            if pc as usize >= body.ops.len() {
+                break;
+            }
+            if !self.stays(id) {
+                return false;
             }
         }
+        // The body has ended, or it is empty, or its last step was one that waited.
+        self.finish_in_hand(id)
     }
 
     /// Whether the intention stays in hand for its next step; if not it is put back among those that can go on.
@@ -102,6 +119,7 @@ impl<'m> Cycle<'m> {
 
     fn execute(&mut self, op: &Op, at: Place<'_>) -> Stepped {
         match op {
+            Op::Plain(step, site) => self.plain(*step, site, at),
             Op::Achieve(expr) => self.achieve(expr, at),
             Op::AchieveNewFocus(expr) => self.achieve_new_focus(expr, at),
             Op::Test(formula, literal) => self.test(formula, literal.as_ref(), at),
@@ -179,33 +197,61 @@ impl<'m> Cycle<'m> {
         event
     }
 
-    fn achieve(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
-        if let Expr::Term(term) = expr
-            && term.has_no_annots()
-        {
-            let solver = solver!(self);
-            let args = build_args(&solver, self.bindings, at.base, at.names, &term.args);
-            return self.achieve_in_hand(term.key, args, at);
+    /// A step about a literal without annotations: at once and without an event if nobody would hear of that.
+    fn plain(&mut self, step: PlainStep, site: &Site, at: Place<'_>) -> Stepped {
+        let solver = solver!(self);
+        let args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
+        if step == PlainStep::Achieve {
+            return self.achieve_in_hand(site, args, at);
         }
+        let known = args.iter().all(Value::is_ground);
+        let quiet = known && self.hears_nothing(at.id);
+        let added = || site.trigger(TriggerOp::Add, TriggerKind::Belief);
+        let deleted = || site.trigger(TriggerOp::Delete, TriggerKind::Belief);
+        match step {
+            PlainStep::Add if quiet && self.no_plans(&site.on_add, added) => {
+                self.mind.beliefs.add_own(site.key, &site.hint, args);
+                Stepped::Next
+            }
+            PlainStep::Delete
+                if quiet
+                    && self.no_plans(&site.on_delete, deleted)
+                    && self.mind.beliefs.delete_own(site.key, &site.hint, &args) =>
+            {
+                Stepped::Next
+            }
+            PlainStep::Replace
+                if quiet && self.no_plans(&site.on_delete, deleted) && self.no_plans(&site.on_add, added) =>
+            {
+                match self.mind.beliefs.replace_own(site.key, &site.hint, args) {
+                    Ok(()) => Stepped::Next,
+                    Err(args) => self.replace_literal(own_literal(site.key, args), at),
+                }
+            }
+            PlainStep::Add => self.add_literal(own_literal(site.key, args), AddMode::Front, at),
+            PlainStep::Delete => {
+                let new_focus = !self.mind.options.same_focus;
+                self.delete_literal(&own_literal(site.key, args), new_focus, at)
+            }
+            PlainStep::Replace | PlainStep::Achieve => self.replace_literal(own_literal(site.key, args), at),
+        }
+    }
+
+    fn achieve(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
         let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
         let event = self.event(TriggerOp::Add, TriggerKind::Achieve, literal);
         self.suspend_with(event, at.id)
     }
 
-    fn achieve_in_hand(&mut self, key: Key, args: Args, at: Place<'_>) -> Stepped {
-        let goal = |args| {
-            let mut literal = Structure::bare(key.namespace, key.negated, key.functor, args);
-            super::cycle::with_own_source(&mut literal);
-            literal
-        };
-        match self.call_in_hand(at.id, key, args) {
+    fn achieve_in_hand(&mut self, site: &Site, args: Args, at: Place<'_>) -> Stepped {
+        match self.call_in_hand(at.id, site, args) {
             Called::Yes => Stepped::Called,
             Called::No(args) => {
-                let event = self.event(TriggerOp::Add, TriggerKind::Achieve, goal(args));
+                let event = self.event(TriggerOp::Add, TriggerKind::Achieve, own_literal(site.key, args));
                 self.suspend_with(event, at.id)
             }
             Called::NoPlan(args, relevant) => {
-                let mut event = self.event(TriggerOp::Add, TriggerKind::Achieve, goal(args));
+                let mut event = self.event(TriggerOp::Add, TriggerKind::Achieve, own_literal(site.key, args));
                 event.intention = Some(at.id);
                 self.put_down_for_event(at.id, &mut event);
                 if let Some(intention) = self.mind.intentions.find_mut(at.id) {
@@ -721,6 +767,13 @@ impl<'m> Cycle<'m> {
         self.put_down(Some(id));
         holds
     }
+}
+
+/// A literal that the agent itself is the source of.
+fn own_literal(key: Key, args: Args) -> Structure {
+    let mut literal = Structure::bare(key.namespace, key.negated, key.functor, args);
+    literal.annots.push(Annot::Source(sym::SELF));
+    literal
 }
 
 fn dynamic_kind(value: &Value) -> StepKind {
