@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
 use super::{
-    AddMode, ArithExpr, Body, CallExpr, Expr, Formula, Function, FunctionExpr, Head, Image, Key, Op, Plan,
-    RelationExpr, Rule, SendExpr, Source, TermExpr, Hint, PlainStep, Site,
+    AddMode, ArithExpr, Body, CallExpr, Expr, Formula, Function, FunctionExpr, Head, Hint, Image, Key, Op, PlainStep,
+    Plan, RelationExpr, Rule, SendExpr, Site, Source, TermExpr,
 };
 use crate::actions::{self, Action};
 use crate::logic::map_vars;
@@ -189,8 +189,7 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
     let context = plan.context.as_ref().map_or(Formula::True, |context| compiler.formula(context));
     let goal_condition = plan.goal_condition.as_ref().map(|condition| compiler.formula(condition));
     let body = compiler.body(&plan.body);
-    let begins_by_sending = matches!(body.ops.first(), Some(Op::Send(_)));
-    let is_plain = goal_condition.is_none() && plan.sub_plans.is_empty() && matches!(head, Head::Literal { .. });
+    let is_ordinary = goal_condition.is_none() && plan.sub_plans.is_empty() && matches!(head, Head::Literal { .. });
     let label = compiler.label(plan, label);
     if !plan.sub_plans.is_empty() {
         // Plans within this one see the variables of the plans around it too.
@@ -198,8 +197,7 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
             compiler.scope.slot(*name);
         });
     }
-    let is_plain = is_plain && !has_annot(&label, "atomic");
-    let is_direct = begins_by_sending && is_plain;
+    let atomic = has_annot(&label, "atomic");
     let names: Arc<[Symbol]> = compiler.scope.names.into();
     let shared = shared_slots(&names, outer);
     let sub_plans = plan.sub_plans.iter().enumerate().map(|(number, sub)| {
@@ -214,9 +212,9 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
         goal_condition,
         body: Arc::new(body),
         slots: names.len() as u32,
-        is_plain,
-        is_direct,
-        atomic: has_annot(&label, "atomic"),
+        is_ordinary,
+        is_plain: is_ordinary && !atomic,
+        atomic,
         annots: label.annots().iter().cloned().collect(),
         sub_plans: sub_plans.collect(),
         shared,

@@ -243,10 +243,10 @@ pub struct Plan {
     pub names: Arc<[Symbol]>,
     /// `[atomic]`
     pub atomic: bool,
-    /// Whether it is an ordinary plan for a literal: not atomic, without a goal condition or plans within it.
+    /// Whether it is an ordinary plan for a literal: without a goal condition or plans within it.
+    pub is_ordinary: bool,
+    /// Whether it is an ordinary plan, and not atomic.
     pub is_plain: bool,
-    /// Whether a message can begin the plan without an intention: an ordinary plan that begins by sending a message.
-    pub is_direct: bool,
     /// `[breakpoint]` and others, as written.
     pub annots: Annots,
     /// Plans that are relevant only while this one runs.

@@ -151,6 +151,7 @@ impl AgentBody for Agent {
             top: 0,
             spare_message: None,
             acted: false,
+            done: false,
             sensed: false,
             cycles_left: turn.budget,
         };

@@ -38,6 +38,8 @@ pub struct Cycle<'m> {
     pub spare_message: Option<Box<AclMessage>>,
     /// Whether the step of this cycle has been executed already.
     pub acted: bool,
+    /// Whether nothing is left to do in this cycle.
+    pub done: bool,
     /// Whether the message of this cycle has been taken in already.
     pub sensed: bool,
     /// How many cycles are left of this turn after the one under way.
@@ -57,6 +59,9 @@ impl<'m> Cycle<'m> {
     /// Runs one cycle; false if there was nothing to do.
     pub fn run(&mut self) -> bool {
         let sensed = self.sense();
+        if std::mem::take(&mut self.done) {
+            return true;
+        }
         let deliberated = self.deliberate();
         let acted = self.act();
         sensed || deliberated || acted

@@ -1,40 +1,46 @@
-//! The direct way of a message `achieve` to an agent that is at rest: plan selected, first step executed, and if that
-//! was all, done, without an event, an intention or a frame. The outcome and its order are those of the ordinary way:
-//! the cycle would have taken up this message, this event and this step next anyway.
+//! The direct way of a message `achieve` to an agent that is at rest: a plan is selected and its steps are executed as
+//! long as nothing else is to be done, without an event, and without an intention if the first step is the last. The
+//! outcome and its order are those of the ordinary way: the cycle would have taken up this message, this event and this
+//! step next anyway.
 
-use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value};
+use whimbrel_acl::{Annot, Annots, Symbol, Value};
 
 use super::Cycle;
-use super::select::Choice;
-use crate::code::{Key, TriggerKind, TriggerOp};
-use crate::mind::{Event, PlanHold, PlanRef, TriggerKey};
+use crate::code::{Key, Plan, TriggerKind, TriggerOp};
+use crate::mind::{Event, Frame, Place, PlanRef, TriggerKey};
 
-impl<'m> Cycle<'m> {
+impl Cycle<'_> {
     /// Handles `achieve` at once; false if it has to go the ordinary way.
     pub(super) fn achieve_directly(&mut self, content: &Value, sender: Symbol) -> bool {
         let Value::Term(literal) = content else { return false };
-        if !literal.is_ground() || !literal.annots.is_empty() || !self.is_at_rest() {
+        if !literal.is_ground() || !literal.annots.is_empty() || !self.is_at_rest() || !self.mind.plans.is_original() {
             return false;
         }
+        let image = self.image;
         let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(literal) };
-        let candidates = self.mind.plans.candidates_held(self.image, &trigger);
+        let candidates = image.index.candidates(&trigger);
+        let plans = candidates.iter().filter_map(|place| Some((*place, &**image.plans.get(place.0 as usize)?)));
+        if candidates.is_empty() || !plans.clone().all(|(_, plan)| plan.is_ordinary) {
+            return false;
+        }
         let source = [Annot::Source(sender)];
         self.take_up(None);
-        for place in candidates.iter().copied() {
-            let Some(plan) = self.mind.plans.plan(self.image, place) else { break };
-            if plan.rejects(&literal.args) {
-                continue;
-            }
-            if !plan.is_direct {
-                break;
-            }
-            if self.applies(&plan, &literal.args, &[], &source) {
-                return self.begin_directly(plan, place, literal, source);
+        for arg in &literal.args {
+            self.bindings.push(arg.clone());
+        }
+        for (place, plan) in plans {
+            if self.applies(plan, 0, &[], &source) {
+                self.top = self.bindings.len();
+                self.begin_directly(plan, place, trigger, source);
+                return true;
             }
         }
-        self.top = 0;
+        self.bindings.truncate(0);
         self.put_down(None);
-        false
+        let literal = literal.with_annots(Annots::from_buf(source));
+        self.goal_without_plan(Event::external(TriggerOp::Add, TriggerKind::Achieve, literal), true);
+        self.done = true;
+        true
     }
 
     /// Whether nothing else is to be done in this cycle, or is looked at by the way.
@@ -58,22 +64,32 @@ impl<'m> Cycle<'m> {
             && mind.next_timer().is_none_or(|due| due > self.now)
     }
 
-    /// Executes the first step; if there are others, an intention goes on with them.
-    fn begin_directly(&mut self, plan: PlanHold<'m>, place: PlanRef, literal: &Structure, source: [Annot; 1]) -> bool {
-        self.top = self.bindings.len();
-        let executed = plan.body.ops.first().and_then(|op| self.execute_first(op, 0, &plan.names)).is_some();
-        self.settle();
+    /// Executes the plan whose slots are the bindings, as far as nothing else is to be done.
+    fn begin_directly(&mut self, plan: &Plan, place: PlanRef, trigger: TriggerKey, source: [Annot; 1]) {
+        let first = plan.body.ops.first().filter(|_| !plan.atomic);
+        let executed = first.and_then(|op| self.execute_first(op, 0, &plan.names)).is_some();
+        self.done = true;
         if executed && plan.body.is_last(0) {
             self.bindings.truncate(0);
             self.top = 0;
             self.put_down(None);
-            return true;
+            return;
         }
-        let literal = literal.with_annots(Annots::from_buf(source));
-        let event = Event::external(TriggerOp::Add, TriggerKind::Achieve, literal);
-        let choice = Choice { plan, place, path: smallvec::SmallVec::new(), base: 0 };
-        self.intend_at(event, choice, u32::from(executed));
-        self.acted = executed;
-        true
+        self.settle();
+        self.top = self.bindings.len();
+        let id = self.begin_intention();
+        self.mind.atomic = plan.atomic.then_some(id);
+        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        intention.place = Place::Ready;
+        intention.atomic_frames = u32::from(plan.atomic);
+        if intention.frames.capacity() == 0 {
+            intention.frames.reserve_exact(1);
+        }
+        let pc = plan.body.skip_jumps(u32::from(executed));
+        let annots = Annots::from_buf(source);
+        intention.frames.push(Frame { pc, slots: plan.slots, annots, ..Frame::new(place, trigger) });
+        if !executed || self.stays(id) {
+            self.run_in_hand(id);
+        }
     }
 }

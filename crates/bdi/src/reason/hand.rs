@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Value, Var, sym};
 
 use super::select::{matches_head, settle};
+use super::step::At;
 use super::{Cycle, solver};
-use crate::code::{Listeners, Plan, Site, TriggerKind, TriggerOp};
+use crate::code::{Formula, Listeners, Plan, Site, TriggerKind, TriggerOp, build};
 use crate::mind::{Frame, IntentionId, Place, PlanRef, TriggerKey};
 
 /// Which variable of a goal is which slot of its caller.
@@ -17,8 +18,6 @@ type Results = SmallVec<[(u32, u32); 2]>;
 pub(super) enum Called {
     /// Its plan's frame is on the intention.
     Yes,
-    /// It has to go the ordinary way; nothing was tried yet.
-    No(Args),
     /// No plan is applicable. Whether one was relevant.
     NoPlan(Args, bool),
 }
@@ -160,47 +159,96 @@ impl Cycle<'_> {
         !self.has_candidates(&trigger())
     }
 
-    /// Intends a plan for a goal of the intention in hand at once, if that is what the next cycle would do.
-    pub(super) fn call_in_hand(&mut self, id: IntentionId, site: &Site, args: Args) -> Called {
-        let mut results = Results::new();
-        if self.bindings.len() != self.top
-            || !self.is_alone_with(id)
-            || !open_variables(&args, self.top, &mut results)
-            || !self.mind.plans.is_original()
-        {
-            return Called::No(args);
+    /// Intends a plan for a goal of the intention in hand at once, if that is what the next cycle would do. The goal's
+    /// arguments are built where the plan wants them: on top of the bindings. None if the goal has to go the ordinary
+    /// way.
+    pub(super) fn call_in_hand(&mut self, site: &Site, at: At<'_>) -> Option<Called> {
+        let base = self.bindings.len();
+        if base != self.top || !self.mind.plans.is_original() || !self.is_alone_with(at.id) {
+            return None;
         }
         let image = self.image;
         let trigger = site.trigger(TriggerOp::Add, TriggerKind::Achieve);
         let plans = site.on_add.plans(image, || trigger);
-        let Some(tail) = self.is_tail_call(id, &trigger, &results).filter(|_| plans.plain) else {
-            return Called::No(args);
+        let mut results = Results::new();
+        let tail = match plans.plain
+            && self.push_args(site, at)
+            && open_variables(self.bindings.from(base), base, &mut results)
+        {
+            true => self.is_tail_call(at.id, &trigger, &results),
+            false => None,
+        };
+        let Some(tail) = tail else {
+            self.bindings.truncate(base);
+            return None;
         };
         for place in plans.places.iter().copied() {
             let Some(plan) = image.plans.get(place.0 as usize) else { continue };
-            if !plan.rejects(&args) && self.applies(plan, &args, &results, &[Annot::Source(sym::SELF)]) {
-                self.enter(id, plan, place, trigger, results, tail);
-                return Called::Yes;
+            if self.applies(plan, base, &results, &[Annot::Source(sym::SELF)]) {
+                self.enter(at.id, plan, place, trigger, results, tail);
+                return Some(Called::Yes);
             }
         }
-        Called::NoPlan(args, !plans.places.is_empty())
+        let args = self.bindings.from(base).iter().cloned().collect();
+        self.bindings.truncate(base);
+        Some(Called::NoPlan(args, !plans.places.is_empty()))
     }
 
-    /// Whether a plan is relevant and applicable for a goal with these arguments; its slots are on top of the bindings
-    /// then, which are as before else.
-    pub(super) fn applies(&mut self, plan: &Plan, args: &[Value], results: &[(u32, u32)], annots: &[Annot]) -> bool {
-        let mark = self.bindings.mark();
-        let base = self.bindings.len();
-        let top = base + plan.slots + results.len() as u32;
+    /// Builds the arguments on top of the bindings; false if that took other slots than theirs.
+    #[inline]
+    fn push_args(&mut self, site: &Site, at: At<'_>) -> bool {
+        let top = self.bindings.len() + site.args.len() as u32;
+        for arg in &site.args {
+            let solver = solver!(self);
+            let value = build(&solver, self.bindings, at.base, at.names, arg);
+            self.bindings.push(value);
+        }
+        self.bindings.len() == top
+    }
+
+    /// Whether a plan is relevant and applicable for a goal whose arguments are on top of the bindings from `base` on.
+    /// The plan's other slots and the goal's variables are behind them then; else nothing is changed.
+    pub(super) fn applies(&mut self, plan: &Plan, base: u32, results: &[(u32, u32)], annots: &[Annot]) -> bool {
+        if plan.rejects(self.bindings.from(base)) {
+            return false;
+        }
+        let (mark, top) = (self.bindings.mark(), base + plan.slots + results.len() as u32);
+        self.bindings.extend(top - self.bindings.len());
+        if !results.is_empty() {
+            self.own_variables(plan, base, results);
+        }
         let solver = solver!(self);
-        let applies = matches_head(&solver, self.bindings, plan, args, results, annots)
-            && solver.first(&plan.context, self.bindings, base, &plan.names);
+        let applies = matches_head(&solver, self.bindings, plan, annots, base)
+            && (matches!(plan.context, Formula::True) || solver.first(&plan.context, self.bindings, base, &plan.names));
         if applies {
             settle(self.bindings, top);
-        } else {
-            self.bindings.undo(mark);
+            return true;
         }
-        applies
+        self.bindings.undo(mark);
+        if !results.is_empty() {
+            self.callers_variables(plan, base, results);
+        }
+        false
+    }
+
+    /// Arguments that are variables of the caller become variables of the goal, which follow the plan's.
+    fn own_variables(&mut self, plan: &Plan, base: u32, results: &[(u32, u32)]) {
+        let first = base + plan.slots;
+        for place in base..base + u32::from(plan.arity()) {
+            let Value::Var(var) = self.bindings.slot(place) else { continue };
+            let number = results.iter().find(|(_, slot)| *slot == var.slot).map_or(0, |(number, _)| *number);
+            let own = Var { slot: first + number, name: super::step::anonymous(number) };
+            self.bindings.set(place, Value::Var(own));
+        }
+    }
+
+    fn callers_variables(&mut self, plan: &Plan, base: u32, results: &[(u32, u32)]) {
+        for place in base..base + u32::from(plan.arity()) {
+            let Value::Var(var) = self.bindings.slot(place) else { continue };
+            let number = var.slot.wrapping_sub(base + plan.slots);
+            let slot = results.iter().find(|(other, _)| *other == number).map_or(var.slot, |(_, slot)| *slot);
+            self.bindings.set(place, Value::Var(Var { slot, name: sym::ANY }));
+        }
     }
 
     /// Puts a frame for the plan whose slots are on top of the bindings on the intention in hand, in the place of the

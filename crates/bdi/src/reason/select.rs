@@ -343,6 +343,15 @@ impl Plan {
         })
     }
 
+    /// How many arguments its trigger has.
+    #[inline]
+    pub(super) fn arity(&self) -> u16 {
+        match &self.head {
+            Head::Literal { key, .. } => key.arity,
+            Head::Any(_) => 0,
+        }
+    }
+
     /// Whether the plan's trigger has the event's predicate.
     pub fn may_handle(&self, event: &Event) -> bool {
         let key = match &self.head {
@@ -416,32 +425,28 @@ fn is_relevant(
     }
 }
 
-/// Gives a plan slots on top of the bindings, and matches its trigger with a goal that has these arguments and
-/// annotations. The goal's variables follow the plan's; `results` tells which of the caller's they are.
+/// Matches the trigger of a plan whose slots begin at `base`, the arguments of a goal in the first ones, with that goal
+/// and its annotations. What [`Plan::rejects`] looks at is known to fit.
 pub(super) fn matches_head(
     solver: &Solver<'_>,
     bindings: &mut Bindings,
     plan: &Plan,
-    goal: &[Value],
-    results: &[(u32, u32)],
     theirs: &[Annot],
+    base: u32,
 ) -> bool {
     let Head::Literal { args, annots, annots_tail, .. } = &plan.head else { return false };
-    let base = bindings.len();
-    for arg in goal {
-        bindings.push(match arg {
-            Value::Num(n) => Value::Num(*n),
-            Value::Var(var) => own_variable(*var, results, base + plan.slots),
-            arg => arg.clone(),
-        });
-    }
-    bindings.extend(plan.slots + results.len() as u32 - goal.len() as u32);
     for (place, pattern) in args.iter().enumerate() {
-        if let Some(pattern) = pattern {
-            let value = bindings.slot(base + place as u32).clone();
-            if !match_expr(solver, bindings, base, &plan.names, pattern, &value) {
-                return false;
-            }
+        let Some(pattern) = pattern else { continue };
+        let value = bindings.slot(base + place as u32);
+        if matches!(
+            (pattern, value),
+            (Expr::Const(Value::Num(_)), Value::Num(_)) | (Expr::Const(Value::Atom(_)), Value::Atom(_))
+        ) {
+            continue;
+        }
+        let value = value.clone();
+        if !match_expr(solver, bindings, base, &plan.names, pattern, &value) {
+            return false;
         }
     }
     if annots.is_empty() && annots_tail.is_none() {
@@ -452,12 +457,6 @@ pub(super) fn matches_head(
     }
     let wanted = head_pattern(solver, bindings, plan, base);
     match_annots(bindings, &wanted, theirs)
-}
-
-/// A caller's variable as a variable of the goal, whose variables begin at `first`.
-fn own_variable(var: Var, results: &[(u32, u32)], first: u32) -> Value {
-    let number = results.iter().find(|(_, slot)| *slot == var.slot).map_or(0, |(number, _)| *number);
-    Value::Var(Var { slot: first + number, name: super::step::anonymous(number) })
 }
 
 /// Whether `[source(V)]` fits, seen without building it; none if the plan asks for something else.

@@ -8,7 +8,10 @@ use super::hand::Called;
 use super::select::structure;
 use super::{Cycle, solver};
 use crate::actions::{Action, Answer, Call, Failure, Progress, StepCall};
-use crate::code::{AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, SendExpr, Site, TriggerKind, TriggerOp, build, build_args};
+use crate::code::{
+    AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, SendExpr, Site, TriggerKind, TriggerOp, build,
+    build_args,
+};
 use crate::logic::{Found, open_value};
 use crate::mind::{Event, IntentionId, Loop, PlanHold, Splice};
 use crate::syntax::ast::StepKind;
@@ -44,10 +47,13 @@ enum Stepped {
 
 /// Where a step finds its variables.
 #[derive(Clone, Copy)]
-struct Place<'p> {
-    id: IntentionId,
-    base: u32,
-    names: &'p [Symbol],
+pub(super) struct At<'p> {
+    /// The intention.
+    pub(super) id: IntentionId,
+    /// The first slot of its plan.
+    pub(super) base: u32,
+    /// The names of the plan's variables.
+    pub(super) names: &'p [Symbol],
 }
 
 impl<'m> Cycle<'m> {
@@ -69,44 +75,53 @@ impl<'m> Cycle<'m> {
             self.end_intention(id);
             return false;
         };
-        let (base, mut pc) = (frame.base, frame.pc);
+        let (base, pc) = (frame.base, frame.pc);
+        let image = self.image;
+        if frame.is_plain()
+            && let Some(plan) = image.plans.get(frame.plan.0 as usize)
+        {
+            return self.run_body(&plan.body, pc, At { id, base, names: &plan.names });
+        }
         let splice = frame.extra.as_ref().and_then(|extra| extra.splices.last()).map(|s| Arc::clone(&s.body));
-        let Some(plan) = self.mind.plans.plan_at(self.image, frame.plan, &frame.path) else {
+        let Some(plan) = self.mind.plans.plan_at(image, frame.plan, &frame.path) else {
             self.end_intention(id);
             return false;
         };
         let code = splice.map_or_else(|| Code::Plan(plan.clone()), Code::Splice);
-        let body = code.body();
-        let place = Place { id, base, names: &plan.names };
+        self.run_body(code.body(), pc, At { id, base, names: &plan.names })
+    }
+
+    fn run_body(&mut self, body: &Body, mut pc: u32, at: At<'_>) -> bool {
         while let Some(op) = body.ops.get(pc as usize) {
-            pc = match self.execute(op, place) {
+            pc = match self.execute(op, at) {
                 Stepped::Next => body.skip_jumps(pc + 1),
                 Stepped::Jump(target) => body.skip_jumps(target),
                 Stepped::Called => return true,
                 Stepped::Moved => return false,
                 Stepped::Failed(failure) => {
-                    self.put_down(Some(id));
-                    self.step_failed(id, failure);
+                    self.put_down(Some(at.id));
+                    self.step_failed(at.id, failure);
                     return false;
                 }
             };
             self.settle();
             self.top = self.bindings.len();
-            let Some(frame) = self.mind.intentions.find_mut(id).and_then(|i| i.frames.last_mut()) else { return false };
+            let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
+            let Some(frame) = frame else { return false };
             frame.pc = pc;
             if pc as usize >= body.ops.len() {
                 break;
             }
-            if !self.stays(id) {
+            if !self.stays(at.id) {
                 return false;
             }
         }
         // The body has ended, or it is empty, or its last step was one that waited.
-        self.finish_in_hand(id)
+        self.finish_in_hand(at.id)
     }
 
     /// Whether the intention stays in hand for its next step; if not it is put back among those that can go on.
-    fn stays(&mut self, id: IntentionId) -> bool {
+    pub(super) fn stays(&mut self, id: IntentionId) -> bool {
         let stays = self.stays_in_hand(id);
         if !stays {
             if !self.bindings.is_empty() {
@@ -117,7 +132,7 @@ impl<'m> Cycle<'m> {
         stays
     }
 
-    fn execute(&mut self, op: &Op, at: Place<'_>) -> Stepped {
+    fn execute(&mut self, op: &Op, at: At<'_>) -> Stepped {
         match op {
             Op::Plain(step, site) => self.plain(*step, site, at),
             Op::Achieve(expr) => self.achieve(expr, at),
@@ -154,18 +169,18 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn first(&mut self, formula: &Formula, at: Place<'_>) -> bool {
+    fn first(&mut self, formula: &Formula, at: At<'_>) -> bool {
         let solver = solver!(self);
         solver.first(formula, self.bindings, at.base, at.names)
     }
 
-    fn value(&mut self, expr: &Expr, at: Place<'_>) -> Value {
+    fn value(&mut self, expr: &Expr, at: At<'_>) -> Value {
         let solver = solver!(self);
         build(&solver, self.bindings, at.base, at.names, expr)
     }
 
     /// The literal an expression stands for, `source(self)` added if it names no source.
-    fn literal(&mut self, expr: &Expr, at: Place<'_>) -> Option<Structure> {
+    fn literal(&mut self, expr: &Expr, at: At<'_>) -> Option<Structure> {
         let mut literal = match expr {
             Expr::Term(term) => {
                 let solver = solver!(self);
@@ -198,12 +213,12 @@ impl<'m> Cycle<'m> {
     }
 
     /// A step about a literal without annotations: at once and without an event if nobody would hear of that.
-    fn plain(&mut self, step: PlainStep, site: &Site, at: Place<'_>) -> Stepped {
+    fn plain(&mut self, step: PlainStep, site: &Site, at: At<'_>) -> Stepped {
+        if step == PlainStep::Achieve {
+            return self.achieve_plain(site, at);
+        }
         let solver = solver!(self);
         let args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
-        if step == PlainStep::Achieve {
-            return self.achieve_in_hand(site, args, at);
-        }
         let known = args.iter().all(Value::is_ground);
         let quiet = known && self.hears_nothing(at.id);
         let added = || site.trigger(TriggerOp::Add, TriggerKind::Belief);
@@ -237,20 +252,16 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn achieve(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
+    fn achieve(&mut self, expr: &Expr, at: At<'_>) -> Stepped {
         let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
         let event = self.event(TriggerOp::Add, TriggerKind::Achieve, literal);
         self.suspend_with(event, at.id)
     }
 
-    fn achieve_in_hand(&mut self, site: &Site, args: Args, at: Place<'_>) -> Stepped {
-        match self.call_in_hand(at.id, site, args) {
-            Called::Yes => Stepped::Called,
-            Called::No(args) => {
-                let event = self.event(TriggerOp::Add, TriggerKind::Achieve, own_literal(site.key, args));
-                self.suspend_with(event, at.id)
-            }
-            Called::NoPlan(args, relevant) => {
+    fn achieve_plain(&mut self, site: &Site, at: At<'_>) -> Stepped {
+        match self.call_in_hand(site, at) {
+            Some(Called::Yes) => Stepped::Called,
+            Some(Called::NoPlan(args, relevant)) => {
                 let mut event = self.event(TriggerOp::Add, TriggerKind::Achieve, own_literal(site.key, args));
                 event.intention = Some(at.id);
                 self.put_down_for_event(at.id, &mut event);
@@ -259,6 +270,12 @@ impl<'m> Cycle<'m> {
                 }
                 self.goal_without_plan(event, relevant);
                 Stepped::Moved
+            }
+            None => {
+                let solver = solver!(self);
+                let args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
+                let event = self.event(TriggerOp::Add, TriggerKind::Achieve, own_literal(site.key, args));
+                self.suspend_with(event, at.id)
             }
         }
     }
@@ -284,7 +301,7 @@ impl<'m> Cycle<'m> {
         self.put_down(Some(id));
     }
 
-    fn achieve_new_focus(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
+    fn achieve_new_focus(&mut self, expr: &Expr, at: At<'_>) -> Stepped {
         let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
         let mut event = self.event(TriggerOp::Add, TriggerKind::Achieve, literal);
         event.caller.clear();
@@ -296,7 +313,7 @@ impl<'m> Cycle<'m> {
         Stepped::Next
     }
 
-    fn test(&mut self, formula: &Formula, literal: Option<&Expr>, at: Place<'_>) -> Stepped {
+    fn test(&mut self, formula: &Formula, literal: Option<&Expr>, at: At<'_>) -> Stepped {
         if self.first(formula, at) {
             return Stepped::Next;
         }
@@ -310,7 +327,7 @@ impl<'m> Cycle<'m> {
         Stepped::Failed(Failure::new("test_goal_failed", format!("Failed to test '{}'", tested.unwrap_or_default())))
     }
 
-    fn add(&mut self, expr: &Expr, mode: AddMode, at: Place<'_>) -> Stepped {
+    fn add(&mut self, expr: &Expr, mode: AddMode, at: At<'_>) -> Stepped {
         if let Expr::Const(Value::Term(_)) | Expr::Quote(_) = expr
             && let Some(done) = self.add_code(expr, mode, at)
         {
@@ -320,7 +337,7 @@ impl<'m> Cycle<'m> {
         self.add_literal(literal, mode, at)
     }
 
-    fn add_literal(&mut self, literal: Structure, mode: AddMode, at: Place<'_>) -> Stepped {
+    fn add_literal(&mut self, literal: Structure, mode: AddMode, at: At<'_>) -> Stepped {
         let Event { literal, open, caller, .. } = self.event(TriggerOp::Add, TriggerKind::Belief, literal);
         let Some(changed) = self.mind.beliefs.add(literal, mode == AddMode::End) else {
             return Stepped::Next;
@@ -342,7 +359,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// `+{plan}` and `+{rule}`.
-    fn add_code(&mut self, expr: &Expr, mode: AddMode, at: Place<'_>) -> Option<Stepped> {
+    fn add_code(&mut self, expr: &Expr, mode: AddMode, at: At<'_>) -> Option<Stepped> {
         let value = self.value(expr, at);
         let source = Value::term("source", [Value::atom("self")]);
         match self.add_plan_value(&value, &source, mode != AddMode::End) {
@@ -352,7 +369,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn delete(&mut self, expr: &Expr, new_focus: bool, at: Place<'_>) -> Stepped {
+    fn delete(&mut self, expr: &Expr, new_focus: bool, at: At<'_>) -> Stepped {
         if let Expr::Const(Value::Term(_)) | Expr::Quote(_) = expr {
             let value = self.value(expr, at);
             if self.remove_plan_value(&value) {
@@ -363,7 +380,7 @@ impl<'m> Cycle<'m> {
         self.delete_literal(&literal, new_focus || !self.mind.options.same_focus, at)
     }
 
-    fn delete_literal(&mut self, literal: &Structure, new_focus: bool, at: Place<'_>) -> Stepped {
+    fn delete_literal(&mut self, literal: &Structure, new_focus: bool, at: At<'_>) -> Stepped {
         let Some(changed) = self.mind.beliefs.delete(literal, self.bindings) else { return Stepped::Next };
         let mut event = self.event(TriggerOp::Delete, TriggerKind::Belief, changed);
         if new_focus {
@@ -380,12 +397,12 @@ impl<'m> Cycle<'m> {
         Stepped::Moved
     }
 
-    fn replace(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
+    fn replace(&mut self, expr: &Expr, at: At<'_>) -> Stepped {
         let Some(literal) = self.literal(expr, at) else { return not_a_literal(expr) };
         self.replace_literal(literal, at)
     }
 
-    fn replace_literal(&mut self, literal: Structure, at: Place<'_>) -> Stepped {
+    fn replace_literal(&mut self, literal: Structure, at: At<'_>) -> Stepped {
         let deleted = self.delete_old(&literal);
         if let Some(deleted) = deleted {
             let event = Event::external(TriggerOp::Delete, TriggerKind::Belief, deleted);
@@ -412,7 +429,7 @@ impl<'m> Cycle<'m> {
         deleted
     }
 
-    fn constraint(&mut self, formula: &Formula, at: Place<'_>) -> Stepped {
+    fn constraint(&mut self, formula: &Formula, at: At<'_>) -> Stepped {
         if self.first(formula, at) {
             return Stepped::Next;
         }
@@ -423,19 +440,19 @@ impl<'m> Cycle<'m> {
         Stepped::Failed(Failure::new("constraint_failed", format!("Constraint {text} was not satisfied ({place})")))
     }
 
-    fn act_on_environment(&mut self, expr: &Expr, at: Place<'_>) -> Stepped {
+    fn act_on_environment(&mut self, expr: &Expr, at: At<'_>) -> Stepped {
         let action = self.value(expr, at);
         self.request(action, at)
     }
 
-    fn request(&mut self, action: Value, at: Place<'_>) -> Stepped {
+    fn request(&mut self, action: Value, at: At<'_>) -> Stepped {
         self.put_down(Some(at.id));
         self.request_action(at.id, action);
         Stepped::Moved
     }
 
     /// A step whose term is a variable: what it holds is the step.
-    fn dynamic(&mut self, kind: StepKind, expr: &Expr, at: Place<'_>) -> Stepped {
+    fn dynamic(&mut self, kind: StepKind, expr: &Expr, at: At<'_>) -> Stepped {
         let value = self.value(expr, at);
         if super::failure::is_unbound(&value) {
             let place = self.current_source(at.id).map(|(_, line, file)| format!("file:{file}:{line}: "));
@@ -466,7 +483,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Goes on with a body that was data, then with what follows the variable that held it.
-    fn splice(&mut self, value: Value, at: Place<'_>) -> Stepped {
+    fn splice(&mut self, value: Value, at: At<'_>) -> Stepped {
         match self.run_code(at.id, value) {
             Ok(()) => Stepped::Moved,
             Err(failure) => Stepped::Failed(failure),
@@ -513,7 +530,7 @@ impl<'m> Cycle<'m> {
         })
     }
 
-    fn call(&mut self, call: &CallExpr, at: Place<'_>) -> Stepped {
+    fn call(&mut self, call: &CallExpr, at: At<'_>) -> Stepped {
         match call.action {
             Action::Query(action) => self.query_action(action, call, at),
             Action::Step(action) => self.step_action(action, call, at),
@@ -527,12 +544,12 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn send_message(&mut self, message: &SendExpr, at: Place<'_>) -> Stepped {
+    fn send_message(&mut self, message: &SendExpr, at: At<'_>) -> Stepped {
         if self.send_directly(message, at) { Stepped::Next } else { self.call(&message.call, at) }
     }
 
     /// Sends a message to an agent given by its name; false if the receiver is something else, or not there.
-    fn send_directly(&mut self, message: &SendExpr, at: Place<'_>) -> bool {
+    fn send_directly(&mut self, message: &SendExpr, at: At<'_>) -> bool {
         let Value::Atom(name) = self.value(&message.to, at) else { return false };
         let receiver = self.agent_named(name);
         if !self.services.exists(receiver) {
@@ -553,7 +570,7 @@ impl<'m> Cycle<'m> {
 
     /// Executes a first step that needs no intention, if it is one that does not: `None` if it is another.
     pub(super) fn execute_first(&mut self, op: &Op, base: u32, names: &[Symbol]) -> Option<bool> {
-        let at = Place { id: IntentionId { index: u32::MAX, number: 0 }, base, names };
+        let at = At { id: IntentionId { index: u32::MAX, number: 0 }, base, names };
         match op {
             Op::Send(message) => self.send_directly(message, at).then_some(true),
             Op::Constraint(formula) => self.first(formula, at).then_some(true),
@@ -561,7 +578,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn query_action(&mut self, action: crate::actions::QueryAction, call: &CallExpr, at: Place<'_>) -> Stepped {
+    fn query_action(&mut self, action: crate::actions::QueryAction, call: &CallExpr, at: At<'_>) -> Stepped {
         let solver = solver!(self);
         let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
         let mut query =
@@ -586,7 +603,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn step_action(&mut self, action: crate::actions::StepAction, call: &CallExpr, at: Place<'_>) -> Stepped {
+    fn step_action(&mut self, action: crate::actions::StepAction, call: &CallExpr, at: At<'_>) -> Stepped {
         let solver = solver!(self);
         let mut args = smallvec::SmallVec::with_capacity(call.args.len());
         for arg in &call.args {
@@ -607,7 +624,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn run_while(&mut self, condition: &Formula, end: u32, at: Place<'_>) -> Stepped {
+    fn run_while(&mut self, condition: &Formula, end: u32, at: At<'_>) -> Stepped {
         let pc = self.enter_loop(at);
         self.restore_loop(at);
         if self.first(condition, at) {
@@ -617,7 +634,7 @@ impl<'m> Cycle<'m> {
         Stepped::Jump(end)
     }
 
-    fn run_for(&mut self, condition: &Formula, end: u32, at: Place<'_>) -> Stepped {
+    fn run_for(&mut self, condition: &Formula, end: u32, at: At<'_>) -> Stepped {
         let first_time = !self.in_loop(at);
         let pc = self.enter_loop(at);
         if first_time {
@@ -641,7 +658,7 @@ impl<'m> Cycle<'m> {
         Stepped::Next
     }
 
-    fn collect_solutions(&mut self, condition: &Formula, at: Place<'_>) {
+    fn collect_solutions(&mut self, condition: &Formula, at: At<'_>) {
         let top = self.top;
         let mark = self.bindings.mark();
         let mut solutions = Vec::new();
@@ -661,12 +678,12 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn in_loop(&self, at: Place<'_>) -> bool {
+    fn in_loop(&self, at: At<'_>) -> bool {
         let frame = self.mind.intentions.find(at.id).and_then(|i| i.frames.last());
         frame.is_some_and(|frame| frame.in_loop(frame.pc))
     }
 
-    fn enter_loop(&mut self, at: Place<'_>) -> u32 {
+    fn enter_loop(&mut self, at: At<'_>) -> u32 {
         let entered = self.in_loop(at);
         let saved = if entered { Vec::new() } else { self.bindings.from(at.base).to_vec() };
         let Some(frame) = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut()) else { return 0 };
@@ -680,7 +697,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Gives the frame's variables the values they had before the loop.
-    fn restore_loop(&mut self, at: Place<'_>) {
+    fn restore_loop(&mut self, at: At<'_>) {
         let frame = self.mind.intentions.find(at.id).and_then(|i| i.frames.last());
         let Some(current) = frame.and_then(|f| f.extra.as_ref()).and_then(|e| e.loops.last()) else { return };
         self.bindings.truncate(at.base);
@@ -691,7 +708,7 @@ impl<'m> Cycle<'m> {
         self.top = self.bindings.len();
     }
 
-    fn leave_loop(&mut self, at: Place<'_>, pc: u32) {
+    fn leave_loop(&mut self, at: At<'_>, pc: u32) {
         let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
         if let Some(frame) = frame
             && frame.in_loop(pc)
@@ -762,7 +779,7 @@ impl<'m> Cycle<'m> {
         let Some(Op::Call(call)) = code.body().ops.get(pc as usize) else { return false };
         let Some(Some(formula)) = call.formulas.first() else { return false };
         self.take_up(Some(id));
-        let at = Place { id, base, names: &plan.names };
+        let at = At { id, base, names: &plan.names };
         let holds = self.first(formula, at);
         self.put_down(Some(id));
         holds
