@@ -94,6 +94,15 @@ impl Structure {
         Self { functor, namespace, negated, ground, args, annots }
     }
 
+    /// Becomes another structure without annotations, in the same memory.
+    pub fn refill(&mut self, namespace: Symbol, negated: bool, functor: Symbol, args: impl IntoIterator<Item = Value>) {
+        self.args.clear();
+        self.annots.clear();
+        self.args.extend(args);
+        self.ground = self.args.iter().all(Value::is_ground);
+        (self.namespace, self.negated, self.functor) = (namespace, negated, functor);
+    }
+
     /// The same with other annotations.
     #[must_use]
     pub fn with_annots(&self, annots: Annots) -> Self {

@@ -18,6 +18,10 @@ pub fn build(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[S
             Value::Atom(name) => Value::Atom(*name),
             _ => build_variable(solver, bindings, base, names, *slot),
         },
+        Expr::Arith(arith) => match computed(bindings, base, arith) {
+            Some(n) => Value::Num(n),
+            None => build_arith(solver, bindings, base, names, arith),
+        },
         _ => build_compound(solver, bindings, base, names, expr),
     }
 }
@@ -38,10 +42,7 @@ fn build_variable(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
 
 fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &Expr) -> Value {
     match expr {
-        Expr::Arith(arith) => match number(bindings, base, expr) {
-            Some(n) => Value::Num(n),
-            None => build_arith(solver, bindings, base, names, arith),
-        },
+        Expr::Arith(arith) => build_arith(solver, bindings, base, names, arith),
         Expr::Term(term) => build_term(solver, bindings, base, names, term),
         Expr::Cons(cell) => build_list(solver, bindings, base, names, cell),
         Expr::Function(call) => build_function(solver, bindings, base, names, call),
@@ -55,35 +56,25 @@ fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
     }
 }
 
-/// The number of an operand.
+/// The number an expression of numbers, bound variables and operations comes to.
 #[inline(always)]
-fn operand(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
+pub fn number(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
     match expr {
         Expr::Const(Value::Num(n)) => Some(*n),
         Expr::Slot(slot) => match bindings.slot(base + slot) {
             Value::Num(n) => Some(*n),
             _ => None,
         },
-        _ => number(bindings, base, expr),
+        Expr::Arith(operation) => computed(bindings, base, operation),
+        _ => None,
     }
 }
 
-/// The number an expression of numbers, bound variables and operations comes to.
-fn number(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
-    match expr {
-        Expr::Const(Value::Num(n)) => Some(*n),
-        Expr::Slot(slot) => match bindings.slot(base + slot) {
-            Value::Num(n) => Some(*n),
-            _ => None,
-        },
-        Expr::Arith(operation) => {
-            let left = operand(bindings, base, &operation.left)?;
-            match &operation.right {
-                Some(right) => arith::binary(operation.op, left, operand(bindings, base, right)?),
-                None => Some(-left),
-            }
-        }
-        _ => None,
+fn computed(bindings: &Bindings, base: u32, operation: &ArithExpr) -> Option<f64> {
+    let left = number(bindings, base, &operation.left)?;
+    match &operation.right {
+        Some(right) => arith::binary(operation.op, left, number(bindings, base, right)?),
+        None => Some(-left),
     }
 }
 

@@ -32,6 +32,11 @@ impl Bindings {
         std::mem::take(&mut self.slots)
     }
 
+    /// Whether there is no memory for slots yet.
+    pub fn has_no_room(&self) -> bool {
+        self.slots.capacity() == 0
+    }
+
     /// How many slots there are.
     pub fn len(&self) -> u32 {
         self.slots.len() as u32

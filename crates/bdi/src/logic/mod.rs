@@ -2,6 +2,7 @@
 
 pub mod arith;
 mod bindings;
+mod shallow;
 mod solve;
 mod unify;
 mod univ;

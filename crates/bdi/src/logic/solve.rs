@@ -11,6 +11,7 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::{Services, Time, limits};
 
 use super::bindings::variables;
+use super::shallow::{Shallow, ShallowProof};
 use super::{Bindings, Mark, match_annot_subsets, match_annots};
 use crate::actions::{Action, Answer, Call};
 use crate::code::{
@@ -49,33 +50,6 @@ pub enum Found {
     More,
     /// Enough.
     Enough,
-}
-
-/// What came of a proof without choice points.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direct {
-    Holds,
-    Fails,
-    /// It may need choice points: the prover proper must look.
-    Unknown,
-}
-
-impl From<bool> for Direct {
-    fn from(holds: bool) -> Self {
-        if holds { Self::Holds } else { Self::Fails }
-    }
-}
-
-fn holds_for_all<'a>(
-    pairs: impl Iterator<Item = (&'a Expr, &'a Value)>,
-    mut holds: impl FnMut(&'a Expr, &'a Value) -> bool,
-) -> bool {
-    for (expr, value) in pairs {
-        if !holds(expr, value) {
-            return false;
-        }
-    }
-    true
 }
 
 /// Where a formula's variables are, and what they are called.
@@ -142,13 +116,13 @@ impl<'m> Solver<'m> {
     #[inline]
     pub fn first(&self, formula: &Formula, bindings: &mut Bindings, base: u32, names: &[Symbol]) -> bool {
         let mark = bindings.mark();
-        match self.first_directly(formula, bindings, base, names, true) {
-            Direct::Holds => return true,
-            Direct::Fails => {
+        match (ShallowProof { solver: self, base, names }).first(formula, bindings) {
+            Shallow::Holds => return true,
+            Shallow::Fails => {
                 bindings.undo(mark);
                 return false;
             }
-            Direct::Unknown => bindings.undo(mark),
+            Shallow::Unknown => bindings.undo(mark),
         }
         let mut found = false;
         self.each(formula, bindings, base, names, &mut |_| {
@@ -159,85 +133,6 @@ impl<'m> Solver<'m> {
             bindings.undo(mark);
         }
         found
-    }
-
-    /// The first solution of a formula that needs no choice points: relations, queries of facts of which one matches,
-    /// conjunctions of these. `last` says that nothing is to be proved after it, so that its first match will do.
-    fn first_directly(
-        &self,
-        formula: &Formula,
-        bindings: &mut Bindings,
-        base: u32,
-        names: &[Symbol],
-        last: bool,
-    ) -> Direct {
-        match formula {
-            Formula::True => Direct::Holds,
-            Formula::False => Direct::Fails,
-            Formula::Relation(relation) => {
-                let left = build(self, bindings, base, names, &relation.left);
-                let right = build(self, bindings, base, names, &relation.right);
-                relate(bindings, relation.op, &left, &right).into()
-            }
-            Formula::Query(term) if term.annots.is_empty() && term.annots_tail.is_none() => {
-                self.fact_directly(term, bindings, base, names, last)
-            }
-            Formula::And(formulas) => {
-                let count = formulas.len();
-                for (number, formula) in formulas.iter().enumerate() {
-                    let last = last && number + 1 == count;
-                    match self.first_directly(formula, bindings, base, names, last) {
-                        Direct::Holds => {}
-                        other => return other,
-                    }
-                }
-                Direct::Holds
-            }
-            Formula::Not(inner) => {
-                let mark = bindings.mark();
-                let holds = self.first(inner, bindings, base, names);
-                bindings.undo(mark);
-                (!holds).into()
-            }
-            _ => Direct::Unknown,
-        }
-    }
-
-    fn fact_directly(
-        &self,
-        term: &TermExpr,
-        bindings: &mut Bindings,
-        base: u32,
-        names: &[Symbol],
-        last: bool,
-    ) -> Direct {
-        let Some(table) = self.known.mind.beliefs.table_at(&term.key, &term.hint) else { return Direct::Fails };
-        if table.has_rules() {
-            return Direct::Unknown;
-        }
-        if let Some(fact) = table.only_fact() {
-            let args = term.args.iter().zip(&fact.args);
-            return holds_for_all(args, |expr, value| match_expr(self, bindings, base, names, expr, value)).into();
-        }
-        let first = match term.args.first() {
-            None => Value::Null,
-            Some(Expr::Const(value)) => value.clone(),
-            Some(expr) => build(self, bindings, base, names, expr),
-        };
-        let mut rest = table.candidates(&first);
-        while let Some(entry) = rest.next() {
-            let Entry::Fact(fact) = entry else { return Direct::Unknown };
-            if !fact.is_ground() {
-                return Direct::Unknown;
-            }
-            let mark = bindings.mark();
-            let mut args = term.args.iter().zip(&fact.args);
-            if args.all(|(expr, value)| match_expr(self, bindings, base, names, expr, value)) {
-                return if last || !rest.skip_mismatches() { Direct::Holds } else { Direct::Unknown };
-            }
-            bindings.undo(mark);
-        }
-        Direct::Fails
     }
 
     /// Calls `on_solution` with the bindings of each solution in turn. After the last one nothing is bound; if
@@ -712,7 +607,7 @@ pub fn open_value(value: Value, bindings: &mut Bindings) -> Value {
     Bindings::rename(&value, base)
 }
 
-fn open_slots(fact: &Structure) -> u32 {
+pub(super) fn open_slots(fact: &Structure) -> u32 {
     let highest = |value: &Value| variables(value).iter().map(|var| var.slot + 1).max().unwrap_or(0);
     let args = fact.args.iter().map(highest).max().unwrap_or(0);
     let annots = fact.annots.iter().map(|annot| highest(&annot.to_value())).max().unwrap_or(0);

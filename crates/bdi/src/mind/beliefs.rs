@@ -220,12 +220,14 @@ impl Table {
     /// The entries that may match a query with this first argument.
     #[inline]
     pub fn candidates(&self, first: &Value) -> Candidates<'_> {
-        let source = match (&self.index, hash_first(first)) {
-            (Some(index), Some(hash)) if self.key.arity > 0 => {
+        let index = self.index.as_ref().filter(|_| self.key.arity > 0);
+        let indexed = index.and_then(|index| Some((index, hash_first(first)?)));
+        let source = match indexed {
+            Some((index, hash)) => {
                 let numbers = index.by_first.get(&hash).map_or(&[] as &[i64], |numbers| numbers.as_slice());
                 Positions::Indexed { numbers }
             }
-            _ => Positions::All { next: 0 },
+            None => Positions::All { next: 0 },
         };
         Candidates { table: self, first: Quick::of(first), source }
     }

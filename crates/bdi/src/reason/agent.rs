@@ -150,6 +150,7 @@ impl AgentBody for Agent {
             outbox: turn.outbox,
             top: 0,
             spare_message: None,
+            spare_content: None,
             acted: false,
             done: false,
             sensed: false,

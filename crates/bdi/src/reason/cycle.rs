@@ -36,6 +36,8 @@ pub struct Cycle<'m> {
     pub top: u32,
     /// The box of a message that was taken in, to be used for one that goes out.
     pub spare_message: Option<Box<AclMessage>>,
+    /// The content of a message that was taken in, to be used for one that goes out.
+    pub spare_content: Option<Arc<Structure>>,
     /// Whether the step of this cycle has been executed already.
     pub acted: bool,
     /// Whether nothing is left to do in this cycle.

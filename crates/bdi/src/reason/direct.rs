@@ -3,44 +3,59 @@
 //! outcome and its order are those of the ordinary way: the cycle would have taken up this message, this event and this
 //! step next anyway.
 
-use whimbrel_acl::{Annot, Annots, Symbol, Value};
+use whimbrel_acl::{AclMessage, Annot, Annots, Symbol, Value};
 
 use super::Cycle;
 use crate::code::{Key, Plan, TriggerKind, TriggerOp};
 use crate::mind::{Event, Frame, Place, PlanRef, TriggerKey};
 
 impl Cycle<'_> {
-    /// Handles `achieve` at once; false if it has to go the ordinary way.
-    pub(super) fn achieve_directly(&mut self, content: &Value, sender: Symbol) -> bool {
-        let Value::Term(literal) = content else { return false };
-        if !literal.is_ground() || !literal.annots.is_empty() || !self.is_at_rest() || !self.mind.plans.is_original() {
-            return false;
+    /// Handles `achieve` at once. Gives message and content back if it has to go the ordinary way.
+    pub(super) fn achieve_directly(
+        &mut self,
+        content: Value,
+        sender: Symbol,
+        message: Box<AclMessage>,
+    ) -> Option<(Box<AclMessage>, Value)> {
+        let direct = self.is_at_rest() && self.mind.plans.is_original();
+        let Value::Term(literal) = content else { return Some((message, content)) };
+        if !direct || !literal.is_ground() || !literal.annots.is_empty() {
+            return Some((message, Value::Term(literal)));
         }
         let image = self.image;
-        let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(literal) };
+        let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(&literal) };
         let candidates = image.index.candidates(&trigger);
         let plans = candidates.iter().filter_map(|place| Some((*place, &**image.plans.get(place.0 as usize)?)));
         if candidates.is_empty() || !plans.clone().all(|(_, plan)| plan.is_ordinary) {
-            return false;
+            return Some((message, Value::Term(literal)));
         }
+        self.spare_message = Some(message);
         let source = [Annot::Source(sender)];
-        self.take_up(None);
-        for arg in &literal.args {
-            self.bindings.push(arg.clone());
-        }
+        self.begin_slots(&literal.args);
         for (place, plan) in plans {
             if self.applies(plan, 0, &[], &source) {
-                self.top = self.bindings.len();
+                self.spare_content = Some(literal);
                 self.begin_directly(plan, place, trigger, source);
-                return true;
+                return None;
             }
         }
         self.bindings.truncate(0);
-        self.put_down(None);
         let literal = literal.with_annots(Annots::from_buf(source));
         self.goal_without_plan(Event::external(TriggerOp::Add, TriggerKind::Achieve, literal), true);
         self.done = true;
-        true
+        None
+    }
+
+    /// Puts values in the first slots of nobody yet.
+    fn begin_slots(&mut self, values: &[Value]) {
+        if self.bindings.has_no_room() {
+            self.bindings.resume(std::mem::take(self.scratch));
+        }
+        self.bindings.truncate(0);
+        self.bindings.forget_trail();
+        for value in values {
+            self.bindings.push(value.clone());
+        }
     }
 
     /// Whether nothing else is to be done in this cycle, or is looked at by the way.
@@ -66,13 +81,13 @@ impl Cycle<'_> {
 
     /// Executes the plan whose slots are the bindings, as far as nothing else is to be done.
     fn begin_directly(&mut self, plan: &Plan, place: PlanRef, trigger: TriggerKey, source: [Annot; 1]) {
+        self.top = self.bindings.len();
         let first = plan.body.ops.first().filter(|_| !plan.atomic);
         let executed = first.and_then(|op| self.execute_first(op, 0, &plan.names)).is_some();
         self.done = true;
         if executed && plan.body.is_last(0) {
             self.bindings.truncate(0);
-            self.top = 0;
-            self.put_down(None);
+            self.bindings.forget_trail();
             return;
         }
         self.settle();

@@ -32,13 +32,13 @@ impl Cycle<'_> {
         }
         let performative = kqml_name(message.performative);
         let sender = self.agent_name(message.sender);
-        if performative == sym::ACHIEVE && !self.mind.handles_messages && self.achieve_directly(&content, sender) {
-            if message.extras.is_none() {
-                self.spare_message = Some(message);
-            }
-            return;
-        }
         let mut content = content;
+        if performative == sym::ACHIEVE && !self.mind.handles_messages && message.extras.is_none() {
+            match self.achieve_directly(content, sender, message) {
+                None => return,
+                Some((kept, unhandled)) => (message, content) = (kept, unhandled),
+            }
+        }
         if !self.mind.handles_messages && content.is_literal() {
             match self.receive_plainly(sender, performative, content) {
                 None => {

@@ -93,16 +93,23 @@ impl<'m> Cycle<'m> {
         }
         let trigger = event.trigger();
         let candidates = self.mind.plans.candidates_held(self.image, &trigger);
+        let base = self.bindings.len();
+        let closed = event.open == 0;
+        if closed {
+            event.literal.args.iter().for_each(|arg| self.bindings.push(arg.clone()));
+        }
         for place in candidates.iter().copied() {
             let Some(plan) = self.mind.plans.plan(self.image, place) else { continue };
             relevant = true;
-            if plan.rejects(&event.literal.args) {
-                continue;
-            }
-            if let Some(base) = self.try_plan(&plan, event, None) {
+            let found = match &plan.head {
+                Head::Literal { .. } if closed => self.applies(&plan, base, &[], &event.literal.annots).then_some(base),
+                _ => self.try_plan(&plan, event, None),
+            };
+            if let Some(base) = found {
                 return (Some(Choice { plan, place, path: Path::new(), base }), true);
             }
         }
+        self.bindings.truncate(base);
         (None, relevant)
     }
 

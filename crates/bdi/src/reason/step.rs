@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use whimbrel_acl::{AclMessage, Annot, Args, Performative, Structure, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Annot, Args, Performative, Structure, Symbol, Value, sym};
 
 use super::hand::Called;
 use super::select::structure;
@@ -551,11 +551,14 @@ impl<'m> Cycle<'m> {
     /// Sends a message to an agent given by its name; false if the receiver is something else, or not there.
     fn send_directly(&mut self, message: &SendExpr, at: At<'_>) -> bool {
         let Value::Atom(name) = self.value(&message.to, at) else { return false };
-        let receiver = self.agent_named(name);
-        if !self.services.exists(receiver) {
-            return false;
+        let mut receiver = Aid::local(name);
+        if name == sym::SELF || !self.services.exists(receiver) {
+            receiver = self.agent_named(name);
+            if !self.services.exists(receiver) {
+                return false;
+            }
         }
-        let content = self.value(&message.content, at);
+        let content = self.content(&message.content, at);
         let outgoing = AclMessage::new(Performative::Other(message.performative), self.aid, receiver, content);
         let outgoing = match self.spare_message.take() {
             Some(mut spare) => {
@@ -566,6 +569,21 @@ impl<'m> Cycle<'m> {
         };
         self.outbox.send(outgoing);
         true
+    }
+
+    /// What a message says: built where the last one that came had its content, if nobody else has that.
+    fn content(&mut self, expr: &Expr, at: At<'_>) -> Value {
+        if let Expr::Term(term) = expr
+            && term.has_no_annots()
+            && let Some(mut spare) = self.spare_content.take()
+            && let Some(structure) = Arc::get_mut(&mut spare)
+        {
+            let (solver, bindings, key) = (solver!(self), &mut *self.bindings, term.key);
+            let args = term.args.iter().map(|arg| build(&solver, bindings, at.base, at.names, arg));
+            structure.refill(key.namespace, key.negated, key.functor, args);
+            return Value::Term(spare);
+        }
+        self.value(expr, at)
     }
 
     /// Executes a first step that needs no intention, if it is one that does not: `None` if it is another.

@@ -1,0 +1,170 @@
+//! The short way of a proof: formulas over facts, relations, negation and alternatives, by plain recursion. How deep that
+//! goes is bounded by the program's text. What may need more than that, rules and internal actions, is left to the
+//! prover proper.
+
+use whimbrel_acl::{Structure, Symbol, Value, sym};
+
+use super::Bindings;
+use super::solve::{Solver, open_slots, relate};
+use crate::code::{Expr, Formula, RelationExpr, TermExpr, build, match_expr, number};
+use crate::mind::Entry;
+
+/// What came of a proof the short way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shallow {
+    /// This is the first solution: its bindings stay.
+    Holds,
+    /// There is none.
+    Fails,
+    /// The prover proper must look, from the beginning.
+    Unknown,
+}
+
+/// What is left to prove.
+#[derive(Clone, Copy)]
+struct Rest<'a> {
+    formulas: &'a [Formula],
+    next: Option<&'a Rest<'a>>,
+}
+
+/// A proof the short way: where the variables are, and what they are called.
+pub(super) struct ShallowProof<'a, 'm> {
+    pub(super) solver: &'a Solver<'m>,
+    pub(super) base: u32,
+    pub(super) names: &'a [Symbol],
+}
+
+impl ShallowProof<'_, '_> {
+    /// Looks for the first solution. Unless there is one, bindings are to be undone by the caller.
+    #[inline]
+    pub(super) fn first(&self, formula: &Formula, bindings: &mut Bindings) -> Shallow {
+        self.prove(formula, None, bindings)
+    }
+
+    fn prove(&self, formula: &Formula, rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
+        match formula {
+            Formula::True => self.proceed(rest, bindings),
+            Formula::False => Shallow::Fails,
+            Formula::Relation(relation) => match self.relation(relation, bindings) {
+                true => self.proceed(rest, bindings),
+                false => Shallow::Fails,
+            },
+            Formula::Query(term) if term.has_no_annots() => self.query(term, rest, bindings),
+            Formula::And(formulas) => self.proceed(Some(&Rest { formulas, next: rest }), bindings),
+            Formula::Or(formulas) => self.alternatives(formulas, rest, bindings),
+            Formula::Not(inner) => {
+                let mark = bindings.mark();
+                let holds = self.solver.first(inner, bindings, self.base, self.names);
+                bindings.undo(mark);
+                if holds { Shallow::Fails } else { self.proceed(rest, bindings) }
+            }
+            _ => Shallow::Unknown,
+        }
+    }
+
+    fn proceed(&self, rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
+        let Some(Rest { formulas, next }) = rest else { return Shallow::Holds };
+        match formulas {
+            [] => self.proceed(*next, bindings),
+            [last] => self.prove(last, *next, bindings),
+            [first, formulas @ ..] => self.prove(first, Some(&Rest { formulas, next: *next }), bindings),
+        }
+    }
+
+    fn alternatives(&self, formulas: &[Formula], rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
+        let mark = bindings.mark();
+        for formula in formulas {
+            match self.prove(formula, rest, bindings) {
+                Shallow::Fails => bindings.undo(mark),
+                found => return found,
+            }
+        }
+        Shallow::Fails
+    }
+
+    #[inline]
+    fn relation(&self, relation: &RelationExpr, bindings: &mut Bindings) -> bool {
+        let numbers = (number(bindings, self.base, &relation.left), number(bindings, self.base, &relation.right));
+        if let ((Some(left), Some(right)), false) = (numbers, relation.op == sym::UNIV) {
+            return relate(bindings, relation.op, &Value::Num(left), &Value::Num(right));
+        }
+        let left = build(self.solver, bindings, self.base, self.names, &relation.left);
+        let right = build(self.solver, bindings, self.base, self.names, &relation.right);
+        relate(bindings, relation.op, &left, &right)
+    }
+
+    fn query(&self, term: &TermExpr, rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
+        let Some(table) = self.solver.known.mind.beliefs.table_at(&term.key, &term.hint) else {
+            return Shallow::Fails;
+        };
+        if table.has_rules() {
+            return Shallow::Unknown;
+        }
+        if let Some(fact) = table.only_fact() {
+            return if self.fact(term, fact, bindings) { self.proceed(rest, bindings) } else { Shallow::Fails };
+        }
+        let mark = bindings.mark();
+        let mut candidates = match term.args.first() {
+            None => table.candidates(&Value::Null),
+            Some(Expr::Const(value)) => table.candidates(value),
+            Some(expr) => table.candidates(&build(self.solver, bindings, self.base, self.names, expr)),
+        };
+        while let Some(entry) = candidates.next() {
+            let Entry::Fact(fact) = entry else { return Shallow::Unknown };
+            let found = match self.any_fact(term, fact, bindings) {
+                true => self.proceed(rest, bindings),
+                false => Shallow::Fails,
+            };
+            if found != Shallow::Fails {
+                return found;
+            }
+            bindings.undo(mark);
+        }
+        Shallow::Fails
+    }
+
+    fn any_fact(&self, term: &TermExpr, fact: &Structure, bindings: &mut Bindings) -> bool {
+        if fact.is_ground() {
+            return self.fact(term, fact, bindings);
+        }
+        let base = bindings.extend(open_slots(fact));
+        term.args.iter().zip(&fact.args).all(|(expr, value)| match value.is_ground() {
+            true => self.argument(expr, value, bindings),
+            false => {
+                let value = Bindings::rename(value, base);
+                match_expr(self.solver, bindings, self.base, self.names, expr, &value)
+            }
+        })
+    }
+
+    #[inline]
+    fn fact(&self, term: &TermExpr, fact: &Structure, bindings: &mut Bindings) -> bool {
+        for (expr, value) in term.args.iter().zip(&fact.args) {
+            if !self.argument(expr, value, bindings) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Matches an argument with a ground value. What most arguments are is seen in place.
+    #[inline(always)]
+    fn argument(&self, expr: &Expr, value: &Value, bindings: &mut Bindings) -> bool {
+        match (expr, value) {
+            (Expr::Const(Value::Atom(a)), Value::Atom(b)) => a == b,
+            (Expr::Const(Value::Num(a)), Value::Num(b)) => a == b,
+            (Expr::Slot(slot), value) => {
+                let slot = self.base + slot;
+                match (bindings.slot(slot), value) {
+                    (Value::Null, Value::Atom(name)) => bindings.bind(slot, Value::Atom(*name)),
+                    (Value::Null, Value::Num(n)) => bindings.bind(slot, Value::Num(*n)),
+                    (Value::Atom(a), Value::Atom(b)) => return a == b,
+                    (Value::Num(a), Value::Num(b)) => return a == b,
+                    _ => return match_expr(self.solver, bindings, self.base, self.names, expr, value),
+                }
+                true
+            }
+            _ => match_expr(self.solver, bindings, self.base, self.names, expr, value),
+        }
+    }
+}
