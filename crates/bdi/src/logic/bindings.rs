@@ -73,8 +73,10 @@ impl Bindings {
     pub fn close_gap(&mut self, from: u32, to: u32) {
         self.trail.clear();
         let distance = to - from;
-        for place in to as usize..self.slots.len() {
-            self.slots.swap(place - distance as usize, place);
+        if let Some(slots) = self.slots.get_mut(from as usize..) {
+            for place in distance as usize..slots.len() {
+                slots.swap(place - distance as usize, place);
+            }
         }
         self.slots.truncate(self.slots.len() - distance as usize);
         for value in self.slots.iter_mut().skip(from as usize).filter(|value| !value.is_ground()) {

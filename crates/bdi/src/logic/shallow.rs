@@ -6,7 +6,7 @@ use whimbrel_acl::{Structure, Symbol, Value, sym};
 
 use super::Bindings;
 use super::solve::{Solver, open_slots, relate};
-use crate::code::{Expr, Formula, RelationExpr, TermExpr, build, match_expr, number};
+use crate::code::{Expr, Formula, RelationExpr, Rule, TermExpr, build, match_expr, number};
 use crate::mind::Entry;
 
 /// What came of a proof the short way.
@@ -97,24 +97,24 @@ impl ShallowProof<'_, '_> {
         let Some(table) = self.solver.known.mind.beliefs.table_at(&term.key, &term.hint) else {
             return Shallow::Fails;
         };
-        if table.has_rules() {
-            return Shallow::Unknown;
-        }
         if let Some(fact) = table.only_fact() {
             return if self.fact(term, fact, bindings) { self.proceed(rest, bindings) } else { Shallow::Fails };
         }
         let mark = bindings.mark();
-        let mut candidates = match term.args.first() {
+        let candidates = match term.args.first() {
             None => table.candidates(&Value::Null),
             Some(Expr::Const(value)) => table.candidates(value),
             Some(expr) => table.candidates(&build(self.solver, bindings, self.base, self.names, expr)),
         };
-        while let Some(entry) = candidates.next() {
-            let Entry::Fact(fact) = entry else { return Shallow::Unknown };
-            let found = match self.any_fact(term, fact, bindings) {
-                true => self.proceed(rest, bindings),
-                false => Shallow::Fails,
+        for entry in candidates {
+            let holds = match entry {
+                Entry::Fact(fact) => self.any_fact(term, fact, bindings),
+                Entry::Rule(rule) => match rule.resolve(self.solver.known.image) {
+                    rule if matches!(rule.body, Formula::True) => self.open_fact(term, rule, bindings),
+                    _ => return Shallow::Unknown,
+                },
             };
+            let found = if holds { self.proceed(rest, bindings) } else { Shallow::Fails };
             if found != Shallow::Fails {
                 return found;
             }
@@ -134,6 +134,15 @@ impl ShallowProof<'_, '_> {
                 let value = Bindings::rename(value, base);
                 match_expr(self.solver, bindings, self.base, self.names, expr, &value)
             }
+        })
+    }
+
+    /// A rule without a condition: a fact with variables of its own.
+    fn open_fact(&self, term: &TermExpr, rule: &Rule, bindings: &mut Bindings) -> bool {
+        let base = bindings.extend(rule.slots);
+        term.args.iter().zip(&rule.args).all(|(expr, head)| {
+            let value = build(self.solver, bindings, self.base, self.names, expr);
+            match_expr(self.solver, bindings, base, &rule.names, head, &value)
         })
     }
 

@@ -184,7 +184,9 @@ impl Cycle<'_> {
         };
         for place in plans.places.iter().copied() {
             let Some(plan) = image.plans.get(place.0 as usize) else { continue };
-            if self.applies(plan, base, &results, &[Annot::Source(sym::SELF)]) {
+            if !plan.rejects(self.bindings.from(base))
+                && self.applies(plan, base, &results, &[Annot::Source(sym::SELF)])
+            {
                 self.enter(at.id, plan, place, trigger, results, tail);
                 return Some(Called::Yes);
             }
@@ -308,11 +310,8 @@ fn own_source() -> Annots {
 fn open_variables(args: &[Value], top: u32, results: &mut Results) -> bool {
     for arg in args {
         match arg {
-            Value::Var(var) if var.slot < top => {
-                if !results.iter().any(|(_, slot)| *slot == var.slot) {
-                    results.push((results.len() as u32, var.slot));
-                }
-            }
+            Value::Var(var) if results.iter().any(|(_, slot)| *slot == var.slot) => {}
+            Value::Var(var) if var.slot < top => results.push((results.len() as u32, var.slot)),
             Value::Var(_) => return false,
             arg if !arg.is_ground() => return false,
             _ => {}
