@@ -111,6 +111,7 @@ pub struct New {
   whimbrel bench ring --tokens 500 --passes 10000
   whimbrel bench chameneos --creatures 50 --kind asl
   whimbrel bench fibonacci --max-n 25 --json
+  whimbrel bench codec --object varied --children 10000
   whimbrel bench fibonacci --plot pictures     response time by n, as pictures/fibonacci-native.svg
 
 `make bench-peers` runs the same beside Erlang, Go, Pekko, tokio and Jason.")]
@@ -172,9 +173,21 @@ pub enum Benchmark {
         #[command(flatten)]
         options: BenchOptions,
     },
+    /// The compact codec on the object of the Jadex study: how small, how fast?
+    Codec {
+        /// Objects that are all alike but for a random number, or that differ in all numbers.
+        #[arg(long, value_enum, default_value_t = crate::bench::codec::Object::Same)]
+        object: crate::bench::codec::Object,
+        /// How many children of the same class the object has.
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=10_000_000))]
+        children: u64,
+        /// One line of JSON instead of a table.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
-/// What all benchmarks have in common.
+/// What all benchmarks of agents have in common.
 #[derive(Debug, Args)]
 pub struct BenchOptions {
     /// What the agents are written in.

@@ -67,13 +67,18 @@ pub(super) fn read_one(r: &mut Reader<'_>, tag: u8) -> Result<f64, DecodeError> 
     match tag {
         tags::WHOLE_NUM => r.signed().map(|whole| whole as f64),
         tags::DECIMAL_NUM => {
-            let power = usize::from(r.byte()?);
-            let by = POWERS.get(power).copied().ok_or_else(|| r.malformed("a power of ten beyond nine"))?;
+            let by = power(r)?;
             r.signed().map(|whole| whole as f64 / by)
         }
         tags::F32 => fixed(r).map(f32::from_le_bytes).map(f64::from),
         _ => fixed(r).map(f64::from_le_bytes),
     }
+}
+
+/// Reads a power of ten.
+pub(super) fn power(r: &mut Reader<'_>) -> Result<f64, DecodeError> {
+    let power = usize::from(r.byte()?);
+    POWERS.get(power).copied().ok_or_else(|| r.malformed("a power of ten beyond nine"))
 }
 
 /// So many bytes.
@@ -142,8 +147,7 @@ fn scale(n: f64, power: u8) -> Option<i64> {
 pub(super) fn read_tagged(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut Vec<f64>) -> Result<(), DecodeError> {
     match tag {
         column::WHOLE | column::DECIMALS => {
-            let power = if tag == column::WHOLE { 0 } else { usize::from(r.byte()?) };
-            let by = POWERS.get(power).copied().ok_or_else(|| r.malformed("a power of ten beyond nine"))?;
+            let by = if tag == column::WHOLE { 1.0 } else { power(r)? };
             let mut whole = Vec::new();
             ints::read(r, count, &mut whole)?;
             out.extend(whole.iter().map(|whole| *whole as f64 / by));

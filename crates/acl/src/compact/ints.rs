@@ -135,30 +135,62 @@ pub(super) fn is_ints(tag: u8) -> bool {
 /// Appends the `count` numbers of the column whose tag was read.
 pub(super) fn read_tagged(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut Vec<i64>) -> Result<(), DecodeError> {
     out.reserve(count);
+    for_each_tagged(r, tag, count, |n| out.push(n))
+}
+
+/// Calls `give` with each of the `count` numbers of the column whose tag was read.
+#[inline]
+pub(super) fn for_each_tagged(
+    r: &mut Reader<'_>,
+    tag: u8,
+    count: usize,
+    mut give: impl FnMut(i64),
+) -> Result<(), DecodeError> {
     match tag {
         column::VARINTS => {
             for _ in 0..count {
-                out.push(r.signed()?);
+                give(r.signed()?);
             }
         }
         column::PACKED..column::STEPS => {
             let width = u32::from(tag - column::PACKED);
             let least = r.signed()?;
             let packed = take_packed(r, count, width)?;
-            bits::unpack(packed, count, width, |n| out.push(least.wrapping_add(n as i64)));
+            bits::unpack(packed, count, width, |n| give(least.wrapping_add(n as i64)));
         }
         column::STEPS..=column::STEPS_LAST => {
             let width = u32::from(tag - column::STEPS);
             let (mut value, least) = (r.signed()?, r.signed()?);
             let count = count.saturating_sub(1);
             let packed = take_packed(r, count, width)?;
-            out.push(value);
+            give(value);
             bits::unpack(packed, count, width, |n| {
                 value = value.wrapping_add(least).wrapping_add(n as i64);
-                out.push(value);
+                give(value);
             });
         }
         _ => return Err(r.mismatch("a column of whole numbers")),
+    }
+    Ok(())
+}
+
+/// Moves past the column whose tag was read.
+pub(super) fn skip_tagged(r: &mut Reader<'_>, tag: u8, count: usize) -> Result<(), DecodeError> {
+    match tag {
+        column::VARINTS => {
+            for _ in 0..count {
+                r.number()?;
+            }
+        }
+        column::PACKED..column::STEPS => {
+            r.number()?;
+            take_packed(r, count, u32::from(tag - column::PACKED))?;
+        }
+        _ => {
+            r.number()?;
+            r.number()?;
+            take_packed(r, count.saturating_sub(1), u32::from(tag.saturating_sub(column::STEPS)))?;
+        }
     }
     Ok(())
 }

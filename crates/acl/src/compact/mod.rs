@@ -40,6 +40,7 @@ mod typed;
 mod value_in;
 mod value_out;
 mod varint;
+pub mod view;
 mod writer;
 
 use std::sync::Arc;

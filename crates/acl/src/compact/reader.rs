@@ -362,6 +362,11 @@ impl<'a> Reader<'a> {
         self.text_of(usize::try_from(head >> 1).unwrap_or(usize::MAX))
     }
 
+    /// The bytes from one place to another.
+    pub(super) fn slice(&self, start: usize, end: usize) -> &'a [u8] {
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+
     /// Back to a place that was read before, to read it again.
     pub(super) fn return_to(&mut self, at: usize) {
         self.at = at;

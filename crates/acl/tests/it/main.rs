@@ -3,8 +3,10 @@
 
 mod codecs;
 mod compact;
+mod fuzz;
 mod laws;
 mod notation;
 mod sl;
 mod typed;
 mod vectors;
+mod view;

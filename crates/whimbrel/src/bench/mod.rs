@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 mod asl;
+pub mod codec;
 mod native;
 mod plot;
 mod progress;
@@ -11,7 +12,7 @@ mod report;
 pub use asl::AslError;
 pub use plot::picture;
 pub use progress::Watching;
-pub use report::{json, table};
+pub use report::{json, line, rows, table};
 
 /// How long one benchmark may take before it is given up.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);

@@ -7,6 +7,12 @@ use super::{Bench, Kind, Metrics};
 /// One line of JSON: the same names from release to release.
 pub fn json(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> String {
     let params: Vec<String> = bench.params().iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+    let params = format!("\"kind\": \"{}\", \"threads\": {threads}, {}", kind.name(), params.join(", "));
+    line(bench.name(), &params, metrics)
+}
+
+/// The same, of parameters that are JSON already.
+pub fn line(name: &str, params: &str, metrics: &Metrics) -> String {
     let metrics: Vec<String> = metrics
         .iter()
         .map(|(name, value)| match value {
@@ -15,30 +21,33 @@ pub fn json(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> Str
         })
         .collect();
     format!(
-        "{{\"bench\": \"{}\", \"version\": \"{}\", \"machine\": {{\"os\": \"{}\", \"arch\": \"{}\", \"cores\": {}}}, \
-         \"params\": {{\"kind\": \"{}\", \"threads\": {threads}, {}}}, \"metrics\": {{{}}}}}",
-        bench.name(),
+        "{{\"bench\": \"{name}\", \"version\": \"{}\", \"machine\": {{\"os\": \"{}\", \"arch\": \"{}\", \"cores\": {}}}, \
+         \"params\": {{{params}}}, \"metrics\": {{{}}}}}",
         env!("WHIMBREL_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH,
         std::thread::available_parallelism().map_or(0, usize::from),
-        kind.name(),
-        params.join(", "),
         metrics.join(", ")
     )
 }
 
 /// A table, and what it means.
 pub fn table(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> String {
-    let mut text = format!("{}\n", title(bench, kind, threads));
+    let mut text = rows(&title(bench, kind, threads), metrics);
+    if let (Bench::Ring { .. }, Some(rate)) = (bench, metric(metrics, "messages_per_s")) {
+        let _ = write!(text, "\n  {:>14}  per message", format!("{:.1} ns", 1e9 / rate));
+    }
+    text
+}
+
+/// A title, and a row for each figure.
+pub fn rows(title: &str, metrics: &Metrics) -> String {
+    let mut text = title.to_owned();
     for (name, value) in metrics {
         let value = value.map_or("-".to_owned(), |value| readable(name, value));
-        let _ = writeln!(text, "  {value:>14}  {}", meaning(name));
+        let _ = write!(text, "\n  {value:>14}  {}", meaning(name));
     }
-    if let (Bench::Ring { .. }, Some(rate)) = (bench, metric(metrics, "messages_per_s")) {
-        let _ = writeln!(text, "  {:>14}  per message", format!("{:.1} ns", 1e9 / rate));
-    }
-    text.trim_end().to_owned()
+    text
 }
 
 /// What was run, in one line.
@@ -56,6 +65,12 @@ fn readable(name: &str, value: f64) -> String {
     if name == "seconds" {
         return format!("{value:.3} s");
     }
+    if name.ends_with("_us") && value < 10.0 {
+        return format!("{value:.3} us");
+    }
+    if name.ends_with("bytes") {
+        return format!("{value:.0}");
+    }
     if name.ends_with("_us") {
         return if value < 10_000.0 { format!("{value:.1} us") } else { format!("{:.1} ms", value / 1000.0) };
     }
@@ -72,6 +87,16 @@ fn meaning(name: &str) -> &str {
         "small_p99_us" => "99 of 100 answers to n <= 10 came within this time",
         "small_max_us" => "the slowest answer to n <= 10",
         "large_p50_us" => "median time to answer the largest n",
+        "bytes" => "bytes of the object, by itself",
+        "warm_bytes" => "bytes of a message with it, after another such message on the same connection",
+        "encode_us" => "to encode it",
+        "decode_us" => "to decode it into objects that share the text they have in common, as Java's do",
+        "view_us" => "to look at every value in place",
+        "encode_owned_us" => "to encode it, each object with a text of its own",
+        "decode_owned_us" => "to decode it so",
+        "decode_value_us" => "to decode it without knowing its type",
+        "message_overhead_bytes" => "bytes of an inform beside its text of 60, between agents that have talked before",
+        "message_us" => "to encode and decode that",
         "bytes_per_agent" => "bytes of resident memory per idle agent",
         other => other,
     }

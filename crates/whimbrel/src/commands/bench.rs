@@ -6,12 +6,15 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use crate::arguments::{Bench as Arguments, Benchmark};
-use crate::bench::{Bench, Kind, Watching, json, picture, table};
+use crate::bench::{Bench, Kind, Watching, codec, json, line, picture, rows, table};
 use crate::terminal;
 
 /// Runs a benchmark and reports.
 pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let (bench, options) = chosen(&arguments.benchmark);
+    let (bench, options) = match chosen(&arguments.benchmark) {
+        Chosen::Agents(bench, options) => (bench, options),
+        Chosen::Codec { object, children, json } => return codec(object, children, json),
+    };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.map_or(cores, usize::from);
     // Before the work: a folder that cannot be made must not cost a long run.
@@ -35,8 +38,25 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn chosen(benchmark: &Benchmark) -> (Bench, &crate::arguments::BenchOptions) {
-    match benchmark {
+fn codec(object: codec::Object, children: u64, json: bool) -> anyhow::Result<ExitCode> {
+    let metrics = codec::run(object, children)?;
+    let text = if json {
+        line("codec", &format!("\"object\": \"{}\", \"children\": {children}", object.name()), &metrics)
+    } else {
+        rows(&format!("codec: {} object, children {children}", object.name()), &metrics)
+    };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is to be measured.
+enum Chosen<'a> {
+    Agents(Bench, &'a crate::arguments::BenchOptions),
+    Codec { object: codec::Object, children: u64, json: bool },
+}
+
+fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
+    let (bench, options) = match benchmark {
         Benchmark::Ring { workers, tokens, passes, options } => {
             (Bench::Ring { workers: *workers, tokens: *tokens, passes: *passes }, options)
         }
@@ -53,5 +73,9 @@ fn chosen(benchmark: &Benchmark) -> (Bench, &crate::arguments::BenchOptions) {
             (Bench::Fibonacci { clients: *clients, requests: *requests, max_n, large_from }, options)
         }
         Benchmark::Spawn { agents, options } => (Bench::Spawn { agents: *agents }, options),
-    }
+        Benchmark::Codec { object, children, json } => {
+            return Chosen::Codec { object: *object, children: *children, json: *json };
+        }
+    };
+    Chosen::Agents(bench, options)
 }

@@ -1,0 +1,459 @@
+//! Bytes read where they lie: texts and bytes are borrowed, columns stay packed until they are asked for. For readers
+//! that want some fields of much, or sums over all of it.
+
+use std::rc::Rc;
+
+use super::reader::{Reader, Shape, ShapeKind};
+use super::tags::{self, column};
+use super::texts::{self, Kind};
+use super::{DecodeError, Limits, bits, column as columns, floats, ints, value_in};
+use crate::Value;
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+/// A value in a document.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Node<'a> {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A double.
+    Num(f64),
+    /// Text.
+    Text(&'a str),
+    /// Text that is this number, as it is usually written.
+    NumericText(i64),
+    /// An atom.
+    Atom(&'a str),
+    /// Bytes.
+    Bytes(&'a [u8]),
+    /// Values of any kinds.
+    List(Vec<Node<'a>>),
+    /// Values of one kind.
+    Array(Array<'a>),
+    /// An object.
+    Object(Object<'a>),
+    /// A map that is no object.
+    Map {
+        /// Its keys.
+        keys: Array<'a>,
+        /// Its values, in the order of the keys.
+        values: Array<'a>,
+    },
+    /// Anything else, decoded: terms, variables, containers, what is shared.
+    Value(Value),
+}
+
+/// An object: a record, or a map with texts as keys.
+#[derive(Clone, Debug)]
+pub struct Object<'a> {
+    shape: Rc<Shape<'a>>,
+    fields: Vec<Node<'a>>,
+}
+
+impl<'a> Object<'a> {
+    /// The name of its type; empty for a map.
+    pub fn name(&self) -> &'a str {
+        self.shape.name
+    }
+
+    /// Whether it is a record, and no map.
+    pub fn is_record(&self) -> bool {
+        self.shape.kind == ShapeKind::Record
+    }
+
+    /// The field `name`, if it has it.
+    pub fn field(&self, name: &str) -> Option<&Node<'a>> {
+        self.fields.get(self.shape.fields.iter().position(|field| *field == name)?)
+    }
+
+    /// All fields, by name.
+    pub fn fields(&self) -> impl Iterator<Item = (&'a str, &Node<'a>)> {
+        self.shape.fields.iter().copied().zip(&self.fields)
+    }
+}
+
+/// Many values of one kind: columns of 1024 rows, the last one shorter.
+#[derive(Clone, Debug)]
+pub struct Array<'a> {
+    count: usize,
+    columns: Vec<Column<'a>>,
+}
+
+impl<'a> Array<'a> {
+    /// How many values it has.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Its columns, in the order of the rows.
+    pub fn columns(&self) -> &[Column<'a>] {
+        &self.columns
+    }
+}
+
+/// The values of up to 1024 rows.
+#[derive(Clone, Debug)]
+pub struct Column<'a> {
+    rows: usize,
+    cells: Cells<'a>,
+}
+
+/// How a column's values lie in the bytes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Cells<'a> {
+    /// One value for all rows.
+    Constant(Box<Node<'a>>),
+    /// A value per row.
+    Any(Vec<Node<'a>>),
+    /// Whole numbers.
+    Ints(Ints<'a>),
+    /// Doubles that are whole numbers divided by this power of ten.
+    Decimals(Ints<'a>, f64),
+    /// Doubles of four or eight bytes.
+    Floats(&'a [u8]),
+    /// A bit per row.
+    Bools(&'a [u8]),
+    /// Texts, by the number in the document's dictionary.
+    TextRefs(Ints<'a>),
+    /// Atoms, by the number in the document's dictionary.
+    AtomRefs(Ints<'a>),
+    /// Texts: lengths, and all of them as one.
+    Texts(Ints<'a>, &'a str),
+    /// Atoms: lengths, and all of them as one.
+    Atoms(Ints<'a>, &'a str),
+    /// Texts that are numbers between two texts, in so many digits (0: as many as they need).
+    Series(&'a str, &'a str, usize, Ints<'a>),
+    /// Runs of bytes: lengths, and all of them as one.
+    Bytes(Ints<'a>, &'a [u8]),
+    /// Lists: how many elements each row has, and all of them.
+    Lists(Ints<'a>, Array<'a>),
+    /// Maps: how many entries each row has, and all keys and values.
+    Maps(Ints<'a>, Array<'a>, Array<'a>),
+    /// Objects.
+    Table(Table<'a>),
+    /// A bit per row whether it is not null, and the values of those that are not.
+    Nulls(&'a [u8], Box<Column<'a>>),
+    /// A bit per row whether it has the field at all, and the values of those that do.
+    Absent(&'a [u8], Box<Column<'a>>),
+}
+
+/// Objects of one shape: a column per field.
+#[derive(Clone, Debug)]
+pub struct Table<'a> {
+    shape: Rc<Shape<'a>>,
+    columns: Vec<Column<'a>>,
+}
+
+impl<'a> Table<'a> {
+    /// The name of the objects' type, or the terms' functor; empty for maps.
+    pub fn name(&self) -> &'a str {
+        self.shape.name
+    }
+
+    /// Whether its rows are records, and neither maps nor terms.
+    pub fn is_record(&self) -> bool {
+        self.shape.kind == ShapeKind::Record
+    }
+
+    /// The column of the field `name`.
+    pub fn column(&self, name: &str) -> Option<&Column<'a>> {
+        self.columns.get(self.shape.fields.iter().position(|field| *field == name)?)
+    }
+
+    /// All columns, in the order of the fields.
+    pub fn columns(&self) -> &[Column<'a>] {
+        &self.columns
+    }
+
+    /// The fields' names; terms' arguments have none.
+    pub fn names(&self) -> &[&'a str] {
+        &self.shape.fields
+    }
+}
+
+impl<'a> Column<'a> {
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Its values.
+    pub fn cells(&self) -> &Cells<'a> {
+        &self.cells
+    }
+}
+
+/// Whole numbers, packed.
+#[derive(Clone, Copy, Debug)]
+pub struct Ints<'a> {
+    tag: u8,
+    rows: usize,
+    bytes: &'a [u8],
+}
+
+impl Ints<'_> {
+    /// How many there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Calls `give` with each, in order.
+    #[inline]
+    pub fn for_each(&self, mut give: impl FnMut(i64)) {
+        let mut r = Reader::bare(self.bytes, Limits::DEFAULT);
+        // The bytes were checked when the column was found.
+        let _ = ints::for_each_tagged(&mut r, self.tag, self.rows, &mut give);
+    }
+
+    /// All of them.
+    pub fn to_vec(&self) -> Vec<i64> {
+        let mut all = Vec::with_capacity(self.rows);
+        self.for_each(|n| all.push(n));
+        all
+    }
+}
+
+/// A document, looked at where it lies.
+#[derive(Debug)]
+pub struct View<'a> {
+    texts: Vec<&'a str>,
+    root: Node<'a>,
+}
+
+impl<'a> View<'a> {
+    /// Looks at a document that holds a value.
+    ///
+    /// # Errors
+    /// The bytes are no such document. Numbers inside columns are not looked at.
+    pub fn open(document: &'a [u8], limits: Limits) -> Result<Self> {
+        Self::open_body(super::document(document, super::VALUE)?, limits)
+    }
+
+    /// Looks at a self-contained body.
+    ///
+    /// # Errors
+    /// As for [`View::open`].
+    pub fn open_body(body: &'a [u8], limits: Limits) -> Result<Self> {
+        let mut r = Reader::new(body, limits)?;
+        let root = node(&mut r)?;
+        r.end()?;
+        Ok(Self { texts: r.texts.iter().map(|entry| entry.text).collect(), root })
+    }
+
+    /// The value.
+    pub fn root(&self) -> &Node<'a> {
+        &self.root
+    }
+
+    /// The dictionary's text with this number, if there is one.
+    pub fn text(&self, number: i64) -> Option<&'a str> {
+        self.texts.get(usize::try_from(number).ok()?).copied()
+    }
+}
+
+fn node<'a>(r: &mut Reader<'a>) -> Result<Node<'a>> {
+    let at = r.at();
+    let tag = r.byte()?;
+    Ok(match tag {
+        0..tags::SHORT_TEXT => Node::Int(i64::from(tag) + tags::SMALL_INT_LEAST),
+        tags::SHORT_TEXT..tags::TEXT_REF => Node::Text(r.text_of(usize::from(tag - tags::SHORT_TEXT))?),
+        tags::TEXT_REF..tags::SHORT_LIST => Node::Text(r.dictionary_text(u64::from(tag - tags::TEXT_REF))?.text),
+        tags::SHORT_LIST..tags::OBJECT => nodes(r, usize::from(tag - tags::SHORT_LIST)).map(Node::List)?,
+        tags::OBJECT..tags::ATOM_REF => object(r, u64::from(tag - tags::OBJECT))?,
+        tags::ATOM_REF..tags::SMALL_NUM => Node::Atom(r.dictionary_text(u64::from(tag - tags::ATOM_REF))?.text),
+        tags::SMALL_NUM..tags::NULL => Node::Num((i64::from(tag - tags::SMALL_NUM) + tags::SMALL_NUM_LEAST) as f64),
+        tags::NULL => Node::Null,
+        tags::FALSE => Node::Bool(false),
+        tags::TRUE => Node::Bool(true),
+        tags::INT => Node::Int(r.signed()?),
+        tags::F64 | tags::F32 | tags::WHOLE_NUM | tags::DECIMAL_NUM => Node::Num(floats::read_one(r, tag)?),
+        tags::TEXT => Node::Text(r.plain_text()?),
+        tags::ATOM => Node::Atom(r.plain_text()?),
+        tags::NUMERIC_TEXT => Node::NumericText(r.signed()?),
+        tags::LONG_TEXT_REF | tags::LONG_ATOM_REF | tags::LONG_OBJECT => numbered(r, tag)?,
+        tags::BYTES => {
+            let length = r.count_of_bytes(1)?;
+            Node::Bytes(r.take(length)?)
+        }
+        tags::LIST => {
+            let count = r.count_of_bytes(1)?;
+            nodes(r, count).map(Node::List)?
+        }
+        tags::ARRAY => {
+            let count = columns::row_count(r)?;
+            r.nested(|r| array(r, count)).map(Node::Array)?
+        }
+        tags::MAP => {
+            let count = columns::row_count(r)?;
+            r.nested(|r| Ok(Node::Map { keys: array(r, count)?, values: array(r, count)? }))?
+        }
+        _ => {
+            r.return_to(at);
+            Node::Value(value_in::value(r)?)
+        }
+    })
+}
+
+fn numbered<'a>(r: &mut Reader<'a>, tag: u8) -> Result<Node<'a>> {
+    let number = r.number()?;
+    match tag {
+        tags::LONG_TEXT_REF => r.dictionary_text(number).map(|entry| Node::Text(entry.text)),
+        tags::LONG_ATOM_REF => r.dictionary_text(number).map(|entry| Node::Atom(entry.text)),
+        _ => object(r, number),
+    }
+}
+
+fn nodes<'a>(r: &mut Reader<'a>, count: usize) -> Result<Vec<Node<'a>>> {
+    r.charge(count.saturating_mul(size_of::<Node<'_>>()))?;
+    r.nested(|r| (0..count).map(|_| node(r)).collect())
+}
+
+fn object<'a>(r: &mut Reader<'a>, number: u64) -> Result<Node<'a>> {
+    let shape = r.shape_numbered(number)?;
+    let count = shape.len();
+    if count > r.remaining() {
+        return Err(DecodeError::Truncated { at: r.at() });
+    }
+    let fields = nodes(r, count)?;
+    Ok(Node::Object(Object { shape, fields }))
+}
+
+fn array<'a>(r: &mut Reader<'a>, count: usize) -> Result<Array<'a>> {
+    let chunks = count.div_ceil(columns::ROWS);
+    r.charge(chunks.saturating_mul(size_of::<Column<'_>>()))?;
+    let mut left = count;
+    let mut found = Vec::with_capacity(chunks.min(r.remaining()));
+    while left > 0 {
+        let rows = left.min(columns::ROWS);
+        let tag = r.peek()?;
+        found.push(column(r, tag, rows, false)?);
+        left -= rows;
+    }
+    Ok(Array { count, columns: found })
+}
+
+/// A column that may have gaps; fields that are absent have nulls among those that are not, never the other way round.
+fn column<'a>(r: &mut Reader<'a>, tag: u8, rows: usize, is_field: bool) -> Result<Column<'a>> {
+    if tag != column::NULLS && (tag != column::ABSENT || !is_field) {
+        return dense(r, rows);
+    }
+    r.byte()?;
+    let start = r.at();
+    let (present, _) = columns::presence(r, rows)?;
+    let bitmap = r.slice(start, r.at());
+    if tag == column::NULLS {
+        return Ok(Column { rows, cells: Cells::Nulls(bitmap, Box::new(dense(r, present)?)) });
+    }
+    let tag = r.peek()?;
+    let inner = column(r, tag, present, false)?;
+    Ok(Column { rows, cells: Cells::Absent(bitmap, Box::new(inner)) })
+}
+
+fn dense<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Column<'a>> {
+    let tag = r.byte()?;
+    let cells = match tag {
+        column::CONSTANT => Cells::Constant(Box::new(r.nested(node)?)),
+        column::ANY => Cells::Any(nodes(r, rows)?),
+        column::BOOLS => {
+            let packed = r.take(rows.div_ceil(8))?;
+            if !bits::ends_clean(packed, rows) {
+                return Err(r.malformed("bits beyond the last row"));
+            }
+            Cells::Bools(packed)
+        }
+        column::F64 => Cells::Floats(r.take(rows * 8)?),
+        column::F32 => Cells::Floats(r.take(rows * 4)?),
+        column::WHOLE => Cells::Decimals(numbers(r, rows)?, 1.0),
+        column::DECIMALS => {
+            let by = floats::power(r)?;
+            Cells::Decimals(numbers(r, rows)?, by)
+        }
+        column::TEXT_REFS => Cells::TextRefs(numbers(r, rows)?),
+        column::ATOM_REFS => Cells::AtomRefs(numbers(r, rows)?),
+        column::TEXTS | column::ATOMS => run_of_texts(r, tag, rows)?,
+        column::NUMERIC_TEXTS => Cells::Series("", "", 0, numbers(r, rows)?),
+        column::SERIES => {
+            let digits = usize::from(r.byte()?);
+            Cells::Series(r.name_text()?, r.name_text()?, digits, numbers(r, rows)?)
+        }
+        column::BYTES => {
+            let (lengths, sum) = lengths(r, rows, r.remaining())?;
+            Cells::Bytes(lengths, r.take(sum)?)
+        }
+        column::LISTS => {
+            let (lengths, sum) = lengths(r, rows, r.limits_left().budget_bytes)?;
+            Cells::Lists(lengths, r.nested(|r| array(r, sum))?)
+        }
+        column::MAPS => {
+            let (lengths, sum) = lengths(r, rows, r.limits_left().budget_bytes)?;
+            let (keys, values) = r.nested(|r| Ok((array(r, sum)?, array(r, sum)?)))?;
+            Cells::Maps(lengths, keys, values)
+        }
+        column::TABLE => Cells::Table(r.nested(|r| table(r, rows))?),
+        tag if ints::is_ints(tag) => Cells::Ints(numbers_tagged(r, tag, rows)?),
+        _ => return Err(r.malformed("an unknown kind of column")),
+    };
+    Ok(Column { rows, cells })
+}
+
+fn table<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Table<'a>> {
+    let number = r.number()?;
+    let shape = r.shape_numbered(number)?;
+    if shape.len() > r.remaining() {
+        return Err(DecodeError::Truncated { at: r.at() });
+    }
+    r.charge(shape.len() * size_of::<Column<'_>>())?;
+    let columns =
+        (0..shape.len()).map(|_| r.peek().and_then(|tag| column(r, tag, rows, true))).collect::<Result<_>>()?;
+    Ok(Table { shape, columns })
+}
+
+fn run_of_texts<'a>(r: &mut Reader<'a>, tag: u8, rows: usize) -> Result<Cells<'a>> {
+    let start = r.at();
+    let lengths = numbers(r, rows)?;
+    r.return_to(start);
+    // Lengths are looked at here, so that no text is cut within a character later.
+    let kind = if tag == column::TEXTS { Kind::Text } else { Kind::Atom };
+    match texts::read(r, tag, rows, kind)? {
+        texts::Rows::Plain(_, run) if kind == Kind::Text => Ok(Cells::Texts(lengths, run)),
+        texts::Rows::Plain(_, run) => Ok(Cells::Atoms(lengths, run)),
+        _ => Err(r.malformed("an unknown kind of column")),
+    }
+}
+
+fn numbers<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Ints<'a>> {
+    let tag = r.byte()?;
+    if !ints::is_ints(tag) {
+        return Err(r.mismatch("a column of whole numbers"));
+    }
+    numbers_tagged(r, tag, rows)
+}
+
+fn numbers_tagged<'a>(r: &mut Reader<'a>, tag: u8, rows: usize) -> Result<Ints<'a>> {
+    let start = r.at();
+    ints::skip_tagged(r, tag, rows)?;
+    Ok(Ints { tag, rows, bytes: r.slice(start, r.at()) })
+}
+
+fn lengths<'a>(r: &mut Reader<'a>, rows: usize, sum_max: usize) -> Result<(Ints<'a>, usize)> {
+    let at = r.at();
+    let lengths = numbers(r, rows)?;
+    let mut sum = 0_usize;
+    lengths.for_each(|length| sum = sum.saturating_add(usize::try_from(length).unwrap_or(usize::MAX)));
+    if sum > sum_max {
+        Err(DecodeError::Malformed { at, what: "lengths beyond what there is" })
+    } else {
+        Ok((lengths, sum))
+    }
+}
