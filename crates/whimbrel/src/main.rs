@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Run(run) => commands::run::run(run),
         Command::Check(check) => commands::check::check(check),
         Command::New(new) => commands::new::new(new),
+        Command::Codec(codec) => commands::codec::codec(codec),
         Command::Bench(bench) => commands::bench::bench(bench),
     };
     match done {

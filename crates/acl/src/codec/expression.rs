@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{DecodeError, EncodeError, date, json};
 use crate::limits::EXPRESSION_DEPTH_MAX;
-use crate::tokens::{Kind, Token, Tokens, is_bare, is_float, is_integer, write_literal};
+use crate::tokens::{Kind, Token, Tokens, is_bare, is_float, is_integer, is_word, write_literal};
 use crate::{Symbol, Value};
 
 /// The head of a list that stands for a value in JSON.
@@ -44,7 +44,7 @@ impl<'a> Form<'a> {
 
 /// Whether an atom's name is read back as that atom where it stands bare.
 fn is_plain(name: &str) -> bool {
-    is_bare(name) && !name.starts_with(':') && matches!(bare_value(name), Value::Atom(_))
+    is_ascii(name) && is_bare(name) && !name.starts_with(':') && matches!(bare_value(name), Value::Atom(_))
 }
 
 /// Whether a list ends as lists do, and is not read back as the value that its second element says.
@@ -152,11 +152,20 @@ pub(super) fn to_text(value: &Value) -> Result<String, EncodeError> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
+/// Whether a text is a word that every reader takes for one.
+pub(super) fn is_simple_word(text: &str) -> bool {
+    is_ascii(text) && is_word(text) && !text.starts_with([':', '+'])
+}
+
 /// Whether a text may stand bare as a parameter's value: a word, number or time that every reader takes for one.
 pub(super) fn stands_bare(text: &str) -> bool {
-    let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
-    let word = crate::tokens::is_word(text) && !text.starts_with([':', '+']);
-    plain && is_bare(text) && (word || is_integer(text) || is_float(text) || date::is_time(text))
+    is_simple_word(text) || is_integer(text) || is_float(text) || date::is_time(text)
+}
+
+/// Whether all characters are ASCII's visible ones, none of which escapes another. FIPA's words may have others, but JADE
+/// does not read them.
+fn is_ascii(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')
 }
 
 /// The head that marks JSON, for encodings that write lists in their own way.

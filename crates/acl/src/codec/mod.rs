@@ -138,6 +138,12 @@ impl Encoding {
     }
 }
 
+/// A moment (milliseconds since 1970-01-01 UTC) as FIPA writes it, `20261231T235959999Z`; `None` beyond the year 9999.
+//= fipa00070 2.4
+pub fn time_to_string(ms: u64) -> Option<String> {
+    date::write(ms)
+}
+
 fn encode_compact(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
     let agents = [&message.sender].into_iter().chain(&message.receivers).chain(&message.extras().reply_to);
     if agents.copied().any(|agent| resolver_depth(agent) > RESOLVER_DEPTH_MAX) {

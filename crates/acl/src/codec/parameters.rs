@@ -328,15 +328,16 @@ impl Incoming {
 
     /// The message, its content and parameters taken out of what they travelled in.
     pub fn finish(mut self) -> Result<AclMessage, DecodeError> {
-        if let Some(json) = self.take_mark(OTHER_PARAMETERS) {
-            let pairs = json::value_from_str(&json).ok().and_then(|pairs| read_pairs(&pairs));
-            self.extras.user.extend(pairs.ok_or_else(|| content_error(0, "list of parameters"))?);
-        }
         if let Some(form) = self.take_mark(CONTENT_FORM) {
             self.message.content = self.read_value(&form)?;
         } else if let Some(bytes) = self.base64_content() {
             self.take_mark(JADE_ENCODING);
             self.message.content = Value::from(bytes);
+        }
+        // Last, so that a parameter in there is never taken for one of the above.
+        if let Some(json) = self.take_mark(OTHER_PARAMETERS) {
+            let pairs = json::value_from_str(&json).ok().and_then(|pairs| read_pairs(&pairs));
+            self.extras.user.extend(pairs.ok_or_else(|| content_error(0, "list of parameters"))?);
         }
         if self.extras != Extras::default() {
             self.message.extras = Some(Box::new(self.extras));

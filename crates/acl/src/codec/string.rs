@@ -6,7 +6,7 @@ use super::parameters::{
 };
 use super::{DecodeError, DecodeErrorKind, EncodeError, date};
 use crate::limits::RESOLVER_DEPTH_MAX;
-use crate::tokens::{Kind, Token, Tokens, is_bare, is_word, text_of, write_literal};
+use crate::tokens::{Kind, Token, Tokens, text_of, write_literal};
 use crate::{AclMessage, Aid, Contact};
 
 const NATIVELY: Natively = Natively { bytes: false, text: |_| true };
@@ -16,7 +16,7 @@ pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
     let mut out = Vec::with_capacity(256);
     out.push(b'(');
     let act = message.performative.as_str();
-    if is_word(act) {
+    if expression::is_simple_word(act) {
         out.extend_from_slice(act.as_bytes())
     } else {
         write_literal(&mut out, act)
@@ -59,11 +59,7 @@ fn begin(out: &mut Vec<u8>, name: &str) {
 
 /// A name or address, bare if it can be.
 fn write_word(out: &mut Vec<u8>, text: &str) {
-    if is_bare(text) && !text.starts_with(':') {
-        out.extend_from_slice(text.as_bytes())
-    } else {
-        write_literal(out, text)
-    }
+    if expression::is_simple_word(text) { out.extend_from_slice(text.as_bytes()) } else { write_literal(out, text) }
 }
 
 //= fipa00070 2.2 AgentIdentifierSet

@@ -1,21 +1,44 @@
-//! Replays what the fuzzer of the compact codec starts from and what it once found.
+//! Replays what the fuzzers start from and what they once found.
 
 use std::path::Path;
 
 #[path = "../../../../fuzz/src/compact.rs"]
 mod compact;
+#[path = "../../../../fuzz/src/encodings.rs"]
+mod encodings;
 
-#[test]
-fn compact_bytes_are_replayed() {
+/// Runs `check` on each file of the target's folders, and says how many there were.
+fn replay(target: &str, check: fn(&[u8])) -> usize {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-    compact::seeds().iter().for_each(|seed| compact::compact_decoder(seed));
+    let mut count = 0;
     for folder in ["corpus", "regressions"] {
-        let Ok(files) = std::fs::read_dir(fuzz.join(folder).join("compact_decoder")) else { continue };
+        let Ok(files) = std::fs::read_dir(fuzz.join(folder).join(target)) else { continue };
         for file in files {
             let path = file.unwrap().path();
             eprintln!("{}", path.display());
-            compact::compact_decoder(&std::fs::read(&path).unwrap());
+            check(&std::fs::read(&path).unwrap());
+            count += 1;
         }
+    }
+    count
+}
+
+#[test]
+fn compact_bytes_are_replayed() {
+    compact::seeds().iter().for_each(|seed| compact::compact_decoder(seed));
+    replay("compact_decoder", compact::compact_decoder);
+}
+
+#[test]
+fn messages_and_sl_are_replayed() {
+    for (target, check) in [
+        ("acl_string", encodings::acl_string as fn(&[u8])),
+        ("acl_xml", encodings::acl_xml),
+        ("acl_bits", encodings::acl_bits),
+        ("acl_json", encodings::acl_json),
+        ("sl_content", encodings::sl_content),
+    ] {
+        assert!(replay(target, check) > 0, "no files for {target}");
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod codecs;
 mod compact;
+mod documents;
 mod fuzz;
+mod jade;
 mod laws;
 mod notation;
 mod sl;

@@ -8,7 +8,7 @@ use whimbrel_acl::{Aid, Performative, Value};
 
 use crate::notation::{items, read_aid, read_message, read_template, read_value, text, write_value};
 
-fn vectors(file: &str) -> Json {
+pub fn vectors(file: &str) -> Json {
     let path = format!("{}/../../conformance/acl/{file}", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap_or_else(|error| panic!("{path}: {error}"))
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 
 pub mod bench;
 pub mod check;
+pub mod codec;
 pub mod new;
 pub mod run;
 

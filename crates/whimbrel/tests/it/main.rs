@@ -3,6 +3,7 @@
 
 mod bench;
 mod check;
+mod codec;
 mod embedding;
 mod examples;
 mod new;

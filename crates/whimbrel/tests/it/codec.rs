@@ -1,0 +1,109 @@
+//! `whimbrel codec`.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use super::{Scratch, Seen, whimbrel};
+
+const MESSAGE: &str = "(request
+ :sender (agent-identifier :name amy@home :addresses (sequence http://home:7778/acc))
+ :receiver (set (agent-identifier :name bob@away))
+ :content \"((action (agent-identifier :name bob@away) (sell \\\"plum\\\" 50)))\"
+ :language fipa-sl0
+ :conversation-id \"c 1\"
+ :reply-by 20261231T235959999Z
+ :X-priority high)
+";
+
+fn scratch() -> Scratch {
+    Scratch::with(&[("message.acl", MESSAGE)])
+}
+
+#[test]
+fn a_message_goes_through_all_encodings_and_comes_back() {
+    let scratch = scratch();
+    let mut from = "message.acl".to_owned();
+    for encoding in ["xml", "bit-efficient", "json", "compact", "string"] {
+        let to = format!("message.{encoding}");
+        let seen = scratch.run(&["codec", "convert", &from, "--to", encoding, "--output", &to]);
+        assert_eq!((seen.code, seen.out.as_str(), seen.err.as_str()), (Some(0), "", ""), "{encoding}");
+        from = to;
+    }
+    let back = std::fs::read_to_string(scratch.0.join("message.string")).expect("it was written");
+    assert_eq!(back, MESSAGE.trim_end());
+}
+
+#[test]
+fn a_message_is_shown() {
+    let seen = scratch().run(&["codec", "inspect", "message.acl"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+    let expected = "\
+encoding         string (fipa.acl.rep.string.std), 316 bytes
+performative     request
+sender           amy@home
+                 at http://home:7778/acc
+receiver         bob@away
+content          ((action (agent-identifier :name bob@away) (sell \"plum\" 50)))
+                 one expression of fipa-sl0
+language         fipa-sl0
+conversation-id  c 1
+reply-by         20261231T235959999Z
+X-priority       high
+bytes            string 315, xml 548, bit-efficient 169, json 307, compact ";
+    let (shown, compact) = seen.out.split_at_checked(expected.len()).expect("as long as that");
+    assert_eq!(shown, expected);
+    assert!(compact.trim_end().parse::<usize>().is_ok_and(|bytes| bytes < 169), "{compact}");
+}
+
+#[test]
+fn standard_input_is_read() {
+    let mut command = whimbrel();
+    command
+        .args(["codec", "convert", "--to", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    child.stdin.take().expect("piped").write_all(b"(inform :content hi)").expect("it reads");
+    let seen = Seen::from(child.wait_with_output().expect("it ends"));
+    assert_eq!(
+        (seen.code, seen.out.as_str()),
+        (Some(0), "{\"performative\":\"inform\",\"content\":\"hi\"}\n"),
+        "{}",
+        seen.err
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let scratch = Scratch::with(&[
+        ("nameless", "(inform\n :sender (agent-identifier :nme x))"),
+        ("text", "hello"),
+        ("late", "{\"performative\":\"inform\",\"reply_by_ms\":18446744073709551615}"),
+    ]);
+    for (arguments, error) in [
+        (
+            ["inspect", "nameless", "--from=string"],
+            "nameless as string: expected :name, found an agent identifier without it, at byte 17 (line 2, column 10)",
+        ),
+        (["inspect", "nameless", "--from=json"], "nameless as json: expected value, at byte 0"),
+        (
+            ["inspect", "nameless", "--from=bit-efficient"],
+            "nameless as bit-efficient: expected 0xfa, 0xfb or 0xfc, found the byte 0x28, at byte 0",
+        ),
+        (
+            ["inspect", "nameless", "--from=corba"],
+            "\"corba\" is no encoding: expected compact, string, xml, bit-efficient or json",
+        ),
+        (["inspect", "text", "--color=never"], "text begins like no encoding of messages: say which with --from"),
+        (["inspect", "missing", "--color=never"], "cannot read missing"),
+        (
+            ["convert", "late", "--to=string"],
+            "cannot write late as string: the moment 18446744073709551615 ms since 1970 is beyond the year 9999",
+        ),
+    ] {
+        let seen = scratch.run(&[&["codec"], &arguments[..]].concat());
+        assert!(seen.code.is_some_and(|code| code != 0) && seen.out.is_empty());
+        assert!(seen.err.contains(error), "{}", seen.err);
+    }
+}

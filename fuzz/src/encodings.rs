@@ -1,0 +1,99 @@
+//! What must hold of the decoders of messages and of SL, whatever the bytes. The fuzz targets look for bytes of which it
+//! does not; a test of `whimbrel-acl` replays those that were found.
+#![allow(dead_code, reason = "each target uses one of these")]
+
+use whimbrel_acl::codec::bits::{Decoder, Encoder, TableSize};
+use whimbrel_acl::sl::{Content, Profile, text_to_value, value_to_text};
+use whimbrel_acl::{AclMessage, Aid, Encoding};
+
+/// When the messages arrive.
+const ARRIVAL_MS: u64 = 1_700_000_000_000;
+
+/// FIPA's string encoding.
+pub fn acl_string(bytes: &[u8]) {
+    message(Encoding::String, bytes);
+}
+
+/// FIPA's XML encoding.
+pub fn acl_xml(bytes: &[u8]) {
+    message(Encoding::Xml, bytes);
+}
+
+/// JSON.
+pub fn acl_json(bytes: &[u8]) {
+    message(Encoding::Json, bytes);
+}
+
+/// FIPA's bit-efficient encoding: one message alone, and a sequence of messages through one code table, each after its
+/// length.
+pub fn acl_bits(bytes: &[u8]) {
+    message(Encoding::BitEfficient, bytes);
+    let Some(size) = bytes.first().and_then(|bits| TableSize::from_bits(bits & 15)) else { return };
+    let (mut decoder, mut encoder, mut echo) = (Decoder::new(size), Encoder::new(size), Decoder::new(size));
+    let mut rest = &bytes[1..];
+    while let Some((length, more)) = rest.split_first() {
+        let (one, more) = more.split_at(usize::from(*length).min(more.len()));
+        rest = more;
+        let Ok(read) = decoder.decode(one, Some(ARRIVAL_MS)) else { return };
+        if let Ok(written) = encoder.encode(&read) {
+            same(&echo.decode(&written, None).expect("what is written can be read"), &read);
+        }
+    }
+}
+
+/// What can be read can be read again from each encoding that can write it.
+fn message(encoding: Encoding, bytes: &[u8]) {
+    let message = match encoding.decode_at(bytes, ARRIVAL_MS) {
+        Ok(message) => message,
+        Err(error) => {
+            assert!(error.offset <= bytes.len(), "{error}");
+            return;
+        }
+    };
+    for other in [Encoding::String, Encoding::Xml, Encoding::BitEfficient, Encoding::Json] {
+        if let Ok(written) = other.encode(&message) {
+            let shown = String::from_utf8_lossy(&written).into_owned();
+            let read = other.decode(&written).unwrap_or_else(|error| panic!("{other}: {error}: {shown}"));
+            same(&read, &message);
+            assert_eq!(other.encode(&read).as_ref(), Ok(&written), "{other} is written one way only");
+        }
+    }
+}
+
+fn same(one: &AclMessage, other: &AclMessage) {
+    assert_eq!(all_of(one), all_of(other));
+}
+
+/// More than equality looks at.
+fn all_of(message: &AclMessage) -> String {
+    let agents = [&message.sender].into_iter().chain(&message.receivers).chain(&message.extras().reply_to);
+    let contacts: Vec<String> = agents.map(|agent| contacts_of(*agent)).collect();
+    format!("{contacts:?} {:?} {:?} {:?}", message.performative, message.content, message.extras())
+}
+
+fn contacts_of(agent: Aid) -> String {
+    let resolvers: Vec<String> = agent.contact().resolvers.iter().map(|agent| contacts_of(*agent)).collect();
+    format!("{:?}@{:?} {:?} {resolvers:?}", agent.name, agent.platform, agent.contact())
+}
+
+/// SL: what is printed is printed the same when it is read again, and so are values.
+pub fn sl_content(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for profile in [Profile::Sl0, Profile::Sl1, Profile::Sl2, Profile::Sl] {
+        let tree = match Content::parse(&text, profile) {
+            Ok(tree) => tree,
+            Err(error) => {
+                assert!(error.offset <= text.len(), "{error}");
+                continue;
+            }
+        };
+        let printed = tree.to_string();
+        let again = Content::parse(&printed, profile).unwrap_or_else(|error| panic!("{printed}: {error}"));
+        assert_eq!(again.to_string(), printed);
+        let value = text_to_value(&text, profile).expect("the same text was read");
+        if let Ok(written) = value_to_text(&value, profile) {
+            let read = text_to_value(&written, profile).unwrap_or_else(|error| panic!("{written}: {error}"));
+            assert_eq!(format!("{read:?}"), format!("{value:?}"), "{written}");
+        }
+    }
+}
