@@ -61,8 +61,12 @@ fn ends_bare(byte: u8) -> bool {
 }
 
 impl<'a> Tokens<'a> {
-    /// The tokens of `bytes`, after a byte order mark if there is one.
     pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// The tokens of a document, which may begin with a byte order mark.
+    pub fn of_document(bytes: &'a [u8]) -> Self {
         Self { bytes, at: if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 } }
     }
 

@@ -111,7 +111,7 @@ fn write_agent(out: &mut Vec<u8>, agent: Aid, depth: usize) -> Result<(), Encode
 
 //= fipa00070 2.2 Message
 pub(super) fn decode(bytes: &[u8], arrival_ms: Option<u64>) -> Result<AclMessage, DecodeError> {
-    let mut reader = Reader { tokens: Tokens::new(bytes) };
+    let mut reader = Reader { tokens: Tokens::of_document(bytes) };
     reader.open("`(`")?;
     let act = reader.word("a performative")?;
     let mut incoming = Incoming::new(performative(&act), arrival_ms);
