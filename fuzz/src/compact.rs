@@ -3,9 +3,7 @@
 #![allow(dead_code, reason = "the target uses one of these")]
 
 use whimbrel_acl::compact::view::View;
-use whimbrel_acl::compact::{
-    self, Decoder, EncodedMessage, Encoder, Limits, decode_body, decode_body_as, encode_body,
-};
+use whimbrel_acl::compact::{self, Decoder, EncodedMessage, Encoder, Limits, decode_body, decode_body_as, encode_body};
 use whimbrel_acl::{AclMessage, Text, Value};
 
 /// What one input may make a reader allocate, as the reader counts.
@@ -139,7 +137,9 @@ pub fn seeds() -> Vec<Vec<u8>> {
             all.push(seed);
         }
     }
-    let content = Value::list((0..9).map(|n| Value::term("at", [Value::Int(n), Value::from(format!("id{n}"))])).collect::<Vec<_>>());
+    let content = Value::list(
+        (0..9).map(|n| Value::term("at", [Value::Int(n), Value::from(format!("id{n}"))])).collect::<Vec<_>>(),
+    );
     let message = AclMessage::new(Performative::Cfp, Aid::new("ada", "here"), Aid::new("bob", "there"), content)
         .in_conversation("c1")
         .with_protocol("fipa-contract-net");
