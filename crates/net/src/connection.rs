@@ -4,6 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::security::{Level, Tls};
+use crate::stream::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use whimbrel_platform::link::{Frame, FrameError, FrameKind, Hello};
@@ -25,7 +27,8 @@ impl Accepted {
     /// Where the peer listens: what it says, and if that is any address of its machine, the one that it came from.
     pub fn address(&self) -> Option<String> {
         let said = self.hello.address.as_deref()?;
-        let (Ok(mut address), Ok(from)) = (said.parse::<SocketAddr>(), self.connection.socket.peer_addr()) else {
+        let (Ok(mut address), Ok(from)) = (said.parse::<SocketAddr>(), self.connection.socket.socket().peer_addr())
+        else {
             return Some(said.to_owned());
         };
         if address.ip().is_unspecified() {
@@ -85,29 +88,51 @@ impl Incoming {
     }
 }
 
+/// What `work` comes to, if that does not take too long.
+async fn within<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    let in_time = tokio::time::timeout(HANDSHAKE_PATIENCE, work).await;
+    in_time.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
+
 /// See the module.
 pub(crate) struct Connection {
-    pub socket: TcpStream,
+    pub socket: Stream,
     pub incoming: Incoming,
 }
 
 impl Connection {
-    pub fn new(socket: TcpStream) -> io::Result<Self> {
-        // Batches are made by the link, not by the kernel.
-        socket.set_nodelay(true)?;
-        Ok(Self { socket, incoming: Incoming::new() })
+    /// Over a socket that was accepted.
+    pub async fn accept(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
+        within(async {
+            // Batches are made by the link, not by the kernel.
+            socket.set_nodelay(true)?;
+            Ok(Self { socket: Stream::accept(socket, tls).await?, incoming: Incoming::new() })
+        })
+        .await
     }
 
     /// Connects.
-    pub async fn open(address: &str) -> io::Result<Self> {
-        let connecting = tokio::time::timeout(HANDSHAKE_PATIENCE, TcpStream::connect(address));
-        Self::new(connecting.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??)
+    pub async fn open(address: &str, tls: Option<&Tls>) -> io::Result<Self> {
+        within(async {
+            let socket = TcpStream::connect(address).await?;
+            socket.set_nodelay(true)?;
+            Ok(Self { socket: Stream::connect(socket, tls).await?, incoming: Incoming::new() })
+        })
+        .await
+    }
+
+    /// Why the peer is not the node of this name, if it showed a certificate that says so; or if it had to and did not.
+    pub fn contradicts(&self, node: &str, level: Level) -> Option<String> {
+        let from = self.socket.socket().peer_addr().ok().map(|address| address.ip());
+        match self.socket.identity() {
+            Some(identity) => identity.contradicts(node, from),
+            None => (level == Level::Authenticated).then(|| "it showed no certificate".to_owned()),
+        }
     }
 
     /// What the peer says first. The frame stays where it is: the link wants to see it, too.
     pub async fn hello(&mut self) -> io::Result<Hello> {
-        let hearing = tokio::time::timeout(HANDSHAKE_PATIENCE, self.hear());
-        hearing.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+        within(self.hear()).await
     }
 
     async fn hear(&mut self) -> io::Result<Hello> {

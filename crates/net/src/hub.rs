@@ -17,6 +17,7 @@ use whimbrel_platform::{Links, Station};
 
 use crate::connection::{Accepted, Connection};
 use crate::peer::Peer;
+use crate::security::{Credentials, Level, SecurityError, Tls};
 use crate::task;
 
 /// Connections that have not said who they are yet, at most.
@@ -32,6 +33,10 @@ pub struct HubConfig {
     pub incarnation: u64,
     /// The secret that peers must know, if there is one.
     pub token: Option<String>,
+    /// How links are secured.
+    pub level: Level,
+    /// What this node shows and trusts, if links are secured.
+    pub credentials: Option<Credentials>,
     /// How messages are written.
     pub codec: fn() -> Box<dyn MessageCodec>,
     /// How long a link may be broken until its peer is taken for lost.
@@ -48,6 +53,8 @@ impl HubConfig {
             node: node.into(),
             incarnation,
             token: None,
+            level: Level::Open,
+            credentials: None,
             codec: || Box::new(whimbrel_platform::link::Compact),
             patience: Duration::from_millis(LINK_GIVE_UP_MS),
             log: Box::new(|_| ()),
@@ -62,6 +69,9 @@ pub enum HubError {
     /// Its threads cannot be made.
     #[error("cannot start the network threads")]
     Threads(#[source] io::Error),
+    /// Its credentials are of no use.
+    #[error(transparent)]
+    Security(#[from] SecurityError),
     /// It cannot listen there.
     #[error("cannot listen at {address}")]
     Listen {
@@ -101,6 +111,8 @@ pub struct LinkStatus {
 pub(crate) struct Inner {
     pub me: Speaker,
     pub station: Arc<dyn Station>,
+    pub level: Level,
+    tls: Mutex<Option<Arc<Tls>>>,
     pub codec: fn() -> Box<dyn MessageCodec>,
     pub patience: Duration,
     pub log: Box<dyn Fn(&str) + Send + Sync>,
@@ -108,6 +120,8 @@ pub(crate) struct Inner {
     peers: boxcar::Vec<Arc<Peer>>,
     by_name: Mutex<FxHashMap<String, NodeId>>,
     strangers: AtomicU64,
+    /// Messages refused for what they say of their senders.
+    pub forged: AtomicU64,
 }
 
 /// See the module. Ends its links when it is dropped.
@@ -122,8 +136,9 @@ impl Hub {
     /// # Errors
     /// The name is no name, the address is not to be had, or threads are not.
     pub fn start(config: HubConfig, station: Arc<dyn Station>, listen: Option<&str>) -> Result<Self, HubError> {
-        let HubConfig { platform, node, incarnation, token, codec, patience, log } = config;
+        let HubConfig { platform, node, incarnation, token, level, credentials, codec, patience, log } = config;
         check_name(&node)?;
+        let tls = Mutex::new(Tls::new(level, credentials.as_ref())?.map(Arc::new));
         let mut building = tokio::runtime::Builder::new_multi_thread();
         let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
         let runtime = building.worker_threads(threads).thread_name("whimbrel-net").enable_all().build();
@@ -137,12 +152,15 @@ impl Hub {
         let inner = Arc::new(Inner {
             me: Speaker { platform, node, incarnation, address, token },
             station,
+            level,
+            tls,
             codec,
             patience,
             log,
             peers: boxcar::Vec::new(),
             by_name: Mutex::default(),
             strangers: AtomicU64::new(0),
+            forged: AtomicU64::new(0),
         });
         if let Some(listener) = listener {
             runtime.spawn(accept(listener, Arc::clone(&inner)));
@@ -176,6 +194,21 @@ impl Hub {
     pub fn expect(&self, node: &str) -> NodeId {
         let _here = self.runtime.as_ref().map(Runtime::enter);
         self.inner.peer_named(node, false).id
+    }
+
+    /// Shows and trusts these from now on, for connections made later; present ones go on.
+    ///
+    /// # Errors
+    /// They are of no use: nothing changed.
+    pub fn set_credentials(&self, credentials: &Credentials) -> Result<(), SecurityError> {
+        let tls = Tls::new(self.inner.level, Some(credentials))?.map(Arc::new);
+        *self.inner.tls.lock().unwrap_or_else(PoisonError::into_inner) = tls;
+        Ok(())
+    }
+
+    /// Messages that were refused because their senders were not agents of the nodes they came from.
+    pub fn forged(&self) -> u64 {
+        self.inner.forged.load(Ordering::Relaxed)
     }
 
     /// All links.
@@ -256,7 +289,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
         let inner = Arc::clone(&inner);
         tokio::spawn(async move {
             let welcomed = async {
-                let mut connection = Connection::new(socket)?;
+                let mut connection = Connection::accept(socket, inner.tls().as_deref()).await?;
                 let hello = connection.hello().await?;
                 io::Result::Ok(Accepted { connection, hello })
             };
@@ -277,6 +310,10 @@ impl Inner {
             (self.log)(&format!("a node that says it is {name:?} was turned away"));
             return;
         }
+        if let Some(why) = accepted.connection.contradicts(&name, self.level) {
+            (self.log)(&format!("a node that says it is {name} was turned away: {why}"));
+            return;
+        }
         let peer = self.peer_named(&name, false);
         if let Some(address) = accepted.address() {
             let _ = peer.address.set(address);
@@ -286,6 +323,11 @@ impl Inner {
             return;
         }
         let _ = peer.accepted.send(Box::new(accepted));
+    }
+
+    /// What encrypts links made from now on.
+    pub fn tls(&self) -> Option<Arc<Tls>> {
+        self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn names(&self) -> std::sync::MutexGuard<'_, FxHashMap<String, NodeId>> {

@@ -18,6 +18,7 @@ use whimbrel_platform::link::{FrameKind, Hello, Item, Link, LinkError, LinkEvent
 use crate::connection::{Accepted, Connection};
 use crate::hub::Inner;
 use crate::peer::Peer;
+use crate::security::Level;
 
 /// How long a link waits until it looks again whether its node has room.
 const NO_ROOM_WAIT: Duration = Duration::from_millis(1);
@@ -35,6 +36,8 @@ struct Task {
     /// From the wire, on its way to the scheduler.
     arrived: Vec<Item>,
     messages: Vec<Envelope>,
+    /// Of these, whose senders the peer may not speak for.
+    forged: Vec<Envelope>,
     /// Bytes to be written, and how many of them were.
     out: Vec<u8>,
     written: usize,
@@ -76,6 +79,7 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
         fresh: Vec::new(),
         arrived: Vec::new(),
         messages: Vec::new(),
+        forged: Vec::new(),
         out: Vec::new(),
         written: 0,
         no_room: false,
@@ -132,7 +136,8 @@ impl Task {
 
     async fn connect(&mut self) -> Option<Connection> {
         let address = self.peer.address.get()?.clone();
-        match Connection::open(&address).await {
+        let tls = self.hub.tls();
+        match Connection::open(&address, tls.as_deref()).await {
             Ok(connection) => Some(self.begin(connection)),
             Err(error) => {
                 if self.peer.figures.connections.load(Ordering::Relaxed) == 0 {
@@ -215,6 +220,9 @@ impl Task {
                 Poll::Pending => break,
             }
         }
+        if let Poll::Ready(outcome) = Pin::new(&mut connection.socket).poll_flush(cx) {
+            outcome?;
+        }
         let mut room = ReadBuf::new(connection.incoming.room());
         match Pin::new(&mut connection.socket).poll_read(cx, &mut room) {
             Poll::Ready(outcome) => return Poll::Ready(outcome.map(|()| Happening::Came(room.filled().len()))),
@@ -234,7 +242,7 @@ impl Task {
             let used = match connection.incoming.frame() {
                 Ok(Some(frame)) => {
                     if frame.kind == FrameKind::Hello
-                        && let Err(error) = self.check_name(&frame.parse::<Hello>()?)
+                        && let Err(error) = self.check_name(connection, &frame.parse::<Hello>()?)
                     {
                         break Err(error);
                     }
@@ -259,7 +267,10 @@ impl Task {
     }
 
     /// Whether the peer is who it was, or somebody new.
-    fn check_name(&self, hello: &Hello) -> Result<(), LinkError> {
+    fn check_name(&self, connection: &Connection, hello: &Hello) -> Result<(), LinkError> {
+        if let Some(why) = connection.contradicts(&hello.node, self.hub.level) {
+            return Err(LinkError::Impostor(why));
+        }
         if self.hub.christen(&self.peer, &hello.node) {
             return Ok(());
         }
@@ -272,11 +283,16 @@ impl Task {
             return;
         }
         let mut count = 0;
+        let verify = self.hub.level >= Level::Authenticated;
         for item in self.arrived.drain(..) {
             match item {
                 Item::Message(envelope) => {
                     count += 1;
-                    self.messages.push(envelope);
+                    if verify && !self.hub.station.speaks_for(self.peer.id, envelope.body.sender) {
+                        self.forged.push(envelope);
+                    } else {
+                        self.messages.push(envelope);
+                    }
                 }
                 Item::Void => {}
                 Item::News(news) => {
@@ -291,6 +307,20 @@ impl Task {
             self.hub.station.arrive(self.peer.id, &mut self.messages);
         }
         self.peer.figures.items_in.fetch_add(count, Ordering::Relaxed);
+        if !self.forged.is_empty() {
+            self.refuse_forged();
+        }
+    }
+
+    /// Refuses messages whose senders the peer may not speak for.
+    #[cold]
+    fn refuse_forged(&mut self) {
+        let count = self.forged.len() as u64;
+        self.hub.forged.fetch_add(count, Ordering::Relaxed);
+        for Envelope { to, body } in &self.forged {
+            self.say(&format!("refused a message to {to}: its sender {} is not an agent of that node", body.sender));
+        }
+        self.hub.station.refuse_forged(std::mem::take(&mut self.forged));
     }
 
     /// Takes what was handed to the link, lets its time pass, and does what it says.

@@ -23,18 +23,21 @@ pub enum DeadReason {
     MailboxFull,
     /// The receiver is on a platform, or a node, that cannot be reached.
     Unreachable,
+    /// The sender is not who it says it is: nobody is told.
+    Forged,
     /// The platform stopped before the receiver handled the message.
     Stopped,
 }
 
 impl DeadReason {
-    /// The reason as an atom: `unknown_agent`, `agent_ended`, `mailbox_full`, `unreachable`, `stopped`.
+    /// The reason as an atom: `unknown_agent`, `agent_ended`, `mailbox_full`, `unreachable`, `forged`, `stopped`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UnknownAgent => "unknown_agent",
             Self::AgentEnded => "agent_ended",
             Self::MailboxFull => "mailbox_full",
             Self::Unreachable => "unreachable",
+            Self::Forged => "forged",
             Self::Stopped => "stopped",
         }
     }
@@ -111,7 +114,7 @@ pub fn failure_for(envelope: &Envelope, reason: DeadReason) -> Option<AclMessage
     let message = &*envelope.body;
     let ams = Aid::local(sym::AMS);
     let answers = matches!(message.performative, Performative::Failure | Performative::NotUnderstood);
-    if answers || message.sender == ams {
+    if answers || message.sender == ams || reason == DeadReason::Forged {
         return None;
     }
     let mut failure = message.make_reply(ams, Performative::Failure);

@@ -1,6 +1,6 @@
 //! The ports between a node's scheduler and its links to other nodes. Neither knows the other.
 
-use whimbrel_acl::Envelope;
+use whimbrel_acl::{Aid, Envelope};
 
 use crate::Time;
 use crate::link::News;
@@ -42,6 +42,12 @@ pub trait Station: Send + Sync {
 
     /// These messages cannot be sent to any node.
     fn refuse(&self, messages: Vec<Envelope>);
+
+    /// Whether `sender` is an agent of that node, or one that every node has.
+    fn speaks_for(&self, node: NodeId, sender: Aid) -> bool;
+
+    /// These messages came, and are not from whom they say: nobody hears of them, but they are kept as dead letters.
+    fn refuse_forged(&self, messages: Vec<Envelope>);
 
     /// Whether more messages can be dealt with now.
     fn has_room(&self) -> bool;

@@ -117,6 +117,14 @@ impl Node {
         }
     }
 
+    fn bury_all(&self, messages: Vec<Envelope>, why: DeadReason) {
+        let mut parcels: Vec<Parcel> =
+            messages.into_iter().map(|envelope| Parcel::Undeliverable(envelope, why)).collect();
+        if let Some(seat) = self.seat(0) {
+            seat.inbox.put(|content| content.parcels.append(&mut parcels), || self.activity.begin());
+        }
+    }
+
     fn agents_came(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>) {
         for (name, kind) in agents {
             let known = self.with_ams(|ams| {
@@ -267,11 +275,17 @@ impl Station for NodeStation {
 
     fn refuse(&self, messages: Vec<Envelope>) {
         self.0.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
-        let refused = messages.into_iter().map(|envelope| Parcel::Undeliverable(envelope, DeadReason::Unreachable));
-        let mut parcels: Vec<Parcel> = refused.collect();
-        if let Some(seat) = self.0.seat(0) {
-            seat.inbox.put(|content| content.parcels.append(&mut parcels), || self.0.activity.begin());
-        }
+        self.0.bury_all(messages, DeadReason::Unreachable);
+    }
+
+    fn speaks_for(&self, node: NodeId, sender: Aid) -> bool {
+        let ours = sender.platform == sym::EMPTY || sender.platform == self.0.name;
+        ours && (self.0.routes.look_up(sender.name).place() == Place::Node(node) || is_everywhere(sender.name))
+    }
+
+    fn refuse_forged(&self, messages: Vec<Envelope>) {
+        self.0.linked.came.fetch_add(messages.len() as u64, Ordering::Relaxed);
+        self.0.bury_all(messages, DeadReason::Forged);
     }
 
     fn has_room(&self) -> bool {

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check::check(check),
         Command::New(new) => commands::new::new(new),
         Command::Codec(codec) => commands::codec::codec(codec),
+        Command::Ca(ca) => commands::ca::ca(ca),
         Command::Bench(bench) => commands::bench::bench(bench),
     };
     match done {

@@ -1,16 +1,17 @@
 //! `--nodes`: one society in several processes. The first starts the others, which run the same project: all of them
 //! know from it who lives where.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use whimbrel::Society;
 use whimbrel::society::Seat;
 use whimbrel_acl::{Symbol, Text};
-use whimbrel_net::{Hub, HubConfig};
+use whimbrel_net::{Authority, Credentials, Hub, HubConfig, Level, NODE_DAYS};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
@@ -18,8 +19,16 @@ use whimbrel_runtime::Platform;
 use crate::arguments::Run;
 use crate::terminal;
 
-/// The variable by which the first process tells the others the platform's secret: arguments can be read by anyone.
-const TOKEN: &str = "WHIMBREL_TOKEN";
+/// What the first process tells each of the others, as the first line of its standard input: arguments and variables can
+/// be read by others.
+#[derive(Serialize, Deserialize)]
+struct Secrets {
+    /// The platform's secret.
+    token: String,
+    /// What the node shows and trusts, if links are secured.
+    credentials: Option<Credentials>,
+}
+
 /// How long the end waits for links to say good-bye, and then for processes to end.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 const END_PATIENCE: Duration = Duration::from_secs(8);
@@ -32,9 +41,9 @@ pub struct Nodes {
     first: Option<String>,
     places: FxHashMap<Symbol, u16>,
     me: u16,
-    count: u16,
     command: Vec<std::ffi::OsString>,
-    token: String,
+    /// What the processes to be started are told.
+    others: Vec<Secrets>,
     children: Vec<Child>,
 }
 
@@ -48,9 +57,27 @@ impl Nodes {
     pub fn start(arguments: &Run, count: u16, platform: &Platform, society: &Society) -> anyhow::Result<Self> {
         let me = arguments.node.unwrap_or(1);
         let random = || platform.services().random();
-        let token = std::env::var(TOKEN).unwrap_or_else(|_| format!("{:016x}{:016x}", random(), random()));
-        let mut config = HubConfig::new(platform.services().platform().as_str(), name_of(me), random());
-        config.token = Some(token.clone());
+        let name = platform.services().platform();
+        let level = Level::from(arguments.security);
+        let (mut authority, secrets) = match arguments.first {
+            Some(_) => (None, read_secrets()?),
+            None => {
+                let mut authority = (level != Level::Open).then(|| Authority::create(name.as_str())).transpose()?;
+                let token = format!("{:016x}{:016x}", random(), random());
+                let credentials = issue(&mut authority, me)?;
+                (authority, Secrets { token, credentials })
+            }
+        };
+        let mut others = Vec::new();
+        if arguments.first.is_none() {
+            for node in 2..=count {
+                others.push(Secrets { token: secrets.token.clone(), credentials: issue(&mut authority, node)? });
+            }
+        }
+        let mut config = HubConfig::new(name.as_str(), name_of(me), random());
+        config.token = Some(secrets.token);
+        config.level = level;
+        config.credentials = secrets.credentials;
         let (trace, quiet) = (arguments.trace, arguments.quiet);
         config.log = Box::new(move |text| {
             if trace && !quiet {
@@ -69,7 +96,7 @@ impl Nodes {
         }
         let first = arguments.first.clone();
         let command = std::env::args_os().collect();
-        Ok(Self { hub, platform: platform.clone(), first, places, me, count, command, token, children: Vec::new() })
+        Ok(Self { hub, platform: platform.clone(), first, places, me, command, others, children: Vec::new() })
     }
 
     /// Whether this agent lives on this node.
@@ -87,14 +114,17 @@ impl Nodes {
         }
         let program = std::env::current_exe().context("cannot find this program")?;
         let address = self.hub.address().unwrap_or_default().to_owned();
-        for node in 2..=self.count {
-            let child = Command::new(&program)
+        for (node, secrets) in (2..).zip(std::mem::take(&mut self.others)) {
+            let mut child = Command::new(&program)
                 .args(self.command.iter().skip(1))
                 .args(["--node", &node.to_string(), "--first", &address])
-                .env(TOKEN, &self.token)
                 .stdin(Stdio::piped())
                 .spawn()
                 .with_context(|| format!("cannot start node {}", name_of(node)))?;
+            if let Some(input) = &mut child.stdin {
+                let line = serde_json::to_string(&secrets)?;
+                writeln!(input, "{line}").with_context(|| format!("node {} ended at once", name_of(node)))?;
+            }
             self.children.push(child);
         }
         Ok(self)
@@ -105,6 +135,8 @@ impl Nodes {
         self.hub.leave(LEAVE_PATIENCE);
         let until = Instant::now() + END_PATIENCE;
         for child in &mut self.children {
+            // Whoever did not hear that the society ended hears that this process does.
+            drop(child.stdin.take());
             while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -112,6 +144,19 @@ impl Nodes {
             let _ = child.wait();
         }
     }
+}
+
+/// What the first process says.
+fn read_secrets() -> anyhow::Result<Secrets> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).context("the first process does not say who this is")?;
+    serde_json::from_str(&line).context("the first process does not say who this is")
+}
+
+/// A node's credentials, if there is an authority.
+fn issue(authority: &mut Option<Authority>, node: u16) -> anyhow::Result<Option<Credentials>> {
+    let issued = authority.as_mut().map(|authority| authority.issue(&name_of(node), &[], NODE_DAYS));
+    Ok(issued.transpose()?)
 }
 
 /// Ends the platform when the first process is gone, whatever became of it: then standard input is at its end.

@@ -73,6 +73,9 @@ pub enum LinkError {
     /// The peer does not want this node.
     #[error("the peer refuses this node: {0}")]
     Refused(String),
+    /// The peer is not who it says it is.
+    #[error("the peer is not who it says it is: {0}")]
+    Impostor(String),
     /// Nothing came for too long.
     #[error("nothing came for {LINK_SILENCE_MS} ms")]
     Silence,
@@ -89,7 +92,10 @@ impl LinkError {
 
     /// Whether connecting again is of no use.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Version(_) | Self::OtherPlatform(_) | Self::BadToken | Self::Refused(_))
+        matches!(
+            self,
+            Self::Version(_) | Self::OtherPlatform(_) | Self::BadToken | Self::Refused(_) | Self::Impostor(_)
+        )
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 pub mod bench;
+pub mod ca;
 pub mod check;
 pub mod codec;
 pub mod new;

@@ -33,6 +33,40 @@ fn agents_of_three_processes_talk_and_nothing_is_lost() {
 }
 
 #[test]
+fn links_can_be_encrypted_and_authenticated() {
+    for level in ["tls", "authenticated"] {
+        let seen = ping_pong().run(&["run", "x.mas2j", "--nodes", "3", "--security", level]);
+        assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("[pong] done at 100\n", "", Some(3)), "{level}");
+    }
+}
+
+#[test]
+fn an_authority_issues_and_takes_back() {
+    let scratch = Scratch::new();
+    let ca = |arguments: &[&str], passphrase: &str| {
+        let mut command = whimbrel();
+        command.arg("ca").args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", passphrase);
+        super::Seen::from(command.output().expect("the binary runs"))
+    };
+    assert_eq!(ca(&["init", "authority"], "open sesame").out, "made the authority of whimbrel in authority\n");
+    assert_eq!(
+        ca(&["init", "authority"], "open sesame").err,
+        "error: authority exists already; choose another folder\n"
+    );
+    let issued = ca(&["issue", "authority", "n1", "--out", "n1", "--days", "5"], "open sesame");
+    assert_eq!(issued.out, "n1 is good for 5 days; its key is in n1/node.key\n", "{}", issued.err);
+    for file in ["node.pem", "node.key", "authority.pem", "revoked.pem"] {
+        let text = std::fs::read_to_string(scratch.0.join("n1").join(file)).expect("it is there");
+        assert!(text.starts_with("-----BEGIN "), "{file}");
+    }
+    let wrong = ca(&["list", "authority"], "open barley");
+    assert_eq!(wrong.err, "error: the passphrase does not open the authority's key\n");
+    assert_eq!(ca(&["revoke", "authority", "n2"], "open sesame").code, Some(1));
+    assert_eq!(ca(&["revoke", "authority", "n1"], "open sesame").code, Some(0));
+    assert!(ca(&["list", "authority"], "open sesame").out.contains("revoked"));
+}
+
+#[test]
 fn services_and_ends_are_known_everywhere() {
     let seeker = "
 !go.

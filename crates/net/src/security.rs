@@ -1,0 +1,203 @@
+//! How links are secured: not at all, encrypted, or with both ends known by their certificates.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use serde::{Deserialize, Serialize};
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// How links are secured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Not at all: for one machine, and to find faults.
+    Open,
+    /// Encrypted. Who connects is known by the platform's secret only.
+    Tls,
+    /// Encrypted, both ends known by their certificates; a message whose sender is not an agent of the node that it
+    /// comes from is refused.
+    Authenticated,
+}
+
+/// What a node shows and trusts, as PEM.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credentials {
+    /// Its certificate.
+    pub certificate_pem: String,
+    /// Its private key.
+    pub key_pem: String,
+    /// The certificates of the platform's authority; several while one takes over from another.
+    pub authority_pem: String,
+    /// The authority's list of certificates that were taken back; empty if there is none.
+    pub revoked_pem: String,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The key stays out of logs.
+        f.debug_struct("Credentials").field("certificate_pem", &self.certificate_pem).finish_non_exhaustive()
+    }
+}
+
+/// Why credentials are of no use.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecurityError {
+    /// Something in them is not PEM, or not what it should be.
+    #[error("{0} cannot be read")]
+    Unreadable(&'static str),
+    /// They do not fit together.
+    #[error("the certificate, its key and the authority do not fit together: {0}")]
+    Unfit(String),
+    /// This level needs credentials.
+    #[error("links that are encrypted need credentials: a certificate of the platform's authority")]
+    NoCredentials,
+}
+
+/// The name in certificates of any node, or of this one.
+pub(crate) fn node_dns_name(node: Option<&str>) -> String {
+    match node {
+        Some(node) => format!("{node}.node.whimbrel"),
+        None => "node.whimbrel".to_owned(),
+    }
+}
+
+/// What TLS needs.
+pub(crate) struct Tls {
+    pub server: Arc<ServerConfig>,
+    pub client: Arc<ClientConfig>,
+    pub name: ServerName<'static>,
+}
+
+impl Tls {
+    /// What `level` asks for; `None` if that is nothing.
+    pub fn new(level: Level, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
+        if level == Level::Open {
+            return Ok(None);
+        }
+        let credentials = credentials.ok_or(SecurityError::NoCredentials)?;
+        let unfit = |error: &dyn std::fmt::Display| SecurityError::Unfit(error.to_string());
+        let provider = Arc::new(ring::default_provider());
+        let mut roots = RootCertStore::empty();
+        for certificate in certificates(&credentials.authority_pem, "the authority's certificate")? {
+            roots.add(certificate).map_err(|error| unfit(&error))?;
+        }
+        let roots = Arc::new(roots);
+        let lists: Vec<CertificateRevocationListDer<'static>> =
+            CertificateRevocationListDer::pem_slice_iter(credentials.revoked_pem.as_bytes())
+                .collect::<Result<_, _>>()
+                .map_err(|_| SecurityError::Unreadable("the list of revoked certificates"))?;
+        let server = server_config(level, credentials, &provider, &roots, &lists)?;
+        let client = client_config(level, credentials, &provider, &roots, &lists)?;
+        let name = ServerName::try_from(node_dns_name(None)).map_err(|error| unfit(&error))?;
+        Ok(Some(Self { server: Arc::new(server), client: Arc::new(client), name }))
+    }
+}
+
+fn certificates(pem: &str, what: &'static str) -> Result<Vec<CertificateDer<'static>>, SecurityError> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    all.ok().filter(|all| !all.is_empty()).ok_or(SecurityError::Unreadable(what))
+}
+
+fn key(pem: &str) -> Result<PrivateKeyDer<'static>, SecurityError> {
+    PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| SecurityError::Unreadable("the node's key"))
+}
+
+fn server_config(
+    level: Level,
+    credentials: &Credentials,
+    provider: &Arc<CryptoProvider>,
+    roots: &Arc<RootCertStore>,
+    lists: &[CertificateRevocationListDer<'static>],
+) -> Result<ServerConfig, SecurityError> {
+    let unfit = |error: &dyn std::fmt::Display| SecurityError::Unfit(error.to_string());
+    let building = ServerConfig::builder_with_provider(Arc::clone(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(|error| unfit(&error))?;
+    let building = if level == Level::Authenticated {
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::clone(roots), Arc::clone(provider))
+            .with_crls(lists.iter().cloned())
+            .build()
+            .map_err(|error| unfit(&error))?;
+        building.with_client_cert_verifier(verifier)
+    } else {
+        building.with_no_client_auth()
+    };
+    let chain = certificates(&credentials.certificate_pem, "the node's certificate")?;
+    let mut config = building.with_single_cert(chain, key(&credentials.key_pem)?).map_err(|error| unfit(&error))?;
+    // Links last: what resumption costs a server is of no use to them.
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+fn client_config(
+    level: Level,
+    credentials: &Credentials,
+    provider: &Arc<CryptoProvider>,
+    roots: &Arc<RootCertStore>,
+    lists: &[CertificateRevocationListDer<'static>],
+) -> Result<ClientConfig, SecurityError> {
+    let unfit = |error: &dyn std::fmt::Display| SecurityError::Unfit(error.to_string());
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::clone(roots), Arc::clone(provider))
+        .with_crls(lists.iter().cloned())
+        .build()
+        .map_err(|error| unfit(&error))?;
+    let building = ClientConfig::builder_with_provider(Arc::clone(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(|error| unfit(&error))?
+        .with_webpki_verifier(verifier);
+    if level != Level::Authenticated {
+        return Ok(building.with_no_client_auth());
+    }
+    let chain = certificates(&credentials.certificate_pem, "the node's certificate")?;
+    building.with_client_auth_cert(chain, key(&credentials.key_pem)?).map_err(|error| unfit(&error))
+}
+
+/// Whom a certificate names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Identity {
+    nodes: Vec<String>,
+    addresses: Vec<IpAddr>,
+}
+
+impl Identity {
+    /// What this certificate says, which was verified already; nothing if it cannot be read.
+    pub fn of(certificate: &CertificateDer<'_>) -> Self {
+        let mut identity = Self::default();
+        let Ok((_, parsed)) = X509Certificate::from_der(certificate) else { return identity };
+        let names = parsed.subject_alternative_name().ok().flatten();
+        for name in names.into_iter().flat_map(|names| names.value.general_names.iter()) {
+            match name {
+                GeneralName::DNSName(name) => identity.nodes.push((*name).to_owned()),
+                GeneralName::IPAddress(bytes) => identity.addresses.extend(address_of(bytes)),
+                _ => {}
+            }
+        }
+        identity
+    }
+
+    /// Why it is not the node of this name, coming from there; `None` if it is.
+    pub fn contradicts(&self, node: &str, from: Option<IpAddr>) -> Option<String> {
+        if !self.nodes.contains(&node_dns_name(Some(node))) {
+            return Some(format!("its certificate does not name the node {node}"));
+        }
+        match from {
+            Some(from) if !self.addresses.is_empty() && !self.addresses.contains(&from.to_canonical()) => {
+                Some(format!("its certificate is not for the address {from}"))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn address_of(bytes: &[u8]) -> Option<IpAddr> {
+    let four = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+    four.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
+}

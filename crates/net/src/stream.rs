@@ -1,0 +1,83 @@
+//! A socket, encrypted or not.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+
+use crate::security::{Identity, Tls};
+use std::sync::Arc;
+
+/// See the module.
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Secure(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    /// The end that was connected to.
+    pub async fn accept(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
+        let Some(tls) = tls else { return Ok(Self::Plain(socket)) };
+        let secure = TlsAcceptor::from(Arc::clone(&tls.server)).accept(socket).await?;
+        Ok(Self::Secure(Box::new(secure.into())))
+    }
+
+    /// The end that connected.
+    pub async fn connect(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
+        let Some(tls) = tls else { return Ok(Self::Plain(socket)) };
+        let connector = TlsConnector::from(Arc::clone(&tls.client));
+        let secure = connector.connect(tls.name.clone(), socket).await?;
+        Ok(Self::Secure(Box::new(secure.into())))
+    }
+
+    /// The socket under it.
+    pub fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Secure(secure) => secure.get_ref().0,
+        }
+    }
+
+    /// Whom the peer's certificate names, if it showed one.
+    pub fn identity(&self) -> Option<Identity> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Secure(secure) => secure.get_ref().1.peer_certificates()?.first().map(Identity::of),
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_read(cx, into),
+            Self::Secure(secure) => Pin::new(secure).poll_read(cx, into),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_write(cx, bytes),
+            Self::Secure(secure) => Pin::new(secure).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_flush(cx),
+            Self::Secure(secure) => Pin::new(secure).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
+            Self::Secure(secure) => Pin::new(secure).poll_shutdown(cx),
+        }
+    }
+}

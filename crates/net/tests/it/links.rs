@@ -1,0 +1,118 @@
+//! Messages over real sockets.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use whimbrel_net::{Authority, Level};
+
+use super::{Setting, TestNode, until};
+
+#[test]
+fn messages_arrive_once_and_in_order_at_every_level() {
+    for level in [Level::Open, Level::Tls, Level::Authenticated] {
+        let mut authority = Authority::create("p").unwrap();
+        let mut node = |name: &str| {
+            let credentials = Some(authority.issue(name, &["127.0.0.1".to_owned()], 1).unwrap());
+            TestNode::start(name, Setting { level: Some(level), credentials, token: Some("secret") })
+        };
+        let (one, two) = (node("one"), node("two"));
+        let to = two.hub.connect(one.address());
+        (0..10_000).for_each(|number| two.send(to, "agent-of-two", number));
+        until("they arrive", || one.numbers().len() == 10_000);
+        assert_eq!(one.numbers(), (0..10_000).collect::<Vec<_>>(), "{level:?}");
+        until("all is acknowledged", || two.hub.links().waiting() == 0);
+        assert_eq!(one.desk.agents.lock().unwrap()[0].1, "agent-of-two");
+    }
+}
+
+#[test]
+fn a_node_that_joins_finds_all_others() {
+    let nodes: Vec<TestNode> = ["a", "b", "c", "d"].map(|name| TestNode::start(name, Setting::default())).into();
+    for node in &nodes[1..] {
+        node.hub.connect(nodes[0].address());
+    }
+    for node in &nodes {
+        until("it has three links", || node.hub.has_links(3));
+    }
+}
+
+/// A wire between two sockets that can be cut.
+struct Proxy {
+    address: String,
+    wires: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Proxy {
+    fn to(target: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, target) = (listener.local_addr().unwrap().to_string(), target.to_owned());
+        let wires: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let all = Arc::clone(&wires);
+        std::thread::spawn(move || {
+            for near in listener.incoming().map_while(Result::ok) {
+                let Ok(far) = TcpStream::connect(&target) else { continue };
+                all.lock().unwrap().extend([near.try_clone().unwrap(), far.try_clone().unwrap()]);
+                let (near_too, far_too) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+                std::thread::spawn(move || pump(near, far));
+                std::thread::spawn(move || pump(far_too, near_too));
+            }
+        });
+        Self { address, wires }
+    }
+
+    fn cut(&self) {
+        for wire in self.wires.lock().unwrap().drain(..) {
+            let _ = wire.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+fn pump(mut from: TcpStream, mut to: TcpStream) {
+    let mut bytes = [0; 4096];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if to.write_all(&bytes[..count]).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_cable_that_is_cut_again_and_again_costs_nothing() {
+    let (one, two) = (TestNode::start("one", Setting::default()), TestNode::start("two", Setting::default()));
+    let proxy = Proxy::to(one.address());
+    let to = two.hub.connect(&proxy.address);
+    let mut sent = 0;
+    for _ in 0..20 {
+        for _ in 0..2_000 {
+            two.send(to, "a", sent);
+            sent += 1;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        proxy.cut();
+    }
+    until("they arrive", || one.desk.messages.lock().unwrap().len() as u64 >= sent);
+    assert_eq!(one.numbers(), (0..sent).collect::<Vec<_>>());
+    assert!(two.hub.status()[0].connections > 5);
+    assert!(two.desk.lost.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_busy_node_is_not_flooded() {
+    let (one, two) = (TestNode::start("one", Setting::default()), TestNode::start("two", Setting::default()));
+    one.desk.busy.store(true, Ordering::Relaxed);
+    let to = two.hub.connect(one.address());
+    let mut crowded = false;
+    for number in 0..600_000 {
+        two.send(to, "a", number);
+        crowded |= two.hub.status()[0].waiting > 32_768;
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let arrived = one.desk.messages.lock().unwrap().len();
+    assert!(arrived < 500_000, "{arrived} arrived though there was no room");
+    assert!(crowded);
+    one.desk.busy.store(false, Ordering::Relaxed);
+    until("the rest arrives", || one.desk.messages.lock().unwrap().len() == 600_000);
+}

@@ -1,0 +1,147 @@
+//! Real sockets between hubs, whose schedulers are stand-ins that note what comes.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod links;
+mod refusals;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
+use whimbrel_net::{Credentials, Hub, HubConfig, Level};
+use whimbrel_platform::link::News;
+use whimbrel_platform::route::NodeId;
+use whimbrel_platform::{Station, Time};
+
+/// A scheduler that only notes. It has one agent, and believes that every other node has the agents it says.
+struct Desk {
+    agent: String,
+    begun: Instant,
+    messages: Mutex<Vec<AclMessage>>,
+    forged: Mutex<Vec<AclMessage>>,
+    lost: Mutex<Vec<AclMessage>>,
+    agents: Mutex<Vec<(NodeId, String)>>,
+    busy: std::sync::atomic::AtomicBool,
+}
+
+fn messages_of(envelopes: impl IntoIterator<Item = Envelope>) -> impl Iterator<Item = AclMessage> {
+    envelopes.into_iter().map(|envelope| *envelope.body.into_message())
+}
+
+impl Station for Desk {
+    fn arrive(&self, _from: NodeId, messages: &mut Vec<Envelope>) {
+        self.messages.lock().unwrap().extend(messages_of(messages.drain(..)));
+    }
+
+    fn hear(&self, from: NodeId, news: News) {
+        if let News::Agents(agents) = news {
+            self.agents.lock().unwrap().extend(agents.iter().map(|(name, _)| (from, name.to_string())));
+        }
+    }
+
+    fn introduce(&self, tell: &mut dyn FnMut(Vec<News>)) {
+        let kind = whimbrel_platform::ams::AgentKind::Native;
+        tell(vec![News::Agents(vec![(self.agent.as_str().into(), kind)])]);
+    }
+
+    fn lose(&self, _node: NodeId, messages: Vec<Envelope>) {
+        self.lost.lock().unwrap().extend(messages_of(messages));
+    }
+
+    fn refuse(&self, messages: Vec<Envelope>) {
+        self.lost.lock().unwrap().extend(messages_of(messages));
+    }
+
+    fn speaks_for(&self, node: NodeId, sender: Aid) -> bool {
+        self.agents.lock().unwrap().iter().any(|(of, name)| *of == node && *name == sender.name.as_str())
+    }
+
+    fn refuse_forged(&self, messages: Vec<Envelope>) {
+        self.forged.lock().unwrap().extend(messages_of(messages));
+    }
+
+    fn has_room(&self) -> bool {
+        !self.busy.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    fn now(&self) -> Time {
+        Time(self.begun.elapsed().as_micros() as u64)
+    }
+}
+
+/// A node of the platform `p`.
+struct TestNode {
+    hub: Hub,
+    desk: Arc<Desk>,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+/// What a test changes about a node.
+#[derive(Default)]
+struct Setting {
+    level: Option<Level>,
+    credentials: Option<Credentials>,
+    token: Option<&'static str>,
+}
+
+impl TestNode {
+    fn start(name: &str, setting: Setting) -> Self {
+        let desk = Arc::new(Desk {
+            agent: format!("agent-of-{name}"),
+            begun: Instant::now(),
+            messages: Mutex::default(),
+            forged: Mutex::default(),
+            lost: Mutex::default(),
+            agents: Mutex::default(),
+            busy: false.into(),
+        });
+        let log: Arc<Mutex<Vec<String>>> = Arc::default();
+        let mut config = HubConfig::new("p", name, name.bytes().map(u64::from).product());
+        config.level = setting.level.unwrap_or(Level::Open);
+        config.credentials = setting.credentials;
+        config.token = setting.token.map(str::to_owned);
+        let lines = Arc::clone(&log);
+        config.log = Box::new(move |line| lines.lock().unwrap().push(line.to_owned()));
+        let station: Arc<dyn Station> = Arc::<Desk>::clone(&desk);
+        let hub = Hub::start(config, station, Some("127.0.0.1:0")).expect("it starts");
+        Self { hub, desk, log }
+    }
+
+    fn address(&self) -> &str {
+        self.hub.address().expect("it listens")
+    }
+
+    /// Sends a message of `sender` whose content is a number.
+    fn send(&self, to: NodeId, sender: &str, number: u64) {
+        let content = Value::Int(number as i64);
+        let message = AclMessage::new(Performative::Inform, Aid::local(sender), Aid::local("b"), content);
+        let envelope = Envelope { to: Aid::local("b"), body: MessageBody::Owned(Box::new(message)) };
+        self.hub.links().send(to, &mut vec![envelope]);
+    }
+
+    fn numbers(&self) -> Vec<u64> {
+        numbers(&self.desk.messages)
+    }
+
+    fn logged(&self, part: &str) -> bool {
+        self.log.lock().unwrap().iter().any(|line| line.contains(part))
+    }
+}
+
+fn numbers(messages: &Mutex<Vec<AclMessage>>) -> Vec<u64> {
+    let number = |message: &AclMessage| match message.content {
+        Value::Int(number) => number as u64,
+        _ => panic!("{message:?}"),
+    };
+    messages.lock().unwrap().iter().map(number).collect()
+}
+
+/// Waits until it is so.
+#[track_caller]
+fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !so() {
+        assert!(Instant::now() < end, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

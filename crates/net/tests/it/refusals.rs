@@ -1,0 +1,144 @@
+//! What must be refused, and is: with a reason, and no harm to others.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use whimbrel_net::{Authority, Credentials, Level};
+
+use super::{Setting, TestNode, numbers, until};
+
+fn secure(credentials: Credentials) -> Setting {
+    Setting { level: Some(Level::Authenticated), credentials: Some(credentials), token: None }
+}
+
+/// A node that is let in, as a control; then the one with these credentials is not.
+#[track_caller]
+fn refused(authority: &mut Authority, listener: Credentials, name: &str, with: Setting, why: &str) {
+    let host = TestNode::start("host", secure(listener));
+    let friend = TestNode::start("friend", secure(authority.issue("friend", &[], 1).unwrap()));
+    friend.hub.connect(host.address());
+    until("the friend is let in", || host.hub.has_links(1));
+    let other = TestNode::start(name, with);
+    let to = other.hub.connect(host.address());
+    other.send(to, &format!("agent-of-{name}"), 666);
+    until("it is refused", || host.logged(why) || other.logged(why));
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(host.numbers().is_empty());
+    assert_eq!(host.hub.status().iter().filter(|link| link.up).count(), 1, "the friend is still there");
+}
+
+#[test]
+fn a_certificate_of_another_authority() {
+    let (mut ours, mut theirs) = (Authority::create("p").unwrap(), Authority::create("p").unwrap());
+    let host = ours.issue("host", &[], 1).unwrap();
+    let mut stranger = theirs.issue("stranger", &[], 1).unwrap();
+    // It trusts us: it is we who do not trust it.
+    stranger.authority_pem.clone_from(&host.authority_pem);
+    stranger.revoked_pem.clone_from(&host.revoked_pem);
+    refused(&mut ours, host, "stranger", secure(stranger), "BadSignature");
+}
+
+#[test]
+fn a_certificate_that_was_taken_back() {
+    let mut authority = Authority::create("p").unwrap();
+    let thief = authority.issue("thief", &[], 1).unwrap();
+    assert_eq!(authority.revoke("thief"), 1);
+    let host = authority.issue("host", &[], 1).unwrap();
+    refused(&mut authority, host, "thief", secure(thief), "Revoked");
+}
+
+#[test]
+fn a_certificate_whose_time_is_over() {
+    let mut authority = Authority::create("p").unwrap();
+    let old = authority.issue("old", &[], 0).unwrap();
+    std::thread::sleep(Duration::from_millis(2_100));
+    let host = authority.issue("host", &[], 1).unwrap();
+    refused(&mut authority, host, "old", secure(old), "Expired");
+}
+
+#[test]
+fn a_certificate_from_the_wrong_address() {
+    let mut authority = Authority::create("p").unwrap();
+    let mover = authority.issue("mover", &["192.0.2.7".to_owned()], 1).unwrap();
+    let host = authority.issue("host", &[], 1).unwrap();
+    refused(&mut authority, host, "mover", secure(mover), "not for the address");
+}
+
+#[test]
+fn a_certificate_of_another_node() {
+    let mut authority = Authority::create("p").unwrap();
+    let credentials = authority.issue("honest", &[], 1).unwrap();
+    let host = authority.issue("host", &[], 1).unwrap();
+    refused(&mut authority, host, "liar", secure(credentials), "does not name the node liar");
+}
+
+#[test]
+fn a_downgrade() {
+    for level in [Level::Open, Level::Tls] {
+        let mut authority = Authority::create("p").unwrap();
+        let credentials = authority.issue("weak", &[], 1).unwrap();
+        let host = authority.issue("host", &[], 1).unwrap();
+        let setting = Setting { level: Some(level), credentials: Some(credentials), token: None };
+        refused(&mut authority, host, "weak", setting, "was closed");
+    }
+}
+
+#[test]
+fn a_forged_sender() {
+    let mut authority = Authority::create("p").unwrap();
+    let host = TestNode::start("host", secure(authority.issue("host", &[], 1).unwrap()));
+    let other = TestNode::start("other", secure(authority.issue("other", &[], 1).unwrap()));
+    let to = other.hub.connect(host.address());
+    other.send(to, "agent-of-other", 1);
+    other.send(to, "agent-of-host", 666);
+    other.send(to, "nobody", 666);
+    other.send(to, "agent-of-other", 2);
+    until("the honest ones arrive", || host.numbers().len() == 2);
+    assert_eq!(host.numbers(), [1, 2]);
+    assert_eq!(numbers(&host.desk.forged), [666, 666]);
+    assert_eq!(host.hub.forged(), 2);
+    assert!(host.logged("its sender agent-of-host is not an agent of that node"));
+}
+
+#[test]
+fn a_node_that_does_not_know_the_secret() {
+    let host = TestNode::start("host", Setting { token: Some("right"), ..Setting::default() });
+    for (name, token) in [("wrong", Some("wrong")), ("none", None)] {
+        let other = TestNode::start(name, Setting { token, ..Setting::default() });
+        other.hub.connect(host.address());
+        until("it hears why", || other.hub.refusal().is_some());
+        assert!(other.hub.refusal().unwrap().contains("token"), "{:?}", other.hub.refusal());
+    }
+}
+
+#[test]
+fn two_nodes_of_one_name() {
+    let (host, one) = (TestNode::start("host", Setting::default()), TestNode::start("twin", Setting::default()));
+    one.hub.connect(host.address());
+    until("the first is there", || host.hub.has_links(1));
+    let same = TestNode::start("host", Setting::default());
+    same.hub.connect(host.address());
+    until("it is turned away", || host.logged("was turned away"));
+    assert_eq!(host.hub.status().iter().filter(|link| link.up).count(), 1);
+}
+
+#[test]
+fn hostile_bytes_close_their_own_connection_only() {
+    let (host, friend) = (TestNode::start("host", Setting::default()), TestNode::start("friend", Setting::default()));
+    let to = friend.hub.connect(host.address());
+    until("the friend is there", || host.hub.has_links(1));
+    let hostile: [&[u8]; 6] =
+        [b"GET / HTTP/1.1\r\n\r\n", &[0xff; 64], &[0], &[3, 2, 0, 0], &[0xff, 0xff, 0x3f, 1], &[5, 1, 200, 1, 1, 1]];
+    for bytes in hostile {
+        let mut socket = TcpStream::connect(host.address()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let _ = socket.write_all(bytes);
+        let _ = socket.shutdown(std::net::Shutdown::Write);
+        let mut rest = Vec::new();
+        // Closed or reset, but not left open.
+        assert!(!matches!(socket.read_to_end(&mut rest), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock));
+    }
+    friend.send(to, "a", 1);
+    until("the friend is heard", || host.numbers() == [1]);
+}
