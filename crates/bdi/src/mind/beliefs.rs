@@ -1,5 +1,6 @@
 //! The belief base: facts and rules by predicate, each predicate's entries in query order, indexed once there are many.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -69,12 +70,15 @@ pub struct Table {
     index: Option<Box<Index>>,
 }
 
+/// Entry numbers by a hash, last of the query order first (new beliefs go to the front).
+type Numbers = FxHashMap<u64, SmallVec<[i64; 2]>>;
+
 #[derive(Clone, Debug, Default)]
 struct Index {
-    /// Entry numbers by hash of the first argument, last of the query order first (new beliefs go to the front).
-    by_first: FxHashMap<u64, SmallVec<[i64; 2]>>,
-    /// Entry numbers by hash of all arguments.
-    by_args: FxHashMap<u64, SmallVec<[i64; 2]>>,
+    /// By hash of the first argument; made when somebody asks for one.
+    by_first: OnceCell<Numbers>,
+    /// By hash of all arguments.
+    by_args: Numbers,
 }
 
 /// The entries of a predicate that may match a query, in query order.
@@ -224,12 +228,25 @@ impl Table {
         let indexed = index.and_then(|index| Some((index, hash_first(first)?)));
         let source = match indexed {
             Some((index, hash)) => {
-                let numbers = index.by_first.get(&hash).map_or(&[] as &[i64], |numbers| numbers.as_slice());
+                let numbers = self.by_first(index).get(&hash).map_or(&[] as &[i64], |numbers| numbers.as_slice());
                 Positions::Indexed { numbers }
             }
             None => Positions::All { next: 0 },
         };
         Candidates { table: self, first: Quick::of(first), source }
+    }
+
+    fn by_first<'a>(&self, index: &'a Index) -> &'a Numbers {
+        index.by_first.get_or_init(|| {
+            let mut by_first = Numbers::default();
+            for (number, fact) in self.facts_numbered() {
+                if let Some(hash) = fact.args.first().and_then(hash_first) {
+                    by_first.entry(hash).or_default().push(number);
+                }
+            }
+            by_first.values_mut().for_each(|numbers| numbers.reverse());
+            by_first
+        })
     }
 
     /// The one entry, if there is just one, a ground fact, and no gaps around it.
@@ -374,33 +391,38 @@ impl Table {
 
 impl Index {
     fn enter(&mut self, fact: &Structure, number: i64, at_end: bool) {
-        let put = |map: &mut FxHashMap<u64, SmallVec<[i64; 2]>>, hash: u64| {
-            let numbers = map.entry(hash).or_default();
-            if at_end { numbers.insert(0, number) } else { numbers.push(number) }
-        };
-        if let Some(hash) = fact.args.first().and_then(hash_first) {
-            put(&mut self.by_first, hash);
+        if let Some(by_first) = self.by_first.get_mut()
+            && let Some(hash) = fact.args.first().and_then(hash_first)
+        {
+            put(by_first, hash, number, at_end);
         }
-        put(&mut self.by_args, FxBuildHasher.hash_one(fact.args.as_slice()));
+        put(&mut self.by_args, FxBuildHasher.hash_one(fact.args.as_slice()), number, at_end);
     }
 
     fn leave(&mut self, fact: &Structure, number: i64) {
-        let drop_from = |map: &mut FxHashMap<u64, SmallVec<[i64; 2]>>, hash: u64| {
-            if let Some(numbers) = map.get_mut(&hash) {
-                if numbers.last() == Some(&number) {
-                    numbers.pop();
-                } else {
-                    numbers.retain(|other| *other != number);
-                }
-                if numbers.is_empty() {
-                    map.remove(&hash);
-                }
-            }
-        };
-        if let Some(hash) = fact.args.first().and_then(hash_first) {
-            drop_from(&mut self.by_first, hash);
+        if let Some(by_first) = self.by_first.get_mut()
+            && let Some(hash) = fact.args.first().and_then(hash_first)
+        {
+            drop_from(by_first, hash, number);
         }
-        drop_from(&mut self.by_args, FxBuildHasher.hash_one(fact.args.as_slice()));
+        drop_from(&mut self.by_args, FxBuildHasher.hash_one(fact.args.as_slice()), number);
+    }
+}
+
+fn put(map: &mut Numbers, hash: u64, number: i64, at_end: bool) {
+    let numbers = map.entry(hash).or_default();
+    if at_end { numbers.insert(0, number) } else { numbers.push(number) }
+}
+
+fn drop_from(map: &mut Numbers, hash: u64, number: i64) {
+    let Some(numbers) = map.get_mut(&hash) else { return };
+    if numbers.last() == Some(&number) {
+        numbers.pop();
+    } else {
+        numbers.retain(|other| *other != number);
+    }
+    if numbers.is_empty() {
+        map.remove(&hash);
     }
 }
 
@@ -646,7 +668,7 @@ fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings) ->
         matches
     };
     if let (Some(index), Some(hash)) = (&table.index, hash_first(&first)) {
-        return index.by_first.get(&hash)?.iter().rev().copied().find(|number| try_number(*number));
+        return table.by_first(index).get(&hash)?.iter().rev().copied().find(|number| try_number(*number));
     }
     let last = table.front + table.entries.len() as i64;
     (table.front..last).find(|number| try_number(*number))
