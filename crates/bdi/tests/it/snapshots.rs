@@ -25,7 +25,7 @@ impl Loader for Folder {
     }
 }
 
-/// An agent that takes one step a turn, and is written out and read back before some of them.
+/// An agent that takes few steps a turn, and is written out and read back before some of them.
 struct Restless {
     agent: Agent,
     image: Arc<Image>,
@@ -33,6 +33,8 @@ struct Restless {
     every: u64,
     state: u64,
     restored: u64,
+    /// How many cycles a turn has.
+    budget: u32,
 }
 
 impl AgentBody for Restless {
@@ -44,15 +46,19 @@ impl AgentBody for Restless {
                 Agent::restore(&bytes, Arc::clone(&self.image), turn.now).expect("what was written reads back");
             self.restored += 1;
         }
-        turn.budget = 1;
+        turn.budget = self.budget;
         self.agent.turn(turn)
     }
 }
 
 fn output(image: &Arc<Image>, every: u64, seed: u64) -> Vec<String> {
+    output_of_turns(image, every, seed, 1)
+}
+
+fn output_of_turns(image: &Arc<Image>, every: u64, seed: u64, budget: u32) -> Vec<String> {
     let mut simulation = Simulation::new(7);
     let agent = Agent::new(AgentConfig::new(Arc::clone(image)));
-    let body = Restless { agent, image: Arc::clone(image), every, state: seed, restored: 0 };
+    let body = Restless { agent, image: Arc::clone(image), every, state: seed, restored: 0, budget };
     simulation.spawn("prog", Box::new(body));
     simulation.run_for(PROGRAM_MS);
     simulation.output()
@@ -89,6 +95,18 @@ fn programs_go_on_identically_after_a_snapshot() {
             }
         }
     }
+    assert!(different.is_empty(), "{} of {}: {different:?}", different.len(), programs.len());
+}
+
+/// An intention stays in hand within a turn only: how long turns are must not be seen.
+#[test]
+fn programs_go_on_identically_however_long_their_turns_are() {
+    let long = |image| output_of_turns(image, 0, 1, 100);
+    let programs = programs();
+    let different: Vec<&str> = (programs.iter())
+        .filter(|(_, image)| output(image, 0, 1) != long(image))
+        .map(|(name, _)| name.as_str())
+        .collect();
     assert!(different.is_empty(), "{} of {}: {different:?}", different.len(), programs.len());
 }
 
