@@ -355,11 +355,7 @@ fn texts_in(r: &mut Reader<'_>, tag: u8, count: usize, kind: TextKind, out: &mut
         }
         texts::Rows::Made(maker) => {
             r.charge(count.saturating_mul(maker.bytes_max()))?;
-            let mut text = String::new();
-            for number in &maker.numbers {
-                maker.make(*number, &mut text);
-                out.push(Value::Str(Text::from(text.as_str())));
-            }
+            maker.for_each(|text| out.push(Value::Str(Text::from(text))));
         }
     }
     Ok(())

@@ -52,17 +52,49 @@ pub(super) fn plan(values: &[i64]) -> Plan {
         return best;
     }
     if count >= STEPS_COUNT_MIN
-        && let Some(steps) = plan_steps(values, first, best.bytes)
+        && let Some(steps) = plan_steps(values, width, best.bytes)
     {
         best = steps;
     }
-    if best.bytes > count {
-        let varints = 1 + values.iter().map(|value| varint::length(varint::zigzag(*value))).sum::<usize>();
-        if varints < best.bytes {
-            best = Plan { form: Form::Varints, bytes: varints };
-        }
+    match varint_bytes(values, best.bytes) {
+        Some(bytes) => Plan { form: Form::Varints, bytes },
+        None => best,
     }
-    best
+}
+
+/// Bytes of a column of varints if they are fewer than `limit`; most columns show soon that they are not.
+fn varint_bytes(values: &[i64], limit: usize) -> Option<usize> {
+    // Each takes a byte at least.
+    let mut bytes = 1 + values.len();
+    for values in values.chunks(STEPS_TRIED) {
+        if bytes >= limit {
+            return None;
+        }
+        bytes += values.iter().map(|value| varint::length(varint::zigzag(*value)) - 1).sum::<usize>();
+    }
+    (bytes < limit).then_some(bytes)
+}
+
+/// So many steps show whether the others are worth a look.
+const STEPS_TRIED: usize = 16;
+
+fn plan_steps(values: &[i64], packed_width: u32, best_bytes: usize) -> Option<Plan> {
+    let first = values.first().copied()?;
+    // A step that does not fit 64 bits wraps; so it does on the way back.
+    let range = |values: &[i64]| {
+        let steps = values.iter().zip(values.get(1..).unwrap_or_default()).map(|(a, b)| b.wrapping_sub(*a));
+        steps.fold((i64::MAX, i64::MIN), |(least, most), step| (least.min(step), most.max(step)))
+    };
+    let width = |(least, most): (i64, i64)| width_of(most.wrapping_sub(least) as u64);
+    // All of them differ at least as much as the first of them; if the first need as many bits, so will all.
+    if width(range(values.get(..=STEPS_TRIED).unwrap_or(values))) >= packed_width {
+        return None;
+    }
+    let (least, most) = range(values);
+    let width = width((least, most));
+    let heads = varint::length(varint::zigzag(first)) + varint::length(varint::zigzag(least));
+    let bytes = 1 + heads + bits::packed_bytes(values.len() - 1, width);
+    (bytes < best_bytes).then_some(Plan { form: Form::Steps { first, least, width }, bytes })
 }
 
 /// Whether a list of so many whole numbers takes fewer bytes as an array than as values one after another.
@@ -82,22 +114,6 @@ const PACKED_COUNT_MIN: usize = 4;
 
 /// Below this many numbers, steps are not tried.
 const STEPS_COUNT_MIN: usize = 4;
-
-fn plan_steps(values: &[i64], first: i64, best_bytes: usize) -> Option<Plan> {
-    let (mut least, mut most) = (i64::MAX, i64::MIN);
-    let mut before = first;
-    // A step that does not fit 64 bits wraps; so it does on the way back.
-    for value in values.get(1..).unwrap_or_default() {
-        let step = value.wrapping_sub(before);
-        least = least.min(step);
-        most = most.max(step);
-        before = *value;
-    }
-    let width = width_of(most.wrapping_sub(least) as u64);
-    let heads = varint::length(varint::zigzag(first)) + varint::length(varint::zigzag(least));
-    let bytes = 1 + heads + bits::packed_bytes(values.len() - 1, width);
-    (bytes < best_bytes).then_some(Plan { form: Form::Steps { first, least, width }, bytes })
-}
 
 /// Writes a column of whole numbers.
 pub(super) fn write(w: &mut Writer<'_>, values: &[i64]) {
@@ -134,8 +150,36 @@ pub(super) fn is_ints(tag: u8) -> bool {
 
 /// Appends the `count` numbers of the column whose tag was read.
 pub(super) fn read_tagged(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut Vec<i64>) -> Result<(), DecodeError> {
-    out.reserve(count);
-    for_each_tagged(r, tag, count, |n| out.push(n))
+    if !(column::PACKED..column::STEPS).contains(&tag) {
+        out.reserve(count);
+        return for_each_tagged(r, tag, count, |n| out.push(n));
+    }
+    read_packed(r, tag, count, out, |n| n)
+}
+
+/// Appends what `make` makes of the `count` numbers of a column of distances whose tag was read.
+pub(super) fn read_packed<T: Copy + Default>(
+    r: &mut Reader<'_>,
+    tag: u8,
+    count: usize,
+    out: &mut Vec<T>,
+    make: impl Fn(i64) -> T,
+) -> Result<(), DecodeError> {
+    let width = u32::from(tag - column::PACKED);
+    let least = r.signed()?;
+    let packed = take_packed(r, count, width)?;
+    let start = out.len();
+    out.resize(start + count, T::default());
+    let places = out.get_mut(start..).unwrap_or_default();
+    bits::unpack_into(packed, width, places, |n| make(least.wrapping_add(n as i64)));
+    Ok(())
+}
+
+/// The least and the most that a column whose tag was read may hold, if its first bytes tell.
+pub(super) fn bounds(r: &Reader<'_>, tag: u8) -> Option<(i64, i64)> {
+    let width = u32::from(tag.checked_sub(column::PACKED).filter(|width| *width < 63)?);
+    let least = r.peek_signed()?;
+    Some((least, least.checked_add((1 << width) - 1)?))
 }
 
 /// Calls `give` with each of the `count` numbers of the column whose tag was read.

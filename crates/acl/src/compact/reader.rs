@@ -277,6 +277,11 @@ impl<'a> Reader<'a> {
         Ok(varint::unzigzag(self.number()?))
     }
 
+    /// The signed number that comes next, which is left where it is.
+    pub(super) fn peek_signed(&self) -> Option<i64> {
+        varint::read(self.bytes, &mut self.at.clone()).ok().map(varint::unzigzag)
+    }
+
     #[inline]
     pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
         let end = self.at.checked_add(length);

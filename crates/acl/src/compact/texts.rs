@@ -8,7 +8,7 @@ use super::memory::hash_of;
 use super::reader::Reader;
 use super::tags::{self, column};
 use super::varint;
-use super::writer::{Writer, numeric};
+use super::writer::{Writer, numeric, write_digits};
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,18 +155,32 @@ pub(super) struct Maker<'a> {
     before: &'a str,
     after: &'a str,
     digits: usize,
-    pub(super) numbers: Vec<i64>,
+    numbers: Vec<i64>,
 }
 
 impl Maker<'_> {
-    /// The text with this number.
-    pub(super) fn make(&self, number: i64, text: &mut String) {
-        use std::fmt::Write;
-        text.clear();
-        text.push_str(self.before);
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{number:0width$}", width = self.digits);
-        text.push_str(self.after);
+    /// Calls `give` with each text.
+    pub(super) fn for_each(&self, mut give: impl FnMut(&str)) {
+        // All as one first: that digits are text is then checked once.
+        let mut all = Vec::with_capacity(self.numbers.len().saturating_mul(self.bytes_max()));
+        let mut ends = Vec::with_capacity(self.numbers.len());
+        for number in &self.numbers {
+            all.extend_from_slice(self.before.as_bytes());
+            let start = all.len();
+            write_digits(*number, &mut all);
+            if all.len() < start + self.digits {
+                let zeros = start + self.digits - all.len();
+                all.splice(start..start, std::iter::repeat_n(b'0', zeros));
+            }
+            all.extend_from_slice(self.after.as_bytes());
+            ends.push(all.len());
+        }
+        let all = std::str::from_utf8(&all).unwrap_or_default();
+        let mut start = 0;
+        for end in ends {
+            give(all.get(start..end).unwrap_or_default());
+            start = end;
+        }
     }
 
     /// Bytes a text takes, at most.

@@ -424,7 +424,11 @@ pub(super) fn numeric(text: &str) -> Option<i64> {
         _ => return None,
     }
     let mut magnitude = 0_u64;
-    for digit in digits {
+    let (eights, rest) = digits.as_chunks::<8>();
+    for eight in eights {
+        magnitude = magnitude * 100_000_000 + eight_digits(*eight)?;
+    }
+    for digit in rest {
         let digit = digit.wrapping_sub(b'0');
         if digit > 9 {
             return None;
@@ -432,4 +436,97 @@ pub(super) fn numeric(text: &str) -> Option<i64> {
         magnitude = magnitude * 10 + u64::from(digit);
     }
     if negative { 0_i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
+}
+
+/// The number that eight digits are: all looked at and put together at once.
+fn eight_digits(digits: [u8; 8]) -> Option<u64> {
+    let raw = u64::from_le_bytes(digits);
+    // A digit's high half is 3, and stays 3 if 6 is added. A byte that carries into the next when 6 is added has no 3.
+    let high = |bytes: u64| bytes & 0xF0F0_F0F0_F0F0_F0F0;
+    if high(raw) != 0x3030_3030_3030_3030 || high(raw.wrapping_add(0x0606_0606_0606_0606)) != 0x3030_3030_3030_3030 {
+        return None;
+    }
+    let values = raw & 0x0F0F_0F0F_0F0F_0F0F;
+    let pairs = values.wrapping_mul(10).wrapping_add(values >> 8) & 0x00FF_00FF_00FF_00FF;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
+    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF)
+}
+
+/// Appends a number as it is usually written, without going through the formatter; the bytes are ASCII.
+pub(super) fn write_digits(n: i64, out: &mut Vec<u8>) {
+    const EIGHT: u64 = 100_000_000;
+    let magnitude = n.unsigned_abs();
+    if n < 0 {
+        out.push(b'-');
+    }
+    let digits = magnitude.checked_ilog10().unwrap_or(0) as usize + 1;
+    let start = out.len();
+    if magnitude >= EIGHT {
+        let high = magnitude / EIGHT;
+        if high >= EIGHT {
+            out.extend_from_slice(&digits_of_eight(high / EIGHT));
+        }
+        out.extend_from_slice(&digits_of_eight(high % EIGHT));
+    }
+    out.extend_from_slice(&digits_of_eight(magnitude % EIGHT));
+    // The zeros in front go.
+    let zeros = out.len() - start - digits;
+    out.copy_within(start + zeros.., start);
+    out.truncate(start + digits);
+}
+
+/// The eight digits of a number below a hundred million, zeros in front: all taken apart at once.
+fn digits_of_eight(n: u64) -> [u8; 8] {
+    let fours = (n / 10_000) | ((n % 10_000) << 32);
+    let hundreds = (fours.wrapping_mul(10_486) >> 20) & 0x0000_007F_0000_007F;
+    let pairs = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = (pairs.wrapping_mul(103) >> 10) & 0x000F_000F_000F_000F;
+    let digits = tens | ((pairs - tens * 10) << 8);
+    (digits | 0x3030_3030_3030_3030).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_text_are_told_from_other_text() {
+        for n in [
+            0,
+            7,
+            -7,
+            10,
+            99,
+            100,
+            9_999,
+            10_000,
+            12_345_678,
+            99_999_999,
+            100_000_000,
+            123_456_789,
+            -1_234_567_890_123_456_789,
+            i64::MIN,
+            i64::MAX,
+        ] {
+            assert_eq!(numeric(&n.to_string()), Some(n));
+            let mut digits = b"x".to_vec();
+            write_digits(n, &mut digits);
+            assert_eq!(digits, format!("x{n}").into_bytes());
+        }
+        let nines = "9".repeat(20);
+        let other =
+            ["", "-", "-0", "01", "+1", "1 ", "12345678x", "1234567:", "1234567/", "9223372036854775808", &nines];
+        for text in other {
+            assert_eq!(numeric(text), None, "{text}");
+        }
+        for byte in 0..=255_u8 {
+            for at in 0..8 {
+                let mut digits = *b"12345678";
+                if let Some(digit) = digits.get_mut(at) {
+                    *digit = byte;
+                }
+                assert_eq!(eight_digits(digits).is_some(), byte.is_ascii_digit(), "{byte}");
+            }
+        }
+    }
 }

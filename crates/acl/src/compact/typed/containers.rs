@@ -48,6 +48,13 @@ impl<T: Encode> Encode for Option<T> {
 }
 
 impl<T: Decode> Decode for Option<T> {
+    fn duplicate(&self) -> Option<Self> {
+        match self {
+            Some(inner) => inner.duplicate().map(Some),
+            None => Some(None),
+        }
+    }
+
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         if r.peek()? == tags::NULL {
             r.byte()?;
@@ -111,6 +118,10 @@ impl<T: Encode> Encode for Vec<T> {
 }
 
 impl<T: Decode> Decode for Vec<T> {
+    fn duplicate(&self) -> Option<Self> {
+        T::duplicate_list(self)
+    }
+
     /// One value is a list of one: a field may become a list.
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         let tag = r.peek()?;

@@ -90,6 +90,16 @@ pub trait Decode: Sized {
         None
     }
 
+    /// Another one alike, if that is cheaper than to read it again.
+    fn duplicate(&self) -> Option<Self> {
+        None
+    }
+
+    /// Another list alike, if that is cheaper than to read it again.
+    fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
+        list.iter().map(Self::duplicate).collect()
+    }
+
     /// Appends so many rows of a column; their own memory is charged already.
     ///
     /// # Errors
@@ -181,19 +191,31 @@ pub(super) fn any_tagged<T: Decode>(r: &mut Reader<'_>, tag: u8, count: usize, o
             }
             Ok(())
         }
-        column::CONSTANT => {
-            // Read once per row: a type need not be one that can be copied.
-            let at = r.at();
-            let labels = r.labelled.len();
-            for _ in 0..count {
+        column::CONSTANT => repeated(r, count, out),
+        _ => Err(r.mismatch("a column of another type")),
+    }
+}
+
+/// Appends a constant column's value once per row: duplicates if the type can, else it is read again.
+fn repeated<T: Decode>(r: &mut Reader<'_>, count: usize, out: &mut Vec<T>) -> Result<()> {
+    let (at, labels, spent) = (r.at(), r.labelled.len(), r.spent_bytes());
+    let first = T::decode(r)?;
+    let each = r.spent_bytes() - spent;
+    for _ in 1..count {
+        match first.duplicate() {
+            Some(another) => {
+                r.charge(each)?;
+                out.push(another);
+            }
+            None => {
                 r.return_to(at);
                 r.labelled.truncate(labels);
                 out.push(T::decode(r)?);
             }
-            Ok(())
         }
-        _ => Err(r.mismatch("a column of another type")),
     }
+    out.push(first);
+    Ok(())
 }
 
 /// Writes `thing` as a document: with the format's mark and version, to be stored or sent.

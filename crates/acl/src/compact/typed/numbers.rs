@@ -56,20 +56,33 @@ macro_rules! whole_numbers {
         }
 
         impl Decode for $type {
+            fn duplicate(&self) -> Option<Self> {
+                Some(*self)
+            }
+
+            fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
+                Some(list.to_vec())
+            }
+
             fn decode(r: &mut Reader<'_>) -> Result<Self> {
                 let number = whole(r)?;
                 Self::try_from(number).map_err(|_| r.mismatch(concat!("a number that fits ", stringify!($type))))
             }
 
             fn decode_column(r: &mut Reader<'_>, count: usize, out: &mut Vec<Self>) -> Result<()> {
-                let numbers = whole_column(r, count)?;
-                // The least and the most tell whether all fit; then all are cut to size without a look.
-                let least = numbers.iter().copied().min().unwrap_or_default();
-                let most = numbers.iter().copied().max().unwrap_or_default();
-                if Self::try_from(least).is_err() || Self::try_from(most).is_err() {
-                    return Err(r.mismatch(concat!("numbers that fit ", stringify!($type))));
+                let tag = r.peek()?;
+                if ints::is_ints(tag) {
+                    r.byte()?;
+                    let fits = |(least, most)| Self::try_from(least).is_ok() && Self::try_from(most).is_ok();
+                    if ints::bounds(r, tag).is_some_and(fits) {
+                        return ints::read_packed(r, tag, count, out, |number| number as $type);
+                    }
+                    r.return_to(r.at() - 1);
                 }
-                out.extend(numbers.iter().map(|number| *number as $type));
+                for number in whole_column(r, count)? {
+                    let fitting = Self::try_from(number);
+                    out.push(fitting.map_err(|_| r.mismatch(concat!("numbers that fit ", stringify!($type))))?);
+                }
                 Ok(())
             }
 
@@ -115,6 +128,14 @@ impl Encode for i64 {
 }
 
 impl Decode for i64 {
+    fn duplicate(&self) -> Option<Self> {
+        Some(*self)
+    }
+
+    fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
+        Some(list.to_vec())
+    }
+
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         whole(r)
     }
@@ -158,6 +179,14 @@ macro_rules! large_numbers {
         }
 
         impl Decode for $type {
+            fn duplicate(&self) -> Option<Self> {
+                Some(*self)
+            }
+
+            fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
+                Some(list.to_vec())
+            }
+
             fn decode(r: &mut Reader<'_>) -> Result<Self> {
                 if super::super::texts::is_text_value(r.peek()?) {
                     let text = String::decode(r)?;
@@ -215,6 +244,14 @@ impl Encode for u8 {
 }
 
 impl Decode for u8 {
+    fn duplicate(&self) -> Option<Self> {
+        Some(*self)
+    }
+
+    fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
+        Some(list.to_vec())
+    }
+
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         let number = whole(r)?;
         Self::try_from(number).map_err(|_| r.mismatch("a number that fits u8"))
@@ -260,6 +297,19 @@ impl Encode for bool {
         }
     }
 
+    fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
+        for rows in rows.concat().chunks(ROWS) {
+            let first = rows.first().copied().unwrap_or_default();
+            if rows.iter().all(|row| *row == first) {
+                w.tag(column::CONSTANT);
+                first.encode(w);
+            } else {
+                w.tag(column::BOOLS);
+                bits::pack_bool_slice(w.out, rows);
+            }
+        }
+    }
+
     fn pays(items: &[Self]) -> bool {
         items.len() >= 5
     }
@@ -270,6 +320,14 @@ impl Encode for bool {
 }
 
 impl Decode for bool {
+    fn duplicate(&self) -> Option<Self> {
+        Some(*self)
+    }
+
+    fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
+        Some(list.to_vec())
+    }
+
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         match r.byte()? {
             tags::FALSE => Ok(false),
@@ -287,7 +345,7 @@ impl Decode for bool {
         if !bits::ends_clean(packed, count) {
             return Err(r.malformed("bits beyond the last row"));
         }
-        out.extend(bits::bools(packed).take(count));
+        bits::unpack_bools(out, packed, count);
         Ok(())
     }
 
@@ -317,6 +375,14 @@ macro_rules! floats {
         }
 
         impl Decode for $type {
+            fn duplicate(&self) -> Option<Self> {
+                Some(*self)
+            }
+
+            fn duplicate_list(list: &[Self]) -> Option<Vec<Self>> {
+                Some(list.to_vec())
+            }
+
             /// Whole numbers are doubles, too.
             fn decode(r: &mut Reader<'_>) -> Result<Self> {
                 let tag = r.peek()?;

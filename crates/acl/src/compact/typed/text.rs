@@ -88,11 +88,8 @@ fn decode_texts<T: Textual + Decode>(r: &mut Reader<'_>, count: usize, out: &mut
         }
         Rows::Made(maker) => {
             r.charge(count.saturating_mul(maker.bytes_max()))?;
-            let mut text = String::new();
-            for number in &maker.numbers {
-                maker.make(*number, &mut text);
-                out.push(T::of(&text));
-            }
+            out.reserve(count);
+            maker.for_each(|text| out.push(T::of(text)));
         }
     }
     Ok(())
@@ -119,6 +116,10 @@ macro_rules! textual {
         }
 
         impl Decode for $type {
+            fn duplicate(&self) -> Option<Self> {
+                Some(self.clone())
+            }
+
             fn decode(r: &mut Reader<'_>) -> Result<Self> {
                 decode_text(r)
             }
@@ -152,6 +153,10 @@ impl Encode for Symbol {
 }
 
 impl Decode for Symbol {
+    fn duplicate(&self) -> Option<Self> {
+        Some(*self)
+    }
+
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         match r.byte()? {
             tag @ tags::ATOM_REF..tags::SMALL_NUM => r.symbol(u64::from(tag - tags::ATOM_REF)),
