@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}, at byte {offset}")]
 pub struct DecodeError {
-    /// How many bytes from the input's beginning, or from that of the content if it is about [`DecodeErrorKind::Content`].
+    /// How many bytes from the input's beginning; 0 if it is about the whole.
     pub offset: usize,
     /// What is wrong there.
     pub kind: DecodeErrorKind,
@@ -76,9 +76,9 @@ pub enum DecodeErrorKind {
         /// The profile's name, as in `:language`.
         profile: &'static str,
     },
-    /// The content is not what the message says it is.
-    #[error("content that is no {0}")]
-    Content(&'static str),
+    /// The content is not what the message says it is, or its further parameters are not; why.
+    #[error("what it carries cannot be read: {0}")]
+    Carried(String),
     /// No message of the compact encoding.
     #[error("not compact: {0}")]
     Compact(crate::compact::DecodeError),

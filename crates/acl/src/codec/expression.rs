@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{DecodeError, EncodeError, date, json};
+use super::{DecodeError, DecodeErrorKind, EncodeError, date, json};
 use crate::limits::EXPRESSION_DEPTH_MAX;
 use crate::tokens::{Kind, Token, Tokens, is_bare, is_float, is_integer, is_word, write_literal};
 use crate::{Symbol, Value};
@@ -72,9 +72,8 @@ pub(super) fn bare_value(text: &str) -> Value {
 /// The value of a list of expressions.
 pub(super) fn list_value(items: Vec<Value>, at: usize) -> Result<Value, DecodeError> {
     match items.as_slice() {
-        [Value::Atom(head), Value::Str(text)] if head.as_str() == JSON_HEAD => {
-            json::value_from_str(text).map_err(|error| DecodeError::new(at, error.kind))
-        }
+        [Value::Atom(head), Value::Str(text)] if head.as_str() == JSON_HEAD => json::value_from_str(text)
+            .map_err(|error| DecodeError::new(at, DecodeErrorKind::Carried(error.to_string()))),
         _ => Ok(Value::list(items)),
     }
 }

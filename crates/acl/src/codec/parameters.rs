@@ -336,8 +336,8 @@ impl Incoming {
         }
         // Last, so that a parameter in there is never taken for one of the above.
         if let Some(json) = self.take_mark(OTHER_PARAMETERS) {
-            let pairs = json::value_from_str(&json).ok().and_then(|pairs| read_pairs(&pairs));
-            self.extras.user.extend(pairs.ok_or_else(|| content_error(0, "list of parameters"))?);
+            let pairs = json::value_from_str(&json).map_err(carried)?;
+            self.extras.user.extend(read_pairs(&pairs).ok_or_else(|| carried("a list of pairs was expected"))?);
         }
         if self.extras != Extras::default() {
             self.message.extras = Some(Box::new(self.extras));
@@ -361,10 +361,12 @@ impl Incoming {
         if matches!(form, SL_FORM | SL_EXPRESSION_FORM) {
             let language = self.extras.language.map_or("", Symbol::as_str);
             let profile = sl::Profile::of_language(language).unwrap_or(sl::Profile::Sl);
-            return read_sl(text, form, profile);
+            return read_sl(text, form, profile).map_err(carried);
         }
-        let json = (form == JSON_FORM).then(|| json::value_from_str(text));
-        json.ok_or_else(|| content_error(0, "value of a form that is known"))?
+        match form {
+            JSON_FORM => json::value_from_str(text).map_err(carried),
+            other => Err(carried(format!("content of the unknown form {other:?}"))),
+        }
     }
 
     /// The content's bytes, if it is Base64 and said to be.
@@ -377,8 +379,8 @@ impl Incoming {
     }
 }
 
-fn content_error(at: usize, what: &'static str) -> DecodeError {
-    DecodeError::new(at, DecodeErrorKind::Content(what))
+fn carried(why: impl std::fmt::Display) -> DecodeError {
+    DecodeError::new(0, DecodeErrorKind::Carried(why.to_string()))
 }
 
 fn read_pairs(pairs: &Value) -> Option<Vec<(Symbol, Value)>> {

@@ -6,13 +6,13 @@
 //! | SL | value |
 //! |---|---|
 //! | content `(e1 e2)` | list of the expressions |
-//! | word `bob` | atom; `true` and `false` booleans |
+//! | word `bob` | atom; `true` and `false` booleans. An atom that is no word is written as a string |
 //! | string `"two words"`, byte-length-encoded string | text; bytes if it is no UTF-8 |
 //! | number | integer or double |
 //! | time `20250101T000000000Z` | `datetime(Ms)`, since 1970-01-01 UTC |
 //! | time `+00000001T000000000` | `duration(Ms)` |
-//! | `(f a b)` | term `f(a, b)`; the atom `f` without arguments |
-//! | `(f :p a :q b)` | record `f{p: a, q: b}` |
+//! | `(f a b)` | term `f(a, b)` |
+//! | `(f :p a :q b)`, `(f)` | record `f{p: a, q: b}`, `f{}` |
 //! | `(sequence a b)` | list `[a, b]` |
 //! | `(set a b)` | term `set(a, b)`; the atom `set` if it is empty |
 //! | `?x` | variable `x`; equal names share a slot |

@@ -87,6 +87,8 @@ impl Reader {
             Term::Literal(text) => Value::Str(text.clone()),
             Term::Bytes(bytes) => Value::from(bytes.clone()),
             Term::Time(text) => time_value(text),
+            // A record, so that it is told from a word.
+            Term::Function(name, arguments) if arguments.is_empty() => Value::record(*name, []),
             Term::Function(name, arguments) => Value::term(*name, self.terms(arguments)),
             Term::Frame(name, parameters) => Value::record(
                 *name,
@@ -257,10 +259,12 @@ impl Writer {
             Value::Num(n) if n.is_finite() => Term::Float(*n),
             Value::Atom(name) if name.as_str() == "set" => Term::Set(Vec::new()),
             Value::Atom(name) if is_word(name.as_str()) => Term::Word(*name),
+            Value::Atom(name) => Term::Literal(Text::from(name.as_str())),
             Value::Str(text) => Term::Literal(text.clone()),
             Value::Nil | Value::List(_) => Term::Sequence(self.down()?.terms(proper_items(value)?)?),
             Value::Var(var) => Term::Variable(variable_name(*var)?),
-            Value::Record(record) if !record.fields.is_empty() => {
+            Value::Record(record) if record.fields.is_empty() => Term::Function(record.name, Vec::new()),
+            Value::Record(record) => {
                 let inner = self.down()?;
                 let field = |(name, value): &(Symbol, Value)| {
                     let writable = is_bare(&format!(":{name}")) && !name.as_str().is_empty();

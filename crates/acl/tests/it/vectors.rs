@@ -4,8 +4,11 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use serde_json::Value as Json;
-use whimbrel_acl::{Aid, Performative, Value};
+use whimbrel_acl::codec::json::value_from_str;
+use whimbrel_acl::sl::{Content, Profile, text_to_value, value_to_text};
+use whimbrel_acl::{Aid, DecodeErrorKind, Encoding, Performative, Value};
 
+use crate::codecs::all_of;
 use crate::notation::{items, read_aid, read_message, read_template, read_value, text, write_value};
 
 pub fn vectors(file: &str) -> Json {
@@ -71,5 +74,90 @@ fn templates() {
     for case in items(&vectors("templates.json")) {
         let fits = read_template(&case["template"]).matches(&read_message(&case["message"]));
         assert_eq!(fits, case["matches"] == true, "{case}");
+    }
+}
+
+/// The bytes of an encoding as the vectors have them: as text, or in hexadecimal.
+fn bytes_of(encoding: Encoding, written: &Json) -> Vec<u8> {
+    let written = text(written);
+    if encoding != Encoding::BitEfficient {
+        return written.as_bytes().to_vec();
+    }
+    (0..written.len()).step_by(2).map(|at| u8::from_str_radix(&written[at..at + 2], 16).unwrap()).collect()
+}
+
+#[test]
+fn messages_in_each_encoding() {
+    // As text: the order of members counts.
+    let path = format!("{}/../../conformance/acl/messages.json", env!("CARGO_MANIFEST_DIR"));
+    let file = std::fs::read_to_string(path).unwrap();
+    for case in items(&vectors("messages.json")) {
+        let name = &case["name"];
+        let message = Encoding::Json.decode(case["message"].to_string().as_bytes()).unwrap();
+        let canonical = String::from_utf8(Encoding::Json.encode(&message).unwrap()).unwrap();
+        assert!(file.contains(&format!("\"message\": {canonical}, ")), "{name}: {canonical}");
+        for encoding in [Encoding::String, Encoding::Xml, Encoding::BitEfficient] {
+            let bytes = bytes_of(encoding, &case[encoding.name()]);
+            let read = encoding.decode(&bytes).unwrap_or_else(|error| panic!("{name} in {encoding}: {error}"));
+            assert_eq!(all_of(&read), all_of(&message), "{name} in {encoding}");
+            assert_eq!(encoding.encode(&message).unwrap(), bytes, "{name} in {encoding}");
+        }
+    }
+}
+
+#[test]
+fn other_ways_to_write_messages() {
+    for case in items(&vectors("variants.json")) {
+        let encoding: Encoding = text(&case["encoding"]).parse().unwrap();
+        let read = encoding.decode(&bytes_of(encoding, &case["input"]));
+        match case.get("message") {
+            Some(message) => {
+                let meant = Encoding::Json.decode(message.to_string().as_bytes()).unwrap();
+                assert_eq!(all_of(&read.unwrap_or_else(|error| panic!("{case}: {error}"))), all_of(&meant), "{case}");
+            }
+            None => {
+                let error = read.expect_err(&case.to_string());
+                assert!(error.to_string().contains(text(&case["error"])), "{case}: {error}");
+                assert_eq!(Some(error.offset as u64), case["offset"].as_u64(), "{case}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn times_that_count_from_the_arrival() {
+    let later = b"(inform :reply-by +00000001T000010000)";
+    let error = Encoding::String.decode(later).unwrap_err();
+    assert_eq!((error.offset, error.kind), (18, DecodeErrorKind::RelativeTime));
+    let read = Encoding::String.decode_at(later, 1_700_000_000_000).unwrap();
+    assert_eq!(read.extras().reply_by_ms, Some(1_700_000_000_000 + 86_410_000));
+}
+
+#[test]
+fn sl() {
+    let profiles = [Profile::Sl0, Profile::Sl1, Profile::Sl2, Profile::Sl];
+    for case in items(&vectors("sl.json")) {
+        let written = text(&case["text"]);
+        if let Some(expected) = case.get("error") {
+            let error = Content::parse(written, Profile::Sl).unwrap_err();
+            assert!(error.to_string().contains(text(expected)), "{case}: {error}");
+            assert_eq!(Some(error.offset as u64), case["offset"].as_u64(), "{case}: {error}");
+            continue;
+        }
+        let least = Profile::of_language(text(&case["profile"])).unwrap();
+        let value = value_from_str(&case["value"].to_string()).unwrap();
+        for profile in profiles {
+            match text_to_value(written, profile) {
+                Ok(read) => {
+                    assert!(profile >= least, "{case} in {profile:?}");
+                    assert_eq!(format!("{read:?}"), format!("{value:?}"), "{case}");
+                    assert_eq!(value_to_text(&value, profile).unwrap(), text(&case["canonical"]), "{case}");
+                }
+                Err(error) => {
+                    assert!(profile < least, "{case} in {profile:?}: {error}");
+                    assert!(matches!(error.kind, DecodeErrorKind::Profile { .. }), "{case}: {error}");
+                }
+            }
+        }
     }
 }

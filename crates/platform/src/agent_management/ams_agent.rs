@@ -2,7 +2,7 @@
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol};
 
-use super::conversation::{Answers, Asked, Outcome, is_answer};
+use super::conversation::{Answers, Asked, Outcome, content_of, is_answer};
 use super::df_agent::is_same;
 use super::exceptions::{FailureReason, Misunderstanding, Refusal};
 use super::frames;
@@ -57,7 +57,7 @@ fn answer(ams: &mut Ams, message: &AclMessage, me: Aid, outbox: &mut Outbox) {
 }
 
 fn request(ams: &mut Ams, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
-    let asked = Asked::read(&answers.message.content, &frames::agent_identifier(answers.me, ams.platform()))?;
+    let asked = Asked::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, ams.platform()))?;
     match read_request(ams, &asked, answers.message.sender) {
         Ok(request) => {
             answers.agree(&asked);

@@ -1,6 +1,8 @@
 //! One request to a service agent, from its message to the last answer (FIPA00026).
 
-use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
+use std::borrow::Cow;
+
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sl};
 
 use super::ONTOLOGY;
 use super::exceptions::{FailureReason, Misunderstanding, Refusal};
@@ -34,7 +36,10 @@ impl Asked {
             (Some("action"), [_, function]) => (expression.clone(), function.clone()),
             _ => (Value::term("action", [actor.clone(), expression.clone()]), expression.clone()),
         };
-        let name = function.functor().ok_or(unreadable)?;
+        let name = match &function {
+            Value::Record(record) if record.fields.is_empty() => record.name,
+            other => other.functor().ok_or(unreadable)?,
+        };
         Ok(Self { action, function: name, args: function.args().to_vec() })
     }
 
@@ -50,6 +55,22 @@ impl Asked {
             (Some("result"), [action, _]) => Self::read(action, actor),
             _ => Self::read(described, actor),
         }
+    }
+}
+
+/// The profile of SL that the message's `:language` names.
+fn profile_of(message: &AclMessage) -> Option<sl::Profile> {
+    sl::Profile::of_language(message.extras().language?.as_str())
+}
+
+/// A message's content as a value: text in SL is read, anything else is taken as it is.
+pub(super) fn content_of(message: &AclMessage) -> Result<Cow<'_, Value>, Misunderstanding> {
+    match (&message.content, profile_of(message)) {
+        (Value::Str(text), Some(profile)) => match sl::text_to_value(text, profile) {
+            Ok(value) => Ok(Cow::Owned(value)),
+            Err(_) => Err(Misunderstanding::UnrecognisedValue("content")),
+        },
+        (content, _) => Ok(Cow::Borrowed(content)),
     }
 }
 
@@ -118,9 +139,16 @@ impl Answers<'_> {
         }
     }
 
+    /// Text is answered with text.
     fn send<const N: usize>(&mut self, performative: Performative, expressions: [Value; N]) {
         let mut answer = self.message.make_reply(self.me, performative);
         answer.content = Value::list(expressions);
+        if matches!(self.message.content, Value::Str(_))
+            && let Some(profile) = profile_of(self.message)
+            && let Ok(text) = sl::value_to_text(&answer.content, profile)
+        {
+            answer.content = Value::from(text);
+        }
         self.outbox.send(answer);
     }
 }

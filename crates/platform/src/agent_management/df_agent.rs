@@ -2,7 +2,7 @@
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, sym};
 
-use super::conversation::{Answers, Asked, Outcome, is_answer};
+use super::conversation::{Answers, Asked, Outcome, content_of, is_answer};
 use super::exceptions::{FailureReason, Misunderstanding, Refusal};
 use super::{frames, read};
 use crate::df::{Df, DfDescription, DfQuery, ModifyError, NoticeForm, RegisterError};
@@ -71,7 +71,7 @@ fn answer(df: &mut Df, message: &AclMessage, me: Aid, now: Time, wall_ms: u64, o
 }
 
 fn request(df: &mut Df, answers: &mut Answers<'_>, now: Time, wall_ms: u64) -> Result<(), Misunderstanding> {
-    let asked = Asked::read(&answers.message.content, &frames::agent_identifier(answers.me, df.platform()))?;
+    let asked = Asked::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, df.platform()))?;
     match read_request(&asked, answers.message.sender, df.platform(), wall_ms) {
         Ok(request) => {
             answers.agree(&asked);
@@ -136,7 +136,7 @@ fn register_failure(error: RegisterError) -> FailureReason {
 //= fipa00023 4.1.4
 fn subscribe(df: &mut Df, answers: &mut Answers<'_>, now: Time, wall_ms: u64) -> Result<(), Misunderstanding> {
     let me = frames::agent_identifier(answers.me, df.platform());
-    let asked = Asked::read_subscription(&answers.message.content, &me)?;
+    let asked = Asked::read_subscription(&*content_of(answers.message)?, &me)?;
     if asked.function.as_str() != "search" {
         answers.refuse(&asked, &Refusal::UnsupportedFunction(asked.function));
         return Ok(());

@@ -24,6 +24,7 @@ impl<'a> Frame<'a> {
             Value::Map(pairs) => {
                 pairs.iter().filter_map(|(name, value)| Some((Symbol::new(text(name)?.as_ref()), value))).collect()
             }
+            Value::Atom(name) if name.as_str() == object => Vec::new(),
             Value::Record(record) => return Err(Refusal::UnexpectedArgument(record.name)),
             _ => return Err(Refusal::MissingArgument(object)),
         };

@@ -185,6 +185,40 @@ fn what_is_asked_may_be_written_short() {
     assert_eq!(sim.services().df_search("", "market"), [Aid::local("bob")]);
 }
 
+/// As JADE writes it, and reads the answers.
+#[test]
+fn what_is_asked_in_sl_is_answered_in_sl() {
+    let mut sim = Simulation::new(1);
+    let bob = Client::new(&mut sim, "bob");
+    let mut ask = |content: &str| {
+        let message = bob.message("df", Performative::Request, Value::from(content));
+        sim.send(message.with_language("fipa-sl0").with_ontology("fipa-agent-management"));
+        sim.run_until_idle();
+        let line = |answer: &AclMessage| {
+            format!(
+                "{} {}",
+                answer.performative,
+                answer.content.as_str().map_or_else(|| answer.content.to_string(), str::to_owned)
+            )
+        };
+        bob.probe.take().iter().map(line).collect::<Vec<_>>()
+    };
+    let df = "(agent-identifier :name df@home)";
+    let entry = "(df-agent-description :name (agent-identifier :name bob) :services (set (service-description :name \"my \\\"good\\\" weather\" :type weather :languages (set fipa-sl0))))";
+    let register = format!("(action {df} (register {entry}))");
+    let answers = ask(&format!("({register})"));
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    assert_eq!(answers[0], format!("agree ({register} true)"));
+    assert_eq!(answers[1], format!("inform ((done {register}))"));
+    let search = format!("(action {df} (search (df-agent-description) (search-constraints :max-results -1)))");
+    let answers = ask(&format!("({search})"));
+    assert_eq!(answers[0], format!("agree ({search} true)"), "an object without parameters keeps its brackets");
+    assert!(answers[1].starts_with(&format!("inform ((result {search} (set (df-agent-description ")), "{}", answers[1]);
+    assert!(answers[1].contains(":name \"my \\\"good\\\" weather\""), "{}", answers[1]);
+    let answers = ask("((action");
+    assert!(answers[0].starts_with("not-understood ((action "), "{answers:?}");
+}
+
 #[test]
 fn results_are_limited_if_asked_so() {
     let mut sim = Simulation::new(1);

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::decode_error;
 use super::read::{FieldsSeed, TOO_DEEP, ValueSeed};
 use super::write::{field, separated, string, value};
-use crate::codec::{DecodeError, EncodeError};
+use crate::codec::{DecodeError, EncodeError, parameters};
 use crate::limits::RESOLVER_DEPTH_MAX;
 use crate::{AclMessage, Aid, Contact, Extras, Performative, Symbol, Text, Value, sym};
 
@@ -163,7 +163,7 @@ impl<'de> Visitor<'de> for MessageVisitor {
                 return Err(A::Error::custom(format!("{key:?} is given twice")));
             }
             match key.as_str() {
-                "performative" => performative = Some(map.next_value::<Symbol>()?.into()),
+                "performative" => performative = Some(parameters::performative(&map.next_value::<String>()?)),
                 "sender" => sender = map.next_value_seed(AgentSeed { depth: 0 })?,
                 "receivers" => receivers = map.next_value_seed(AgentsSeed { depth: 0 })?.into(),
                 "content" => content = map.next_value_seed(ValueSeed { depth: 0 })?,
