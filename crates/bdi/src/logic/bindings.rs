@@ -51,10 +51,7 @@ impl Bindings {
     #[inline]
     pub fn extend(&mut self, count: u32) -> u32 {
         let base = self.slots.len();
-        self.slots.reserve(count as usize);
-        for _ in 0..count {
-            self.slots.push(Value::Null);
-        }
+        self.slots.resize(base + count as usize, Value::Null);
         base as u32
     }
 

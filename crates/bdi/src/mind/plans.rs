@@ -37,16 +37,31 @@ const OWN: u32 = 1 << 31;
 /// Candidate plans by trigger, in order. Plans whose trigger is a variable are candidates for all triggers of their kind.
 #[derive(Clone, Debug, Default)]
 pub struct PlanIndex {
-    by_trigger: FxHashMap<TriggerKey, SmallVec<[PlanRef; 2]>>,
+    by_trigger: FxHashMap<TriggerKey, Listed>,
     any: FxHashMap<(TriggerOp, TriggerKind), SmallVec<[PlanRef; 1]>>,
 }
 
+/// The plans for one trigger.
+#[derive(Clone, Debug)]
+struct Listed {
+    plans: SmallVec<[PlanRef; 2]>,
+    /// Whether all that were ever listed are ordinary ones ([`Plan::is_ordinary`]).
+    ordinary: bool,
+}
+
 impl PlanIndex {
+    /// The plans for a trigger, in order, if there are any and all are ordinary ones.
+    #[inline]
+    pub fn ordinary_candidates(&self, trigger: &TriggerKey) -> Option<&[PlanRef]> {
+        let listed = self.by_trigger.get(trigger)?;
+        (listed.ordinary && !listed.plans.is_empty()).then_some(listed.plans.as_slice())
+    }
+
     /// The plans for a trigger, in order.
     #[inline]
     pub fn candidates(&self, trigger: &TriggerKey) -> &[PlanRef] {
         match self.by_trigger.get(trigger) {
-            Some(plans) => plans,
+            Some(listed) => &listed.plans,
             None => self.any.get(&(trigger.op, trigger.kind)).map_or(&[], |plans| plans.as_slice()),
         }
     }
@@ -58,19 +73,26 @@ impl PlanIndex {
             Head::Literal { key, .. } => {
                 let trigger = TriggerKey { op: plan.op, kind: plan.kind, key: *key };
                 let for_any = self.any.get(&kind);
-                let plans = self.by_trigger.entry(trigger);
-                plans.or_insert_with(|| for_any.into_iter().flatten().copied().collect()).put(place, before);
+                let listed = self.by_trigger.entry(trigger).or_insert_with(|| Listed {
+                    plans: for_any.into_iter().flatten().copied().collect(),
+                    ordinary: for_any.is_none(),
+                });
+                listed.plans.put(place, before);
+                listed.ordinary &= plan.is_ordinary;
             }
             Head::Any(_) => {
                 self.any.entry(kind).or_default().put(place, before);
                 let alike = self.by_trigger.iter_mut().filter(|(trigger, _)| (trigger.op, trigger.kind) == kind);
-                alike.for_each(|(_, plans)| plans.put(place, before));
+                for (_, listed) in alike {
+                    listed.plans.put(place, before);
+                    listed.ordinary = false;
+                }
             }
         }
     }
 
     fn replace(&mut self, old: PlanRef, new: PlanRef) {
-        let by_trigger = self.by_trigger.values_mut().flat_map(|plans| plans.iter_mut());
+        let by_trigger = self.by_trigger.values_mut().flat_map(|listed| listed.plans.iter_mut());
         let any = self.any.values_mut().flat_map(|plans| plans.iter_mut());
         for place in by_trigger.chain(any).filter(|place| **place == old) {
             *place = new;
@@ -78,9 +100,9 @@ impl PlanIndex {
     }
 
     fn remove(&mut self, place: PlanRef) {
-        self.by_trigger.retain(|_, plans| {
-            plans.retain(|other| *other != place);
-            !plans.is_empty()
+        self.by_trigger.retain(|_, listed| {
+            listed.plans.retain(|other| *other != place);
+            !listed.plans.is_empty()
         });
         self.any.retain(|_, plans| {
             plans.retain(|other| *other != place);

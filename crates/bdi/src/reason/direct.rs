@@ -24,16 +24,15 @@ impl Cycle<'_> {
         }
         let image = self.image;
         let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(&literal) };
-        let candidates = image.index.candidates(&trigger);
-        let plans = candidates.iter().filter_map(|place| Some((*place, &**image.plans.get(place.0 as usize)?)));
-        if candidates.is_empty() || !plans.clone().all(|(_, plan)| plan.is_ordinary) {
+        let Some(candidates) = image.index.ordinary_candidates(&trigger) else {
             return Some((message, Value::Term(literal)));
-        }
+        };
         self.spare_message = Some(message);
         let source = [Annot::Source(sender)];
         self.begin_slots(&literal.args);
-        for (place, plan) in plans {
-            if self.applies(plan, 0, &[], &source) {
+        for place in candidates.iter().copied() {
+            let Some(plan) = image.plans.get(place.0 as usize) else { continue };
+            if !plan.rejects(&literal.args) && self.applies(plan, 0, &[], &source) {
                 self.spare_content = Some(literal);
                 self.begin_directly(plan, place, trigger, source);
                 return None;
