@@ -274,6 +274,8 @@ pub enum Benchmark {
         #[command(flatten)]
         options: BenchOptions,
     },
+    /// Agents in one process write to agents in another: how many messages a second, how long does each take?
+    Messaging(Messaging),
     /// Agents come to be: how fast, and how much memory does an idle one take?
     Spawn {
         /// How many.
@@ -294,6 +296,61 @@ pub enum Benchmark {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Messages between two processes.
+#[derive(Debug, Args)]
+pub struct Messaging {
+    /// Who writes to whom.
+    #[arg(long, value_enum, default_value_t = Scenario::OneToOne)]
+    pub scenario: Scenario,
+    /// Agents that send.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub producers: u16,
+    /// Agents that receive, for broadcasts: else there are as many as producers, or one.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub consumers: u16,
+    /// Bytes of content of a message.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(8..))]
+    pub bytes: u16,
+    /// Whether producers send a message each millisecond, or as many as they can.
+    #[arg(long, value_enum, default_value_t = Mode::Paced)]
+    pub mode: Mode,
+    /// How the link is secured.
+    #[arg(long, value_enum, default_value_t = SecurityLevel::Authenticated, value_name = "LEVEL")]
+    pub security: SecurityLevel,
+    /// Messages of each producer; 500 if paced, else so many that it takes a while.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub messages: Option<u64>,
+    /// Threads of each process to run agents on; half as many as there are cores if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// One line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Where the first process listens; for the process with the producers.
+    #[arg(long, hide = true, value_name = "ADDRESS")]
+    pub first: Option<String>,
+}
+
+/// Who writes to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Scenario {
+    /// Each producer to a consumer of its own.
+    OneToOne,
+    /// Each producer to all consumers.
+    Broadcast,
+    /// All producers to one consumer.
+    ManyToOne,
+}
+
+/// How fast producers send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// A message each millisecond.
+    Paced,
+    /// As fast as they can.
+    Saturated,
 }
 
 /// What all benchmarks of agents have in common.

@@ -22,11 +22,11 @@ use crate::terminal;
 /// What the first process tells each of the others, as the first line of its standard input: arguments and variables can
 /// be read by others.
 #[derive(Serialize, Deserialize)]
-struct Secrets {
+pub struct Secrets {
     /// The platform's secret.
-    token: String,
+    pub token: String,
     /// What the node shows and trusts, if links are secured.
-    credentials: Option<Credentials>,
+    pub credentials: Option<Credentials>,
 }
 
 /// How long the end waits for links to say good-bye, and then for processes to end.
@@ -147,7 +147,7 @@ impl Nodes {
 }
 
 /// What the first process says.
-fn read_secrets() -> anyhow::Result<Secrets> {
+pub fn read_secrets() -> anyhow::Result<Secrets> {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).context("the first process does not say who this is")?;
     serde_json::from_str(&line).context("the first process does not say who this is")

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 mod asl;
 pub mod codec;
+pub mod messaging;
 mod native;
 mod plot;
 mod progress;

@@ -74,6 +74,9 @@ fn readable(name: &str, value: f64) -> String {
     if name.ends_with("_us") {
         return if value < 10_000.0 { format!("{value:.1} us") } else { format!("{:.1} ms", value / 1000.0) };
     }
+    if name.starts_with("cpu_s") {
+        return format!("{value:.2} s");
+    }
     if value >= 1e6 { format!("{:.2} M", value / 1e6) } else { format!("{value:.1}") }
 }
 
@@ -97,6 +100,9 @@ fn meaning(name: &str) -> &str {
         "decode_value_us" => "to decode it without knowing its type",
         "message_overhead_bytes" => "bytes of an inform beside its text of 60, between agents that have talked before",
         "message_us" => "to encode and decode that",
+        "p50_us" => "half of the messages arrived within this time",
+        "p99_us" => "99 of 100 did",
+        "cpu_s_per_million" => "seconds of processor time per million deliveries, both processes",
         "bytes_per_agent" => "bytes of resident memory per idle agent",
         other => other,
     }

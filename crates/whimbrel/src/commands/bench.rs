@@ -5,14 +5,15 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::arguments::{Bench as Arguments, Benchmark};
-use crate::bench::{Bench, Kind, Watching, codec, json, line, picture, rows, table};
+use crate::arguments::{Bench as Arguments, Benchmark, Messaging};
+use crate::bench::{Bench, Kind, Watching, codec, json, line, messaging, picture, rows, table};
 use crate::terminal;
 
 /// Runs a benchmark and reports.
 pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (bench, options) = match chosen(&arguments.benchmark) {
         Chosen::Agents(bench, options) => (bench, options),
+        Chosen::Messaging(what) => return messaging(what),
         Chosen::Codec { object, children, json } => return codec(object, children, json),
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -49,9 +50,22 @@ fn codec(object: codec::Object, children: u64, json: bool) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
+fn messaging(what: &Messaging) -> anyhow::Result<ExitCode> {
+    if let Some(first) = &what.first {
+        messaging::produce(what, first)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let metrics = messaging::run(what)?;
+    let title = format!("messaging: {}", what.params().replace('"', ""));
+    let text = if what.json { line("messaging", &what.params(), &metrics) } else { rows(&title, &metrics) };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// What is to be measured.
 enum Chosen<'a> {
     Agents(Bench, &'a crate::arguments::BenchOptions),
+    Messaging(&'a Messaging),
     Codec { object: codec::Object, children: u64, json: bool },
 }
 
@@ -73,6 +87,7 @@ fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
             (Bench::Fibonacci { clients: *clients, requests: *requests, max_n, large_from }, options)
         }
         Benchmark::Spawn { agents, options } => (Bench::Spawn { agents: *agents }, options),
+        Benchmark::Messaging(what) => return Chosen::Messaging(what),
         Benchmark::Codec { object, children, json } => {
             return Chosen::Codec { object: *object, children: *children, json: *json };
         }
