@@ -141,8 +141,9 @@ pub fn write_frame(kind: FrameKind, content: &impl Serialize, out: &mut Vec<u8>)
     out.extend_from_slice(&content);
 }
 
-/// Bytes kept free for the length of a frame that is being written: four, so that it need not be moved.
-const LENGTH_BYTES: usize = 4;
+/// Bytes kept free for the length of a frame that is being written: as many as that of a full batch takes, so that only
+/// small frames are moved, and those that hold one very long message.
+const LENGTH_BYTES: usize = 3;
 
 /// Begins a frame whose length is not known yet; returns where it begins, for [`end_frame`].
 pub fn begin_frame(kind: FrameKind, out: &mut Vec<u8>) -> usize {
@@ -155,15 +156,11 @@ pub fn begin_frame(kind: FrameKind, out: &mut Vec<u8>) -> usize {
 /// Ends a frame: writes its length, in as few bytes as it takes.
 pub fn end_frame(start: usize, out: &mut Vec<u8>) {
     let length = out.len() - start - LENGTH_BYTES;
-    let mut head = Vec::with_capacity(LENGTH_BYTES);
+    let mut head = Vec::with_capacity(LENGTH_BYTES + 2);
     write_number(length as u64, &mut head);
-    let spare = LENGTH_BYTES - head.len().min(LENGTH_BYTES);
-    let from = start + spare;
-    if let Some(place) = out.get_mut(from..from + head.len()) {
-        place.copy_from_slice(&head);
-    }
-    if spare > 0 {
-        out.drain(start..from);
+    match out.get_mut(start..start + LENGTH_BYTES) {
+        Some(place) if head.len() == LENGTH_BYTES => place.copy_from_slice(&head),
+        _ => drop(out.splice(start..start + LENGTH_BYTES, head)),
     }
 }
 
@@ -238,6 +235,19 @@ mod tests {
         assert_eq!(ack.bytes + batch.bytes, bytes.len());
         for cut in 0..rest.len() {
             assert_eq!(Frame::first(&rest[..cut]), Ok(None), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn frames_of_all_sizes_have_their_lengths() {
+        for length in [0, 1, 126, 127, 16_382, 16_383, 100_000, (1 << 21) - 2, (1 << 21) - 1, 1 << 22] {
+            let mut bytes = b"before".to_vec();
+            let start = begin_frame(FrameKind::Batch, &mut bytes);
+            bytes.resize(bytes.len() + length, 7);
+            end_frame(start, &mut bytes);
+            let frame = Frame::first(&bytes[6..]).unwrap().unwrap();
+            assert_eq!((frame.content.len(), frame.bytes + 6), (length, bytes.len()));
+            assert!(frame.content.iter().all(|byte| *byte == 7));
         }
     }
 
