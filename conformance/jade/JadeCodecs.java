@@ -35,7 +35,8 @@ import java.util.Map;
  *
  * `write` prints messages as JADE's codecs write them, one JSON object a line: `name`, `message` (what JADE's getters say
  * of it, in the notation of conformance/acl), `string` and, if BEFipaMessage is on the class path, `bits` (Base64).
- * `write-sl` prints contents as JADE's SL codec writes them. `read` reads lines of a codec's name (`string` or `bits`), a
+ * `write-table` prints messages one after another as BEFipaMessage writes them with a code table of 256 entries: `message`
+ * and `bits`. `write-sl` prints contents as JADE's SL codec writes them. `read` reads lines of a codec's name (`string` or `bits`), a
  * blank and a message in Base64, and prints what JADE's getters say, or `{"error": ...}`. `read-sl` reads lines of `0` for
  * SL0 or another word for all of SL, a blank and content in Base64, and prints as JSON text what JADE writes for what it
  * understood.
@@ -54,9 +55,10 @@ public final class JadeCodecs {
         switch (arguments.length == 1 ? arguments[0] : "") {
             case "write" -> write(out);
             case "write-sl" -> writeSl(out);
+            case "write-table" -> writeTable(out);
             case "read" -> eachLine((kind, bytes) -> out.println(read(kind, bytes)));
             case "read-sl" -> eachLine((kind, bytes) -> out.println(readSl(kind, bytes)));
-            default -> throw new IllegalArgumentException("expected one of write, write-sl, read, read-sl");
+            default -> throw new IllegalArgumentException("expected one of write, write-sl, write-table, read, read-sl");
         }
     }
 
@@ -113,6 +115,26 @@ public final class JadeCodecs {
                 line.append(",\"bits\":").append(base64(bits.encode(message, CHARSET)));
             }
             out.println(line.append('}'));
+        }
+    }
+
+    /** Messages without content, which BEFipaMessage puts into the table and FIPA00069 does not. */
+    private static void writeTable(PrintStream out) throws Exception {
+        Class<?> type = Class.forName("cascom.fipa.acl.ACLEncoder");
+        Object encoder = type.getDeclaredConstructor(int.class).newInstance(8);
+        for (int turn = 0; turn < 40; turn++) {
+            ACLMessage message = new ACLMessage(turn % 2 == 0 ? ACLMessage.CFP : ACLMessage.REFUSE);
+            AID amy = new AID("amy" + turn % 3 + "@home", AID.ISGUID);
+            amy.addAddresses("http://h:7778/acc");
+            message.setSender(amy);
+            message.addReceiver(new AID("bob" + turn % 5 + "@away", AID.ISGUID));
+            message.setProtocol("fipa-contract-net");
+            message.setLanguage("fipa-sl");
+            message.setConversationId("C" + turn / 2);
+            message.setReplyWith("with a blank " + turn % 7);
+            Object bytes = type.getMethod("encode", ACLMessage.class).invoke(encoder, message);
+            byte[] bits = (byte[]) bytes.getClass().getMethod("get").invoke(bytes);
+            out.println("{\"message\":" + message(message) + ",\"bits\":" + base64(bits) + "}");
         }
     }
 

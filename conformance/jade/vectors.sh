@@ -1,9 +1,9 @@
 #!/bin/sh
-# Writes conformance/acl/jade-messages.json and jade-sl.json anew: what JADE's own codecs write.
+# Writes conformance/acl/jade-messages.json, jade-table.json and jade-sl.json anew: what JADE's own codecs write.
 #
 # usage: vectors.sh CLASSPATH
-#   CLASSPATH   JADE 4.3 and commons-codec; for the bit-efficient column also the compiled classes of JADE's add-on
-#               BEFipaMessage (its public sources; nothing of it is kept here)
+#   CLASSPATH   JADE 4.3 and commons-codec; for the bit-efficient ones also the compiled classes of JADE's add-on
+#               BEFipaMessage (from its public sources; nothing of it is kept here)
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(mktemp -d)
@@ -14,3 +14,4 @@ list() {
 }
 list "$1" write > "$here/../acl/jade-messages.json"
 list "$1" write-sl > "$here/../acl/jade-sl.json"
+list "$1" write-table > "$here/../acl/jade-table.json"

@@ -25,7 +25,9 @@ use crate::limits::{MESSAGE_BYTES_MAX, RESOLVER_DEPTH_MAX, VALUE_DEPTH_MAX};
 use crate::{AclMessage, Aid, compact};
 
 /// How messages are written: a choice that can be made for a platform, a link or one message, and changes no message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Settings have it by its name, `encoding = "string"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "&'static str")]
 #[non_exhaustive]
 pub enum Encoding {
     /// FIPA00070, for people and for JADE: `(inform :sender ... :content "...")`.
@@ -179,6 +181,20 @@ impl FromStr for Encoding {
     }
 }
 
+impl TryFrom<String> for Encoding {
+    type Error = UnknownEncoding;
+
+    fn try_from(text: String) -> Result<Self, UnknownEncoding> {
+        text.parse()
+    }
+}
+
+impl From<Encoding> for &'static str {
+    fn from(encoding: Encoding) -> Self {
+        encoding.name()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +206,10 @@ mod tests {
             assert_eq!(encoding.representation().to_uppercase().parse(), Ok(encoding));
         }
         assert!("corba".parse::<Encoding>().is_err());
+        let setting: Encoding = serde_json::from_str("\"bit-efficient\"").expect("a name");
+        assert_eq!(serde_json::to_string(&setting).ok().as_deref(), Some("\"bit-efficient\""));
+        let error = serde_json::from_str::<Encoding>("\"corba\"").expect_err("no name");
+        assert!(error.to_string().contains("expected compact, string"), "{error}");
     }
 
     #[test]

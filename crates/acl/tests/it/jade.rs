@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value as Json;
+use whimbrel_acl::codec::bits::{Decoder, Encoder, TableSize};
 use whimbrel_acl::sl::{Content, Profile, text_to_value, value_to_text};
 use whimbrel_acl::{AclMessage, Aid, Contact, Encoding, Symbol, Value};
 
@@ -59,6 +60,24 @@ fn what_jade_writes_is_read_as_jade_means_it() {
         }
     }
     assert!(count > 80, "{count} messages");
+}
+
+#[test]
+fn jades_code_table_is_ours() {
+    let size = TableSize::from_bits(8).unwrap();
+    let (mut decoder, mut encoder) = (Decoder::new(size), Encoder::new(size));
+    for (turn, case) in items(&vectors("jade-table.json")).enumerate() {
+        let meant = read_json(&case["message"]);
+        let bytes = BASE64.decode(text(&case["bits"])).unwrap();
+        let read = decoder.decode(&bytes, None).unwrap_or_else(|error| panic!("message {turn}: {error}"));
+        assert_eq!(as_in_jade(&read), as_in_jade(&meant), "message {turn}");
+        let ours = encoder.encode(&meant).unwrap();
+        assert_eq!(
+            ours.len(),
+            bytes.len(),
+            "message {turn}: as long as JADE's, which has the parameters in another order"
+        );
+    }
 }
 
 #[test]

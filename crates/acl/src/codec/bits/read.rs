@@ -130,8 +130,7 @@ impl<'a> Reader<'a> {
             self.at += 1;
             let item = self.item(code)?;
             let text = utf8(&item.text, at + 1)?;
-            let is_word = matches!(code, tag::WORD | tag::WORD_CODE);
-            return Ok(if is_word { text.to_owned() } else { unquoted(text) });
+            return Ok(if is_word(code, text) { text.to_owned() } else { unquoted(text) });
         }
         let value = self.expression()?;
         match &value {
@@ -334,11 +333,11 @@ impl<'a> Reader<'a> {
             }
             tag::WORD..=tag::BYTES32 => {
                 let entry = self.item(code)?;
-                match code {
-                    _ if entry.is_bytes => Ok(bytes_value(&entry.text)),
-                    tag::WORD | tag::WORD_CODE => Ok(Value::atom(utf8(&entry.text, at)?)),
-                    _ => Ok(Value::from(unquoted(utf8(&entry.text, at)?).as_str())),
+                if entry.is_bytes {
+                    return Ok(bytes_value(&entry.text));
                 }
+                let text = utf8(&entry.text, at)?;
+                Ok(if is_word(code, text) { Value::atom(text) } else { Value::from(unquoted(text).as_str()) })
             }
             other => Err(self.unexpected("an expression", other)),
         }
@@ -362,6 +361,12 @@ impl<'a> Reader<'a> {
         }
         date::read(&text, at)
     }
+}
+
+/// Whether a text is a word and not a string. JADE takes words and strings for one in its table; no word begins with a
+/// quote.
+fn is_word(code: u8, text: &str) -> bool {
+    matches!(code, tag::WORD | tag::WORD_CODE) && !text.starts_with('"')
 }
 
 /// A string's text; in an expression it stands in quotes, but not everyone writes them.
