@@ -82,9 +82,6 @@ pub enum DecodeErrorKind {
     /// No message of the compact encoding.
     #[error("not compact: {0}")]
     Compact(crate::compact::DecodeError),
-    /// None of the encodings looks like this.
-    #[error("no encoding of messages begins like this")]
-    UnknownEncoding,
 }
 
 impl DecodeError {
