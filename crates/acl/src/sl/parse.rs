@@ -344,8 +344,10 @@ fn number(text: &str) -> Option<Term> {
         let magnitude = i64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with(['+', '-']))?;
         return Some(Term::Integer(if negative { -magnitude } else { magnitude }));
     }
-    if is_integer(text) {
-        return Some(text.parse().map_or_else(|_| Term::Float(text.parse().unwrap_or_default()), Term::Integer));
+    if let (true, Ok(n)) = (is_integer(text), text.parse()) {
+        return Some(Term::Integer(n));
     }
-    is_float(text).then(|| Term::Float(text.parse().unwrap_or_default()))
+    // One that no double reaches is no number.
+    let nearest = text.parse().ok().filter(|n: &f64| n.is_finite());
+    nearest.filter(|_| is_integer(text) || is_float(text)).map(Term::Float)
 }
