@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use whimbrel_acl::Envelope;
 use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
-use whimbrel_platform::link::{Link, Member, MessageCodec, News, Speaker};
+use whimbrel_platform::link::{Link, LinkError, Member, MessageCodec, News, Speaker};
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{Links, Station};
 
@@ -221,6 +221,11 @@ impl Hub {
         self.inner.peers.iter().find_map(|(_, peer)| peer.refused.get().map(String::as_str))
     }
 
+    /// Whether all peers there ever were left, or did not want this node.
+    pub fn is_alone(&self) -> bool {
+        self.inner.peers.iter().all(|(_, peer)| peer.ended.load(Ordering::Acquire))
+    }
+
     /// Whether this many links are up.
     pub fn has_links(&self, count: usize) -> bool {
         self.inner.peers.iter().filter(|(_, peer)| peer.up.load(Ordering::Acquire)).count() >= count
@@ -307,22 +312,26 @@ impl Inner {
     fn welcome(self: &Arc<Self>, accepted: Accepted) {
         let name = accepted.hello.node.clone();
         if check_name(&name).is_err() || name == self.me.node || self.peers.count() >= NODES_MAX {
-            (self.log)(&format!("a node that says it is {name:?} was turned away"));
-            return;
+            return self.turn_away(accepted, "there is such a node already, or there cannot be one");
         }
         if let Some(why) = accepted.connection.contradicts(&name, self.level) {
-            (self.log)(&format!("a node that says it is {name} was turned away: {why}"));
-            return;
+            return self.turn_away(accepted, &why);
         }
         let peer = self.peer_named(&name, false);
         if let Some(address) = accepted.address() {
             let _ = peer.address.set(address);
         }
         if peer.dials() {
-            (self.log)(&format!("node {name} connected though this node connects to it: turned away"));
-            return;
+            return self.turn_away(accepted, "this node connects to it");
         }
         let _ = peer.accepted.send(Box::new(accepted));
+    }
+
+    /// Tells somebody who connected why not, and closes the connection.
+    fn turn_away(&self, accepted: Accepted, why: &str) {
+        (self.log)(&format!("a node that says it is {:?} was turned away: {why}", accepted.hello.node));
+        let refusal = LinkError::Impostor(why.to_owned()).refusal().unwrap_or_default();
+        tokio::spawn(async move { accepted.connection.close(&refusal).await });
     }
 
     /// What encrypts links made from now on.

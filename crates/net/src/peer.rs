@@ -29,6 +29,8 @@ pub(crate) struct Peer {
     waiting: AtomicUsize,
     pub up: AtomicBool,
     pub leaving: AtomicBool,
+    /// The link is no more.
+    pub ended: AtomicBool,
     /// Why the peer does not want this node.
     pub refused: OnceLock<String>,
     pub figures: Figures,
@@ -67,6 +69,7 @@ impl Peer {
             waiting: AtomicUsize::new(0),
             up: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             refused: OnceLock::new(),
             figures: Figures::default(),
         }

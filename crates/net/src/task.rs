@@ -282,12 +282,11 @@ impl Task {
         if self.arrived.is_empty() {
             return;
         }
-        let mut count = 0;
+        let count = self.arrived.len() as u64;
         let verify = self.hub.level >= Level::Authenticated;
         for item in self.arrived.drain(..) {
             match item {
                 Item::Message(envelope) => {
-                    count += 1;
                     if verify && !self.hub.station.speaks_for(self.peer.id, envelope.body.sender) {
                         self.forged.push(envelope);
                     } else {
@@ -434,6 +433,7 @@ impl Task {
         messages.append(&mut self.peer.forget(true));
         self.peer.done(messages.len());
         self.hub.strike_out(&self.peer);
+        self.peer.ended.store(true, Ordering::Release);
         self.hub.station.lose(self.peer.id, messages);
     }
 }

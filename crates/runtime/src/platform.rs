@@ -358,6 +358,11 @@ impl Platform {
         self.services().stop(0, code);
     }
 
+    /// As [`Platform::stop_with`], but other nodes of the platform go on.
+    pub fn leave_with(&self, code: i32) {
+        self.node().ending.ask(Duration::ZERO, code);
+    }
+
     /// Ends all agents, in order of creation, each told by `on_stop`, then the platform. False if some agent's turn
     /// would not end.
     pub fn stop(&self) -> bool {

@@ -28,6 +28,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(Run),
+    Join(Join),
     Check(Check),
     New(New),
     Codec(Codec),
@@ -75,14 +76,59 @@ pub struct Run {
     pub nodes: Option<u16>,
     /// How the links between nodes are secured: `tls` encrypts them, `authenticated` also makes sure by certificates who
     /// is at the other end, and refuses messages whose sender is not an agent of the node they come from.
-    #[arg(long, value_enum, default_value_t = SecurityLevel::Open, value_name = "LEVEL", requires = "nodes")]
-    pub security: SecurityLevel,
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub security: Option<SecurityLevel>,
+    /// Let other nodes join at this address, as 127.0.0.1:7001. Beyond this machine links are authenticated, unless
+    /// `--security` says otherwise.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "nodes", requires = "token")]
+    pub listen: Option<String>,
+    /// The secret that nodes which join must know.
+    #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// The folder with this node's certificate: what `whimbrel ca issue FOLDER n1 --out` made.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "nodes")]
+    pub credentials: Option<PathBuf>,
     /// Which of the nodes this process is; for processes that `--nodes` starts.
     #[arg(long, hide = true, value_name = "K", requires = "nodes", requires = "first")]
     pub node: Option<u16>,
     /// Where the first of the nodes listens; for processes that `--nodes` starts.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub first: Option<String>,
+    /// Show no warnings, only what agents print.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Join a running platform, with agents of one's own.
+///
+/// The agents of the file become agents of that platform: they and those there find each other and talk. The node leaves
+/// when that platform stops, or at Ctrl-C.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel run garden --listen 127.0.0.1:7001 --token T     on one terminal
+  whimbrel join 127.0.0.1:7001 bees.mas2j --token T         on another")]
+pub struct Join {
+    /// Where a node of the platform listens.
+    #[arg(value_name = "ADDRESS")]
+    pub address: String,
+    /// A project (.mas2j), a program (.asl), or a folder with one project in it.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The platform's secret.
+    #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// This node's name, unlike any other's; made up if not given.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// How links are secured: as the platform's are.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub security: Option<SecurityLevel>,
+    /// The folder with this node's certificate: what `whimbrel ca issue` made.
+    #[arg(long, value_name = "FOLDER")]
+    pub credentials: Option<PathBuf>,
+    /// Show every message, and agents coming and going, on standard error.
+    #[arg(long)]
+    pub trace: bool,
     /// Show no warnings, only what agents print.
     #[arg(long, short)]
     pub quiet: bool,

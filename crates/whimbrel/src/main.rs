@@ -8,6 +8,7 @@ mod arguments;
 mod bench;
 mod commands;
 mod duration;
+mod membership;
 mod nodes;
 mod stopping;
 mod terminal;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     arguments.color.apply();
     let done = match &arguments.command {
         Command::Run(run) => commands::run::run(run),
+        Command::Join(join) => commands::join::join(join),
         Command::Check(check) => commands::check::check(check),
         Command::New(new) => commands::new::new(new),
         Command::Codec(codec) => commands::codec::codec(codec),

@@ -58,7 +58,7 @@ impl Nodes {
         let me = arguments.node.unwrap_or(1);
         let random = || platform.services().random();
         let name = platform.services().platform();
-        let level = Level::from(arguments.security);
+        let level = arguments.security.map_or(Level::Open, Level::from);
         let (mut authority, secrets) = match arguments.first {
             Some(_) => (None, read_secrets()?),
             None => {

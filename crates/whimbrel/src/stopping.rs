@@ -3,8 +3,6 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use whimbrel_runtime::Platform;
-
 /// What shells report for a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 
@@ -43,8 +41,8 @@ impl Stopping {
         self.sender.clone()
     }
 
-    /// From now on reasons end `platform`, and so does the time's running out.
-    pub fn watch(self, platform: Platform, time: Option<Duration>) {
+    /// From now on reasons lead to `end`, with an exit code, and so does the time's running out.
+    pub fn watch(self, time: Option<Duration>, end: impl Fn(i32) + Send + 'static) {
         std::thread::spawn(move || {
             let reason = match time {
                 Some(time) => self.receiver.recv_timeout(time),
@@ -53,9 +51,9 @@ impl Stopping {
             match reason {
                 Ok(Reason::Interrupt) => {
                     crate::terminal::note("ending the society (Ctrl-C again to end at once)");
-                    platform.stop_with(INTERRUPTED);
+                    end(INTERRUPTED);
                 }
-                Ok(Reason::NobodyReads) | Err(RecvTimeoutError::Timeout) => platform.stop_with(0),
+                Ok(Reason::NobodyReads) | Err(RecvTimeoutError::Timeout) => end(0),
                 Err(RecvTimeoutError::Disconnected) => {}
             }
         });

@@ -8,6 +8,7 @@ pub mod bench;
 pub mod ca;
 pub mod check;
 pub mod codec;
+pub mod join;
 pub mod new;
 pub mod run;
 

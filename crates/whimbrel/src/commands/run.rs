@@ -11,6 +11,7 @@ use whimbrel_runtime::Platform;
 
 use super::project_in;
 use crate::arguments::Run;
+use crate::membership::Membership;
 use crate::nodes::Nodes;
 use crate::stopping::Stopping;
 use crate::terminal::{self, Lines};
@@ -59,11 +60,17 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
             None
         }
     };
+    let membership = arguments.listen.as_deref().map(|address| Membership::listen(arguments, address, &platform));
+    let membership = membership.transpose()?;
     let time = arguments.time.filter(|_| arguments.node.is_none());
-    stopping.watch(platform.clone(), time);
+    let ending = platform.clone();
+    stopping.watch(time, move |code| ending.stop_with(code));
     let code = platform.run_until_stopped();
     if let Some(nodes) = nodes {
         nodes.end();
+    }
+    if let Some(membership) = membership {
+        membership.end();
     }
     let time = begin.elapsed();
     if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), time)) {

@@ -41,6 +41,54 @@ fn links_can_be_encrypted_and_authenticated() {
 }
 
 #[test]
+fn agents_of_another_machine_join_with_certificates() {
+    let host = "+hello[source(A)] <- .print(\"welcome \", A); .send(A, tell, welcome).\n";
+    let guest =
+        "!go.\n+!go <- .send(host, tell, hello).\n+welcome <- .print(\"thanks\"); .wait(100); .stopMAS(0, 5).\n";
+    let scratch = Scratch::with(&[("host.asl", host), ("guest.asl", guest)]);
+    let make = |arguments: &[&str]| {
+        let mut command = whimbrel();
+        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        command.env("WHIMBREL_TOKEN", "the token");
+        command
+    };
+    for arguments in [
+        &["ca", "init", "authority"][..],
+        &["ca", "issue", "authority", "n1", "--out", "n1"],
+        &["ca", "issue", "authority", "n2", "--out", "n2", "--address", "127.0.0.1"],
+    ] {
+        assert!(make(arguments).output().expect("it runs").status.success(), "{arguments:?}");
+    }
+    let mut host = make(&["run", "host.asl", "--listen", "127.0.0.1:0", "--credentials", "n1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
+    let join = |name: &str, folder: &str, token: &str| {
+        let arguments =
+            ["join", &address, "guest.asl", "--name", name, "--credentials", folder, "--token", token, "--quiet"];
+        super::Seen::from(make(&arguments).output().expect("it runs"))
+    };
+    let wrong = join("n2", "n2", "another token");
+    assert!(wrong.err.contains("does not want this node") && wrong.code == Some(1), "{}", wrong.err);
+    assert_eq!(join("n3", "n2", "the token").code, Some(1), "the certificate names another node");
+    let right = join("n2", "n2", "the token");
+    assert_eq!((right.out.as_str(), right.code), ("[guest] thanks\n", Some(5)), "{}", right.err);
+    let ended = host.wait_with_output().expect("it ended, as the guest said");
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "[host] welcome guest\n");
+    assert_eq!(ended.status.code(), Some(5));
+}
+
+#[test]
+fn beyond_this_machine_links_are_authenticated_unless_told_otherwise() {
+    let scratch = Scratch::with(&[("a.asl", "!go.\n+!go <- .stopMAS.\n")]);
+    let seen = scratch.run(&["run", "a.asl", "--listen", "0.0.0.0:0", "--token", "t"]);
+    assert!(seen.err.contains("are to be secured") && seen.code == Some(1), "{}", seen.err);
+}
+
+#[test]
 fn an_authority_issues_and_takes_back() {
     let scratch = Scratch::new();
     let ca = |arguments: &[&str], passphrase: &str| {

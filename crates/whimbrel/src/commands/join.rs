@@ -1,0 +1,57 @@
+//! `whimbrel join`: agents of one's own on a platform that runs elsewhere.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::bail;
+use whimbrel::Society;
+use whimbrel::society::OpenError;
+use whimbrel_runtime::Platform;
+
+use super::project_in;
+use crate::arguments::Join;
+use crate::membership::Membership;
+use crate::stopping::Stopping;
+use crate::terminal::{self, Lines};
+use crate::watch::Watch;
+
+/// Joins, and stays until the platform stops.
+pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
+    let file = project_in(&arguments.file)?;
+    let society = match Society::open(&file) {
+        Ok(society) => society,
+        Err(OpenError::Errors { diagnostics, path }) => {
+            terminal::show(&diagnostics);
+            bail!("{} has errors", path.display());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let stopping = Stopping::new()?;
+    let mut builder =
+        Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
+    if let Some(watch) = Watch::new(arguments.trace, false) {
+        builder = builder.observer(watch);
+    }
+    let platform = builder.build();
+    let membership = Membership::join(arguments, &platform)?;
+    society.start(&platform)?;
+    let leaving = platform.clone();
+    stopping.watch(None, move |code| leaving.leave_with(code));
+    let ended = AtomicBool::new(false);
+    let code = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::Acquire) {
+                if membership.is_alone() {
+                    platform.leave_with(0);
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let code = platform.run_until_stopped();
+        ended.store(true, Ordering::Release);
+        code
+    });
+    membership.end();
+    Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}

@@ -1,0 +1,121 @@
+//! A node among others on other machines: letting them join, and joining.
+
+use std::net::ToSocketAddrs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use whimbrel_net::{Credentials, Hub, HubConfig, Level};
+use whimbrel_runtime::Platform;
+
+use crate::arguments::{Join, Run, SecurityLevel};
+use crate::terminal;
+
+/// The name of the node that others join first.
+const FIRST: &str = "n1";
+/// How long it may take until the platform that is joined has told of its agents.
+const JOIN_PATIENCE: Duration = Duration::from_secs(10);
+/// How long good-byes may take.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// This node's links.
+pub struct Membership {
+    hub: Hub,
+}
+
+impl Membership {
+    /// Lets other nodes join at `address`.
+    pub fn listen(arguments: &Run, address: &str, platform: &Platform) -> anyhow::Result<Self> {
+        let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
+        let mut config = config_of(FIRST, level, arguments.credentials.as_deref(), platform)?;
+        config.token.clone_from(&arguments.token);
+        config.log = log(arguments.quiet);
+        let hub = Hub::start(config, platform.station(), Some(address))?;
+        platform.link_with(hub.links());
+        if !arguments.quiet {
+            terminal::note(&format!("others can join at {}", hub.address().unwrap_or(address)));
+        }
+        Ok(Self { hub })
+    }
+
+    /// Joins a platform, and waits until it has told of its agents.
+    pub fn join(arguments: &Join, platform: &Platform) -> anyhow::Result<Self> {
+        let level = level_for(arguments.security, &arguments.address, arguments.credentials.as_deref())?;
+        let made_up = format!("n-{:08x}", platform.services().random() as u32);
+        let name = arguments.name.clone().unwrap_or(made_up);
+        let mut config = config_of(&name, level, arguments.credentials.as_deref(), platform)?;
+        config.token.clone_from(&arguments.token);
+        config.log = log(arguments.quiet);
+        let hub = Hub::start(config, platform.station(), None)?;
+        platform.link_with(hub.links());
+        hub.connect(&arguments.address);
+        let until = Instant::now() + JOIN_PATIENCE;
+        while hub.status().first().is_none_or(|link| link.items_in == 0) {
+            if let Some(why) = hub.refusal() {
+                bail!("the platform at {} does not want this node: {why}", arguments.address);
+            }
+            if Instant::now() > until {
+                bail!("the platform at {} cannot be joined within {JOIN_PATIENCE:?}", arguments.address);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(Self { hub })
+    }
+
+    /// Whether every other node has left.
+    pub fn is_alone(&self) -> bool {
+        self.hub.is_alone()
+    }
+
+    /// Says good-bye.
+    pub fn end(self) {
+        self.hub.leave(LEAVE_PATIENCE);
+    }
+}
+
+fn log(quiet: bool) -> Box<dyn Fn(&str) + Send + Sync> {
+    Box::new(move |text| {
+        if !quiet {
+            terminal::note(text);
+        }
+    })
+}
+
+/// What is asked for; else, authenticated beyond this machine.
+fn level_for(asked: Option<SecurityLevel>, address: &str, credentials: Option<&Path>) -> anyhow::Result<Level> {
+    let addresses = address.to_socket_addrs().with_context(|| format!("{address} is no address as 127.0.0.1:7001"))?;
+    let here = addresses.into_iter().all(|address| address.ip().is_loopback());
+    let level = match asked {
+        Some(asked) => Level::from(asked),
+        None if here && credentials.is_none() => Level::Open,
+        None => Level::Authenticated,
+    };
+    if level != Level::Open && credentials.is_none() {
+        bail!(
+            "links at {address} are to be secured: make certificates with `whimbrel ca init` and `whimbrel ca issue`, \
+             and name this node's with --credentials (or say --security open)"
+        );
+    }
+    Ok(level)
+}
+
+fn config_of(name: &str, level: Level, folder: Option<&Path>, platform: &Platform) -> anyhow::Result<HubConfig> {
+    let services = platform.services();
+    let mut config = HubConfig::new(services.platform().as_str(), name, services.random());
+    config.level = level;
+    config.credentials = folder.map(read_credentials).transpose()?;
+    Ok(config)
+}
+
+fn read_credentials(folder: &Path) -> anyhow::Result<Credentials> {
+    let read = |file: &str| {
+        let path = folder.join(file);
+        std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    Ok(Credentials {
+        certificate_pem: read("node.pem")?,
+        key_pem: read("node.key")?,
+        authority_pem: read("authority.pem")?,
+        revoked_pem: read("revoked.pem")?,
+    })
+}
