@@ -322,7 +322,14 @@ impl Inner {
             let _ = peer.address.set(address);
         }
         if peer.dials() {
-            return self.turn_away(accepted, "this node connects to it");
+            if peer.up.load(Ordering::Acquire) {
+                return self.turn_away(accepted, "this node connects to it");
+            }
+            // Both connect to each other at once: the connection of the one whose name comes first is the one. The other
+            // end is not refused, for it is to stay: it finds this node's connection there when it looks again.
+            if self.me.node < name {
+                return;
+            }
         }
         let _ = peer.accepted.send(Box::new(accepted));
     }

@@ -39,6 +39,20 @@ fn a_node_that_joins_finds_all_others() {
     }
 }
 
+/// Of two connections that cross, one stays.
+#[test]
+fn nodes_that_connect_to_each_other_at_once_are_linked() {
+    for _ in 0..20 {
+        let (a, b) = (TestNode::start("a", Setting::default()), TestNode::start("b", Setting::default()));
+        let of_a = a.hub.connect_to("b", b.address());
+        let of_b = b.hub.connect_to("a", a.address());
+        until("both have a link", || a.hub.has_links(1) && b.hub.has_links(1));
+        a.send(of_a, "agent-of-a", 1);
+        b.send(of_b, "agent-of-b", 2);
+        until("messages go both ways", || a.numbers() == [2] && b.numbers() == [1]);
+    }
+}
+
 /// A wire between two sockets that can be cut.
 struct Proxy {
     address: String,
