@@ -7,7 +7,7 @@ use whimbrel_acl::compact::{self, Decoder, EncodedMessage, Encoder, Limits, deco
 use whimbrel_acl::{AclMessage, Text, Value};
 
 /// What one input may make a reader allocate, as the reader counts.
-const LIMITS: Limits = Limits::DEFAULT.with_budget_bytes(4 << 20);
+const LIMITS: Limits = Limits::MESSAGE.with_budget_bytes(4 << 20);
 
 /// A type with fields of many kinds.
 #[derive(compact::Encode, compact::Decode, Debug, PartialEq)]

@@ -76,7 +76,7 @@ impl Encoding {
 
     /// The encoding that `bytes` begin like; `None` if none does. The rest may still be wrong.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
-        if bytes.first() == Some(&compact::MAGIC) {
+        if bytes.first() == Some(&compact::MESSAGE_MARK) {
             return Some(Self::Compact);
         }
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);

@@ -84,6 +84,13 @@ impl Kind {
     }
 }
 
+/// Whether all are numbers, or all texts, or otherwise of one simple kind.
+pub(super) fn are_alike<'a>(mut values: impl Iterator<Item = &'a Value>) -> bool {
+    let Some(first) = values.next().map(Kind::of) else { return false };
+    matches!(first, Kind::Bool | Kind::Int | Kind::Num | Kind::Atom | Kind::Str | Kind::Bytes)
+        && values.all(|value| Kind::of(value) == first)
+}
+
 /// Writes a list of these values.
 pub(super) fn list_out(w: &mut Writer<'_>, items: &[&Value]) {
     if pays(items) {

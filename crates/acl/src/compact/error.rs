@@ -18,11 +18,13 @@ pub enum DecodeError {
         /// Which rule.
         what: &'static str,
     },
-    /// They begin with another format's mark, or a version or flag this reader does not know.
-    #[error("not a compact document of version {}: it begins with {found:02x?}", super::VERSION)]
+    /// They begin with another format's mark, or that of a version this reader does not know.
+    #[error("not what was expected, or of a newer version: it begins with {found:02x}, not {expected:02x}")]
     Version {
-        /// The first two bytes.
-        found: [u8; 2],
+        /// The first byte.
+        found: u8,
+        /// What it should be.
+        expected: u8,
     },
     /// What they describe would take more memory than the reader allows.
     #[error("byte {at}: the decoded value would exceed the budget of {budget_bytes} bytes")]

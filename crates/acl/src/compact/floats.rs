@@ -31,9 +31,8 @@ pub(super) fn scaled(n: f64, power: f64) -> Option<i64> {
 /// Writes a double as a value.
 pub(super) fn write_one(w: &mut Writer<'_>, n: f64) {
     if let Some(whole) = whole(n) {
-        let small = whole - tags::SMALL_NUM_LEAST;
-        if (0..tags::SMALL_NUMS).contains(&small) {
-            return w.tag(tags::SMALL_NUM + small as u8);
+        if (0..tags::SMALL_NUMS).contains(&whole) {
+            return w.tag(tags::SMALL_NUM + whole as u8);
         }
         let folded = varint::zigzag(whole);
         if varint::length(folded) < 8 {

@@ -8,11 +8,17 @@ pub struct Limits {
     pub budget_bytes: usize,
     /// How often values may stand in values; at most 96.
     pub levels: u32,
+    /// Whether a container may hold itself, directly or through others. Nothing frees such containers unless somebody
+    /// takes them apart, so a stranger must not be able to make them.
+    pub circles: bool,
 }
 
 impl Limits {
-    /// For what comes from outside: 64 MiB.
-    pub const DEFAULT: Self = Self { budget_bytes: 64 << 20, levels: super::writer::LEVELS };
+    /// For what is stored, or comes from where one trusts: 64 MiB.
+    pub const DEFAULT: Self = Self { budget_bytes: 64 << 20, levels: super::writer::LEVELS, circles: true };
+
+    /// For messages: the same, without circles.
+    pub const MESSAGE: Self = Self { circles: false, ..Self::DEFAULT };
 
     /// The same with another budget.
     #[must_use]

@@ -228,7 +228,7 @@ enum HeardItem {
 
 impl Default for Decoder {
     fn default() -> Self {
-        Self::new(Limits::DEFAULT, LinkLimits::DEFAULT)
+        Self::new(Limits::MESSAGE, LinkLimits::DEFAULT)
     }
 }
 

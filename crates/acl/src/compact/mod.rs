@@ -23,10 +23,12 @@
 //! ```
 
 mod bits;
+mod blobs;
 mod column;
 mod error;
 mod floats;
 mod head;
+mod in_place;
 mod ints;
 mod known;
 mod limits;
@@ -61,12 +63,12 @@ use writer::Dictionary;
 /// The version of the format that this writes, and the only one it reads.
 pub const VERSION: u8 = 1;
 
-/// The first byte of every document; no UTF-8 text begins with it.
-pub const MAGIC: u8 = 0xB6;
+/// The first byte of a document that holds a value, in version 1, unless that begins with a tag of a list or an object
+/// that is as telling: no text in UTF-8 begins with any of them.
+pub const VALUE_MARK: u8 = 0xB6;
 
-/// What a document holds: the low half of its second byte, the version being the other.
-const VALUE: u8 = 0;
-const MESSAGE: u8 = 1;
+/// The first byte of a document that holds a message, in version 1.
+pub const MESSAGE_MARK: u8 = 0xB7;
 
 /// A message whose content is still encoded: what a node holds that only passes it on, or that sends it to many.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,9 +128,7 @@ pub fn decode_body(bytes: &[u8], limits: Limits) -> Result<Value, DecodeError> {
 /// # Errors
 /// The value is nested too deeply; nothing was written then.
 pub fn encode_value(value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    let start = out.len();
-    out.extend([MAGIC, VERSION << 4 | VALUE]);
-    encode_body(value, out).inspect_err(|_| out.truncate(start))
+    write_document(out, |w| value_out::value(w, value))
 }
 
 /// Decodes a document that holds a value, all of `bytes`.
@@ -136,7 +136,7 @@ pub fn encode_value(value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError>
 /// # Errors
 /// The bytes are no such document, or it would take more than the limits allow.
 pub fn decode_value(bytes: &[u8], limits: Limits) -> Result<Value, DecodeError> {
-    decode_body(document(bytes, VALUE)?, limits)
+    decode_body(value_document(bytes)?, limits)
 }
 
 /// Appends `message` as a document by itself, which any reader can decode: for storage, signing, broadcast.
@@ -145,23 +145,42 @@ pub fn decode_value(bytes: &[u8], limits: Limits) -> Result<Value, DecodeError> 
 /// The content is nested too deeply; nothing was written then.
 pub fn encode_message(message: &AclMessage, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let start = out.len();
-    out.extend([MAGIC, VERSION << 4 | MESSAGE]);
+    out.push(MESSAGE_MARK);
     Encoder::new(LinkLimits::NONE).encode_message(message, out).inspect_err(|_| out.truncate(start))
 }
 
 /// Decodes a document that holds a message, all of `bytes`.
 ///
 /// # Errors
-/// The bytes are no such document, or it would take more than [`Limits::DEFAULT`] allows.
+/// The bytes are no such document, or it would take more than [`Limits::MESSAGE`] allows.
 pub fn decode_message(bytes: &[u8]) -> Result<AclMessage, DecodeError> {
-    Decoder::new(Limits::DEFAULT, LinkLimits::NONE).decode_message(document(bytes, MESSAGE)?)
+    Decoder::new(Limits::MESSAGE, LinkLimits::NONE).decode_message(document(bytes, MESSAGE_MARK)?)
 }
 
-/// What follows the mark, the version and the kind of a document.
-fn document(bytes: &[u8], kind: u8) -> Result<&[u8], DecodeError> {
+/// Writes a document: a mark, if the value does not begin with a tag that tells as much, and the value.
+fn write_document(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>)) -> Result<(), EncodeError> {
+    let start = out.len();
+    out.push(VALUE_MARK);
+    let mut dictionary = Dictionary::default();
+    let mut writer = Writer::of_document(out, &mut dictionary);
+    write(&mut writer);
+    writer.finish_alone().inspect_err(|_| out.truncate(start))?;
+    if out.get(start + 1).copied().is_some_and(tags::is_mark) {
+        out.remove(start);
+    }
+    Ok(())
+}
+
+/// The body in a document that holds a value.
+fn value_document(bytes: &[u8]) -> Result<&[u8], DecodeError> {
+    if bytes.first().copied().is_some_and(tags::is_mark) { Ok(bytes) } else { document(bytes, VALUE_MARK) }
+}
+
+/// What follows a document's mark.
+fn document(bytes: &[u8], mark: u8) -> Result<&[u8], DecodeError> {
     match bytes {
-        [MAGIC, second, rest @ ..] if *second == VERSION << 4 | kind => Ok(rest),
-        [first, second, ..] => Err(DecodeError::Version { found: [*first, *second] }),
-        _ => Err(DecodeError::Truncated { at: 0 }),
+        [first, rest @ ..] if *first == mark => Ok(rest),
+        [first, ..] => Err(DecodeError::Version { found: *first, expected: mark }),
+        [] => Err(DecodeError::Truncated { at: 0 }),
     }
 }

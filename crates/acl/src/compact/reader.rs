@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::limits::Limits;
 use super::tags::{self, item, shape};
+use super::writer::FIXED_STARTS;
 use super::{DecodeError, known, varint};
 use crate::{Symbol, Text, Value};
 
@@ -49,6 +50,8 @@ impl Shape<'_> {
 pub(super) enum Labelled {
     /// It is being read.
     Open,
+    /// A container that is being read.
+    OpenContainer(Value),
     /// A dynamic value.
     Value(Value),
     /// An `Rc` or `Arc` of some type.
@@ -103,7 +106,8 @@ impl<'a> Reader<'a> {
     /// Reads a dictionary's tag, if there is one: how many items follow.
     pub(super) fn dictionary_count(&mut self) -> Result<Option<u64>, DecodeError> {
         let at = self.at;
-        let Some(tag) = self.bytes.get(at).filter(|tag| (tags::DICTIONARY..=tags::LONG_DICTIONARY).contains(*tag))
+        let Some(tag) =
+            self.bytes.get(at).filter(|tag| (tags::FIRST_DICTIONARY..=tags::LONG_DICTIONARY).contains(*tag))
         else {
             return Ok(None);
         };
@@ -166,6 +170,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Whether a container may hold itself.
+    pub(super) fn allows_circles(&self) -> bool {
+        self.limits.circles
+    }
+
     /// What may still be spent, as limits for a value within this one.
     pub(super) fn limits_left(&self) -> Limits {
         self.limits.with_budget_bytes(self.limits.budget_bytes.saturating_sub(self.spent_bytes))
@@ -176,32 +185,52 @@ impl<'a> Reader<'a> {
     }
 
     fn shape(&mut self) -> Result<Shape<'a>, DecodeError> {
-        let kind = self.byte()?;
+        let head = self.number()?;
+        self.shape_after(head)
+    }
+
+    /// Reads the rest of a shape that began with this number.
+    fn shape_after(&mut self, head: u64) -> Result<Shape<'a>, DecodeError> {
+        let (kind, count) = ((head & 3) as u8, usize::try_from(head >> 2).unwrap_or(usize::MAX));
+        let too_many = DecodeError::Malformed { at: self.at, what: "a shape of too many fields" };
         match kind {
             shape::RECORD | shape::MAP => {
                 let name = if kind == shape::RECORD { self.plain_text()? } else { "" };
-                let count = self.count_of_bytes(1)?;
+                if count > self.remaining() {
+                    return Err(too_many);
+                }
                 let fields = (0..count).map(|_| self.plain_text()).collect::<Result<_, _>>()?;
                 let kind = if kind == shape::RECORD { ShapeKind::Record } else { ShapeKind::Map };
                 Ok(Shape { kind, name, fields })
             }
-            shape::TERM => {
-                let name = self.plain_text()?;
-                let at = self.at;
-                let args = usize::try_from(self.number()?).ok().filter(|args| *args <= TERM_ARGS_MAX);
-                let args = args.ok_or(DecodeError::Malformed { at, what: "a term of too many arguments" })?;
-                Ok(Shape { kind: ShapeKind::Term(args), name, fields: Vec::new() })
+            shape::TERM if count <= TERM_ARGS_MAX => {
+                Ok(Shape { kind: ShapeKind::Term(count), name: self.plain_text()?, fields: Vec::new() })
             }
-            shape::KNOWN => self.known_shape(),
-            _ => Err(self.malformed("an unknown kind of shape")),
+            shape::TERM => Err(too_many),
+            _ => self.known_shape(count),
         }
     }
 
-    fn known_shape(&mut self) -> Result<Shape<'a>, DecodeError> {
-        let number = self.number()?;
+    /// Reads the shape of an object whose tag was read, and gives its number; `None` if it is no object's tag.
+    pub(super) fn object_shape(&mut self, tag: u8) -> Result<Option<u64>, DecodeError> {
+        let head = match tag {
+            tags::OBJECT..tags::ATOM_REF => return Ok(Some(u64::from(tag - tags::OBJECT))),
+            tags::LONG_OBJECT => return self.number().map(Some),
+            tags::OBJECT_IN_PLACE => self.number()?,
+            tags::SHORT_MAP..=tags::SHORT_MAP_LAST => u64::from(tag - tags::SHORT_MAP + 1) << 2 | u64::from(shape::MAP),
+            _ => return Ok(None),
+        };
+        let at = self.at;
+        let shape = self.shape_after(head)?;
+        self.charge((self.at - at) * 16 + ITEM_BYTES)?;
+        // A number that nothing else refers to.
+        self.shapes.push(Rc::new(shape));
+        Ok(Some(self.shapes.len() as u64 - 1))
+    }
+
+    fn known_shape(&mut self, number: usize) -> Result<Shape<'a>, DecodeError> {
         let mask = self.number()?;
-        let known = usize::try_from(number).ok().and_then(|number| known::SHAPES.get(number));
-        let known = known.ok_or_else(|| self.malformed("a shape nobody knows"))?;
+        let known = known::SHAPES.get(number).ok_or_else(|| self.malformed("a shape nobody knows"))?;
         if mask.checked_shr(known.fields.len() as u32).unwrap_or(0) != 0 {
             return Err(self.malformed("fields that the shape does not have"));
         }
@@ -365,6 +394,28 @@ impl<'a> Reader<'a> {
             return self.dictionary_text(head >> 1).map(|entry| entry.text);
         }
         self.text_of(usize::try_from(head >> 1).unwrap_or(usize::MAX))
+    }
+
+    /// Reads a whole number whose tag was read; `None` if it is no whole number's tag.
+    #[inline]
+    pub(super) fn int(&mut self, tag: u8) -> Result<Option<i64>, DecodeError> {
+        if tag < tags::SHORT_TEXT {
+            return Ok(Some(i64::from(tag) + tags::SMALL_INT_LEAST));
+        }
+        if tag == tags::INT {
+            return self.signed().map(Some);
+        }
+        if !(tags::MORE[0]..=tags::LESS[3]).contains(&tag) {
+            return Ok(None);
+        }
+        let width = usize::from((tag - tags::MORE[0]) % 4);
+        let mut raw = [0; 8];
+        raw.iter_mut().zip(self.take(width + 1)?).for_each(|(to, from)| *to = *from);
+        let beyond = (u64::from_le_bytes(raw) + FIXED_STARTS.get(width).copied().unwrap_or_default()) as i64;
+        Ok(Some(match tag >= tags::LESS[0] {
+            true => tags::SMALL_INT_LEAST - 1 - beyond,
+            false => tags::SMALL_INT_LEAST + tags::SMALL_INTS + beyond,
+        }))
     }
 
     /// The bytes from one place to another.

@@ -47,8 +47,7 @@ fn begin(w: &mut Writer<'_>, first: &Value, names: &[&str]) {
         Value::Record(record) => w.dictionary.named_shape(shape::RECORD, record.name.as_str(), names.iter().copied()),
         _ => w.dictionary.named_shape(shape::MAP, "", names.iter().copied()),
     };
-    w.tag(column::TABLE);
-    w.number(u64::from(number));
+    w.table(number);
 }
 
 /// The table of objects that do not all have the same fields.
@@ -75,6 +74,12 @@ fn write_with_gaps(w: &mut Writer<'_>, first: &Value, rows: &[&Value]) -> bool {
 
 /// All fields of the rows, in an order that agrees with each row's; `None` if there is none or they are too many.
 fn union<'a>(rows: &[&'a Value]) -> Option<Vec<&'a str>> {
+    if let [Value::Map(_), ..] = rows {
+        // Maps are in the order of their keys.
+        let names: std::collections::BTreeSet<&str> =
+            rows.iter().flat_map(|row| fields(row).map(|(name, _)| name)).collect();
+        return Some(names.into_iter().collect::<Vec<_>>()).filter(|names| names.len() <= FIELDS_MAX);
+    }
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
         let mut at = 0;

@@ -19,15 +19,21 @@ pub(super) const OBJECTS: u32 = 16;
 /// An atom: one of the dictionary's first 16 texts.
 pub(super) const ATOM_REF: u8 = 0xA0;
 pub(super) const ATOM_REFS: u32 = 16;
-/// Doubles that are whole numbers -1 to 14.
+/// Doubles that are whole numbers 0 to 7.
 pub(super) const SMALL_NUM: u8 = 0xB0;
-pub(super) const SMALL_NUM_LEAST: i64 = -1;
-pub(super) const SMALL_NUMS: i64 = 16;
+pub(super) const SMALL_NUMS: i64 = 8;
+pub(super) const SMALL_NUM_LAST: u8 = 0xB7;
+/// Whole numbers above the small ones: what they are more than 56, in one byte; then from the end of those on, in two
+/// bytes; three; four.
+pub(super) const MORE: [u8; 4] = [0xD9, 0xDA, 0xDB, 0xDC];
+/// Whole numbers below the small ones: what they are less than -9, in one byte; from the end of those on, in two; three;
+/// four.
+pub(super) const LESS: [u8; 4] = [0xDD, 0xDE, 0xDF, 0xE0];
 
 pub(super) const NULL: u8 = 0xC0;
 pub(super) const FALSE: u8 = 0xC1;
 pub(super) const TRUE: u8 = 0xC2;
-/// A zigzag varint.
+/// Any other whole number: a zigzag varint.
 pub(super) const INT: u8 = 0xC3;
 /// Eight bytes.
 pub(super) const F64: u8 = 0xC4;
@@ -69,14 +75,28 @@ pub(super) const CONTAINER: u8 = 0xD5;
 pub(super) const REFERENCE: u8 = 0xD6;
 /// The next value is labelled with the next number.
 pub(super) const LABEL: u8 = 0xD7;
-/// A dictionary of 1 to 14 items, then a value that uses it. Only at the beginning.
+/// An object whose shape follows, and then the fields.
+pub(super) const OBJECT_IN_PLACE: u8 = 0xBF;
+/// A map of 1 to 6 entries with text as keys: the keys, then the values.
+pub(super) const SHORT_MAP: u8 = 0xB8;
+pub(super) const SHORT_MAPS: u64 = 6;
+pub(super) const SHORT_MAP_LAST: u8 = 0xBD;
+/// Bytes packed in blocks: a length, how, and the blocks.
+pub(super) const PACKED_BYTES: u8 = 0xBE;
+/// A dictionary of 1 to 14 items (0xE1 to 0xEE), then a value that uses it. Only at the beginning.
 pub(super) const DICTIONARY: u8 = 0xE0;
+pub(super) const FIRST_DICTIONARY: u8 = 0xE1;
 pub(super) const DICTIONARIES: u32 = 15;
 /// The same, with a count of 15 or more.
 pub(super) const LONG_DICTIONARY: u8 = 0xEF;
 /// A term with up to 15 arguments and nothing special: its name, its arguments.
 pub(super) const PLAIN_TERM: u8 = 0xF0;
 pub(super) const PLAIN_TERMS: usize = 16;
+
+/// Whether a document needs no other mark than this tag: a short list, a short map or an object in place.
+pub(super) fn is_mark(tag: u8) -> bool {
+    matches!(tag, SHORT_LIST..OBJECT | SHORT_MAP..=SHORT_MAP_LAST | OBJECT_IN_PLACE)
+}
 
 /// What [`TERM`]'s flags say follows.
 pub(super) mod term {
@@ -107,7 +127,8 @@ pub(super) mod item {
     pub(in crate::compact) const REMEMBER: u64 = 3;
 }
 
-/// The kinds of shapes.
+/// The kinds of shapes: the two low bits of the number a shape begins with; the rest is the count of fields, or which
+/// known shape it is.
 pub(super) mod shape {
     pub(in crate::compact) const RECORD: u8 = 0;
     pub(in crate::compact) const MAP: u8 = 1;

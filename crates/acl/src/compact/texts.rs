@@ -45,7 +45,7 @@ fn write_texts(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
     let all_bytes: usize = rows.iter().map(|row| row.len()).sum();
     if distinct.bytes_as_refs < all_bytes + rows.len() {
         w.tag(if kind == Kind::Text { column::TEXT_REFS } else { column::ATOM_REFS });
-        let numbers: Vec<i64> = distinct.texts.iter().map(|text| i64::from(w.dictionary.text(text))).collect();
+        let numbers: Vec<i64> = distinct.texts.iter().map(|text| i64::from(w.column_text(text))).collect();
         let refs: Vec<i64> = distinct.rows.iter().filter_map(|row| numbers.get(*row as usize).copied()).collect();
         return ints::write(w, &refs);
     }

@@ -16,6 +16,10 @@ pub(super) const COMPOUND_BYTES: usize = 112;
 /// What a pair in a map or a record takes.
 pub(super) const PAIR_BYTES: usize = 48;
 
+/// The first and the last tag of larger whole numbers.
+const MORE: u8 = tags::MORE[0];
+const LESS: u8 = tags::LESS[3];
+
 type Result<T> = std::result::Result<T, DecodeError>;
 
 /// Reads a value of any kind.
@@ -26,11 +30,10 @@ pub(super) fn value(r: &mut Reader<'_>) -> Result<Value> {
         tags::SHORT_TEXT..tags::TEXT_REF => text(r, usize::from(tag - tags::SHORT_TEXT)),
         tags::TEXT_REF..tags::SHORT_LIST => Ok(Value::Str(r.shared_text(u64::from(tag - tags::TEXT_REF))?)),
         tags::SHORT_LIST..tags::OBJECT => list(r, usize::from(tag - tags::SHORT_LIST)),
-        tags::OBJECT..tags::ATOM_REF => object(r, u64::from(tag - tags::OBJECT)),
+        tags::OBJECT..tags::ATOM_REF => object(r, tag),
         tags::ATOM_REF..tags::SMALL_NUM => Ok(Value::atom(r.symbol(u64::from(tag - tags::ATOM_REF))?)),
-        tags::SMALL_NUM..tags::NULL => {
-            Ok(Value::Num((i64::from(tag - tags::SMALL_NUM) + tags::SMALL_NUM_LEAST) as f64))
-        }
+        tags::SMALL_NUM..=tags::SMALL_NUM_LAST => Ok(Value::Num(f64::from(tag - tags::SMALL_NUM))),
+        MORE..=LESS | tags::INT => Ok(Value::Int(r.int(tag)?.unwrap_or_default())),
         tags::PLAIN_TERM.. => plain_term(r, usize::from(tag - tags::PLAIN_TERM)),
         _ => rarer(r, tag),
     }
@@ -41,7 +44,6 @@ fn rarer(r: &mut Reader<'_>, tag: u8) -> Result<Value> {
         tags::NULL => Ok(Value::Null),
         tags::FALSE => Ok(Value::Bool(false)),
         tags::TRUE => Ok(Value::Bool(true)),
-        tags::INT => r.signed().map(Value::Int),
         tags::F64 | tags::F32 | tags::WHOLE_NUM | tags::DECIMAL_NUM => super::floats::read_one(r, tag).map(Value::Num),
         tags::TEXT => {
             let length = r.count_of_bytes(1)?;
@@ -56,10 +58,9 @@ fn rarer(r: &mut Reader<'_>, tag: u8) -> Result<Value> {
             r.charge(CELL_BYTES)?;
             Ok(Value::from(n.to_string()))
         }
-        tags::BYTES => {
-            let length = r.count_of_bytes(1)?;
-            r.charge(length + COMPOUND_BYTES)?;
-            Ok(Value::from(r.take(length)?.to_vec()))
+        tags::BYTES | tags::PACKED_BYTES => {
+            r.charge(COMPOUND_BYTES)?;
+            Ok(Value::from(super::blobs::read(r, tag)?.unwrap_or_default()))
         }
         tags::LIST => {
             let count = r.count_of_bytes(1)?;
@@ -67,10 +68,7 @@ fn rarer(r: &mut Reader<'_>, tag: u8) -> Result<Value> {
         }
         tags::OPEN_LIST => open_list(r),
         tags::ARRAY => r.nested(super::column::array_in),
-        tags::LONG_OBJECT => {
-            let number = r.number()?;
-            object(r, number)
-        }
+        tags::LONG_OBJECT | tags::OBJECT_IN_PLACE | tags::SHORT_MAP..=tags::SHORT_MAP_LAST => object(r, tag),
         tags::MAP => r.nested(map),
         tags::TERM => full_term(r),
         tags::LONG_ATOM_REF => {
@@ -115,7 +113,8 @@ fn open_list(r: &mut Reader<'_>) -> Result<Value> {
     Ok(Value::list_with_tail(items, tail))
 }
 
-fn object(r: &mut Reader<'_>, number: u64) -> Result<Value> {
+fn object(r: &mut Reader<'_>, tag: u8) -> Result<Value> {
+    let number = r.object_shape(tag)?.unwrap_or_default();
     let shape = r.shape_numbered(number)?;
     if shape.len() > r.remaining() {
         return Err(DecodeError::Truncated { at: r.at() });
@@ -187,7 +186,7 @@ fn container(r: &mut Reader<'_>) -> Result<Value> {
     // The label is taken before the contents are read: they may refer to it.
     let object = Arc::new(Object::new(Contents::Queue(VecDeque::new())));
     let label = r.open_label()?;
-    r.close_label(label, Labelled::Value(Value::Object(Arc::clone(&object))));
+    r.close_label(label, Labelled::OpenContainer(Value::Object(Arc::clone(&object))));
     let count = r.count_of_bytes(1)?;
     let count = if kind == container::MAP { count.saturating_mul(2) } else { count };
     let items = values(r, count)?.into_iter();
@@ -199,7 +198,9 @@ fn container(r: &mut Reader<'_>) -> Result<Value> {
         _ => return Err(r.malformed("an unknown kind of container")),
     };
     *object.contents() = contents;
-    Ok(Value::Object(object))
+    let read = Value::Object(object);
+    r.close_label(label, Labelled::Value(read.clone()));
+    Ok(read)
 }
 
 #[allow(clippy::mutable_key_type, reason = "containers order by what they hold when they are put in")]
@@ -212,6 +213,10 @@ fn reference(r: &mut Reader<'_>) -> Result<Value> {
     let label = usize::try_from(r.number()?).unwrap_or(usize::MAX);
     match r.labelled.get(label) {
         Some(Labelled::Value(value)) => Ok(value.clone()),
+        Some(Labelled::OpenContainer(value)) if r.allows_circles() => Ok(value.clone()),
+        Some(Labelled::OpenContainer(_)) => {
+            Err(DecodeError::Malformed { at, what: "a container that holds itself, which is not allowed here" })
+        }
         Some(Labelled::Open) => Err(DecodeError::Malformed { at, what: "a circle through a value that cannot change" }),
         Some(Labelled::Typed(_)) => Err(DecodeError::Mismatch { at, expected: "a reference to a value of any kind" }),
         None => Err(DecodeError::Malformed { at, what: "a reference to a label there is not" }),

@@ -12,6 +12,9 @@ use crate::{Object, Record, Structure, Symbol, Value, Var, sym};
 
 /// Maps of at most so many entries, all keys text, are objects: their keys are a shape, which is sent once.
 const SHAPED_MAP_ENTRIES_MAX: usize = 64;
+/// But not if they have more entries than this, all values of one kind: they are no object, but a table from keys to
+/// values.
+pub(super) const ALIKE_ENTRIES_MAX: usize = 15;
 
 /// Writes a value.
 pub(super) fn value(w: &mut Writer<'_>, value: &Value) {
@@ -22,7 +25,7 @@ pub(super) fn value(w: &mut Writer<'_>, value: &Value) {
         Value::Num(n) => super::floats::write_one(w, *n),
         Value::Atom(name) => w.atom(name.as_str()),
         Value::Str(text) => w.text(text),
-        Value::Bytes(bytes) => w.bytes(bytes),
+        Value::Bytes(bytes) => super::blobs::write(w, bytes),
         Value::Nil => w.list(0),
         Value::List(_) => w.nested(|w| list(w, value)),
         Value::Term(term) => w.nested(|w| structure(w, term)),
@@ -105,7 +108,8 @@ fn map(w: &mut Writer<'_>, pairs: &[(Value, Value)]) {
 pub(super) fn shaped_keys(pairs: &[(Value, Value)]) -> Option<impl ExactSizeIterator<Item = &str> + Clone> {
     let shaped = !pairs.is_empty()
         && pairs.len() <= SHAPED_MAP_ENTRIES_MAX
-        && pairs.iter().all(|(key, _)| matches!(key, Value::Str(_)));
+        && pairs.iter().all(|(key, _)| matches!(key, Value::Str(_)))
+        && (pairs.len() <= ALIKE_ENTRIES_MAX || !super::column::are_alike(pairs.iter().map(|(_, value)| value)));
     shaped.then(|| pairs.iter().map(|(key, _)| key.as_str().unwrap_or_default()))
 }
 

@@ -9,6 +9,10 @@ use super::texts::{self, Kind};
 use super::{DecodeError, Limits, bits, column as columns, floats, ints, value_in};
 use crate::Value;
 
+/// The first and the last tag of larger whole numbers.
+const MORE: u8 = tags::MORE[0];
+const LESS: u8 = tags::LESS[3];
+
 type Result<T> = std::result::Result<T, DecodeError>;
 
 /// A value in a document.
@@ -237,7 +241,7 @@ impl<'a> View<'a> {
     /// # Errors
     /// The bytes are no such document. Numbers inside columns are not looked at.
     pub fn open(document: &'a [u8], limits: Limits) -> Result<Self> {
-        Self::open_body(super::document(document, super::VALUE)?, limits)
+        Self::open_body(super::value_document(document)?, limits)
     }
 
     /// Looks at a self-contained body.
@@ -270,13 +274,15 @@ fn node<'a>(r: &mut Reader<'a>) -> Result<Node<'a>> {
         tags::SHORT_TEXT..tags::TEXT_REF => Node::Text(r.text_of(usize::from(tag - tags::SHORT_TEXT))?),
         tags::TEXT_REF..tags::SHORT_LIST => Node::Text(r.dictionary_text(u64::from(tag - tags::TEXT_REF))?.text),
         tags::SHORT_LIST..tags::OBJECT => nodes(r, usize::from(tag - tags::SHORT_LIST)).map(Node::List)?,
-        tags::OBJECT..tags::ATOM_REF => object(r, u64::from(tag - tags::OBJECT))?,
+        tags::OBJECT..tags::ATOM_REF | tags::OBJECT_IN_PLACE | tags::SHORT_MAP..=tags::SHORT_MAP_LAST => {
+            object(r, tag)?
+        }
         tags::ATOM_REF..tags::SMALL_NUM => Node::Atom(r.dictionary_text(u64::from(tag - tags::ATOM_REF))?.text),
-        tags::SMALL_NUM..tags::NULL => Node::Num((i64::from(tag - tags::SMALL_NUM) + tags::SMALL_NUM_LEAST) as f64),
+        tags::SMALL_NUM..=tags::SMALL_NUM_LAST => Node::Num(f64::from(tag - tags::SMALL_NUM)),
+        MORE..=LESS | tags::INT => Node::Int(r.int(tag)?.unwrap_or_default()),
         tags::NULL => Node::Null,
         tags::FALSE => Node::Bool(false),
         tags::TRUE => Node::Bool(true),
-        tags::INT => Node::Int(r.signed()?),
         tags::F64 | tags::F32 | tags::WHOLE_NUM | tags::DECIMAL_NUM => Node::Num(floats::read_one(r, tag)?),
         tags::TEXT => Node::Text(r.plain_text()?),
         tags::ATOM => Node::Atom(r.plain_text()?),
@@ -310,7 +316,7 @@ fn numbered<'a>(r: &mut Reader<'a>, tag: u8) -> Result<Node<'a>> {
     match tag {
         tags::LONG_TEXT_REF => r.dictionary_text(number).map(|entry| Node::Text(entry.text)),
         tags::LONG_ATOM_REF => r.dictionary_text(number).map(|entry| Node::Atom(entry.text)),
-        _ => object(r, number),
+        _ => object_numbered(r, number),
     }
 }
 
@@ -319,7 +325,12 @@ fn nodes<'a>(r: &mut Reader<'a>, count: usize) -> Result<Vec<Node<'a>>> {
     r.nested(|r| (0..count).map(|_| node(r)).collect())
 }
 
-fn object<'a>(r: &mut Reader<'a>, number: u64) -> Result<Node<'a>> {
+fn object<'a>(r: &mut Reader<'a>, tag: u8) -> Result<Node<'a>> {
+    let number = r.object_shape(tag)?.unwrap_or_default();
+    object_numbered(r, number)
+}
+
+fn object_numbered<'a>(r: &mut Reader<'a>, number: u64) -> Result<Node<'a>> {
     let shape = r.shape_numbered(number)?;
     let count = shape.len();
     if count > r.remaining() {

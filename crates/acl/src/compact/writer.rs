@@ -7,11 +7,14 @@ use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::tags::{self, item, shape};
-use super::{EncodeError, known, varint};
+use super::{EncodeError, in_place, known, varint};
 use crate::Symbol;
 
 /// Texts shorter than this are written where they stand.
 const SHARED_TEXT_BYTES_MIN: usize = 4;
+
+/// Values with more places that refer to the dictionary keep it as it is.
+const REFERENCES_MAX: usize = 128;
 
 /// Nesting that writers and readers allow.
 pub(super) const LEVELS: u32 = 96;
@@ -152,9 +155,8 @@ impl Dictionary {
     pub(super) fn term_shape(&mut self, name: &str, args: usize) -> u32 {
         let mut definition = std::mem::take(&mut self.scratch);
         definition.clear();
-        definition.push(shape::TERM);
+        varint::write(&mut definition, (args as u64) << 2 | u64::from(shape::TERM));
         name_bytes(&mut definition, name);
-        varint::write(&mut definition, args as u64);
         let number = self.shape(&definition);
         self.scratch = definition;
         number
@@ -196,16 +198,14 @@ fn define<'a>(out: &mut Vec<u8>, kind: u8, name: &str, fields: impl ExactSizeIte
     if kind == shape::RECORD
         && let Some((number, mask)) = known::shape_number(name, fields.clone())
     {
-        out.push(shape::KNOWN);
-        varint::write(out, number);
+        varint::write(out, number << 2 | u64::from(shape::KNOWN));
         varint::write(out, mask);
         return;
     }
-    out.push(kind);
+    varint::write(out, (fields.len() as u64) << 2 | u64::from(kind));
     if kind == shape::RECORD {
         name_bytes(out, name);
     }
-    varint::write(out, fields.len() as u64);
     fields.for_each(|field| name_bytes(out, field));
 }
 
@@ -222,6 +222,8 @@ pub struct Writer<'a> {
     start: usize,
     depth: u32,
     too_deep: bool,
+    /// Where the value refers to the dictionary, if that may be rewritten.
+    references: Option<Vec<Reference>>,
     /// Labels by the address of what has them.
     labels: FxHashMap<usize, u32>,
 }
@@ -230,7 +232,12 @@ impl<'a> Writer<'a> {
     pub(super) fn new(out: &'a mut Vec<u8>, dictionary: &'a mut Dictionary) -> Self {
         dictionary.clear();
         let start = out.len();
-        Self { out, dictionary, start, depth: 0, too_deep: false, labels: FxHashMap::default() }
+        Self { out, dictionary, start, depth: 0, too_deep: false, references: None, labels: FxHashMap::default() }
+    }
+
+    /// The same, of a document that stands alone: what only one place refers to is written there.
+    pub(super) fn of_document(out: &'a mut Vec<u8>, dictionary: &'a mut Dictionary) -> Self {
+        Self { references: Some(Vec::new()), ..Self::new(out, dictionary) }
     }
 
     /// Writes something nested; nothing but null beyond the limit, and then [`Writer::finish`] fails.
@@ -255,6 +262,17 @@ impl<'a> Writer<'a> {
         let (count, items) = self.dictionary.items();
         if count == 0 {
             return Ok(());
+        }
+        if let Some(references) = &self.references {
+            let value = self.out.get(self.start..).unwrap_or_default();
+            if let Some((count, rewritten)) = in_place::rewrite(value, items, references) {
+                self.out.truncate(self.start);
+                if count > 0 {
+                    dictionary_tag(self.out, count);
+                }
+                self.out.extend_from_slice(&rewritten);
+                return Ok(());
+            }
         }
         let value_end = self.out.len();
         dictionary_tag(self.out, count);
@@ -295,16 +313,34 @@ impl<'a> Writer<'a> {
         if (0..tags::SMALL_INTS).contains(&small) {
             self.out.push(tags::SMALL_INT + small as u8);
         } else {
-            self.out.push(tags::INT);
-            varint::write(self.out, varint::zigzag(n));
+            self.larger_int(n);
+        }
+    }
+
+    fn larger_int(&mut self, n: i64) {
+        let (beyond, side) = beyond_small(n);
+        match fixed_width(beyond) {
+            Some((bytes, rest)) => {
+                let end = self.out.len() + 1 + bytes;
+                self.out.push(side.get(bytes - 1).copied().unwrap_or_default());
+                self.out.extend_from_slice(&rest.to_le_bytes());
+                self.out.truncate(end);
+            }
+            None => {
+                self.out.push(tags::INT);
+                varint::write(self.out, varint::zigzag(n));
+            }
         }
     }
 
     /// How many bytes [`Writer::int`] takes.
     #[inline]
     pub(super) fn int_bytes(n: i64) -> usize {
-        let is_small = (0..tags::SMALL_INTS).contains(&n.wrapping_sub(tags::SMALL_INT_LEAST));
-        if is_small { 1 } else { 1 + varint::length(varint::zigzag(n)) }
+        if (0..tags::SMALL_INTS).contains(&n.wrapping_sub(tags::SMALL_INT_LEAST)) {
+            return 1;
+        }
+        let fixed = fixed_width(beyond_small(n).0).map(|(bytes, _)| bytes);
+        1 + fixed.unwrap_or_else(|| varint::length(varint::zigzag(n)))
     }
 
     /// Text, in the shortest way.
@@ -320,7 +356,7 @@ impl<'a> Writer<'a> {
             None if self.is_alone() => self.text_in_place(text),
             None => {
                 let number = self.dictionary.text(text);
-                self.reference(tags::TEXT_REF, tags::TEXT_REFS, tags::LONG_TEXT_REF, number);
+                self.reference(Place::Text, number);
             }
         }
     }
@@ -347,7 +383,7 @@ impl<'a> Writer<'a> {
             self.atom_in_place(name);
         } else {
             let number = self.dictionary.text(name);
-            self.reference(tags::ATOM_REF, tags::ATOM_REFS, tags::LONG_ATOM_REF, number);
+            self.reference(Place::Atom, number);
         }
     }
 
@@ -365,13 +401,13 @@ impl<'a> Writer<'a> {
             self.out.extend_from_slice(name.as_bytes());
         } else {
             let number = self.dictionary.text(name);
-            varint::write(self.out, u64::from(number) << 1);
+            self.reference(Place::Name, number);
         }
     }
 
     /// The beginning of an object of this shape.
     pub(super) fn object(&mut self, shape: u32) {
-        self.reference(tags::OBJECT, tags::OBJECTS, tags::LONG_OBJECT, shape);
+        self.reference(Place::Object, shape);
     }
 
     /// The beginning of a list of so many values.
@@ -384,20 +420,83 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Bytes.
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
-        self.out.push(tags::BYTES);
-        varint::write(self.out, bytes.len() as u64);
-        self.out.extend_from_slice(bytes);
+    fn reference(&mut self, place: Place, number: u32) {
+        let at = self.out.len();
+        reference(self.out, place, number);
+        if let Some(references) = &mut self.references {
+            let bytes = (self.out.len() - at) as u32;
+            references.push(Reference { at: (at - self.start) as u32, bytes, place, number });
+            if references.len() > REFERENCES_MAX {
+                self.references = None;
+            }
+        }
     }
 
-    fn reference(&mut self, short: u8, shorts: u32, long: u8, number: u32) {
-        if number < shorts {
-            self.out.push(short + number as u8);
-        } else {
-            self.out.push(long);
-            varint::write(self.out, u64::from(number));
-        }
+    /// The number of a text in the dictionary, for a column, which cannot be rewritten.
+    pub(super) fn column_text(&mut self, text: &str) -> u32 {
+        self.references = None;
+        self.dictionary.text(text)
+    }
+
+    /// The beginning of a table of this shape.
+    pub(super) fn table(&mut self, shape: u32) {
+        self.references = None;
+        self.out.push(tags::column::TABLE);
+        varint::write(self.out, u64::from(shape));
+    }
+}
+
+/// How far a number is beyond the small ones, and the tags of that side.
+fn beyond_small(n: i64) -> (u64, [u8; 4]) {
+    const END: i64 = tags::SMALL_INT_LEAST + tags::SMALL_INTS;
+    if n >= END {
+        ((n - END) as u64, tags::MORE)
+    } else {
+        ((tags::SMALL_INT_LEAST - 1).wrapping_sub(n) as u64, tags::LESS)
+    }
+}
+
+/// The first number beyond those that so many bytes and fewer hold.
+pub(super) const FIXED_STARTS: [u64; 5] = [0, 0x100, 0x1_0100, 0x101_0100, 0x1_0101_0100];
+
+/// How many bytes hold a number beyond the small ones, and what they hold; `None` if four do not.
+fn fixed_width(beyond: u64) -> Option<(usize, u32)> {
+    let bytes = FIXED_STARTS.iter().position(|start| beyond < *start)?;
+    Some((bytes, (beyond - FIXED_STARTS.get(bytes - 1)?) as u32))
+}
+
+/// Where a number in the dictionary stands, which tells how it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Text,
+    Atom,
+    Name,
+    Object,
+}
+
+/// A place that refers to the dictionary.
+pub(super) struct Reference {
+    /// Where in the value.
+    pub(super) at: u32,
+    /// How many bytes it takes there.
+    pub(super) bytes: u32,
+    pub(super) place: Place,
+    pub(super) number: u32,
+}
+
+/// Writes a number in the dictionary.
+pub(super) fn reference(out: &mut Vec<u8>, place: Place, number: u32) {
+    let (short, shorts, long) = match place {
+        Place::Text => (tags::TEXT_REF, tags::TEXT_REFS, tags::LONG_TEXT_REF),
+        Place::Atom => (tags::ATOM_REF, tags::ATOM_REFS, tags::LONG_ATOM_REF),
+        Place::Object => (tags::OBJECT, tags::OBJECTS, tags::LONG_OBJECT),
+        Place::Name => return varint::write(out, u64::from(number) << 1),
+    };
+    if number < shorts {
+        out.push(short + number as u8);
+    } else {
+        out.push(long);
+        varint::write(out, u64::from(number));
     }
 }
 

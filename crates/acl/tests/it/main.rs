@@ -8,6 +8,7 @@ mod fuzz;
 mod jade;
 mod laws;
 mod notation;
+mod sizes;
 mod sl;
 mod typed;
 mod vectors;

@@ -84,7 +84,7 @@ fn numbers_and_texts() {
     check(&(0..100).map(|n| format!("2026-{n:03}")).collect::<Vec<_>>());
     check(&(0..3000_i64).map(|n| n * n).collect::<Vec<_>>());
     check(&(0..3000).map(|n| (n % 7 * 1000).to_string()).collect::<Vec<_>>());
-    assert_eq!(check(&(0..1000).map(|n| 1_700_000_000_000_i64 + n * 250).collect::<Vec<i64>>()), 14);
+    assert_eq!(check(&(0..1000).map(|n| 1_700_000_000_000_i64 + n * 250).collect::<Vec<i64>>()), 13);
 }
 
 #[test]
@@ -237,8 +237,8 @@ fn what_cannot_be_is_refused() {
     assert!(matches!(read::<String>(&bytes_of(&1_i32)), Err(DecodeError::Mismatch { .. })));
     assert!(matches!(read::<u8>(&bytes_of(&256_i32)), Err(DecodeError::Mismatch { .. })));
     assert!(matches!(read::<Vec<u8>>(&bytes_of(&vec![1_i32, 300, 3, 4])), Err(DecodeError::Mismatch { .. })));
-    assert!(matches!(read::<Value>(&[0xB6, 0x20, 0]), Err(DecodeError::Version { .. })));
-    assert!(matches!(read::<Value>(&[0xB6, 0x11, 0]), Err(DecodeError::Version { .. })));
+    assert!(matches!(read::<Value>(&[0xB5, 0]), Err(DecodeError::Version { .. })));
+    assert!(matches!(read::<Value>(&[0xB7, 0]), Err(DecodeError::Version { .. })));
     assert!(matches!(read::<Value>(&[0xB6]), Err(DecodeError::Truncated { .. })));
     let many = bytes_of(&vec![7_i64; 1_000_000]);
     assert!(many.len() < 3000);

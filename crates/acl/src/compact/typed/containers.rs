@@ -126,7 +126,7 @@ impl<T: Decode> Decode for Vec<T> {
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         let tag = r.peek()?;
         let is_list = (tags::SHORT_LIST..tags::OBJECT).contains(&tag);
-        if is_list || matches!(tag, tags::LIST | tags::ARRAY | tags::BYTES) {
+        if is_list || matches!(tag, tags::LIST | tags::ARRAY | tags::BYTES | tags::PACKED_BYTES) {
             return T::decode_list(r);
         }
         r.charge(size_of::<T>())?;
@@ -235,8 +235,8 @@ impl Key for crate::Text {
 macro_rules! plain_keys { ($($type:ty)*) => { $(impl Key for $type {})* } }
 plain_keys! { i8 i16 i32 i64 u8 u16 u32 u64 usize bool }
 
-/// As for dynamic values: few entries, all text, are an object.
-const SHAPED_ENTRIES_MAX: usize = 64;
+/// As for dynamic values: few entries, their keys text, are an object.
+const SHAPED_ENTRIES_MAX: usize = super::super::value_out::ALIKE_ENTRIES_MAX;
 
 fn encode_map<'a, K: Encode + Key + 'a, V: Encode + 'a>(
     entries: impl ExactSizeIterator<Item = (&'a K, &'a V)>,
@@ -276,16 +276,12 @@ fn encode_maps<'a, K: Encode + Key + 'a, V: Encode + 'a, M>(
 
 fn decode_map<K: Decode, V: Decode>(r: &mut Reader<'_>) -> Result<Vec<(K, V)>> {
     let tag = r.byte()?;
-    let number = match tag {
-        tags::OBJECT..tags::ATOM_REF => u64::from(tag - tags::OBJECT),
-        tags::LONG_OBJECT => r.number()?,
-        tags::MAP => {
-            let count = columns::row_count(r)?;
-            let (keys, values) = r.nested(|r| Ok((K::decode_elements(r, count)?, V::decode_elements(r, count)?)))?;
-            return Ok(keys.into_iter().zip(values).collect());
-        }
-        _ => return Err(r.mismatch("a map")),
-    };
+    if tag == tags::MAP {
+        let count = columns::row_count(r)?;
+        let (keys, values) = r.nested(|r| Ok((K::decode_elements(r, count)?, V::decode_elements(r, count)?)))?;
+        return Ok(keys.into_iter().zip(values).collect());
+    }
+    let number = r.object_shape(tag)?.ok_or_else(|| r.mismatch("a map"))?;
     let keys = object_keys(r, number)?;
     r.charge(keys.len().saturating_mul(size_of::<(K, V)>()))?;
     r.nested(|r| keys.into_iter().map(|key| Ok((key, V::decode(r)?))).collect())

@@ -223,9 +223,7 @@ fn repeated<T: Decode>(r: &mut Reader<'_>, count: usize, out: &mut Vec<T>) -> Re
 /// # Errors
 /// Values are nested too deeply; nothing was written then.
 pub fn encode<T: Encode>(thing: &T, out: &mut Vec<u8>) -> std::result::Result<(), super::EncodeError> {
-    let start = out.len();
-    out.extend([super::MAGIC, super::VERSION << 4 | super::VALUE]);
-    encode_body(thing, out).inspect_err(|_| out.truncate(start))
+    super::write_document(out, |w| thing.encode(w))
 }
 
 /// Writes `thing` as a self-contained body: what [`super::EncodedMessage::body`] holds.
@@ -244,7 +242,7 @@ pub fn encode_body<T: Encode>(thing: &T, out: &mut Vec<u8>) -> std::result::Resu
 /// # Errors
 /// The bytes are no document, or not of this type, or it would take more than the limits allow.
 pub fn decode<T: Decode>(bytes: &[u8], limits: super::Limits) -> Result<T> {
-    decode_body(super::document(bytes, super::VALUE)?, limits)
+    decode_body(super::value_document(bytes)?, limits)
 }
 
 /// Reads a self-contained body, all of `bytes`.

@@ -2,16 +2,13 @@
 
 use super::super::column::ROWS;
 use super::super::tags::{self, column};
-use super::super::{bits, floats, ints};
+use super::super::{bits, blobs, floats, ints};
 use super::{Decode, Encode, Reader, Result, Writer, any_tagged, constant, lengths};
 
 /// Reads a whole number.
 fn whole(r: &mut Reader<'_>) -> Result<i64> {
-    match r.byte()? {
-        tag @ 0..tags::SHORT_TEXT => Ok(i64::from(tag) + tags::SMALL_INT_LEAST),
-        tags::INT => r.signed(),
-        _ => Err(r.mismatch("a whole number")),
-    }
+    let tag = r.byte()?;
+    r.int(tag)?.ok_or_else(|| r.mismatch("a whole number"))
 }
 
 fn whole_column(r: &mut Reader<'_>, count: usize) -> Result<Vec<i64>> {
@@ -229,7 +226,7 @@ impl Encode for u8 {
     }
 
     fn encode_list(items: &[Self], w: &mut Writer<'_>) {
-        w.bytes(items);
+        blobs::write(w, items);
     }
 
     fn encode_lists(rows: &[&[Self]], w: &mut Writer<'_>) {
@@ -265,12 +262,8 @@ impl Decode for u8 {
     }
 
     fn decode_list(r: &mut Reader<'_>) -> Result<Vec<Self>> {
-        if r.byte()? != tags::BYTES {
-            return Err(r.mismatch("bytes"));
-        }
-        let length = r.count_of_bytes(1)?;
-        r.charge(length)?;
-        Ok(r.take(length)?.to_vec())
+        let tag = r.byte()?;
+        blobs::read(r, tag)?.ok_or_else(|| r.mismatch("bytes"))
     }
 
     fn decode_lists(r: &mut Reader<'_>, count: usize, out: &mut Vec<Vec<Self>>) -> Result<()> {
@@ -385,15 +378,12 @@ macro_rules! floats {
 
             /// Whole numbers are doubles, too.
             fn decode(r: &mut Reader<'_>) -> Result<Self> {
-                let tag = r.peek()?;
-                if tag < tags::SHORT_TEXT || tag == tags::INT {
-                    return whole(r).map(|number| number as $type);
+                let tag = r.byte()?;
+                if let Some(number) = r.int(tag)? {
+                    return Ok(number as $type);
                 }
-                r.byte()?;
                 match tag {
-                    tags::SMALL_NUM..tags::NULL => {
-                        Ok((i64::from(tag - tags::SMALL_NUM) + tags::SMALL_NUM_LEAST) as $type)
-                    }
+                    tags::SMALL_NUM..=tags::SMALL_NUM_LAST => Ok(f64::from(tag - tags::SMALL_NUM) as $type),
                     tags::F64 | tags::F32 | tags::WHOLE_NUM | tags::DECIMAL_NUM => {
                         floats::read_one(r, tag).map(|n| n as $type)
                     }

@@ -71,8 +71,7 @@ pub fn begin(w: &mut Writer<'_>, of: &'static Description, present: u64) {
 /// Begins a table whose rows have these fields, a bit each.
 pub fn begin_table(w: &mut Writer<'_>, of: &'static Description, present: u64) {
     let shape = of.shape(w, present);
-    w.tag(column::TABLE);
-    w.number(u64::from(shape));
+    w.table(shape);
 }
 
 /// Writes what is nested.
@@ -101,11 +100,8 @@ pub fn column<T: Encode>(w: &mut Writer<'_>, rows: &[&T]) {
 /// # Errors
 /// It is no object, or one of another type.
 pub fn open(r: &mut Reader<'_>, of: &'static Description) -> Result<Rc<[u8]>> {
-    let number = match r.byte()? {
-        tag @ tags::OBJECT..tags::ATOM_REF => u64::from(tag - tags::OBJECT),
-        tags::LONG_OBJECT => r.number()?,
-        _ => return Err(r.mismatch(of.name)),
-    };
+    let tag = r.byte()?;
+    let number = r.object_shape(tag)?.ok_or_else(|| r.mismatch(of.name))?;
     of.places(r, number)
 }
 
@@ -272,13 +268,12 @@ pub fn variant<'a>(r: &mut Reader<'a>, of: &'static str) -> Result<Variant<'a>> 
         tags::TRUE => Ok(Variant::Atom("true")),
         tags::FALSE => Ok(Variant::Atom("false")),
         tags::PLAIN_TERM.. => Ok(Variant::Term(r.name_text()?, usize::from(tag - tags::PLAIN_TERM))),
-        tags::OBJECT..tags::ATOM_REF | tags::LONG_OBJECT => {
-            let number = if tag == tags::LONG_OBJECT { r.number()? } else { u64::from(tag - tags::OBJECT) };
+        tag => {
+            let number = r.object_shape(tag)?.ok_or_else(|| r.mismatch(of))?;
             let shape = r.shape_numbered(number)?;
             r.return_to(at);
             Ok(Variant::Object(shape.name))
         }
-        _ => Err(r.mismatch(of)),
     }
 }
 
