@@ -3,6 +3,7 @@
 
 mod codecs;
 mod compact;
+mod compact_vectors;
 mod documents;
 mod fuzz;
 mod jade;
