@@ -14,7 +14,7 @@ use crate::{Object, Record, Structure, Symbol, Value, Var, sym};
 const SHAPED_MAP_ENTRIES_MAX: usize = 64;
 /// But not if they have more entries than this, all values of one kind: they are no object, but a table from keys to
 /// values.
-pub(super) const ALIKE_ENTRIES_MAX: usize = 15;
+pub(super) const ENTRIES_OF_AN_OBJECT: usize = 15;
 
 /// Writes a value.
 pub(super) fn value(w: &mut Writer<'_>, value: &Value) {
@@ -109,7 +109,7 @@ pub(super) fn shaped_keys(pairs: &[(Value, Value)]) -> Option<impl ExactSizeIter
     let shaped = !pairs.is_empty()
         && pairs.len() <= SHAPED_MAP_ENTRIES_MAX
         && pairs.iter().all(|(key, _)| matches!(key, Value::Str(_)))
-        && (pairs.len() <= ALIKE_ENTRIES_MAX || !super::column::are_alike(pairs.iter().map(|(_, value)| value)));
+        && (pairs.len() <= ENTRIES_OF_AN_OBJECT || !super::column::are_alike(pairs.iter().map(|(_, value)| value)));
     shaped.then(|| pairs.iter().map(|(key, _)| key.as_str().unwrap_or_default()))
 }
 

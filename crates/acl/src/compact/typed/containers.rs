@@ -236,7 +236,7 @@ macro_rules! plain_keys { ($($type:ty)*) => { $(impl Key for $type {})* } }
 plain_keys! { i8 i16 i32 i64 u8 u16 u32 u64 usize bool }
 
 /// As for dynamic values: few entries, their keys text, are an object.
-const SHAPED_ENTRIES_MAX: usize = super::super::value_out::ALIKE_ENTRIES_MAX;
+const SHAPED_ENTRIES_MAX: usize = super::super::value_out::ENTRIES_OF_AN_OBJECT;
 
 fn encode_map<'a, K: Encode + Key + 'a, V: Encode + 'a>(
     entries: impl ExactSizeIterator<Item = (&'a K, &'a V)>,
