@@ -209,10 +209,14 @@ fn match_slot(bindings: &mut Bindings, slot: u32, name: Option<Symbol>, value: &
             let var = Value::Var(Var { slot, name: name.unwrap_or(sym::ANY) });
             bindings.unify(&var, value)
         }
-        other => {
+        other if other.is_ground() => {
             let other = other.clone();
             bindings.bind(slot, other);
             true
+        }
+        _ => {
+            let var = Value::Var(Var { slot, name: name.unwrap_or(sym::ANY) });
+            bindings.unify(&var, value)
         }
     }
 }

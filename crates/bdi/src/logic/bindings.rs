@@ -1,6 +1,6 @@
 //! Variable bindings: one stack of slots and a trail, as in a Prolog machine. No maps, nothing cloned per candidate.
 
-use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var};
+use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var};
 
 use super::arith;
 
@@ -162,6 +162,30 @@ impl Bindings {
         value
     }
 
+    /// Whether an unbound variable is part of a value, or of what the value's variables stand for. To bind it to that
+    /// would make a term without end.
+    pub fn occurs(&self, slot: u32, value: &Value) -> bool {
+        if value.is_ground() {
+            return false;
+        }
+        let mut left = vec![value];
+        while let Some(value) = left.pop() {
+            match self.deref(value) {
+                Value::Var(var) if var.slot == slot => return true,
+                Value::List(cons) if !cons.is_ground() => left.extend([&cons.tail, &cons.head]),
+                Value::Term(term) if !term.is_ground() => {
+                    let annots = term.annots.iter().filter_map(|annot| match annot {
+                        Annot::Term(value) => Some(value),
+                        _ => None,
+                    });
+                    left.extend(term.args.iter().chain(annots));
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// The value with every bound variable replaced by what it stands for, and arithmetic done that can be done.
     pub fn resolve(&self, value: &Value) -> Value {
         let value = self.deref(value);
@@ -199,11 +223,7 @@ impl Bindings {
             return crate::code::decorate(&args, |value| self.resolve(value));
         }
         let annots = self.resolve_annots(&term.annots);
-        Structure::full(self.resolve_namespace(term.namespace), term.negated, term.functor, args, annots).into_value()
-    }
-
-    fn resolve_namespace(&self, namespace: Symbol) -> Symbol {
-        namespace
+        Structure::full(term.namespace, term.negated, term.functor, args, annots).into_value()
     }
 
     /// Annotations with every bound variable replaced, an open tail bound to a list spliced in.

@@ -59,6 +59,9 @@ impl Bindings {
             Value::Term(term) if arith::is_operation(term.functor, term.args.len()) => self.resolve(value),
             other => other.clone(),
         };
+        if self.occurs(slot, &value) {
+            return false;
+        }
         self.bind(slot, value);
         true
     }
@@ -274,6 +277,15 @@ mod tests {
         assert!(bindings.unify(&var(2), &var(0)));
         bindings.undo(mark);
         assert!(!bindings.resolve(&var(2)).is_ground());
+    }
+
+    #[test]
+    fn no_variable_becomes_part_of_itself() {
+        let mut bindings = Bindings::default();
+        bindings.extend(2);
+        assert!(!bindings.unify(&var(0), &Value::list([var(0)])));
+        assert!(bindings.unify(&var(1), &Value::term("f", [var(0)])));
+        assert!(!bindings.unify(&var(0), &Value::term("g", [Value::Num(1.0), var(1)])));
     }
 
     #[test]

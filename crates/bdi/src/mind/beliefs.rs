@@ -322,6 +322,13 @@ impl Table {
     }
 
     fn remove(&mut self, number: i64) -> Option<Entry> {
+        let removed = self.take_out(number);
+        self.trim();
+        removed
+    }
+
+    /// Takes an entry out, leaving a gap.
+    fn take_out(&mut self, number: i64) -> Option<Entry> {
         let at = usize::try_from(number - self.front).ok()?;
         let entry = self.entries.get_mut(at)?.take()?;
         self.live -= 1;
@@ -333,7 +340,6 @@ impl Table {
             }
             Entry::Rule(_) => self.rules -= 1,
         }
-        self.trim();
         Some(entry)
     }
 
@@ -621,11 +627,13 @@ impl BeliefBase {
         for (number, fact) in numbers {
             let mark = bindings.mark();
             let literal = Value::Term(Arc::clone(&fact));
-            if bindings.unify(&Value::from(pattern.clone()), &literal) && table.remove(number).is_some() {
+            if bindings.unify(&Value::from(pattern.clone()), &literal) && table.take_out(number).is_some() {
                 removed.push(fact);
             }
             bindings.undo(mark);
         }
+        // Only now: it may give entries other numbers.
+        table.trim();
         self.version += removed.len() as u64;
         removed
     }

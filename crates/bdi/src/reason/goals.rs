@@ -124,10 +124,6 @@ impl Cycle<'_> {
         Some(results)
     }
 
-    /// Gives the values that an event's variables have to the intention that waited (an event no plan was found for:
-    /// nothing was bound but what the event's own making bound).
-    pub(super) fn return_to(&mut self, _id: IntentionId, _caller: &[(u32, u32)], _values: Option<&[Value]>) {}
-
     pub(super) fn intention_finished(&mut self, id: IntentionId) {
         self.branch_died(id);
         self.end_intention(id);

@@ -134,7 +134,8 @@ impl Cycle<'_> {
 
     /// As [`Self::is_alone`], or the intention in hand is atomic and nothing comes in between.
     fn is_alone_with(&self, id: IntentionId) -> bool {
-        self.mailbox.is_empty() && (self.is_at_rest() || (self.mind.atomic == Some(id) && self.is_undisturbed()))
+        let atomic = self.mind.atomic == Some(id) && self.mind.event_waits == 0 && self.is_undisturbed();
+        self.mailbox.is_empty() && (atomic || self.is_at_rest())
     }
 
     /// Whether the event of a change in beliefs, made by the intention in hand, would come back at once without any

@@ -315,7 +315,6 @@ impl<'m> Cycle<'m> {
         }
         match event.intention {
             Some(id) => {
-                self.return_to(id, &event.caller, None);
                 self.finish_step_quietly(id);
                 Handled::Yes
             }
