@@ -84,7 +84,8 @@ mod tests {
         let manifest = "[dev-dependencies]\nwhimbrel-testkit = { path = \"../testkit\" }\n";
         expect(check, &[("crates/acl/Cargo.toml", manifest)], &[]);
         let manifest = "[target.'cfg(unix)'.dependencies]\nwhimbrel-testkit = { path = \"../testkit\" }\n";
-        let message = "crates/acl/Cargo.toml:2: acl must not use testkit: it may use [] (DESIGN: one direction)";
+        let message =
+            "crates/acl/Cargo.toml:2: acl must not use testkit: it may use [\"acl-derive\"] (DESIGN: one direction)";
         expect(check, &[("crates/acl/Cargo.toml", manifest)], &[message]);
     }
 
