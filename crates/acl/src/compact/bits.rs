@@ -12,8 +12,11 @@ pub(super) fn pack(out: &mut Vec<u8>, values: &[i64], base: i64, width: u32) {
     match width {
         0 => {}
         1..=8 => pack_joined::<8>(out, values, base, width),
-        9..=16 => pack_joined::<4>(out, values, base, width),
-        17..=32 => pack_joined::<2>(out, values, base, width),
+        9..=10 => pack_joined::<6>(out, values, base, width),
+        11..=12 => pack_joined::<5>(out, values, base, width),
+        13..=16 => pack_joined::<4>(out, values, base, width),
+        17..=21 => pack_joined::<3>(out, values, base, width),
+        22..=32 => pack_joined::<2>(out, values, base, width),
         _ => pack_joined::<1>(out, values, base, width),
     }
 }
@@ -57,8 +60,9 @@ fn pack_joined<const JOINED: usize>(out: &mut Vec<u8>, values: &[i64], base: i64
 pub(super) fn unpack_into<T>(packed: &[u8], width: u32, out: &mut [T], make: impl Fn(u64) -> T) {
     match width {
         1..=7 => unpack_groups::<8, T>(packed, width, out, make),
-        8..=14 => unpack_groups::<4, T>(packed, width, out, make),
-        15..=28 => unpack_groups::<2, T>(packed, width, out, make),
+        8..=11 => unpack_groups::<5, T>(packed, width, out, make),
+        12..=19 => unpack_groups::<3, T>(packed, width, out, make),
+        20..=28 => unpack_groups::<2, T>(packed, width, out, make),
         _ => {
             let mut places = out.iter_mut();
             let count = places.len();
@@ -108,8 +112,9 @@ pub(super) fn unpack(packed: &[u8], count: usize, width: u32, mut give: impl FnM
         0 => (0..count).for_each(|_| give(0)),
         // As many as eight bytes hold wherever in a byte the first begins.
         1..=7 => unpack_joined::<8>(packed, count, width, give),
-        8..=14 => unpack_joined::<4>(packed, count, width, give),
-        15..=28 => unpack_joined::<2>(packed, count, width, give),
+        8..=11 => unpack_joined::<5>(packed, count, width, give),
+        12..=19 => unpack_joined::<3>(packed, count, width, give),
+        20..=28 => unpack_joined::<2>(packed, count, width, give),
         29..=57 => unpack_joined::<1>(packed, count, width, give),
         _ => unpack_wide(packed, count, width, u64::MAX >> (64 - width), give),
     }

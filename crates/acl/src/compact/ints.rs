@@ -44,6 +44,11 @@ pub(super) fn plan(values: &[i64]) -> Plan {
         least = least.min(*value);
         most = most.max(*value);
     }
+    plan_between(values, least, most)
+}
+
+/// The same, if the least and the most are known.
+pub(super) fn plan_between(values: &[i64], least: i64, most: i64) -> Plan {
     let width = width_of(most.wrapping_sub(least) as u64);
     let count = values.len();
     let packed = 1 + varint::length(varint::zigzag(least)) + bits::packed_bytes(count, width);
@@ -64,14 +69,15 @@ pub(super) fn plan(values: &[i64]) -> Plan {
 
 /// Bytes of a column of varints if they are fewer than `limit`; most columns show soon that they are not.
 fn varint_bytes(values: &[i64], limit: usize) -> Option<usize> {
-    // Each takes a byte at least.
-    let mut bytes = 1 + values.len();
+    // Each takes a byte at least; those of more than seven bits another one.
+    let mut least_bytes = 1 + values.len();
     for values in values.chunks(STEPS_TRIED) {
-        if bytes >= limit {
+        if least_bytes >= limit {
             return None;
         }
-        bytes += values.iter().map(|value| varint::length(varint::zigzag(*value)) - 1).sum::<usize>();
+        least_bytes += values.iter().filter(|value| !(-64..64).contains(*value)).count();
     }
+    let bytes = 1 + values.iter().map(|value| varint::length(varint::zigzag(*value))).sum::<usize>();
     (bytes < limit).then_some(bytes)
 }
 

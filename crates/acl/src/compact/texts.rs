@@ -164,15 +164,13 @@ impl Maker<'_> {
         // All as one first: that digits are text is then checked once.
         let mut all = Vec::with_capacity(self.numbers.len().saturating_mul(self.bytes_max()));
         let mut ends = Vec::with_capacity(self.numbers.len());
+        let is_plain = self.before.len() + self.after.len() + self.digits == 0;
         for number in &self.numbers {
-            all.extend_from_slice(self.before.as_bytes());
-            let start = all.len();
-            write_digits(*number, &mut all);
-            if all.len() < start + self.digits {
-                let zeros = start + self.digits - all.len();
-                all.splice(start..start, std::iter::repeat_n(b'0', zeros));
+            if is_plain {
+                write_digits(*number, &mut all);
+            } else {
+                self.make(*number, &mut all);
             }
-            all.extend_from_slice(self.after.as_bytes());
             ends.push(all.len());
         }
         let all = std::str::from_utf8(&all).unwrap_or_default();
@@ -181,6 +179,17 @@ impl Maker<'_> {
             give(all.get(start..end).unwrap_or_default());
             start = end;
         }
+    }
+
+    fn make(&self, number: i64, all: &mut Vec<u8>) {
+        all.extend_from_slice(self.before.as_bytes());
+        let start = all.len();
+        write_digits(number, all);
+        if all.len() < start + self.digits {
+            let zeros = start + self.digits - all.len();
+            all.splice(start..start, std::iter::repeat_n(b'0', zeros));
+        }
+        all.extend_from_slice(self.after.as_bytes());
     }
 
     /// Bytes a text takes, at most.

@@ -41,13 +41,8 @@ pub enum Node<'a> {
     Array(Array<'a>),
     /// An object.
     Object(Object<'a>),
-    /// A map that is no object.
-    Map {
-        /// Its keys.
-        keys: Array<'a>,
-        /// Its values, in the order of the keys.
-        values: Array<'a>,
-    },
+    /// A map that is no object: its keys, and its values in their order.
+    Map(Box<(Array<'a>, Array<'a>)>),
     /// Anything else, decoded: terms, variables, containers, what is shared.
     Value(Value),
 }
@@ -136,14 +131,16 @@ pub enum Cells<'a> {
     Texts(Ints<'a>, &'a str),
     /// Atoms: lengths, and all of them as one.
     Atoms(Ints<'a>, &'a str),
+    /// Texts that are numbers.
+    NumericTexts(Ints<'a>),
     /// Texts that are numbers between two texts, in so many digits (0: as many as they need).
-    Series(&'a str, &'a str, usize, Ints<'a>),
+    Series(Box<(&'a str, &'a str, usize)>, Ints<'a>),
     /// Runs of bytes: lengths, and all of them as one.
     Bytes(Ints<'a>, &'a [u8]),
     /// Lists: how many elements each row has, and all of them.
     Lists(Ints<'a>, Array<'a>),
     /// Maps: how many entries each row has, and all keys and values.
-    Maps(Ints<'a>, Array<'a>, Array<'a>),
+    Maps(Ints<'a>, Box<(Array<'a>, Array<'a>)>),
     /// Objects.
     Table(Table<'a>),
     /// A bit per row whether it is not null, and the values of those that are not.
@@ -302,7 +299,7 @@ fn node<'a>(r: &mut Reader<'a>) -> Result<Node<'a>> {
         }
         tags::MAP => {
             let count = columns::row_count(r)?;
-            r.nested(|r| Ok(Node::Map { keys: array(r, count)?, values: array(r, count)? }))?
+            r.nested(|r| Ok(Node::Map(Box::new((array(r, count)?, array(r, count)?)))))?
         }
         _ => {
             r.return_to(at);
@@ -393,10 +390,10 @@ fn dense<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Column<'a>> {
         column::TEXT_REFS => Cells::TextRefs(numbers(r, rows)?),
         column::ATOM_REFS => Cells::AtomRefs(numbers(r, rows)?),
         column::TEXTS | column::ATOMS => run_of_texts(r, tag, rows)?,
-        column::NUMERIC_TEXTS => Cells::Series("", "", 0, numbers(r, rows)?),
+        column::NUMERIC_TEXTS => Cells::NumericTexts(numbers(r, rows)?),
         column::SERIES => {
             let digits = usize::from(r.byte()?);
-            Cells::Series(r.name_text()?, r.name_text()?, digits, numbers(r, rows)?)
+            Cells::Series(Box::new((r.name_text()?, r.name_text()?, digits)), numbers(r, rows)?)
         }
         column::BYTES => {
             let (lengths, sum) = lengths(r, rows, r.remaining())?;
@@ -408,8 +405,7 @@ fn dense<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Column<'a>> {
         }
         column::MAPS => {
             let (lengths, sum) = lengths(r, rows, r.limits_left().budget_bytes)?;
-            let (keys, values) = r.nested(|r| Ok((array(r, sum)?, array(r, sum)?)))?;
-            Cells::Maps(lengths, keys, values)
+            Cells::Maps(lengths, r.nested(|r| Ok(Box::new((array(r, sum)?, array(r, sum)?))))?)
         }
         column::TABLE => Cells::Table(r.nested(|r| table(r, rows))?),
         tag if ints::is_ints(tag) => Cells::Ints(numbers_tagged(r, tag, rows)?),

@@ -522,19 +522,30 @@ pub(super) fn numeric(text: &str) -> Option<i64> {
         [b'1'..=b'9', ..] if digits.len() <= 19 => {}
         _ => return None,
     }
-    let mut magnitude = 0_u64;
-    let (eights, rest) = digits.as_chunks::<8>();
+    let magnitude = magnitude(digits)?;
+    if negative { 0_i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
+}
+
+/// The number that up to 19 digits are.
+fn magnitude(digits: &[u8]) -> Option<u64> {
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    let Some(first) = digits.first_chunk::<8>() else {
+        let mut eight = [b'0'; 8];
+        eight.iter_mut().rev().zip(digits.iter().rev()).for_each(|(place, digit)| *place = *digit);
+        return eight_digits(eight);
+    };
+    let (few, eights) = digits.as_rchunks::<8>();
+    let mut magnitude = 0;
+    if !few.is_empty() {
+        // Zeros in front make them eight.
+        let bits = few.len() * 8;
+        let eight = u64::from_le_bytes(*first) << (64 - bits) | ZEROS >> bits;
+        magnitude = eight_digits(eight.to_le_bytes())?;
+    }
     for eight in eights {
         magnitude = magnitude * 100_000_000 + eight_digits(*eight)?;
     }
-    for digit in rest {
-        let digit = digit.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        magnitude = magnitude * 10 + u64::from(digit);
-    }
-    if negative { 0_i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
+    Some(magnitude)
 }
 
 /// The number that eight digits are: all looked at and put together at once.
@@ -555,33 +566,40 @@ fn eight_digits(digits: [u8; 8]) -> Option<u64> {
 pub(super) fn write_digits(n: i64, out: &mut Vec<u8>) {
     const EIGHT: u64 = 100_000_000;
     let magnitude = n.unsigned_abs();
+    let (high, low) = (magnitude / EIGHT, magnitude % EIGHT);
+    let values = if high == 0 {
+        [0, 0, values_of_eight(low)]
+    } else {
+        [values_of_eight(high / EIGHT), values_of_eight(high % EIGHT), values_of_eight(low)]
+    };
+    let zeros = |value: u64| value.trailing_zeros() as usize / 8;
+    // Where the first digit that is not zero stands, or the last.
+    let mut start = match values {
+        [0, 0, third] => 16 + zeros(third).min(7),
+        [0, second, _] => 8 + zeros(second),
+        [first, ..] => zeros(first),
+    };
+    let mut all = [0; 24];
+    for (place, value) in all.as_chunks_mut::<8>().0.iter_mut().zip(values) {
+        *place = (value | 0x3030_3030_3030_3030).to_le_bytes();
+    }
     if n < 0 {
-        out.push(b'-');
-    }
-    let digits = magnitude.checked_ilog10().unwrap_or(0) as usize + 1;
-    let start = out.len();
-    if magnitude >= EIGHT {
-        let high = magnitude / EIGHT;
-        if high >= EIGHT {
-            out.extend_from_slice(&digits_of_eight(high / EIGHT));
+        start -= 1;
+        if let Some(sign) = all.get_mut(start) {
+            *sign = b'-';
         }
-        out.extend_from_slice(&digits_of_eight(high % EIGHT));
     }
-    out.extend_from_slice(&digits_of_eight(magnitude % EIGHT));
-    // The zeros in front go.
-    let zeros = out.len() - start - digits;
-    out.copy_within(start + zeros.., start);
-    out.truncate(start + digits);
+    out.extend_from_slice(all.get(start..).unwrap_or_default());
 }
 
-/// The eight digits of a number below a hundred million, zeros in front: all taken apart at once.
-fn digits_of_eight(n: u64) -> [u8; 8] {
+/// The values of the eight digits of a number below a hundred million, the first in the lowest byte: all taken apart at
+/// once.
+fn values_of_eight(n: u64) -> u64 {
     let fours = (n / 10_000) | ((n % 10_000) << 32);
     let hundreds = (fours.wrapping_mul(10_486) >> 20) & 0x0000_007F_0000_007F;
     let pairs = hundreds | ((fours - hundreds * 100) << 16);
     let tens = (pairs.wrapping_mul(103) >> 10) & 0x000F_000F_000F_000F;
-    let digits = tens | ((pairs - tens * 10) << 8);
-    (digits | 0x3030_3030_3030_3030).to_le_bytes()
+    tens | ((pairs - tens * 10) << 8)
 }
 
 #[cfg(test)]

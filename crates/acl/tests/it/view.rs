@@ -23,7 +23,7 @@ fn value_of(view: &View<'_>, node: &Node<'_>) -> Value {
             let fields: Vec<_> = object.fields().map(|(name, field)| (name, value_of(view, field))).collect();
             object_of(object.is_record(), object.name(), fields)
         }
-        Node::Map { keys, values: of } => Value::map(values(view, keys).into_iter().zip(values(view, of))),
+        Node::Map(both) => Value::map(values(view, &both.0).into_iter().zip(values(view, &both.1))),
         Node::Value(value) => value.clone(),
         other => panic!("{other:?}"),
     }
@@ -85,7 +85,9 @@ fn cells(view: &View<'_>, column: &Column<'_>) -> Vec<Option<Value>> {
         Cells::Bytes(lengths, run) => {
             pieces(lengths.to_vec(), |a, b| &run[a..b]).into_iter().map(|run| Value::from(run.to_vec())).collect()
         }
-        Cells::Series(before, after, digits, numbers) => {
+        Cells::NumericTexts(numbers) => numbers.to_vec().into_iter().map(|n| Value::from(n.to_string())).collect(),
+        Cells::Series(parts, numbers) => {
+            let (before, after, digits) = **parts;
             let text = |n| Value::from(format!("{before}{n:0digits$}{after}"));
             numbers.to_vec().into_iter().map(text).collect()
         }
@@ -93,8 +95,8 @@ fn cells(view: &View<'_>, column: &Column<'_>) -> Vec<Option<Value>> {
             let elements = values(view, elements);
             pieces(lengths.to_vec(), |a, b| &elements[a..b]).into_iter().map(|row| Value::list(row.to_vec())).collect()
         }
-        Cells::Maps(lengths, keys, of) => {
-            let pairs: Vec<(Value, Value)> = values(view, keys).into_iter().zip(values(view, of)).collect();
+        Cells::Maps(lengths, both) => {
+            let pairs: Vec<(Value, Value)> = values(view, &both.0).into_iter().zip(values(view, &both.1)).collect();
             pieces(lengths.to_vec(), |a, b| &pairs[a..b]).into_iter().map(|row| Value::map(row.to_vec())).collect()
         }
         Cells::Table(table) => table_of(view, table, rows),

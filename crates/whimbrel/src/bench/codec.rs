@@ -218,7 +218,7 @@ fn sum_column(column: &Column<'_>) -> i64 {
         Cells::Constant(node) => sum(node),
         Cells::Any(nodes) => nodes.iter().map(sum).fold(0, i64::wrapping_add),
         Cells::Bools(bits) => bits.iter().map(|byte| i64::from(byte.count_ones())).sum(),
-        Cells::Ints(ints) | Cells::Series(_, _, _, ints) | Cells::TextRefs(ints) => {
+        Cells::Ints(ints) | Cells::NumericTexts(ints) | Cells::Series(_, ints) | Cells::TextRefs(ints) => {
             let mut sum = 0_i64;
             ints.for_each(|n| sum = sum.wrapping_add(n));
             sum

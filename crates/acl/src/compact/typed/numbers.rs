@@ -42,9 +42,17 @@ macro_rules! whole_numbers {
             }
 
             fn encode_elements(rows: &[&[Self]], w: &mut Writer<'_>) {
-                let mut all = Vec::with_capacity(rows.iter().map(|row| row.len()).sum());
-                rows.iter().for_each(|row| all.extend(row.iter().map(|item| i64::from(*item))));
-                all.chunks(ROWS).for_each(|rows| ints::write(w, rows));
+                let all = rows.concat();
+                let mut numbers = Vec::with_capacity(all.len().min(ROWS));
+                for rows in all.chunks(ROWS) {
+                    // Found among narrow numbers, of which a processor compares several at once.
+                    let least = rows.iter().copied().min().unwrap_or_default();
+                    let most = rows.iter().copied().max().unwrap_or_default();
+                    numbers.clear();
+                    numbers.extend(rows.iter().map(|row| i64::from(*row)));
+                    let plan = ints::plan_between(&numbers, least.into(), most.into());
+                    ints::write_planned(w, &numbers, plan);
+                }
             }
 
             fn same_lists(a: &[Self], b: &[Self]) -> bool {
