@@ -125,9 +125,9 @@ fn moment(fields: Fields) -> Option<u64> {
     fits.then(|| days * MS_PER_DAY + ((hour * 60 + minute) * 60 + second) * 1_000 + ms)
 }
 
-/// The date of a day, counted from 1970-01-01, in the Gregorian calendar: years begin in March, so that a leap day is
+/// Year, month and day of a day, counted from 1970-01-01, in the Gregorian calendar: years begin in March, so that a leap day is
 /// their last.
-fn civil(days: u64) -> (u64, u64, u64) {
+pub fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -19,6 +19,7 @@ mod xml;
 use std::fmt;
 use std::str::FromStr;
 
+pub use date::civil;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 
 use crate::limits::{MESSAGE_BYTES_MAX, RESOLVER_DEPTH_MAX, VALUE_DEPTH_MAX};

@@ -69,19 +69,7 @@ impl Bindings {
     /// Removes the slots from `from` up to `to`; values above refer to their new places.
     pub fn close_gap(&mut self, from: u32, to: u32) {
         self.trail.clear();
-        let distance = to - from;
-        if let Some(slots) = self.slots.get_mut(from as usize..) {
-            for place in distance as usize..slots.len() {
-                slots.swap(place - distance as usize, place);
-            }
-        }
-        self.slots.truncate(self.slots.len() - distance as usize);
-        for value in self.slots.iter_mut().skip(from as usize).filter(|value| !value.is_ground()) {
-            *value = map_vars(value, &mut |var| {
-                let slot = if var.slot >= to { var.slot - distance } else { var.slot };
-                Value::Var(Var { slot, name: var.name })
-            });
-        }
+        close_gap(&mut self.slots, from, to);
     }
 
     /// The slots from `base` on.
@@ -254,6 +242,29 @@ impl Bindings {
             return resolved;
         }
         map_vars(&resolved, &mut |var| Value::Var(Var { slot: number_of(vars, var.slot), name: var.name }))
+    }
+}
+
+/// Removes the slots from `from` up to `to`; values above refer to their new places.
+pub fn close_gap(slots: &mut Vec<Value>, from: u32, to: u32) {
+    let distance = (to - from) as usize;
+    let Some(moved) = slots.get_mut(from as usize..) else { return };
+    for place in distance..moved.len() {
+        moved.swap(place - distance, place);
+    }
+    slots.truncate(slots.len() - distance);
+    if let Some(moved) = slots.get_mut(from as usize..) {
+        shift(moved, from, to);
+    }
+}
+
+/// Lets values refer to the new places of slots, those from `from` up to `to` being removed.
+pub fn shift(values: &mut [Value], from: u32, to: u32) {
+    for value in values.iter_mut().filter(|value| !value.is_ground()) {
+        *value = map_vars(value, &mut |var| {
+            let slot = if var.slot >= to { var.slot - (to - from) } else { var.slot };
+            Value::Var(Var { slot, name: var.name })
+        });
     }
 }
 

@@ -7,6 +7,6 @@ mod solve;
 mod unify;
 mod univ;
 
-pub use bindings::{Bindings, Mark, map_annots, map_vars, number_of, variables};
+pub use bindings::{Bindings, Mark, close_gap, map_annots, map_vars, number_of, shift, variables};
 pub use solve::{Found, Knowledge, Proof, Solver, key, open_value, relate};
 pub use unify::{match_annot_subsets, match_annots};

@@ -329,6 +329,12 @@ impl PutAt for Vec<PlanRef> {
 }
 
 impl TriggerKey {
+    /// Whether both are goals of one predicate, pursued for themselves: one may take the other's place in a tail call.
+    pub fn is_same_goal(&self, other: &Self) -> bool {
+        let goals = self.kind != TriggerKind::Belief && other.kind != TriggerKind::Belief;
+        goals && self.op == TriggerOp::Add && self.key == other.key
+    }
+
     /// The trigger that a variable head stands for.
     pub fn any_key() -> Key {
         Key { functor: sym::ANY, namespace: sym::DEFAULT, arity: 0, negated: false }

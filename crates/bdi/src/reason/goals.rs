@@ -24,10 +24,6 @@ impl Cycle<'_> {
     /// Takes finished plans off an intention; false if the intention does not go on at once: it has ended, or waits for
     /// a goal condition.
     pub(super) fn clear_finished(&mut self, id: IntentionId) -> bool {
-        if self.is_plainly_finished(id) {
-            self.end_intention(id);
-            return false;
-        }
         while self.frame_finished(id) {
             let Some(intention) = self.mind.intentions.find(id) else { return false };
             let Some(top) = intention.frames.len().checked_sub(1) else {
@@ -46,18 +42,6 @@ impl Cycle<'_> {
             }
         }
         true
-    }
-
-    /// Whether an intention is one frame of an ordinary plan that has ended: what most messages lead to.
-    fn is_plainly_finished(&self, id: IntentionId) -> bool {
-        let Some(intention) = self.mind.intentions.find(id) else { return false };
-        let [frame] = intention.frames.as_slice() else { return false };
-        let plain = frame.extra.is_none() && frame.caller.is_empty() && frame.path.is_empty();
-        let ended = || {
-            let plan = self.mind.plans.plan(self.image, frame.plan);
-            plan.is_some_and(|plan| frame.pc as usize >= plan.body.ops.len())
-        };
-        plain && intention.forks.is_empty() && !self.mind.has_meta_plans && ended()
     }
 
     /// Takes the innermost frame off, and with the plan of a failure event the frames of the goal that failed. The

@@ -147,8 +147,8 @@ impl Cycle<'_> {
     /// As [`Self::is_unheard`], if there is no plan.
     pub(super) fn hears_nothing(&self, id: IntentionId) -> bool {
         let mind = &*self.mind;
-        let first = self.is_alone() || (mind.atomic == Some(id) && self.is_undisturbed() && mind.event_waits == 0);
-        first && mind.options.same_focus && !mind.options.requeue
+        let atomic = mind.atomic == Some(id) && mind.event_waits == 0 && self.is_undisturbed();
+        (atomic || self.is_alone()) && mind.options.same_focus && !mind.options.requeue
     }
 
     /// Whether no plan is for a trigger in the program.
@@ -210,11 +210,9 @@ impl Cycle<'_> {
     }
 
     /// Whether a plan is relevant and applicable for a goal whose arguments are on top of the bindings from `base` on.
-    /// The plan's other slots and the goal's variables are behind them then; else nothing is changed.
+    /// The plan's other slots and the goal's variables are behind them then; else nothing is changed. That the plan
+    /// does not [reject](Plan::rejects) the arguments is known.
     pub(super) fn applies(&mut self, plan: &Plan, base: u32, results: &[(u32, u32)], annots: &[Annot]) -> bool {
-        if plan.rejects(self.bindings.from(base)) {
-            return false;
-        }
         let (mark, top) = (self.bindings.mark(), base + plan.slots + results.len() as u32);
         self.bindings.extend(top - self.bindings.len());
         if !results.is_empty() {
@@ -272,6 +270,7 @@ impl Cycle<'_> {
             Some(below) if tail => {
                 self.bindings.close_gap(below.base, base);
                 (below.plan, below.pc, below.slots, below.open) = (place, pc, plan.slots, open);
+                below.trigger = trigger;
                 if !matches!(below.annots.as_slice(), [Annot::Source(sym::SELF)]) {
                     below.annots = own_source();
                 }
@@ -294,7 +293,7 @@ impl Cycle<'_> {
     fn is_tail_call(&self, id: IntentionId, trigger: &TriggerKey, results: &Results) -> Option<bool> {
         let intention = self.mind.intentions.find(id)?;
         let frame = intention.frames.last()?;
-        if frame.trigger != *trigger || !self.mind.options.tail_calls || !frame.is_plain() {
+        if !frame.trigger.is_same_goal(trigger) || !self.mind.options.tail_calls || !frame.is_plain() {
             return Some(false);
         }
         let plan = self.mind.plans.plan(self.image, frame.plan)?;

@@ -8,7 +8,7 @@ use whimbrel_platform::services::LogLevel;
 use super::cycle::{Handled, is_scoped};
 use super::{Cycle, solver};
 use crate::code::{Expr, Head, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
-use crate::logic::{Bindings, Solver, match_annots};
+use crate::logic::{Bindings, Solver, close_gap, match_annots, shift};
 use crate::mind::{Chosen, Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef};
 
 type Path = smallvec::SmallVec<[u32; 2]>;
@@ -101,6 +101,9 @@ impl<'m> Cycle<'m> {
         for place in candidates.iter().copied() {
             let Some(plan) = self.mind.plans.plan(self.image, place) else { continue };
             relevant = true;
+            if plan.rejects(&event.literal.args) {
+                continue;
+            }
             let found = match &plan.head {
                 Head::Literal { .. } if closed => self.applies(&plan, base, &[], &event.literal.annots).then_some(base),
                 _ => self.try_plan(&plan, event, None),
@@ -278,10 +281,7 @@ impl<'m> Cycle<'m> {
         let Some(plan) = self.plan_of(id, top) else { return };
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
         let Some(below) = intention.frames.last() else { return };
-        let same_goal = below.trigger.op == TriggerOp::Add
-            && below.trigger.kind != TriggerKind::Belief
-            && frame.trigger.kind != TriggerKind::Belief
-            && below.trigger.key == frame.trigger.key;
+        let same_goal = below.trigger.is_same_goal(&frame.trigger);
         let last_step = below.extra.as_ref().is_none_or(|extra| extra.loops.is_empty() && extra.splices.is_empty())
             && plan.body.is_last(below.pc);
         let forked = intention.forks.last().is_some_and(|mark| mark.frames as usize >= intention.frames.len());
@@ -296,12 +296,11 @@ impl<'m> Cycle<'m> {
         if below.caller.is_empty() {
             frame.caller.clear();
         }
-        let distance = frame.base - below.base;
-        drop_slots(&mut intention.slots, below.base, frame.base);
-        frame.base = below.base;
+        close_gap(&mut intention.slots, below.base, frame.base);
         if let Some(extra) = &mut frame.extra {
-            shift(&mut extra.chosen_slots, below.base, distance);
+            shift(&mut extra.chosen_slots, below.base, frame.base);
         }
+        frame.base = below.base;
         if self.mind.has_meta_plans {
             self.tell_finished_tail(&below, id);
         }
@@ -562,26 +561,6 @@ fn pass_on_results(intention: &mut crate::mind::Intention, frame: &mut Frame) ->
     }
     intention.slots = bindings.suspend();
     possible
-}
-
-/// Removes the slots from `from` up to `to`, and lets the values above refer to their new places.
-pub(super) fn drop_slots(slots: &mut Vec<Value>, from: u32, to: u32) {
-    let distance = to - from;
-    slots.drain(from as usize..to as usize);
-    if let Some(moved) = slots.get_mut(from as usize..) {
-        shift(moved, from, distance);
-    }
-}
-
-fn shift(values: &mut [Value], from: u32, distance: u32) {
-    for value in values {
-        if !value.is_ground() {
-            *value = crate::logic::map_vars(value, &mut |var| {
-                let slot = if var.slot >= from + distance { var.slot - distance } else { var.slot };
-                Value::Var(Var { slot, name: var.name })
-            });
-        }
-    }
 }
 
 /// A literal from a value, if it is one.

@@ -1,6 +1,7 @@
 //! The time and date, in UTC.
 
 use whimbrel_acl::Value;
+use whimbrel_acl::codec::civil;
 
 use super::Outcome;
 use crate::actions::{Answer, Call};
@@ -22,20 +23,6 @@ pub fn date(call: &mut Call<'_, '_>) -> Outcome {
     let days = call.solver.known.services.wall_clock_ms() / MS_PER_DAY;
     let (year, month, day) = civil(days);
     unify_all(call, &[year, month, day])
-}
-
-/// Year, month and day, so many days after 1970-01-01. Years begin in March here, so that the leap day is the last.
-fn civil(days: u64) -> (u64, u64, u64) {
-    const DAYS_PER_ERA: u64 = 146_097;
-    // Days since 0000-03-01.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / DAYS_PER_ERA, days % DAYS_PER_ERA);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
 /// `.time(Hours, Minutes, Seconds [, Milliseconds])`
