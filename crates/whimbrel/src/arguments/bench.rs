@@ -1,0 +1,163 @@
+//! `whimbrel bench`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::SecurityLevel;
+
+/// Measure speed, with the benchmarks of the actor and agent studies.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel bench ring --tokens 500 --passes 10000
+  whimbrel bench chameneos --creatures 50 --kind asl
+  whimbrel bench fibonacci --max-n 25 --json
+  whimbrel bench codec --object varied --children 10000
+  whimbrel bench fibonacci --plot pictures     response time by n, as pictures/fibonacci-native.svg
+
+`make bench-peers` runs the same beside Erlang, Go, Pekko, tokio and Jason.")]
+pub struct Bench {
+    #[command(subcommand)]
+    pub benchmark: Benchmark,
+}
+
+/// The benchmarks. Defaults are the studies'.
+#[derive(Debug, Subcommand)]
+pub enum Benchmark {
+    /// Tokens go round in a ring of agents.
+    Ring {
+        /// Agents in the ring.
+        #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
+        workers: u64,
+        /// Tokens going round at the same time.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+        tokens: u64,
+        /// How often each token is passed on.
+        #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
+        passes: u64,
+        #[command(flatten)]
+        options: BenchOptions,
+    },
+    /// Creatures meet in pairs through a broker: how evenly?
+    Chameneos {
+        /// Creatures of three colours.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(2..))]
+        creatures: u64,
+        /// Meetings until the broker closes.
+        #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
+        meetings: u64,
+        #[command(flatten)]
+        options: BenchOptions,
+    },
+    /// A server computes fib(n) for many clients: do small requests wait behind large ones?
+    Fibonacci {
+        /// Clients, each with one request at a time.
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+        clients: u64,
+        /// Requests of each client.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
+        requests: u64,
+        /// The largest n asked for; the study's 30 if not given, 20 in AgentSpeak, where fib(30) takes millions of goals.
+        #[arg(long, value_parser = clap::value_parser!(u64).range(1..=60))]
+        max_n: Option<u64>,
+        /// From which n on a request counts as large; the largest sixth if not given.
+        #[arg(long)]
+        large_from: Option<u64>,
+        #[command(flatten)]
+        options: BenchOptions,
+    },
+    /// Agents in one process write to agents in another: how many messages a second, how long does each take?
+    Messaging(Messaging),
+    /// Agents come to be: how fast, and how much memory does an idle one take?
+    Spawn {
+        /// How many.
+        #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+        agents: u64,
+        #[command(flatten)]
+        options: BenchOptions,
+    },
+    /// The compact codec on the object of the Jadex study: how small, how fast?
+    Codec {
+        /// Objects that are all alike but for a random number, or that differ in all numbers.
+        #[arg(long, value_enum, default_value_t = crate::bench::codec::Object::Same)]
+        object: crate::bench::codec::Object,
+        /// How many children of the same class the object has.
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=10_000_000))]
+        children: u64,
+        /// One line of JSON instead of a table.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Messages between two processes.
+#[derive(Debug, Args)]
+pub struct Messaging {
+    /// Who writes to whom.
+    #[arg(long, value_enum, default_value_t = Scenario::OneToOne)]
+    pub scenario: Scenario,
+    /// Agents that send.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub producers: u16,
+    /// Agents that receive, for broadcasts: else there are as many as producers, or one.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub consumers: u16,
+    /// Bytes of content of a message.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(8..))]
+    pub bytes: u16,
+    /// Whether producers send a message each millisecond, or as many as they can.
+    #[arg(long, value_enum, default_value_t = Mode::Paced)]
+    pub mode: Mode,
+    /// How the link is secured.
+    #[arg(long, value_enum, default_value_t = SecurityLevel::Authenticated, value_name = "LEVEL")]
+    pub security: SecurityLevel,
+    /// Messages of each producer; 500 if paced, else so many that it takes a while.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub messages: Option<u64>,
+    /// Threads of each process to run agents on; half as many as there are cores if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// One line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Where the first process listens; for the process with the producers.
+    #[arg(long, hide = true, value_name = "ADDRESS")]
+    pub first: Option<String>,
+}
+
+/// Who writes to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Scenario {
+    /// Each producer to a consumer of its own.
+    OneToOne,
+    /// Each producer to all consumers.
+    Broadcast,
+    /// All producers to one consumer.
+    ManyToOne,
+}
+
+/// How fast producers send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// A message each millisecond.
+    Paced,
+    /// As fast as they can.
+    Saturated,
+}
+
+/// What all benchmarks of agents have in common.
+#[derive(Debug, Args)]
+pub struct BenchOptions {
+    /// What the agents are written in.
+    #[arg(long, value_enum, default_value_t = crate::bench::Kind::Native)]
+    pub kind: crate::bench::Kind,
+    /// Threads to run on; as many as there are cores if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// One line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Draw a picture of the run (SVG) into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub plot: Option<PathBuf>,
+}

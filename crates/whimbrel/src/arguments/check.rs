@@ -1,0 +1,29 @@
+//! `whimbrel check` and `whimbrel new`: what one does before running anything.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Look for errors in programs and projects, without running them.
+///
+/// All errors and warnings are shown, not just the first. The exit status is 1 if there is an error.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel check garden.mas2j        the project, and every program it names
+  whimbrel check *.asl               some programs
+  whimbrel check examples/auction    a folder with one project in it")]
+pub struct Check {
+    /// Projects (.mas2j), programs (.asl), or folders with one project in each.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Make a folder with a small society in it that runs.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel new garden && whimbrel run garden")]
+pub struct New {
+    /// The folder to make, which is also the project's name.
+    #[arg(value_name = "NAME")]
+    pub name: PathBuf,
+}

@@ -1,0 +1,86 @@
+//! What can be typed after `whimbrel`: one module per family of commands.
+
+mod bench;
+mod ca;
+mod check;
+mod codec;
+mod run;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+pub use self::bench::{Bench, BenchOptions, Benchmark, Messaging, Mode, Scenario};
+pub use self::ca::{Ca, CaAction};
+pub use self::check::{Check, New};
+pub use self::codec::{Codec, CodecAction};
+pub use self::run::{Join, Run, SecurityLevel};
+
+/// Whimbrel runs societies of agents written in AgentSpeak and Rust.
+#[derive(Debug, Parser)]
+#[command(name = "whimbrel", version = env!("WHIMBREL_VERSION"), max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  whimbrel new garden                 make a society of two agents, ready to run
+  whimbrel run garden                 run it
+  whimbrel run hello.asl --agents 3   run three agents of one program
+  whimbrel check garden               look for errors without running anything
+
+`whimbrel help COMMAND` shows more examples.")]
+pub struct Arguments {
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(Run),
+    Join(Join),
+    Check(Check),
+    New(New),
+    Codec(Codec),
+    Ca(Ca),
+    Bench(Bench),
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// Makes this the choice for all output.
+    pub fn apply(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::AlwaysAnsi,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_and_counts_are_checked() {
+        let parse = |line: &str| Arguments::try_parse_from(line.split(' '));
+        assert!(parse("whimbrel run a.asl --for 10s --agents 3").is_ok());
+        assert!(parse("whimbrel run a.asl --for soon").is_err());
+        assert!(parse("whimbrel run a.asl --agents 0").is_err());
+        assert!(parse("whimbrel check").is_err());
+    }
+}

@@ -1,0 +1,122 @@
+//! `whimbrel run` and `whimbrel join`: societies, and how the links of their nodes are secured.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+/// Run a society until it ends itself, or is ended by Ctrl-C.
+///
+/// Lines that agents print go to standard output as `[agent] text`; warnings go to standard error. The exit status is
+/// what an agent gave to `.stopMAS`, or 0.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel run examples/contract-net --summary     a folder with one project in it
+  whimbrel run auction.mas2j --agents 1000         each `#n` of the project becomes #1000
+  whimbrel run hello.asl                           one agent, named hello after its file
+  whimbrel run hello.asl --agents 3                hello1, hello2 and hello3
+  whimbrel run auction.mas2j --nodes 3             three processes, the agents spread over them
+  whimbrel run hello.asl --for 10s --trace         for ten seconds, and show every message")]
+pub struct Run {
+    /// A project (.mas2j), a program (.asl), or a folder with one project in it.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// How many agents of a lone program, or of each project entry that has `#n`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub agents: Option<u32>,
+    /// End the society after this long, for instance 10s, 500ms, 2m.
+    #[arg(long = "for", value_name = "TIME", value_parser = crate::duration::parse)]
+    pub time: Option<Duration>,
+    /// Show every message, and agents coming and going, on standard error.
+    #[arg(long)]
+    pub trace: bool,
+    /// End with a table: agents, messages by performative, awards, time.
+    #[arg(long)]
+    pub summary: bool,
+    /// Threads to run agents on; as many as there are cores if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
+    /// Where random numbers start, for runs that are to repeat.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Nodes to spread the agents over, each a process of its own on this machine. `at "n2"` in a project puts an agent
+    /// on the second one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub nodes: Option<u16>,
+    /// How the links between nodes are secured: `tls` encrypts them, `authenticated` also makes sure by certificates who
+    /// is at the other end, and refuses messages whose sender is not an agent of the node they come from.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub security: Option<SecurityLevel>,
+    /// Let other nodes join at this address, as 127.0.0.1:7001. Beyond this machine links are authenticated, unless
+    /// `--security` says otherwise.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "nodes", requires = "token")]
+    pub listen: Option<String>,
+    /// The secret that nodes which join must know.
+    #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// The folder with this node's certificate: what `whimbrel ca issue FOLDER n1 --out` made.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "nodes")]
+    pub credentials: Option<PathBuf>,
+    /// Which of the nodes this process is; for processes that `--nodes` starts.
+    #[arg(long, hide = true, value_name = "K", requires = "nodes", requires = "first")]
+    pub node: Option<u16>,
+    /// Where the first of the nodes listens; for processes that `--nodes` starts.
+    #[arg(long, hide = true, value_name = "ADDRESS")]
+    pub first: Option<String>,
+    /// Show no warnings, only what agents print.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Join a running platform, with agents of one's own.
+///
+/// The agents of the file become agents of that platform: they and those there find each other and talk. The node leaves
+/// when that platform stops, or at Ctrl-C.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel run garden --listen 127.0.0.1:7001 --token T     on one terminal
+  whimbrel join 127.0.0.1:7001 bees.mas2j --token T         on another")]
+pub struct Join {
+    /// Where a node of the platform listens.
+    #[arg(value_name = "ADDRESS")]
+    pub address: String,
+    /// A project (.mas2j), a program (.asl), or a folder with one project in it.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The platform's secret.
+    #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// This node's name, unlike any other's; made up if not given.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// How links are secured: as the platform's are.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub security: Option<SecurityLevel>,
+    /// The folder with this node's certificate: what `whimbrel ca issue` made.
+    #[arg(long, value_name = "FOLDER")]
+    pub credentials: Option<PathBuf>,
+    /// Show every message, and agents coming and going, on standard error.
+    #[arg(long)]
+    pub trace: bool,
+    /// Show no warnings, only what agents print.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// How links are secured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SecurityLevel {
+    Open,
+    Tls,
+    Authenticated,
+}
+
+impl From<SecurityLevel> for whimbrel_net::Level {
+    fn from(level: SecurityLevel) -> Self {
+        match level {
+            SecurityLevel::Open => Self::Open,
+            SecurityLevel::Tls => Self::Tls,
+            SecurityLevel::Authenticated => Self::Authenticated,
+        }
+    }
+}
