@@ -8,6 +8,7 @@ use crate::security::{Level, Tls};
 use crate::stream::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::link::{Frame, FrameError, FrameKind, Hello};
 
 /// How long a connection may take to be made, and to say who is there.
@@ -122,11 +123,12 @@ impl Connection {
     }
 
     /// Why the peer is not the node of this name, if it showed a certificate that says so; or if it had to and did not.
-    pub fn contradicts(&self, node: &str, level: Level) -> Option<String> {
+    pub fn contradicts(&self, node: &str, level: Level) -> Option<(RefusalReason, String)> {
         let from = self.socket.socket().peer_addr().ok().map(|address| address.ip());
         match self.socket.identity() {
             Some(identity) => identity.contradicts(node, from),
-            None => (level == Level::Authenticated).then(|| "it showed no certificate".to_owned()),
+            None => (level >= Level::Authenticated)
+                .then(|| (RefusalReason::BadCertificate, "it showed no certificate".to_owned())),
         }
     }
 

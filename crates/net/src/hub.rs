@@ -10,13 +10,16 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use whimbrel_acl::Envelope;
+use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
 use whimbrel_platform::link::{Link, LinkError, Member, MessageCodec, News, Speaker};
+use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{Links, Station};
 
 use crate::connection::{Accepted, Connection};
 use crate::peer::Peer;
+use crate::refusal;
 use crate::security::{Credentials, Level, SecurityError, Tls};
 use crate::task;
 
@@ -41,6 +44,8 @@ pub struct HubConfig {
     pub codec: fn() -> Box<dyn MessageCodec>,
     /// How long a link may be broken until its peer is taken for lost.
     pub patience: Duration,
+    /// Who keeps a record of what is refused.
+    pub auditor: Option<Arc<dyn Auditor>>,
     /// Told of what an operator wants to know.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -57,6 +62,7 @@ impl HubConfig {
             credentials: None,
             codec: || Box::new(whimbrel_platform::link::Compact),
             patience: Duration::from_millis(LINK_GIVE_UP_MS),
+            auditor: None,
             log: Box::new(|_| ()),
         }
     }
@@ -116,12 +122,12 @@ pub(crate) struct Inner {
     pub codec: fn() -> Box<dyn MessageCodec>,
     pub patience: Duration,
     pub log: Box<dyn Fn(&str) + Send + Sync>,
+    auditor: Option<Arc<dyn Auditor>>,
+    refusals: RefusalCounts,
     /// By number, beginning with 1: number 0 is this node.
     peers: boxcar::Vec<Arc<Peer>>,
     by_name: Mutex<FxHashMap<String, NodeId>>,
     strangers: AtomicU64,
-    /// Messages refused for what they say of their senders.
-    pub forged: AtomicU64,
 }
 
 /// See the module. Ends its links when it is dropped.
@@ -136,7 +142,8 @@ impl Hub {
     /// # Errors
     /// The name is no name, the address is not to be had, or threads are not.
     pub fn start(config: HubConfig, station: Arc<dyn Station>, listen: Option<&str>) -> Result<Self, HubError> {
-        let HubConfig { platform, node, incarnation, token, level, credentials, codec, patience, log } = config;
+        let HubConfig { platform, node, incarnation, token, level, credentials, codec, patience, auditor, log } =
+            config;
         check_name(&node)?;
         let tls = Mutex::new(Tls::new(level, credentials.as_ref())?.map(Arc::new));
         let mut building = tokio::runtime::Builder::new_multi_thread();
@@ -157,10 +164,11 @@ impl Hub {
             codec,
             patience,
             log,
+            auditor,
+            refusals: RefusalCounts::default(),
             peers: boxcar::Vec::new(),
             by_name: Mutex::default(),
             strangers: AtomicU64::new(0),
-            forged: AtomicU64::new(0),
         });
         if let Some(listener) = listener {
             runtime.spawn(accept(listener, Arc::clone(&inner)));
@@ -206,9 +214,14 @@ impl Hub {
         Ok(())
     }
 
+    /// What was refused on links and connections, by reason.
+    pub fn refusals(&self) -> &RefusalCounts {
+        &self.inner.refusals
+    }
+
     /// Messages that were refused because their senders were not agents of the nodes they came from.
     pub fn forged(&self) -> u64 {
-        self.inner.forged.load(Ordering::Relaxed)
+        self.inner.refusals.of(RefusalReason::Forged)
     }
 
     /// All links.
@@ -288,6 +301,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             continue;
         };
         if inner.strangers.fetch_add(1, Ordering::Relaxed) >= STRANGERS_MAX {
+            inner.refuse(RefusalReason::TooMany, &from.to_string(), "");
             inner.strangers.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
@@ -300,7 +314,12 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             };
             match welcomed.await {
                 Ok(accepted) => inner.welcome(accepted),
-                Err(error) => (inner.log)(&format!("a connection from {from} was closed: {error}")),
+                Err(error) => {
+                    (inner.log)(&format!("a connection from {from} was closed: {error}"));
+                    if let Some(reason) = refusal::of_connection(&error) {
+                        inner.refuse(reason, &from.to_string(), &error.to_string());
+                    }
+                }
             }
             inner.strangers.fetch_sub(1, Ordering::Relaxed);
         });
@@ -312,10 +331,11 @@ impl Inner {
     fn welcome(self: &Arc<Self>, accepted: Accepted) {
         let name = accepted.hello.node.clone();
         if check_name(&name).is_err() || name == self.me.node || self.peers.count() >= NODES_MAX {
-            return self.turn_away(accepted, "there is such a node already, or there cannot be one");
+            let why = "there is such a node already, or there cannot be one";
+            return self.turn_away(accepted, RefusalReason::Impostor, why);
         }
-        if let Some(why) = accepted.connection.contradicts(&name, self.level) {
-            return self.turn_away(accepted, &why);
+        if let Some((reason, why)) = accepted.connection.contradicts(&name, self.level) {
+            return self.turn_away(accepted, reason, &why);
         }
         let peer = self.peer_named(&name, false);
         if let Some(address) = accepted.address() {
@@ -323,7 +343,7 @@ impl Inner {
         }
         if peer.dials() {
             if peer.up.load(Ordering::Acquire) {
-                return self.turn_away(accepted, "this node connects to it");
+                return self.turn_away(accepted, RefusalReason::Impostor, "this node connects to it");
             }
             // Both connect to each other at once: the connection of the one whose name comes first is the one. The other
             // end is not refused, for it is to stay: it finds this node's connection there when it looks again.
@@ -335,10 +355,29 @@ impl Inner {
     }
 
     /// Tells somebody who connected why not, and closes the connection.
-    fn turn_away(&self, accepted: Accepted, why: &str) {
+    fn turn_away(&self, accepted: Accepted, reason: RefusalReason, why: &str) {
+        self.refuse(reason, &accepted.hello.node, why);
         (self.log)(&format!("a node that says it is {:?} was turned away: {why}", accepted.hello.node));
         let refusal = LinkError::Impostor(why.to_owned()).refusal().unwrap_or_default();
         tokio::spawn(async move { accepted.connection.close(&refusal).await });
+    }
+
+    /// Counts and records that somebody was refused.
+    pub fn refuse(&self, reason: RefusalReason, who: &str, detail: &str) {
+        self.refusals.count(reason);
+        if let Some(auditor) = &self.auditor {
+            auditor.refused(&Refused::somebody(reason, who, detail));
+        }
+    }
+
+    /// The same of a message.
+    pub fn refuse_message(&self, reason: RefusalReason, node: &str, envelope: &Envelope) {
+        self.refusals.count(reason);
+        if let Some(auditor) = &self.auditor {
+            let (sender, to) = (envelope.body.sender.to_string(), envelope.to.to_string());
+            let (who, detail) = (format!("node:{node}"), format!("sender {sender}"));
+            auditor.refused(&Refused { reason, who: &who, action: Some(Action::Send), object: &to, detail: &detail });
+        }
     }
 
     /// What encrypts links made from now on.
@@ -475,6 +514,10 @@ impl Links for Inner {
 
     fn waiting(&self) -> u64 {
         self.peers.iter().map(|(_, peer)| peer.waiting() as u64).sum()
+    }
+
+    fn me(&self) -> String {
+        self.me.node.clone()
     }
 
     fn name_of(&self, node: NodeId) -> Option<String> {

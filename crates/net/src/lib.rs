@@ -5,15 +5,18 @@
 //! [`Station`](whimbrel_platform::Station).
 #![forbid(unsafe_code)]
 
+mod audit;
 mod authority;
 pub mod authority_file;
 mod connection;
 mod hub;
 mod peer;
+mod refusal;
 mod security;
 mod stream;
 mod task;
 
+pub use audit::AuditLog;
 pub use authority::{Authority, AuthorityError, Issued, NODE_DAYS};
 pub use hub::{Hub, HubConfig, HubError, LinkStatus};
 pub use security::{Credentials, Level, SecurityError};

@@ -11,6 +11,7 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKey
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use serde::{Deserialize, Serialize};
+use whimbrel_platform::audit::RefusalReason;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
@@ -184,13 +185,13 @@ impl Identity {
     }
 
     /// Why it is not the node of this name, coming from there; `None` if it is.
-    pub fn contradicts(&self, node: &str, from: Option<IpAddr>) -> Option<String> {
+    pub fn contradicts(&self, node: &str, from: Option<IpAddr>) -> Option<(RefusalReason, String)> {
         if !self.nodes.contains(&node_dns_name(Some(node))) {
-            return Some(format!("its certificate does not name the node {node}"));
+            return Some((RefusalReason::Impostor, format!("its certificate does not name the node {node}")));
         }
         match from {
             Some(from) if !self.addresses.is_empty() && !self.addresses.contains(&from.to_canonical()) => {
-                Some(format!("its certificate is not for the address {from}"))
+                Some((RefusalReason::WrongAddress, format!("its certificate is not for the address {from}")))
             }
             _ => None,
         }

@@ -13,11 +13,13 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep};
 use whimbrel_acl::Envelope;
 use whimbrel_platform::Time;
+use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::link::{FrameKind, Hello, Item, Link, LinkError, LinkEvent};
 
 use crate::connection::{Accepted, Connection};
 use crate::hub::Inner;
 use crate::peer::Peer;
+use crate::refusal;
 use crate::security::Level;
 
 /// How long a link waits until it looks again whether its node has room.
@@ -108,9 +110,12 @@ impl Task {
         self.hub.station.now()
     }
 
+    fn peer_name(&self) -> &str {
+        self.peer.name.get().or(self.peer.address.get()).map_or("?", String::as_str)
+    }
+
     fn say(&self, what: &str) {
-        let peer = self.peer.name.get().or(self.peer.address.get()).map_or("?", String::as_str);
-        (self.hub.log)(&format!("link to {peer}: {what}"));
+        (self.hub.log)(&format!("link to {}: {what}", self.peer_name()));
     }
 
     /// Waits until there is a connection, or the link is at its end.
@@ -140,6 +145,9 @@ impl Task {
         match Connection::open(&address, tls.as_deref()).await {
             Ok(connection) => Some(self.begin(connection)),
             Err(error) => {
+                if let Some(reason) = refusal::of_connection(&error) {
+                    self.hub.refuse(reason, self.peer_name(), &error.to_string());
+                }
                 if self.peer.figures.connections.load(Ordering::Relaxed) == 0 {
                     self.say(&format!("cannot connect: {error}"));
                 }
@@ -268,7 +276,8 @@ impl Task {
 
     /// Whether the peer is who it was, or somebody new.
     fn check_name(&self, connection: &Connection, hello: &Hello) -> Result<(), LinkError> {
-        if let Some(why) = connection.contradicts(&hello.node, self.hub.level) {
+        if let Some((reason, why)) = connection.contradicts(&hello.node, self.hub.level) {
+            self.hub.refuse(reason, &hello.node, &why);
             return Err(LinkError::Impostor(why));
         }
         if self.hub.christen(&self.peer, &hello.node) {
@@ -314,9 +323,9 @@ impl Task {
     /// Refuses messages whose senders the peer may not speak for.
     #[cold]
     fn refuse_forged(&mut self) {
-        let count = self.forged.len() as u64;
-        self.hub.forged.fetch_add(count, Ordering::Relaxed);
-        for Envelope { to, body } in &self.forged {
+        for envelope in &self.forged {
+            self.hub.refuse_message(RefusalReason::Forged, self.peer_name(), envelope);
+            let Envelope { to, body } = envelope;
             self.say(&format!("refused a message to {to}: its sender {} is not an agent of that node", body.sender));
         }
         self.hub.station.refuse_forged(std::mem::take(&mut self.forged));
@@ -414,6 +423,9 @@ impl Task {
     async fn hang_up(&mut self, connection: Connection, error: &LinkError) -> Option<Connection> {
         self.peer.up.store(false, Ordering::Release);
         self.say(&error.to_string());
+        if let Some(reason) = refusal::of_link(error).filter(|reason| *reason != RefusalReason::Impostor) {
+            self.hub.refuse(reason, self.peer_name(), &error.to_string());
+        }
         if error.is_refusal() {
             if let LinkError::Refused(why) = error {
                 let _ = self.peer.refused.set(why.clone());

@@ -27,10 +27,13 @@ pub enum DeadReason {
     Forged,
     /// The platform stopped before the receiver handled the message.
     Stopped,
+    /// The platform's policy does not let the sender write to the receiver.
+    Forbidden,
 }
 
 impl DeadReason {
-    /// The reason as an atom: `unknown_agent`, `agent_ended`, `mailbox_full`, `unreachable`, `forged`, `stopped`.
+    /// The reason as an atom: `unknown_agent`, `agent_ended`, `mailbox_full`, `unreachable`, `forged`, `stopped`,
+    /// `forbidden`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UnknownAgent => "unknown_agent",
@@ -39,6 +42,7 @@ impl DeadReason {
             Self::Unreachable => "unreachable",
             Self::Forged => "forged",
             Self::Stopped => "stopped",
+            Self::Forbidden => "forbidden",
         }
     }
 }

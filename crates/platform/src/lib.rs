@@ -4,6 +4,7 @@
 
 pub mod agent_management;
 pub mod ams;
+pub mod audit;
 pub mod body;
 mod counters;
 pub mod dead_letters;
@@ -13,6 +14,7 @@ pub mod events;
 pub mod limits;
 pub mod link;
 pub mod links;
+pub mod policy;
 pub mod route;
 pub mod services;
 mod time;

@@ -72,3 +72,15 @@ pub const LINK_RECEIVERS_MAX: usize = 1_000_000;
 pub const NODE_NAME_BYTES_MAX: usize = 64;
 /// Nodes of one platform.
 pub const NODES_MAX: usize = 1_000;
+/// Bytes of one pattern in a policy.
+pub const POLICY_PATTERN_BYTES_MAX: usize = 255;
+/// Bytes of an audit log after which it is put aside and another one begun.
+pub const AUDIT_FILE_BYTES_MAX: u64 = 16 << 20;
+/// Audit logs that were put aside and are kept; older ones are deleted.
+pub const AUDIT_FILES_MAX: usize = 4;
+/// Refusals that wait to be written; further ones are counted only.
+pub const AUDIT_QUEUE_MAX: usize = 4_096;
+/// Bytes of one text in an audit log; longer ones are cut.
+pub const AUDIT_TEXT_BYTES_MAX: usize = 512;
+/// Bytes of a policy file.
+pub const POLICY_BYTES_MAX: usize = 1 << 20;

@@ -21,6 +21,9 @@ pub trait Links: Send + Sync {
     /// Messages that wait on links, or that no peer has acknowledged.
     fn waiting(&self) -> u64;
 
+    /// This node's name.
+    fn me(&self) -> String;
+
     /// The name of a node; `None` if there is no such link.
     fn name_of(&self, node: NodeId) -> Option<String>;
 }

@@ -1,6 +1,11 @@
 //! What agents ask of the platform during a turn, answered at once from this node's own state.
 
-use whimbrel_acl::{AclMessage, Aid, Symbol, Value};
+use whimbrel_acl::{AclMessage, Aid, Symbol, Value, sym};
+
+use crate::audit::Refused;
+use crate::policy::{Action, Policy, Principal, Verdict};
+
+static NO_RULES: Policy = Policy::DEFAULT;
 
 /// The platform as an agent sees it. The scheduler implements it over the AMS and DF, the simulator likewise.
 pub trait Services: Send + Sync {
@@ -77,6 +82,19 @@ pub trait Services: Send + Sync {
         None
     }
 
+    /// Who may do what.
+    fn policy(&self) -> &Policy {
+        &NO_RULES
+    }
+
+    /// Who `agent` is to the policy. Not to be asked while a [directory](Services::directory) is lent.
+    fn principal(&self, agent: Aid) -> Principal {
+        Principal::Agent { name: agent.name, node: sym::EMPTY }
+    }
+
+    /// Counts and records that something was refused.
+    fn audit(&self, _refused: &Refused<'_>) {}
+
     /// Reads program text (an `include` or a plan file) by the path a program names.
     ///
     /// # Errors
@@ -94,6 +112,31 @@ pub trait Services: Send + Sync {
     /// # Errors
     /// Why it cannot be kept.
     fn write_file(&self, path: &str, text: &str) -> Result<(), String>;
+}
+
+impl dyn Services + '_ {
+    /// Whether `who` may do this; if not, that is recorded.
+    pub fn permits(&self, who: Principal, action: Action, object: &str) -> bool {
+        let may = self.policy().allows(who, action, object);
+        if !may {
+            self.forbid(who, action, object);
+        }
+        may
+    }
+
+    /// What the policy's rules say; if they forbid it, that is recorded.
+    pub fn verdict(&self, who: Principal, action: Action, object: &str) -> Verdict {
+        let verdict = self.policy().verdict(who, action, object);
+        if verdict == Verdict::Denied {
+            self.forbid(who, action, object);
+        }
+        verdict
+    }
+
+    #[cold]
+    fn forbid(&self, who: Principal, action: Action, object: &str) {
+        self.audit(&Refused::forbidden(&who.to_string(), action, object));
+    }
 }
 
 /// Work done elsewhere, and the message that says that it is done.
@@ -178,6 +221,9 @@ pub enum CreateError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The policy does not let the creator create an agent of this name.
+    #[error("the policy forbids to create an agent named {0}")]
+    Forbidden(Symbol),
     /// The platform is stopping.
     #[error("the platform is stopping")]
     Stopping,

@@ -6,6 +6,7 @@ pub mod behaviour;
 mod clock;
 mod cpu;
 mod ending;
+mod guard;
 mod handover;
 mod inbox;
 mod linked;

@@ -10,6 +10,7 @@ use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{Df, DfChange, DfChangeKind, DfDescription, DfQuery};
 use whimbrel_platform::limits::MAILBOX_SOFT_MESSAGES;
 use whimbrel_platform::link::News;
+use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Links, Station, Time};
@@ -176,6 +177,20 @@ impl Node {
     }
 }
 
+impl Node {
+    /// Whether an agent of that node may register this, or change its entry to this.
+    fn permits_services(&self, from: NodeId, description: &DfDescription) -> bool {
+        if !self.guard.policy.restricts_agents(Action::Register) {
+            return true;
+        }
+        let may = |service: &str| match description.agent {
+            Some(agent) => self.permits(self.principal(agent), Action::Register, service),
+            None => self.permits_node(from, Action::Register, service),
+        };
+        description.services.iter().all(|service| may(service.name.as_str()))
+    }
+}
+
 /// Whose lease it is sees to its end.
 fn without_lease(description: &DfDescription) -> DfDescription {
     DfDescription { lease_ms: None, ..description.clone() }
@@ -188,6 +203,10 @@ impl Station for NodeStation {
     fn arrive(&self, from: NodeId, messages: &mut Vec<Envelope>) {
         let node = &*self.0;
         node.linked.came.fetch_add(messages.len() as u64, Ordering::Relaxed);
+        let forbidden = node.forbidden_among(from, messages);
+        if !forbidden.is_empty() {
+            node.bury_all(forbidden, DeadReason::Forbidden);
+        }
         let mut by_shard: Vec<Vec<Parcel>> = node.seats.iter().map(|_| Vec::new()).collect();
         {
             let mut all_ways = locked(&node.linked.ways);
@@ -216,7 +235,7 @@ impl Station for NodeStation {
             News::AgentEnded(name, reason) => node.agent_ended_elsewhere(name, from, &reason),
             News::Service(description) => {
                 let place = description.agent.map(|agent| node.routes.look_up(agent.name).place());
-                if place == Some(Place::Node(from)) {
+                if place == Some(Place::Node(from)) && node.permits_services(from, &description) {
                     node.service_came(*description);
                 }
             }
@@ -231,10 +250,12 @@ impl Station for NodeStation {
                     let _ = node.routes.replace(name, route, route.with_crowded(crowded));
                 }
             }
-            News::Kill(name) => {
+            News::Kill(name) if node.permits_node(from, Action::Kill, name.as_str()) => {
                 let _ = node.with_ams(|ams| ams.kill(Aid::local(name)));
             }
-            News::Stop { delay_ms, code } => node.ending.ask(std::time::Duration::from_millis(delay_ms), code),
+            News::Stop { delay_ms, code } if node.permits_node(from, Action::Kill, sym::AMS.as_str()) => {
+                node.ending.ask(std::time::Duration::from_millis(delay_ms), code)
+            }
             _ => {}
         }
     }

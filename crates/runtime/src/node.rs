@@ -14,6 +14,7 @@ use whimbrel_platform::{AgentBody, EndReason, Event, Links, Observer, Time};
 use crate::activity::Activity;
 use crate::clock::Clock;
 use crate::ending::Ending;
+use crate::guard::Guard;
 use crate::linked::Linked;
 use crate::loader::ProgramLoader;
 use crate::monitors::Monitors;
@@ -44,6 +45,7 @@ pub(crate) struct Node {
     pub mailbox_limits: MailboxLimits,
     pub dead_letters: Mutex<DeadLetters>,
     pub linked: Linked,
+    pub guard: Guard,
     ams: Mutex<Ams>,
     df: Mutex<Df>,
     generations: AtomicU32,
@@ -88,11 +90,12 @@ pub(crate) struct Parts {
     pub loader: Box<dyn ProgramLoader>,
     pub observer: Option<Box<dyn Observer>>,
     pub mailbox_limits: MailboxLimits,
+    pub guard: Guard,
 }
 
 impl Node {
     pub fn new(parts: Parts) -> Self {
-        let Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits } = parts;
+        let Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard } = parts;
         let (mut ams, mut df) = (Ams::new(name), Df::new(name));
         ams.observe(observer.is_some());
         df.observe(observer.is_some());
@@ -113,6 +116,7 @@ impl Node {
             mailbox_limits,
             dead_letters: Mutex::new(DeadLetters::new()),
             linked: Linked::default(),
+            guard,
             ams: Mutex::new(ams),
             df: Mutex::new(df),
             generations: AtomicU32::new(1),

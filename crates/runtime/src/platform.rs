@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
+use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
+use whimbrel_platform::policy::Policy;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station};
 
 use crate::agent::{Agent, NativeBody};
 use crate::clock::Clock;
+use crate::guard::Guard;
 use crate::linked::NodeStation;
 use crate::loader::{NoPrograms, ProgramLoader};
 use crate::node::{Introduction, MailboxLimits, Node, Parts};
@@ -49,6 +52,8 @@ pub struct PlatformBuilder {
     loader: Box<dyn ProgramLoader>,
     observer: Option<Box<dyn Observer>>,
     mailbox_limits: MailboxLimits,
+    policy: Policy,
+    auditor: Option<Arc<dyn Auditor>>,
 }
 
 impl PlatformBuilder {
@@ -102,6 +107,20 @@ impl PlatformBuilder {
         self
     }
 
+    /// Who may do what. Agents of the platform may do anything if not set.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Who keeps a record of what was refused.
+    #[must_use]
+    pub fn auditor(mut self, auditor: Arc<dyn Auditor>) -> Self {
+        self.auditor = Some(auditor);
+        self
+    }
+
     /// Starts the platform, with no agents but its own: `ams` and `df`.
     #[must_use]
     pub fn build(self) -> Platform {
@@ -110,8 +129,10 @@ impl PlatformBuilder {
             std::collections::hash_map::RandomState::new().build_hasher().finish()
         });
         let clock = Clock::Real(Instant::now());
-        let Self { name, workers, output, loader, observer, mailbox_limits, .. } = self;
-        let node = Arc::new(Node::new(Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits }));
+        let Self { name, workers, output, loader, observer, mailbox_limits, policy, auditor, .. } = self;
+        let guard = Guard::new(policy, auditor);
+        let parts = Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard };
+        let node = Arc::new(Node::new(parts));
         for index in 0..workers {
             node.activity.begin();
             watchdog::start(&node, Box::new(Shard::new(index as u16, Arc::clone(&node))));
@@ -138,6 +159,8 @@ impl Platform {
             loader: Box::new(NoPrograms),
             observer: None,
             mailbox_limits: MailboxLimits { soft: MAILBOX_SOFT_MESSAGES, hard: MAILBOX_HARD_MESSAGES },
+            policy: Policy::DEFAULT,
+            auditor: None,
         }
     }
 

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams};
+use whimbrel_platform::audit::Refused;
 use whimbrel_platform::df::Df;
 use whimbrel_platform::link::News;
+use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::route::{Place, ShardIndex};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OffloadedWork};
 use whimbrel_platform::{Directory, Services, Time};
@@ -63,6 +65,9 @@ impl Services for NodeServices {
 
     fn create(&self, request: CreateAgent) -> Result<Aid, CreateError> {
         let CreateAgent { name, unique, owner, source } = request;
+        if !self.node.permits_creation(owner, name) {
+            return Err(CreateError::Forbidden(name));
+        }
         match source {
             AgentSource::Body(body) => {
                 let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::Native) };
@@ -99,6 +104,12 @@ impl Services for NodeServices {
     }
 
     fn df_register(&self, agent: Aid, service: &str, kind: &str) {
+        if self.node.guard.policy.restricts_agents(Action::Register)
+            && !self.node.permits(self.node.principal(agent), Action::Register, service)
+        {
+            let text = format!("the policy forbids to register the service {service}");
+            return self.log(agent, LogLevel::Warning, &text);
+        }
         let now = self.now();
         let registered = self.node.with_df(|df| df.add_service(agent, service, kind, now));
         self.note_failure(agent, registered);
@@ -142,6 +153,18 @@ impl Services for NodeServices {
 
     fn directory(&self) -> Option<&dyn Directory> {
         Some(self)
+    }
+
+    fn policy(&self) -> &Policy {
+        &self.node.guard.policy
+    }
+
+    fn principal(&self, agent: Aid) -> Principal {
+        self.node.principal(agent)
+    }
+
+    fn audit(&self, refused: &Refused<'_>) {
+        self.node.audit(refused);
     }
 
     fn read_source(&self, path: &str) -> Result<String, String> {

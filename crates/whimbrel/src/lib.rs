@@ -25,6 +25,7 @@
 pub mod environment;
 pub mod files;
 mod options;
+pub mod policy;
 pub mod programs;
 pub mod society;
 

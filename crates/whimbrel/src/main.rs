@@ -8,6 +8,7 @@ mod arguments;
 mod bench;
 mod commands;
 mod duration;
+mod guarding;
 mod membership;
 mod nodes;
 mod stopping;

@@ -2,10 +2,12 @@
 
 use std::net::ToSocketAddrs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use whimbrel_net::{Credentials, Hub, HubConfig, Level};
+use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::Platform;
 
 use crate::arguments::{Join, Run, SecurityLevel};
@@ -25,10 +27,16 @@ pub struct Membership {
 
 impl Membership {
     /// Lets other nodes join at `address`.
-    pub fn listen(arguments: &Run, address: &str, platform: &Platform) -> anyhow::Result<Self> {
+    pub fn listen(
+        arguments: &Run,
+        address: &str,
+        platform: &Platform,
+        auditor: Option<Arc<dyn Auditor>>,
+    ) -> anyhow::Result<Self> {
         let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
         let mut config = config_of(FIRST, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
+        config.auditor = auditor;
         config.log = log(arguments.quiet);
         let hub = Hub::start(config, platform.station(), Some(address))?;
         platform.link_with(hub.links());
@@ -39,12 +47,13 @@ impl Membership {
     }
 
     /// Joins a platform, and waits until it has told of its agents.
-    pub fn join(arguments: &Join, platform: &Platform) -> anyhow::Result<Self> {
+    pub fn join(arguments: &Join, platform: &Platform, auditor: Option<Arc<dyn Auditor>>) -> anyhow::Result<Self> {
         let level = level_for(arguments.security, &arguments.address, arguments.credentials.as_deref())?;
         let made_up = format!("n-{:08x}", platform.services().random() as u32);
         let name = arguments.name.clone().unwrap_or(made_up);
         let mut config = config_of(&name, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
+        config.auditor = auditor;
         config.log = log(arguments.quiet);
         let hub = Hub::start(config, platform.station(), None)?;
         platform.link_with(hub.links());

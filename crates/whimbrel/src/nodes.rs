@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -13,6 +14,7 @@ use whimbrel::society::Seat;
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_net::{Authority, Credentials, Hub, HubConfig, Level, NODE_DAYS};
 use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
 
@@ -54,7 +56,13 @@ fn name_of(node: u16) -> String {
 
 impl Nodes {
     /// Links this node with the others, as far as they are there, and makes their agents known here.
-    pub fn start(arguments: &Run, count: u16, platform: &Platform, society: &Society) -> anyhow::Result<Self> {
+    pub fn start(
+        arguments: &Run,
+        count: u16,
+        platform: &Platform,
+        society: &Society,
+        auditor: Option<Arc<dyn Auditor>>,
+    ) -> anyhow::Result<Self> {
         let me = arguments.node.unwrap_or(1);
         let random = || platform.services().random();
         let name = platform.services().platform();
@@ -76,6 +84,7 @@ impl Nodes {
         }
         let mut config = HubConfig::new(name.as_str(), name_of(me), random());
         config.token = Some(secrets.token);
+        config.auditor = auditor;
         config.level = level;
         config.credentials = secrets.credentials;
         let (trace, quiet) = (arguments.trace, arguments.quiet);

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use whimbrel_net::{Authority, Credentials, Level};
+use whimbrel_platform::audit::RefusalReason;
 
 use super::{Setting, TestNode, numbers, until};
 
@@ -14,7 +15,13 @@ fn secure(credentials: Credentials) -> Setting {
 
 /// A node that is let in, as a control; then the one with these credentials is not.
 #[track_caller]
-fn refused(authority: &mut Authority, listener: Credentials, name: &str, with: Setting, why: &str) {
+fn refused(
+    authority: &mut Authority,
+    listener: Credentials,
+    name: &str,
+    with: Setting,
+    (why, reason): (&str, RefusalReason),
+) {
     let host = TestNode::start("host", secure(listener));
     let friend = TestNode::start("friend", secure(authority.issue("friend", &[], 1).unwrap()));
     friend.hub.connect(host.address());
@@ -26,6 +33,7 @@ fn refused(authority: &mut Authority, listener: Credentials, name: &str, with: S
     std::thread::sleep(Duration::from_millis(300));
     assert!(host.numbers().is_empty());
     assert_eq!(host.hub.status().iter().filter(|link| link.up).count(), 1, "the friend is still there");
+    assert!(host.hub.refusals().of(reason) > 0, "{:?}", host.hub.refusals());
 }
 
 #[test]
@@ -36,7 +44,7 @@ fn a_certificate_of_another_authority() {
     // It trusts us: it is we who do not trust it.
     stranger.authority_pem.clone_from(&host.authority_pem);
     stranger.revoked_pem.clone_from(&host.revoked_pem);
-    refused(&mut ours, host, "stranger", secure(stranger), "BadSignature");
+    refused(&mut ours, host, "stranger", secure(stranger), ("BadSignature", RefusalReason::BadCertificate));
 }
 
 #[test]
@@ -45,7 +53,7 @@ fn a_certificate_that_was_taken_back() {
     let thief = authority.issue("thief", &[], 1).unwrap();
     assert_eq!(authority.revoke("thief"), 1);
     let host = authority.issue("host", &[], 1).unwrap();
-    refused(&mut authority, host, "thief", secure(thief), "Revoked");
+    refused(&mut authority, host, "thief", secure(thief), ("Revoked", RefusalReason::Revoked));
 }
 
 #[test]
@@ -54,7 +62,7 @@ fn a_certificate_whose_time_is_over() {
     let old = authority.issue("old", &[], 0).unwrap();
     std::thread::sleep(Duration::from_millis(2_100));
     let host = authority.issue("host", &[], 1).unwrap();
-    refused(&mut authority, host, "old", secure(old), "Expired");
+    refused(&mut authority, host, "old", secure(old), ("Expired", RefusalReason::Expired));
 }
 
 #[test]
@@ -62,7 +70,7 @@ fn a_certificate_from_the_wrong_address() {
     let mut authority = Authority::create("p").unwrap();
     let mover = authority.issue("mover", &["192.0.2.7".to_owned()], 1).unwrap();
     let host = authority.issue("host", &[], 1).unwrap();
-    refused(&mut authority, host, "mover", secure(mover), "not for the address");
+    refused(&mut authority, host, "mover", secure(mover), ("not for the address", RefusalReason::WrongAddress));
 }
 
 #[test]
@@ -70,7 +78,13 @@ fn a_certificate_of_another_node() {
     let mut authority = Authority::create("p").unwrap();
     let credentials = authority.issue("honest", &[], 1).unwrap();
     let host = authority.issue("host", &[], 1).unwrap();
-    refused(&mut authority, host, "liar", secure(credentials), "does not name the node liar");
+    refused(
+        &mut authority,
+        host,
+        "liar",
+        secure(credentials),
+        ("does not name the node liar", RefusalReason::Impostor),
+    );
 }
 
 #[test]
@@ -80,7 +94,8 @@ fn a_downgrade() {
         let credentials = authority.issue("weak", &[], 1).unwrap();
         let host = authority.issue("host", &[], 1).unwrap();
         let setting = Setting { level: Some(level), credentials: Some(credentials), token: None };
-        refused(&mut authority, host, "weak", setting, "was closed");
+        let reason = if level == Level::Open { RefusalReason::Downgrade } else { RefusalReason::BadCertificate };
+        refused(&mut authority, host, "weak", setting, ("was closed", reason));
     }
 }
 
@@ -98,6 +113,7 @@ fn a_forged_sender() {
     assert_eq!(host.numbers(), [1, 2]);
     assert_eq!(numbers(&host.desk.forged), [666, 666]);
     assert_eq!(host.hub.forged(), 2);
+    assert_eq!(host.hub.refusals().of(RefusalReason::Forged), 2);
     assert!(host.logged("its sender agent-of-host is not an agent of that node"));
 }
 
@@ -110,6 +126,7 @@ fn a_node_that_does_not_know_the_secret() {
         until("it hears why", || other.hub.refusal().is_some());
         assert!(other.hub.refusal().unwrap().contains("token"), "{:?}", other.hub.refusal());
     }
+    assert_eq!(host.hub.refusals().of(RefusalReason::BadToken), 2);
 }
 
 #[test]

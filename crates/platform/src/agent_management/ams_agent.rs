@@ -8,7 +8,8 @@ use super::exceptions::{FailureReason, Misunderstanding, Refusal};
 use super::frames;
 use super::read::{self, AmsDescription};
 use crate::ams::{AgentModification, AgentQuery, Ams, LifecycleError};
-use crate::{AgentBody, Next, Outbox, Time, Turn};
+use crate::policy::{Action, Principal, Verdict};
+use crate::{AgentBody, Next, Outbox, Services, Time, Turn};
 
 /// The body of the agent `ams`: answers requests to register, deregister, modify, search and get-description. It needs
 /// [`crate::Services::directory`].
@@ -32,7 +33,8 @@ impl AgentBody for AmsAgent {
         let Some(directory) = turn.services.directory() else { return Next::Wait };
         for _ in 0..turn.budget {
             let Some(message) = turn.mailbox.take() else { return Next::Wait };
-            directory.with_ams(|ams| answer(ams, &message, turn.aid, turn.outbox));
+            let asker = Asker { who: turn.services.principal(message.sender), services: turn.services };
+            directory.with_ams(|ams| answer(ams, &asker, &message, turn.aid, turn.outbox));
         }
         Next::Ready
     }
@@ -42,13 +44,19 @@ impl AgentBody for AmsAgent {
     }
 }
 
-fn answer(ams: &mut Ams, message: &AclMessage, me: Aid, outbox: &mut Outbox) {
+/// Who asks, and what the policy says to it.
+struct Asker<'a> {
+    who: Principal,
+    services: &'a dyn Services,
+}
+
+fn answer(ams: &mut Ams, asker: &Asker<'_>, message: &AclMessage, me: Aid, outbox: &mut Outbox) {
     if is_answer(message) {
         return;
     }
     let mut answers = Answers { message, me, outbox };
     let understood = answers.check_ontology().and_then(|()| match message.performative {
-        Performative::Request => request(ams, &mut answers),
+        Performative::Request => request(ams, asker, &mut answers),
         other => Err(Misunderstanding::UnsupportedAct(Symbol::from(other))),
     });
     if let Err(reason) = understood {
@@ -56,9 +64,9 @@ fn answer(ams: &mut Ams, message: &AclMessage, me: Aid, outbox: &mut Outbox) {
     }
 }
 
-fn request(ams: &mut Ams, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
+fn request(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
     let asked = Asked::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, ams.platform()))?;
-    match read_request(ams, &asked, answers.message.sender) {
+    match read_request(ams, asker, &asked, answers.message.sender) {
         Ok(request) => {
             answers.agree(&asked);
             let outcome = carry_out(ams, request);
@@ -69,10 +77,16 @@ fn request(ams: &mut Ams, answers: &mut Answers<'_>) -> Result<(), Misunderstand
     Ok(())
 }
 
-/// What is asked for, if `sender` may ask for it: an agent, or its owner, changes or ends it.
+/// What is asked for, if `sender` may ask for it: an agent, or its owner, changes or ends it, and whoever a rule of the
+/// policy permits to do so, unless one forbids it.
 //= fipa00023 4.2.1
-fn read_request(ams: &Ams, asked: &Asked, sender: Aid) -> Result<AmsRequest, Refusal> {
+fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Result<AmsRequest, Refusal> {
     let may = |agent: Aid| {
+        match asker.services.verdict(asker.who, Action::Kill, agent.name.as_str()) {
+            Verdict::Denied => return Err(Refusal::Unauthorised),
+            Verdict::Allowed => return Ok(()),
+            Verdict::Unsaid => {}
+        }
         let owner = ams.describe(agent).map(|description| description.owner);
         let owned = owner.is_some_and(|owner| owner.as_str() == sender.name.as_str() && ams.exists(sender));
         if owner.is_none() || owned || is_same(agent, sender, ams.platform()) {

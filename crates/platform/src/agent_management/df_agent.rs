@@ -1,12 +1,13 @@
 //! The agent `df`.
 
-use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, sym};
+use whimbrel_acl::{Aid, MessageBody, Performative, Symbol, sym};
 
 use super::conversation::{Answers, Asked, Outcome, content_of, is_answer};
 use super::exceptions::{FailureReason, Misunderstanding, Refusal};
 use super::{frames, read};
 use crate::df::{Df, DfDescription, DfQuery, ModifyError, NoticeForm, RegisterError};
-use crate::{AgentBody, Next, Outbox, Time, Turn};
+use crate::policy::{Action, Principal};
+use crate::{AgentBody, Mailbox, Next, Outbox, Services, Time, Turn};
 
 /// The body of the agent `df`: answers requests to register, deregister, modify and search, and subscriptions. It needs
 /// [`crate::Services::directory`]; its turns also end the leases that ran out.
@@ -26,12 +27,12 @@ impl AgentBody for DfAgent {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         let wall_ms = turn.services.wall_clock_ms();
         let Some(directory) = turn.services.directory() else { return Next::Wait };
+        let questions = questions(turn.mailbox, turn.budget, turn.services);
         directory.with_df(|df| {
             df.handle_wall_clock(turn.now, wall_ms);
             df.handle_timeout(turn.now);
-            for _ in 0..turn.budget {
-                let Some(message) = turn.mailbox.take() else { break };
-                answer(df, &message, turn.aid, turn.now, wall_ms, turn.outbox);
+            for question in &questions {
+                answer(df, question, turn, wall_ms);
             }
             send_notices(df, turn.outbox);
         });
@@ -46,21 +47,35 @@ impl AgentBody for DfAgent {
     }
 }
 
+/// A message to the DF, who sent it, and what the policy says to that.
+struct Question<'a> {
+    message: MessageBody,
+    who: Principal,
+    services: &'a dyn Services,
+}
+
+/// The next messages. Who sent them is asked before the DF is lent.
+fn questions<'a>(mailbox: &mut Mailbox, budget: u32, services: &'a dyn Services) -> Vec<Question<'a>> {
+    let question = |message: MessageBody| Question { who: services.principal(message.sender), message, services };
+    std::iter::from_fn(|| mailbox.take()).take(budget as usize).map(question).collect()
+}
+
 fn send_notices(df: &mut Df, outbox: &mut Outbox) {
     while let Some(notice) = df.poll_message() {
         outbox.send(notice);
     }
 }
 
-fn answer(df: &mut Df, message: &AclMessage, me: Aid, now: Time, wall_ms: u64, outbox: &mut Outbox) {
+fn answer(df: &mut Df, question: &Question<'_>, turn: &mut Turn<'_>, wall_ms: u64) {
+    let (message, now) = (&*question.message, turn.now);
     if is_answer(message) {
         return;
     }
     // What others did to the DF is told before what this message does to it.
-    send_notices(df, outbox);
-    let mut answers = Answers { message, me, outbox };
+    send_notices(df, turn.outbox);
+    let mut answers = Answers { message, me: turn.aid, outbox: turn.outbox };
     let understood = answers.check_ontology().and_then(|()| match message.performative {
-        Performative::Request => request(df, &mut answers, now, wall_ms),
+        Performative::Request => request(df, question, &mut answers, now, wall_ms),
         Performative::Subscribe => subscribe(df, &mut answers, now, wall_ms),
         Performative::Cancel => cancel(df, &mut answers),
         other => Err(Misunderstanding::UnsupportedAct(Symbol::from(other))),
@@ -70,9 +85,15 @@ fn answer(df: &mut Df, message: &AclMessage, me: Aid, now: Time, wall_ms: u64, o
     }
 }
 
-fn request(df: &mut Df, answers: &mut Answers<'_>, now: Time, wall_ms: u64) -> Result<(), Misunderstanding> {
+fn request(
+    df: &mut Df,
+    question: &Question<'_>,
+    answers: &mut Answers<'_>,
+    now: Time,
+    wall_ms: u64,
+) -> Result<(), Misunderstanding> {
     let asked = Asked::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, df.platform()))?;
-    match read_request(&asked, answers.message.sender, df.platform(), wall_ms) {
+    match read_request(&asked, question, df.platform(), wall_ms) {
         Ok(request) => {
             answers.agree(&asked);
             let outcome = carry_out(df, request, now);
@@ -84,7 +105,14 @@ fn request(df: &mut Df, answers: &mut Answers<'_>, now: Time, wall_ms: u64) -> R
 }
 
 /// What is asked for, if `sender` may ask for it: each agent registers, changes and removes its own entry only.
-fn read_request(asked: &Asked, sender: Aid, platform: Symbol, wall_ms: u64) -> Result<DfRequest, Refusal> {
+fn read_request(asked: &Asked, question: &Question<'_>, platform: Symbol, wall_ms: u64) -> Result<DfRequest, Refusal> {
+    let sender = question.message.sender;
+    let permitted = |description: DfDescription| {
+        let may = |service: &str| question.services.permits(question.who, Action::Register, service);
+        let all = description.services.iter().all(|service| may(service.name.as_str()));
+        let may = all && (!description.services.is_empty() || may(""));
+        if may { Ok(description) } else { Err(Refusal::Unauthorised) }
+    };
     let own = |description: DfDescription| {
         let agent = description.agent;
         let agent = agent.ok_or(Refusal::MissingParameter { object: "df-agent-description", parameter: "name" })?;
@@ -96,9 +124,9 @@ fn read_request(asked: &Asked, sender: Aid, platform: Symbol, wall_ms: u64) -> R
         _ => Err(Refusal::UnexpectedArgumentCount),
     };
     match asked.function.as_str() {
-        "register" => Ok(DfRequest::Register(own(the_description()?)?.1)),
+        "register" => Ok(DfRequest::Register(permitted(own(the_description()?)?.1)?)),
         "deregister" => Ok(DfRequest::Deregister(own(the_description()?)?.0)),
-        "modify" => Ok(DfRequest::Modify(own(the_description()?)?.1)),
+        "modify" => Ok(DfRequest::Modify(permitted(own(the_description()?)?.1)?)),
         "search" => Ok(DfRequest::Search(read::df_query(&asked.args, wall_ms)?)),
         _ => Err(Refusal::UnsupportedFunction(asked.function)),
     }

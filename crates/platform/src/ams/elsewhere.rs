@@ -22,6 +22,10 @@ impl Elsewhere {
         self.agents.get(&name).map(|(node, _)| *node)
     }
 
+    pub fn kind_of(&self, name: Symbol) -> Option<AgentKind> {
+        self.agents.get(&name).map(|(_, kind)| *kind)
+    }
+
     pub fn add(&mut self, name: Symbol, node: NodeId, kind: AgentKind) {
         self.agents.insert(name, (node, kind));
     }

@@ -453,6 +453,11 @@ impl Ams {
         self.record(agent).map(|record| record.kind)
     }
 
+    /// What runs an agent of this or another node.
+    pub fn kind_anywhere(&self, agent: Aid) -> Option<AgentKind> {
+        self.kind(agent).or_else(|| self.elsewhere.kind_of(agent.name))
+    }
+
     /// This node's agents that others can write to, and what runs them: all but `ams` and `df`, which each node has.
     pub fn reachable(&self) -> impl Iterator<Item = (Symbol, AgentKind)> + '_ {
         let known = self.records.iter().map(|record| (record.aid.name, record.kind));

@@ -69,7 +69,7 @@ pub(crate) struct Shard {
     ending: bool,
     mailbox_limits: MailboxLimits,
     tally: Tally,
-    /// Somebody wants to be told of everything.
+    /// Somebody wants to be told of everything, or asked what may be sent.
     observed: bool,
     pub now: Time,
 }
@@ -99,7 +99,7 @@ struct Tally {
 impl Shard {
     pub fn new(index: ShardIndex, node: Arc<Node>) -> Self {
         let mailbox_limits = node.mailbox_limits;
-        let observed = node.observer.is_some();
+        let observed = node.observer.is_some() || node.guard.restricts_sending;
         let outgoing = node.seats.iter().map(|_| Vec::new()).collect();
         Self {
             index,

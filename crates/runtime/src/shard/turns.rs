@@ -1,6 +1,7 @@
 //! Taking an agent out of its place for a turn, and putting it back.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody};
+use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::{Event, Outbox, Time};
 
 use super::delivery::Reception;
@@ -75,7 +76,9 @@ impl Shard {
     #[inline(always)]
     fn send(&mut self, to: Aid, body: MessageBody) -> Reception {
         self.tally.sent += 1;
-        let body = if self.observed { self.sent(to, body) } else { body };
+        if self.observed {
+            return self.send_observed(to, body);
+        }
         self.route(to, body)
     }
 
@@ -100,11 +103,15 @@ impl Shard {
     }
 
     #[cold]
-    fn sent(&self, to: Aid, body: MessageBody) -> MessageBody {
+    fn send_observed(&mut self, to: Aid, body: MessageBody) -> Reception {
         let envelope = Envelope { to, body };
         self.node.tell(Event::Sent(&envelope));
+        if self.node.guard.restricts_sending && !self.node.permits_sending(&envelope) {
+            self.undeliverable(to, envelope.body, DeadReason::Forbidden);
+            return Reception::Fine;
+        }
         self.node.tell(Event::Routed(&envelope, self.node.routes.look_up(to.name).place()));
-        envelope.body
+        self.route(to, envelope.body)
     }
 
     /// Does what an agent wants that does not just wait for messages.

@@ -8,4 +8,5 @@ mod fairness;
 mod kit;
 mod mailboxes;
 mod moves;
+mod policy;
 mod supervision;

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Look for errors in programs and projects, without running them.
+/// Look for errors in programs, projects and policies, without running them.
 ///
 /// All errors and warnings are shown, not just the first. The exit status is 1 if there is an error.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel check garden.mas2j        the project, and every program it names
   whimbrel check *.asl               some programs
-  whimbrel check examples/auction    a folder with one project in it")]
+  whimbrel check examples/auction    a folder with one project in it
+  whimbrel check policy.toml         a policy")]
 pub struct Check {
-    /// Projects (.mas2j), programs (.asl), or folders with one project in each.
+    /// Projects (.mas2j), programs (.asl), policies (.toml), or folders with one project in each.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 }

@@ -12,7 +12,7 @@ pub use self::bench::{Bench, BenchOptions, Benchmark, Messaging, Mode, Scenario}
 pub use self::ca::{Ca, CaAction};
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
-pub use self::run::{Join, Run, SecurityLevel};
+pub use self::run::{Guarding, Join, Run, SecurityLevel};
 
 /// Whimbrel runs societies of agents written in AgentSpeak and Rust.
 #[derive(Debug, Parser)]

@@ -57,6 +57,8 @@ pub struct Run {
     /// The folder with this node's certificate: what `whimbrel ca issue FOLDER n1 --out` made.
     #[arg(long, value_name = "FOLDER", conflicts_with = "nodes")]
     pub credentials: Option<PathBuf>,
+    #[command(flatten)]
+    pub guarding: Guarding,
     /// Which of the nodes this process is; for processes that `--nodes` starts.
     #[arg(long, hide = true, value_name = "K", requires = "nodes", requires = "first")]
     pub node: Option<u16>,
@@ -95,12 +97,25 @@ pub struct Join {
     /// The folder with this node's certificate: what `whimbrel ca issue` made.
     #[arg(long, value_name = "FOLDER")]
     pub credentials: Option<PathBuf>,
+    #[command(flatten)]
+    pub guarding: Guarding,
     /// Show every message, and agents coming and going, on standard error.
     #[arg(long)]
     pub trace: bool,
     /// Show no warnings, only what agents print.
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Who may do what on a node, and the record of what was refused.
+#[derive(Debug, Args)]
+pub struct Guarding {
+    /// Who may create, kill and move agents, register services, write to agents and topics: a policy file.
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// Append what is refused, and why, to this file: a line of JSON each.
+    #[arg(long, value_name = "FILE")]
+    pub audit: Option<PathBuf>,
 }
 
 /// How links are secured.

@@ -1,10 +1,11 @@
-//! `whimbrel check`: all that is wrong with programs and projects, without running them.
+//! `whimbrel check`: all that is wrong with programs, projects and policies, without running them.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use whimbrel::Society;
+use whimbrel::policy::{self, PolicyError};
 use whimbrel::society::OpenError;
 use whimbrel_bdi::syntax::{Diagnostic, Severity};
 
@@ -32,6 +33,9 @@ struct Found {
 impl Found {
     fn check(&mut self, path: &Path) {
         self.files += 1;
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            return self.check_policy(path);
+        }
         let file = match project_in(path) {
             Ok(file) => file,
             Err(error) => {
@@ -42,6 +46,17 @@ impl Found {
         match Society::open(&file) {
             Ok(society) => self.show(society.warnings()),
             Err(OpenError::Errors { diagnostics, .. }) => self.show(&diagnostics),
+            Err(error) => {
+                self.errors += 1;
+                terminal::complain(&error.into());
+            }
+        }
+    }
+
+    fn check_policy(&mut self, path: &Path) {
+        match policy::open(path) {
+            Ok(_) => {}
+            Err(PolicyError::Error(diagnostic)) => self.show(&[*diagnostic]),
             Err(error) => {
                 self.errors += 1;
                 terminal::complain(&error.into());

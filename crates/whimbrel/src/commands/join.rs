@@ -11,6 +11,7 @@ use whimbrel_runtime::Platform;
 
 use super::project_in;
 use crate::arguments::Join;
+use crate::guarding::Guards;
 use crate::membership::Membership;
 use crate::stopping::Stopping;
 use crate::terminal::{self, Lines};
@@ -33,8 +34,9 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     if let Some(watch) = Watch::new(arguments.trace, false) {
         builder = builder.observer(watch);
     }
+    let (guards, builder) = Guards::set(&arguments.guarding, None, builder)?;
     let platform = builder.build();
-    let membership = Membership::join(arguments, &platform)?;
+    let membership = Membership::join(arguments, &platform, guards.auditor())?;
     society.start(&platform)?;
     let leaving = platform.clone();
     stopping.watch(None, move |code| leaving.leave_with(code));

@@ -11,6 +11,7 @@ use whimbrel_runtime::Platform;
 
 use super::project_in;
 use crate::arguments::Run;
+use crate::guarding::Guards;
 use crate::membership::Membership;
 use crate::nodes::Nodes;
 use crate::stopping::Stopping;
@@ -47,11 +48,13 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     if let Some(watch) = &watch {
         builder = builder.observer(watch.clone());
     }
+    let node = arguments.node.map(|node| format!("n{node}"));
+    let (guards, builder) = Guards::set(&arguments.guarding, node.as_deref(), builder)?;
     let begin = Instant::now();
     let platform = builder.build();
     let nodes = match arguments.nodes {
         Some(count) if count > 1 || arguments.node.is_some() => {
-            let nodes = Nodes::start(arguments, count, &platform, &society)?;
+            let nodes = Nodes::start(arguments, count, &platform, &society, guards.auditor())?;
             society.start_some(&platform, |name| nodes.lives_here(name))?;
             Some(nodes.open()?)
         }
@@ -60,7 +63,8 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
             None
         }
     };
-    let membership = arguments.listen.as_deref().map(|address| Membership::listen(arguments, address, &platform));
+    let membership = arguments.listen.as_deref();
+    let membership = membership.map(|address| Membership::listen(arguments, address, &platform, guards.auditor()));
     let membership = membership.transpose()?;
     let time = arguments.time.filter(|_| arguments.node.is_none());
     let ending = platform.clone();

@@ -37,3 +37,21 @@ fn the_checked_are_counted() {
     let seen = scratch.run(&["check", "a.asl", "b.asl"]);
     assert_eq!((seen.code, seen.err.as_str()), (Some(0), "2 files: nothing wrong\n"));
 }
+
+#[test]
+fn policies_are_checked_with_the_place_of_what_is_wrong() {
+    let scratch = Scratch::with(&[
+        ("good.toml", "[[allow]]\nwho = \"stranger\"\nsend = \"seller*\"\n"),
+        ("bad.toml", "[[deny]]\nwho = \"strangers\"\nsend = \"*\"\n"),
+        ("a.asl", "!go.\n+!go <- .stopMAS.\n"),
+    ]);
+    let good = scratch.run(&["check", "good.toml"]);
+    assert_eq!((good.err.as_str(), good.code), ("1 file: nothing wrong\n", Some(0)));
+    for arguments in [&["check", "bad.toml"][..], &["run", "a.asl", "--policy", "bad.toml"]] {
+        let bad = scratch.run(arguments);
+        assert!(bad.err.contains("\"strangers\" names nobody: expected `*`, `agent:NAME`"), "{}", bad.err);
+        assert!(bad.err.contains("bad.toml:2:"), "{}", bad.err);
+        assert_eq!(bad.code, Some(1));
+    }
+    assert_eq!(scratch.run(&["run", "a.asl", "--policy", "good.toml"]).code, Some(0));
+}

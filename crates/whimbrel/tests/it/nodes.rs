@@ -166,3 +166,31 @@ fn the_examples_run_on_three_nodes_as_on_one() {
         assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{example}");
     }
 }
+
+#[test]
+fn what_a_policy_forbids_is_answered_and_recorded() {
+    let spy = "
+!go.
++!go <- .send(vault, tell, secret); .send(guard, tell, hello).
++hello <- .stopMAS(0, 4).
+";
+    let guard = "+hello <- .send(spy, tell, hello).";
+    let scratch = Scratch::with(&[
+        ("x.mas2j", "MAS x { agents: vault guard.asl at \"n1\"; guard guard.asl at \"n1\"; spy spy.asl at \"n2\"; }"),
+        ("spy.asl", spy),
+        ("guard.asl", guard),
+        ("policy.toml", "[[deny]]\nwho = \"node:n2\"\nsend = \"vault\"\n"),
+    ]);
+    let run = ["run", "x.mas2j", "--nodes", "2", "--policy", "policy.toml", "--audit", "audit.jsonl", "--summary"];
+    let seen = scratch.run(&run);
+    assert_eq!(seen.code, Some(4), "{}{}", seen.out, seen.err);
+    let record = |file: &str| std::fs::read_to_string(scratch.0.join(file)).expect("it is there");
+    // The spy's own node has the same policy: it refuses first.
+    let line = record("audit.jsonl.n2");
+    let (time, rest) = line.split_once(",").expect("a line");
+    assert!(time.starts_with("{\"time\":\"20"), "{line}");
+    let expected =
+        "\"reason\":\"forbidden\",\"who\":\"agent:spy of node:n2\",\"action\":\"send\",\"object\":\"vault\"}\n";
+    assert_eq!(rest, expected);
+    assert_eq!(record("audit.jsonl"), "");
+}

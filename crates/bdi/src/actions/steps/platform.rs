@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_acl::{Aid, Annots, Structure, Symbol, Value, sym};
+use whimbrel_platform::policy::Action;
 use whimbrel_platform::services::{AgentSource, CreateAgent};
 
 use super::name_of;
@@ -54,6 +55,10 @@ fn options(list: &Value) -> Vec<(Symbol, Value)> {
 pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let agent = call.cycle.agent_named(Symbol::new(&name_of(call.arg(0))));
     let delay = call.args.get(1).and_then(Value::as_f64).unwrap_or(0.0);
+    let services = call.cycle.services;
+    if !services.permits(services.principal(call.cycle.aid), Action::Kill, agent.name.as_str()) {
+        return Err(Failure::new("forbidden", format!("the policy forbids to end {agent}")));
+    }
     if delay < 1.0 {
         return if call.cycle.services.kill(agent) { Ok(Progress::Done) } else { Err(Failure::said_no()) };
     }
@@ -92,6 +97,10 @@ pub fn clone_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 
 /// `.stopMAS([ms [, exit code]])`: with a delay all agents are told first.
 pub fn stop(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let services = call.cycle.services;
+    if !services.permits(services.principal(call.cycle.aid), Action::Kill, sym::AMS.as_str()) {
+        return Err(Failure::new("forbidden", "the policy forbids to stop the platform"));
+    }
     let delay = call.args.first().and_then(Value::as_f64).unwrap_or(0.0).max(0.0);
     let code = call.args.get(1).and_then(Value::as_f64).unwrap_or(0.0);
     if delay >= 1.0 {

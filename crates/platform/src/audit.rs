@@ -1,0 +1,163 @@
+//! What was refused, and why: one vocabulary for the counters, the audit log and the tests.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::policy::Action;
+
+/// Why somebody, or something that they wanted, was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum RefusalReason {
+    /// The policy does not permit it.
+    Forbidden,
+    /// A message names a sender who is not an agent of the node, or session, that it comes from.
+    Forged,
+    /// A message's signature is missing, or not its sender's, or does not fit what it says.
+    BadSignature,
+    /// A certificate of an authority that is not the platform's, or that cannot be read, or there is none.
+    BadCertificate,
+    /// A certificate that was taken back.
+    Revoked,
+    /// A certificate whose time is over, or has not come.
+    Expired,
+    /// A certificate that is not for the address that it came from.
+    WrongAddress,
+    /// A certificate that does not name the node or agent that shows it.
+    Impostor,
+    /// A secret that is not the platform's, or a token that is none, was used, or is too old.
+    BadToken,
+    /// An attempt to speak at a lower level of security than this node's.
+    Downgrade,
+    /// Frames that came before, or are not those that are due.
+    Replayed,
+    /// Bytes that mean nothing.
+    Malformed,
+    /// Too many at once.
+    TooMany,
+}
+
+impl RefusalReason {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 13] = [
+        Self::Forbidden,
+        Self::Forged,
+        Self::BadSignature,
+        Self::BadCertificate,
+        Self::Revoked,
+        Self::Expired,
+        Self::WrongAddress,
+        Self::Impostor,
+        Self::BadToken,
+        Self::Downgrade,
+        Self::Replayed,
+        Self::Malformed,
+        Self::TooMany,
+    ];
+
+    /// The reason as it is written in the audit log: `forbidden`, `bad_certificate` and so on.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forbidden => "forbidden",
+            Self::Forged => "forged",
+            Self::BadSignature => "bad_signature",
+            Self::BadCertificate => "bad_certificate",
+            Self::Revoked => "revoked",
+            Self::Expired => "expired",
+            Self::WrongAddress => "wrong_address",
+            Self::Impostor => "impostor",
+            Self::BadToken => "bad_token",
+            Self::Downgrade => "downgrade",
+            Self::Replayed => "replayed",
+            Self::Malformed => "malformed",
+            Self::TooMany => "too_many",
+        }
+    }
+}
+
+impl fmt::Display for RefusalReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Something that was refused.
+#[derive(Clone, Copy, Debug)]
+pub struct Refused<'a> {
+    /// Why.
+    pub reason: RefusalReason,
+    /// Whom: a principal as the policy writes it, an address, or what somebody said they were.
+    pub who: &'a str,
+    /// What they wanted to do, if it is known.
+    pub action: Option<Action>,
+    /// To whom or what; empty if that is not known.
+    pub object: &'a str,
+    /// More about it, in words; may be empty.
+    pub detail: &'a str,
+}
+
+impl<'a> Refused<'a> {
+    /// Something that the policy does not permit.
+    pub const fn forbidden(who: &'a str, action: Action, object: &'a str) -> Self {
+        Self { reason: RefusalReason::Forbidden, who, action: Some(action), object, detail: "" }
+    }
+
+    /// Somebody who was refused altogether.
+    pub const fn somebody(reason: RefusalReason, who: &'a str, detail: &'a str) -> Self {
+        Self { reason, who, action: None, object: "", detail }
+    }
+}
+
+/// Whoever keeps a record of what was refused. Called on the threads that do the work: be quick, and never block.
+pub trait Auditor: Send + Sync {
+    /// Told of each refusal.
+    fn refused(&self, what: &Refused<'_>);
+}
+
+/// How often each reason was given.
+#[derive(Debug, Default)]
+pub struct RefusalCounts([AtomicU64; RefusalReason::ALL.len()]);
+
+impl RefusalCounts {
+    /// Once more.
+    pub fn count(&self, reason: RefusalReason) {
+        if let Some(count) = self.0.get(reason as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How often so far.
+    pub fn of(&self, reason: RefusalReason) -> u64 {
+        self.0.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// The reasons that were given at least once, and how often.
+    pub fn all(&self) -> impl Iterator<Item = (RefusalReason, u64)> + '_ {
+        RefusalReason::ALL.into_iter().map(|reason| (reason, self.of(reason))).filter(|(_, count)| *count > 0)
+    }
+}
+
+/// Counting is what an auditor does at least.
+impl Auditor for RefusalCounts {
+    fn refused(&self, what: &Refused<'_>) {
+        self.count(what.reason);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_counted_by_name() {
+        let counts = RefusalCounts::default();
+        for (times, reason) in RefusalReason::ALL.into_iter().enumerate() {
+            (0..times).for_each(|_| counts.count(reason));
+        }
+        let all: Vec<(&str, u64)> = counts.all().map(|(reason, count)| (reason.as_str(), count)).collect();
+        assert_eq!(all.len(), RefusalReason::ALL.len() - 1);
+        assert_eq!(all.first(), Some(&("forged", 1)));
+        assert_eq!(counts.of(RefusalReason::TooMany), RefusalReason::ALL.len() as u64 - 1);
+    }
+}

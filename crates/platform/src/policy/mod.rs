@@ -1,0 +1,274 @@
+//! Who may do what on a platform: a list of rules, and what holds where no rule says anything.
+//!
+//! A policy is data. Whoever carries something out asks it: the AMS and the DF before they do what a message requests,
+//! links and sessions before they take a message in, topics before they take a publication or a subscription. What an
+//! agent does on its own node by default is never asked about: see [`Policy::restricts_agents`].
+//!
+//! `docs/design/security.md` describes the file.
+
+mod pattern;
+mod read;
+
+use std::fmt;
+
+use whimbrel_acl::{Symbol, sym};
+
+pub use pattern::{Pattern, PatternError};
+pub use read::RuleError;
+use serde::Deserialize;
+
+/// What can be permitted or forbidden. Each act has an object: the name of an agent, a service or a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Action {
+    /// Creating an agent of this name.
+    Create,
+    /// Ending the agent of this name, or taking it through its life otherwise. To end `ams` is to stop the platform.
+    Kill,
+    /// Moving the agent of this name to another node.
+    Move,
+    /// Registering a service of this name with the DF, or changing its entry.
+    Register,
+    /// Sending a message to the agent of this name.
+    Send,
+    /// Publishing on the topic of this name.
+    Publish,
+    /// Subscribing to the topic of this name.
+    Subscribe,
+}
+
+impl Action {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 7] =
+        [Self::Create, Self::Kill, Self::Move, Self::Register, Self::Send, Self::Publish, Self::Subscribe];
+
+    /// The key in a policy file: `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Kill => "kill",
+            Self::Move => "move",
+            Self::Register => "register",
+            Self::Send => "send",
+            Self::Publish => "publish",
+            Self::Subscribe => "subscribe",
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Who wants to do something, as far as that is known for certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Principal {
+    /// An agent of one of the platform's nodes.
+    Agent {
+        /// Its local name.
+        name: Symbol,
+        /// The node that it lives on; empty for a platform of one node.
+        node: Symbol,
+    },
+    /// A node of the platform, on its own account.
+    Node(Symbol),
+    /// A program that is no node, connected and known by this name (a browser, an external agent).
+    Session(Symbol),
+    /// Anybody else: an agent of another platform, or somebody who has not proven a name.
+    Stranger,
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent { name, node } if *node == sym::EMPTY => write!(f, "agent:{name}"),
+            Self::Agent { name, node } => write!(f, "agent:{name} of node:{node}"),
+            Self::Node(name) => write!(f, "node:{name}"),
+            Self::Session(name) => write!(f, "session:{name}"),
+            Self::Stranger => f.write_str("stranger"),
+        }
+    }
+}
+
+/// Whom a rule is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// `*`: everybody.
+    Everybody,
+    /// `agent:PATTERN`: agents of the platform's nodes.
+    Agent(Pattern),
+    /// `node:PATTERN`: nodes, and the agents that live there.
+    Node(Pattern),
+    /// `session:PATTERN`: connected programs.
+    Session(Pattern),
+    /// `stranger`: anybody else.
+    Stranger,
+}
+
+impl Who {
+    fn is(&self, principal: Principal) -> bool {
+        match (self, principal) {
+            (Self::Everybody, _) | (Self::Stranger, Principal::Stranger) => true,
+            (Self::Agent(pattern), Principal::Agent { name, .. })
+            | (Self::Session(pattern), Principal::Session(name))
+            | (Self::Node(pattern), Principal::Node(name) | Principal::Agent { node: name, .. }) => {
+                pattern.matches(name.as_str())
+            }
+            _ => false,
+        }
+    }
+
+    fn is_of_the_platform(&self) -> bool {
+        matches!(self, Self::Everybody | Self::Agent(_) | Self::Node(_))
+    }
+}
+
+/// One rule: these may (or may not) do this to those.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "read::RawRule")]
+pub struct Rule {
+    who: Vec<Who>,
+    /// By the actions' numbers.
+    objects: [Vec<Pattern>; Action::ALL.len()],
+}
+
+impl Rule {
+    fn objects(&self, action: Action) -> &[Pattern] {
+        self.objects.get(action as usize).map_or(&[], Vec::as_slice)
+    }
+
+    fn is_about(&self, who: Principal, action: Action, object: &str) -> bool {
+        self.objects(action).iter().any(|pattern| pattern.matches(object)) && self.who.iter().any(|one| one.is(who))
+    }
+}
+
+/// What the rules say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A rule permits it, and none forbids it.
+    Allowed,
+    /// A rule forbids it.
+    Denied,
+    /// No rule is about it.
+    Unsaid,
+}
+
+/// See the module. The default has no rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Policy {
+    /// What is permitted beyond the default.
+    allow: Vec<Rule>,
+    /// What is forbidden, whatever else says that it is permitted.
+    deny: Vec<Rule>,
+}
+
+impl Policy {
+    /// The policy without rules.
+    pub const DEFAULT: Self = Self { allow: Vec::new(), deny: Vec::new() };
+
+    /// What the rules say: one that forbids counts more than any that permits; their order does not matter.
+    pub fn verdict(&self, who: Principal, action: Action, object: &str) -> Verdict {
+        let says = |rules: &[Rule]| rules.iter().any(|rule| rule.is_about(who, action, object));
+        if says(&self.deny) {
+            Verdict::Denied
+        } else if says(&self.allow) {
+            Verdict::Allowed
+        } else {
+            Verdict::Unsaid
+        }
+    }
+
+    /// Whether `who` may do this: what the rules say, or else the default. By default agents and nodes of the platform
+    /// may do anything, sessions may send, register, publish and subscribe, and strangers may write to `ams` and `df`.
+    pub fn allows(&self, who: Principal, action: Action, object: &str) -> bool {
+        match self.verdict(who, action, object) {
+            Verdict::Allowed => true,
+            Verdict::Denied => false,
+            Verdict::Unsaid => by_default(who, action, object),
+        }
+    }
+
+    /// Whether there is a rule that may keep an agent or a node of this platform from doing this: if there is none,
+    /// nobody has to ask.
+    pub fn restricts_agents(&self, action: Action) -> bool {
+        let restricts = |rule: &Rule| !rule.objects(action).is_empty() && rule.who.iter().any(Who::is_of_the_platform);
+        self.deny.iter().any(restricts)
+    }
+
+    /// How many rules there are.
+    pub fn rules(&self) -> usize {
+        self.allow.len() + self.deny.len()
+    }
+}
+
+fn by_default(who: Principal, action: Action, object: &str) -> bool {
+    match who {
+        Principal::Agent { .. } | Principal::Node(_) => true,
+        Principal::Session(_) => !matches!(action, Action::Create | Action::Kill | Action::Move),
+        // Whoever comes to a platform may ask who is there (FIPA00023 3), and no more.
+        Principal::Stranger => action == Action::Send && (object == sym::AMS.as_str() || object == sym::DF.as_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(json: &str) -> Policy {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn agent(name: &str, node: &str) -> Principal {
+        Principal::Agent { name: name.into(), node: node.into() }
+    }
+
+    #[test]
+    fn the_default_lets_agents_do_all_and_strangers_ask_only() {
+        let policy = Policy::DEFAULT;
+        let session = Principal::Session("pump".into());
+        for action in Action::ALL {
+            assert!(policy.allows(agent("amy", "n1"), action, "x"));
+            assert!(!policy.allows(Principal::Stranger, action, "x"));
+            assert!(!policy.restricts_agents(action));
+            let may = matches!(action, Action::Send | Action::Register | Action::Publish | Action::Subscribe);
+            assert_eq!(policy.allows(session, action, "x"), may, "{action}");
+        }
+        assert!(policy.allows(Principal::Stranger, Action::Send, "df"));
+        assert!(!policy.allows(Principal::Stranger, Action::Kill, "ams"));
+    }
+
+    #[test]
+    fn what_is_forbidden_stays_forbidden() {
+        let policy = policy(
+            r#"{"allow": [{"who": "*", "send": "*"}],
+                "deny": [{"who": ["node:n3", "agent:spy*"], "send": ["vault", "bank-*"]}]}"#,
+        );
+        assert!(!policy.allows(agent("amy", "n3"), Action::Send, "vault"));
+        assert!(!policy.allows(Principal::Node("n3".into()), Action::Send, "bank-1"));
+        assert!(!policy.allows(agent("spy7", "n1"), Action::Send, "vault"));
+        assert!(policy.allows(agent("amy", "n1"), Action::Send, "vault"));
+        assert!(policy.allows(agent("amy", "n3"), Action::Send, "bob"));
+        assert!(policy.allows(Principal::Stranger, Action::Send, "bob"));
+        assert_eq!(policy.verdict(agent("amy", "n3"), Action::Kill, "bob"), Verdict::Unsaid);
+        assert!(policy.restricts_agents(Action::Send) && !policy.restricts_agents(Action::Kill));
+    }
+
+    #[test]
+    fn rules_about_others_do_not_concern_agents() {
+        let policy = policy(r#"{"deny": [{"who": ["stranger", "session:*"], "send": "*", "subscribe": "a/*"}]}"#);
+        assert!(Action::ALL.iter().all(|action| !policy.restricts_agents(*action)));
+        assert!(!policy.allows(Principal::Session("s".into()), Action::Subscribe, "a/b"));
+        assert!(policy.allows(Principal::Session("s".into()), Action::Subscribe, "b"));
+        assert!(!policy.allows(Principal::Stranger, Action::Send, "df"));
+    }
+
+    #[test]
+    fn principals_are_told_by_their_kind() {
+        assert_eq!(agent("amy", "n1").to_string(), "agent:amy of node:n1");
+        assert_eq!(agent("amy", "").to_string(), "agent:amy");
+        assert_eq!(Principal::Session("pump".into()).to_string(), "session:pump");
+    }
+}

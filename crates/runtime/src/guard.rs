@@ -1,0 +1,109 @@
+//! Who may do what on this node, asked where it is done.
+
+use std::sync::OnceLock;
+
+use whimbrel_acl::{Aid, Envelope, Symbol, sym};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::audit::{Auditor, Refused};
+use whimbrel_platform::policy::{Action, Policy, Principal};
+use whimbrel_platform::route::{NodeId, Place};
+
+use crate::node::Node;
+use crate::sync::Arc;
+
+/// The policy of a node, and who keeps a record of what it forbade.
+pub(crate) struct Guard {
+    pub policy: Policy,
+    pub auditor: Option<Arc<dyn Auditor>>,
+    /// Whether agents of this platform may be kept from writing to some: otherwise no message is ever asked about.
+    pub restricts_sending: bool,
+    restricts_creating: bool,
+    me: OnceLock<Symbol>,
+}
+
+impl Guard {
+    pub fn new(policy: Policy, auditor: Option<Arc<dyn Auditor>>) -> Self {
+        let restricts_sending = policy.restricts_agents(Action::Send);
+        let restricts_creating = policy.restricts_agents(Action::Create);
+        Self { policy, auditor, restricts_sending, restricts_creating, me: OnceLock::new() }
+    }
+}
+
+impl Node {
+    /// This node's name; empty while it has no links.
+    fn my_name(&self) -> Symbol {
+        let Some(links) = self.linked.links() else { return sym::EMPTY };
+        *self.guard.me.get_or_init(|| Symbol::new(&links.me()))
+    }
+
+    fn name_of(&self, node: NodeId) -> Symbol {
+        let name = self.linked.links().and_then(|links| links.name_of(node));
+        name.map_or(sym::EMPTY, |name| Symbol::new(&name))
+    }
+
+    /// Who this agent is to the policy. Asks the AMS.
+    pub fn principal(&self, agent: Aid) -> Principal {
+        let ours = agent.platform == sym::EMPTY || agent.platform == self.name;
+        if !ours {
+            return Principal::Stranger;
+        }
+        let node = match self.routes.look_up(agent.name).place() {
+            Place::Local(_) => self.my_name(),
+            Place::Node(node) => self.name_of(node),
+            _ => return Principal::Stranger,
+        };
+        match self.with_ams(|ams| ams.kind_anywhere(agent)) {
+            Some(AgentKind::Session) => Principal::Session(agent.name),
+            _ => Principal::Agent { name: agent.name, node },
+        }
+    }
+
+    /// What the policy says of a node of this number.
+    pub fn permits_node(&self, node: NodeId, action: Action, object: &str) -> bool {
+        self.permits(Principal::Node(self.name_of(node)), action, object)
+    }
+
+    /// Whether an agent of this node may create one of this name.
+    pub fn permits_creation(&self, owner: Option<Aid>, name: Symbol) -> bool {
+        match owner {
+            Some(owner) if self.guard.restricts_creating => {
+                self.permits(self.principal(owner), Action::Create, name.as_str())
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether an agent of this node may send this. To be asked only if the policy restricts sending.
+    #[cold]
+    pub fn permits_sending(&self, envelope: &Envelope) -> bool {
+        let who = Principal::Agent { name: envelope.body.sender.name, node: self.my_name() };
+        self.permits(who, Action::Send, envelope.to.name.as_str())
+    }
+
+    /// Takes out of `messages`, which came from another node, what their senders may not send.
+    pub fn forbidden_among(&self, from: NodeId, messages: &mut Vec<Envelope>) -> Vec<Envelope> {
+        if !self.guard.restricts_sending {
+            return Vec::new();
+        }
+        let node = self.name_of(from);
+        let may = |envelope: &Envelope| {
+            let who = Principal::Agent { name: envelope.body.sender.name, node };
+            self.permits(who, Action::Send, envelope.to.name.as_str())
+        };
+        messages.extract_if(.., |envelope| !may(envelope)).collect()
+    }
+
+    pub fn permits(&self, who: Principal, action: Action, object: &str) -> bool {
+        let may = self.guard.policy.allows(who, action, object);
+        if !may {
+            self.audit(&Refused::forbidden(&who.to_string(), action, object));
+        }
+        may
+    }
+
+    pub fn audit(&self, refused: &Refused<'_>) {
+        if let Some(auditor) = &self.guard.auditor {
+            auditor.refused(refused);
+        }
+    }
+}

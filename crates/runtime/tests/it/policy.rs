@@ -1,0 +1,218 @@
+//! What a policy forbids is refused where it is done, told to whoever wanted it, counted and recorded.
+
+use std::sync::{Arc, Mutex};
+
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::audit::{Auditor, Refused};
+use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::link::News;
+use whimbrel_platform::policy::Policy;
+use whimbrel_platform::route::NodeId;
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::{EndReason, Links};
+use whimbrel_runtime::Platform;
+
+use crate::kit::{Lines, does, inform};
+
+/// Keeps what was refused, in words.
+#[derive(Default)]
+struct Record(Mutex<Vec<String>>);
+
+impl Auditor for Record {
+    fn refused(&self, what: &Refused<'_>) {
+        let action = what.action.map_or("", |action| action.as_str());
+        self.0.lock().unwrap().push(format!("{}: {} {action} {}", what.reason, what.who, what.object));
+    }
+}
+
+/// A link to the node `n2` that keeps what is sent there.
+#[derive(Default)]
+struct OneLink(Mutex<Vec<Envelope>>);
+
+const N2: NodeId = NodeId(1);
+
+impl Links for OneLink {
+    fn send(&self, _to: NodeId, batch: &mut Vec<Envelope>) -> bool {
+        self.0.lock().unwrap().append(batch);
+        false
+    }
+
+    fn tell_all(&self, _news: News) {}
+
+    fn tell(&self, _to: NodeId, _news: News) {}
+
+    fn waiting(&self) -> u64 {
+        0
+    }
+
+    fn me(&self) -> String {
+        "n1".to_owned()
+    }
+
+    fn name_of(&self, node: NodeId) -> Option<String> {
+        (node == N2).then(|| "n2".to_owned())
+    }
+}
+
+/// A node `n1` with this policy, linked with `n2`, where the agents `guest` and `spy` live.
+struct Guarded {
+    platform: Platform,
+    record: Arc<Record>,
+    link: Arc<OneLink>,
+    lines: Lines,
+}
+
+impl Guarded {
+    fn by(policy: &str) -> Self {
+        let policy: Policy = serde_json::from_str(policy).unwrap();
+        let (record, link, lines) = (Arc::<Record>::default(), Arc::<OneLink>::default(), Lines::default());
+        let builder = Platform::builder().workers(2).output(lines.clone()).policy(policy);
+        let platform = builder.auditor(Arc::clone(&record) as Arc<dyn Auditor>).build();
+        assert!(platform.link_with(Arc::clone(&link) as Arc<dyn Links>));
+        let agents = ["guest", "spy"].map(|name| (name.into(), AgentKind::Native)).to_vec();
+        platform.station().hear(N2, News::Agents(agents));
+        Self { platform, record, link, lines }
+    }
+
+    fn recorded(&self) -> Vec<String> {
+        self.record.0.lock().unwrap().clone()
+    }
+
+    /// A message comes over the link.
+    fn arrives(&self, message: AclMessage) {
+        let to = message.receivers[0];
+        let envelope = Envelope { to, body: MessageBody::Owned(Box::new(message)) };
+        self.platform.station().arrive(N2, &mut vec![envelope]);
+        self.platform.wait_idle();
+    }
+
+    /// What went over the link since this was asked last, as `receiver performative content`.
+    fn left(&self) -> Vec<String> {
+        let line = |Envelope { to, body }: Envelope| format!("{to} {} {}", body.performative, body.content);
+        self.link.0.lock().unwrap().drain(..).map(line).collect()
+    }
+}
+
+fn request(from: &str, to: &str, function: Value) -> AclMessage {
+    let action = Value::term("action", [Value::atom(to), function]);
+    AclMessage::new(Performative::Request, Aid::local(from), Aid::local(to), Value::list([action]))
+}
+
+fn entry(name: &str, fields: &[(&str, Value)]) -> Value {
+    Value::record(name, fields.iter().map(|(key, value)| ((*key).into(), value.clone())))
+}
+
+#[test]
+fn a_message_of_another_node_that_is_forbidden_is_answered_failure() {
+    let guarded = Guarded::by(r#"{"deny": [{"who": "agent:spy", "send": "vault*"}]}"#);
+    let vault = guarded.platform.spawn("vault1", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
+    guarded.arrives(inform("spy", vault, "secret?"));
+    guarded.arrives(inform("guest", vault, "hello"));
+    assert_eq!(guarded.lines.all(), ["vault1: \"hello\""]);
+    let failure = "spy failure [action(spy,send(vault1,inform,\"secret?\")),undelivered(vault1,forbidden)]";
+    assert_eq!(guarded.left(), [failure]);
+    assert_eq!(guarded.recorded(), ["forbidden: agent:spy of node:n2 send vault1"]);
+    let dead = guarded.platform.dead_letters();
+    assert_eq!((dead.len(), dead[0].reason), (1, DeadReason::Forbidden));
+    let counters = guarded.platform.counters();
+    assert!(counters.check().is_ok(), "{counters}");
+}
+
+#[test]
+fn agents_of_this_node_are_restricted_if_a_rule_says_so() {
+    let guarded = Guarded::by(r#"{"deny": [{"who": "node:n1", "send": ["vault", "guest"], "create": "x*"}]}"#);
+    let platform = &guarded.platform;
+    let vault = platform.spawn("vault", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
+    let amy = platform.spawn(
+        "amy",
+        does(move |ctx, message| match message.performative {
+            Performative::Failure => ctx.print(&message.content.args_or_items_last()),
+            _ => {
+                for to in [vault, Aid::local("guest"), Aid::local("spy")] {
+                    ctx.send(AclMessage::new(Performative::Inform, ctx.aid(), to, "hi"));
+                }
+                let created = ctx.spawn("x1", does(|_, _| ()));
+                assert_eq!(created, Err(CreateError::Forbidden("x1".into())));
+                assert!(ctx.spawn("y1", does(|_, _| ())).is_ok());
+            }
+        }),
+    );
+    platform.send(inform("outside", amy.unwrap(), "go"));
+    platform.wait_idle();
+    let failures = ["amy: undelivered(vault,forbidden)", "amy: undelivered(guest,forbidden)"];
+    assert_eq!(guarded.lines.all(), failures);
+    assert_eq!(guarded.left(), ["spy inform \"hi\""]);
+    assert_eq!(guarded.recorded().len(), 3);
+    assert!(platform.counters().check().is_ok());
+}
+
+trait LastItem {
+    fn args_or_items_last(&self) -> String;
+}
+
+impl LastItem for Value {
+    fn args_or_items_last(&self) -> String {
+        self.items().last().map(Value::to_string).unwrap_or_default()
+    }
+}
+
+#[test]
+fn the_ams_and_the_df_refuse_what_the_policy_forbids() {
+    let policy = r#"{"deny": [{"who": "agent:spy", "kill": "*", "register": "bank"}],
+                     "allow": [{"who": "agent:guest", "kill": "victim"}]}"#;
+    let guarded = Guarded::by(policy);
+    guarded.platform.spawn("victim", does(|_, _| ())).unwrap();
+    let end = || Value::term("deregister", [entry("ams-agent-description", &[("name", Value::from("victim"))])]);
+    guarded.arrives(request("spy", "ams", end()));
+    let answer = guarded.left();
+    assert!(
+        answer.len() == 1 && answer[0].starts_with("spy refuse ") && answer[0].ends_with(",unauthorised]"),
+        "{answer:?}"
+    );
+    let service = entry("service-description", &[("name", Value::from("bank"))]);
+    let described = [("name", Value::from("spy")), ("services", Value::term("set", [service]))];
+    let register = Value::term("register", [entry("df-agent-description", &described)]);
+    guarded.arrives(request("spy", "df", register));
+    let answer = guarded.left();
+    assert!(
+        answer.len() == 1 && answer[0].starts_with("spy refuse ") && answer[0].ends_with(",unauthorised]"),
+        "{answer:?}"
+    );
+    let recorded = ["forbidden: agent:spy of node:n2 kill victim", "forbidden: agent:spy of node:n2 register bank"];
+    assert_eq!(guarded.recorded(), recorded);
+    assert!(guarded.platform.services().exists(Aid::local("victim")));
+    // A rule lets one do what is its own and its owner's only by default.
+    guarded.arrives(request("guest", "ams", end()));
+    assert!(guarded.left().iter().any(|answer| answer.contains("done(action")));
+    assert!(!guarded.platform.services().exists(Aid::local("victim")));
+}
+
+#[test]
+fn a_node_may_be_kept_from_ending_agents_and_the_platform() {
+    let guarded = Guarded::by(r#"{"deny": [{"who": "node:n2", "kill": ["ams", "king"]}]}"#);
+    for name in ["king", "pawn"] {
+        guarded.platform.spawn(name, does(|_, _| ())).unwrap();
+    }
+    let station = guarded.platform.station();
+    station.hear(N2, News::Kill("king".into()));
+    station.hear(N2, News::Kill("pawn".into()));
+    station.hear(N2, News::Stop { delay_ms: 0, code: 1 });
+    guarded.platform.wait_idle();
+    let exists = |name: &str| guarded.platform.services().exists(Aid::local(name));
+    assert_eq!((exists("king"), exists("pawn")), (true, false));
+    assert_eq!(guarded.recorded(), ["forbidden: node:n2 kill king", "forbidden: node:n2 kill ams"]);
+    station.hear(N2, News::AgentEnded("spy".into(), EndReason::Finished));
+}
+
+#[test]
+fn agents_of_other_platforms_are_strangers() {
+    let guarded = Guarded::by("{}");
+    let services = guarded.platform.services();
+    let stranger = services.principal(Aid::new("eve", "elsewhere"));
+    assert_eq!(stranger.to_string(), "stranger");
+    assert_eq!(services.principal(Aid::local("nobody")).to_string(), "stranger");
+    assert_eq!(services.principal(Aid::local("spy")).to_string(), "agent:spy of node:n2");
+    assert!(!services.permits(stranger, whimbrel_platform::policy::Action::Send, "vault"));
+    assert_eq!(guarded.recorded(), ["forbidden: stranger send vault"]);
+}
