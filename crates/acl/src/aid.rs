@@ -54,6 +54,12 @@ impl ContactKey {
         let resolvers = contact.resolvers.iter().map(|resolver| (*resolver, resolver.contact)).collect();
         Self { addresses: contact.addresses.clone(), resolvers, user: format!("{:?}", contact.user) }
     }
+
+    /// Bytes it takes, and the contact with it, roughly.
+    fn bytes(&self) -> usize {
+        let addresses: usize = self.addresses.iter().map(|address| address.len() + 24).sum();
+        128 + 2 * (addresses + 32 * self.resolvers.len() + self.user.len())
+    }
 }
 
 static CONTACTS: LazyLock<Contacts> =
@@ -70,6 +76,7 @@ fn intern_contact(contact: Contact) -> Option<ContactId> {
     if let Some(id) = ids.get(&key) {
         return Some(*id);
     }
+    crate::symbol::note_made(key.bytes());
     let index = CONTACTS.all.push(contact);
     let id = ContactId(std::num::NonZeroU32::new(index as u32 + 1)?);
     ids.insert(key, id);

@@ -1,5 +1,6 @@
 //! The table of names: every atom, functor and agent name of a process, each stored once.
 
+use std::cell::Cell;
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -17,6 +18,18 @@ const SHARDS: usize = 32;
 
 /// Bytes of text a shard takes from the system at once.
 const CHUNK_BYTES: usize = 16 * 1024;
+
+/// Bytes a name takes beyond its text, roughly.
+const NAME_BYTES: usize = 40;
+
+thread_local! {
+    static MADE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// This thread made something that stays as long as the process, of this many bytes.
+pub(crate) fn note_made(bytes: usize) {
+    MADE.set(MADE.get().wrapping_add(bytes as u64));
+}
 
 struct Names {
     texts: boxcar::Vec<&'static str>,
@@ -60,6 +73,7 @@ impl Names {
         if let Some(entry) = shard.ids.find(spread(hash), same) {
             return entry.id;
         }
+        note_made(text.len() + NAME_BYTES);
         let id = self.texts.push(shard.keep(text)) as u32;
         shard.ids.insert_unique(spread(hash), Entry { hash, id }, |entry| spread(entry.hash));
         id
@@ -101,6 +115,12 @@ impl Symbol {
     /// A dense number, below the count of names in this process: fit for indexing tables. Not stable across processes.
     pub const fn index(self) -> u32 {
         self.0
+    }
+
+    /// Bytes, roughly, that this thread has added so far to what stays as long as the process: names, and addresses of
+    /// agents. Whoever reads what strangers write looks at it before and after, to know what they cost.
+    pub fn bytes_made_here() -> u64 {
+        MADE.get()
     }
 
     /// How many names this process holds.

@@ -5,6 +5,7 @@
 //! [`Station`](whimbrel_platform::Station).
 #![forbid(unsafe_code)]
 
+pub mod agent_port;
 mod audit;
 mod authority;
 pub mod authority_file;

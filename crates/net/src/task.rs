@@ -25,7 +25,7 @@ use crate::security::Level;
 /// How long a link waits until it looks again whether its node has room.
 const NO_ROOM_WAIT: Duration = Duration::from_millis(1);
 /// The longest that a task sleeps: a bound for timers, not a period.
-const SLEEP_MAX: Duration = Duration::from_secs(3600);
+pub(crate) const SLEEP_MAX: Duration = Duration::from_secs(3600);
 
 /// See the module.
 struct Task {

@@ -17,6 +17,7 @@ pub mod links;
 pub mod policy;
 pub mod route;
 pub mod services;
+pub mod session;
 mod time;
 
 pub use body::{AgentBody, EndReason, Mailbox, Next, Outbox, Turn};

@@ -84,3 +84,38 @@ pub const AUDIT_QUEUE_MAX: usize = 4_096;
 pub const AUDIT_TEXT_BYTES_MAX: usize = 512;
 /// Bytes of a policy file.
 pub const POLICY_BYTES_MAX: usize = 1 << 20;
+/// Sessions of one node.
+pub const SESSIONS_MAX: usize = 20_000;
+/// Agents of one session at a time.
+pub const SESSION_AGENTS_MAX: u32 = 64;
+/// Bytes of the first frame of a session's connection: whoever has said nothing yet may not use much memory.
+pub const SESSION_HELLO_BYTES_MAX: usize = 4 << 10;
+/// Bytes of one message of a session, or to one.
+pub const SESSION_MESSAGE_BYTES_MAX: u32 = 1 << 20;
+/// Bytes of one frame of a session: those of a message, and what stands around it.
+pub const SESSION_FRAME_BYTES_MAX: usize = SESSION_MESSAGE_BYTES_MAX as usize + 1024;
+/// Memory that one message of a session may take when it is read.
+pub const SESSION_MESSAGE_BUDGET_BYTES: usize = 16 << 20;
+/// Numbered frames of a session that may be unacknowledged, each way.
+pub const SESSION_WINDOW_MAX: u32 = 256;
+/// Bytes of messages of a session whose agents had no turn yet, before nothing more is read from its connection.
+pub const SESSION_QUEUE_BYTES_MAX: usize = 4 << 20;
+/// Numbered frames a second that a session's client is let send, on average.
+pub const SESSION_MESSAGES_PER_S: u32 = 10_000;
+/// How long a session outlives its client's last frame, if the client does not say.
+pub const SESSION_LEASE_MS: u64 = 10_000;
+/// How long it does at least.
+pub const SESSION_LEASE_MS_MIN: u64 = 1_000;
+/// How long it does at most.
+pub const SESSION_LEASE_MS_MAX: u64 = 300_000;
+/// How long a node waits at most until it acknowledges what came from a session's client.
+pub const SESSION_ACK_DELAY_MS: u64 = 20;
+/// Agents, and texts, that compact messages of a session refer to by number, each way.
+pub const SESSION_REMEMBER_MAX: u32 = 4_096;
+/// Bytes of names never heard before that all sessions of one principal may bring along: they stay as long as the
+/// process.
+pub const SESSION_NAME_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of a token that lets programs have agents, at least.
+pub const SESSION_TOKEN_BYTES_MIN: usize = 8;
+/// Bytes of a file of such tokens.
+pub const SESSION_TOKEN_FILE_BYTES_MAX: u64 = 16 << 20;

@@ -20,6 +20,7 @@ mod pool;
 mod reception;
 mod seat;
 mod services;
+mod sessions;
 mod shard;
 pub mod supervision;
 mod sync;

@@ -11,6 +11,7 @@ use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::services::CreateError;
+use whimbrel_platform::session::Host;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station};
 
 use crate::agent::{Agent, NativeBody};
@@ -23,6 +24,7 @@ use crate::output::{Console, Output};
 use crate::parcel::Change;
 use crate::reception::{AskError, Reception};
 use crate::services::NodeServices;
+use crate::sessions::NodeHost;
 use crate::shard::{Shard, Slot};
 use crate::supervision::Supervisor;
 use crate::sync::locked;
@@ -357,6 +359,11 @@ impl Platform {
     /// This platform as its links to other nodes see it.
     pub fn station(&self) -> Arc<dyn Station> {
         Arc::new(NodeStation(Arc::clone(&self.inner.services.node)))
+    }
+
+    /// This platform as the sessions of external agents see it.
+    pub fn host(&self) -> Arc<dyn Host> {
+        Arc::new(NodeHost(Arc::clone(&self.inner.services.node)))
     }
 
     /// Messages handled so far. Waits for nothing, so it can be read while agents work: for progress and for monitoring.

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod agent_port;
 mod arguments;
 mod bench;
 mod commands;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::New(new) => commands::new::new(new),
         Command::Codec(codec) => commands::codec::codec(codec),
         Command::Ca(ca) => commands::ca::ca(ca),
+        Command::Session(session) => commands::session::session(session),
         Command::Bench(bench) => commands::bench::bench(bench),
     };
     match done {

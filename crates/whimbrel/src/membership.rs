@@ -90,6 +90,19 @@ fn log(quiet: bool) -> Box<dyn Fn(&str) + Send + Sync> {
     })
 }
 
+/// How connections at `address` are secured, and with what.
+///
+/// # Errors
+/// They are to be, and there is nothing to do it with.
+pub fn security_at(
+    asked: Option<SecurityLevel>,
+    address: &str,
+    folder: Option<&Path>,
+) -> anyhow::Result<(Level, Option<Credentials>)> {
+    let level = level_for(asked, address, folder)?;
+    Ok((level, folder.map(read_credentials).transpose()?))
+}
+
 /// What is asked for; else, authenticated beyond this machine.
 fn level_for(asked: Option<SecurityLevel>, address: &str, credentials: Option<&Path>) -> anyhow::Result<Level> {
     let addresses = address.to_socket_addrs().with_context(|| format!("{address} is no address as 127.0.0.1:7001"))?;
@@ -101,7 +114,7 @@ fn level_for(asked: Option<SecurityLevel>, address: &str, credentials: Option<&P
     };
     if level != Level::Open && credentials.is_none() {
         bail!(
-            "links at {address} are to be secured: make certificates with `whimbrel ca init` and `whimbrel ca issue`, \
+            "connections at {address} are to be secured: make certificates with `whimbrel ca init` and `whimbrel ca issue`, \
              and name this node's with --credentials (or say --security open)"
         );
     }

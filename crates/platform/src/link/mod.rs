@@ -12,3 +12,4 @@ pub use batch::{BatchError, Item, Member, News};
 pub use codec::{Compact, MessageCodec, MessageError, MessageReader, MessageWriter};
 pub use state::{Link, LinkError, LinkEvent, Speaker};
 pub use wire::{Ack, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping};
+pub(crate) use wire::{take_number, write_number};

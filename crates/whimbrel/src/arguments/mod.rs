@@ -5,6 +5,7 @@ mod ca;
 mod check;
 mod codec;
 mod run;
+mod session;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -13,6 +14,7 @@ pub use self::ca::{Ca, CaAction};
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
 pub use self::run::{Guarding, Join, Run, SecurityLevel};
+pub use self::session::{AgentPortOptions, Session, SessionAction};
 
 /// Whimbrel runs societies of agents written in AgentSpeak and Rust.
 #[derive(Debug, Parser)]
@@ -41,6 +43,7 @@ pub enum Command {
     New(New),
     Codec(Codec),
     Ca(Ca),
+    Session(Session),
     Bench(Bench),
 }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::session::AgentPortOptions;
+
 /// Run a society until it ends itself, or is ended by Ctrl-C.
 ///
 /// Lines that agents print go to standard output as `[agent] text`; warnings go to standard error. The exit status is
@@ -59,6 +61,8 @@ pub struct Run {
     pub credentials: Option<PathBuf>,
     #[command(flatten)]
     pub guarding: Guarding,
+    #[command(flatten)]
+    pub agents_elsewhere: AgentPortOptions,
     /// Which of the nodes this process is; for processes that `--nodes` starts.
     #[arg(long, hide = true, value_name = "K", requires = "nodes", requires = "first")]
     pub node: Option<u16>,
@@ -99,6 +103,8 @@ pub struct Join {
     pub credentials: Option<PathBuf>,
     #[command(flatten)]
     pub guarding: Guarding,
+    #[command(flatten)]
+    pub agents_elsewhere: AgentPortOptions,
     /// Show every message, and agents coming and going, on standard error.
     #[arg(long)]
     pub trace: bool,

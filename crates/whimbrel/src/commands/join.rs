@@ -10,9 +10,10 @@ use whimbrel::society::OpenError;
 use whimbrel_runtime::Platform;
 
 use super::project_in;
+use crate::agent_port;
 use crate::arguments::Join;
 use crate::guarding::Guards;
-use crate::membership::Membership;
+use crate::membership::{Membership, security_at};
 use crate::stopping::Stopping;
 use crate::terminal::{self, Lines};
 use crate::watch::Watch;
@@ -38,6 +39,8 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let platform = builder.build();
     let membership = Membership::join(arguments, &platform, guards.auditor())?;
     society.start(&platform)?;
+    let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
+    let agents_elsewhere = agent_port::open(&arguments.agents_elsewhere, level, arguments.quiet, &platform)?;
     let leaving = platform.clone();
     stopping.watch(None, move |code| leaving.leave_with(code));
     let ended = AtomicBool::new(false);
@@ -54,6 +57,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         ended.store(true, Ordering::Release);
         code
     });
+    agent_port::close(agents_elsewhere);
     membership.end();
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }

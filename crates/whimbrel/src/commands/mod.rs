@@ -11,6 +11,7 @@ pub mod codec;
 pub mod join;
 pub mod new;
 pub mod run;
+pub mod session;
 
 /// The project to run: the file itself, or the only project in a folder.
 fn project_in(path: &Path) -> anyhow::Result<PathBuf> {

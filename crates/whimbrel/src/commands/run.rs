@@ -7,12 +7,14 @@ use std::time::Instant;
 use anyhow::bail;
 use whimbrel::Society;
 use whimbrel::society::OpenError;
+use whimbrel_net::agent_port::AgentPort;
 use whimbrel_runtime::Platform;
 
 use super::project_in;
-use crate::arguments::Run;
+use crate::agent_port;
+use crate::arguments::{Run, SecurityLevel};
 use crate::guarding::Guards;
-use crate::membership::Membership;
+use crate::membership::{Membership, security_at};
 use crate::nodes::Nodes;
 use crate::stopping::Stopping;
 use crate::terminal::{self, Lines};
@@ -66,10 +68,15 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let membership = arguments.listen.as_deref();
     let membership = membership.map(|address| Membership::listen(arguments, address, &platform, guards.auditor()));
     let membership = membership.transpose()?;
+    let agents_elsewhere = match arguments.node {
+        None => open_agent_port(arguments, &platform)?,
+        Some(_) => None,
+    };
     let time = arguments.time.filter(|_| arguments.node.is_none());
     let ending = platform.clone();
     stopping.watch(time, move |code| ending.stop_with(code));
     let code = platform.run_until_stopped();
+    agent_port::close(agents_elsewhere);
     if let Some(nodes) = nodes {
         nodes.end();
     }
@@ -82,4 +89,12 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         let _ = writeln!(anstream::stdout().lock(), "{table}");
     }
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}
+
+fn open_agent_port(arguments: &Run, platform: &Platform) -> anyhow::Result<Option<AgentPort>> {
+    let folder = arguments.credentials.as_deref();
+    // The authority of `--nodes` is known to nobody else.
+    let asked = arguments.security.filter(|asked| arguments.nodes.is_none() || *asked == SecurityLevel::Open);
+    let level = |address: &str| security_at(asked, address, folder);
+    agent_port::open(&arguments.agents_elsewhere, level, arguments.quiet, platform)
 }

@@ -6,6 +6,7 @@ mod check;
 mod codec;
 mod embedding;
 mod examples;
+mod external_agents;
 mod new;
 mod nodes;
 mod run;

@@ -1,0 +1,284 @@
+//! A session's task: it moves bytes between its client's connection, when there is one, and the session.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedReceiver;
+use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_NAME_BYTES_MAX};
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::session::{
+    Code, Fault, Frame, FrameReader, FrameWriter, SessionBody, SessionEvent, SharedSession, WriteError,
+};
+
+use super::arrival::{Arrival, close, write_frame};
+use super::{Account, Inner};
+use crate::task::SLEEP_MAX;
+
+/// Bytes that are put together before they are written.
+const WRITE_BYTES: usize = 64 << 10;
+
+struct Task {
+    port: Arc<Inner>,
+    session: Arc<SharedSession>,
+    account: Arc<Account>,
+    wake: Arc<Notify>,
+    arrivals: UnboundedReceiver<Box<Arrival>>,
+}
+
+/// What happened to a connection.
+enum Happening {
+    /// Bytes came, or there is something to do.
+    Go,
+    /// The client is gone.
+    Gone,
+    /// The client connected again.
+    Replaced(Box<Arrival>),
+}
+
+/// Runs a session until it is over.
+pub(super) async fn run(
+    port: Arc<Inner>,
+    session: Arc<SharedSession>,
+    account: Arc<Account>,
+    wake: Arc<Notify>,
+    arrivals: UnboundedReceiver<Box<Arrival>>,
+) {
+    let mut task = Task { port, session, account, wake, arrivals };
+    let mut arrival = None;
+    loop {
+        arrival = match arrival.take() {
+            Some(arrival) => task.converse(arrival).await,
+            None => task.wait().await,
+        };
+        if arrival.is_none() && task.session.lock().is_over() {
+            break;
+        }
+    }
+    let name = task.session.lock().name().to_owned();
+    task.port.strike_out(&name);
+}
+
+impl Task {
+    /// Waits for a client.
+    async fn wait(&mut self) -> Option<Box<Arrival>> {
+        self.look_after();
+        if self.session.lock().is_over() {
+            return None;
+        }
+        let until = self.session.lock().poll_timeout();
+        let wait = (until - self.port.host.now()).min(SLEEP_MAX);
+        tokio::select! {
+            arrival = self.arrivals.recv() => arrival,
+            () = self.wake.notified() => None,
+            () = tokio::time::sleep(wait) => None,
+        }
+    }
+
+    /// Exchanges frames until the connection is of no use any more. The one to go on with, if there is one.
+    async fn converse(&mut self, arrival: Box<Arrival>) -> Option<Box<Arrival>> {
+        let now = self.port.host.now();
+        let greeted = self.session.lock().handle_hello(now, &arrival.hello);
+        if let Err(fault) = greeted {
+            arrival.turn_away(fault).await;
+            return None;
+        }
+        let (remember, message_bytes) = {
+            let session = self.session.lock();
+            (session.grant().remember, session.grant().message_bytes as usize)
+        };
+        let Arrival { stream, incoming, framing, .. } = *arrival;
+        let mut connection = Connection {
+            reader: FrameReader::new(framing, remember),
+            writer: FrameWriter::new(framing, remember, message_bytes),
+            stream,
+            incoming,
+            out: Vec::new(),
+            written: 0,
+            flushed: true,
+        };
+        loop {
+            if let Err(fault) = self.take_frames(&mut connection) {
+                return self.hang_up(connection, fault).await;
+            }
+            self.look_after();
+            self.fill_out(&mut connection);
+            if !self.session.lock().is_connected() {
+                connection.close().await;
+                return None;
+            }
+            match self.happening(&mut connection).await {
+                Happening::Go => {}
+                Happening::Gone => {
+                    self.session.lock().handle_disconnected();
+                    return None;
+                }
+                Happening::Replaced(arrival) => {
+                    let fault = Fault::new(Code::TakenOver, "the session goes on over another connection");
+                    let _ = self.hang_up(connection, fault).await;
+                    return Some(arrival);
+                }
+            }
+        }
+    }
+
+    async fn happening(&mut self, connection: &mut Connection) -> Happening {
+        let (until, has_room) = {
+            let session = self.session.lock();
+            (session.poll_timeout(), session.has_room())
+        };
+        let wait = (until - self.port.host.now()).min(SLEEP_MAX);
+        let Connection { stream, incoming, out, written, flushed, .. } = connection;
+        let (mut reading, mut writing) = tokio::io::split(stream);
+        let rest = out.get(*written..).unwrap_or_default();
+        tokio::select! {
+            arrival = self.arrivals.recv() => match arrival {
+                Some(arrival) => Happening::Replaced(arrival),
+                None => Happening::Go,
+            },
+            wrote = write_some(&mut writing, rest), if !(rest.is_empty() && *flushed) => match wrote {
+                Ok(count) => {
+                    *written += count;
+                    *flushed = count == 0;
+                    Happening::Go
+                }
+                Err(_) => Happening::Gone,
+            },
+            came = reading.read_buf(incoming.room()), if has_room => match came {
+                Ok(0) => Happening::Gone,
+                Ok(_) => Happening::Go,
+                Err(_) => Happening::Gone,
+            },
+            () = self.wake.notified() => Happening::Go,
+            () = tokio::time::sleep(wait) => Happening::Go,
+        }
+    }
+
+    /// Takes all frames that came.
+    fn take_frames(&mut self, connection: &mut Connection) -> Result<(), Fault> {
+        let now = self.port.host.now();
+        while self.session.lock().has_room() {
+            let Some(bytes) = connection.incoming.frame(SESSION_FRAME_BYTES_MAX)? else { break };
+            let frame = connection.reader.read(bytes).map_err(|error| Fault::new(Code::Protocol, error.to_string()))?;
+            let made = connection.reader.take_name_bytes();
+            let all = self.account.name_bytes.fetch_add(made, Ordering::Relaxed) + made;
+            if made > 0 && all > SESSION_NAME_BYTES_MAX {
+                let text = "too many names of agents, terms and parameters that were never heard before";
+                return Err(Fault::new(Code::TooManyNames, text));
+            }
+            self.session.lock().handle_frame(now, frame, bytes.len())?;
+        }
+        Ok(())
+    }
+
+    /// Lets the session's time pass, and does what it says.
+    fn look_after(&mut self) {
+        let now = self.port.host.now();
+        {
+            let mut session = self.session.lock();
+            if session.poll_timeout() <= now {
+                session.handle_timeout(now);
+            }
+        }
+        loop {
+            let Some(event) = self.session.lock().poll_event() else { break };
+            self.react(event);
+        }
+    }
+
+    fn react(&self, event: SessionEvent) {
+        match event {
+            SessionEvent::Create { agent, name } => {
+                let body = Box::new(SessionBody::new(Arc::clone(&self.session), agent));
+                let outcome = self.port.host.lodge(name, body).map_err(|error| fault_of(&error));
+                self.session.lock().handle_created(agent, outcome);
+            }
+            SessionEvent::Wake(agent) => self.port.host.wake(agent),
+            SessionEvent::Forged { agent, sender } => {
+                self.port.forged.fetch_add(1, Ordering::Relaxed);
+                let text =
+                    format!("refused a message of the external agent {agent}: it says that its sender is {sender}");
+                (self.port.log)(&text);
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts together what is to be written, if the last is.
+    fn fill_out(&mut self, connection: &mut Connection) {
+        let Connection { writer, out, written, .. } = connection;
+        if *written < out.len() {
+            return;
+        }
+        *written = 0;
+        out.clear();
+        if out.capacity() > 4 * WRITE_BYTES {
+            *out = Vec::new();
+        }
+        let now = self.port.host.now();
+        while out.len() < WRITE_BYTES {
+            let Some(frame) = self.session.lock().poll_frame(now) else { break };
+            if let Err(error) = write_frame(out, |out| writer.write(&frame, out)) {
+                self.unwritable(&frame, &error);
+            }
+        }
+    }
+
+    /// A message that cannot be written keeps its number: the client is told, and its sender.
+    fn unwritable(&self, frame: &Frame, error: &WriteError) {
+        let Frame::Message(message) = frame else { return };
+        let code = if matches!(error, WriteError::TooLong { .. }) { Code::TooLong } else { Code::BadMessage };
+        self.session.lock().handle_unwritable(message.number, code, &error.to_string());
+    }
+
+    /// Tells the client why its connection is of no use any more, and closes it.
+    async fn hang_up(&mut self, mut connection: Connection, fault: Fault) -> Option<Box<Arrival>> {
+        let principal = {
+            let mut session = self.session.lock();
+            session.handle_disconnected();
+            session.grant().principal.clone()
+        };
+        (self.port.log)(&format!("the connection of {principal} was closed: {fault}"));
+        let Connection { writer, out, .. } = &mut connection;
+        let _ = write_frame(out, |out| writer.write(&Frame::Error(fault), out));
+        connection.close().await;
+        None
+    }
+}
+
+/// Writes what it can; if there is nothing, sees to it that nothing waits in the stream. How many bytes it wrote.
+async fn write_some(writing: &mut (impl AsyncWrite + Unpin), rest: &[u8]) -> io::Result<usize> {
+    if rest.is_empty() { writing.flush().await.map(|()| 0) } else { writing.write(rest).await }
+}
+
+struct Connection {
+    stream: crate::stream::Stream,
+    incoming: super::arrival::Incoming,
+    reader: FrameReader,
+    writer: FrameWriter,
+    /// Bytes to be written, and how many of them were.
+    out: Vec<u8>,
+    written: usize,
+    /// Nothing written waits in the stream.
+    flushed: bool,
+}
+
+impl Connection {
+    /// Writes what there is and closes.
+    async fn close(self) {
+        close(self.stream, self.out.get(self.written..).unwrap_or_default()).await;
+    }
+}
+
+/// Why an agent cannot be, as its client is told.
+fn fault_of(error: &CreateError) -> Fault {
+    let code = match error {
+        CreateError::NameTaken(_) => Code::NameTaken,
+        CreateError::BadName { .. } => Code::BadName,
+        CreateError::Stopping => Code::Stopping,
+        _ => Code::TooManyAgents,
+    };
+    Fault::new(code, error.to_string())
+}

@@ -1,0 +1,137 @@
+//! Tokens that let programs have agents of certain names, as a file: a line for each, with the token's hash and the
+//! names. Who reads the file can let nobody in.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use ring::digest::{SHA256, digest};
+use ring::rand::{SecureRandom, SystemRandom};
+use whimbrel_platform::limits::{SESSION_TOKEN_BYTES_MIN, SESSION_TOKEN_FILE_BYTES_MAX};
+use whimbrel_platform::session::Grant;
+
+use crate::authority::hex;
+
+/// Why tokens cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// The file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A line of the file is none.
+    #[error("{path}, line {line}: expected the hash of a token, 64 hexadecimal digits, and names")]
+    BadLine {
+        /// Which file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// The file is longer than it may be.
+    #[error("{path} has {bytes} bytes: {SESSION_TOKEN_FILE_BYTES_MAX} are the most")]
+    TooLong {
+        /// Which file.
+        path: String,
+        /// How long it is.
+        bytes: u64,
+    },
+    /// A name has white space in it, or is empty.
+    #[error("{0:?} cannot name agents: no white space, `*` and `?` stand for others")]
+    BadName(String),
+    /// A token that can be guessed.
+    #[error("the token is too short: {SESSION_TOKEN_BYTES_MIN} bytes at least")]
+    ShortToken,
+    /// There is no randomness to be had.
+    #[error("the system gives no random numbers")]
+    NoRandomness,
+}
+
+/// Who is let in by which token.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// By the token's hash: which agents it is for.
+    lines: Vec<(String, Vec<String>)>,
+}
+
+impl Tokens {
+    /// Nobody.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// One token for agents of any name.
+    ///
+    /// # Errors
+    /// It can be guessed.
+    pub fn one(token: &str) -> Result<Self, TokenError> {
+        if token.len() < SESSION_TOKEN_BYTES_MIN {
+            return Err(TokenError::ShortToken);
+        }
+        Ok(Self { lines: vec![(hash(token), vec!["*".to_owned()])] })
+    }
+
+    /// Those of a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or has lines that are none.
+    pub fn read(path: &Path) -> Result<Self, TokenError> {
+        let shown = || path.display().to_string();
+        let failed = |source| TokenError::File { path: shown(), source };
+        let bytes = fs::metadata(path).map_err(failed)?.len();
+        if bytes > SESSION_TOKEN_FILE_BYTES_MAX {
+            return Err(TokenError::TooLong { path: shown(), bytes });
+        }
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let mut tokens = Self::none();
+        for (index, line) in text.lines().enumerate() {
+            let mut words = line.split_whitespace().map(str::to_owned);
+            let Some(hash) = words.next().filter(|word| !word.starts_with('#')) else { continue };
+            let names: Vec<String> = words.collect();
+            if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) || names.is_empty() {
+                return Err(TokenError::BadLine { path: shown(), line: index + 1 });
+            }
+            tokens.lines.push((hash.to_ascii_lowercase(), names));
+        }
+        Ok(tokens)
+    }
+
+    /// These and those.
+    #[must_use]
+    pub fn and(mut self, mut others: Self) -> Self {
+        self.lines.append(&mut others.lines);
+        self
+    }
+
+    /// What a session may have that shows this token.
+    pub fn grant(&self, token: &str) -> Option<Grant> {
+        // What is compared are hashes: the time it takes tells nothing of the token.
+        let shown = hash(token);
+        let (_, names) = self.lines.iter().find(|(hash, _)| *hash == shown)?;
+        Some(Grant::new(names.join(" "), names.clone()))
+    }
+}
+
+/// A new token for agents of these names, and the line that lets it in.
+///
+/// # Errors
+/// A name is none, or there is no randomness.
+pub fn new_token(names: &[String]) -> Result<(String, String), TokenError> {
+    let bad = names.iter().find(|name| name.is_empty() || name.contains(char::is_whitespace) || name.contains('@'));
+    if let Some(name) = bad {
+        return Err(TokenError::BadName(name.clone()));
+    }
+    let mut bytes = [0; 32];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| TokenError::NoRandomness)?;
+    let token = hex(&bytes);
+    let line = format!("{} {}\n", hash(&token), names.join(" "));
+    Ok((token, line))
+}
+
+fn hash(token: &str) -> String {
+    hex(digest(&SHA256, token.as_bytes()).as_ref())
+}

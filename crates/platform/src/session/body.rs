@@ -1,0 +1,101 @@
+//! What an agent of a session is in its slot: nothing but the way to its client.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::lodgers::Outlook;
+use super::state::Session;
+use crate::{AgentBody, EndReason, Next, Turn};
+
+/// A session that its shell and the bodies of its agents share.
+pub struct SharedSession {
+    session: Mutex<Session>,
+    /// Has the shell look at the session.
+    notify: Box<dyn Fn() + Send + Sync>,
+}
+
+impl SharedSession {
+    /// A session whose shell is told by `notify` that there is something to do for it.
+    pub fn new(session: Session, notify: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { session: Mutex::new(session), notify: Box::new(notify) }
+    }
+
+    /// The session, for a moment: agents wait for it in their turns.
+    pub fn lock(&self) -> MutexGuard<'_, Session> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The body of an agent whose code is at the other end of a session.
+pub struct SessionBody {
+    session: Arc<SharedSession>,
+    agent: u32,
+    /// The session knows that it ended; another agent may have its number by now.
+    ended: bool,
+}
+
+impl SessionBody {
+    /// Of the agent that has this number in the session's frames.
+    pub fn new(session: Arc<SharedSession>, agent: u32) -> Self {
+        Self { session, agent, ended: false }
+    }
+
+    /// Sends back what the client did not acknowledge: their senders hear that nobody took it.
+    fn return_to_senders(turn: &mut Turn<'_>, undelivered: Vec<Arc<whimbrel_acl::AclMessage>>) {
+        for message in undelivered {
+            let mut message = Arc::unwrap_or_clone(message);
+            message.receivers = [turn.aid].into_iter().collect();
+            turn.outbox.send(message);
+        }
+    }
+}
+
+impl AgentBody for SessionBody {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        let mut session = self.session.lock();
+        let mut budget = turn.budget;
+        session.begin_turn(self.agent);
+        while budget > 0
+            && let Some(message) = session.next_to_send(self.agent)
+        {
+            budget -= 1;
+            turn.outbox.send(message);
+        }
+        while budget > 0
+            && !turn.mailbox.is_empty()
+            && session.may_deliver(self.agent)
+            && let Some(message) = turn.mailbox.take()
+        {
+            budget -= 1;
+            session.deliver(self.agent, message);
+        }
+        let outlook = session.end_turn(self.agent);
+        drop(session);
+        (self.session.notify)();
+        match outlook {
+            Outlook::End(reason, undelivered) => {
+                self.ended = true;
+                Self::return_to_senders(turn, undelivered);
+                Next::End(reason)
+            }
+            Outlook::More => Next::Ready,
+            Outlook::Stay if budget == 0 => Next::Ready,
+            Outlook::Stay => Next::Wait,
+        }
+    }
+
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        self.ended = true;
+        let undelivered = self.session.lock().handle_agent_gone(self.agent, &EndReason::Killed);
+        Self::return_to_senders(turn, undelivered);
+        (self.session.notify)();
+    }
+}
+
+impl Drop for SessionBody {
+    fn drop(&mut self) {
+        if !self.ended {
+            drop(self.session.lock().handle_agent_gone(self.agent, &EndReason::Killed));
+            (self.session.notify)();
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! What the two ends of a session tell each other.
+
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::MessageBody;
+
+/// The version of the session protocol that this node speaks.
+pub const SESSION_VERSION: u32 = 1;
+
+/// One frame, whatever its form on the wire.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Frame {
+    /// Who is there: the first frame of a connection.
+    Hello(Hello),
+    /// The node's answer to it.
+    Welcome(Welcome),
+    /// What was received, what may be sent, and a sign of life.
+    Ack(Ack),
+    /// An agent is to be.
+    Create(Create),
+    /// It is.
+    Created(Created),
+    /// An agent is to end.
+    End(End),
+    /// It ended.
+    Ended(Ended),
+    /// A message from an agent of the session, or to one.
+    Message(MessageFrame),
+    /// What was a message and cannot be read: its number counts.
+    Unreadable {
+        /// Its number.
+        number: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A frame was read and is not done, or a message cannot be handed over.
+    Refused(Refused),
+    /// Why the connection ends: its last frame.
+    Error(Fault),
+    /// The speaker leaves: the session is over.
+    Bye,
+}
+
+/// Who is there, and what it wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hello {
+    /// The versions of the protocol that the client speaks.
+    pub versions: Vec<u32>,
+    /// What shows that it may.
+    pub token: Option<String>,
+    /// The session that it goes on with; else a new one is to begin.
+    pub resume: Option<Resume>,
+    /// How long the session is to outlive its client's last frame, in milliseconds.
+    pub lease_ms: Option<u64>,
+    /// How many numbered frames may be unacknowledged each way.
+    pub window: Option<u32>,
+    /// Bytes of the longest message that the client takes.
+    pub message_bytes: Option<u32>,
+    /// Agents and texts that compact messages may refer to by number, each way.
+    pub remember: u32,
+}
+
+/// Which session a client goes on with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// The session.
+    pub session: String,
+    /// What its welcome said nobody else must know.
+    pub secret: String,
+    /// The number of the last numbered frame received from the node.
+    pub received: u64,
+}
+
+/// What a session is granted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Welcome {
+    /// The version spoken from now on.
+    pub version: u32,
+    /// The session.
+    pub session: String,
+    /// What to show to go on with it over another connection.
+    pub secret: String,
+    /// The platform's name: what stands after `@` in its agents' names.
+    pub platform: String,
+    /// How long the session outlives its client's last frame, in milliseconds.
+    pub lease_ms: u64,
+    /// How many numbered frames may be unacknowledged each way.
+    pub window: u32,
+    /// How many agents the session may have at a time.
+    pub agents: u32,
+    /// Bytes of the longest message.
+    pub message_bytes: u32,
+    /// Numbered frames a second, on average, that the client is let send.
+    pub messages_per_s: u32,
+    /// Agents and texts that compact messages may refer to by number, each way.
+    pub remember: u32,
+    /// The number of the last numbered frame received from the client: it goes on with the next.
+    pub received: u64,
+    /// The highest number that the client may send.
+    pub credit: u64,
+}
+
+/// What was received, what may be sent, and a sign of life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ack {
+    /// The number of the last numbered frame received.
+    pub received: u64,
+    /// The highest number that the hearer may send; a window after `received` if it is not said.
+    #[serde(default)]
+    pub credit: Option<u64>,
+}
+
+/// An agent is to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Create {
+    /// This frame's number.
+    pub number: u64,
+    /// What the agent is called in this session's frames.
+    pub agent: u32,
+    /// Its local name.
+    pub name: String,
+}
+
+/// An agent is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Created {
+    /// This frame's number.
+    pub number: u64,
+    /// What it is called in frames.
+    pub agent: u32,
+    /// Its name, `local@platform`.
+    pub name: String,
+}
+
+/// An agent is to end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+}
+
+/// An agent ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// Why: `finished`, `killed`, or `failed: ...`.
+    pub reason: String,
+}
+
+/// A message from an agent of the session, or to one.
+#[derive(Clone, Debug)]
+pub struct MessageFrame {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// The message.
+    pub message: MessageBody,
+}
+
+/// A frame of the client's is not done; or, if `of` is 0, a message to one of its agents could not be handed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// This frame's number.
+    pub number: u64,
+    /// The number of the frame that is not done.
+    pub of: u64,
+    /// Why, for programs.
+    pub code: Code,
+    /// Why, for people.
+    pub text: String,
+}
+
+/// Why a connection ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{text}")]
+pub struct Fault {
+    /// For programs.
+    pub code: Code,
+    /// For people.
+    pub text: String,
+}
+
+impl Fault {
+    /// A fault of this kind.
+    pub fn new(code: Code, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+}
+
+/// What went wrong. In this order on the wire: new ones come last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Code {
+    /// What came is no frame, or comes out of turn.
+    Protocol,
+    /// There is no version of the protocol that both ends speak.
+    Version,
+    /// The token or certificate is not one that may.
+    Unauthorised,
+    /// There is no such session, or not any more.
+    SessionGone,
+    /// The session goes on over another connection.
+    TakenOver,
+    /// A frame or message is longer than was granted.
+    TooLong,
+    /// More was sent than was granted.
+    OverCredit,
+    /// Nothing was heard for as long as the lease.
+    LeaseOver,
+    /// The node has as many sessions as it may.
+    Busy,
+    /// Too many names that were never heard before.
+    TooManyNames,
+    /// The node stops.
+    Stopping,
+    /// The name is no local agent name.
+    BadName,
+    /// There is an agent of that name.
+    NameTaken,
+    /// This is not for this session to do.
+    NotAllowed,
+    /// The session has as many agents as it may, or the number is taken or too high.
+    TooManyAgents,
+    /// The session has no such agent.
+    NoAgent,
+    /// The message says that somebody else sends it.
+    ForgedSender,
+    /// The message has no receiver.
+    NoReceiver,
+    /// What stands where a message should be is none.
+    BadMessage,
+}

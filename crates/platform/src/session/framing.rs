@@ -1,0 +1,348 @@
+//! Frames as bytes: JSON for people and scripts, compact for the rest. Both say the same.
+//!
+//! A frame is what a WebSocket message holds; over TCP four bytes stand before it. Its form is told by its first byte.
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use whimbrel_acl::compact::{self, Decoder, Encoder, Limits, LinkLimits};
+use whimbrel_acl::{AclMessage, Encoding, MessageBody, Symbol};
+
+use super::frames::{Frame, Hello, MessageFrame};
+use crate::limits::{SESSION_HELLO_BYTES_MAX, SESSION_MESSAGE_BUDGET_BYTES, SESSION_REMEMBER_MAX};
+use crate::link::{take_number, write_number};
+
+/// Bytes of a text that compact messages may refer to by number.
+const REMEMBERED_BYTES: usize = 1024;
+
+/// How frames are written on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Each frame is a JSON object.
+    Json,
+    /// Each frame is a kind and its fields in order.
+    Compact,
+}
+
+impl Framing {
+    /// How frames are written that begin like this one.
+    pub fn of(frame: &[u8]) -> Self {
+        if frame.first() == Some(&b'{') { Self::Json } else { Self::Compact }
+    }
+}
+
+/// Why bytes are no frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// There is nothing.
+    #[error("an empty frame")]
+    Empty,
+    /// The frame is in the other form than the hello was.
+    #[error("a frame in another form than the hello")]
+    OtherFraming,
+    /// It is of a kind that does not exist.
+    #[error("a frame of the unknown kind {0}")]
+    UnknownKind(String),
+    /// It does not have the fields that its kind has.
+    #[error("a frame that cannot be read: {0}")]
+    Content(String),
+    /// What should be a compact message is none: what follows cannot be read either.
+    #[error("a message that cannot be read: {0}")]
+    Message(String),
+    /// It is longer than a hello may be.
+    #[error("a hello of {0} bytes: {SESSION_HELLO_BYTES_MAX} are the most")]
+    LongHello(usize),
+}
+
+/// Why a message cannot be written. The connection goes on as if it had not been tried.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// It is longer than the other end takes.
+    #[error("a message of {bytes} bytes: {bytes_max} are the most here")]
+    TooLong {
+        /// How long it would be.
+        bytes: usize,
+        /// What was granted.
+        bytes_max: usize,
+    },
+    /// This form has no place for it.
+    #[error("{0}")]
+    Unwritable(String),
+}
+
+const HELLO: u8 = 1;
+const WELCOME: u8 = 2;
+const ACK: u8 = 3;
+const CREATE: u8 = 4;
+const CREATED: u8 = 5;
+const END: u8 = 6;
+const ENDED: u8 = 7;
+const MESSAGE: u8 = 8;
+const REFUSED: u8 = 9;
+const ERROR: u8 = 10;
+const BYE: u8 = 11;
+
+fn remembering(remember: u32) -> LinkLimits {
+    match remember.min(SESSION_REMEMBER_MAX) {
+        0 => LinkLimits::NONE,
+        items => LinkLimits { items, item_bytes: REMEMBERED_BYTES },
+    }
+}
+
+/// Reads the frames of one direction of a connection, in order.
+pub struct FrameReader {
+    framing: Framing,
+    decoder: Decoder,
+    name_bytes: u64,
+}
+
+impl FrameReader {
+    /// For a connection whose frames are written like this, and whose welcome granted that much memory of agents and
+    /// texts.
+    pub fn new(framing: Framing, remember: u32) -> Self {
+        let limits = Limits::MESSAGE.with_budget_bytes(SESSION_MESSAGE_BUDGET_BYTES);
+        Self { framing, decoder: Decoder::new(limits, remembering(remember)), name_bytes: 0 }
+    }
+
+    /// Bytes that names took which were never heard in this process before, since this was asked last. They stay as
+    /// long as the process.
+    pub fn take_name_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.name_bytes)
+    }
+
+    /// The hello that a connection begins with.
+    ///
+    /// # Errors
+    /// It is none. Nothing of it is remembered.
+    pub fn read_hello(bytes: &[u8]) -> Result<(Framing, Hello), ReadError> {
+        if bytes.len() > SESSION_HELLO_BYTES_MAX {
+            return Err(ReadError::LongHello(bytes.len()));
+        }
+        let framing = Framing::of(bytes);
+        match framing {
+            Framing::Json => match kind_of(bytes)?.as_ref() {
+                "hello" => Ok((framing, from_json(bytes)?)),
+                other => Err(ReadError::UnknownKind(other.to_owned())),
+            },
+            Framing::Compact => match bytes.split_first() {
+                // What later versions add stands behind what is read here.
+                Some((&HELLO, fields)) => postcard::take_from_bytes(fields)
+                    .map(|(hello, _)| (framing, hello))
+                    .map_err(|error| ReadError::Content(error.to_string())),
+                Some((other, _)) => Err(ReadError::UnknownKind(other.to_string())),
+                None => Err(ReadError::Empty),
+            },
+        }
+    }
+
+    /// The frame that these bytes are, all of them.
+    ///
+    /// # Errors
+    /// They are none: nothing more should be read from this connection.
+    pub fn read(&mut self, bytes: &[u8]) -> Result<Frame, ReadError> {
+        if bytes.is_empty() {
+            return Err(ReadError::Empty);
+        }
+        if Framing::of(bytes) != self.framing {
+            return Err(ReadError::OtherFraming);
+        }
+        let before = Symbol::bytes_made_here();
+        let frame = match self.framing {
+            Framing::Json => read_json(bytes),
+            Framing::Compact => self.read_compact(bytes),
+        };
+        self.name_bytes += Symbol::bytes_made_here() - before;
+        frame
+    }
+
+    fn read_compact(&mut self, bytes: &[u8]) -> Result<Frame, ReadError> {
+        let (kind, mut fields) = bytes.split_first().ok_or(ReadError::Empty)?;
+        Ok(match *kind {
+            HELLO => Frame::Hello(whole(fields)?),
+            WELCOME => Frame::Welcome(whole(fields)?),
+            ACK => Frame::Ack(whole(fields)?),
+            CREATE => Frame::Create(whole(fields)?),
+            CREATED => Frame::Created(whole(fields)?),
+            END => Frame::End(whole(fields)?),
+            ENDED => Frame::Ended(whole(fields)?),
+            MESSAGE => {
+                let number = take_number(&mut fields).map_err(|error| ReadError::Content(error.to_string()))?;
+                let agent = take_number(&mut fields).map_err(|error| ReadError::Content(error.to_string()))?;
+                let message =
+                    self.decoder.decode_message(fields).map_err(|error| ReadError::Message(error.to_string()))?;
+                let agent = u32::try_from(agent).unwrap_or(u32::MAX);
+                Frame::Message(MessageFrame { number, agent, message: MessageBody::Owned(Box::new(message)) })
+            }
+            REFUSED => Frame::Refused(whole(fields)?),
+            ERROR => Frame::Error(whole(fields)?),
+            BYE if fields.is_empty() => Frame::Bye,
+            other => return Err(ReadError::UnknownKind(other.to_string())),
+        })
+    }
+}
+
+/// Fields that take all of `bytes`.
+fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((fields, [])) => Ok(fields),
+        Ok(_) => Err(ReadError::Content("more than its fields".to_owned())),
+        Err(error) => Err(ReadError::Content(error.to_string())),
+    }
+}
+
+#[derive(Deserialize)]
+struct Kind<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct JsonMessage<'a> {
+    number: u64,
+    agent: u32,
+    #[serde(borrow)]
+    message: &'a RawValue,
+}
+
+fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ReadError> {
+    serde_json::from_slice(bytes).map_err(|error| ReadError::Content(error.to_string()))
+}
+
+fn kind_of(bytes: &[u8]) -> Result<Cow<'_, str>, ReadError> {
+    from_json::<Kind<'_>>(bytes).map(|kind| kind.kind)
+}
+
+fn read_json(bytes: &[u8]) -> Result<Frame, ReadError> {
+    Ok(match kind_of(bytes)?.as_ref() {
+        "hello" => Frame::Hello(from_json(bytes)?),
+        "welcome" => Frame::Welcome(from_json(bytes)?),
+        "ack" => Frame::Ack(from_json(bytes)?),
+        "create" => Frame::Create(from_json(bytes)?),
+        "created" => Frame::Created(from_json(bytes)?),
+        "end" => Frame::End(from_json(bytes)?),
+        "ended" => Frame::Ended(from_json(bytes)?),
+        "message" => {
+            let JsonMessage { number, agent, message } = from_json(bytes)?;
+            match Encoding::Json.decode(message.get().as_bytes()) {
+                Ok(message) => {
+                    Frame::Message(MessageFrame { number, agent, message: MessageBody::Owned(Box::new(message)) })
+                }
+                Err(error) => Frame::Unreadable { number, why: error.to_string() },
+            }
+        }
+        "refused" => Frame::Refused(from_json(bytes)?),
+        "error" => Frame::Error(from_json(bytes)?),
+        "bye" => Frame::Bye,
+        other => return Err(ReadError::UnknownKind(format!("{other:?}"))),
+    })
+}
+
+/// Writes the frames of one direction of a connection, in order.
+pub struct FrameWriter {
+    framing: Framing,
+    remember: u32,
+    encoder: Encoder,
+    message_bytes_max: usize,
+    scratch: Vec<u8>,
+}
+
+impl FrameWriter {
+    /// For a connection whose other end takes messages of this many bytes.
+    pub fn new(framing: Framing, remember: u32, message_bytes_max: usize) -> Self {
+        let encoder = Encoder::new(remembering(remember));
+        Self { framing, remember, encoder, message_bytes_max, scratch: Vec::new() }
+    }
+
+    /// Appends a frame.
+    ///
+    /// # Errors
+    /// It holds a message that cannot be written: then nothing was.
+    pub fn write(&mut self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), WriteError> {
+        match frame {
+            Frame::Hello(hello) => self.fields(HELLO, "hello", hello, out),
+            Frame::Welcome(welcome) => self.fields(WELCOME, "welcome", welcome, out),
+            Frame::Ack(ack) => self.fields(ACK, "ack", ack, out),
+            Frame::Create(create) => self.fields(CREATE, "create", create, out),
+            Frame::Created(created) => self.fields(CREATED, "created", created, out),
+            Frame::End(end) => self.fields(END, "end", end, out),
+            Frame::Ended(ended) => self.fields(ENDED, "ended", ended, out),
+            Frame::Message(message) => return self.message(message, out),
+            Frame::Unreadable { number, .. } => {
+                let nothing = WriteError::Unwritable(format!("frame {number} holds nothing"));
+                return Err(nothing);
+            }
+            Frame::Refused(refused) => self.fields(REFUSED, "refused", refused, out),
+            Frame::Error(fault) => self.fields(ERROR, "error", fault, out),
+            Frame::Bye => match self.framing {
+                Framing::Json => out.extend_from_slice(br#"{"type":"bye"}"#),
+                Framing::Compact => out.push(BYE),
+            },
+        }
+        Ok(())
+    }
+
+    fn fields<T: Serialize>(&self, kind: u8, name: &'static str, fields: &T, out: &mut Vec<u8>) {
+        #[derive(Serialize)]
+        struct Tagged<'a, T> {
+            #[serde(rename = "type")]
+            kind: &'static str,
+            #[serde(flatten)]
+            fields: &'a T,
+        }
+        // Plain data: there is nothing in it that cannot be written.
+        match self.framing {
+            Framing::Json => {
+                out.extend(serde_json::to_vec(&Tagged { kind: name, fields }).unwrap_or_default());
+            }
+            Framing::Compact => {
+                out.push(kind);
+                out.extend(postcard::to_stdvec(fields).unwrap_or_default());
+            }
+        }
+    }
+
+    fn message(&mut self, frame: &MessageFrame, out: &mut Vec<u8>) -> Result<(), WriteError> {
+        let MessageFrame { number, agent, message } = frame;
+        match self.framing {
+            Framing::Json => {
+                let json = Encoding::Json.encode(message).map_err(|error| WriteError::Unwritable(error.to_string()))?;
+                self.check_length(json.len())?;
+                let head = format!(r#"{{"type":"message","number":{number},"agent":{agent},"message":"#);
+                out.extend_from_slice(head.as_bytes());
+                out.extend_from_slice(&json);
+                out.push(b'}');
+            }
+            Framing::Compact => {
+                self.encode_alone(message)?;
+                out.push(MESSAGE);
+                write_number(*number, out);
+                write_number(u64::from(*agent), out);
+                if self.remember == 0 {
+                    out.extend_from_slice(self.scratch.get(1..).unwrap_or_default());
+                } else {
+                    // It was written by itself already: it can be.
+                    let _ = self.encoder.encode_message(message, out);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a message into the scratch as if there was no other, which shows whether it can be written: what refers
+    /// to earlier ones could not be taken back.
+    fn encode_alone(&mut self, message: &AclMessage) -> Result<(), WriteError> {
+        self.scratch.clear();
+        compact::encode_message(message, &mut self.scratch)
+            .map_err(|error| WriteError::Unwritable(error.to_string()))?;
+        self.check_length(self.scratch.len() - 1)
+    }
+
+    fn check_length(&self, bytes: usize) -> Result<(), WriteError> {
+        let bytes_max = self.message_bytes_max;
+        if bytes > bytes_max { Err(WriteError::TooLong { bytes, bytes_max }) } else { Ok(()) }
+    }
+}

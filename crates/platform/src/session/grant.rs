@@ -1,0 +1,61 @@
+//! What a session may have.
+
+use crate::ams::name_fits;
+use crate::limits::{
+    SESSION_AGENTS_MAX, SESSION_LEASE_MS, SESSION_LEASE_MS_MAX, SESSION_LEASE_MS_MIN, SESSION_MESSAGE_BYTES_MAX,
+    SESSION_MESSAGES_PER_S, SESSION_REMEMBER_MAX, SESSION_WINDOW_MAX,
+};
+
+use super::frames::Hello;
+
+/// What a session may have: whoever let the client in says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Who it is, for logs and policies: the same whenever the same token or certificate is shown.
+    pub principal: String,
+    /// What its agents may be called; `*` and `?` in it stand for any characters, and for any one.
+    pub names: Vec<String>,
+    /// How many agents it may have at a time.
+    pub agents: u32,
+    /// Numbered frames a second, on average.
+    pub messages_per_s: u32,
+    /// Bytes of one message, either way.
+    pub message_bytes: u32,
+    /// Numbered frames that may be unacknowledged, either way.
+    pub window: u32,
+    /// How long it outlives its client's last frame, in milliseconds.
+    pub lease_ms: u64,
+    /// Agents and texts that compact messages may refer to by number, either way.
+    pub remember: u32,
+}
+
+impl Grant {
+    /// As much as any session may have, for agents of these names.
+    pub fn new(principal: impl Into<String>, names: Vec<String>) -> Self {
+        Self {
+            principal: principal.into(),
+            names,
+            agents: SESSION_AGENTS_MAX,
+            messages_per_s: SESSION_MESSAGES_PER_S,
+            message_bytes: SESSION_MESSAGE_BYTES_MAX,
+            window: SESSION_WINDOW_MAX,
+            lease_ms: SESSION_LEASE_MS,
+            remember: SESSION_REMEMBER_MAX,
+        }
+    }
+
+    /// What remains of this when the client asks for no more than it says.
+    #[must_use]
+    pub fn narrowed(mut self, hello: &Hello) -> Self {
+        self.lease_ms = hello.lease_ms.unwrap_or(self.lease_ms).clamp(SESSION_LEASE_MS_MIN, SESSION_LEASE_MS_MAX);
+        self.window = hello.window.unwrap_or(self.window).clamp(1, self.window.max(1));
+        self.message_bytes = hello.message_bytes.unwrap_or(self.message_bytes).min(self.message_bytes);
+        self.remember = hello.remember.min(self.remember);
+        self
+    }
+
+    /// Whether an agent of the session may be called so.
+    pub fn allows(&self, name: &str) -> bool {
+        self.names.iter().any(|pattern| name_fits(pattern, name))
+    }
+}

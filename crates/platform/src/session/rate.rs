@@ -1,0 +1,51 @@
+//! How fast something may go on average.
+
+use crate::Time;
+
+/// What one is, in parts that come by the microsecond.
+const PARTS: u64 = 1_000_000;
+
+/// A bucket that is filled at a steady rate.
+#[derive(Debug)]
+pub(super) struct Rate {
+    per_s: u64,
+    parts_max: u64,
+    parts: u64,
+    /// When it was filled last.
+    at: Time,
+}
+
+impl Rate {
+    /// A full one.
+    pub fn new(per_s: u32, burst: u32, now: Time) -> Self {
+        let parts = u64::from(burst.max(1)) * PARTS;
+        Self { per_s: u64::from(per_s.max(1)), parts_max: parts, parts, at: now }
+    }
+
+    /// Takes what is there now, `wanted` at most.
+    pub fn take(&mut self, wanted: u64, now: Time) -> u64 {
+        let came = ((now - self.at).as_micros() as u64).saturating_mul(self.per_s);
+        self.at = self.at.max(now);
+        self.parts = self.parts.saturating_add(came).min(self.parts_max);
+        let taken = wanted.min(self.parts / PARTS);
+        self.parts -= taken * PARTS;
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn it_gives_a_burst_and_then_so_many_a_second() {
+        let begin = Time::ZERO;
+        let mut rate = Rate::new(100, 10, begin);
+        assert_eq!((rate.take(50, begin), rate.take(50, begin)), (10, 0));
+        let taken: u64 = (1..=2_000).map(|ms| rate.take(50, begin + Duration::from_millis(ms))).sum();
+        assert_eq!(taken, 200);
+        assert_eq!(rate.take(50, begin + Duration::from_secs(60)), 10);
+    }
+}

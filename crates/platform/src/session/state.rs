@@ -1,0 +1,622 @@
+//! The node's end of a session; see [`Session`].
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use whimbrel_acl::{Aid, Symbol};
+
+use super::frames::{Ack, Code, Create, End, Fault, Frame, Hello, MessageFrame, SESSION_VERSION};
+use super::grant::Grant;
+use super::lodgers::Lodger;
+use super::rate::Rate;
+use super::transmit::Outgoing;
+use crate::limits::{SESSION_ACK_DELAY_MS, SESSION_QUEUE_BYTES_MAX};
+use crate::{EndReason, Time};
+
+/// What a session begins with.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// What it is called in frames.
+    pub session: String,
+    /// What its client must show to go on with it over another connection: random, and known to nobody else.
+    pub secret: String,
+    /// The platform's name.
+    pub platform: Symbol,
+    /// What it may have.
+    pub grant: Grant,
+}
+
+/// What the shell around a session is to do, or to know.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SessionEvent {
+    /// Create an agent with a [body](super::SessionBody) of this number, then call [`Session::handle_created`].
+    Create {
+        /// What it is called in frames.
+        agent: u32,
+        /// Its local name.
+        name: Symbol,
+    },
+    /// Give this agent a turn.
+    Wake(Aid),
+    /// A message said that somebody else sends it; it was refused.
+    Forged {
+        /// Who sent it.
+        agent: Symbol,
+        /// Whom it named.
+        sender: Aid,
+    },
+}
+
+/// What a connection knows.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// It is still to be welcomed.
+    pub welcome: bool,
+    /// How many of the window were written on it.
+    pub sent: usize,
+    /// The highest number the client lets the node send, if it said one.
+    pub credit: Option<u64>,
+    /// What the client was told of `received` and `granted`, and when more is due.
+    pub told: (u64, u64),
+    pub ack_due: Time,
+    pub spoke_at: Time,
+}
+
+/// The node's end of a session: everything about it but sockets.
+///
+/// Inputs: `handle_*`, and what the bodies of its agents do in their turns ([`SessionBody`](super::SessionBody)); outputs:
+/// [`Session::poll_frame`], [`Session::poll_event`], [`Session::poll_timeout`]. After each input, take outputs until
+/// there are none.
+///
+/// What each end sends that must not be lost or doubled is numbered from 1. It stays in the sender's window until it is
+/// acknowledged; after a break both say what they received, and go on from there. A client that is not heard of for as
+/// long as its lease loses the session, and its agents end.
+pub struct Session {
+    pub(super) opening: Opening,
+    pub(super) lodgers: BTreeMap<u32, Lodger>,
+    /// The number of the last numbered frame received.
+    pub(super) received: u64,
+    /// Messages received whose agents had no turn yet, and their bytes.
+    pub(super) queued: u64,
+    pub(super) queued_bytes: usize,
+    /// The highest number the client may send.
+    pub(super) granted: u64,
+    pub(super) rate: Rate,
+    /// From the oldest that is not acknowledged, whose number is `first`.
+    pub(super) window: VecDeque<Outgoing>,
+    pub(super) first: u64,
+    /// The highest number ever written.
+    pub(super) written: u64,
+    pub(super) connection: Option<Connection>,
+    pub(super) heard_at: Time,
+    /// The session is over, for this reason.
+    pub(super) over: Option<EndReason>,
+    /// How the connection is to end: with good-bye, or with a fault.
+    pub(super) last: Option<Frame>,
+    pub(super) events: VecDeque<SessionEvent>,
+}
+
+impl Session {
+    /// A session that begins now, without a connection yet.
+    pub fn new(opening: Opening, now: Time) -> Self {
+        let grant = &opening.grant;
+        let mut rate = Rate::new(grant.messages_per_s, grant.window, now);
+        let granted = rate.take(u64::from(grant.window), now);
+        Self {
+            opening,
+            lodgers: BTreeMap::new(),
+            received: 0,
+            queued: 0,
+            queued_bytes: 0,
+            granted,
+            rate,
+            window: VecDeque::new(),
+            first: 1,
+            written: 0,
+            connection: None,
+            heard_at: now,
+            over: None,
+            last: None,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.opening.session
+    }
+
+    /// What it may have.
+    pub fn grant(&self) -> &Grant {
+        &self.opening.grant
+    }
+
+    /// Whether there is a connection.
+    pub fn is_connected(&self) -> bool {
+        self.connection.is_some()
+    }
+
+    /// Whether it is over, and all its agents have ended.
+    pub fn is_over(&self) -> bool {
+        self.over.is_some() && self.lodgers.is_empty()
+    }
+
+    /// Whether it can take more frames. While it cannot, read none: the lease does not run then.
+    pub fn has_room(&self) -> bool {
+        self.queued_bytes < SESSION_QUEUE_BYTES_MAX
+    }
+
+    /// Whether this is the secret that its client was told.
+    pub fn knows(&self, secret: &str) -> bool {
+        let (ours, theirs) = (self.opening.secret.as_bytes(), secret.as_bytes());
+        // In a time that does not tell where they differ.
+        ours.len() == theirs.len() && ours.iter().zip(theirs).fold(0, |all, (one, other)| all | (one ^ other)) == 0
+    }
+
+    /// A client connected and said this. A connection that was there before is of no account any more.
+    ///
+    /// # Errors
+    /// The two cannot go on: tell the client why, and close the connection.
+    pub fn handle_hello(&mut self, now: Time, hello: &Hello) -> Result<(), Fault> {
+        check_version(hello)?;
+        let gone = |text: &str| Fault::new(Code::SessionGone, text);
+        if self.over.is_some() {
+            return Err(gone("the session is over"));
+        }
+        let received = match &hello.resume {
+            None => 0,
+            Some(resume) if self.knows(&resume.secret) => resume.received,
+            Some(_) => return Err(gone("there is no such session")),
+        };
+        if received.saturating_add(1) < self.first {
+            return Err(gone("frames that are missing were acknowledged before"));
+        }
+        self.acknowledge(received)?;
+        self.heard_at = now;
+        let told = (self.received, self.granted);
+        let ack_due = Time::NEVER;
+        self.connection = Some(Connection { welcome: true, sent: 0, credit: None, told, ack_due, spoke_at: now });
+        Ok(())
+    }
+
+    /// The connection is gone.
+    pub fn handle_disconnected(&mut self) {
+        self.connection = None;
+    }
+
+    /// A frame came that took this many bytes.
+    ///
+    /// # Errors
+    /// The connection is of no use any more: tell the client why, and close it. The session goes on.
+    pub fn handle_frame(&mut self, now: Time, frame: Frame, bytes: usize) -> Result<(), Fault> {
+        let outcome = self.take_frame(now, frame, bytes);
+        if outcome.is_err() {
+            self.handle_disconnected();
+        }
+        outcome
+    }
+
+    fn take_frame(&mut self, now: Time, frame: Frame, bytes: usize) -> Result<(), Fault> {
+        let Some(connection) = &mut self.connection else {
+            return Err(Fault::new(Code::Protocol, "there is no connection"));
+        };
+        self.heard_at = now;
+        match frame {
+            Frame::Ack(Ack { received, credit }) => {
+                connection.credit = credit;
+                self.acknowledge(received)?;
+            }
+            Frame::Create(Create { number, agent, name }) => {
+                self.count(now, number)?;
+                self.create(number, agent, &name);
+            }
+            Frame::End(End { number, agent }) => {
+                self.count(now, number)?;
+                self.end_agent(number, agent);
+            }
+            Frame::Message(MessageFrame { number, agent, message }) => {
+                self.count(now, number)?;
+                self.accept(number, agent, message.into_message(), bytes);
+            }
+            Frame::Unreadable { number, why } => {
+                self.count(now, number)?;
+                self.refuse(number, Code::BadMessage, why);
+            }
+            Frame::Bye => self.end(EndReason::Finished, Frame::Bye),
+            _ => return Err(Fault::new(Code::Protocol, "a frame that is not a client's to say, or out of turn")),
+        }
+        Ok(())
+    }
+
+    /// A numbered frame came.
+    fn count(&mut self, now: Time, number: u64) -> Result<(), Fault> {
+        let due = self.received + 1;
+        if number != due {
+            return Err(Fault::new(Code::Protocol, format!("frame {number} came where {due} is due")));
+        }
+        if number > self.granted {
+            let text = format!("frame {number} is beyond what was granted, {}", self.granted);
+            return Err(Fault::new(Code::OverCredit, text));
+        }
+        self.received = number;
+        self.acknowledge_by(now + Duration::from_millis(SESSION_ACK_DELAY_MS));
+        Ok(())
+    }
+
+    pub(super) fn acknowledge_by(&mut self, at: Time) {
+        if let Some(connection) = &mut self.connection {
+            connection.ack_due = connection.ack_due.min(at);
+        }
+    }
+
+    /// The client has everything up to this number.
+    fn acknowledge(&mut self, received: u64) -> Result<(), Fault> {
+        if received > self.written {
+            let text = format!("frame {received} is acknowledged; {} is the last that was sent", self.written);
+            return Err(Fault::new(Code::Protocol, text));
+        }
+        let count = (received + 1).saturating_sub(self.first);
+        self.window.drain(..(count as usize).min(self.window.len()));
+        self.first += count;
+        if let Some(connection) = &mut self.connection {
+            connection.sent = connection.sent.saturating_sub(count as usize);
+        }
+        self.wake_waiting();
+        Ok(())
+    }
+
+    /// The session is over: its agents end, and the connection, with this as the last frame.
+    pub fn end(&mut self, reason: EndReason, last: Frame) {
+        if self.over.is_none() {
+            self.over = Some(reason);
+            self.last = Some(last);
+            self.end_all();
+        }
+    }
+
+    /// The next thing to do or to know.
+    pub fn poll_event(&mut self) -> Option<SessionEvent> {
+        self.events.pop_front()
+    }
+
+    fn lease(&self) -> Duration {
+        Duration::from_millis(self.opening.grant.lease_ms)
+    }
+
+    /// When the node has something to say though nothing happened: a third of the lease after it spoke.
+    fn sign_of_life_at(&self) -> Time {
+        self.connection.as_ref().map_or(Time::NEVER, |connection| connection.spoke_at + self.lease() / 3)
+    }
+
+    /// When [`Session::handle_timeout`] is due.
+    pub fn poll_timeout(&self) -> Time {
+        if self.over.is_some() {
+            return Time::NEVER;
+        }
+        let ack_due = self.connection.as_ref().map_or(Time::NEVER, |connection| connection.ack_due);
+        (self.heard_at + self.lease()).min(ack_due).min(self.sign_of_life_at())
+    }
+
+    /// The time that [`Session::poll_timeout`] told has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if !self.has_room() {
+            self.heard_at = now;
+        }
+        if now >= self.heard_at + self.lease() {
+            let text = format!("nothing was heard for {} ms", self.opening.grant.lease_ms);
+            let over = Frame::Error(Fault::new(Code::LeaseOver, text));
+            return self.end(EndReason::Failed("its lease is over".to_owned()), over);
+        }
+        if now >= self.sign_of_life_at() {
+            self.acknowledge_by(now);
+        }
+    }
+}
+
+/// Whether a client speaks a version that this node speaks.
+///
+/// # Errors
+/// It does not.
+pub fn check_version(hello: &Hello) -> Result<(), Fault> {
+    if hello.versions.contains(&SESSION_VERSION) {
+        return Ok(());
+    }
+    Err(Fault::new(Code::Version, format!("this node speaks version {SESSION_VERSION} of the session protocol")))
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::{AclMessage, MessageBody, Performative, Value};
+
+    use super::super::frames::Resume;
+    use super::super::lodgers::Outlook;
+    use super::*;
+
+    const BOB: u32 = 3;
+
+    fn opening(window: u32) -> Opening {
+        let grant = Grant { window, lease_ms: 9_000, ..Grant::new("tester", vec!["bob".into(), "s*".into()]) };
+        Opening { session: "id".into(), secret: "secret".into(), platform: "home".into(), grant }
+    }
+
+    fn hello() -> Hello {
+        Hello { versions: vec![7, SESSION_VERSION], ..Hello::default() }
+    }
+
+    fn resume(received: u64) -> Hello {
+        let resume = Resume { session: "id".into(), secret: "secret".into(), received };
+        Hello { resume: Some(resume), ..hello() }
+    }
+
+    /// A session with a client that was welcomed.
+    fn session(window: u32) -> Session {
+        let mut session = Session::new(opening(window), Time::ZERO);
+        session.handle_hello(Time::ZERO, &hello()).unwrap();
+        assert!(matches!(session.poll_frame(Time::ZERO), Some(Frame::Welcome(_))));
+        session
+    }
+
+    /// The same, with an agent, which the client knows of.
+    fn lodging(window: u32) -> Session {
+        let mut session = session(window);
+        hear(&mut session, create(1, BOB, "bob")).unwrap();
+        assert_eq!(session.poll_event(), Some(SessionEvent::Create { agent: BOB, name: "bob".into() }));
+        session.handle_created(BOB, Ok(Aid::local("bob")));
+        assert_eq!(said(&mut session), ["created 1 bob@home"]);
+        hear(&mut session, ack(1)).unwrap();
+        session.begin_turn(BOB);
+        while session.poll_event().is_some() {}
+        session
+    }
+
+    fn hear(session: &mut Session, frame: Frame) -> Result<(), Fault> {
+        session.handle_frame(Time::ZERO, frame, 100)
+    }
+
+    fn create(number: u64, agent: u32, name: &str) -> Frame {
+        Frame::Create(Create { number, agent, name: name.into() })
+    }
+
+    fn ack(received: u64) -> Frame {
+        Frame::Ack(Ack { received, credit: None })
+    }
+
+    fn message(n: i64) -> AclMessage {
+        AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), Value::Int(n))
+    }
+
+    fn message_frame(number: u64, message: AclMessage) -> Frame {
+        Frame::Message(MessageFrame { number, agent: BOB, message: MessageBody::Owned(Box::new(message)) })
+    }
+
+    /// What the session says now, in a few words each; acknowledgements aside.
+    fn said(session: &mut Session) -> Vec<String> {
+        let frames = std::iter::from_fn(|| session.poll_frame(Time::ZERO));
+        let shown = |frame| match frame {
+            Frame::Created(created) => Some(format!("created {} {}", created.number, created.name)),
+            Frame::Ended(ended) => Some(format!("ended {} {}", ended.number, ended.reason)),
+            Frame::Message(frame) => Some(format!("message {} {}", frame.number, frame.message.content)),
+            Frame::Refused(refused) => Some(format!("refused {} {} {:?}", refused.number, refused.of, refused.code)),
+            Frame::Error(fault) => Some(format!("error {:?}", fault.code)),
+            Frame::Bye => Some("bye".into()),
+            _ => None,
+        };
+        frames.filter_map(shown).collect()
+    }
+
+    /// A turn of the agent with such messages in its mailbox: how many are left there, and what it sends.
+    fn turn(session: &mut Session, mailbox: &mut Vec<i64>) -> (Vec<String>, Outlook) {
+        session.begin_turn(BOB);
+        let sent = std::iter::from_fn(|| session.next_to_send(BOB)).collect::<Vec<_>>();
+        let sent = sent.iter().map(|message| format!("{}: {}", message.sender, message.content)).collect();
+        while !mailbox.is_empty() && session.may_deliver(BOB) {
+            session.deliver(BOB, MessageBody::Owned(Box::new(message(mailbox.remove(0)))));
+        }
+        (sent, session.end_turn(BOB))
+    }
+
+    #[test]
+    fn an_agent_sends_as_itself() {
+        let mut session = lodging(8);
+        hear(&mut session, message_frame(2, message(1))).unwrap();
+        assert_eq!(session.poll_event(), Some(SessionEvent::Wake(Aid::local("bob"))));
+        let as_itself = AclMessage { sender: Aid::new("bob", "home"), ..message(2) };
+        hear(&mut session, message_frame(3, as_itself)).unwrap();
+        assert_eq!(session.poll_event(), None, "it was woken already");
+        assert_eq!(turn(&mut session, &mut vec![]).0, ["bob: 1", "bob: 2"]);
+        for sender in [Aid::local("amy"), Aid::new("bob", "elsewhere")] {
+            let number = session.received + 1;
+            hear(&mut session, message_frame(number, AclMessage { sender, ..message(3) })).unwrap();
+            assert_eq!(session.poll_event(), Some(SessionEvent::Forged { agent: "bob".into(), sender }));
+        }
+        assert_eq!(said(&mut session), ["refused 2 4 ForgedSender", "refused 3 5 ForgedSender"]);
+        assert_eq!(turn(&mut session, &mut vec![]), (vec![], Outlook::Stay));
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_and_the_rest_goes_on() {
+        let mut session = lodging(16);
+        let nobody = AclMessage { receivers: [].into_iter().collect(), ..message(0) };
+        for frame in [
+            create(2, BOB, "sam"),
+            create(3, 64, "sam"),
+            create(4, 5, "eve"),
+            create(5, 5, "s@m"),
+            message_frame(6, nobody),
+            Frame::End(End { number: 7, agent: 9 }),
+            Frame::Unreadable { number: 8, why: "it is none".into() },
+            create(9, 5, "sam"),
+        ] {
+            hear(&mut session, frame).unwrap();
+        }
+        session.handle_created(5, Err(Fault::new(Code::NameTaken, "there is one")));
+        let refusals = ["2 2 TooManyAgents", "3 3 TooManyAgents", "4 4 NotAllowed", "5 5 BadName", "6 6 NoReceiver"];
+        let more = ["7 7 NoAgent", "8 8 BadMessage", "9 9 NameTaken"];
+        let expected: Vec<String> = refusals.iter().chain(&more).map(|refusal| format!("refused {refusal}")).collect();
+        assert_eq!(said(&mut session), expected);
+    }
+
+    #[test]
+    fn a_window_is_kept_and_what_is_behind_it_waits_in_the_mailbox() {
+        let mut session = lodging(3);
+        let mut mailbox: Vec<i64> = (0..6).collect();
+        assert_eq!(turn(&mut session, &mut mailbox).1, Outlook::Stay);
+        assert_eq!((said(&mut session).len(), mailbox.len()), (3, 3));
+        hear(&mut session, ack(3)).unwrap();
+        assert_eq!(session.poll_event(), Some(SessionEvent::Wake(Aid::local("bob"))));
+        turn(&mut session, &mut mailbox);
+        assert_eq!(said(&mut session), ["message 5 3", "message 6 4"]);
+        let closed = Frame::Ack(Ack { received: 6, credit: Some(6) });
+        hear(&mut session, closed).unwrap();
+        turn(&mut session, &mut mailbox);
+        assert_eq!((said(&mut session).len(), mailbox.len()), (0, 0), "the client wants no more for now");
+        hear(&mut session, Frame::Ack(Ack { received: 6, credit: Some(7) })).unwrap();
+        assert_eq!(said(&mut session), ["message 7 5"]);
+    }
+
+    #[test]
+    fn a_session_goes_on_where_it_was() {
+        let mut session = lodging(8);
+        turn(&mut session, &mut vec![10, 11, 12]);
+        assert_eq!(said(&mut session).len(), 3);
+        session.handle_disconnected();
+        assert!(hear(&mut session, message_frame(2, message(0))).is_err(), "there is no connection");
+        assert_eq!(said(&mut session).len(), 0);
+        session.handle_hello(Time::ZERO, &resume(3)).unwrap();
+        let Some(Frame::Welcome(welcome)) = session.poll_frame(Time::ZERO) else { panic!("no welcome") };
+        assert_eq!((welcome.received, welcome.session.as_str()), (1, "id"));
+        assert_eq!(said(&mut session), ["message 4 12"]);
+        for (hello, code) in [
+            (resume(2), Code::SessionGone),
+            (resume(9), Code::Protocol),
+            (Hello { versions: vec![2], ..resume(3) }, Code::Version),
+        ] {
+            assert_eq!(session.handle_hello(Time::ZERO, &hello).map_err(|fault| fault.code), Err(code));
+        }
+        let mut wrong = resume(3);
+        wrong.resume.as_mut().unwrap().secret = "secreT".into();
+        assert_eq!(session.handle_hello(Time::ZERO, &wrong).map_err(|fault| fault.code), Err(Code::SessionGone));
+    }
+
+    #[test]
+    fn faults_end_the_connection_and_not_the_session() {
+        for (frame, code) in [
+            (message_frame(3, message(0)), Code::Protocol),
+            (message_frame(1, message(0)), Code::Protocol),
+            (ack(2), Code::Protocol),
+            (Frame::Hello(hello()), Code::Protocol),
+            (Frame::Error(Fault::new(Code::Busy, "me?")), Code::Protocol),
+        ] {
+            let mut session = lodging(4);
+            assert_eq!(hear(&mut session, frame).map_err(|fault| fault.code), Err(code));
+            assert!(!session.is_connected() && !session.is_over());
+            session.handle_hello(Time::ZERO, &resume(1)).unwrap();
+        }
+    }
+
+    #[test]
+    fn credit_is_given_as_agents_have_their_turns_and_as_fast_as_the_quota_lets() {
+        let mut session = lodging(4);
+        for number in 2..=4 {
+            hear(&mut session, message_frame(number, message(0))).unwrap();
+        }
+        assert_eq!(said(&mut session).len(), 0);
+        assert_eq!(hear(&mut session, message_frame(5, message(0))).map_err(|fault| fault.code), Err(Code::OverCredit));
+        session.handle_hello(Time::ZERO, &resume(1)).unwrap();
+        turn(&mut session, &mut vec![]);
+        let later = Time::from_ms(50);
+        let frames: Vec<Frame> = std::iter::from_fn(|| session.poll_frame(later)).collect();
+        assert!(matches!(frames.as_slice(), [Frame::Welcome(_), Frame::Ack(Ack { received: 4, credit: Some(8) })]));
+
+        let slow = Grant { messages_per_s: 10, ..opening(4).grant };
+        let mut session = Session::new(Opening { grant: slow, ..opening(4) }, Time::ZERO);
+        session.handle_hello(Time::ZERO, &hello()).unwrap();
+        let mut credit = 0;
+        for ms in 0..2_000 {
+            let now = Time::from_ms(ms);
+            while let Some(frame) = session.poll_frame(now) {
+                credit = match frame {
+                    Frame::Welcome(welcome) => welcome.credit,
+                    Frame::Ack(ack) => ack.credit.unwrap(),
+                    _ => credit,
+                };
+            }
+            if session.received < credit {
+                let number = session.received + 1;
+                session.handle_frame(now, Frame::End(End { number, agent: 0 }), 10).unwrap();
+                session.handle_frame(now, ack(session.written), 10).unwrap();
+            }
+        }
+        assert!((20..=24).contains(&session.received), "{} in 2 s", session.received);
+    }
+
+    #[test]
+    fn who_is_silent_for_as_long_as_the_lease_is_gone() {
+        let mut session = lodging(4);
+        turn(&mut session, &mut vec![7]);
+        said(&mut session);
+        assert_eq!(session.poll_timeout(), Time::from_ms(20), "what came is acknowledged soon");
+        let (almost, over) = (Time::from_ms(8_999), Time::from_ms(9_000));
+        session.handle_timeout(almost);
+        assert!(matches!(session.poll_frame(almost), Some(Frame::Ack(_))), "the node says that it lives");
+        assert!(session.over.is_none());
+        session.handle_timeout(over);
+        assert_eq!(session.poll_event(), Some(SessionEvent::Wake(Aid::local("bob"))));
+        let (_, outlook) = turn(&mut session, &mut vec![8]);
+        let Outlook::End(reason, undelivered) = outlook else { panic!("it goes on") };
+        assert_eq!(reason, EndReason::Failed("its lease is over".into()));
+        assert_eq!(undelivered.len(), 1, "what was not acknowledged goes back");
+        assert!(session.is_over());
+        assert_eq!(session.handle_hello(over, &resume(1)).map_err(|fault| fault.code), Err(Code::SessionGone));
+    }
+
+    #[test]
+    fn while_nothing_is_read_the_lease_does_not_run() {
+        let mut session = lodging(4);
+        session.handle_frame(Time::ZERO, message_frame(2, message(0)), SESSION_QUEUE_BYTES_MAX).unwrap();
+        assert!(!session.has_room());
+        session.handle_timeout(Time::from_ms(20_000));
+        assert!(session.over.is_none());
+        turn(&mut session, &mut vec![]);
+        assert!(session.has_room());
+        session.handle_timeout(Time::from_ms(29_001));
+        assert!(session.over.is_some());
+    }
+
+    #[test]
+    fn a_good_bye_is_answered_when_all_agents_ended() {
+        let mut session = lodging(4);
+        hear(&mut session, message_frame(2, message(5))).unwrap();
+        hear(&mut session, Frame::Bye).unwrap();
+        assert_eq!(said(&mut session).len(), 0);
+        let (sent, outlook) = turn(&mut session, &mut vec![]);
+        assert_eq!((sent.len(), outlook), (1, Outlook::End(EndReason::Finished, vec![])), "it says what it had to");
+        assert_eq!(said(&mut session), ["ended 2 finished", "bye"]);
+        assert!(session.is_over() && !session.is_connected());
+    }
+
+    #[test]
+    fn an_agent_may_be_killed_before_its_creation_is_known() {
+        let mut session = session(4);
+        hear(&mut session, create(1, BOB, "bob")).unwrap();
+        hear(&mut session, message_frame(2, message(5))).unwrap();
+        assert!(session.handle_agent_gone(BOB, &EndReason::Killed).is_empty());
+        session.handle_created(BOB, Ok(Aid::local("bob")));
+        assert_eq!(said(&mut session), ["created 1 bob@home", "ended 2 killed"]);
+        assert_eq!((session.queued, session.queued_bytes), (0, 0));
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_written_is_answered_and_keeps_its_number() {
+        let mut session = lodging(4);
+        turn(&mut session, &mut vec![1]);
+        assert_eq!(said(&mut session), ["message 2 1"]);
+        session.handle_unwritable(2, Code::TooLong, "too long");
+        assert_eq!(said(&mut session), ["refused 2 0 TooLong"]);
+        session.handle_unwritable(2, Code::TooLong, "too long");
+        session.handle_unwritable(0, Code::TooLong, "too long");
+        let (sent, _) = turn(&mut session, &mut vec![]);
+        assert!(matches!(sent.as_slice(), [failure] if failure.starts_with("ams: ")), "{sent:?}");
+    }
+}

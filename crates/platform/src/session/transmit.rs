@@ -1,0 +1,118 @@
+//! What goes to the client, in which order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, MessageBody};
+
+use super::frames::{Ack, Code, Created, Ended, Frame, MessageFrame, Refused, SESSION_VERSION, Welcome};
+use super::state::Session;
+use crate::Time;
+use crate::limits::SESSION_ACK_DELAY_MS;
+
+/// Something numbered, on its way to the client.
+#[derive(Clone, Debug)]
+pub(super) enum Outgoing {
+    Created { agent: u32, name: String },
+    Ended { agent: u32, reason: String },
+    Message { agent: u32, message: Arc<AclMessage> },
+    Refused { of: u64, code: Code, text: String },
+}
+
+impl Outgoing {
+    fn frame(&self, number: u64) -> Frame {
+        match self.clone() {
+            Self::Created { agent, name } => Frame::Created(Created { number, agent, name }),
+            Self::Ended { agent, reason } => Frame::Ended(Ended { number, agent, reason }),
+            Self::Message { agent, message } => {
+                Frame::Message(MessageFrame { number, agent, message: MessageBody::Shared(message) })
+            }
+            Self::Refused { of, code, text } => Frame::Refused(Refused { number, of, code, text }),
+        }
+    }
+}
+
+impl Session {
+    /// The next frame to write, if there is one. After an error or good-bye the connection is to be closed.
+    pub fn poll_frame(&mut self, now: Time) -> Option<Frame> {
+        let frame = self.next_frame(now)?;
+        if let Some(connection) = &mut self.connection {
+            connection.spoke_at = now;
+        }
+        if matches!(frame, Frame::Error(_) | Frame::Bye) {
+            self.handle_disconnected();
+        }
+        Some(frame)
+    }
+
+    fn next_frame(&mut self, now: Time) -> Option<Frame> {
+        self.connection.as_ref()?;
+        if let Some(welcome) = self.welcome() {
+            return Some(welcome);
+        }
+        if let Some(ack) = self.due_ack(now) {
+            return Some(ack);
+        }
+        if let Some(numbered) = self.next_numbered() {
+            return Some(numbered);
+        }
+        // Who says good-bye hears first how its agents ended.
+        let at_end = self.over.is_some() && self.lodgers.is_empty();
+        let is_fault = matches!(self.last, Some(Frame::Error(_)));
+        if at_end || is_fault { self.last.take() } else { None }
+    }
+
+    fn welcome(&mut self) -> Option<Frame> {
+        let connection = self.connection.as_mut().filter(|connection| connection.welcome)?;
+        connection.welcome = false;
+        connection.told = (self.received, self.granted);
+        let opening = &self.opening;
+        let grant = &opening.grant;
+        Some(Frame::Welcome(Welcome {
+            version: SESSION_VERSION,
+            session: opening.session.clone(),
+            secret: opening.secret.clone(),
+            platform: opening.platform.to_string(),
+            lease_ms: grant.lease_ms,
+            window: grant.window,
+            agents: grant.agents,
+            message_bytes: grant.message_bytes,
+            messages_per_s: grant.messages_per_s,
+            remember: grant.remember,
+            received: self.received,
+            credit: self.granted,
+        }))
+    }
+
+    fn due_ack(&mut self, now: Time) -> Option<Frame> {
+        let window = u64::from(self.opening.grant.window);
+        let wanted = (self.received + window).saturating_sub(self.queued).saturating_sub(self.granted);
+        let given = self.rate.take(wanted, now);
+        self.granted += given;
+        let connection = self.connection.as_mut()?;
+        // Small steps are not worth a frame of their own.
+        let much = self.granted - connection.told.1 >= window.div_ceil(4);
+        if !much && now < connection.ack_due {
+            return None;
+        }
+        // What the rate holds back is told later.
+        let later = now + Duration::from_millis(SESSION_ACK_DELAY_MS);
+        connection.ack_due = if given < wanted { later } else { Time::NEVER };
+        connection.told = (self.received, self.granted);
+        Some(Frame::Ack(Ack { received: self.received, credit: Some(self.granted) }))
+    }
+
+    fn next_numbered(&mut self) -> Option<Frame> {
+        let window = u64::from(self.opening.grant.window);
+        let connection = self.connection.as_mut()?;
+        let number = self.first + connection.sent as u64;
+        let highest = connection.credit.unwrap_or(u64::MAX).min(self.first - 1 + window);
+        if number > highest {
+            return None;
+        }
+        let frame = self.window.get(connection.sent)?.frame(number);
+        connection.sent += 1;
+        self.written = self.written.max(number);
+        Some(frame)
+    }
+}

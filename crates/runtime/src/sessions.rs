@@ -1,0 +1,36 @@
+//! The scheduler as sessions see it.
+
+use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::route::ShardIndex;
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::session::Host;
+use whimbrel_platform::{AgentBody, Time};
+
+use crate::node::{Introduction, Node};
+use crate::parcel::Change;
+use crate::shard::Slot;
+use crate::sync::Arc;
+
+/// See the module.
+pub(crate) struct NodeHost(pub Arc<Node>);
+
+impl Host for NodeHost {
+    fn platform(&self) -> Symbol {
+        self.0.name
+    }
+
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+        let who = Introduction::new(name, AgentKind::Session);
+        let shard = self.0.random() % self.0.seats.len() as u64;
+        self.0.create(shard as ShardIndex, who, |_| Ok(Box::new(Slot::new(body))))
+    }
+
+    fn wake(&self, agent: Aid) {
+        self.0.change(agent.name, Change::Wake);
+    }
+}

@@ -1,0 +1,30 @@
+//! `whimbrel session`: what lets programs in any language have agents.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use whimbrel_net::agent_port::new_token;
+
+use crate::arguments::{Session, SessionAction};
+
+/// Does it.
+pub fn session(arguments: &Session) -> anyhow::Result<ExitCode> {
+    match &arguments.action {
+        SessionAction::Token { names, file } => token(names, file)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn token(names: &[String], file: &Path) -> anyhow::Result<()> {
+    let (token, line) = new_token(names)?;
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(file).and_then(|mut open| open.write_all(line.as_bytes()));
+    written.with_context(|| format!("cannot write {}", file.display()))?;
+    writeln!(anstream::stdout().lock(), "{token}").context("cannot write to standard output")
+}

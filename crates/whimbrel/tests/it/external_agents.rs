@@ -1,0 +1,270 @@
+//! Agents that are Python programs: real processes at the agent port of a platform.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_net::Level;
+use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Tokens};
+use whimbrel_platform::ams::{AgentKind, AgentQuery};
+use whimbrel_runtime::{Agent, Context, Platform};
+
+use super::examples::{by_agent, repository};
+use super::whimbrel;
+
+const TOKEN: &str = "a token for tests";
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A platform of its own with an agent port.
+fn platform() -> (Platform, AgentPort) {
+    let platform = Platform::builder().name("home").workers(2).build();
+    let tokens = Tokens::one(TOKEN).expect("long enough");
+    let config = AgentPortConfig {
+        level: Level::Open,
+        credentials: None,
+        authorise: Box::new(move |claim| tokens.grant(claim.token?)),
+        log: Box::new(|_| ()),
+    };
+    let port = AgentPort::open(config, platform.host(), "127.0.0.1:0").expect("a free port");
+    (platform, port)
+}
+
+/// Ends its process when it is dropped.
+struct Python(Child);
+
+impl Python {
+    /// A program that may use the example's client.
+    fn run(program: &str, address: &str) -> Self {
+        let folder = repository().join("examples/external-agent");
+        let (host, port) = address.rsplit_once(':').expect("an address");
+        let head = format!("from whimbrel_agent import Agent\naddress, token = ({host:?}, {port}), {TOKEN:?}\n");
+        let mut python = Command::new("python3");
+        python.args(["-u", "-c", &(head + program)]).current_dir(folder).env("PYTHONDONTWRITEBYTECODE", "1");
+        Self(python.stdin(Stdio::null()).spawn().expect("python3 is there"))
+    }
+}
+
+impl Drop for Python {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const ECHO: &str = "
+echo = Agent('echo', address, token, lease_ms=1500)
+for message in echo.messages():
+    echo.reply(message, 'inform', message['content'])
+";
+
+fn wait_for(platform: &Platform, name: &str) -> Aid {
+    let aid = Aid::local(name);
+    let until = Instant::now() + PATIENCE;
+    while !platform.services().exists(aid) {
+        assert!(Instant::now() < until, "{name} came not");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    aid
+}
+
+#[test]
+fn the_example_says_what_it_should() {
+    let folder = repository().join("examples/external-agent");
+    let mut society = whimbrel();
+    society.args(["run", ".", "--agent-port", "0"]).env("WHIMBREL_AGENT_TOKEN", TOKEN).current_dir(&folder);
+    let mut society = society.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut noted = BufReader::new(society.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let address = noted.find_map(|line| Some(line.split_once("connect at ")?.1.to_owned())).expect("it listens");
+    let mut calendar = Command::new("python3");
+    calendar.args(["calendar_agent.py", &address]).env("WHIMBREL_AGENT_TOKEN", TOKEN).current_dir(&folder);
+    let calendar =
+        calendar.env("PYTHONDONTWRITEBYTECODE", "1").stderr(Stdio::piped()).spawn().expect("python3 is there");
+    let mut said = String::new();
+    society.stdout.take().expect("piped").read_to_string(&mut said).expect("text");
+    let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("it has one");
+    assert_eq!(by_agent(&said), by_agent(&expected));
+    assert_eq!(society.wait().expect("it ended").code(), Some(0));
+    let calendar = calendar.wait_with_output().expect("it ends when its agent does");
+    assert!(calendar.status.success(), "{}", String::from_utf8_lossy(&calendar.stderr));
+}
+
+#[test]
+fn an_external_agent_is_an_agent_like_others() {
+    let (platform, port) = platform();
+    let _python = Python::run(ECHO, port.address());
+    let echo = wait_for(&platform, "echo");
+    let described = platform.search(&AgentQuery::named("echo"));
+    assert_eq!(
+        described.first().map(|agent| (agent.kind, agent.aid.to_string())),
+        Some((AgentKind::Session, "echo@home".into()))
+    );
+    let answer = platform.ask(echo, Performative::Request, Value::term("f", [Value::from("é"), Value::Int(3)]));
+    assert_eq!(answer.expect("an answer").content, Value::term("f", [Value::from("é"), Value::Int(3)]));
+    assert!(platform.kill(echo));
+    let (told, hears) = mpsc::channel();
+    platform.when_ended(echo, move |_| {
+        let _ = told.send(());
+    });
+    hears.recv_timeout(PATIENCE).expect("it ended");
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
+#[test]
+fn an_agent_ends_with_its_process_and_senders_hear_of_it() {
+    let (platform, port) = platform();
+    let mut python = Python::run(ECHO, port.address());
+    let echo = wait_for(&platform, "echo");
+    platform.ask(echo, Performative::Request, "are you there?").expect("an answer");
+    let (told, hears) = mpsc::channel();
+    platform.when_ended(echo, move |reason| {
+        let _ = told.send(reason.map(ToString::to_string));
+    });
+    // SIGKILL: no good-bye.
+    python.0.kill().expect("it lived");
+    let killed = Instant::now();
+    // It is taken by the session, and never acknowledged.
+    let question = AclMessage::new(Performative::Request, echo, echo, "and now?");
+    let answer = platform.ask_within(PATIENCE, question).expect("somebody answers");
+    assert_eq!((answer.performative, answer.sender), (Performative::Failure, Aid::local("ams")));
+    let reason = hears.recv_timeout(PATIENCE).expect("it ended");
+    assert_eq!(reason.as_deref(), Some("failed: its lease is over"));
+    let lease = Duration::from_millis(1500);
+    assert!((lease / 2..lease * 10).contains(&killed.elapsed()), "{:?}", killed.elapsed());
+    assert!(platform.ask(echo, Performative::Request, "and now?").is_err(), "there is no such agent any more");
+    platform.stop();
+    assert!(platform.counters().check().is_ok(), "{:?}", platform.counters());
+    port.close(Duration::from_secs(1));
+}
+
+/// Passes bytes on, and breaks all connections when it is told to.
+struct Proxy {
+    address: String,
+    sockets: Arc<Mutex<Vec<TcpStream>>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Proxy {
+    fn to(target: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("bound").to_string();
+        let (sockets, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (kept, ended, target) = (Arc::clone(&sockets), Arc::clone(&over), target.to_owned());
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if ended.load(Ordering::Acquire) {
+                    return;
+                }
+                let Ok(server) = TcpStream::connect(&target) else { continue };
+                let ends = [(&client, &server), (&server, &client)];
+                for (from, to) in ends.map(|(from, to)| (from.try_clone().unwrap(), to.try_clone().unwrap())) {
+                    std::thread::spawn(move || pass(from, to));
+                }
+                kept.lock().unwrap().extend([client, server]);
+            }
+        });
+        Self { address, sockets, over }
+    }
+
+    fn cut(&self) {
+        for socket in self.sockets.lock().unwrap().drain(..) {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        self.cut();
+        let _ = TcpStream::connect(&self.address);
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream) {
+    let mut bytes = [0; 1 << 10];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if to.write_all(&bytes[..count]).is_err() {
+            return;
+        }
+    }
+}
+
+/// Asks many things at once, and tells what comes.
+struct Asker {
+    whom: Aid,
+    questions: i64,
+    told: mpsc::Sender<Value>,
+}
+
+impl Agent for Asker {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        (0..self.questions).for_each(|number| ctx.tell(self.whom, Performative::Request, number));
+    }
+
+    fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
+        let _ = self.told.send(message.content.clone());
+    }
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_when_connections_break() {
+    const QUESTIONS: i64 = 300;
+    let (platform, port) = platform();
+    let proxy = Proxy::to(port.address());
+    let _python = Python::run(&ECHO.replace("1500", "20000"), &proxy.address);
+    let echo = wait_for(&platform, "echo");
+    let (told, hears) = mpsc::channel();
+    platform.spawn("asker", Asker { whom: echo, questions: QUESTIONS, told }).expect("a free name");
+    let mut answers = Vec::new();
+    while answers.len() < QUESTIONS as usize {
+        let answer = hears.recv_timeout(PATIENCE).expect("an answer");
+        assert_eq!(answer, Value::Int(answers.len() as i64));
+        answers.push(answer);
+        if answers.len() % 40 == 7 {
+            proxy.cut();
+        }
+    }
+    assert!(hears.recv_timeout(Duration::from_millis(300)).is_err(), "there is one more");
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
+#[test]
+fn who_has_no_token_is_turned_away_and_tokens_are_for_names() {
+    let scratch = super::Scratch::with(&[("host.asl", "!go.\n+!go <- .print(\"here\").\n")]);
+    let made = scratch.run(&["session", "token", "ada", "sensor*", "--file", "agents.tokens"]);
+    let token = made.out.trim();
+    assert_eq!((token.len(), made.code), (64, Some(0)), "{}", made.err);
+    let file = std::fs::read_to_string(scratch.0.join("agents.tokens")).expect("it was made");
+    assert!(file.trim_end().ends_with(" ada sensor*") && !file.contains(token), "{file}");
+    let mut host = whimbrel();
+    host.args(["run", "host.asl", "--agent-port", "0", "--agent-tokens", "agents.tokens"]).current_dir(&scratch.0);
+    let mut host = host.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let address = noted.find_map(|line| Some(line.split_once("connect at ")?.1.to_owned())).expect("it listens");
+    let ending = |name: &str, token: &str| {
+        let program = format!(
+            "agent = Agent({name:?}, address, {token:?})\nwhile agent.read()['type'] != 'created': pass\nprint('created')\n"
+        );
+        let (host, port) = address.rsplit_once(':').expect("an address");
+        let head = format!("from whimbrel_agent import Agent\naddress = ({host:?}, {port})\n");
+        let mut python = Command::new("python3");
+        python.args(["-c", &(head + &program)]).env("PYTHONDONTWRITEBYTECODE", "1");
+        let seen = python.current_dir(repository().join("examples/external-agent")).output().expect("python3 is there");
+        let seen = super::Seen::from(seen);
+        seen.out + seen.err.lines().last().unwrap_or_default()
+    };
+    assert_eq!(ending("ada", "something else"), "RuntimeError: unauthorised: this token lets nobody in");
+    let refused = ending("bob", token);
+    assert_eq!(refused, "RuntimeError: not-allowed: ada sensor* may have no agent called bob");
+    assert!(ending("sensor7", token).starts_with("created"));
+    std::fs::write(scratch.0.join("agents.tokens"), "").expect("it can be written");
+    assert!(ending("ada", token).starts_with("RuntimeError: unauthorised"), "the token was taken back");
+    host.kill().expect("it lived");
+    let _ = host.wait();
+}
