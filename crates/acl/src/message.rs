@@ -183,6 +183,14 @@ impl MessageBody {
             Self::Shared(message) => unshare(message),
         }
     }
+
+    /// The message itself, to be given to many.
+    pub fn into_shared(self) -> Arc<AclMessage> {
+        match self {
+            Self::Owned(message) => Arc::from(message),
+            Self::Shared(message) => message,
+        }
+    }
 }
 
 #[cold]

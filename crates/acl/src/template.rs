@@ -28,6 +28,8 @@ pub enum Template {
     InReplyTo(Text),
     /// From this agent.
     Sender(Aid),
+    /// This agent, topic or group is among the `:receiver`s.
+    Receiver(Aid),
     /// Both.
     And(Box<Template>, Box<Template>),
     /// Either.
@@ -67,6 +69,11 @@ impl Template {
         Self::Sender(aid)
     }
 
+    /// Messages to this agent, topic or group.
+    pub fn receiver(aid: Aid) -> Self {
+        Self::Receiver(aid)
+    }
+
     /// Whether `message` fits.
     pub fn matches(&self, message: &AclMessage) -> bool {
         match self {
@@ -78,6 +85,7 @@ impl Template {
             Self::Language(name) => message.extras().language == Some(*name),
             Self::InReplyTo(id) => message.extras().in_reply_to.as_ref() == Some(id),
             Self::Sender(aid) => message.sender == *aid,
+            Self::Receiver(aid) => message.receivers.contains(aid),
             Self::And(a, b) => a.matches(message) && b.matches(message),
             Self::Or(a, b) => a.matches(message) || b.matches(message),
             Self::Not(a) => !a.matches(message),
@@ -125,5 +133,6 @@ mod tests {
         assert!(fits(Template::performative(Performative::Refuse) | Template::sender(bob)));
         assert!(!fits(!Template::sender(bob)));
         assert!(!fits(Template::ontology("market")));
+        assert!(fits(Template::receiver(Aid::local("amy"))) && !fits(Template::receiver(bob)));
     }
 }

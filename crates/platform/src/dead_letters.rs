@@ -9,6 +9,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Symbol,
 
 use crate::Time;
 use crate::limits::DEAD_LETTERS_MAX;
+use crate::topics::Cast;
 
 /// Why a message cannot reach its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,11 +30,13 @@ pub enum DeadReason {
     Stopped,
     /// The platform's policy does not let the sender write to the receiver.
     Forbidden,
+    /// The group has no members.
+    NoMember,
 }
 
 impl DeadReason {
     /// The reason as an atom: `unknown_agent`, `agent_ended`, `mailbox_full`, `unreachable`, `forged`, `stopped`,
-    /// `forbidden`.
+    /// `forbidden`, `no_member`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UnknownAgent => "unknown_agent",
@@ -43,6 +46,7 @@ impl DeadReason {
             Self::Forged => "forged",
             Self::Stopped => "stopped",
             Self::Forbidden => "forbidden",
+            Self::NoMember => "no_member",
         }
     }
 }
@@ -112,13 +116,14 @@ impl DeadLetters {
 /// The `failure` that tells the sender of a dead letter, from the AMS, in the message's conversation. Its content is the
 /// action that failed and the reason (FIPA00037 3.7): `[action(Sender, send(Receiver, Performative, Content)),
 /// undelivered(Receiver, Reason)]`, agents and reason as atoms. A `failure` is never answered by a `failure`, nor is
-/// anything that the AMS itself said.
+/// anything that the AMS itself said. Who writes to a topic, or to all of a group, does not hear of each receiver that is
+/// gone: only of those that it must not go on writing to.
 //= fipa00037 3.7
 pub fn failure_for(envelope: &Envelope, reason: DeadReason) -> Option<AclMessage> {
     let message = &*envelope.body;
     let ams = Aid::local(sym::AMS);
     let answers = matches!(message.performative, Performative::Failure | Performative::NotUnderstood);
-    if answers || message.sender == ams || reason == DeadReason::Forged {
+    if answers || message.sender == ams || reason == DeadReason::Forged || is_of_no_concern(envelope, reason) {
         return None;
     }
     let mut failure = message.make_reply(ams, Performative::Failure);
@@ -128,6 +133,12 @@ pub fn failure_for(envelope: &Envelope, reason: DeadReason) -> Option<AclMessage
     let undelivered = Value::term("undelivered", [agent_atom(envelope.to), Value::atom(reason.as_str())]);
     failure.content = Value::list([action, undelivered]);
     Some(failure)
+}
+
+/// Whether it is one of the copies of a message to many, for one that is gone.
+fn is_of_no_concern(envelope: &Envelope, reason: DeadReason) -> bool {
+    let to_many = matches!(Cast::behind(envelope), Some((Cast::Broadcast | Cast::Multicast, _)));
+    to_many && matches!(reason, DeadReason::UnknownAgent | DeadReason::AgentEnded | DeadReason::Stopped)
 }
 
 /// The sending of a message, as an action to talk about: `send(Receiver, Performative, Content)`.

@@ -19,6 +19,7 @@ pub mod route;
 pub mod services;
 pub mod session;
 mod time;
+pub mod topics;
 
 pub use body::{AgentBody, EndReason, Mailbox, Next, Outbox, Turn};
 pub use counters::{Counters, CountersError};

@@ -119,3 +119,15 @@ pub const SESSION_NAME_BYTES_MAX: u64 = 16 << 20;
 pub const SESSION_TOKEN_BYTES_MIN: usize = 8;
 /// Bytes of a file of such tokens.
 pub const SESSION_TOKEN_FILE_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of the name of a topic or group, without `topic:`, `group:` or `any:`.
+pub const TOPIC_NAME_BYTES_MAX: usize = 240;
+/// Topics and groups that a node knows.
+pub const TOPICS_MAX: usize = 1_000_000;
+/// Subscribers or members of one topic or group on one node.
+pub const TOPIC_SUBSCRIBERS_MAX: usize = 10_000_000;
+/// Topics and groups that one agent is in.
+pub const TOPICS_PER_AGENT_MAX: usize = 10_000;
+/// Names in one piece of news of topics and groups.
+pub const TOPIC_NEWS_NAMES_MAX: usize = 10_000;
+/// Names of topics and groups whose audience a shard or link remembers; with more it begins anew.
+pub const TOPIC_AUDIENCES_MAX: usize = 65_536;

@@ -7,6 +7,8 @@ use crate::policy::{Action, Policy, Principal, Verdict};
 
 static NO_RULES: Policy = Policy::DEFAULT;
 
+use crate::topics::TopicError;
+
 /// The platform as an agent sees it. The scheduler implements it over the AMS and DF, the simulator likewise.
 pub trait Services: Send + Sync {
     /// The platform's name.
@@ -62,6 +64,27 @@ pub trait Services: Send + Sync {
     /// Has the DF tell `agent` of each provider of a service, present and to come, as an `inform` whose content is
     /// `provider(Agent, Service)`, sender `df`.
     fn df_subscribe(&self, agent: Aid, service: &str, kind: &str);
+
+    /// Has `agent`, which is having its turn, get every message sent to a topic (`topic:NAME`), or makes it a member of a
+    /// group (`group:NAME`): from now on what is sent on this node, and what is sent on others as soon as they heard of
+    /// it. Nothing changes if it is so already. It ends with the agent, or by [`Services::leave`].
+    ///
+    /// # Errors
+    /// That is no topic and no group, there are too many, or this platform has none.
+    fn join(&self, _agent: Aid, _to: Aid) -> Result<(), TopicError> {
+        Err(TopicError::Unsupported)
+    }
+
+    /// Ends what [`Services::join`] began; false if there is nothing to end. What is on its way to the agent still
+    /// arrives.
+    fn leave(&self, _agent: Aid, _from: Aid) -> bool {
+        false
+    }
+
+    /// The members of a group (`group:NAME`) as far as this node knows, its own first.
+    fn members(&self, _group: Aid) -> Vec<Aid> {
+        Vec::new()
+    }
 
     /// Has `watcher` told when `agent` ends, by an `inform` from the AMS whose content is `ended(Name, Reason)`: at once
     /// if there is no such agent. False if this platform cannot.
@@ -199,8 +222,11 @@ pub enum CreateError {
     /// An agent of this name exists.
     #[error("an agent named {0} exists already")]
     NameTaken(Symbol),
-    /// The name is empty, holds an `@`, or is too long.
-    #[error("{name:?} is no local agent name: expected 1 to {bytes_max} bytes without `@`")]
+    /// The name is empty, holds an `@`, is too long, or begins as those of topics and groups do.
+    #[error(
+        "{name:?} is no local agent name: expected 1 to {bytes_max} bytes without `@`, not beginning with `topic:`, \
+         `group:` or `any:`"
+    )]
     BadName {
         /// The name.
         name: Symbol,

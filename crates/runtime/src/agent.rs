@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Template, Text, Value};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
+use whimbrel_platform::topics::{TopicError, any_member, group, topic};
 use whimbrel_platform::{AgentBody, EndReason, Next, Services, Time, Turn};
 
 use crate::behaviour::{Behaviour, Schedule, Waker};
@@ -158,6 +159,77 @@ impl Context<'_, '_> {
     /// if there is no such agent.
     pub fn monitor(&mut self, agent: Aid) {
         self.turn.services.monitor(self.turn.aid, agent);
+    }
+
+    /// Subscribes to the topic of this name: from now on this agent gets every message sent to it, its own included, until
+    /// it ends or unsubscribes. The messages' receiver is the topic ([`topic`]). Publications of other nodes come as soon as these
+    /// have heard of it: at the latest when they get what this agent sends after this.
+    ///
+    /// # Errors
+    /// It is no name, or there are too many of something.
+    pub fn subscribe(&mut self, name: &str) -> Result<(), TopicError> {
+        self.turn.services.join(self.turn.aid, topic(name)?)
+    }
+
+    /// Ends a subscription; false if there was none. What is on its way still comes.
+    pub fn unsubscribe(&mut self, name: &str) -> bool {
+        topic(name).is_ok_and(|topic| self.turn.services.leave(self.turn.aid, topic))
+    }
+
+    /// Sends `content` to all who subscribe to the topic of this name, if anybody does.
+    ///
+    /// # Errors
+    /// It is no name.
+    pub fn publish(
+        &mut self,
+        name: &str,
+        performative: Performative,
+        content: impl Into<Value>,
+    ) -> Result<(), TopicError> {
+        self.tell(topic(name)?, performative, content);
+        Ok(())
+    }
+
+    /// Makes this agent a member of the group of this name until it ends or leaves it.
+    ///
+    /// # Errors
+    /// It is no name, or there are too many of something.
+    pub fn join(&mut self, name: &str) -> Result<(), TopicError> {
+        self.turn.services.join(self.turn.aid, group(name)?)
+    }
+
+    /// Ends a membership; false if there was none. What is on its way still comes.
+    pub fn leave(&mut self, name: &str) -> bool {
+        group(name).is_ok_and(|group| self.turn.services.leave(self.turn.aid, group))
+    }
+
+    /// Sends `content` to all members of the group of this name. If there is none, a `failure` comes back.
+    ///
+    /// # Errors
+    /// It is no name.
+    pub fn multicast(
+        &mut self,
+        name: &str,
+        performative: Performative,
+        content: impl Into<Value>,
+    ) -> Result<(), TopicError> {
+        self.tell(group(name)?, performative, content);
+        Ok(())
+    }
+
+    /// Sends `content` to one member of the group of this name: each in its turn, but none that has too much to do while
+    /// another has not. If there is none, a `failure` comes back.
+    ///
+    /// # Errors
+    /// It is no name.
+    pub fn anycast(
+        &mut self,
+        name: &str,
+        performative: Performative,
+        content: impl Into<Value>,
+    ) -> Result<(), TopicError> {
+        self.tell(any_member(name)?, performative, content);
+        Ok(())
     }
 
     /// Has work that blocks or takes long done elsewhere. When it is done, this agent gets an `inform` from itself with

@@ -7,6 +7,7 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::audit::{Auditor, Refused};
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::route::{NodeId, Place};
+use whimbrel_platform::topics::Cast;
 
 use crate::node::Node;
 use crate::sync::Arc;
@@ -23,7 +24,7 @@ pub(crate) struct Guard {
 
 impl Guard {
     pub fn new(policy: Policy, auditor: Option<Arc<dyn Auditor>>) -> Self {
-        let restricts_sending = policy.restricts_agents(Action::Send);
+        let restricts_sending = policy.restricts_agents(Action::Send) || policy.restricts_agents(Action::Publish);
         let restricts_creating = policy.restricts_agents(Action::Create);
         Self { policy, auditor, restricts_sending, restricts_creating, me: OnceLock::new() }
     }
@@ -77,7 +78,28 @@ impl Node {
     #[cold]
     pub fn permits_sending(&self, envelope: &Envelope) -> bool {
         let who = Principal::Agent { name: envelope.body.sender.name, node: self.my_name() };
-        self.permits(who, Action::Send, envelope.to.name.as_str())
+        self.permits_writing(who, envelope.to.name)
+    }
+
+    /// Whether `who` may send a message to this agent, topic or group.
+    fn permits_writing(&self, who: Principal, to: Symbol) -> bool {
+        match Cast::split(to) {
+            None => self.permits(who, Action::Send, to.as_str()),
+            Some((Cast::Broadcast, topic)) => self.permits(who, Action::Publish, topic),
+            Some((_, group)) => self.permits(who, Action::Send, &format!("{}{group}", Cast::Multicast.prefix())),
+        }
+    }
+
+    /// Whether an agent of this node may subscribe to this topic, or join this group.
+    pub fn permits_joining(&self, agent: Aid, to: Symbol) -> bool {
+        if self.guard.policy.rules() == 0 {
+            return true;
+        }
+        let object = match Cast::split(to) {
+            Some((Cast::Broadcast, topic)) => topic,
+            _ => to.as_str(),
+        };
+        self.permits(self.principal(agent), Action::Subscribe, object)
     }
 
     /// Takes out of `messages`, which came from another node, what their senders may not send.
@@ -88,7 +110,7 @@ impl Node {
         let node = self.name_of(from);
         let may = |envelope: &Envelope| {
             let who = Principal::Agent { name: envelope.body.sender.name, node };
-            self.permits(who, Action::Send, envelope.to.name.as_str())
+            self.permits_writing(who, envelope.to.name)
         };
         messages.extract_if(.., |envelope| !may(envelope)).collect()
     }

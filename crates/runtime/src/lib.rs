@@ -2,6 +2,7 @@
 
 mod activity;
 mod agent;
+mod arrivals;
 pub mod behaviour;
 mod clock;
 mod cpu;
@@ -24,6 +25,7 @@ mod sessions;
 mod shard;
 pub mod supervision;
 mod sync;
+mod topics;
 mod turn;
 mod watchdog;
 mod worker;

@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, is_everywhere};
 use whimbrel_platform::dead_letters::DeadReason;
@@ -11,18 +10,18 @@ use whimbrel_platform::df::{Df, DfChange, DfChangeKind, DfDescription, DfQuery};
 use whimbrel_platform::limits::MAILBOX_SOFT_MESSAGES;
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Action;
-use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
+use whimbrel_platform::route::{NodeId, Place, Route};
 use whimbrel_platform::services::LogLevel;
+use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{EndReason, Links, Station, Time};
 
+use crate::arrivals::Arrivals;
 use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::{Arc, Mutex, locked};
 
 /// Messages that may wait to be taken in by a shard before links are told to wait.
 const INBOX_MESSAGES_MAX: usize = 4 * MAILBOX_SOFT_MESSAGES;
-/// Receivers per link whose way into the node is remembered.
-const WAYS_MAX: usize = 1 << 20;
 
 /// The links of a node, if it has any.
 #[derive(Default)]
@@ -31,28 +30,7 @@ pub(crate) struct Linked {
     /// Messages handed to links, and taken from them.
     pub handed: AtomicU64,
     pub came: AtomicU64,
-    ways: Mutex<FxHashMap<NodeId, Ways>>,
-}
-
-/// By which shard messages for an agent enter: always the same, so that none overtakes another. Where the agent is by
-/// now is that shard's to know.
-#[derive(Default)]
-struct Ways {
-    /// By name: the generation of its bearer, and the shard.
-    by_name: FxHashMap<Symbol, (u32, ShardIndex)>,
-}
-
-impl Ways {
-    fn of(&mut self, name: Symbol, place: LocalRoute) -> ShardIndex {
-        if self.by_name.len() >= WAYS_MAX && !self.by_name.contains_key(&name) {
-            return 0;
-        }
-        let way = self.by_name.entry(name).or_insert((place.generation, place.shard));
-        if way.0 != place.generation {
-            *way = (place.generation, place.shard);
-        }
-        way.1
-    }
+    arrivals: Mutex<Arrivals>,
 }
 
 impl Linked {
@@ -116,6 +94,7 @@ impl Node {
         if let Some(links) = self.linked.links() {
             links.tell_all(News::Crowded(name, crowded));
         }
+        self.with_topics(|topics| topics.handle_crowded(name, crowded));
     }
 
     fn bury_all(&self, messages: Vec<Envelope>, why: DeadReason) {
@@ -127,7 +106,8 @@ impl Node {
     }
 
     fn agents_came(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>) {
-        for (name, kind) in agents {
+        // Names of topics and groups are nobody's.
+        for (name, kind) in agents.into_iter().filter(|(name, _)| Cast::of(*name).is_none()) {
             let known = self.with_ams(|ams| {
                 let known = ams.handle_elsewhere(name, from, kind);
                 if known {
@@ -155,6 +135,7 @@ impl Node {
             let _ = self.routes.replace(name, route, Route::UNKNOWN);
         }
         self.with_df(|df| df.handle_agent_ended(Aid::local(name)));
+        self.hear_of_topics(node, News::AgentEnded(name, reason.clone()));
         for news in self.monitors.ended_elsewhere(name, reason) {
             self.post(0, Box::new(news));
         }
@@ -191,6 +172,17 @@ impl Node {
     }
 }
 
+/// A message for a node that is lost goes through the router once more: its receiver may have found a new home, or its
+/// sender hears of it. But no message to many goes to the others again, and none to one of many to another one: that node
+/// may have handled it.
+fn lost_parcel(envelope: Envelope) -> Parcel {
+    match Cast::behind(&envelope) {
+        None => Parcel::Posted(envelope),
+        Some((Cast::Anycast, _)) => Parcel::Undeliverable(envelope, DeadReason::Unreachable),
+        Some(_) => Parcel::Undeliverable(envelope, DeadReason::AgentEnded),
+    }
+}
+
 /// Whose lease it is sees to its end.
 fn without_lease(description: &DfDescription) -> DfDescription {
     DfDescription { lease_ms: None, ..description.clone() }
@@ -207,20 +199,7 @@ impl Station for NodeStation {
         if !forbidden.is_empty() {
             node.bury_all(forbidden, DeadReason::Forbidden);
         }
-        let mut by_shard: Vec<Vec<Parcel>> = node.seats.iter().map(|_| Vec::new()).collect();
-        {
-            let mut all_ways = locked(&node.linked.ways);
-            let ways = all_ways.entry(from).or_default();
-            for envelope in messages.drain(..) {
-                let shard = match node.routes.look_up(envelope.to.name).place() {
-                    Place::Local(place) => ways.of(envelope.to.name, place),
-                    _ => 0,
-                };
-                if let Some(batch) = by_shard.get_mut(usize::from(shard)) {
-                    batch.push(Parcel::Posted(envelope));
-                }
-            }
-        }
+        let mut by_shard = locked(&node.linked.arrivals).sort(node, from, messages);
         for (seat, batch) in node.seats.iter().zip(&mut by_shard) {
             if !batch.is_empty() {
                 seat.inbox.put(|content| content.parcels.append(batch), || node.activity.begin());
@@ -244,6 +223,8 @@ impl Station for NodeStation {
                 let _ = node.with_df(|df| df.deregister(Aid::local(name), now));
                 node.wake_df();
             }
+            News::Topics(_) | News::NoTopic(_) | News::Joined(..) | News::Left(..) => node.hear_of_topics(from, news),
+            News::Crowded(name, _) if Cast::of(name).is_some() => node.hear_of_topics(from, news),
             News::Crowded(name, crowded) => {
                 let route = node.routes.look_up(name);
                 if route.place() == Place::Node(from) {
@@ -273,7 +254,9 @@ impl Station for NodeStation {
                 let all = df.search(&DfQuery::all(DfDescription::default()), now);
                 let services = all.into_iter().filter(local).map(without_lease);
                 let services = services.map(|description| News::Service(Box::new(description)));
-                tell(std::iter::once(News::Agents(agents)).chain(services).collect());
+                node.with_topics(|topics| {
+                    tell(std::iter::once(News::Agents(agents)).chain(services).chain(topics.introduction()).collect());
+                });
             });
         });
     }
@@ -286,9 +269,9 @@ impl Station for NodeStation {
         for name in names {
             node.forget_elsewhere(name, lost, &reason);
         }
+        node.with_topics(|topics| topics.handle_node_lost(lost));
         node.wake_df();
-        // Through the router once more: some may have found a new home, the others' senders hear of it.
-        let mut parcels: Vec<Parcel> = messages.into_iter().map(Parcel::Posted).collect();
+        let mut parcels: Vec<Parcel> = messages.into_iter().map(lost_parcel).collect();
         if let Some(seat) = node.seat(0) {
             seat.inbox.put(|content| content.parcels.append(&mut parcels), || node.activity.begin());
         }

@@ -24,6 +24,7 @@ use crate::pool::Pool;
 use crate::seat::{Figures, Seat};
 use crate::shard::Slot;
 use crate::sync::{Arc, Mutex, locked};
+use crate::topics::Forum;
 
 /// See the module.
 pub(crate) struct Node {
@@ -46,6 +47,7 @@ pub(crate) struct Node {
     pub dead_letters: Mutex<DeadLetters>,
     pub linked: Linked,
     pub guard: Guard,
+    pub forum: Forum,
     ams: Mutex<Ams>,
     df: Mutex<Df>,
     generations: AtomicU32,
@@ -117,6 +119,7 @@ impl Node {
             dead_letters: Mutex::new(DeadLetters::new()),
             linked: Linked::default(),
             guard,
+            forum: Forum::default(),
             ams: Mutex::new(ams),
             df: Mutex::new(df),
             generations: AtomicU32::new(1),
@@ -248,12 +251,14 @@ impl Node {
         }
         ams.handle_ended(Aid::local(name), reason);
         self.with_df(|df| df.handle_agent_ended(Aid::local(name)));
+        self.leave_all(name);
     }
 
     /// An agent ended by itself; its route is gone already.
     pub fn ended(&self, name: Symbol, reason: &EndReason) {
         self.with_ams(|ams| ams.handle_ended(Aid::local(name), reason.clone()));
         self.with_df(|df| df.handle_agent_ended(Aid::local(name)));
+        self.leave_all(name);
     }
 
     /// An agent's slot is vacant.
@@ -389,7 +394,13 @@ impl Node {
     /// Whether messages to `aid` have somewhere to go.
     pub fn knows(&self, aid: Aid) -> bool {
         let ours = aid.platform == Symbol::default() || aid.platform == self.name;
-        ours && !self.routes.look_up(aid.name).is_unknown()
+        ours && (!self.routes.look_up(aid.name).is_unknown() || self.takes_in(aid.name))
+    }
+
+    /// Messages that links brought for many: so many copies more than came, and so many that were for nobody.
+    pub fn count_copies(&self, more: u64, for_nobody: u64) {
+        self.outside.sent.fetch_add(more, Ordering::Relaxed);
+        self.outside.handled.fetch_add(for_nobody, Ordering::Relaxed);
     }
 
     /// A random number (splitmix64).

@@ -11,6 +11,7 @@ use whimbrel_platform::link::News;
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::route::{Place, ShardIndex};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OffloadedWork};
+use whimbrel_platform::topics::TopicError;
 use whimbrel_platform::{Directory, Services, Time};
 
 use crate::node::{Introduction, Node};
@@ -132,6 +133,18 @@ impl Services for NodeServices {
         let subscribed = self.node.with_df(|df| df.subscribe_providers(agent, service, kind, now));
         self.note_failure(agent, subscribed);
         self.node.wake_df();
+    }
+
+    fn join(&self, agent: Aid, to: Aid) -> Result<(), TopicError> {
+        self.node.join(agent, to)
+    }
+
+    fn leave(&self, agent: Aid, from: Aid) -> bool {
+        self.node.with_topics(|topics| topics.leave(agent.name, from.name))
+    }
+
+    fn members(&self, group: Aid) -> Vec<Aid> {
+        self.node.with_topics(|topics| topics.members(group.name)).into_iter().map(Aid::local).collect()
     }
 
     fn monitor(&self, watcher: Aid, agent: Aid) -> bool {

@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Aid, Envelope, Performative, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Symbol, Value, sym};
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsCommand, LifecycleStep, NewAgent};
 use whimbrel_platform::dead_letters::{DeadLetter, DeadLetters, DeadReason};
 use whimbrel_platform::df::Df;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, TURN_STEPS};
+use whimbrel_platform::route::{NodeId, Route};
+use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Event, Next, Observer, Outbox, Services, Time, Turn};
 
 use crate::slots::Slots;
@@ -354,6 +356,7 @@ impl Simulation {
         let Some(mut slot) = self.slots.remove(agent.name) else { return };
         locked(&self.world.ams).handle_ended(agent, reason);
         locked(&self.world.df).handle_agent_ended(agent);
+        locked(&self.world.topics).handle_agent_ended(agent.name);
         while let Some(body) = slot.mailbox.take() {
             self.bury(Envelope { to: agent, body }, DeadReason::AgentEnded);
         }
@@ -368,8 +371,36 @@ impl Simulation {
     fn put_on_its_way(&mut self, envelope: Envelope) {
         self.counters.sent += 1;
         self.note(Event::Sent(&envelope));
+        match Cast::of(envelope.to.name) {
+            None => self.travel(envelope),
+            Some(cast) => self.cast(cast, envelope),
+        }
+    }
+
+    fn travel(&mut self, envelope: Envelope) {
         if let Some(envelope) = self.network.send(envelope, self.now, &mut self.random) {
             self.arrive(envelope);
+        }
+    }
+
+    /// Sends a message to all that are in a topic or group, or to one of them.
+    fn cast(&mut self, cast: Cast, envelope: Envelope) {
+        let audience = locked(&self.world.topics).audience(envelope.to.name);
+        let Some(audience) = audience else {
+            if cast == Cast::Broadcast {
+                self.counters.handled += 1;
+                return;
+            }
+            return self.bury(envelope, DeadReason::NoMember);
+        };
+        // All are agents of this process, and none is known to be crowded.
+        let route = |_| Route::node(NodeId(0));
+        let chosen = if cast == Cast::Anycast { audience.choose(route).map(|(member, _)| member) } else { None };
+        let receivers = chosen.as_ref().map_or(&*audience.local, std::slice::from_ref);
+        self.counters.sent += receivers.len() as u64 - 1;
+        let shared = envelope.body.into_shared();
+        for name in receivers {
+            self.travel(Envelope { to: Aid::local(*name), body: MessageBody::Shared(Arc::clone(&shared)) });
         }
     }
 

@@ -8,6 +8,7 @@ use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams, LifecycleStep, NewAgent};
 use whimbrel_platform::df::Df;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
+use whimbrel_platform::topics::{Cast, TopicError, Topics};
 use whimbrel_platform::{AgentBody, Directory, EndReason, Services, Time};
 
 use crate::Random;
@@ -20,6 +21,7 @@ const START_WALL_MS: u64 = 1_700_000_000_000;
 pub(crate) struct World {
     pub ams: Mutex<Ams>,
     pub df: Mutex<Df>,
+    pub topics: Mutex<Topics>,
     pub output: Mutex<Vec<String>>,
     pub log: Mutex<Vec<String>>,
     pub files: Mutex<BTreeMap<String, String>>,
@@ -42,6 +44,7 @@ impl World {
         Self {
             ams: Mutex::new(Ams::new(platform)),
             df: Mutex::new(Df::new(platform)),
+            topics: Mutex::default(),
             output: Mutex::default(),
             log: Mutex::default(),
             files: Mutex::default(),
@@ -118,7 +121,11 @@ impl Services for World {
     }
 
     fn exists(&self, aid: Aid) -> bool {
-        locked(&self.ams).exists(aid)
+        match Cast::of(aid.name) {
+            None => locked(&self.ams).exists(aid),
+            Some(Cast::Broadcast) => true,
+            Some(_) => locked(&self.topics).audience(aid.name).is_some(),
+        }
     }
 
     fn create(&self, request: CreateAgent) -> Result<Aid, CreateError> {
@@ -157,6 +164,21 @@ impl Services for World {
 
     fn df_subscribe(&self, agent: Aid, service: &str, kind: &str) {
         let _ = locked(&self.df).subscribe_providers(agent, service, kind, self.now());
+    }
+
+    fn join(&self, agent: Aid, to: Aid) -> Result<(), TopicError> {
+        if !locked(&self.ams).exists(agent) {
+            return Err(TopicError::NoSuchAgent(agent));
+        }
+        locked(&self.topics).join(agent.name, to.name, false).map(drop)
+    }
+
+    fn leave(&self, agent: Aid, from: Aid) -> bool {
+        locked(&self.topics).leave(agent.name, from.name)
+    }
+
+    fn members(&self, group: Aid) -> Vec<Aid> {
+        locked(&self.topics).members(group.name).into_iter().map(Aid::local).collect()
     }
 
     fn directory(&self) -> Option<&dyn Directory> {

@@ -35,6 +35,7 @@ pub use self::state::{AgentState, LifecycleStep, UnknownAgentState};
 use crate::limits::{AGENT_NAME_BYTES_MAX, AGENTS_MAX, SEARCH_RESULTS_MAX};
 use crate::route::NodeId;
 use crate::services::CreateError;
+use crate::topics::Cast;
 use crate::{EndReason, Time};
 
 /// What runs an agent.
@@ -556,7 +557,8 @@ pub fn is_everywhere(name: Symbol) -> bool {
 
 fn check_name(name: Symbol) -> Result<(), CreateError> {
     let text = name.as_str();
-    if text.is_empty() || text.len() > AGENT_NAME_BYTES_MAX || text.contains('@') {
+    let reserved = Cast::of(name).is_some();
+    if text.is_empty() || text.len() > AGENT_NAME_BYTES_MAX || text.contains('@') || reserved {
         return Err(CreateError::BadName { name, bytes_max: AGENT_NAME_BYTES_MAX });
     }
     Ok(())

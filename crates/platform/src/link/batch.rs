@@ -44,7 +44,7 @@ pub enum News {
     Service(Box<DfDescription>),
     /// This agent of its own offers nothing any more.
     NoService(Symbol),
-    /// This agent of its own has too much to do, or has not any more.
+    /// This agent of its own has too much to do, or has not any more; or one of its own in this topic or group.
     Crowded(Symbol, bool),
     /// The hearer is to end this agent of its own.
     Kill(Symbol),
@@ -57,6 +57,14 @@ pub enum News {
     },
     /// Nodes that the hearer is to link with.
     Members(Vec<Member>),
+    /// Topics (`topic:NAME`) that agents of the speaker subscribe to.
+    Topics(Vec<Symbol>),
+    /// No agent of the speaker subscribes to this topic any more.
+    NoTopic(Symbol),
+    /// Agents of the speaker that are members of this group (`group:NAME`).
+    Joined(Symbol, Vec<Symbol>),
+    /// This agent of the speaker (named last) is no member of this group any more.
+    Left(Symbol, Symbol),
 }
 
 /// A node of the platform that can be linked with.

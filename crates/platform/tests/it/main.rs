@@ -6,3 +6,4 @@ mod ams;
 mod ams_model;
 mod df;
 mod df_model;
+mod topics_model;

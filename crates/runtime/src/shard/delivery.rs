@@ -5,6 +5,7 @@ use whimbrel_platform::Event;
 use whimbrel_platform::body::Row;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
+use whimbrel_platform::topics::Cast;
 
 use super::slot::{Slot, Status};
 use super::{Early, Shard};
@@ -61,8 +62,10 @@ impl Shard {
         }
         let Place::Local(place) = route.place() else {
             let ours = envelope.to.platform == sym::EMPTY || envelope.to.platform == self.node.name;
-            let why = if ours { DeadReason::UnknownAgent } else { DeadReason::Unreachable };
-            self.undeliverable(envelope.to, envelope.body, why);
+            if ours {
+                return self.route_unknown(envelope);
+            }
+            self.undeliverable(envelope.to, envelope.body, DeadReason::Unreachable);
             return Reception::Fine;
         };
         let reception = if place.crowded { Reception::Crowded } else { Reception::Fine };
@@ -90,7 +93,7 @@ impl Shard {
     }
 
     /// Puts a message into the batch for another node.
-    fn send_linked(&mut self, node: NodeId, envelope: Envelope, route: Route) -> Reception {
+    pub(super) fn send_linked(&mut self, node: NodeId, envelope: Envelope, route: Route) -> Reception {
         let index = node.0 as usize;
         if self.linked.len() <= index {
             self.linked.resize_with(index + 1, Departing::default);
@@ -115,7 +118,10 @@ impl Shard {
             let handed = (count - messages.len()) as u64;
             self.node.linked.handed.fetch_add(handed, crate::sync::atomic::Ordering::Relaxed);
             for Envelope { to, body } in messages.drain(..) {
-                self.undeliverable(to, body, DeadReason::Unreachable);
+                // Without a link: the subscribers there are gone.
+                let for_many = Cast::of(to.name).is_some();
+                let why = if for_many && !crowded { DeadReason::AgentEnded } else { DeadReason::Unreachable };
+                self.undeliverable(to, body, why);
             }
             if let Some(batch) = self.linked.get_mut(index) {
                 batch.crowded = crowded;
@@ -288,7 +294,7 @@ impl Shard {
     /// A message that ends here, unhandled: its sender hears of it.
     #[cold]
     pub(super) fn undeliverable(&mut self, to: Aid, body: MessageBody, why: DeadReason) {
-        let envelope = Envelope { to, body };
+        let Err(envelope) = self.choose_again(Envelope { to, body }, why) else { return };
         self.node.tell(Event::Died(&envelope, why));
         self.tally.dead += 1;
         let failure = locked(&self.node.dead_letters).bury(self.now, envelope, why);

@@ -4,6 +4,7 @@
 //! turns in strict first-in-first-out order, and hands each other shard one batch of what was sent there.
 
 mod balance;
+mod casts;
 mod delivery;
 mod lifecycle;
 mod moves;
@@ -34,6 +35,7 @@ use crate::node::{MailboxLimits, Node};
 use crate::parcel::{Change, Parcel};
 use crate::seat::Figures;
 use crate::sync::atomic::Ordering;
+use crate::topics::Audiences;
 
 /// See the module.
 pub(crate) struct Shard {
@@ -50,6 +52,8 @@ pub(crate) struct Shard {
     /// Agents that are slowed down.
     delayed: usize,
     pace: Pace,
+    /// Who gets what is sent to topics and groups.
+    audiences: Audiences,
     /// What is sent to other shards in this round, by shard.
     outgoing: Vec<Vec<Parcel>>,
     /// The same for other nodes.
@@ -112,6 +116,7 @@ impl Shard {
             timers: Timers::default(),
             delayed: 0,
             pace: Pace::default(),
+            audiences: Audiences::default(),
             outgoing,
             linked: Vec::new(),
             urgent: false,

@@ -72,12 +72,15 @@ impl Shard {
         }
         let slot = self.slots.at(index)?;
         self.delayed -= usize::from(slot.status == Status::Delayed);
-        slot.crowded = false;
         slot.status = match slot.status {
             Status::Held => Status::LeavingHeld,
             Status::Idle => Status::Leaving,
             _ => Status::LeavingQueued,
         };
+        if std::mem::take(&mut slot.crowded) {
+            // Should it still be so when it arrives, that is told again.
+            self.node.push_crowded(name, false);
+        }
         Some(name)
     }
 

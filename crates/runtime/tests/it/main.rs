@@ -10,3 +10,5 @@ mod mailboxes;
 mod moves;
 mod policy;
 mod supervision;
+mod topics;
+mod topics_linked;

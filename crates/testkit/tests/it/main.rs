@@ -4,3 +4,4 @@
 mod conservation;
 mod links;
 mod simulation;
+mod topics;

@@ -55,9 +55,16 @@ fn an_example_in_rust_prints_what_it_should_and_stands_in_the_reference() {
 fn examples_have_nothing_to_be_warned_of() {
     let seen = run_in(
         &repository(),
-        &["check", "examples/auction", "examples/blocks", "examples/contract-net", "examples/domestic-robot"],
+        &[
+            "check",
+            "examples/auction",
+            "examples/blocks",
+            "examples/contract-net",
+            "examples/domestic-robot",
+            "examples/sensors",
+        ],
     );
-    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "4 files: nothing wrong\n"));
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "5 files: nothing wrong\n"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod external_agents;
 mod new;
 mod nodes;
 mod run;
+mod topics;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

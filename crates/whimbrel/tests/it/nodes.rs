@@ -156,11 +156,11 @@ fn a_killed_first_process_takes_the_others_along() {
 }
 
 #[test]
-fn the_examples_run_on_three_nodes_as_on_one() {
-    for example in ["auction", "contract-net", "domestic-robot"] {
+fn the_examples_run_on_several_nodes_as_on_one() {
+    for (example, nodes) in [("auction", "3"), ("contract-net", "3"), ("domestic-robot", "3"), ("sensors", "2")] {
         let folder = super::examples::repository().join("examples").join(example);
         let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("each example has one");
-        let seen = super::run_in(&folder, &["run", ".", "--nodes", "3"]);
+        let seen = super::run_in(&folder, &["run", ".", "--nodes", nodes]);
         let by_agent = super::examples::by_agent;
         assert_eq!(by_agent(&seen.out), by_agent(&expected), "{example}\n{}", seen.err);
         assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{example}");

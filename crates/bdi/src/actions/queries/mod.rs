@@ -137,6 +137,7 @@ pub const ACTIONS: &[(&str, QueryAction)] = &[
     (".my_name", platform::my_name),
     (".all_names", platform::all_names),
     (".df_search", platform::df_search),
+    (".group_members", platform::group_members),
 ];
 
 /// All functions by name, with the numbers of arguments they take.

@@ -1,6 +1,7 @@
 //! The agent's platform.
 
 use whimbrel_acl::{Aid, Value, sym};
+use whimbrel_platform::topics;
 
 use super::{Outcome, patterns, text_of};
 use crate::actions::Call;
@@ -59,4 +60,11 @@ pub fn df_search(call: &mut Call<'_, '_>) -> Outcome {
     let found = call.solver.known.services.df_search(&text_of(call.arg(0)), &kind);
     let names = names(call, found);
     call.unify(last, &names)
+}
+
+/// `.group_members(Group, List)`
+pub fn group_members(call: &mut Call<'_, '_>) -> Outcome {
+    let group = topics::group(&text_of(call.arg(0))).map_err(|error| call.wrong(&error.to_string()))?;
+    let members = names(call, call.solver.known.services.members(group));
+    call.unify(1, &members)
 }

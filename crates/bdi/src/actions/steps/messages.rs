@@ -87,7 +87,7 @@ fn receivers(call: &StepCall<'_, '_>) -> Result<Vec<Aid>, Failure> {
     })
 }
 
-fn performative(call: &StepCall<'_, '_>) -> Result<Symbol, Failure> {
+pub(super) fn performative(call: &StepCall<'_, '_>) -> Result<Symbol, Failure> {
     match call.arg(1) {
         Value::Atom(name) => Ok(known_spelling(*name)),
         other => {
@@ -108,11 +108,11 @@ fn known_spelling(performative: Symbol) -> Symbol {
     }
 }
 
-fn is_question(performative: Symbol) -> bool {
+pub(super) fn is_question(performative: Symbol) -> bool {
     matches!(performative, sym::ASK_ONE | sym::ASK_ALL | sym::ASK_HOW)
 }
 
-fn check_exists(
+pub(super) fn check_exists(
     call: &mut StepCall<'_, '_>,
     receiver: Aid,
     performative: Symbol,

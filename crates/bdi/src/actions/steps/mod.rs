@@ -6,6 +6,7 @@ mod goals;
 mod messages;
 mod plans;
 mod platform;
+mod topics;
 
 use whimbrel_acl::{Symbol, Value, Var};
 
@@ -47,6 +48,13 @@ pub const ACTIONS: &[(&str, StepAction)] = &[
     (".include", plans::include),
     (".send", messages::send),
     (".broadcast", messages::broadcast),
+    (".subscribe", topics::subscribe),
+    (".unsubscribe", topics::unsubscribe),
+    (".publish", topics::publish),
+    (".join_group", topics::join_group),
+    (".leave_group", topics::leave_group),
+    (".multicast", topics::multicast),
+    (".anycast", topics::anycast),
     (".create_agent", platform::create_agent),
     (".kill_agent", platform::kill_agent),
     (".clone", platform::clone_agent),

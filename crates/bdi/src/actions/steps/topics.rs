@@ -1,0 +1,76 @@
+//! Topics and groups.
+
+use whimbrel_acl::Aid;
+use whimbrel_platform::topics::{self, TopicError};
+
+use super::messages::{check_exists, is_question, performative};
+use super::name_of;
+use crate::actions::{Failure, Progress, StepCall};
+use crate::reason::Question;
+
+/// The topic or group that the first argument names.
+fn address(call: &StepCall<'_, '_>, kind: impl FnOnce(&str) -> Result<Aid, TopicError>) -> Result<Aid, Failure> {
+    kind(&name_of(call.arg(0))).map_err(|error| Failure::wrong_argument(call.call, &error.to_string()))
+}
+
+fn join(call: &mut StepCall<'_, '_>, to: Aid) -> Result<Progress, Failure> {
+    let joined = call.cycle.services.join(call.cycle.aid, to);
+    joined.map(|()| Progress::Done).map_err(|error| Failure::new("internal_action", error.to_string()))
+}
+
+fn leave(call: &mut StepCall<'_, '_>, from: Aid) -> Progress {
+    call.cycle.services.leave(call.cycle.aid, from);
+    Progress::Done
+}
+
+fn send(call: &mut StepCall<'_, '_>, to: Aid) -> Result<Progress, Failure> {
+    let performative = performative(call)?;
+    let content = call.arg(2).clone();
+    check_exists(call, to, performative, &content)?;
+    let question = if is_question(performative) { Question::Open } else { Question::No };
+    let id = call.cycle.question_id(question);
+    call.cycle.send(to, performative, content, id, None);
+    Ok(Progress::Done)
+}
+
+/// `.subscribe(Topic)`: every message sent to it comes to this agent, too.
+pub fn subscribe(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let topic = address(call, topics::topic)?;
+    join(call, topic)
+}
+
+/// `.unsubscribe(Topic)`.
+pub fn unsubscribe(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let topic = address(call, topics::topic)?;
+    Ok(leave(call, topic))
+}
+
+/// `.publish(Topic, Performative, Content)`: to all who subscribe.
+pub fn publish(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let topic = address(call, topics::topic)?;
+    send(call, topic)
+}
+
+/// `.join_group(Group)`.
+pub fn join_group(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let group = address(call, topics::group)?;
+    join(call, group)
+}
+
+/// `.leave_group(Group)`.
+pub fn leave_group(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let group = address(call, topics::group)?;
+    Ok(leave(call, group))
+}
+
+/// `.multicast(Group, Performative, Content)`: to all members.
+pub fn multicast(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let group = address(call, topics::group)?;
+    send(call, group)
+}
+
+/// `.anycast(Group, Performative, Content)`: to one member.
+pub fn anycast(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let any = address(call, topics::any_member)?;
+    send(call, any)
+}

@@ -1,0 +1,279 @@
+//! Publish/subscribe topics and groups: who gets a message that is not sent to one agent.
+//!
+//! A topic or group is a receiver like any other, by a reserved name: `topic:weather` (every subscriber), `group:workers`
+//! (every member), `any:workers` (one member). So whoever can send can publish, in any language, and nothing on the way of a
+//! message to one agent knows of it: the router comes here with a name that is no agent's. What arrives is the message as it was
+//! sent, its `:receiver` the topic or group. (JADE's topics are AIDs as well; groups are Erlang's `pg`, anycast is what a
+//! NATS queue group does.)
+//!
+//! [`Topics`] is one node's knowledge, without I/O. Inputs: [`Topics::join`], [`Topics::leave`], and what the node
+//! observes (`handle_*`); outputs: [`Topics::audience`] for the router and [`Topics::poll_news`] for the other nodes.
+//! Each node knows its own subscribers and members by name. Of another node it knows which topics have subscribers there,
+//! which is all that a broadcast needs to cross the link once, and which agents are members of groups, so that it can
+//! choose one of them. A topic or group exists as long as somebody is in it; an agent leaves when it ends.
+//!
+//! ```
+//! use whimbrel_platform::topics::{Topics, topic};
+//!
+//! let mut topics = Topics::new();
+//! let weather = topic("weather")?;
+//! topics.join("ada".into(), weather.name, false)?;
+//! let audience = topics.audience(weather.name).expect("somebody subscribed");
+//! assert_eq!(audience.local.as_ref(), ["ada".into()]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod address;
+mod audience;
+mod elsewhere;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::Symbol;
+
+use self::address::group_of;
+pub use self::address::{Cast, TopicError, any_member, group, topic};
+pub use self::audience::{Audience, Listener};
+use self::elsewhere::Remote;
+use crate::limits::{TOPIC_NEWS_NAMES_MAX, TOPIC_SUBSCRIBERS_MAX, TOPICS_MAX, TOPICS_PER_AGENT_MAX};
+use crate::link::News;
+use crate::route::NodeId;
+
+/// What one node knows of topics and groups; see the [module](self).
+#[derive(Debug, Default)]
+pub struct Topics {
+    /// By whole name: `topic:NAME` or `group:NAME`.
+    entries: FxHashMap<Symbol, Entry>,
+    /// This node's agents that are in one.
+    agents: FxHashMap<Symbol, Agent>,
+    /// Members of groups on other nodes: what they are in, and since when.
+    members_elsewhere: FxHashMap<(NodeId, Symbol), FxHashMap<Symbol, u64>>,
+    /// Who came when: counts on.
+    joined: u64,
+    version: u64,
+    news: VecDeque<News>,
+}
+
+/// A topic or group.
+#[derive(Debug, Default)]
+struct Entry {
+    /// Agents of this node, in the order in which they came.
+    local: BTreeMap<u64, Symbol>,
+    /// How many of them have too much to do.
+    crowded: usize,
+    remote: BTreeMap<NodeId, Remote>,
+    turn: Arc<AtomicU32>,
+    /// Made when it is asked for; forgotten when somebody comes or goes.
+    audience: Option<Arc<Audience>>,
+}
+
+/// An agent of this node.
+#[derive(Debug, Default)]
+struct Agent {
+    /// What it is in, and since when.
+    places: FxHashMap<Symbol, u64>,
+    crowded: bool,
+}
+
+impl Agent {
+    /// What it is in, the oldest first: what is told of it does not depend on how names are hashed.
+    fn places_in_order(&self) -> Vec<(u64, Symbol)> {
+        let mut places: Vec<(u64, Symbol)> = self.places.iter().map(|(name, place)| (*place, *name)).collect();
+        places.sort_unstable_by_key(|(place, _)| *place);
+        places
+    }
+}
+
+impl Entry {
+    fn is_empty(&self) -> bool {
+        self.local.is_empty() && self.remote.is_empty()
+    }
+
+    fn audience(&mut self) -> Arc<Audience> {
+        let Self { local, remote, turn, audience, .. } = self;
+        let made = audience.get_or_insert_with(|| {
+            let listener = |(node, remote): (&NodeId, &Remote)| Listener { node: *node, crowded: remote.crowded };
+            Arc::new(Audience {
+                local: local.values().copied().collect(),
+                nodes: remote.iter().map(listener).collect(),
+                elsewhere: remote.values().flat_map(|remote| remote.members.values().copied()).collect(),
+                turn: Arc::clone(turn),
+            })
+        });
+        Arc::clone(made)
+    }
+}
+
+impl Topics {
+    /// No topic, no group.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes an agent of this node a subscriber of `topic:NAME` or a member of `group:NAME`. It may be so already: false
+    /// then. `crowded` tells whether it has too much to do at the moment.
+    ///
+    /// # Errors
+    /// That is no name of a topic or group, or there are too many of something.
+    pub fn join(&mut self, agent: Symbol, to: Symbol, crowded: bool) -> Result<bool, TopicError> {
+        let is_topic = match Cast::of(to) {
+            Some(Cast::Broadcast) => true,
+            Some(Cast::Multicast) => false,
+            _ => return Err(TopicError::NotJoinable(whimbrel_acl::Aid::local(to))),
+        };
+        if self.agents.get(&agent).is_some_and(|known| known.places.contains_key(&to)) {
+            return Ok(false);
+        }
+        self.check_room(agent, to)?;
+        self.joined += 1;
+        let place = self.joined;
+        let known = self.agents.entry(agent).or_insert_with(|| Agent { crowded, ..Agent::default() });
+        known.places.insert(to, place);
+        let crowded = known.crowded;
+        let entry = self.entries.entry(to).or_default();
+        let first = entry.local.is_empty();
+        entry.local.insert(place, agent);
+        if !is_topic {
+            self.news.push_back(News::Joined(to, vec![agent]));
+        } else if first {
+            self.news.push_back(News::Topics(vec![to]));
+        }
+        self.note_crowded(to, usize::from(crowded), 0);
+        self.note_change(to);
+        Ok(true)
+    }
+
+    fn check_room(&self, agent: Symbol, to: Symbol) -> Result<(), TopicError> {
+        if self.agents.get(&agent).is_some_and(|known| known.places.len() >= TOPICS_PER_AGENT_MAX) {
+            return Err(TopicError::TooManyOfAgent { agent, most: TOPICS_PER_AGENT_MAX });
+        }
+        match self.entries.get(&to) {
+            None if self.entries.len() >= TOPICS_MAX => Err(TopicError::TooMany(TOPICS_MAX)),
+            Some(entry) if entry.local.len() >= TOPIC_SUBSCRIBERS_MAX => {
+                Err(TopicError::Full { name: to, most: TOPIC_SUBSCRIBERS_MAX })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An agent of this node is no subscriber or member any more; false if it was none.
+    pub fn leave(&mut self, agent: Symbol, from: Symbol) -> bool {
+        let Some(known) = self.agents.get_mut(&agent) else { return false };
+        let Some(place) = known.places.remove(&from) else { return false };
+        let crowded = known.crowded;
+        if known.places.is_empty() {
+            self.agents.remove(&agent);
+        }
+        self.take_out(agent, from, place, crowded);
+        true
+    }
+
+    /// An agent of this node ended, and leaves all that it is in.
+    pub fn handle_agent_ended(&mut self, agent: Symbol) {
+        let Some(known) = self.agents.remove(&agent) else { return };
+        for (place, name) in known.places_in_order() {
+            self.take_out(agent, name, place, known.crowded);
+        }
+    }
+
+    fn take_out(&mut self, agent: Symbol, from: Symbol, place: u64, crowded: bool) {
+        self.note_crowded(from, 0, usize::from(crowded));
+        let Some(entry) = self.entries.get_mut(&from) else { return };
+        entry.local.remove(&place);
+        if Cast::of(from) == Some(Cast::Multicast) {
+            self.news.push_back(News::Left(from, agent));
+        } else if entry.local.is_empty() {
+            self.news.push_back(News::NoTopic(from));
+        }
+        self.note_change(from);
+    }
+
+    /// An agent of this node has too much to do, or has not any more.
+    pub fn handle_crowded(&mut self, agent: Symbol, crowded: bool) {
+        let Some(known) = self.agents.get_mut(&agent) else { return };
+        if std::mem::replace(&mut known.crowded, crowded) == crowded {
+            return;
+        }
+        for (_, name) in known.places_in_order() {
+            self.note_crowded(name, usize::from(crowded), usize::from(!crowded));
+        }
+    }
+
+    /// So many more agents of this node have too much to do, and so many less. Other nodes hear of the first and the last.
+    fn note_crowded(&mut self, name: Symbol, more: usize, less: usize) {
+        let Some(entry) = self.entries.get_mut(&name) else { return };
+        let was = entry.crowded > 0;
+        entry.crowded = (entry.crowded + more).saturating_sub(less);
+        let is = entry.crowded > 0;
+        if was != is {
+            self.news.push_back(News::Crowded(name, is));
+        }
+    }
+
+    /// Somebody came or went.
+    fn note_change(&mut self, name: Symbol) {
+        self.version += 1;
+        let Some(entry) = self.entries.get_mut(&name) else { return };
+        entry.audience = None;
+        if entry.is_empty() {
+            self.entries.remove(&name);
+        }
+    }
+
+    /// Counts changes of audiences: as long as it stays, [`Topics::audience`] answers the same.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Who gets messages to this name: a topic's or a group's, also as `any:NAME`. `None` if nobody does.
+    pub fn audience(&mut self, name: Symbol) -> Option<Arc<Audience>> {
+        let name = if Cast::of(name) == Some(Cast::Anycast) { group_of(name) } else { name };
+        self.entries.get_mut(&name).map(Entry::audience)
+    }
+
+    /// The members of `group:NAME`, those of this node first. For `topic:NAME`, its subscribers of this node.
+    pub fn members(&mut self, name: Symbol) -> Vec<Symbol> {
+        let audience = self.audience(name);
+        audience.map_or_else(Vec::new, |known| known.local.iter().chain(&known.elsewhere).copied().collect())
+    }
+
+    /// Everything that is joined by somebody, with how many of this node and how many other nodes, by name.
+    pub fn list(&self) -> Vec<(Symbol, usize, usize)> {
+        let row = |(name, entry): (&Symbol, &Entry)| (*name, entry.local.len(), entry.remote.len());
+        let mut all: Vec<_> = self.entries.iter().map(row).collect();
+        all.sort_unstable_by_key(|(name, ..)| name.as_str());
+        all
+    }
+
+    /// The next thing that the other nodes are to hear.
+    pub fn poll_news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    /// All that a new peer has to hear.
+    pub fn introduction(&self) -> Vec<News> {
+        let mut ours: Vec<(Symbol, &Entry)> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| !entry.local.is_empty())
+            .map(|(name, entry)| (*name, entry))
+            .collect();
+        ours.sort_unstable_by_key(|(name, _)| name.as_str());
+        let is_topic = |name: &Symbol| Cast::of(*name) == Some(Cast::Broadcast);
+        let topics: Vec<Symbol> = ours.iter().map(|(name, _)| *name).filter(is_topic).collect();
+        let mut news: Vec<News> = topics.chunks(TOPIC_NEWS_NAMES_MAX).map(|names| News::Topics(names.into())).collect();
+        for (name, entry) in &ours {
+            if !is_topic(name) {
+                let members: Vec<Symbol> = entry.local.values().copied().collect();
+                news.extend(members.chunks(TOPIC_NEWS_NAMES_MAX).map(|some| News::Joined(*name, some.into())));
+            }
+            if entry.crowded > 0 {
+                news.push(News::Crowded(*name, true));
+            }
+        }
+        news
+    }
+}

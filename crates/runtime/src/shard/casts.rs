@@ -1,0 +1,104 @@
+//! Messages to a topic or a group: to all that are in it, or to one of them.
+//!
+//! Each copy goes the way of any message to its receiver, so that none overtakes another, and all share one message.
+//! Other nodes get one copy each, and do the same with it ([`crate::arrivals`]).
+
+use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
+use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::route::{Place, Route};
+use whimbrel_platform::topics::{Audience, Cast};
+
+use super::Shard;
+use super::delivery::Reception;
+use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
+
+impl Shard {
+    /// A message to a name that is no agent's.
+    #[inline(never)]
+    pub(super) fn route_unknown(&mut self, envelope: Envelope) -> Reception {
+        let name = envelope.to.name;
+        let Some(cast) = Cast::of(name) else {
+            self.undeliverable(envelope.to, envelope.body, DeadReason::UnknownAgent);
+            return Reception::Fine;
+        };
+        match (cast, self.audiences.of(name, &self.node.forum)) {
+            (Cast::Anycast, Some(audience)) => self.send_to_one(&audience, envelope),
+            (_, Some(audience)) => self.send_to_all(&audience, envelope),
+            (Cast::Broadcast, None) => {
+                // The topic itself takes it.
+                self.tally.handled += 1;
+                Reception::Fine
+            }
+            (_, None) => {
+                self.undeliverable(envelope.to, envelope.body, DeadReason::NoMember);
+                Reception::Fine
+            }
+        }
+    }
+
+    /// Sends a message, counted once so far, to each of an audience.
+    fn send_to_all(&mut self, audience: &Audience, envelope: Envelope) -> Reception {
+        let copies = audience.copies();
+        self.tally.sent += (copies as u64).saturating_sub(1);
+        let Envelope { to, body } = envelope;
+        if let ([only], []) = (&*audience.local, &*audience.nodes) {
+            return self.route_copy(*only, body);
+        }
+        let (shared, mut reception) = (body.into_shared(), Reception::Fine);
+        let mut note = |outcome| {
+            if outcome == Reception::Crowded {
+                reception = Reception::Crowded;
+            }
+        };
+        for name in &audience.local {
+            note(self.route_copy(*name, MessageBody::Shared(Arc::clone(&shared))));
+        }
+        for listener in &audience.nodes {
+            let route = Route::node(listener.node).with_crowded(listener.crowded);
+            let copy = Envelope { to, body: MessageBody::Shared(Arc::clone(&shared)) };
+            note(self.send_linked(listener.node, copy, route));
+        }
+        reception
+    }
+
+    /// Sends a message to one of an audience.
+    fn send_to_one(&mut self, audience: &Audience, envelope: Envelope) -> Reception {
+        let Envelope { to, body } = envelope;
+        match audience.choose(|name| self.node.routes.look_up(name)) {
+            Some((member, _)) => self.route_copy(member, body),
+            None => {
+                self.undeliverable(to, body, DeadReason::NoMember);
+                Reception::Fine
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn route_copy(&mut self, to: Symbol, body: MessageBody) -> Reception {
+        self.route(Aid::local(to), body)
+    }
+
+    /// A message to one of a group, whose member ended without handling it, goes to another one. It comes back if it is no
+    /// such message, or there is nobody else: a message of another node's agent stays on this node.
+    pub(super) fn choose_again(&mut self, envelope: Envelope, why: DeadReason) -> Result<(), Envelope> {
+        if !matches!(why, DeadReason::UnknownAgent | DeadReason::AgentEnded)
+            || self.node.stopping.load(Ordering::Relaxed)
+        {
+            return Err(envelope);
+        }
+        let Some((Cast::Anycast, any)) = Cast::behind(&envelope) else { return Err(envelope) };
+        let Some(audience) = self.audiences.of(any.name, &self.node.forum) else { return Err(envelope) };
+        let routes = &self.node.routes;
+        let of_ours = matches!(routes.look_up(envelope.body.sender.name).place(), Place::Local(_));
+        let route_of = |name| routes.look_up(name);
+        let chosen = if of_ours { audience.choose(route_of) } else { audience.choose_local(route_of) };
+        match chosen {
+            Some((member, _)) => {
+                self.route_copy(member, envelope.body);
+                Ok(())
+            }
+            None => Err(envelope),
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! Topics and groups of several nodes, on wires that the tests hold in their hands.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Value};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::link::News;
+use whimbrel_platform::policy::Policy;
+use whimbrel_platform::route::NodeId;
+use whimbrel_platform::topics::{TopicError, any_member, group, topic};
+use whimbrel_platform::{Counters, Links};
+use whimbrel_runtime::{Agent, Context, Platform};
+
+use super::kit::{does, inform};
+
+enum Item {
+    Message(Envelope),
+    News(News),
+}
+
+/// What is on its way from one node to each other.
+#[derive(Default)]
+struct Wires {
+    me: usize,
+    queues: Mutex<Vec<VecDeque<Item>>>,
+}
+
+impl Wires {
+    fn put(&self, to: usize, item: Item) {
+        if let Some(queue) = self.queues.lock().unwrap().get_mut(to) {
+            queue.push_back(item);
+        }
+    }
+
+    fn messages(&self, to: usize) -> usize {
+        self.queues.lock().unwrap()[to].iter().filter(|item| matches!(item, Item::Message(_))).count()
+    }
+}
+
+impl Links for Wires {
+    fn send(&self, to: NodeId, batch: &mut Vec<Envelope>) -> bool {
+        batch.drain(..).for_each(|envelope| self.put(to.0 as usize, Item::Message(envelope)));
+        false
+    }
+
+    fn tell_all(&self, news: News) {
+        let count = self.queues.lock().unwrap().len();
+        (0..count).filter(|to| *to != self.me).for_each(|to| self.put(to, Item::News(news.clone())));
+    }
+
+    fn tell(&self, to: NodeId, news: News) {
+        self.put(to.0 as usize, Item::News(news));
+    }
+
+    fn waiting(&self) -> u64 {
+        let count = self.queues.lock().unwrap().len();
+        (0..count).map(|to| self.messages(to) as u64).sum()
+    }
+
+    fn me(&self) -> String {
+        format!("n{}", self.me)
+    }
+
+    fn name_of(&self, node: NodeId) -> Option<String> {
+        Some(format!("n{}", node.0))
+    }
+}
+
+/// Nodes of one platform.
+struct Nodes {
+    platforms: Vec<Platform>,
+    wires: Vec<Arc<Wires>>,
+    /// Messages that crossed, by sender and receiver.
+    crossed: Vec<Vec<usize>>,
+    heard: Heard,
+}
+
+/// Who got what: `name<receiver:content`.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+impl Heard {
+    fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn count(&self, part: &str) -> usize {
+        self.lines().iter().filter(|line| line.contains(part)).count()
+    }
+}
+
+/// Is in a topic, a group, or both, and notes what it gets; `end` ends it, `leave` makes it leave the topic.
+struct Listener {
+    topic: Option<&'static str>,
+    group: Option<&'static str>,
+    heard: Heard,
+}
+
+impl Agent for Listener {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        self.topic.into_iter().for_each(|name| ctx.subscribe(name).unwrap());
+        self.group.into_iter().for_each(|name| ctx.join(name).unwrap());
+    }
+
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        let line = format!("{}<{}:{}", ctx.aid(), message.receivers[0], message.content);
+        self.heard.0.lock().unwrap().push(line);
+        match message.content.to_string().as_str() {
+            "end" => ctx.end(),
+            "leave" => assert!(ctx.unsubscribe(self.topic.unwrap())),
+            _ => {}
+        }
+    }
+}
+
+impl Nodes {
+    fn new(count: usize) -> Self {
+        Self::with(count, |builder| builder)
+    }
+
+    fn with(
+        count: usize,
+        build: impl Fn(whimbrel_runtime::PlatformBuilder) -> whimbrel_runtime::PlatformBuilder,
+    ) -> Self {
+        let platforms: Vec<Platform> = (0..count).map(|_| build(Platform::builder().workers(2)).build()).collect();
+        let wires: Vec<Arc<Wires>> = (0..count)
+            .map(|me| Arc::new(Wires { me, queues: Mutex::new((0..count).map(|_| VecDeque::new()).collect()) }))
+            .collect();
+        for (platform, wires) in platforms.iter().zip(&wires) {
+            assert!(platform.link_with(Arc::clone(wires) as Arc<dyn Links>));
+        }
+        Self { platforms, wires, crossed: vec![vec![0; count]; count], heard: Heard::default() }
+    }
+
+    fn idle(&self) {
+        self.platforms.iter().for_each(Platform::wait_idle);
+    }
+
+    /// All that is on its way from one node to another arrives.
+    fn carry(&mut self, from: usize, to: usize) -> bool {
+        self.idle();
+        let items = std::mem::take(&mut self.wires[from].queues.lock().unwrap()[to]);
+        let (any, station) = (!items.is_empty(), self.platforms[to].station());
+        for item in items {
+            match item {
+                Item::Message(envelope) => {
+                    self.crossed[from][to] += 1;
+                    station.arrive(NodeId(from as u32), &mut vec![envelope]);
+                }
+                Item::News(news) => station.hear(NodeId(from as u32), news),
+            }
+        }
+        self.idle();
+        any
+    }
+
+    /// Everything arrives, and what is done about it.
+    fn settle(&mut self) {
+        let count = self.platforms.len();
+        loop {
+            let mut any = false;
+            for (from, to) in (0..count).flat_map(|from| (0..count).map(move |to| (from, to))) {
+                any |= from != to && self.carry(from, to);
+            }
+            if !any {
+                return;
+            }
+        }
+    }
+
+    fn listen(&mut self, node: usize, name: &str, topic: Option<&'static str>, group: Option<&'static str>) -> Aid {
+        let aid = self.platforms[node].spawn(name, Listener { topic, group, heard: self.heard.clone() }).unwrap();
+        self.settle();
+        aid
+    }
+
+    /// An agent that sends on what it is told, to whom it is told (`[to, content]`), and notes failures.
+    fn speaker(&mut self, node: usize, name: &str) -> Aid {
+        let heard = self.heard.clone();
+        let speak = does(move |ctx, message| {
+            if message.performative == Performative::Failure {
+                return heard.0.lock().unwrap().push(format!("{}!{}", ctx.aid(), message.content));
+            }
+            let items: Vec<Value> = message.content.items().cloned().collect();
+            let [Value::Str(to), content] = items.as_slice() else { return };
+            ctx.tell(to.parse().unwrap(), Performative::Inform, content.clone());
+        });
+        let aid = self.platforms[node].spawn(name, speak).unwrap();
+        self.settle();
+        aid
+    }
+
+    fn say(&self, node: usize, speaker: Aid, to: Aid, content: impl Into<Value>) {
+        let order = Value::list([Value::from(to.to_string()), content.into()]);
+        self.platforms[node].send(inform("test", speaker, order));
+        self.idle();
+    }
+
+    fn counters(&self) -> Counters {
+        self.platforms.iter().map(Platform::counters).sum()
+    }
+
+    fn check(&self) {
+        for (node, platform) in self.platforms.iter().enumerate() {
+            platform.counters().check().unwrap_or_else(|error| panic!("node {node}: {error}"));
+        }
+    }
+}
+
+fn names(numbers: std::ops::Range<usize>) -> impl Iterator<Item = String> {
+    numbers.map(|number| format!("listener{number}"))
+}
+
+#[test]
+fn a_publication_crosses_each_link_once() {
+    let mut nodes = Nodes::new(3);
+    for (number, name) in names(0..9).enumerate() {
+        nodes.listen(number % 3, &name, Some("weather"), None);
+    }
+    let speaker = nodes.speaker(0, "speaker");
+    let before = nodes.counters();
+    let crossed = nodes.crossed.clone();
+    for number in 0..5 {
+        nodes.say(0, speaker, topic("weather").unwrap(), Value::Int(number));
+    }
+    nodes.settle();
+    assert_eq!(nodes.heard.count("<topic:weather:"), 9 * 5);
+    assert_eq!((nodes.crossed[0][1] - crossed[0][1], nodes.crossed[0][2] - crossed[0][2]), (5, 5));
+    assert_eq!((nodes.crossed[1][2], nodes.crossed[2][1]), (crossed[1][2], crossed[2][1]), "nothing is sent on");
+    nodes.check();
+    let after = nodes.counters();
+    // What the speaker was told, and nine messages for each publication.
+    assert_eq!(after.sent - before.sent, 5 + 9 * 5);
+    assert_eq!((after.dead, after.queued), (0, 0));
+}
+
+#[test]
+fn a_subscription_begins_here_at_once_and_elsewhere_with_the_news() {
+    let mut nodes = Nodes::new(2);
+    let (near, far) = (nodes.speaker(0, "near"), nodes.speaker(1, "far"));
+    nodes.listen(0, "other", None, None);
+    let listener = Listener { topic: Some("weather"), group: None, heard: nodes.heard.clone() };
+    nodes.platforms[0].spawn("listener", listener).unwrap();
+    nodes.platforms[0].wait_idle();
+    nodes.say(1, far, topic("weather").unwrap(), "too early");
+    nodes.say(0, near, topic("weather").unwrap(), "in time");
+    assert_eq!(nodes.heard.lines(), ["listener<topic:weather:\"in time\""]);
+    // What the node says after the subscription comes after its news.
+    nodes.say(0, near, far, Value::list([Value::from("topic:weather"), Value::from("at last")]));
+    nodes.settle();
+    assert_eq!(nodes.heard.lines()[1..], ["listener<topic:weather:\"at last\""]);
+    nodes.check();
+}
+
+#[test]
+fn a_publication_that_meets_nobody_is_no_fault() {
+    let mut nodes = Nodes::new(2);
+    let (speaker, listener) = (nodes.speaker(0, "speaker"), nodes.listen(1, "listener", Some("weather"), None));
+    nodes.say(0, speaker, topic("weather").unwrap(), Value::atom("leave"));
+    nodes.carry(0, 1);
+    // It left, and the news is on its way.
+    nodes.say(0, speaker, topic("weather").unwrap(), "rain");
+    assert_eq!(nodes.wires[0].messages(1), 1);
+    nodes.settle();
+    nodes.say(0, speaker, topic("weather").unwrap(), "rain");
+    assert_eq!(nodes.wires[0].messages(1), 0);
+    assert_eq!(nodes.heard.lines(), ["listener<topic:weather:leave"]);
+    assert!(nodes.platforms.iter().all(|platform| platform.dead_letters().is_empty()));
+    nodes.check();
+    assert!(nodes.platforms[1].kill(listener));
+}
+
+#[test]
+fn order_is_kept_between_nodes_too() {
+    let mut nodes = Nodes::new(2);
+    let listeners = ["a", "b"].map(|name| nodes.listen(1, name, Some("weather"), None));
+    let publisher = nodes.platforms[0]
+        .spawn(
+            "publisher",
+            does(move |ctx, message| {
+                let n = message.content.as_f64().unwrap() as i64;
+                ctx.publish("weather", Performative::Inform, Value::Int(2 * n)).unwrap();
+                for listener in listeners {
+                    ctx.tell(listener, Performative::Inform, Value::Int(2 * n + 1));
+                }
+            }),
+        )
+        .unwrap();
+    for n in 0..600_i64 {
+        nodes.platforms[0].send(inform("test", publisher, Value::Int(n)));
+        nodes.platforms[1].move_to_worker(listeners[n as usize % 2], n as usize / 3);
+        if n % 10 == 0 {
+            nodes.carry(0, 1);
+        }
+    }
+    nodes.settle();
+    for name in ["a<", "b<"] {
+        let lines = nodes.heard.lines();
+        let of_this = lines.iter().filter(|line| line.starts_with(name));
+        let numbers: Vec<u64> = of_this.map(|line| line.rsplit_once(':').unwrap().1.parse().unwrap()).collect();
+        assert_eq!(numbers, (0..1_200).collect::<Vec<_>>(), "{name}");
+    }
+    nodes.check();
+}
+
+#[test]
+fn one_of_a_group_is_one_of_all_nodes() {
+    let mut nodes = Nodes::new(3);
+    for (number, name) in names(0..6).enumerate() {
+        nodes.listen(number % 3, &name, None, Some("crew"));
+    }
+    let speaker = nodes.speaker(0, "speaker");
+    for _ in 0..12 {
+        nodes.say(0, speaker, any_member("crew").unwrap(), "job");
+    }
+    nodes.settle();
+    for name in names(0..6) {
+        assert_eq!(nodes.heard.count(&format!("{name}<any:crew:")), 2, "{:?}", nodes.heard.lines());
+    }
+    nodes.say(0, speaker, group("crew").unwrap(), "all");
+    nodes.settle();
+    assert_eq!(nodes.heard.count("<group:crew:"), 6);
+    for platform in &nodes.platforms {
+        assert_eq!(platform.services().members(group("crew").unwrap()).len(), 6);
+    }
+    nodes.check();
+}
+
+#[test]
+fn a_job_for_a_member_that_ended_meanwhile_goes_to_another_of_its_node() {
+    let mut nodes = Nodes::new(2);
+    let speaker = nodes.speaker(0, "speaker");
+    let first = nodes.listen(1, "first", None, Some("crew"));
+    nodes.say(0, speaker, any_member("crew").unwrap(), "job 1");
+    nodes.platforms[1].kill(first);
+    nodes.platforms[1].wait_idle();
+    let second = Listener { topic: None, group: Some("crew"), heard: nodes.heard.clone() };
+    let second = nodes.platforms[1].spawn("second", second).unwrap();
+    nodes.settle();
+    assert_eq!(nodes.heard.lines(), ["second<any:crew:\"job 1\""]);
+    // With nobody left there, the sender hears of it.
+    nodes.say(0, speaker, any_member("crew").unwrap(), "job 2");
+    nodes.platforms[1].kill(second);
+    nodes.settle();
+    let failure = nodes.heard.lines().pop().unwrap();
+    assert!(failure.starts_with("speaker!") && failure.contains("job 2"), "{failure}");
+    nodes.check();
+}
+
+#[test]
+fn a_lost_node_takes_its_subscribers_and_members_along() {
+    let mut nodes = Nodes::new(3);
+    let speaker = nodes.speaker(0, "speaker");
+    nodes.listen(1, "lost", Some("weather"), Some("crew"));
+    nodes.listen(2, "there", Some("weather"), None);
+    nodes.say(0, speaker, topic("weather").unwrap(), "rain");
+    nodes.say(0, speaker, any_member("crew").unwrap(), "job");
+    nodes.say(0, speaker, group("crew").unwrap(), "all");
+    let on_their_way = std::mem::take(&mut nodes.wires[0].queues.lock().unwrap()[1]);
+    let message = |item| if let Item::Message(envelope) = item { Some(envelope) } else { None };
+    nodes.platforms[0].station().lose(NodeId(1), on_their_way.into_iter().filter_map(message).collect());
+    nodes.settle();
+    let lines = nodes.heard.lines();
+    // Of the one job it is not known whether it was done; of publications nobody is told.
+    assert_eq!(lines.iter().filter(|line| line.starts_with("speaker!")).count(), 1, "{lines:?}");
+    assert!(lines.iter().any(|line| line.contains("undelivered(lost,unreachable)")), "{lines:?}");
+    assert_eq!(nodes.heard.count("there<topic:weather:"), 1);
+    let mut reasons: Vec<DeadReason> = nodes.platforms[0].dead_letters().iter().map(|letter| letter.reason).collect();
+    reasons.sort_unstable_by_key(|reason| reason.as_str());
+    assert_eq!(reasons, [DeadReason::AgentEnded, DeadReason::AgentEnded, DeadReason::Unreachable]);
+    nodes.say(0, speaker, topic("weather").unwrap(), "sun");
+    nodes.settle();
+    assert_eq!(nodes.heard.count("there<topic:weather:"), 2);
+    assert!(!nodes.platforms[0].services().exists(group("crew").unwrap()));
+    nodes.platforms[0].counters().check().unwrap();
+    nodes.platforms[2].counters().check().unwrap();
+}
+
+#[test]
+fn who_is_crowded_elsewhere_slows_publishers_and_is_passed_over() {
+    let mut nodes = Nodes::with(2, |builder| builder.mailbox_limits(10, 100_000));
+    let lazy = nodes.listen(1, "lazy", Some("weather"), Some("crew"));
+    nodes.listen(1, "keen", None, Some("crew"));
+    let speaker = nodes.speaker(0, "speaker");
+    nodes.platforms[1].suspend(lazy).unwrap();
+    for _ in 0..20 {
+        nodes.say(0, speaker, topic("weather").unwrap(), "rain");
+    }
+    nodes.settle();
+    for _ in 0..20 {
+        nodes.say(0, speaker, any_member("crew").unwrap(), "job");
+    }
+    nodes.settle();
+    assert_eq!(nodes.heard.count("keen<any:crew:"), 20);
+    // The publisher's turns come later from now on.
+    let publisher = nodes.platforms[0]
+        .spawn(
+            "publisher",
+            does(move |ctx, _| {
+                ctx.publish("weather", Performative::Inform, "rain").unwrap();
+                let me = ctx.aid();
+                ctx.tell(me, Performative::Inform, "again");
+            }),
+        )
+        .unwrap();
+    nodes.platforms[0].send(inform("test", publisher, "go"));
+    std::thread::sleep(Duration::from_millis(200));
+    nodes.platforms[0].kill(publisher);
+    let sent = nodes.wires[0].messages(1);
+    assert!((1..5_000).contains(&sent), "{sent} publications");
+    nodes.platforms[1].resume(lazy).unwrap();
+    nodes.settle();
+    nodes.check();
+    assert_eq!(nodes.platforms[1].counters().queued, 0);
+}
+
+#[test]
+fn a_new_peer_hears_of_all_that_is_there() {
+    let mut nodes = Nodes::with(2, |builder| builder.mailbox_limits(5, 100));
+    nodes.listen(0, "a", Some("weather"), Some("crew"));
+    let b = nodes.listen(0, "b", Some("news"), Some("crew"));
+    nodes.platforms[0].suspend(b).unwrap();
+    for _ in 0..6 {
+        nodes.platforms[0].send(inform("test", b, "hello"));
+    }
+    nodes.idle();
+    let mut told = Vec::new();
+    nodes.platforms[0].station().introduce(&mut |news| told = news);
+    let about_topics = |news: &&News| !matches!(news, News::Agents(_) | News::Service(_));
+    let name = whimbrel_acl::Symbol::new;
+    let expected = [
+        News::Topics(vec![name("topic:news"), name("topic:weather")]),
+        News::Joined(name("group:crew"), vec![name("a"), name("b")]),
+        News::Crowded(name("group:crew"), true),
+        News::Crowded(name("topic:news"), true),
+    ];
+    assert_eq!(told.iter().filter(about_topics).collect::<Vec<_>>(), expected.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn what_a_peer_says_of_names_that_are_not_its_own_is_ignored() {
+    let mut nodes = Nodes::new(2);
+    let speaker = nodes.speaker(0, "speaker");
+    nodes.listen(0, "member", Some("weather"), Some("crew"));
+    let station = nodes.platforms[0].station();
+    let name = whimbrel_acl::Symbol::new;
+    station.hear(
+        NodeId(1),
+        News::Agents(vec![(name("topic:weather"), AgentKind::Native), (name("x"), AgentKind::Native)]),
+    );
+    station.hear(NodeId(1), News::Joined(name("group:crew"), vec![name("speaker"), name("nobody")]));
+    station.hear(NodeId(1), News::Topics(vec![name("group:crew"), name("x")]));
+    station.hear(NodeId(1), News::Joined(name("topic:weather"), vec![name("x")]));
+    for to in [topic("weather").unwrap(), group("crew").unwrap(), any_member("crew").unwrap()] {
+        nodes.say(0, speaker, to, "hello");
+    }
+    assert_eq!(nodes.wires[0].messages(1), 0);
+    assert_eq!(nodes.heard.count("member<"), 3);
+    // What comes from there to one of a group stays here.
+    let message = inform("x", any_member("crew").unwrap(), "job");
+    let envelope = Envelope { to: message.receivers[0], body: MessageBody::Owned(Box::new(message)) };
+    station.arrive(NodeId(1), &mut vec![envelope]);
+    nodes.idle();
+    assert_eq!(nodes.heard.count("member<any:crew:\"job\""), 1);
+    nodes.platforms[0].counters().check().unwrap();
+}
+
+#[test]
+fn a_policy_is_asked_about_publications_and_subscriptions() {
+    let policy =
+        r#"{"deny": [{"who": "agent:spy*", "publish": "vault*", "send": "group:guards", "subscribe": "weather"}]}"#;
+    let policy: Policy = serde_json::from_str(policy).unwrap();
+    let mut nodes = Nodes::with(2, |builder| builder.policy(policy.clone()));
+    nodes.listen(0, "keeper", Some("vault/door"), Some("guards"));
+    let (spy, far_spy) = (nodes.speaker(0, "spy"), nodes.speaker(1, "spy2"));
+    let amy = nodes.speaker(0, "amy");
+    let (door, guards) = (topic("vault/door").unwrap(), group("guards").unwrap());
+    for to in [door, guards, any_member("guards").unwrap()] {
+        nodes.say(0, spy, to, "open");
+        nodes.say(1, far_spy, to, "open");
+        nodes.say(0, amy, to, "hello");
+    }
+    nodes.settle();
+    assert_eq!((nodes.heard.count("\"open\""), nodes.heard.count("keeper<")), (6, 3), "{:?}", nodes.heard.lines());
+    assert_eq!(nodes.heard.count("!"), 6);
+    assert_eq!(nodes.heard.count("forbidden"), 6, "{:?}", nodes.heard.lines());
+    let services = nodes.platforms[0].services();
+    let weather = topic("weather").unwrap();
+    assert_eq!(services.join(spy, weather), Err(TopicError::Forbidden { agent: spy, to: weather }));
+    assert_eq!(services.join(amy, weather), Ok(()));
+    nodes.check();
+}
