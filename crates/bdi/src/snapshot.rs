@@ -20,7 +20,7 @@ use crate::reason::Agent;
 use crate::syntax::{ast, quote};
 
 /// The layout of a snapshot; a reader takes its own only.
-const LAYOUT: u16 = 2;
+const LAYOUT: u16 = 3;
 
 /// Why a snapshot was not read.
 #[derive(Debug, thiserror::Error)]
@@ -112,7 +112,7 @@ fn take(mind: &Mind, image: &Image, first: Option<(Vec<Value>, Vec<Value>)>, now
         options: mind.options.clone(),
         beliefs: entries(&mind.beliefs),
         acquired: acquired(mind),
-        events: mind.events.iter().cloned().collect(),
+        events: mind.events.iter().map(std::borrow::Cow::into_owned).collect(),
         atomic_event: mind.atomic_event.clone(),
         suspended_events: mind.suspended_events.clone(),
         intentions: mind.intentions.iter().cloned().collect(),
@@ -195,7 +195,7 @@ fn restore(snapshot: Snapshot, image: &Image, now: Time) -> Result<Mind, Snapsho
     let clock = Clock { from: snapshot.now, to: now };
     let mut mind = Mind {
         beliefs: restore_beliefs(snapshot.beliefs, image)?,
-        events: snapshot.events.into(),
+        events: snapshot.events.into_iter().collect(),
         atomic_event: snapshot.atomic_event,
         suspended_events: snapshot.suspended_events,
         ready: snapshot.ready.into(),

@@ -83,6 +83,12 @@ impl Bindings {
         self.slots.get(slot as usize).unwrap_or(&Value::Null)
     }
 
+    /// Which of `count` slots from `first` on are bound: a bit each, the first 32.
+    #[inline(always)]
+    pub fn known(&self, first: u32, count: u32) -> u32 {
+        (0..count.min(u32::BITS)).fold(0, |bits, k| bits | u32::from(!matches!(self.slot(first + k), Value::Null)) << k)
+    }
+
     /// Sets a slot, whatever it held, without a note on the trail.
     #[inline(always)]
     pub fn set(&mut self, slot: u32, value: Value) {

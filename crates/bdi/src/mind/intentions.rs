@@ -131,6 +131,9 @@ pub struct Frame {
     pub slots: u32,
     /// How many variables the event had.
     pub open: u32,
+    /// Which of them (a bit each, the first 32) the plan's trigger and context had bound when it was chosen: they belong
+    /// to what the goal was, if it fails.
+    pub bound: u32,
     /// What triggered it.
     pub trigger: TriggerKey,
     /// The annotations of the event.
@@ -365,6 +368,7 @@ impl Frame {
             base: 0,
             slots: 0,
             open: 0,
+            bound: 0,
             annots: Annots::new(),
             caller: SmallVec::new(),
             keep: None,

@@ -2,6 +2,7 @@
 //! the outside, so that it can be written out between two steps and go on in another process.
 
 mod beliefs;
+mod event_queue;
 mod intentions;
 mod plans;
 
@@ -14,6 +15,7 @@ use whimbrel_platform::Time;
 
 use crate::code::{Key, TriggerKind, TriggerOp};
 pub use beliefs::{BeliefBase, Candidates, Change, Entry, RuleRef, Table, is_source};
+pub use event_queue::{EventQueue, Request};
 pub use intentions::{
     Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, Intentions, Loop, Place, Resumption, Splice, Wait,
     WaitFor,
@@ -60,25 +62,33 @@ pub struct Event {
     pub caller: SmallVec<[(u32, u32); 2]>,
     /// For a failure event: how many frames of the intention stay when it is handled.
     pub keep: Option<u32>,
-    /// A plan chosen already, with the values of its slots (a sub-plan that an external event reached).
-    pub chosen: Option<Box<Chosen>>,
+    /// What was found for it before its turn.
+    pub selected: Option<Box<Selected>>,
 }
 
-/// A plan chosen for an event before its turn.
+/// What was found for an event before its turn.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Chosen {
-    /// The plan.
-    pub plan: PlanRef,
-    /// The sub-plan of it that was chosen, by its place among the sub-plans.
-    pub path: SmallVec<[u32; 2]>,
-    /// The values of its slots.
-    pub slots: Vec<Value>,
+pub enum Selected {
+    /// A plan (a sub-plan that an external event reached).
+    Plan {
+        /// The plan.
+        plan: PlanRef,
+        /// The sub-plan of it that was chosen, by its place among the sub-plans.
+        path: SmallVec<[u32; 2]>,
+        /// The values of its slots.
+        slots: Vec<Value>,
+    },
+    /// No plan is applicable.
+    Nothing {
+        /// Whether one was relevant.
+        relevant: bool,
+    },
 }
 
 impl Event {
     /// An event that no intention waits for.
     pub fn external(op: TriggerOp, kind: TriggerKind, literal: Structure) -> Self {
-        Self { op, kind, literal, open: 0, intention: None, caller: SmallVec::new(), keep: None, chosen: None }
+        Self { op, kind, literal, open: 0, intention: None, caller: SmallVec::new(), keep: None, selected: None }
     }
 
     /// What its plans are found by.
@@ -145,7 +155,7 @@ pub struct Mind {
     /// The plans it knows.
     pub plans: PlanLibrary,
     /// What happened, oldest first.
-    pub events: VecDeque<Event>,
+    pub events: EventQueue,
     /// The event of the atomic intention; it goes before all others.
     pub atomic_event: Option<Box<Event>>,
     /// Events of suspended intentions.

@@ -65,6 +65,9 @@ impl<'m> Cycle<'m> {
             return true;
         }
         let deliberated = self.deliberate();
+        if std::mem::take(&mut self.done) {
+            return true;
+        }
         let acted = self.act();
         sensed || deliberated || acted
     }
@@ -74,7 +77,7 @@ impl<'m> Cycle<'m> {
             return true;
         }
         let Some(message) = self.mailbox.take() else { return false };
-        self.receive(message);
+        self.receive(message.into_message());
         true
     }
 
@@ -99,9 +102,9 @@ impl<'m> Cycle<'m> {
             busy = true;
             self.run_deferred(deferred);
         }
-        while let Some(event) = self.select_event() {
+        while let Some(handled) = self.handle_next() {
             busy = true;
-            if self.handle_event(event) == Handled::Yes {
+            if handled == Handled::Yes {
                 break;
             }
         }
@@ -112,8 +115,7 @@ impl<'m> Cycle<'m> {
         match deferred {
             Deferred::Resume(id, how) => self.resume(id, how),
             Deferred::Meta(event) => {
-                let metas = self.mind.events.iter().take_while(|event| event.op == TriggerOp::Meta).count();
-                self.mind.events.insert(metas, event);
+                self.mind.events.push_meta(event);
             }
             Deferred::Event(event) => self.add_event(event),
         }
@@ -136,6 +138,15 @@ impl<'m> Cycle<'m> {
         any
     }
 
+    /// Handles the next event or request, if there is one whose turn it is.
+    fn handle_next(&mut self) -> Option<Handled> {
+        if let Some(event) = self.select_event() {
+            return Some(self.handle_event(event));
+        }
+        let request = if self.mind.atomic.is_none() { self.mind.events.pop_request() } else { None };
+        request.map(|request| self.handle_request(request))
+    }
+
     fn select_event(&mut self) -> Option<Event> {
         if self.mind.atomic.is_some_and(|id| self.mind.atomic_event.as_ref().is_none_or(|e| e.intention != Some(id))) {
             return None;
@@ -143,7 +154,7 @@ impl<'m> Cycle<'m> {
         if let Some(event) = self.mind.atomic_event.take() {
             return Some(*event);
         }
-        self.mind.events.pop_front()
+        self.mind.events.pop()
     }
 
     /// Puts an event among those to be handled, and wakes the intentions that wait for it.
@@ -164,11 +175,7 @@ impl<'m> Cycle<'m> {
             }
             self.no_longer_atomic(id);
         }
-        if self.mind.events.capacity() == 0 {
-            // Most agents hold one event at a time: room for one, not the usual four.
-            self.mind.events.reserve_exact(1);
-        }
-        self.mind.events.push_back(event);
+        self.mind.events.push(event);
     }
 
     fn act(&mut self) -> bool {

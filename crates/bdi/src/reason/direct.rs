@@ -1,32 +1,65 @@
-//! The direct way of a message `achieve` to an agent that is at rest: a plan is selected and its steps are executed as
-//! long as nothing else is to be done, without an event, and without an intention if the first step is the last. The
-//! outcome and its order are those of the ordinary way: the cycle would have taken up this message, this event and this
-//! step next anyway.
+//! The direct way of a message `achieve` to an agent that is at rest, or is so when the message's turn comes: a plan is
+//! selected and its steps are executed as long as nothing else is to be done, without an event, and without an intention
+//! if the first step is the last. The outcome and its order are those of the ordinary way: the cycle would have taken up
+//! this message, this event and this step next anyway.
 
-use whimbrel_acl::{AclMessage, Annot, Annots, Symbol, Value};
+use whimbrel_acl::{AclMessage, Annot, Annots, Value, sym};
 
 use super::Cycle;
+use super::cycle::Handled;
+use super::messages::kqml_name;
 use crate::code::{Key, Plan, TriggerKind, TriggerOp};
-use crate::mind::{Event, Frame, Place, PlanRef, TriggerKey};
+use crate::mind::{Event, Frame, Place, PlanRef, Request, TriggerKey};
 
 impl Cycle<'_> {
-    /// Handles `achieve` at once. Gives message and content back if it has to go the ordinary way.
-    pub(super) fn achieve_directly(
-        &mut self,
-        content: Value,
-        sender: Symbol,
-        message: Box<AclMessage>,
-    ) -> Option<(Box<AclMessage>, Value)> {
-        let direct = self.is_at_rest() && self.mind.plans.is_original();
-        let Value::Term(literal) = content else { return Some((message, content)) };
-        if !direct || !literal.is_ground() || !literal.annots.is_empty() {
-            return Some((message, Value::Term(literal)));
+    /// Takes in a message that asks for a goal: handled at once if the agent is at rest, kept until its turn if not.
+    ///
+    /// # Errors
+    /// The message, if it is another one or has to go the ordinary way.
+    pub(super) fn take_request(&mut self, mut message: Box<AclMessage>) -> Result<(), Box<AclMessage>> {
+        let asks = kqml_name(message.performative) == sym::ACHIEVE && message.extras.is_none();
+        if !asks || self.mind.event_waits > 0 || self.mind.handles_messages || !self.is_undisturbed() {
+            return Err(message);
         }
-        let image = self.image;
-        let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(&literal) };
-        let Some(candidates) = image.index.ordinary_candidates(&trigger) else {
-            return Some((message, Value::Term(literal)));
+        let sender = self.agent_name(message.sender);
+        let goal = match std::mem::take(&mut message.content) {
+            Value::Term(goal) if goal.is_ground() && goal.annots.is_empty() => goal,
+            content => {
+                message.content = content;
+                return Err(message);
+            }
         };
+        let request = Request { sender, goal, message };
+        let taken = match self.is_at_rest() {
+            true => self.achieve_directly(request),
+            false => self.mind.events.push_request(request),
+        };
+        taken.map_err(Request::into_message)
+    }
+
+    /// Handles a request whose turn it is.
+    pub(super) fn handle_request(&mut self, request: Request) -> Handled {
+        let handled = if self.is_free() { self.achieve_directly(request) } else { Err(request) };
+        match handled {
+            Ok(()) => Handled::Yes,
+            Err(request) => {
+                let event = request.event();
+                self.spare_message = Some(request.message);
+                self.handle_event(event)
+            }
+        }
+    }
+
+    /// Handles a request at once, as the event that it is and the step after that.
+    ///
+    /// # Errors
+    /// The request, if it has to go the ordinary way.
+    fn achieve_directly(&mut self, request: Request) -> Result<(), Request> {
+        let image = self.image;
+        let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(&request.goal) };
+        let candidates = image.index.ordinary_candidates(&trigger).filter(|_| self.mind.plans.is_original());
+        let Some(candidates) = candidates else { return Err(request) };
+        let Request { sender, goal: literal, message } = request;
         self.spare_message = Some(message);
         let source = [Annot::Source(sender)];
         self.begin_slots(&literal.args);
@@ -35,14 +68,14 @@ impl Cycle<'_> {
             if !plan.rejects(&literal.args) && self.applies(plan, 0, &[], &source) {
                 self.spare_content = Some(literal);
                 self.begin_directly(plan, place, trigger, source);
-                return None;
+                return Ok(());
             }
         }
         self.bindings.truncate(0);
         let literal = literal.with_annots(Annots::from_buf(source));
         self.goal_without_plan(Event::external(TriggerOp::Add, TriggerKind::Achieve, literal), true);
         self.done = true;
-        None
+        Ok(())
     }
 
     /// Puts values in the first slots of nobody yet.
@@ -59,12 +92,13 @@ impl Cycle<'_> {
 
     /// Whether nothing else is to be done in this cycle, or is looked at by the way.
     pub(super) fn is_at_rest(&self) -> bool {
+        self.mind.events.is_empty() && self.is_free()
+    }
+
+    /// Whether there is no intention that could go on, and nothing but events to be looked at.
+    fn is_free(&self) -> bool {
         let mind = &*self.mind;
-        mind.ready.is_empty()
-            && mind.events.is_empty()
-            && mind.atomic.is_none()
-            && mind.event_waits == 0
-            && self.is_undisturbed()
+        mind.ready.is_empty() && mind.atomic.is_none() && mind.event_waits == 0 && self.is_undisturbed()
     }
 
     /// Whether nothing is to be done in this cycle but what events and intentions ask for.

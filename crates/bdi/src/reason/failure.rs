@@ -166,7 +166,7 @@ impl Cycle<'_> {
         }
         if self.has_plan_for_failure(&event) {
             let keep = event.intention.map_or(0, |id| self.depth_or_zero(id) as u32);
-            let mut failure = Event { op: TriggerOp::Delete, keep: Some(keep), ..event };
+            let mut failure = Event { op: TriggerOp::Delete, keep: Some(keep), selected: None, ..event };
             failure.literal = annotated(&failure.literal, annots);
             if self.mind.has_meta_plans {
                 self.tell_goal_failed(&failure, reason, true);
@@ -202,7 +202,7 @@ impl Cycle<'_> {
         }
         if itself {
             event.keep = Some(event.intention.map_or(0, |id| self.depth_or_zero(id) as u32));
-            event.op = TriggerOp::Delete;
+            (event.op, event.selected) = (TriggerOp::Delete, None);
             return Some(event);
         }
         self.fail_to(event.intention?, handler, Vec::new());
@@ -259,8 +259,8 @@ impl Cycle<'_> {
     }
 }
 
-/// The literal that a frame's event had, as it was when the goal was called: its variables numbered from 0, whatever
-/// the plan has bound them to since.
+/// The literal that a frame's event had when its plan was chosen, with what the plan's trigger and context had bound, as
+/// in Jason; its other variables numbered from 0, whatever the plan's body has bound them to since.
 pub(super) fn called_literal(frame: &Frame, slots: &[Value]) -> Structure {
     if let Some(literal) = frame.extra.as_ref().and_then(|extra| extra.literal.as_ref()) {
         return literal.clone();
@@ -291,7 +291,8 @@ fn arguments(frame: &Frame, slots: &[Value], as_called: bool) -> whimbrel_acl::A
     bindings.resume(slots.to_vec());
     let first = frame.base + frame.slots;
     if as_called {
-        (first..first + frame.open).for_each(|slot| bindings.set(slot, Value::Null));
+        let bound_since = (0..frame.open).filter(|var| 1u32.checked_shl(*var).is_none_or(|bit| frame.bound & bit == 0));
+        bound_since.for_each(|var| bindings.set(first + var, Value::Null));
     }
     let resolve = |place: usize| {
         let var = Value::Var(Var { slot: (base + place) as u32, name: sym::ANY });

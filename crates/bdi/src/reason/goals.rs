@@ -207,7 +207,7 @@ impl Cycle<'_> {
         self.cancel_wait(id);
         self.mind.deferred.retain(|deferred| !matches!(deferred, Deferred::Resume(other, _) if *other == id));
         self.mind.feedback.retain(|feedback| feedback.intention != id);
-        self.mind.events.retain(|event| event.intention != Some(id));
+        self.mind.events.withdraw(id);
         self.mind.suspended_events.retain(|event| event.intention != Some(id));
         if self.mind.atomic_event.as_ref().is_some_and(|event| event.intention == Some(id)) {
             self.mind.atomic_event = None;

@@ -114,9 +114,11 @@ impl Cycle<'_> {
         if !self.is_undisturbed() || self.mind.atomic_event.is_some() {
             return false;
         }
-        if !self.mailbox.is_empty() {
+        let message = self.mailbox.take().map(whimbrel_acl::MessageBody::into_message);
+        if let Some(Err(message)) = message.map(|message| self.take_request(message)) {
             self.put_down(Some(id));
-            self.sensed = self.sense();
+            self.receive(message);
+            self.sensed = true;
             if !self.is_undisturbed() || self.mind.atomic != Some(id) {
                 return false;
             }
@@ -132,23 +134,27 @@ impl Cycle<'_> {
         self.mailbox.is_empty() && self.is_at_rest()
     }
 
-    /// As [`Self::is_alone`], or the intention in hand is atomic and nothing comes in between.
-    fn is_alone_with(&self, id: IntentionId) -> bool {
-        let atomic = self.mind.atomic == Some(id) && self.mind.event_waits == 0 && self.is_undisturbed();
-        self.mailbox.is_empty() && (atomic || self.is_at_rest())
+    /// Whether an event of the intention in hand is the next one to be handled. Other intentions may wait for their turn:
+    /// this one goes behind them then, as it would with its event. Unless it is atomic, no message may come in before.
+    fn is_heard_next(&self, id: IntentionId) -> bool {
+        let mind = &*self.mind;
+        let next = match mind.atomic {
+            Some(atomic) => atomic == id,
+            None => mind.events.is_empty() && self.mailbox.is_empty(),
+        };
+        next && mind.event_waits == 0 && self.is_undisturbed()
     }
 
-    /// Whether the event of a change in beliefs, made by the intention in hand, would come back at once without any
-    /// effect: nothing else is there to be done, and no plan is for it.
+    /// Whether the event of a change in beliefs, made by the intention in hand, would be the next one and without any
+    /// effect: no plan is for it.
     pub(super) fn is_unheard(&self, id: IntentionId, trigger: &TriggerKey) -> bool {
         self.hears_nothing(id) && !self.has_candidates(trigger)
     }
 
     /// As [`Self::is_unheard`], if there is no plan.
     pub(super) fn hears_nothing(&self, id: IntentionId) -> bool {
-        let mind = &*self.mind;
-        let atomic = mind.atomic == Some(id) && mind.event_waits == 0 && self.is_undisturbed();
-        (atomic || self.is_alone()) && mind.options.same_focus && !mind.options.requeue
+        let options = &self.mind.options;
+        self.is_heard_next(id) && options.same_focus && !options.requeue
     }
 
     /// Whether no plan is for a trigger in the program.
@@ -165,7 +171,8 @@ impl Cycle<'_> {
     /// way.
     pub(super) fn call_in_hand(&mut self, site: &Site, at: At<'_>) -> Option<Called> {
         let base = self.bindings.len();
-        if base != self.top || !self.mind.plans.is_original() || !self.is_alone_with(at.id) {
+        if base != self.top || !self.mind.plans.is_original() || !self.mailbox.is_empty() || !self.is_heard_next(at.id)
+        {
             return None;
         }
         let image = self.image;
@@ -266,11 +273,12 @@ impl Cycle<'_> {
         let base = self.top;
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
         let (pc, open) = (plan.body.skip_jumps(0), results.len() as u32);
+        let bound = self.bindings.known(base + plan.slots, open);
         match intention.frames.last_mut() {
             Some(below) if tail => {
                 self.bindings.close_gap(below.base, base);
-                (below.plan, below.pc, below.slots, below.open) = (place, pc, plan.slots, open);
-                below.trigger = trigger;
+                (below.plan, below.pc, below.slots) = (place, pc, plan.slots);
+                (below.trigger, below.open, below.bound) = (trigger, open, bound);
                 if !matches!(below.annots.as_slice(), [Annot::Source(sym::SELF)]) {
                     below.annots = own_source();
                 }
@@ -279,6 +287,7 @@ impl Cycle<'_> {
                 base,
                 pc,
                 open,
+                bound,
                 slots: plan.slots,
                 caller: results,
                 annots: own_source(),

@@ -1,6 +1,6 @@
 //! Messages: KQML's performatives as Jason understands them, questions and answers, percepts, the environment's word.
 
-use whimbrel_acl::{AclMessage, Aid, Annot, Annots, MessageBody, Performative, Structure, Symbol, Text, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Annot, Annots, Performative, Structure, Symbol, Text, Value, sym};
 use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
@@ -24,8 +24,8 @@ pub enum Question {
 
 impl Cycle<'_> {
     /// Takes in one message.
-    pub(super) fn receive(&mut self, message: MessageBody) {
-        let mut message = message.into_message();
+    pub(super) fn receive(&mut self, message: Box<AclMessage>) {
+        let Err(mut message) = self.take_request(message) else { return };
         let content = std::mem::take(&mut message.content);
         if message.extras.is_some() && self.is_answer(&message, &content) {
             return;
@@ -33,12 +33,6 @@ impl Cycle<'_> {
         let performative = kqml_name(message.performative);
         let sender = self.agent_name(message.sender);
         let mut content = content;
-        if performative == sym::ACHIEVE && !self.mind.handles_messages && message.extras.is_none() {
-            match self.achieve_directly(content, sender, message) {
-                None => return,
-                Some((kept, unhandled)) => (message, content) = (kept, unhandled),
-            }
-        }
         if !self.mind.handles_messages && content.is_literal() {
             match self.receive_plainly(sender, performative, content) {
                 None => {
@@ -133,6 +127,14 @@ impl Cycle<'_> {
             let extras = message.extras_mut();
             extras.reply_with = id;
             extras.in_reply_to = answers;
+        }
+        self.post(Box::new(message));
+    }
+
+    /// Sends a message. One to oneself is there in the next cycle, as in Jason: the turn ends with this one.
+    pub(super) fn post(&mut self, message: Box<AclMessage>) {
+        if message.receivers.iter().any(|receiver| receiver.name == self.aid.name) {
+            self.cycles_left = 0;
         }
         self.outbox.send(message);
     }
@@ -330,7 +332,7 @@ fn name_for_plans(performative: Performative) -> Symbol {
 }
 
 /// KQML's name of a performative; FIPA's that mean the same to an AgentSpeak agent are known by KQML's.
-fn kqml_name(performative: Performative) -> Symbol {
+pub(super) fn kqml_name(performative: Performative) -> Symbol {
     match performative {
         Performative::Other(name) => name,
         Performative::Inform => sym::TELL,

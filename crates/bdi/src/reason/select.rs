@@ -9,7 +9,7 @@ use super::cycle::{Handled, is_scoped};
 use super::{Cycle, solver};
 use crate::code::{Expr, Head, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
 use crate::logic::{Bindings, Solver, close_gap, match_annots, shift};
-use crate::mind::{Chosen, Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef};
+use crate::mind::{Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef, Selected};
 
 type Path = smallvec::SmallVec<[u32; 2]>;
 
@@ -27,8 +27,8 @@ impl<'m> Cycle<'m> {
             self.offer_to_sub_plans(&event);
         }
         self.take_up(event.intention);
-        let (choice, relevant) = match &event.chosen {
-            Some(chosen) => (self.chosen(chosen), true),
+        let (choice, relevant) = match event.selected.as_deref() {
+            Some(selected) => self.selected(selected),
             None => self.find_plan(&event),
         };
         match choice {
@@ -177,13 +177,15 @@ impl<'m> Cycle<'m> {
         Some(base)
     }
 
-    fn chosen(&mut self, chosen: &Chosen) -> Option<Choice<'m>> {
-        let plan = self.mind.plans.plan_at(self.image, chosen.plan, &chosen.path)?;
+    fn selected(&mut self, selected: &Selected) -> (Option<Choice<'m>>, bool) {
+        let (place, path, slots) = match selected {
+            Selected::Plan { plan, path, slots } => (*plan, path, slots),
+            Selected::Nothing { relevant } => return (None, *relevant),
+        };
         let base = self.bindings.len();
-        for value in &chosen.slots {
-            self.bindings.push(value.clone());
-        }
-        Some(Choice { plan, place: chosen.plan, path: chosen.path.clone(), base })
+        slots.iter().for_each(|value| self.bindings.push(value.clone()));
+        let plan = self.mind.plans.plan_at(self.image, place, path);
+        (plan.map(|plan| Choice { plan, place, path: path.clone(), base }), true)
     }
 
     /// Executes the first step of a plan for an external event at once, if it would be executed in this cycle anyway and
@@ -267,6 +269,7 @@ impl<'m> Cycle<'m> {
             base: choice.base,
             slots: plan.slots,
             open: event.open,
+            bound: self.bindings.known(choice.base + plan.slots, event.open),
             trigger,
             annots: std::mem::take(&mut event.literal.annots),
             caller: event.caller,
@@ -318,7 +321,7 @@ impl<'m> Cycle<'m> {
                 Handled::Yes
             }
             None if self.mind.options.requeue && event.op != TriggerOp::Meta => {
-                self.mind.events.push_back(event);
+                self.mind.events.push(event);
                 Handled::Yes
             }
             None => Handled::Dropped,

@@ -13,7 +13,7 @@ use crate::code::{
     build_args,
 };
 use crate::logic::{Found, open_value};
-use crate::mind::{Event, IntentionId, Loop, PlanHold, Splice};
+use crate::mind::{Event, IntentionId, Loop, PlanHold, Selected, Splice};
 use crate::syntax::ast::StepKind;
 
 /// The code an intention is at.
@@ -263,13 +263,9 @@ impl<'m> Cycle<'m> {
             Some(Called::Yes) => Stepped::Called,
             Some(Called::NoPlan(args, relevant)) => {
                 let mut event = self.event(TriggerOp::Add, TriggerKind::Achieve, own_literal(site.key, args));
-                event.intention = Some(at.id);
-                self.put_down_for_event(at.id, &mut event);
-                if let Some(intention) = self.mind.intentions.find_mut(at.id) {
-                    intention.place = crate::mind::Place::InEvent;
-                }
-                self.goal_without_plan(event, relevant);
-                Stepped::Moved
+                // The goal fails in the next cycle, and other intentions may have their steps before its failure plan.
+                event.selected = Some(Box::new(Selected::Nothing { relevant }));
+                self.suspend_with(event, at.id)
             }
             None => {
                 let solver = solver!(self);
@@ -567,7 +563,7 @@ impl<'m> Cycle<'m> {
             }
             None => Box::new(outgoing),
         };
-        self.outbox.send(outgoing);
+        self.post(outgoing);
         true
     }
 

@@ -4,12 +4,12 @@ use whimbrel_acl::{Args, Structure};
 
 use super::Cycle;
 use super::cycle::is_scoped;
-use crate::mind::{Chosen, Event, Intention, IntentionId, Place, PlanRef, TriggerKey};
+use crate::mind::{Event, Intention, IntentionId, Place, PlanRef, Selected, TriggerKey};
 
 /// A sub-plan that an external event reached: of which intention, and what was chosen.
 struct Reached {
     id: IntentionId,
-    chosen: Chosen,
+    chosen: Selected,
 }
 
 impl Cycle<'_> {
@@ -62,7 +62,7 @@ impl Cycle<'_> {
         }
     }
 
-    fn reach(&mut self, event: &Event, id: IntentionId) -> Option<Chosen> {
+    fn reach(&mut self, event: &Event, id: IntentionId) -> Option<Selected> {
         let count = self.mind.intentions.find(id)?.frames.len();
         for place in (0..count).rev() {
             let frame = self.mind.intentions.find(id)?.frames.get(place)?;
@@ -84,7 +84,7 @@ impl Cycle<'_> {
         place: PlanRef,
         path: &[u32],
         number: u32,
-    ) -> Option<Chosen> {
+    ) -> Option<Selected> {
         let mut path: smallvec::SmallVec<[u32; 2]> = path.into();
         path.push(number);
         let plan = self.mind.plans.plan_at(self.image, place, &path)?;
@@ -98,10 +98,10 @@ impl Cycle<'_> {
         self.top = 0;
         self.put_down(None);
         let slots = slots?;
-        slots.iter().all(whimbrel_acl::Value::is_ground).then_some(Chosen { plan: place, path, slots })
+        slots.iter().all(whimbrel_acl::Value::is_ground).then_some(Selected::Plan { plan: place, path, slots })
     }
 
-    fn add_copy_event(&mut self, event: &Event, original: IntentionId, chosen: Chosen) {
+    fn add_copy_event(&mut self, event: &Event, original: IntentionId, chosen: Selected) {
         let Some(source) = self.mind.intentions.find(original).cloned() else { return };
         let id = self.begin_intention();
         self.mind.scoped_frames += source.frames.iter().filter(|frame| is_scoped(frame)).count() as u32;
@@ -117,7 +117,7 @@ impl Cycle<'_> {
         }
         let mut copied = event.clone();
         copied.intention = Some(id);
-        copied.chosen = Some(Box::new(chosen));
+        copied.selected = Some(Box::new(chosen));
         self.add_event(copied);
     }
 }

@@ -1,5 +1,7 @@
 //! Goals, intentions and desires as terms.
 
+use std::borrow::Cow;
+
 use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_variable, plans};
@@ -17,8 +19,9 @@ fn is_current(call: &Call<'_, '_>, intention: &Intention) -> bool {
     match intention.place {
         Place::Ready => !mind.ready.contains(&intention.id),
         Place::InEvent => {
-            let mut queued = mind.events.iter().chain(mind.atomic_event.as_deref()).chain(&mind.suspended_events);
-            !queued.any(|event| event.intention == Some(intention.id))
+            let mut others = mind.atomic_event.as_deref().into_iter().chain(&mind.suspended_events);
+            let queued = mind.events.intentions().any(|id| id == intention.id);
+            !queued && !others.any(|event| event.intention == Some(intention.id))
         }
         _ => false,
     }
@@ -93,10 +96,11 @@ pub fn intend(call: &mut Call<'_, '_>) -> Outcome {
 pub fn desire(call: &mut Call<'_, '_>) -> Outcome {
     check(call)?;
     let mind = call.solver.known.mind;
-    let events = mind.events.iter().chain(mind.atomic_event.as_deref()).chain(&mind.suspended_events);
+    let others = mind.atomic_event.as_deref().into_iter().chain(&mind.suspended_events);
+    let events = mind.events.iter().chain(others.map(Cow::Borrowed));
     let wanted = events.filter(|event| is_goal(event.op, event.kind));
     let mut found: Vec<(Value, Value)> =
-        wanted.map(|event| (event.literal.clone().into_value(), owner(event))).collect();
+        wanted.map(|event| (event.literal.clone().into_value(), owner(&event))).collect();
     for intention in intentions(call) {
         found.extend(goals(call, intention).into_iter().map(|goal| (goal, number(intention))));
     }

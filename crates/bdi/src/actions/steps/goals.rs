@@ -115,7 +115,7 @@ fn take_events(cycle: &mut Cycle<'_>, wanted: impl Fn(&Cycle<'_>, &Event) -> boo
             Some(event)
         }
     };
-    let events = std::mem::take(&mut cycle.mind.events);
+    let events = cycle.mind.events.take_all();
     let kept = events.into_iter().filter_map(|event| pick(cycle, event)).collect();
     cycle.mind.events = kept;
     let atomic = cycle.mind.atomic_event.take().and_then(|event| pick(cycle, *event));
@@ -215,7 +215,7 @@ pub fn fail_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 /// Ends a goal in all intentions: first those that wait in an event, then those that can go on, the one at work, those
 /// that wait for something else.
 fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: Doomed) -> Progress {
-    let mut ids: Vec<IntentionId> = cycle.mind.events.iter().filter_map(|event| event.intention).collect();
+    let mut ids: Vec<IntentionId> = cycle.mind.events.intentions().collect();
     ids.extend(cycle.mind.suspended_events.iter().filter_map(|event| event.intention));
     ids.extend(&cycle.mind.ready);
     ids.push(current);
@@ -238,11 +238,9 @@ fn fail_events(cycle: &mut Cycle<'_>, goal: &Value) {
     let fail = |cycle: &mut Cycle<'_>, event: Event| {
         if cycle.event_matches(&event, goal) { cycle.fail_waiting_goal(event) } else { Some(event) }
     };
-    for _ in 0..cycle.mind.events.len() {
-        if let Some(event) = cycle.mind.events.pop_front()
-            && let Some(event) = fail(cycle, event)
-        {
-            cycle.mind.events.push_back(event);
+    for event in cycle.mind.events.take_all() {
+        if let Some(event) = fail(cycle, event) {
+            cycle.mind.events.push(event);
         }
     }
     let suspended = std::mem::take(&mut cycle.mind.suspended_events);

@@ -1,0 +1,172 @@
+//! What happened and has not been handled yet.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use whimbrel_acl::{AclMessage, Annot, Annots, Structure, Symbol, Value};
+
+use super::{Event, IntentionId};
+use crate::code::{TriggerKind, TriggerOp};
+
+/// Events that wait to be handled, oldest first. The newest may be requests of other agents, which are events that have
+/// not been written out: most of them find the agent at rest when it is their turn, and never need to be.
+#[derive(Debug, Default)]
+pub struct EventQueue {
+    events: VecDeque<Event>,
+    /// All of them are younger than `events`.
+    requests: VecDeque<Request>,
+}
+
+/// A message that asks for a goal, which is a ground literal without annotations.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The agent that asks, as the program knows it.
+    pub sender: Symbol,
+    /// What is to be achieved.
+    pub goal: Arc<Structure>,
+    /// The message without its content.
+    pub message: Box<AclMessage>,
+}
+
+impl Request {
+    /// The event that it is.
+    pub fn event(&self) -> Event {
+        let literal = self.goal.with_annots(Annots::from_buf([Annot::Source(self.sender)]));
+        Event::external(TriggerOp::Add, TriggerKind::Achieve, literal)
+    }
+
+    /// The message as it came.
+    pub fn into_message(mut self) -> Box<AclMessage> {
+        self.message.content = Value::Term(self.goal);
+        self.message
+    }
+}
+
+impl EventQueue {
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.requests.is_empty()
+    }
+
+    /// Puts an event behind all others.
+    pub fn push(&mut self, event: Event) {
+        self.write_out();
+        if self.events.capacity() == 0 {
+            // Most agents hold one event at a time: room for one, not the usual four.
+            self.events.reserve_exact(1);
+        }
+        self.events.push_back(event);
+    }
+
+    /// Puts a meta-event before all events that are none.
+    pub fn push_meta(&mut self, event: Event) {
+        self.write_out();
+        let metas = self.events.iter().take_while(|event| event.op == TriggerOp::Meta).count();
+        self.events.insert(metas, event);
+    }
+
+    /// Puts a request behind all others, if that is possible: no event waits.
+    ///
+    /// # Errors
+    /// The request, if an event waits.
+    pub fn push_request(&mut self, request: Request) -> Result<(), Request> {
+        if !self.events.is_empty() {
+            return Err(request);
+        }
+        self.requests.push_back(request);
+        Ok(())
+    }
+
+    /// Takes the oldest event; none if a request is the oldest.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Takes the oldest request; none if an event is the oldest.
+    #[inline]
+    pub fn pop_request(&mut self) -> Option<Request> {
+        if self.events.is_empty() { self.requests.pop_front() } else { None }
+    }
+
+    /// All of them, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = Cow<'_, Event>> {
+        let requests = self.requests.iter().map(|request| Cow::Owned(request.event()));
+        self.events.iter().map(Cow::Borrowed).chain(requests)
+    }
+
+    /// Takes all of them, oldest first.
+    pub fn take_all(&mut self) -> VecDeque<Event> {
+        self.write_out();
+        std::mem::take(&mut self.events)
+    }
+
+    /// The intentions that wait for one of them to be handled.
+    pub fn intentions(&self) -> impl Iterator<Item = IntentionId> + '_ {
+        self.events.iter().filter_map(|event| event.intention)
+    }
+
+    /// Drops the event that an intention waits for.
+    pub fn withdraw(&mut self, intention: IntentionId) {
+        self.events.retain(|event| event.intention != Some(intention));
+    }
+
+    fn write_out(&mut self) {
+        self.events.extend(self.requests.drain(..).map(|request| request.event()));
+    }
+}
+
+impl FromIterator<Event> for EventQueue {
+    fn from_iter<I: IntoIterator<Item = Event>>(events: I) -> Self {
+        Self { events: events.into_iter().collect(), requests: VecDeque::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::{Aid, Args, Performative, sym};
+
+    use super::*;
+
+    fn goal(name: &str) -> Structure {
+        Structure::new(Symbol::new(name), Args::from_iter([Value::Num(1.0)]))
+    }
+
+    fn event(name: &str) -> Event {
+        Event::external(TriggerOp::Add, TriggerKind::Achieve, goal(name))
+    }
+
+    fn request(name: &str) -> Request {
+        let aid = Aid::local("queue-test");
+        let message = Box::new(AclMessage::new(Performative::Request, aid, aid, Value::Null));
+        Request { sender: sym::SELF, goal: Arc::new(goal(name)), message }
+    }
+
+    fn names(queue: &EventQueue) -> Vec<String> {
+        queue.iter().map(|event| event.literal.functor.to_string()).collect()
+    }
+
+    #[test]
+    fn requests_are_events_in_the_order_they_came() {
+        let mut queue = EventQueue::default();
+        assert!(queue.push_request(request("a")).is_ok() && queue.push_request(request("b")).is_ok());
+        assert_eq!((names(&queue), queue.is_empty()), (vec!["a".to_owned(), "b".to_owned()], false));
+        assert!(queue.pop().is_none() && queue.pop_request().is_some());
+        queue.push(event("c"));
+        assert!(queue.push_request(request("d")).is_err(), "an event waits");
+        queue.push_meta(event("e"));
+        assert_eq!(names(&queue), ["e", "b", "c"]);
+        assert!(queue.pop_request().is_none());
+        let first = queue.pop().map(|event| event.literal.functor.to_string());
+        assert_eq!((first.as_deref(), queue.take_all().len(), queue.is_empty()), (Some("e"), 2, true));
+    }
+
+    #[test]
+    fn a_request_is_the_goal_of_its_sender() {
+        let event = request("a").event();
+        assert_eq!(event.display(), "+!a(1)[source(self)]");
+        assert_eq!(request("a").into_message().content, goal("a").into_value());
+    }
+}
