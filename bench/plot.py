@@ -63,7 +63,8 @@ def draw(plt, bench, results, machine):
     for axis, (metric, unit) in zip(axes[0], panels):
         groups, series = by_operation(results) if metric is None else by_case(results, metric)
         draw_bars(axis, groups, series, unit)
-    axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    # The first panel has a bar of each contender.
+    axes[0][-1].legend(*axes[0][0].get_legend_handles_labels(), loc="upper left", bbox_to_anchor=(1.0, 1.0))
     figure.suptitle(f"{bench}: {machine['cpu']}, {machine['cores']} cores; lower is better")
     return figure
 
@@ -71,7 +72,7 @@ def draw(plt, bench, results, machine):
 def by_case(results, metric):
     """Groups of bars by case, a bar per contender; those without the metric leave a gap."""
     found = {(result["contender"], result["case"]): result["metrics"].get(metric) for result in results}
-    cases = list(dict.fromkeys(case for (_, case), value in found.items() if value))
+    cases = list(dict.fromkeys(case for (_, case), value in found.items() if value is not None))
     names = dict.fromkeys(result["contender"] for result in results)
     return cases, {name: [found.get((name, case)) for case in cases] for name in names}
 
@@ -91,9 +92,19 @@ def draw_bars(axis, groups, series, unit):
                  hatch="//" if name in OURS else None, edgecolor="white")
     axis.set_xticks([position + 0.425 - width / 2 for position in range(len(groups))], groups,
                     rotation=30 if len(groups) > 5 else 0)
+    axis.set_xlim(-width, len(groups) - 0.15)
     axis.set_yscale("log")
+    label_zeros(axis, series, width)
     axis.set_title(unit)
     axis.grid(axis="y", alpha=0.3)
+
+
+def label_zeros(axis, series, width):
+    """A logarithmic axis has no place for 0: it is written where the bar would stand."""
+    for i, values in enumerate(series.values()):
+        for position, value in enumerate(values):
+            if value == 0:
+                axis.annotate("0", (position + i * width, 0), xycoords=("data", "axes fraction"), ha="center", va="bottom")
 
 
 if __name__ == "__main__":
