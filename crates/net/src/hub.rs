@@ -226,7 +226,12 @@ impl Hub {
 
     /// All links.
     pub fn status(&self) -> Vec<LinkStatus> {
-        self.inner.peers.iter().map(|(_, peer)| status_of(peer)).collect()
+        self.inner.status()
+    }
+
+    /// The links as an operator sees them, for others than the hub's owner.
+    pub fn view(&self) -> HubView {
+        HubView(Arc::clone(&self.inner))
     }
 
     /// Why a node that this one connects to does not want it, if one does not.
@@ -266,6 +271,32 @@ impl Drop for Hub {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+/// What an operator may see of a hub. It may outlive the hub: then its links are down.
+#[derive(Clone)]
+pub struct HubView(Arc<Inner>);
+
+impl HubView {
+    /// This node's name.
+    pub fn node(&self) -> &str {
+        &self.0.me.node
+    }
+
+    /// Where this node listens, if it does.
+    pub fn address(&self) -> Option<&str> {
+        self.0.me.address.as_deref()
+    }
+
+    /// How links are secured.
+    pub fn level(&self) -> Level {
+        self.0.level
+    }
+
+    /// All links.
+    pub fn status(&self) -> Vec<LinkStatus> {
+        self.0.status()
     }
 }
 
@@ -378,6 +409,10 @@ impl Inner {
             let (who, detail) = (format!("node:{node}"), format!("sender {sender}"));
             auditor.refused(&Refused { reason, who: &who, action: Some(Action::Send), object: &to, detail: &detail });
         }
+    }
+
+    fn status(&self) -> Vec<LinkStatus> {
+        self.peers.iter().map(|(_, peer)| status_of(peer)).collect()
     }
 
     /// What encrypts links made from now on.

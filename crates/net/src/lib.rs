@@ -19,5 +19,5 @@ mod task;
 
 pub use audit::AuditLog;
 pub use authority::{Authority, AuthorityError, Issued, NODE_DAYS};
-pub use hub::{Hub, HubConfig, HubError, LinkStatus};
+pub use hub::{Hub, HubConfig, HubError, HubView, LinkStatus};
 pub use security::{Credentials, Level, SecurityError};

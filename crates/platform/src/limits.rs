@@ -131,3 +131,11 @@ pub const TOPICS_PER_AGENT_MAX: usize = 10_000;
 pub const TOPIC_NEWS_NAMES_MAX: usize = 10_000;
 /// Names of topics and groups whose audience a shard or link remembers; with more it begins anew.
 pub const TOPIC_AUDIENCES_MAX: usize = 65_536;
+/// Bytes of one request on a node's control socket.
+pub const CONTROL_REQUEST_BYTES_MAX: usize = 20 << 20;
+/// Clients that a node's control socket serves at once.
+pub const CONTROL_CONNECTIONS_MAX: usize = 64;
+/// Events kept for a sniffer that does not keep up; further ones are counted only.
+pub const SNIFFED_EVENTS_MAX: usize = 8_192;
+/// Characters of a message's content that a sniffer is shown.
+pub const SNIFFED_CONTENT_CHARS_MAX: usize = 2_000;

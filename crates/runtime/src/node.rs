@@ -18,6 +18,7 @@ use crate::guard::Guard;
 use crate::linked::Linked;
 use crate::loader::ProgramLoader;
 use crate::monitors::Monitors;
+use crate::observers::Observers;
 use crate::output::Output;
 use crate::parcel::{Bearer, Change, Newcomer, Parcel};
 use crate::pool::Pool;
@@ -42,7 +43,7 @@ pub(crate) struct Node {
     pub stopping: AtomicBool,
     /// Set when all agents ended: workers leave.
     pub closing: AtomicBool,
-    pub observer: Option<Box<dyn Observer>>,
+    pub observers: Observers,
     pub mailbox_limits: MailboxLimits,
     pub dead_letters: Mutex<DeadLetters>,
     pub linked: Linked,
@@ -90,7 +91,7 @@ pub(crate) struct Parts {
     pub seed: u64,
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
-    pub observer: Option<Box<dyn Observer>>,
+    pub observer: Option<Arc<dyn Observer>>,
     pub mailbox_limits: MailboxLimits,
     pub guard: Guard,
 }
@@ -99,8 +100,9 @@ impl Node {
     pub fn new(parts: Parts) -> Self {
         let Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard } = parts;
         let (mut ams, mut df) = (Ams::new(name), Df::new(name));
-        ams.observe(observer.is_some());
-        df.observe(observer.is_some());
+        let observers = Observers::of(observer);
+        ams.observe(observers.any());
+        df.observe(observers.any());
         Self {
             name,
             seats: (0..workers).map(|_| Seat::new()).collect(),
@@ -114,7 +116,7 @@ impl Node {
             pool: Arc::new(Pool::new()),
             stopping: AtomicBool::new(false),
             closing: AtomicBool::new(false),
-            observer,
+            observers,
             mailbox_limits,
             dead_letters: Mutex::new(DeadLetters::new()),
             linked: Linked::default(),
@@ -180,9 +182,15 @@ impl Node {
     /// Gives the node links to others, which from now on hear of all changes.
     pub fn attach(&self, links: Arc<dyn Links>) -> bool {
         let attached = self.linked.attach(links);
-        self.with_ams(|ams| ams.observe(true));
-        self.with_df(|df| df.observe(true));
+        self.note_observers();
         attached
+    }
+
+    /// Has the directories keep their changes as long as somebody wants to know of them.
+    pub fn note_observers(&self) {
+        let wanted = || self.observers.any() || self.linked.links().is_some();
+        self.with_ams(|ams| ams.observe(wanted()));
+        self.with_df(|df| df.observe(wanted()));
     }
 
     /// Asks the DF. Its notices are sent by the agent `df`: see [`Node::wake_df`].
@@ -202,10 +210,16 @@ impl Node {
         self.change(sym::DF, Change::Wake);
     }
 
-    /// Tells the observer, if there is one.
+    /// Whether shards are to look at each message: to tell observers of it, or to ask whether it may be sent.
+    #[inline]
+    pub fn is_watched(&self) -> bool {
+        self.guard.restricts_sending || self.observers.any()
+    }
+
+    /// Tells the observers, if there are any.
     pub fn tell(&self, event: Event<'_>) {
-        if let Some(observer) = &self.observer {
-            observer.observe(self.now(), event);
+        if self.observers.any() {
+            self.observers.tell(self.now(), event);
         }
     }
 

@@ -5,6 +5,7 @@ use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::ShardIndex;
 
+use crate::census::Census;
 use crate::shard::Slot;
 use crate::turn::LateTurn;
 
@@ -37,6 +38,8 @@ pub(crate) enum Parcel {
     Arrive(Vec<Box<Slot>>),
     /// Count what waits in mailboxes, and answer.
     CountQueued(std::sync::mpsc::Sender<u64>),
+    /// Tell how some agents are doing.
+    Census(Census),
 }
 
 /// A certain bearer of a name.

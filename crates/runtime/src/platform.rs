@@ -15,11 +15,13 @@ use whimbrel_platform::session::Host;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station};
 
 use crate::agent::{Agent, NativeBody};
+use crate::census::AgentFigures;
 use crate::clock::Clock;
 use crate::guard::Guard;
 use crate::linked::NodeStation;
 use crate::loader::{NoPrograms, ProgramLoader};
 use crate::node::{Introduction, MailboxLimits, Node, Parts};
+use crate::observers::Observation;
 use crate::output::{Console, Output};
 use crate::parcel::Change;
 use crate::reception::{AskError, Reception};
@@ -32,6 +34,10 @@ use crate::watchdog;
 
 /// How long the end waits for turns that do not end.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+/// Agents that workers are asked about at once: so many cost them less than a turn may.
+const CENSUS_AGENTS: usize = 1_024;
+/// How long workers may take to tell of them.
+const CENSUS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A running platform. Clones are handles to the same one; it ends when [`Platform::stop`] is called or the last handle
 /// is dropped.
@@ -52,7 +58,7 @@ pub struct PlatformBuilder {
     seed: Option<u64>,
     output: Box<dyn Output>,
     loader: Box<dyn ProgramLoader>,
-    observer: Option<Box<dyn Observer>>,
+    observer: Option<Arc<dyn Observer>>,
     mailbox_limits: MailboxLimits,
     policy: Policy,
     auditor: Option<Arc<dyn Auditor>>,
@@ -94,10 +100,11 @@ impl PlatformBuilder {
         self
     }
 
-    /// Who is told of everything that happens. Costs time; nothing if there is none.
+    /// Who is told of everything that happens, from the first. Costs time; nothing if there is none. Others may come and
+    /// go while the platform runs: [`Platform::observe`].
     #[must_use]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
-        self.observer = Some(Box::new(observer));
+        self.observer = Some(Arc::new(observer));
         self
     }
 
@@ -172,6 +179,14 @@ impl Platform {
     /// The name is taken or no name, or the platform is stopping.
     pub fn spawn(&self, name: impl Into<Symbol>, agent: impl Agent) -> Result<Aid, CreateError> {
         self.spawn_slot(name.into(), AgentKind::Native, NativeBody::slot(agent))
+    }
+
+    /// Creates the agent `name` as one of the platform's own, which is not counted among the society's agents.
+    ///
+    /// # Errors
+    /// The name is taken or no name, or the platform is stopping.
+    pub fn spawn_service(&self, name: impl Into<Symbol>, agent: impl Agent) -> Result<Aid, CreateError> {
+        self.spawn_slot(name.into(), AgentKind::Service, NativeBody::slot(agent))
     }
 
     /// Creates the agent `name` of any kind.
@@ -349,6 +364,25 @@ impl Platform {
         let (sent, handled, dead) = self.node().figures();
         let (came, left, waiting) = self.node().linked.figures();
         Counters { sent, handled, dead, queued: queued + waiting, came, left }
+    }
+
+    /// Messages by what became of them so far, while agents work: of messages on their way just now a few may count
+    /// twice, or not yet. Waits for nothing.
+    pub fn counters_now(&self) -> Counters {
+        let (sent, handled, dead) = self.node().figures();
+        let (came, left, _) = self.node().linked.figures();
+        let queued = (sent + came).saturating_sub(handled + dead + left);
+        Counters { sent, handled, dead, queued, came, left }
+    }
+
+    /// How these agents are doing: those of them that are here, in no order. Asks the workers, between two turns.
+    pub fn figures_of(&self, agents: &[Symbol]) -> Vec<AgentFigures> {
+        agents.chunks(CENSUS_AGENTS).flat_map(|some| self.node().census(some, CENSUS_PATIENCE)).collect()
+    }
+
+    /// Has `observer` told of everything that happens from now on, until what is returned is dropped.
+    pub fn observe(&self, observer: Arc<dyn Observer>) -> Observation {
+        Observation::begin(&self.inner.services.node, observer)
     }
 
     /// Makes this platform a node among others, with these links. False if it has links already.

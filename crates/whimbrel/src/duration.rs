@@ -28,6 +28,16 @@ pub fn readable(duration: Duration) -> String {
     }
 }
 
+/// How long something has lasted, roughly: `12s`, `5m`, `3h`, `2d`.
+pub fn age(duration: Duration) -> String {
+    match duration.as_secs() {
+        s if s < 100 => format!("{s}s"),
+        s if s < 100 * 60 => format!("{}m", s / 60),
+        s if s < 48 * 3600 => format!("{}h", s / 3600),
+        s => format!("{}d", s / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,7 +24,7 @@
 
 pub mod environment;
 pub mod files;
-mod options;
+pub mod options;
 pub mod policy;
 pub mod programs;
 pub mod society;

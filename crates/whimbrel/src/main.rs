@@ -8,11 +8,15 @@ mod agent_port;
 mod arguments;
 mod bench;
 mod commands;
+mod control;
 mod duration;
 mod guarding;
 mod membership;
 mod nodes;
+mod screen;
+mod sequence;
 mod stopping;
+mod table;
 mod terminal;
 mod watch;
 
@@ -28,6 +32,16 @@ fn main() -> ExitCode {
     let done = match &arguments.command {
         Command::Run(run) => commands::run::run(run),
         Command::Join(join) => commands::join::join(join),
+        Command::Ps(ps) => commands::ps::ps(ps),
+        Command::Agents(agents) => commands::agents::agents(agents),
+        Command::Df(df) => commands::df::df(df),
+        Command::Links(links) => commands::links::links(links),
+        Command::Sniff(sniff) => commands::sniff::sniff(sniff),
+        Command::Send(send) => commands::send::send(send),
+        Command::Kill(kill) => commands::life::kill(&kill.whom),
+        Command::Suspend(suspend) => commands::life::suspend(&suspend.whom),
+        Command::Resume(resume) => commands::life::resume(&resume.whom),
+        Command::Stop(stop) => commands::life::stop(stop),
         Command::Check(check) => commands::check::check(check),
         Command::New(new) => commands::new::new(new),
         Command::Codec(codec) => commands::codec::codec(codec),

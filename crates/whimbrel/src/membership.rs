@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use whimbrel_net::{Credentials, Hub, HubConfig, Level};
+use whimbrel_net::{Credentials, Hub, HubConfig, HubView, Level};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::Platform;
 
@@ -69,6 +69,11 @@ impl Membership {
             std::thread::sleep(Duration::from_millis(5));
         }
         Ok(Self { hub })
+    }
+
+    /// The links as an operator sees them.
+    pub fn view(&self) -> HubView {
+        self.hub.view()
     }
 
     /// Whether every other node has left.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use whimbrel::Society;
 use whimbrel::society::Seat;
 use whimbrel_acl::{Symbol, Text};
-use whimbrel_net::{Authority, Credentials, Hub, HubConfig, Level, NODE_DAYS};
+use whimbrel_net::{Authority, Credentials, Hub, HubConfig, HubView, Level, NODE_DAYS};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::link::News;
@@ -106,6 +106,11 @@ impl Nodes {
         let first = arguments.first.clone();
         let command = std::env::args_os().collect();
         Ok(Self { hub, platform: platform.clone(), first, places, me, command, others, children: Vec::new() })
+    }
+
+    /// The links as an operator sees them.
+    pub fn view(&self) -> HubView {
+        self.hub.view()
     }
 
     /// Whether this agent lives on this node.

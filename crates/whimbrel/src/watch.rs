@@ -5,11 +5,16 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
 use whimbrel_acl::{Performative, Symbol};
 use whimbrel_platform::{Counters, Event, Observer, Time};
 
+use crate::control::happening;
+use crate::control::protocol::Event as Happened;
 use crate::duration::readable;
+use crate::sequence::{Clock, Lines};
+
+/// A trace looks as what `whimbrel sniff` shows, but for the time, which begins with the platform.
+const TRACE: Lines = Lines { clock: Clock::Since(0), nodes: false, width: None };
 
 /// How many agents the summary names; of the others it tells the number.
 const NAMES_SHOWN: usize = 8;
@@ -51,15 +56,11 @@ impl Observer for Watch {
         if let Some(tally) = &self.tally {
             tally.lock().unwrap_or_else(PoisonError::into_inner).note(&event);
         }
-        if self.trace && !matches!(event, Event::Routed(..) | Event::Delivered(_) | Event::Handled(..)) {
-            let dim = Style::new().dimmed();
-            let style = match event {
-                Event::Died(..) => Style::new().fg_color(Some(AnsiColor::Red.into())),
-                Event::Sent(_) => Style::new(),
-                _ => dim,
-            };
-            let ms = at.0 as f64 / 1000.0;
-            let _ = writeln!(anstream::stderr().lock(), "{dim}{ms:10.3} ms{dim:#}  {style}{event}{style:#}");
+        if self.trace
+            && let Some(what) = happening(&event)
+            && let Some(line) = TRACE.line(&Happened { at_us: at.0, node: String::new(), what })
+        {
+            let _ = writeln!(anstream::stderr().lock(), "{line}");
         }
     }
 }

@@ -449,6 +449,11 @@ impl Ams {
         self.elsewhere.iter()
     }
 
+    /// The other node where an agent of this name lives.
+    pub fn node_of(&self, name: Symbol) -> Option<NodeId> {
+        self.elsewhere.node_of(name)
+    }
+
     /// What runs an agent of this node.
     pub fn kind(&self, agent: Aid) -> Option<AgentKind> {
         self.record(agent).map(|record| record.kind)

@@ -402,6 +402,11 @@ impl Df {
         self.entry(self.local(agent)).map(|entry| &entry.description)
     }
 
+    /// When the agent's entry ends by itself; `None` if it has none, or one that lasts as long as the agent.
+    pub fn expires(&self, agent: Aid) -> Option<Time> {
+        self.entry(self.local(agent)).map(|entry| entry.expires).filter(|expires| *expires < Time::NEVER)
+    }
+
     /// How many agents are registered.
     pub fn entry_count(&self) -> usize {
         self.entries.len()

@@ -299,9 +299,8 @@ impl Shard {
         self.tally.dead += 1;
         let failure = locked(&self.node.dead_letters).bury(self.now, envelope, why);
         if let Some(failure) = failure {
-            self.tally.sent += 1;
             let to = failure.receivers.first().copied();
-            self.route(to.unwrap_or(failure.sender), MessageBody::Owned(Box::new(failure)));
+            self.send(to.unwrap_or(failure.sender), MessageBody::Owned(Box::new(failure)));
         }
     }
 }

@@ -182,7 +182,6 @@ impl Shard {
     /// Sends a message of the platform's own.
     fn tell(&mut self, news: AclMessage) {
         let Some(to) = news.receivers.first().copied() else { return };
-        self.tally.sent += 1;
-        self.route(to, MessageBody::Owned(Box::new(news)));
+        self.send(to, MessageBody::Owned(Box::new(news)));
     }
 }

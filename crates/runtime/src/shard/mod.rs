@@ -73,7 +73,7 @@ pub(crate) struct Shard {
     ending: bool,
     mailbox_limits: MailboxLimits,
     tally: Tally,
-    /// Somebody wants to be told of everything, or asked what may be sent.
+    /// Somebody wants to be told of everything, since this round began at the latest, or asked what may be sent.
     observed: bool,
     pub now: Time,
 }
@@ -103,7 +103,7 @@ struct Tally {
 impl Shard {
     pub fn new(index: ShardIndex, node: Arc<Node>) -> Self {
         let mailbox_limits = node.mailbox_limits;
-        let observed = node.observer.is_some() || node.guard.restricts_sending;
+        let observed = node.is_watched();
         let outgoing = node.seats.iter().map(|_| Vec::new()).collect();
         Self {
             index,
@@ -141,6 +141,7 @@ impl Shard {
             self.pace.adapt(round_us);
         }
         self.now = now;
+        self.observed = self.node.is_watched();
         self.pace.round_begins(now);
         if let Some(seat) = self.node.seat(self.index) {
             seat.figures.round_began.store(now.0, Ordering::Relaxed);
@@ -227,12 +228,21 @@ impl Shard {
             Parcel::Fence { from } => self.acknowledge(from),
             Parcel::FenceReached => self.fence_reached(),
             Parcel::Arrive(agents) => self.arrive(agents),
+            Parcel::Census(census) => self.take_census(&census),
             Parcel::CountQueued(answer) => {
                 self.runnable.shrink();
                 let is_message = |early: &&Early| matches!(early, Early::Message(_));
                 let early = self.expected.values().flatten().filter(is_message).count();
                 let _ = answer.send((self.slots.queued() + early) as u64);
             }
+        }
+    }
+
+    /// Messages that wait for the agent in this place, and those it handled, if it is here.
+    pub fn figures_at(&mut self, index: u32) -> Option<(u64, Option<u64>)> {
+        match self.slots.at(index) {
+            Some(slot) => Some((slot.mailbox.len() as u64, Some(slot.handled))),
+            None => self.slots.away(index).map(|away| (away.mailbox.len() as u64, None)),
         }
     }
 

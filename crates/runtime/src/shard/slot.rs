@@ -51,6 +51,8 @@ pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     /// Who decides what happens when it ends; empty if nobody.
     pub supervisor: Symbol,
     pub mailbox: Mailbox,
+    /// Messages it handled so far.
+    pub handled: u64,
     /// When it wants its next turn at the latest.
     pub wake_at: Time,
     /// When the earliest timer set for it goes off.
@@ -73,6 +75,7 @@ impl<B: AgentBody> Slot<B> {
             peer: Symbol::default(),
             supervisor: Symbol::default(),
             mailbox: Mailbox::default(),
+            handled: 0,
             wake_at: Time::NEVER,
             timer_at: Time::NEVER,
             doom: None,
@@ -88,9 +91,9 @@ impl Slot {
 
     /// Takes over name, place and messages of an agent that goes on as this one.
     pub fn succeed(&mut self, old: &mut Self) {
-        let Self { aid, generation, index, status, crowded, peer, supervisor, .. } = *old;
+        let Self { aid, generation, index, status, crowded, peer, supervisor, handled, .. } = *old;
         (self.aid, self.generation, self.index, self.status) = (aid, generation, index, status);
-        (self.crowded, self.peer, self.supervisor) = (crowded, peer, supervisor);
+        (self.crowded, self.peer, self.supervisor, self.handled) = (crowded, peer, supervisor, handled);
         self.mailbox = std::mem::take(&mut old.mailbox);
         self.timer_at = old.timer_at;
         self.doom = old.doom.take();

@@ -32,6 +32,7 @@ impl Shard {
     pub fn finish(&mut self, mut slot: Box<Slot>, outcome: Outcome, outbox: &mut Outbox) {
         let handled = slot.mailbox.count_taken();
         self.tally.handled += u64::from(handled);
+        slot.handled += u64::from(handled);
         if self.observed && handled > 0 {
             self.node.tell(Event::Handled(slot.aid, handled as usize));
         }
@@ -74,7 +75,7 @@ impl Shard {
     }
 
     #[inline(always)]
-    fn send(&mut self, to: Aid, body: MessageBody) -> Reception {
+    pub(super) fn send(&mut self, to: Aid, body: MessageBody) -> Reception {
         self.tally.sent += 1;
         if self.observed {
             return self.send_observed(to, body);

@@ -1,18 +1,22 @@
 //! What can be typed after `whimbrel`: one module per family of commands.
 
+mod act;
 mod bench;
 mod ca;
 mod check;
 mod codec;
+mod look;
 mod run;
 mod session;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub use self::act::{Kill, Resume, Send, Stop, Suspend, Whom};
 pub use self::bench::{Bench, BenchOptions, Benchmark, Messaging, Mode, Scenario};
 pub use self::ca::{Ca, CaAction};
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
+pub use self::look::{Agents, Df, Links, Order, Ps, Showing, Sniff};
 pub use self::run::{Guarding, Join, Run, SecurityLevel};
 pub use self::session::{AgentPortOptions, Session, SessionAction};
 
@@ -39,6 +43,16 @@ pub struct Arguments {
 pub enum Command {
     Run(Run),
     Join(Join),
+    Ps(Ps),
+    Agents(Agents),
+    Df(Df),
+    Links(Links),
+    Sniff(Sniff),
+    Send(Send),
+    Kill(Kill),
+    Suspend(Suspend),
+    Resume(Resume),
+    Stop(Stop),
     Check(Check),
     New(New),
     Codec(Codec),

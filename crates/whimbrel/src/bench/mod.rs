@@ -137,7 +137,7 @@ fn deviation(counts: &[f64]) -> Option<f64> {
 }
 
 /// Bytes of memory this process occupies, where the operating system tells.
-fn resident_bytes() -> Option<f64> {
+pub fn resident_bytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0)

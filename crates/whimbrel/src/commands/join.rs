@@ -9,7 +9,7 @@ use whimbrel::Society;
 use whimbrel::society::OpenError;
 use whimbrel_runtime::Platform;
 
-use super::project_in;
+use super::{open_control, project_in};
 use crate::agent_port;
 use crate::arguments::Join;
 use crate::guarding::Guards;
@@ -41,6 +41,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     society.start(&platform)?;
     let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
     let agents_elsewhere = agent_port::open(&arguments.agents_elsewhere, level, arguments.quiet, &platform)?;
+    let control = open_control(&file, &platform, Some(membership.view()), arguments.quiet);
     let leaving = platform.clone();
     stopping.watch(None, move |code| leaving.leave_with(code));
     let ended = AtomicBool::new(false);
@@ -58,6 +59,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         code
     });
     agent_port::close(agents_elsewhere);
+    drop(control);
     membership.end();
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }

@@ -3,15 +3,41 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use whimbrel_net::HubView;
+use whimbrel_runtime::Platform;
 
+use crate::control::{Control, Panel};
+use crate::terminal;
+
+pub mod agents;
 pub mod bench;
 pub mod ca;
 pub mod check;
 pub mod codec;
+pub mod df;
 pub mod join;
+pub mod life;
+pub mod links;
 pub mod new;
+pub mod ps;
 pub mod run;
+pub mod send;
 pub mod session;
+pub mod sniff;
+
+/// Opens the node's control socket. A node without one runs as well; it is only not seen.
+fn open_control(file: &Path, platform: &Platform, links: Option<HubView>, quiet: bool) -> Option<Control> {
+    let society = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    match Control::open(Panel::new(platform, society, links)) {
+        Ok(control) => Some(control),
+        Err(error) => {
+            if !quiet {
+                terminal::note(&format!("`whimbrel ps` will not show this node: {error:#}"));
+            }
+            None
+        }
+    }
+}
 
 /// The project to run: the file itself, or the only project in a folder.
 fn project_in(path: &Path) -> anyhow::Result<PathBuf> {

@@ -10,7 +10,7 @@ use whimbrel::society::OpenError;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_runtime::Platform;
 
-use super::project_in;
+use super::{open_control, project_in};
 use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
 use crate::guarding::Guards;
@@ -72,11 +72,14 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         None => open_agent_port(arguments, &platform)?,
         Some(_) => None,
     };
+    let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
+    let control = open_control(&file, &platform, links, arguments.quiet);
     let time = arguments.time.filter(|_| arguments.node.is_none());
     let ending = platform.clone();
     stopping.watch(time, move |code| ending.stop_with(code));
     let code = platform.run_until_stopped();
     agent_port::close(agents_elsewhere);
+    drop(control);
     if let Some(nodes) = nodes {
         nodes.end();
     }

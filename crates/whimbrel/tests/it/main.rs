@@ -4,6 +4,7 @@
 mod bench;
 mod check;
 mod codec;
+mod control;
 mod embedding;
 mod examples;
 mod external_agents;

@@ -1,0 +1,80 @@
+//! Who watches a platform: whom it was built with, and those who come and go while it runs.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
+
+use whimbrel_platform::{Event, Observer, Time};
+
+use crate::node::Node;
+use crate::sync::Arc;
+
+type Watching = Vec<(u64, Arc<dyn Observer>)>;
+
+/// All who watch.
+#[derive(Default)]
+pub(crate) struct Observers {
+    /// Whether there is one. Shards look once a round, so that nobody pays for it message by message.
+    any: AtomicBool,
+    watching: RwLock<Watching>,
+    next: AtomicU64,
+}
+
+impl Observers {
+    pub fn of(first: Option<Arc<dyn Observer>>) -> Self {
+        let observers = Self::default();
+        if let Some(first) = first {
+            observers.add(first);
+        }
+        observers
+    }
+
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    pub fn tell(&self, at: Time, event: Event<'_>) {
+        let watching = self.watching.read().unwrap_or_else(PoisonError::into_inner);
+        watching.iter().for_each(|(_, observer)| observer.observe(at, event));
+    }
+
+    fn add(&self, observer: Arc<dyn Observer>) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.change(|watching| watching.push((number, observer)));
+        number
+    }
+
+    fn remove(&self, number: u64) {
+        self.change(|watching| watching.retain(|(other, _)| *other != number));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Watching)) {
+        let mut watching: RwLockWriteGuard<'_, Watching> =
+            self.watching.write().unwrap_or_else(PoisonError::into_inner);
+        change(&mut watching);
+        self.any.store(!watching.is_empty(), Ordering::Relaxed);
+    }
+}
+
+/// An observer is told of what happens as long as this is kept. Not to be dropped by the observer while it is told.
+#[must_use = "an observer is told of nothing after this is dropped"]
+pub struct Observation {
+    node: Arc<Node>,
+    number: u64,
+}
+
+impl Observation {
+    pub(crate) fn begin(node: &Arc<Node>, observer: Arc<dyn Observer>) -> Self {
+        let number = node.observers.add(observer);
+        node.note_observers();
+        Self { node: Arc::clone(node), number }
+    }
+}
+
+impl Drop for Observation {
+    fn drop(&mut self) {
+        self.node.observers.remove(self.number);
+        self.node.note_observers();
+    }
+}

@@ -1,0 +1,111 @@
+//! `whimbrel kill`, `suspend`, `resume` and `stop`.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use whimbrel_platform::ams::LifecycleStep;
+use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
+
+use crate::arguments::{Stop, Whom};
+use crate::control::protocol::{AgentOrder, AgentsWanted, Answer, Reason, Refusal, Request};
+use crate::control::{Found, choose};
+use crate::screen::print;
+use crate::terminal;
+
+/// How long a platform may take to end.
+const END_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Ends agents.
+pub fn kill(whom: &Whom) -> anyhow::Result<ExitCode> {
+    act(whom, "killed", |agent| Request::Kill { agent })
+}
+
+/// Takes agents' turns away.
+pub fn suspend(whom: &Whom) -> anyhow::Result<ExitCode> {
+    act(whom, "suspended", |agent| Request::Step { agent, step: LifecycleStep::Suspend })
+}
+
+/// Gives agents turns again.
+pub fn resume(whom: &Whom) -> anyhow::Result<ExitCode> {
+    act(whom, "resumed", |agent| Request::Step { agent, step: LifecycleStep::Resume })
+}
+
+/// Does something to each of the agents; what cannot be done to one does not keep it from the others.
+fn act(whom: &Whom, done: &str, request: impl Fn(String) -> Request) -> anyhow::Result<ExitCode> {
+    let nodes = choose(&whom.target)?;
+    let mut code = ExitCode::SUCCESS;
+    for (agent, node) in agents(whom, &nodes)? {
+        match ask(&nodes, node.as_deref(), &request(agent.clone())) {
+            Ok(()) => {
+                // Nobody may be reading.
+                let _ = print(&format!("{agent} {done}"));
+            }
+            Err(error) => {
+                terminal::complain(&error);
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// The agents by name, and the node that is known to have each.
+fn agents(whom: &Whom, nodes: &[Found]) -> anyhow::Result<Vec<(String, Option<String>)>> {
+    let mut all = Vec::new();
+    for name in &whom.agents {
+        if !name.contains(['*', '?']) {
+            let local = name.split_once('@').map_or(name.as_str(), |(local, _)| local);
+            all.push((local.to_owned(), None));
+            continue;
+        }
+        let before = all.len();
+        for node in nodes {
+            let wanted = AgentsWanted {
+                name: name.clone(),
+                state: None,
+                services: false,
+                sort: AgentOrder::Name,
+                limit: SEARCH_RESULTS_MAX,
+                elsewhere_but: None,
+            };
+            if let Answer::Agents(found) = node.ask(&Request::Agents(wanted), Duration::ZERO)? {
+                all.extend(found.agents.into_iter().map(|agent| (agent.name, Some(agent.node))));
+            }
+        }
+        if all.len() == before {
+            bail!("no agent's name fits {name}");
+        }
+    }
+    Ok(all)
+}
+
+/// Asks the node that has the agent; if that is not known, one that knows which it is.
+fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> anyhow::Result<()> {
+    let named = |name: &str| nodes.iter().find(|found| found.info.node == name);
+    let first = node.and_then(named).or(nodes.first()).context("nothing runs here")?;
+    let Err(error) = first.ask(request, Duration::ZERO) else { return Ok(()) };
+    let elsewhere = error.downcast_ref::<Refusal>().filter(|refusal| refusal.reason == Reason::Elsewhere);
+    match elsewhere.and_then(|refusal| named(refusal.node.as_deref()?)) {
+        Some(other) => other.ask(request, Duration::ZERO).map(drop),
+        None => Err(error),
+    }
+}
+
+/// Ends a platform.
+pub fn stop(arguments: &Stop) -> anyhow::Result<ExitCode> {
+    let nodes = choose(&arguments.target)?;
+    let first = nodes.first().context("nothing runs here")?;
+    first.ask(&Request::Stop { code: arguments.code }, Duration::ZERO)?;
+    let until = Instant::now() + END_PATIENCE;
+    for node in &nodes {
+        while node.socket().exists() {
+            if Instant::now() > until {
+                bail!("node {} (process {}) has not ended yet", node.info.node, node.info.pid);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = print(&format!("{} ended (process {})", node.info.node, node.info.pid));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,273 @@
+//! `whimbrel sniff`: what agents say to each other, as they say it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+
+use crate::arguments::Sniff;
+use crate::control::protocol::{Event, Happening, Request, SniffWanted};
+use crate::control::{Found, choose};
+use crate::screen::{is_closed, print, terminal_size};
+use crate::sequence::{Clock, Diagram, Lines};
+use crate::terminal;
+
+/// Events on their way from the connections to the terminal.
+const EVENTS_ON_THE_WAY: usize = 1_024;
+/// How long events of one node wait at most for earlier ones of another.
+const ORDER_PATIENCE_US: u64 = 500_000;
+/// Lines between two titles of a diagram.
+const TITLE_EVERY: usize = 40;
+
+/// What reaches the terminal.
+enum News {
+    /// Something happened on the node of this number.
+    Event(usize, Event),
+    /// This node ended.
+    Ended(usize),
+    /// Ctrl-C.
+    Enough,
+}
+
+/// Shows it.
+pub fn sniff(arguments: &Sniff) -> anyhow::Result<ExitCode> {
+    let nodes = choose(&arguments.target)?;
+    let (tell, news) = sync_channel(EVENTS_ON_THE_WAY);
+    for (number, node) in nodes.iter().enumerate() {
+        follow(number, node, &wanted(arguments), tell.clone())?;
+    }
+    ctrlc::set_handler(move || {
+        // If nobody takes it, everybody knows.
+        let _ = tell.try_send(News::Enough);
+    })?;
+    let mut shower = Shower::new(arguments, nodes.len());
+    shower.begin();
+    let ended = watch(&news, nodes.len(), arguments.time, &mut shower)?;
+    if !arguments.json {
+        shower.sum_up(ended);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn wanted(arguments: &Sniff) -> SniffWanted {
+    SniffWanted {
+        agents: arguments.agents.iter().chain(&arguments.agent).cloned().collect(),
+        conversation: arguments.conversation.clone(),
+        performatives: arguments.performative.clone(),
+        only_messages: arguments.only_messages,
+    }
+}
+
+/// Passes on what a node tells.
+fn follow(number: usize, node: &Found, wanted: &SniffWanted, tell: SyncSender<News>) -> anyhow::Result<()> {
+    let events = node.events(&Request::Sniff(wanted.clone()))?;
+    let following = move || {
+        for event in events.map_while(Result::ok) {
+            if tell.send(News::Event(number, event)).is_err() {
+                return;
+            }
+        }
+        let _ = tell.send(News::Ended(number));
+    };
+    std::thread::Builder::new().spawn(following).context("no thread to listen")?;
+    Ok(())
+}
+
+/// Shows what comes, in order of time, until there is enough of it. Whether all nodes ended.
+fn watch(news: &Receiver<News>, nodes: usize, time: Option<Duration>, shower: &mut Shower<'_>) -> anyhow::Result<bool> {
+    let until = time.map(|time| Instant::now() + time);
+    let mut merge = Merge::new(nodes);
+    loop {
+        let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+        let first = match news.recv_timeout(left.min(Duration::from_millis(200))) {
+            Ok(first) => Some(first),
+            Err(RecvTimeoutError::Timeout) if left.is_zero() => return Ok(false),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return Ok(true),
+        };
+        let more = std::iter::from_fn(|| news.try_recv().ok());
+        for news in first.into_iter().chain(more.take(EVENTS_ON_THE_WAY)) {
+            match news {
+                News::Event(node, event) => merge.add(node, event),
+                News::Ended(node) => merge.end(node),
+                News::Enough => return Ok(false),
+            }
+        }
+        let ended = merge.has_ended();
+        if !shower.show(merge.take(now_us()))? || left.is_zero() {
+            return Ok(false);
+        }
+        if ended {
+            return Ok(true);
+        }
+    }
+}
+
+fn now_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
+}
+
+/// Puts the events of several nodes into the order of their times.
+struct Merge {
+    /// Until when each node has told everything.
+    told_us: Vec<u64>,
+    /// By time, and, of the same time, as they came.
+    waiting: BinaryHeap<Reverse<(u64, u64)>>,
+    events: rustc_hash::FxHashMap<u64, Event>,
+    next: u64,
+}
+
+impl Merge {
+    fn new(nodes: usize) -> Self {
+        let (waiting, events) = (BinaryHeap::new(), rustc_hash::FxHashMap::default());
+        Self { told_us: vec![0; nodes], waiting, events, next: 0 }
+    }
+
+    fn add(&mut self, node: usize, event: Event) {
+        if let Some(told) = self.told_us.get_mut(node) {
+            *told = event.at_us.max(*told);
+        }
+        if event.what != Happening::Tick {
+            self.waiting.push(Reverse((event.at_us, self.next)));
+            self.events.insert(self.next, event);
+            self.next += 1;
+        }
+    }
+
+    fn end(&mut self, node: usize) {
+        if let Some(told) = self.told_us.get_mut(node) {
+            *told = u64::MAX;
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.told_us.iter().all(|told| *told == u64::MAX)
+    }
+
+    /// The events that nothing earlier can come before any more, or that waited long enough.
+    fn take(&mut self, now_us: u64) -> Vec<Event> {
+        let told = self.told_us.iter().copied().min().unwrap_or(u64::MAX);
+        let until = told.max(now_us.saturating_sub(ORDER_PATIENCE_US));
+        let mut events = Vec::new();
+        while let Some(Reverse((at_us, number))) = self.waiting.peek().copied().filter(|next| next.0.0 <= until) {
+            let _ = at_us;
+            self.waiting.pop();
+            events.extend(self.events.remove(&number));
+        }
+        events
+    }
+}
+
+/// Draws events, and counts them.
+struct Shower<'a> {
+    arguments: &'a Sniff,
+    diagram: Option<Diagram>,
+    lines: Lines,
+    drawn: usize,
+    messages: u64,
+    skipped: u64,
+}
+
+impl<'a> Shower<'a> {
+    fn new(arguments: &'a Sniff, nodes: usize) -> Self {
+        let width = terminal_size().map(|(columns, _)| columns);
+        let named = !arguments.agents.is_empty() && !arguments.agents.iter().any(|name| name.contains(['*', '?']));
+        let wants_diagram = named && !arguments.lines && !arguments.json;
+        let diagram = wants_diagram.then(|| Diagram::new(arguments.agents.clone(), Clock::Day, width)).flatten();
+        let lines = Lines { clock: Clock::Day, nodes: nodes > 1, width };
+        Self { arguments, diagram, lines, drawn: 0, messages: 0, skipped: 0 }
+    }
+
+    /// Says that there may be nothing to see for a while.
+    fn begin(&self) {
+        if !self.arguments.json && terminal_size().is_some() {
+            terminal::note("watching; Ctrl-C to end");
+        }
+    }
+
+    /// Shows events. False if there were enough, or nobody looks any more.
+    fn show(&mut self, events: Vec<Event>) -> anyhow::Result<bool> {
+        let mut text = Vec::new();
+        let enough = |messages: u64| self.arguments.limit.is_some_and(|limit| messages >= limit);
+        let mut is_enough = enough(self.messages);
+        for event in events {
+            if is_enough {
+                break;
+            }
+            match &event.what {
+                Happening::Sent(_) | Happening::Died { .. } => self.messages += 1,
+                Happening::Skipped { count } => self.skipped += count,
+                _ => {}
+            }
+            is_enough = enough(self.messages);
+            if self.arguments.json {
+                text.push(serde_json::to_string(&event)?);
+                continue;
+            }
+            let line = match &self.diagram {
+                Some(diagram) => {
+                    if self.drawn.is_multiple_of(TITLE_EVERY) {
+                        text.push(diagram.title());
+                    }
+                    diagram.line(&event)
+                }
+                None => self.lines.line(&event),
+            };
+            self.drawn += 1;
+            text.extend(line);
+        }
+        if text.is_empty() {
+            return Ok(!is_enough);
+        }
+        let written = print(&text.join("\n"));
+        if is_closed(&written) {
+            return Ok(false);
+        }
+        written?;
+        Ok(!is_enough)
+    }
+
+    fn sum_up(&self, ended: bool) {
+        if terminal_size().is_none() {
+            return;
+        }
+        let skipped = if self.skipped > 0 { format!(", {} more not shown", self.skipped) } else { String::new() };
+        let ended = if ended { "; the platform ended" } else { "" };
+        terminal::note(&format!("{} messages{skipped}{ended}", self.messages));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(at_us: u64) -> Event {
+        Event { at_us, node: String::new(), what: Happening::Skipped { count: at_us } }
+    }
+
+    fn times(events: Vec<Event>) -> Vec<u64> {
+        events.into_iter().map(|event| event.at_us).collect()
+    }
+
+    #[test]
+    fn events_of_several_nodes_come_in_order_of_time() {
+        let mut merge = Merge::new(2);
+        [10, 30].into_iter().for_each(|at| merge.add(0, event(at)));
+        assert_eq!(times(merge.take(0)), [0; 0], "the other node has said nothing yet");
+        merge.add(1, event(20));
+        assert_eq!(times(merge.take(0)), [10, 20]);
+        merge.add(1, Event { what: Happening::Tick, ..event(40) });
+        assert_eq!(times(merge.take(0)), [30], "nothing happened there until 40");
+        merge.add(0, event(50));
+        assert_eq!(times(merge.take(50 + ORDER_PATIENCE_US)), [50], "whoever is silent is not waited for");
+        merge.end(1);
+        merge.add(0, event(60));
+        assert_eq!(times(merge.take(0)), [60]);
+        assert!(!merge.has_ended());
+        merge.end(0);
+        assert!(merge.has_ended());
+    }
+}

@@ -1,0 +1,117 @@
+//! Which of the platforms that run here is meant.
+
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+
+use super::client::{Found, Survey, survey};
+use super::natural;
+use super::protocol::NodeInfo;
+
+/// Which platform, and which of its nodes, a command is about.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Target {
+    /// The platform, by its name or its project's, if several run here.
+    #[arg(long, value_name = "NAME", help_heading = "Which platform")]
+    pub platform: Option<String>,
+    /// Only this node of it.
+    #[arg(long, value_name = "NAME", help_heading = "Which platform")]
+    pub node: Option<String>,
+    /// The node that is this process.
+    #[arg(long, value_name = "PID", help_heading = "Which platform")]
+    pub pid: Option<u32>,
+}
+
+impl Target {
+    fn fits(&self, info: &NodeInfo) -> bool {
+        self.platform.as_ref().is_none_or(|name| *name == info.platform || *name == info.society)
+            && self.node.as_ref().is_none_or(|name| *name == info.node)
+            && self.pid.is_none_or(|pid| pid == info.pid)
+    }
+}
+
+/// The nodes of the one platform that is meant, as far as they run here; only the one node if one is named.
+///
+/// # Errors
+/// Nothing runs, nothing that is meant, or several platforms that could be.
+pub fn choose(target: &Target) -> anyhow::Result<Vec<Found>> {
+    let Survey { nodes, problems } = survey();
+    let mut platforms = platforms(nodes);
+    if platforms.is_empty() {
+        let problem = problems.into_iter().next();
+        return Err(problem.unwrap_or_else(|| anyhow!("nothing runs here: start a society with `whimbrel run FILE`")));
+    }
+    let all = listed(&platforms);
+    platforms.iter_mut().for_each(|nodes| nodes.retain(|node| target.fits(&node.info)));
+    platforms.retain(|nodes| !nodes.is_empty());
+    let mut fitting = platforms.into_iter();
+    match (fitting.next(), fitting.next()) {
+        (Some(nodes), None) => Ok(nodes),
+        (None, _) => bail!("no such node runs here; these do:{all}"),
+        (Some(_), Some(_)) => {
+            bail!("several platforms run here: say which with --platform, --node or --pid:{all}")
+        }
+    }
+}
+
+/// One line for each platform, with what tells it from the others.
+fn listed(platforms: &[Vec<Found>]) -> String {
+    let mut text = String::new();
+    let firsts = || platforms.iter().filter_map(|nodes| nodes.first()).map(|found| &found.info);
+    for nodes in platforms {
+        let Some(NodeInfo { platform, society, pid, .. }) = nodes.first().map(|found| &found.info) else { continue };
+        let alike = |name: fn(&NodeInfo) -> &String, own: &String| firsts().filter(|info| name(info) == own).count();
+        let choice = if alike(|info| &info.platform, platform) == 1 {
+            format!("--platform {platform}")
+        } else if alike(|info| &info.society, society) == 1 {
+            format!("--platform {society}")
+        } else {
+            format!("--pid {pid}")
+        };
+        let names = nodes.iter().map(|found| format!("{} (process {})", found.info.node, found.info.pid));
+        let _ = write!(text, "\n  {choice:<24} {platform} runs {society} on {}", names.collect::<Vec<_>>().join(", "));
+    }
+    text
+}
+
+/// Nodes by platform: those that know each other belong together, whatever others are called. The oldest platform first.
+pub fn platforms(nodes: Vec<Found>) -> Vec<Vec<Found>> {
+    let mut platforms: Vec<(Vec<Found>, Vec<Name>)> = Vec::new();
+    for node in nodes {
+        let mut names: Vec<Name> = known(&node.info);
+        let mut members = vec![node];
+        let (same, others): (Vec<_>, Vec<_>) =
+            platforms.into_iter().partition(|(_, known)| known.iter().any(|name| names.contains(name)));
+        platforms = others;
+        for (nodes, known) in same {
+            members.extend(nodes);
+            names.extend(known);
+        }
+        platforms.push((members, names));
+    }
+    let mut platforms: Vec<Vec<Found>> = platforms.into_iter().map(|(nodes, _)| nodes).collect();
+    let by_name = |a: &Found, b: &Found| natural::compare(&a.info.node, &b.info.node).then(age(a, b));
+    platforms.iter_mut().for_each(|nodes| nodes.sort_by(by_name));
+    platforms.sort_by(|a, b| a.first().zip(b.first()).map_or(Ordering::Equal, |(a, b)| age(a, b)));
+    platforms
+}
+
+fn age(a: &Found, b: &Found) -> Ordering {
+    (a.info.started_ms, a.info.pid).cmp(&(b.info.started_ms, b.info.pid))
+}
+
+/// A node by its platform, its name and its port.
+type Name = (String, String, String);
+
+/// Itself and those it knows.
+fn known(info: &NodeInfo) -> Vec<Name> {
+    let name = |node: Option<&String>, address: Option<&String>| {
+        let (_, port) = address?.rsplit_once(':')?;
+        Some((info.platform.clone(), node?.clone(), port.to_owned()))
+    };
+    let own = name(Some(&info.node), info.address.as_ref());
+    let peers = info.peers.iter().filter_map(|peer| name(peer.node.as_ref(), peer.address.as_ref()));
+    peers.chain(own).collect()
+}

@@ -1,0 +1,124 @@
+//! The other side: finding the nodes that run here, and asking them.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+
+use super::folder;
+use super::protocol::{Answer, Call, Event, NodeInfo, Request, VERSION};
+
+/// How long a node may take to say who it is.
+const GREETING_PATIENCE: Duration = Duration::from_secs(2);
+/// How long it may take to answer anything else, beyond what it was asked to wait.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A node that runs here.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What it says of itself.
+    pub info: NodeInfo,
+    socket: PathBuf,
+}
+
+/// What runs here.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The nodes, those of one platform together, the oldest first.
+    pub nodes: Vec<Found>,
+    /// Why some did not answer.
+    pub problems: Vec<anyhow::Error>,
+}
+
+/// Asks all nodes of this user on this machine who they are.
+pub fn survey() -> Survey {
+    let (sockets, problems) = folder::sockets();
+    let asking = sockets.into_iter().map(|socket| std::thread::spawn(move || greet(socket)));
+    // All at once.
+    let asking: Vec<_> = asking.collect();
+    let mut survey = Survey { nodes: Vec::new(), problems };
+    for answer in asking {
+        match answer.join() {
+            Ok(Ok(found)) => survey.nodes.extend(found),
+            Ok(Err(problem)) => survey.problems.push(problem),
+            Err(_) => survey.problems.push(anyhow!("a node could not be asked")),
+        }
+    }
+    survey
+}
+
+/// Asks a node who it is; `None` if it is no more.
+fn greet(socket: PathBuf) -> anyhow::Result<Option<Found>> {
+    let cannot = || format!("the node at {} cannot be asked", socket.display());
+    let Some(stream) = folder::connect(&socket).with_context(cannot)? else { return Ok(None) };
+    match call(&stream, &Request::Node, GREETING_PATIENCE).and_then(|mut lines| read_answer(&mut lines)) {
+        Ok(Answer::Node(info)) => Ok(Some(Found { info: *info, socket })),
+        Ok(_) => bail!("the node at {} does not say who it is", socket.display()),
+        Err(error) if !socket.exists() => {
+            // It ended just now.
+            drop(error);
+            Ok(None)
+        }
+        Err(error) => Err(error.context(cannot())),
+    }
+}
+
+impl Found {
+    /// Asks for one answer, which may take `wait` longer than usual.
+    ///
+    /// # Errors
+    /// The node is gone, or refuses: then it is a [`super::protocol::Refusal`].
+    pub fn ask(&self, request: &Request, wait: Duration) -> anyhow::Result<Answer> {
+        match read_answer(&mut call(&self.stream()?, request, PATIENCE + wait)?)? {
+            Answer::Error(refusal) => Err(refusal.into()),
+            answer => Ok(answer),
+        }
+    }
+
+    /// Asks to be told of all that is wanted, for ever.
+    ///
+    /// # Errors
+    /// The node is gone.
+    pub fn events(
+        &self,
+        request: &Request,
+    ) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Event>> + Send + use<>> {
+        let lines = call(&self.stream()?, request, PATIENCE)?;
+        let event = |line: std::io::Result<String>| {
+            let line = line.ok()?;
+            Some(serde_json::from_str(&line).with_context(|| format!("the node does not tell of events: {line}")))
+        };
+        Ok(lines.lines().map_while(event))
+    }
+
+    fn stream(&self) -> anyhow::Result<UnixStream> {
+        let gone = || format!("node {} (process {}) is gone", self.info.node, self.info.pid);
+        folder::connect(&self.socket).with_context(gone)?.with_context(gone)
+    }
+
+    /// Where its socket is.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+}
+
+fn call(stream: &UnixStream, request: &Request, patience: Duration) -> anyhow::Result<BufReader<UnixStream>> {
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
+    let mut line = serde_json::to_vec(&Call { version: VERSION, request: request.clone() })?;
+    line.push(b'\n');
+    let mut stream = stream.try_clone()?;
+    stream.write_all(&line).context("it does not listen")?;
+    Ok(BufReader::new(stream))
+}
+
+fn read_answer(lines: &mut BufReader<UnixStream>) -> anyhow::Result<Answer> {
+    let mut line = String::new();
+    lines.read_line(&mut line).context("it does not answer")?;
+    if line.is_empty() {
+        bail!("it ended");
+    }
+    serde_json::from_str(&line).context("its answer is none")
+}

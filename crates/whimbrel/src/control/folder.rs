@@ -1,0 +1,105 @@
+//! Where control sockets lie: in a folder that only this user can use.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+/// Says where, whatever the system's habits.
+const VARIABLE: &str = "WHIMBREL_RUN_DIR";
+/// A socket nobody listens at is stale when it is as old as this: a younger one may be about to be listened at.
+const STALE_AGE: Duration = Duration::from_secs(1);
+
+/// The folders to use, the preferred first.
+fn candidates() -> Vec<PathBuf> {
+    let folder = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(chosen) = folder(VARIABLE) {
+        return vec![chosen];
+    }
+    let runtime = folder("XDG_RUNTIME_DIR").filter(|folder| folder.is_absolute()).map(|folder| folder.join("whimbrel"));
+    let home = folder("HOME").filter(|folder| folder.is_absolute()).map(|folder| folder.join(".whimbrel/run"));
+    let last = std::env::temp_dir().join(format!("whimbrel-{}", rustix::process::geteuid().as_raw()));
+    runtime.into_iter().chain(home).chain([last]).collect()
+}
+
+/// Listens at a new socket in the first folder where that is possible.
+pub fn listen(random: u64) -> anyhow::Result<(UnixListener, PathBuf)> {
+    let mut problems = Vec::new();
+    for folder in candidates() {
+        match listen_in(&folder, random) {
+            Ok(listening) => return Ok(listening),
+            Err(error) => problems.push(format!("{error:#}")),
+        }
+    }
+    bail!("{}", problems.join("; "))
+}
+
+fn listen_in(folder: &Path, random: u64) -> anyhow::Result<(UnixListener, PathBuf)> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    check(folder)?;
+    sockets_in(folder).for_each(|socket| drop(connect(&socket)));
+    let path = folder.join(format!("{}-{:08x}.sock", std::process::id(), random as u32));
+    let cannot = || format!("cannot listen at {}", path.display());
+    let listener = UnixListener::bind(&path).with_context(cannot)?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).with_context(cannot)?;
+    Ok((listener, path))
+}
+
+/// Makes sure that nobody else can put sockets there.
+fn check(folder: &Path) -> anyhow::Result<()> {
+    let about = std::fs::metadata(folder).with_context(|| format!("cannot look into {}", folder.display()))?;
+    if !about.is_dir() {
+        bail!("{} is no folder", folder.display());
+    }
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        bail!("{} belongs to another user", folder.display());
+    }
+    if about.mode() & 0o022 != 0 {
+        bail!("others can write to {}", folder.display());
+    }
+    Ok(())
+}
+
+/// All sockets there are, and what is wrong with folders that there are.
+pub fn sockets() -> (Vec<PathBuf>, Vec<anyhow::Error>) {
+    let (mut sockets, mut problems) = (Vec::new(), Vec::new());
+    for folder in candidates().into_iter().filter(|folder| folder.exists()) {
+        match check(&folder) {
+            Ok(()) => sockets.extend(sockets_in(&folder)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    (sockets, problems)
+}
+
+fn sockets_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
+}
+
+/// Connects to a socket; removes it if its process is no more. `None` then.
+pub fn connect(socket: &Path) -> io::Result<Option<UnixStream>> {
+    match UnixStream::connect(socket) {
+        Ok(stream) => Ok(Some(stream)),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            let modified = std::fs::symlink_metadata(socket).and_then(|about| about.modified());
+            let age = modified.ok().and_then(|modified| modified.elapsed().ok());
+            if age.is_some_and(|age| age >= STALE_AGE) {
+                let _ = std::fs::remove_file(socket);
+            }
+            Ok(None)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,160 @@
+//! Messages from outside: agents that stand for people and scripts, who send and wait for answers through them.
+
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{AclMessage, Aid, Encoding, MessageBody, Symbol, Text};
+use whimbrel_runtime::{Agent, Context, Platform};
+
+use super::protocol::{Answer, Reason, Refusal, Sending};
+
+/// Who sends if nobody is named.
+const SENDER: &str = "cli";
+
+/// The agents that stand for those outside, by name; they stay as long as the node does.
+#[derive(Default)]
+pub struct Mail {
+    boxes: Mutex<FxHashMap<Symbol, Arc<Letters>>>,
+}
+
+/// What one of them waits for.
+#[derive(Default)]
+struct Letters {
+    expected: Mutex<Vec<Expected>>,
+}
+
+/// Somebody waits for the answer to this.
+struct Expected {
+    ticket: Text,
+    conversation: Option<Text>,
+    asked: Vec<Symbol>,
+    answer: SyncSender<Box<AclMessage>>,
+}
+
+impl Expected {
+    /// Whether a message answers: it says so, or is in the conversation, or says nothing and comes from who was asked.
+    fn fits(&self, message: &AclMessage) -> bool {
+        let extras = message.extras();
+        match (&extras.in_reply_to, &extras.conversation_id) {
+            (Some(ticket), _) => *ticket == self.ticket,
+            (None, Some(conversation)) => self.conversation.as_ref() == Some(conversation),
+            (None, None) => self.asked.contains(&message.sender.name) || message.sender.name.as_str() == "ams",
+        }
+    }
+}
+
+/// The agent: gives answers to whoever waits for them, and prints what nobody waits for.
+struct Clerk(Arc<Letters>);
+
+impl Agent for Clerk {
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        let mut expected = locked(&self.0.expected);
+        match expected.iter().position(|expected| expected.fits(&message)) {
+            Some(index) => {
+                let expected = expected.remove(index);
+                let _ = expected.answer.try_send(message.into_message());
+            }
+            None => {
+                drop(expected);
+                let AclMessage { performative, sender, content, .. } = &*message;
+                ctx.print(&format!("{performative} from {sender}: {content}"));
+            }
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn refuse(reason: Reason, text: impl Into<String>) -> Refusal {
+    Refusal { reason, text: text.into(), node: None }
+}
+
+impl Mail {
+    /// Sends a message, and waits for its answer if that is wanted. `nobody` says that there is no such agent.
+    pub fn send(
+        &self,
+        platform: &Platform,
+        sending: Sending,
+        nobody: impl Fn(&str) -> Refusal,
+    ) -> Result<Answer, Refusal> {
+        let mut message = read(&sending)?;
+        let unknown = message.receivers.iter().find(|receiver| !platform.services().exists(**receiver));
+        if let Some(receiver) = unknown {
+            return Err(nobody(&receiver.to_string()));
+        }
+        let from = if message.sender == Aid::NOBODY { Symbol::new(SENDER) } else { message.sender.name };
+        let letters = self.letters(platform, from)?;
+        message.sender = Aid::local(from);
+        let Some(wait_ms) = sending.wait_ms else {
+            platform.send(message);
+            return Ok(Answer::Sent { from: from.as_str().to_owned() });
+        };
+        let Some(letters) = letters else {
+            let text = format!("{from} is an agent of the society: answers go to it, so do not wait for one here");
+            return Err(refuse(Reason::BadRequest, text));
+        };
+        let wait = Duration::from_millis(wait_ms);
+        let answer = letters.ask(platform, message, wait)?;
+        Ok(Answer::Reply { message: written(&answer)? })
+    }
+
+    /// What the agent of this name gets, who is made if there is none yet; `None` if it is one of the society.
+    fn letters(&self, platform: &Platform, name: Symbol) -> Result<Option<Arc<Letters>>, Refusal> {
+        let mut boxes = locked(&self.boxes);
+        let exists = platform.services().exists(Aid::local(name));
+        if let Some(letters) = boxes.get(&name).filter(|_| exists) {
+            return Ok(Some(Arc::clone(letters)));
+        }
+        if exists {
+            return Ok(None);
+        }
+        let letters = Arc::<Letters>::default();
+        let spawned = platform.spawn_service(name, Clerk(Arc::clone(&letters)));
+        spawned.map_err(|error| refuse(Reason::BadRequest, error.to_string()))?;
+        boxes.insert(name, Arc::clone(&letters));
+        Ok(Some(letters))
+    }
+}
+
+impl Letters {
+    fn ask(
+        &self,
+        platform: &Platform,
+        mut question: Box<AclMessage>,
+        at_most: Duration,
+    ) -> Result<Box<AclMessage>, Refusal> {
+        let ticket = Text::from(format!("cli-{:016x}", platform.services().random()));
+        let extras = question.extras_mut();
+        let ticket = extras.reply_with.get_or_insert(ticket).clone();
+        let conversation = extras.conversation_id.clone();
+        let asked: Vec<Symbol> = question.receivers.iter().map(|receiver| receiver.name).collect();
+        let (answer, answers) = sync_channel(1);
+        let whom = asked.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+        locked(&self.expected).push(Expected { ticket: ticket.clone(), conversation, asked, answer });
+        platform.send(question);
+        answers.recv_timeout(at_most).map_err(|_| {
+            locked(&self.expected).retain(|expected| expected.ticket != ticket);
+            refuse(Reason::NoAnswer, format!("no answer from {whom} within {at_most:?}"))
+        })
+    }
+}
+
+fn read(sending: &Sending) -> Result<Box<AclMessage>, Refusal> {
+    let bad = |why: String| refuse(Reason::BadRequest, format!("no message: {why}"));
+    let bytes = serde_json::to_vec(&sending.message).map_err(|error| bad(error.to_string()))?;
+    let message = Encoding::Json.decode(&bytes).map_err(|error| bad(error.to_string()))?;
+    if message.receivers.is_empty() {
+        return Err(bad("it names no receiver".to_owned()));
+    }
+    Ok(Box::new(message))
+}
+
+fn written(message: &AclMessage) -> Result<serde_json::Value, Refusal> {
+    let bad = |why: String| refuse(Reason::BadRequest, format!("the answer cannot be written: {why}"));
+    let bytes = Encoding::Json.encode(message).map_err(|error| bad(error.to_string()))?;
+    serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))
+}

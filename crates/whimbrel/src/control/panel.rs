@@ -1,0 +1,367 @@
+//! What a node tells of itself, and does, when it is asked through its control socket.
+
+use std::os::unix::net::UnixStream;
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{Aid, Symbol, Value};
+use whimbrel_net::{HubView, LinkStatus};
+use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, LifecycleError, LifecycleStep, name_fits};
+use whimbrel_platform::df::{DfDescription, DfQuery, ServiceDescription};
+use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
+use whimbrel_platform::route::NodeId;
+use whimbrel_platform::{Directory, Time};
+use whimbrel_runtime::Platform;
+
+use super::mail::Mail;
+use super::natural;
+use super::protocol::{
+    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, EntryInfo, LinkInfo, NodeInfo, PeerInfo, Reason, Refusal,
+    Request, ServiceInfo, ServicesFound, ServicesWanted, SniffWanted,
+};
+use super::tap;
+
+/// The name of a node that is the only one.
+const ALONE: &str = "n1";
+/// How much alike a name must be to be proposed instead of one that is not there, from 0 to 1.
+const ALIKE: f64 = 0.8;
+
+/// See the module.
+pub struct Panel {
+    platform: Platform,
+    society: String,
+    hub: Option<HubView>,
+    mail: Mail,
+}
+
+impl Panel {
+    /// For the node that runs this project or program, and has these links.
+    pub fn new(platform: &Platform, society: String, hub: Option<HubView>) -> Self {
+        Self { platform: platform.clone(), society, hub, mail: Mail::default() }
+    }
+
+    pub(super) fn random(&self) -> u64 {
+        self.platform.services().random()
+    }
+
+    pub(super) fn stop(&self, code: i32) {
+        self.platform.stop_with(code);
+    }
+
+    /// Tells all that happens, until the client goes.
+    pub(super) fn sniff(&self, wanted: &SniffWanted, stream: &UnixStream) -> std::io::Result<()> {
+        tap::sniff(&self.platform, self.node(), wanted, stream)
+    }
+
+    /// Answers everything but `sniff` and `stop`.
+    pub(super) fn answer(&self, request: Request) -> Answer {
+        let done = |outcome: Result<(), Refusal>| outcome.map_or_else(Answer::Error, |()| Answer::Done);
+        match request {
+            Request::Node => Answer::Node(Box::new(self.info())),
+            Request::Agents(wanted) => Answer::Agents(self.agents(&wanted)),
+            Request::Services(wanted) => Answer::Services(ServicesFound { entries: self.services(&wanted) }),
+            Request::Links => Answer::Links { links: self.links() },
+            Request::Send(sending) => {
+                self.mail.send(&self.platform, *sending, |name| self.nobody(name)).unwrap_or_else(Answer::Error)
+            }
+            Request::Step { agent, step } => done(self.step(&agent, step)),
+            Request::Kill { agent } => done(self.kill(&agent)),
+            Request::Sniff(_) | Request::Stop { .. } => {
+                let text = "this is answered elsewhere".to_owned();
+                Answer::Error(Refusal { reason: Reason::BadRequest, text, node: None })
+            }
+        }
+    }
+
+    fn node(&self) -> &str {
+        self.hub.as_ref().map_or(ALONE, HubView::node)
+    }
+
+    fn statuses(&self) -> Vec<LinkStatus> {
+        self.hub.as_ref().map(HubView::status).unwrap_or_default()
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
+        self.platform.services().directory()
+    }
+
+    fn info(&self) -> NodeInfo {
+        let services = self.platform.services();
+        let now = services.now();
+        let agents = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents().count() as u64));
+        let counters = self.platform.counters_now();
+        let peer = |link: LinkStatus| PeerInfo { node: link.node, address: link.address };
+        NodeInfo {
+            platform: services.platform().as_str().to_owned(),
+            node: self.node().to_owned(),
+            society: self.society.clone(),
+            pid: std::process::id(),
+            version: env!("WHIMBREL_VERSION").to_owned(),
+            started_ms: services.wall_clock_ms().saturating_sub(now.as_ms()),
+            up_us: now.0,
+            agents: agents.unwrap_or_default(),
+            sent: counters.sent,
+            handled: counters.handled,
+            dead: counters.dead,
+            queued: counters.queued,
+            came: counters.came,
+            left: counters.left,
+            memory_bytes: crate::bench::resident_bytes().map(|bytes| bytes as u64),
+            security: self.hub.as_ref().map(|hub| format!("{:?}", hub.level()).to_lowercase()),
+            address: self.hub.as_ref().and_then(|hub| hub.address().map(str::to_owned)),
+            peers: self.statuses().into_iter().map(peer).collect(),
+        }
+    }
+
+    fn agents(&self, wanted: &AgentsWanted) -> AgentsFound {
+        let query = AgentQuery { state: wanted.state, ..AgentQuery::named(wanted.name.as_str()) };
+        let mut here = self.platform.search(&query);
+        here.retain(|agent| wanted.services || agent.kind != AgentKind::Service);
+        let mut agents: Vec<AgentInfo> = here.iter().map(|agent| self.describe(agent)).collect();
+        if let Some(but) = wanted.elsewhere_but.as_ref().filter(|_| wanted.state.is_none()) {
+            agents.extend(self.agents_elsewhere(wanted, but));
+        }
+        let total = agents.len() as u64;
+        if matches!(wanted.sort, AgentOrder::Mailbox | AgentOrder::Handled) {
+            // Who comes first shows only when all are known.
+            self.fill_in(&mut agents);
+        }
+        sort(&mut agents, wanted.sort);
+        agents.truncate(wanted.limit);
+        if matches!(wanted.sort, AgentOrder::Name | AgentOrder::Age) {
+            self.fill_in(&mut agents);
+        }
+        AgentsFound { agents, total }
+    }
+
+    fn describe(&self, agent: &AgentDescription) -> AgentInfo {
+        let now = self.platform.services().now();
+        AgentInfo {
+            name: agent.aid.name.as_str().to_owned(),
+            kind: agent.kind,
+            state: Some(agent.state),
+            ending: agent.ending,
+            node: self.node().to_owned(),
+            owner: Some(agent.owner.as_str()).filter(|owner| !owner.is_empty()).map(str::to_owned),
+            age_ms: Some(now.as_ms().saturating_sub(agent.created.as_ms())),
+            mailbox: None,
+            handled: None,
+        }
+    }
+
+    fn agents_elsewhere(&self, wanted: &AgentsWanted, but: &[String]) -> Vec<AgentInfo> {
+        let names = self.node_names();
+        let all = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents_elsewhere()));
+        let fits = |name: Symbol| wanted.name.is_empty() || name_fits(&wanted.name, name.as_str());
+        let agent = |(name, node, kind): (Symbol, NodeId, AgentKind)| {
+            let node = names.get(&node).cloned().unwrap_or_default();
+            let is_wanted = fits(name) && !but.contains(&node) && (wanted.services || kind != AgentKind::Service);
+            is_wanted.then(|| AgentInfo {
+                name: name.as_str().to_owned(),
+                kind,
+                state: None,
+                ending: false,
+                node,
+                owner: None,
+                age_ms: None,
+                mailbox: None,
+                handled: None,
+            })
+        };
+        all.unwrap_or_default().into_iter().filter_map(agent).collect()
+    }
+
+    /// Asks the workers how these agents are doing.
+    fn fill_in(&self, agents: &mut [AgentInfo]) {
+        let here = agents.iter().filter(|agent| agent.state.is_some());
+        let names: Vec<Symbol> = here.map(|agent| Symbol::new(&agent.name)).collect();
+        let figures = self.platform.figures_of(&names);
+        let by_name: FxHashMap<&str, _> = figures.iter().map(|figures| (figures.name.as_str(), figures)).collect();
+        for agent in agents {
+            if let Some(figures) = by_name.get(agent.name.as_str()) {
+                agent.mailbox = Some(figures.waiting);
+                agent.handled = figures.handled;
+            }
+        }
+    }
+
+    /// The names of the other nodes, by number.
+    fn node_names(&self) -> FxHashMap<NodeId, String> {
+        let numbered = (1..).map(NodeId).zip(self.statuses());
+        numbered.filter_map(|(id, link)| Some((id, link.node?))).collect()
+    }
+
+    fn services(&self, wanted: &ServicesWanted) -> Vec<EntryInfo> {
+        let now = self.platform.services().now();
+        let names = self.node_names();
+        let Some(directory) = self.directory() else { return Vec::new() };
+        let elsewhere = directory.with_ams(|ams| ams.agents_elsewhere()).unwrap_or_default();
+        let elsewhere: FxHashMap<Symbol, NodeId> = elsewhere.into_iter().map(|(name, node, _)| (name, node)).collect();
+        let entry = |description: &DfDescription, expires: Option<Time>| {
+            let agent = description.agent?;
+            let node = elsewhere.get(&agent.name).map(|node| names.get(node).cloned().unwrap_or_default());
+            let is_asked_for = match (&node, &wanted.elsewhere_but) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(node), Some(but)) => !but.contains(node),
+            };
+            let agent_fits = wanted.agent.as_ref().is_none_or(|pattern| name_fits(pattern, agent.name.as_str()));
+            let services = fitting_services(wanted, description)?;
+            (is_asked_for && agent_fits).then(|| EntryInfo {
+                agent: agent.name.as_str().to_owned(),
+                node: node.unwrap_or_else(|| self.node().to_owned()),
+                services,
+                protocols: texts(&description.protocols),
+                ontologies: texts(&description.ontologies),
+                languages: texts(&description.languages),
+                lease_left_ms: expires.map(|expires| (expires - now).as_millis() as u64),
+            })
+        };
+        let found = directory.with_df(|df| {
+            let all = df.search(&DfQuery::all(DfDescription::default()), now);
+            let expires = |entry: &DfDescription| entry.agent.and_then(|agent| df.expires(agent));
+            all.into_iter().filter_map(|description| entry(description, expires(description))).collect()
+        });
+        found.unwrap_or_default()
+    }
+
+    fn links(&self) -> Vec<LinkInfo> {
+        let link = |link: LinkStatus| LinkInfo {
+            node: self.node().to_owned(),
+            peer: link.node,
+            address: link.address,
+            up: link.up,
+            connections: link.connections,
+            waiting: link.waiting,
+            items_in: link.items_in,
+            items_out: link.items_out,
+            bytes_in: link.bytes_in,
+            bytes_out: link.bytes_out,
+        };
+        self.statuses().into_iter().map(link).collect()
+    }
+
+    fn step(&self, agent: &str, step: LifecycleStep) -> Result<(), Refusal> {
+        self.not_ours(agent)?;
+        if let Some(node) = self.elsewhere(agent) {
+            let text = format!("agent {agent} lives on node {node}");
+            return Err(Refusal { reason: Reason::Elsewhere, text, node: Some(node) });
+        }
+        self.platform.step(Aid::local(agent), step).map_err(|error| match error {
+            LifecycleError::NoSuchAgent(_) => self.nobody(agent),
+            error => Refusal { reason: Reason::BadState, text: error.to_string(), node: None },
+        })
+    }
+
+    fn kill(&self, agent: &str) -> Result<(), Refusal> {
+        self.not_ours(agent)?;
+        if self.platform.kill(Aid::local(agent)) { Ok(()) } else { Err(self.nobody(agent)) }
+    }
+
+    /// The platform's own agents are not to be touched.
+    fn not_ours(&self, agent: &str) -> Result<(), Refusal> {
+        let known = self.directory().and_then(|directory| directory.with_ams(|ams| ams.kind(Aid::local(agent))));
+        if known.flatten() == Some(AgentKind::Service) {
+            let text = format!("{agent} is the platform's own agent");
+            return Err(Refusal { reason: Reason::BadState, text, node: None });
+        }
+        Ok(())
+    }
+
+    /// The node where an agent lives, if that is another one.
+    fn elsewhere(&self, agent: &str) -> Option<String> {
+        let directory = self.directory()?;
+        let node = directory.with_ams(|ams| ams.node_of(Symbol::new(agent))).flatten()?;
+        Some(self.node_names().remove(&node).unwrap_or_default())
+    }
+
+    /// There is no such agent; perhaps another one is meant.
+    fn nobody(&self, agent: &str) -> Refusal {
+        let known = self.platform.services().agents();
+        let near = known.iter().map(|known| (strsim::jaro_winkler(agent, known.name.as_str()), known.name));
+        let nearest = near.take(SEARCH_RESULTS_MAX).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let hint = nearest.filter(|(alike, _)| *alike >= ALIKE);
+        let hint = hint.map(|(_, name)| format!("; did you mean {name}?")).unwrap_or_default();
+        Refusal { reason: Reason::NoSuchAgent, text: format!("there is no agent named {agent}{hint}"), node: None }
+    }
+}
+
+fn sort(agents: &mut [AgentInfo], order: AgentOrder) {
+    let by_name = |a: &AgentInfo, b: &AgentInfo| natural::compare(&a.name, &b.name);
+    match order {
+        AgentOrder::Name => agents.sort_by(by_name),
+        AgentOrder::Mailbox => agents.sort_by(|a, b| b.mailbox.cmp(&a.mailbox).then_with(|| by_name(a, b))),
+        AgentOrder::Handled => agents.sort_by(|a, b| b.handled.cmp(&a.handled).then_with(|| by_name(a, b))),
+        AgentOrder::Age => agents.sort_by(|a, b| b.age_ms.cmp(&a.age_ms).then_with(|| by_name(a, b))),
+    }
+}
+
+/// Puts what several nodes told of their agents together.
+pub fn merge(parts: Vec<AgentsFound>, order: AgentOrder, limit: usize) -> AgentsFound {
+    let total = parts.iter().map(|part| part.total).sum();
+    let mut agents: Vec<AgentInfo> = parts.into_iter().flat_map(|part| part.agents).collect();
+    sort(&mut agents, order);
+    agents.truncate(limit);
+    AgentsFound { agents, total }
+}
+
+fn texts(symbols: &[Symbol]) -> Vec<String> {
+    symbols.iter().map(|symbol| symbol.as_str().to_owned()).collect()
+}
+
+/// The services of an entry that fit; `None` if the entry does not.
+fn fitting_services(wanted: &ServicesWanted, entry: &DfDescription) -> Option<Vec<ServiceInfo>> {
+    let all = |of_service: fn(&ServiceDescription) -> &[Symbol], of_entry: &[Symbol], wanted: &Option<String>| {
+        let Some(wanted) = wanted.clone() else { return Box::new(|_: &ServiceDescription| true) as Fits<'_> };
+        let known = of_entry.iter().any(|name| name.as_str() == wanted);
+        let fits =
+            move |service: &ServiceDescription| known || of_service(service).iter().any(|name| name.as_str() == wanted);
+        Box::new(fits) as Fits<'_>
+    };
+    let ontology = all(|service| &service.ontologies, &entry.ontologies, &wanted.ontology);
+    let protocol = all(|service| &service.protocols, &entry.protocols, &wanted.protocol);
+    let language = all(|service| &service.languages, &entry.languages, &wanted.language);
+    let fits = |service: &ServiceDescription| {
+        let named = |pattern: &Option<String>, name: Symbol| {
+            pattern.as_ref().is_none_or(|pattern| name_fits(pattern, name.as_str()))
+        };
+        let property = |(name, value): &(String, String)| {
+            let mut known = service.properties.iter();
+            known.any(|(known, is)| known.as_str() == name && (value.is_empty() || plain(is) == *value))
+        };
+        (named(&wanted.service, service.name) || named(&wanted.service, service.kind))
+            && named(&wanted.name, service.name)
+            && named(&wanted.kind, service.kind)
+            && ontology(service)
+            && protocol(service)
+            && language(service)
+            && wanted.properties.iter().all(property)
+    };
+    let of_services = [&wanted.service, &wanted.name, &wanted.kind].into_iter().any(Option::is_some);
+    let of_services = of_services || !wanted.properties.is_empty();
+    let bare = ServiceDescription::default();
+    let entry_fits = !of_services && ontology(&bare) && protocol(&bare) && language(&bare);
+    let services: Vec<ServiceInfo> = entry.services.iter().filter(|service| fits(service)).map(service_info).collect();
+    (entry_fits || !services.is_empty()).then_some(services)
+}
+
+type Fits<'a> = Box<dyn Fn(&ServiceDescription) -> bool + 'a>;
+
+fn service_info(service: &ServiceDescription) -> ServiceInfo {
+    ServiceInfo {
+        name: service.name.as_str().to_owned(),
+        kind: service.kind.as_str().to_owned(),
+        owner: Some(service.owner.as_str()).filter(|owner| !owner.is_empty()).map(str::to_owned),
+        protocols: texts(&service.protocols),
+        ontologies: texts(&service.ontologies),
+        languages: texts(&service.languages),
+        properties: service.properties.iter().map(|(name, value)| (name.as_str().to_owned(), plain(value))).collect(),
+    }
+}
+
+/// A value as it is printed, text without its quotes.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Str(text) => text.as_str().to_owned(),
+        value => value.to_string(),
+    }
+}

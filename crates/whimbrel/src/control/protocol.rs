@@ -1,0 +1,422 @@
+//! What is said on a control socket: one request per connection, a line of JSON; then one answer, or, to `sniff`, one
+//! line per event (docs/design/control.md). Nothing here knows of sockets or terminals.
+
+use serde::{Deserialize, Serialize};
+use whimbrel_platform::ams::{AgentKind, AgentState, LifecycleStep};
+
+/// The version of this vocabulary. What is only added to it leaves it as it is.
+pub const VERSION: u32 = 1;
+
+/// The first and only line that a client writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What is wanted.
+    #[serde(flatten)]
+    pub request: Request,
+}
+
+/// What can be asked of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub enum Request {
+    /// Who the node is, and how it is doing. Answered by [`Answer::Node`].
+    Node,
+    /// Its agents. Answered by [`Answer::Agents`].
+    Agents(AgentsWanted),
+    /// What agents offer. Answered by [`Answer::Services`].
+    Services(ServicesWanted),
+    /// Its links to other nodes. Answered by [`Answer::Links`].
+    Links,
+    /// Messages as they are sent. Answered by [`Event`]s, one a line, until the client closes the connection.
+    Sniff(SniffWanted),
+    /// Send a message. Answered by [`Answer::Sent`] or [`Answer::Reply`].
+    Send(Box<Sending>),
+    /// Take an agent one step through its life. Answered by [`Answer::Done`].
+    Step {
+        /// Its local name.
+        agent: String,
+        /// Which step.
+        step: LifecycleStep,
+    },
+    /// End an agent. Answered by [`Answer::Done`].
+    Kill {
+        /// Its local name.
+        agent: String,
+    },
+    /// End the platform, on all nodes. Answered by [`Answer::Done`].
+    Stop {
+        /// The exit status of its processes.
+        code: i32,
+    },
+}
+
+/// What a node answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// To `node`.
+    Node(Box<NodeInfo>),
+    /// To `agents`.
+    Agents(AgentsFound),
+    /// To `services`.
+    Services(ServicesFound),
+    /// To `links`.
+    Links {
+        /// One for each node that this one knows.
+        links: Vec<LinkInfo>,
+    },
+    /// To `send`, if nothing was to be waited for.
+    Sent {
+        /// Whom the message came from.
+        from: String,
+    },
+    /// To `send`: the answer to the message.
+    Reply {
+        /// An ACL message in its JSON encoding.
+        message: serde_json::Value,
+    },
+    /// It is done.
+    Done,
+    /// It cannot be.
+    Error(Refusal),
+}
+
+/// Why a node does not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{text}")]
+pub struct Refusal {
+    /// For programs.
+    pub reason: Reason,
+    /// For people.
+    pub text: String,
+    /// The node to ask instead, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+}
+
+/// Why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The request is none, or of another version.
+    BadRequest,
+    /// There is no such agent.
+    NoSuchAgent,
+    /// The agent lives on another node.
+    Elsewhere,
+    /// The agent is in no state for that.
+    BadState,
+    /// No answer came in time.
+    NoAnswer,
+    /// The node has no time for more of such requests.
+    Busy,
+}
+
+/// A node, and how it is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeInfo {
+    /// The platform's name.
+    pub platform: String,
+    /// The node's name.
+    pub node: String,
+    /// The project or program that it runs.
+    pub society: String,
+    /// Its process.
+    pub pid: u32,
+    /// The version of Whimbrel.
+    pub version: String,
+    /// When it started, in milliseconds since 1970-01-01 UTC.
+    pub started_ms: u64,
+    /// For how long it has been there, in microseconds.
+    pub up_us: u64,
+    /// Its agents, the platform's own not counted.
+    pub agents: u64,
+    /// Messages by what became of them: sent + came = handled + dead + queued + left.
+    pub sent: u64,
+    /// Taken from a mailbox by their receiver.
+    pub handled: u64,
+    /// Ended as dead letters.
+    pub dead: u64,
+    /// Waiting now.
+    pub queued: u64,
+    /// Came from other nodes.
+    pub came: u64,
+    /// Left for other nodes.
+    pub left: u64,
+    /// Memory in use, if the system tells.
+    pub memory_bytes: Option<u64>,
+    /// How its links are secured: `open`, `tls`, `authenticated`; `None` if it has none.
+    pub security: Option<String>,
+    /// Where other nodes can reach it, if they can.
+    pub address: Option<String>,
+    /// The nodes it knows.
+    pub peers: Vec<PeerInfo>,
+}
+
+/// A node that another one knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerInfo {
+    /// Its name, if that is known.
+    pub node: Option<String>,
+    /// Where it can be reached, if that is known.
+    pub address: Option<String>,
+}
+
+/// Which agents are wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentsWanted {
+    /// The local name; `*` stands for any text, `?` for any one character. Empty for any.
+    #[serde(default)]
+    pub name: String,
+    /// The state.
+    #[serde(default)]
+    pub state: Option<AgentState>,
+    /// Whether the platform's own agents are wanted, too.
+    #[serde(default)]
+    pub services: bool,
+    /// Which come first.
+    #[serde(default)]
+    pub sort: AgentOrder,
+    /// How many at most.
+    pub limit: usize,
+    /// Agents of other nodes are wanted as well, except those of these nodes; `None` if none are.
+    #[serde(default)]
+    pub elsewhere_but: Option<Vec<String>>,
+}
+
+/// Which agents come first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentOrder {
+    /// By name, numbers in names as numbers.
+    #[default]
+    Name,
+    /// Those with most messages waiting.
+    Mailbox,
+    /// Those that handled most messages.
+    Handled,
+    /// The oldest.
+    Age,
+}
+
+/// Agents, as many as were wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentsFound {
+    /// The agents.
+    pub agents: Vec<AgentInfo>,
+    /// How many there are that fit.
+    pub total: u64,
+}
+
+/// An agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentInfo {
+    /// Its local name.
+    pub name: String,
+    /// What runs it.
+    pub kind: AgentKind,
+    /// Where it is in its life; `None` if only its node knows.
+    pub state: Option<AgentState>,
+    /// Whether it was told to end, and has not ended yet.
+    pub ending: bool,
+    /// The node where it lives.
+    pub node: String,
+    /// Who owns it, if somebody does.
+    pub owner: Option<String>,
+    /// For how long it has lived.
+    pub age_ms: Option<u64>,
+    /// Messages that wait in its mailbox.
+    pub mailbox: Option<u64>,
+    /// Messages that it handled.
+    pub handled: Option<u64>,
+}
+
+/// Which services are wanted. What is not set matches any.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServicesWanted {
+    /// The service's name or type, by a pattern as in [`AgentsWanted::name`].
+    pub service: Option<String>,
+    /// The agent, by such a pattern.
+    pub agent: Option<String>,
+    /// The service's name, by such a pattern.
+    pub name: Option<String>,
+    /// The service's type, by such a pattern.
+    pub kind: Option<String>,
+    /// An ontology that the agent or the service knows.
+    pub ontology: Option<String>,
+    /// An interaction protocol that the agent or the service speaks.
+    pub protocol: Option<String>,
+    /// A content language that the agent or the service speaks.
+    pub language: Option<String>,
+    /// Properties of the service, with their values as they are printed; an empty value matches any.
+    pub properties: Vec<(String, String)>,
+    /// Entries of agents of other nodes are wanted as well, except those of these nodes; `None` if none are.
+    pub elsewhere_but: Option<Vec<String>>,
+}
+
+/// Entries of the directory facilitator, in order of registration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServicesFound {
+    /// The entries.
+    pub entries: Vec<EntryInfo>,
+}
+
+/// An agent's entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryInfo {
+    /// The agent.
+    pub agent: String,
+    /// The node where it lives.
+    pub node: String,
+    /// Its services; of those, when something of services was asked for, only the ones that fit.
+    pub services: Vec<ServiceInfo>,
+    /// Interaction protocols it speaks.
+    pub protocols: Vec<String>,
+    /// Ontologies it knows.
+    pub ontologies: Vec<String>,
+    /// Content languages it speaks.
+    pub languages: Vec<String>,
+    /// How long the entry lasts yet; `None` for as long as the agent lives, or if only its node knows.
+    pub lease_left_ms: Option<u64>,
+}
+
+/// A service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceInfo {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+    /// Who owns it.
+    pub owner: Option<String>,
+    /// Interaction protocols it speaks.
+    pub protocols: Vec<String>,
+    /// Ontologies it knows.
+    pub ontologies: Vec<String>,
+    /// Content languages it speaks.
+    pub languages: Vec<String>,
+    /// What else tells it from others, as printed.
+    pub properties: Vec<(String, String)>,
+}
+
+/// A link to another node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkInfo {
+    /// The node at this end.
+    pub node: String,
+    /// The node at the other end, if it has been there.
+    pub peer: Option<String>,
+    /// Where that one listens, if that is known.
+    pub address: Option<String>,
+    /// Whether there is a connection now.
+    pub up: bool,
+    /// Connections made so far.
+    pub connections: u64,
+    /// Messages that wait, unacknowledged ones included.
+    pub waiting: u64,
+    /// Messages and news received, what was sent again included.
+    pub items_in: u64,
+    /// Messages and news sent.
+    pub items_out: u64,
+    /// Bytes received.
+    pub bytes_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+}
+
+/// Which events are wanted. What is not set matches any; patterns are those of [`AgentsWanted::name`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SniffWanted {
+    /// One of these is the sender or the receiver.
+    pub agents: Vec<String>,
+    /// The conversation, by a pattern.
+    pub conversation: Option<String>,
+    /// One of these performatives.
+    pub performatives: Vec<String>,
+    /// Messages only: neither agents that come and go nor directory entries.
+    pub only_messages: bool,
+}
+
+/// A message to be sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sending {
+    /// The ACL message in its JSON encoding. If it has no sender, it is sent from `cli`.
+    pub message: serde_json::Value,
+    /// How long to wait for an answer; `None` for not at all.
+    #[serde(default)]
+    pub wait_ms: Option<u64>,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When, in microseconds since 1970-01-01 UTC.
+    pub at_us: u64,
+    /// On which node.
+    pub node: String,
+    /// What.
+    #[serde(flatten)]
+    pub what: Happening,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Happening {
+    /// A message was sent.
+    Sent(MessageInfo),
+    /// A message cannot reach its receiver.
+    Died {
+        /// The message.
+        #[serde(flatten)]
+        message: MessageInfo,
+        /// Why.
+        why: String,
+    },
+    /// An agent came, went or changed its state.
+    Agent {
+        /// Which agent.
+        agent: String,
+        /// What became of it, for people.
+        text: String,
+    },
+    /// A directory entry came, went or changed.
+    Service {
+        /// Whose.
+        agent: String,
+        /// What became of it, for people.
+        text: String,
+    },
+    /// So many events were left out here: they came faster than they were read.
+    Skipped {
+        /// How many.
+        count: u64,
+    },
+    /// Nothing; only the time.
+    Tick,
+}
+
+/// What one sees of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageInfo {
+    /// Its sender.
+    pub from: String,
+    /// The receiver of this copy.
+    pub to: String,
+    /// Its performative.
+    pub performative: String,
+    /// Its conversation, if it has one.
+    pub conversation: Option<String>,
+    /// Its interaction protocol, if it has one.
+    pub protocol: Option<String>,
+    /// What an answer is to quote, if it is to.
+    pub reply_with: Option<String>,
+    /// What it quotes, if it does.
+    pub in_reply_to: Option<String>,
+    /// Its content as AgentSpeak writes it, shortened if it is long.
+    pub content: String,
+}

@@ -1,0 +1,137 @@
+//! The node's side: a socket, and a thread per connection.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use serde::Deserialize;
+use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
+
+use super::folder;
+use super::panel::Panel;
+use super::protocol::{Answer, Call, Reason, Refusal, Request, VERSION};
+
+/// How long a client may take to say what it wants, and to take in each piece of the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A node's control socket, which is there as long as this is.
+pub struct Control {
+    path: PathBuf,
+}
+
+impl Control {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// There is no folder where it can be, or no thread to listen.
+    pub fn open(panel: Panel) -> anyhow::Result<Self> {
+        let (listener, path) = folder::listen(panel.random())?;
+        let control = Self { path };
+        let listening = move || listen(&listener, &Arc::new(panel));
+        let thread = std::thread::Builder::new().name("whimbrel-control".to_owned());
+        thread.spawn(listening).context("no thread for the control socket")?;
+        Ok(control)
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn listen(listener: &UnixListener, panel: &Arc<Panel>) {
+    let open = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else {
+            // No more files, most likely: let some go first.
+            std::thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        if open.fetch_add(1, Ordering::Relaxed) >= CONTROL_CONNECTIONS_MAX {
+            open.fetch_sub(1, Ordering::Relaxed);
+            let text = format!("{CONTROL_CONNECTIONS_MAX} others are asking this node already");
+            let _ = say(&stream, &Answer::Error(Refusal { reason: Reason::Busy, text, node: None }));
+            continue;
+        }
+        let (panel, counted) = (Arc::clone(panel), Arc::clone(&open));
+        let serving = move || {
+            // Whoever went away does not want to know.
+            let _ = serve(&stream, &panel);
+            counted.fetch_sub(1, Ordering::Relaxed);
+        };
+        if std::thread::Builder::new().name("whimbrel-control".to_owned()).spawn(serving).is_err() {
+            open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn serve(stream: &UnixStream, panel: &Panel) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = Vec::new();
+    BufReader::new(stream.take(CONTROL_REQUEST_BYTES_MAX as u64)).read_until(b'\n', &mut line)?;
+    match parse(&line) {
+        Ok(Request::Sniff(wanted)) => panel.sniff(&wanted, stream),
+        Ok(Request::Stop { code }) => {
+            // Before this process ends.
+            let said = say(stream, &Answer::Done);
+            panel.stop(code);
+            said
+        }
+        Ok(request) => say(stream, &panel.answer(request)),
+        Err(refusal) => say(stream, &Answer::Error(refusal)),
+    }
+}
+
+fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+/// Reads a request; its version first, for the rest may be different in another one.
+fn parse(line: &[u8]) -> Result<Request, Refusal> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let refuse = |text: String| Refusal { reason: Reason::BadRequest, text, node: None };
+    if !line.ends_with(b"\n") {
+        let text = format!("a request is one line, of {CONTROL_REQUEST_BYTES_MAX} bytes at most");
+        return Err(refuse(text));
+    }
+    let version = serde_json::from_slice::<Version>(line).map_err(|error| refuse(format!("no request: {error}")))?;
+    if version.version != VERSION {
+        return Err(refuse(format!("this node speaks version {VERSION}, not {}", version.version)));
+    }
+    let call = serde_json::from_slice::<Call>(line).map_err(|error| refuse(format!("no request: {error}")))?;
+    Ok(call.request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read_and_others_refused() {
+        assert_eq!(parse(b"{\"version\": 1, \"request\": \"node\"}\n"), Ok(Request::Node));
+        let kill = parse(b"{\"version\": 1, \"request\": \"kill\", \"agent\": \"bob\", \"new\": 1}\n");
+        assert_eq!(kill, Ok(Request::Kill { agent: "bob".to_owned() }));
+        for (line, why) in [
+            (&b"{\"version\": 1, \"request\": \"node\"}"[..], "one line"),
+            (b"{\"version\": 2, \"request\": \"dance\"}\n", "version 1, not 2"),
+            (b"{\"version\": 1, \"request\": \"dance\"}\n", "dance"),
+            (b"{\"request\": \"node\"}\n", "version"),
+            (b"\xff\xfe\n", "no request"),
+            (b"\n", "no request"),
+        ] {
+            let refusal = parse(line).expect_err("it is none");
+            assert!(refusal.reason == Reason::BadRequest && refusal.text.contains(why), "{}", refusal.text);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! A node's messages, shown to a client as they are sent. Agents never wait for who looks: what does not fit into the
+//! buffer is counted, and the client told how much it was.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use whimbrel_acl::{Envelope, Symbol};
+use whimbrel_platform::ams::{AmsChange, name_fits};
+use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::df::DfChange;
+use whimbrel_platform::limits::{SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX};
+use whimbrel_platform::{Event as Seen, Observer, Time};
+use whimbrel_runtime::Platform;
+
+use super::protocol::{Event, Happening, MessageInfo, SniffWanted};
+
+/// How long the client hears nothing at most: it then hears what time it is, and the node whether it is still there.
+const TICK: Duration = Duration::from_millis(100);
+/// Lines written at once, at most.
+const LINES_AT_ONCE: usize = 256;
+
+/// An event, kept until it is told.
+enum Kept {
+    Sent(Envelope),
+    Died(Envelope, DeadReason),
+    Agent(AmsChange),
+    Service(DfChange),
+}
+
+impl Kept {
+    fn seen(&self) -> Seen<'_> {
+        match self {
+            Self::Sent(envelope) => Seen::Sent(envelope),
+            Self::Died(envelope, why) => Seen::Died(envelope, *why),
+            Self::Agent(change) => Seen::Agent(change),
+            Self::Service(change) => Seen::Directory(change),
+        }
+    }
+}
+
+/// What is to be seen.
+struct Filter {
+    agents: Vec<String>,
+    conversation: Option<String>,
+    performatives: Vec<String>,
+    only_messages: bool,
+}
+
+impl Filter {
+    fn new(wanted: &SniffWanted) -> Self {
+        let SniffWanted { agents, conversation, performatives, only_messages } = wanted.clone();
+        let only_messages = only_messages || conversation.is_some() || !performatives.is_empty();
+        Self { agents, conversation, performatives, only_messages }
+    }
+
+    fn agent(&self, name: Symbol) -> bool {
+        self.agents.is_empty() || self.agents.iter().any(|pattern| name_fits(pattern, name.as_str()))
+    }
+
+    fn message(&self, envelope: &Envelope) -> bool {
+        let message = &envelope.body;
+        let performative = |wanted: &String| spelled_alike(wanted, message.performative.as_str());
+        let conversation = |pattern: &String| {
+            message.extras().conversation_id.as_ref().is_some_and(|conversation| name_fits(pattern, conversation))
+        };
+        (self.performatives.is_empty() || self.performatives.iter().any(performative))
+            && self.conversation.as_ref().is_none_or(conversation)
+            && (self.agent(message.sender.name) || self.agent(envelope.to.name))
+    }
+
+    /// A copy of the event, if it is to be seen.
+    fn keep(&self, event: Seen<'_>) -> Option<Kept> {
+        match event {
+            Seen::Sent(envelope) if self.message(envelope) => Some(Kept::Sent(envelope.clone())),
+            Seen::Died(envelope, why) if self.message(envelope) => Some(Kept::Died(envelope.clone(), why)),
+            Seen::Agent(change) if !self.only_messages && self.agent(change.agent.name) => {
+                Some(Kept::Agent(change.clone()))
+            }
+            Seen::Directory(change) if !self.only_messages && self.agent(change.agent.name) => {
+                Some(Kept::Service(change.clone()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// FIPA writes `accept-proposal`, AgentSpeak `accept_proposal`; some shout.
+fn spelled_alike(a: &str, b: &str) -> bool {
+    let letter = |c: char| if c == '_' { '-' } else { c.to_ascii_lowercase() };
+    a.chars().map(letter).eq(b.chars().map(letter))
+}
+
+/// The observer: copies what is to be seen into the buffer.
+struct Tap {
+    filter: Filter,
+    buffer: SyncSender<(Time, Kept)>,
+    waiting: Arc<AtomicUsize>,
+    skipped: Arc<AtomicU64>,
+}
+
+impl Observer for Tap {
+    fn observe(&self, at: Time, event: Seen<'_>) {
+        let Some(kept) = self.filter.keep(event) else { return };
+        let taken = self.waiting.fetch_add(1, Ordering::Relaxed) < SNIFFED_EVENTS_MAX
+            && self.buffer.try_send((at, kept)).is_ok();
+        if !taken {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.skipped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Tells a client what happens, until it goes.
+pub fn sniff(platform: &Platform, node: &str, wanted: &SniffWanted, stream: &UnixStream) -> io::Result<()> {
+    // A terminal may be held for long.
+    stream.set_write_timeout(None)?;
+    let (buffer, kept) = sync_channel(SNIFFED_EVENTS_MAX);
+    let (waiting, skipped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicU64>::default());
+    let tap = Tap { filter: Filter::new(wanted), buffer, waiting: Arc::clone(&waiting), skipped: Arc::clone(&skipped) };
+    let began_us = wall_us().saturating_sub(platform.services().now().0);
+    let teller = Teller { node: node.to_owned(), began_us, kept, waiting, skipped };
+    let _observation = platform.observe(Arc::new(tap));
+    teller.tell(stream)
+}
+
+fn wall_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
+}
+
+struct Teller {
+    node: String,
+    /// When the platform started, in microseconds since 1970.
+    began_us: u64,
+    kept: Receiver<(Time, Kept)>,
+    waiting: Arc<AtomicUsize>,
+    skipped: Arc<AtomicU64>,
+}
+
+impl Teller {
+    fn tell(self, mut stream: &UnixStream) -> io::Result<()> {
+        let mut lines = Vec::new();
+        self.line(&mut lines, wall_us(), Happening::Tick)?;
+        loop {
+            stream.write_all(&lines)?;
+            lines.clear();
+            match self.kept.recv_timeout(TICK) {
+                Ok(first) => {
+                    let more = std::iter::from_fn(|| self.kept.try_recv().ok());
+                    for (at, kept) in std::iter::once(first).chain(more).take(LINES_AT_ONCE) {
+                        self.waiting.fetch_sub(1, Ordering::Relaxed);
+                        if let Some(what) = happening(&kept.seen()) {
+                            self.line(&mut lines, self.began_us + at.0, what)?;
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => self.line(&mut lines, wall_us(), Happening::Tick)?,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            let count = self.skipped.swap(0, Ordering::Relaxed);
+            if count > 0 {
+                self.line(&mut lines, wall_us(), Happening::Skipped { count })?;
+            }
+        }
+    }
+
+    fn line(&self, lines: &mut Vec<u8>, at_us: u64, what: Happening) -> io::Result<()> {
+        serde_json::to_writer(&mut *lines, &Event { at_us, node: self.node.clone(), what })?;
+        lines.push(b'\n');
+        Ok(())
+    }
+}
+
+/// What happened, as it is told; `None` of what is of no interest outside.
+pub fn happening(event: &Seen<'_>) -> Option<Happening> {
+    Some(match event {
+        Seen::Sent(envelope) => Happening::Sent(message_info(envelope)),
+        Seen::Died(envelope, why) => Happening::Died { message: message_info(envelope), why: why.to_string() },
+        Seen::Agent(change) => Happening::Agent { agent: change.agent.to_string(), text: change.to_string() },
+        Seen::Directory(change) => Happening::Service { agent: change.agent.to_string(), text: change.to_string() },
+        _ => return None,
+    })
+}
+
+fn message_info(envelope: &Envelope) -> MessageInfo {
+    let message = &envelope.body;
+    let extras = message.extras();
+    MessageInfo {
+        from: message.sender.to_string(),
+        to: envelope.to.to_string(),
+        performative: message.performative.as_str().to_owned(),
+        conversation: extras.conversation_id.as_deref().map(str::to_owned),
+        protocol: extras.protocol.map(|protocol| protocol.as_str().to_owned()),
+        reply_with: extras.reply_with.as_deref().map(str::to_owned),
+        in_reply_to: extras.in_reply_to.as_deref().map(str::to_owned),
+        content: shortened(&message.content),
+    }
+}
+
+/// A value as text, no longer than it may be; nothing for none.
+fn shortened(content: &whimbrel_acl::Value) -> String {
+    struct Short {
+        text: String,
+        left: usize,
+    }
+    impl std::fmt::Write for Short {
+        fn write_str(&mut self, piece: &str) -> std::fmt::Result {
+            let count = piece.chars().count();
+            self.text.extend(piece.chars().take(self.left));
+            if count > self.left {
+                self.text.push('…');
+                // So that not all of a large value is written for nothing.
+                return Err(std::fmt::Error);
+            }
+            self.left -= count;
+            Ok(())
+        }
+    }
+    let mut short = Short { text: String::new(), left: SNIFFED_CONTENT_CHARS_MAX };
+    if !matches!(content, whimbrel_acl::Value::Null) {
+        let _ = write!(short, "{content}");
+    }
+    short.text
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+
+    use super::*;
+
+    fn envelope(performative: Performative, conversation: Option<&str>) -> Envelope {
+        let (buyer, seller) = (Aid::local("buyer"), Aid::local("seller"));
+        let mut message = AclMessage::new(performative, buyer, seller, "tea");
+        if let Some(conversation) = conversation {
+            message = message.in_conversation(conversation);
+        }
+        Envelope { to: seller, body: MessageBody::Owned(Box::new(message)) }
+    }
+
+    #[track_caller]
+    fn check(wanted: SniffWanted, expected: bool) {
+        let envelope = envelope(Performative::AcceptProposal, Some("deal-7"));
+        assert_eq!(Filter::new(&wanted).keep(Seen::Sent(&envelope)).is_some(), expected);
+    }
+
+    #[test]
+    fn filters_take_what_fits_all_of_them() {
+        let text = |text: &str| text.to_owned();
+        let agents =
+            |names: &[&str]| SniffWanted { agents: names.iter().map(|n| text(n)).collect(), ..Default::default() };
+        check(SniffWanted::default(), true);
+        check(agents(&["nobody", "sell*"]), true);
+        check(agents(&["nobody"]), false);
+        check(SniffWanted { performatives: vec![text("ACCEPT_proposal")], ..Default::default() }, true);
+        check(SniffWanted { performatives: vec![text("accept")], ..Default::default() }, false);
+        check(SniffWanted { conversation: Some(text("deal-?")), ..agents(&["buyer"]) }, true);
+        check(SniffWanted { conversation: Some(text("deal")), ..agents(&["buyer"]) }, false);
+        let plain = envelope(Performative::Inform, None);
+        let any = SniffWanted { conversation: Some(text("*")), ..Default::default() };
+        assert!(Filter::new(&any).keep(Seen::Sent(&plain)).is_none(), "it is in none");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let (buffer, kept) = sync_channel(SNIFFED_EVENTS_MAX);
+        let tap = Tap {
+            filter: Filter::new(&SniffWanted::default()),
+            buffer,
+            waiting: Arc::default(),
+            skipped: Arc::default(),
+        };
+        let envelope = envelope(Performative::Inform, None);
+        (0..SNIFFED_EVENTS_MAX + 3).for_each(|at| tap.observe(Time(at as u64), Seen::Sent(&envelope)));
+        assert_eq!(tap.skipped.load(Ordering::Relaxed), 3);
+        assert_eq!(kept.try_iter().count(), SNIFFED_EVENTS_MAX);
+    }
+
+    #[test]
+    fn long_contents_are_cut() {
+        let long = shortened(&Value::from("é".repeat(SNIFFED_CONTENT_CHARS_MAX).as_str()));
+        assert_eq!(long.chars().count(), SNIFFED_CONTENT_CHARS_MAX + 1);
+        assert!(long.ends_with('…'));
+        assert_eq!(shortened(&Value::Null), "");
+    }
+}

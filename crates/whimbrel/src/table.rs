@@ -1,0 +1,198 @@
+//! Tables that fit the terminal.
+
+use anstyle::Style;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Between two columns.
+const GAP: usize = 2;
+/// What a column that can shrink is left at least.
+const SHRUNK: usize = 8;
+
+/// One column of a table.
+#[derive(Clone, Copy)]
+pub struct Column {
+    title: &'static str,
+    right: bool,
+    shrinks: bool,
+}
+
+/// A column of text.
+pub const fn left(title: &'static str) -> Column {
+    Column { title, right: false, shrinks: false }
+}
+
+/// A column of text that is cut if there is no room.
+pub const fn long(title: &'static str) -> Column {
+    Column { title, right: false, shrinks: true }
+}
+
+/// A column of figures.
+pub const fn right(title: &'static str) -> Column {
+    Column { title, right: true, shrinks: false }
+}
+
+/// What stands in one place of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    /// Text in a style.
+    pub fn styled(text: impl AsRef<str>, style: Style) -> Self {
+        Self { text: harmless(text.as_ref()), style }
+    }
+}
+
+/// Plain text.
+pub fn cell(text: impl AsRef<str>) -> Cell {
+    Cell::styled(text, Style::new())
+}
+
+/// What is known, or a dash.
+pub fn known(text: Option<impl AsRef<str>>) -> Cell {
+    text.map_or_else(|| Cell::styled("-", Style::new().dimmed()), cell)
+}
+
+/// Text without what terminals act upon: whoever writes to agents writes to terminals, too.
+pub fn harmless(text: &str) -> String {
+    let is_harmful = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(is_harmful) {
+        return text.to_owned();
+    }
+    let escape = |c: char| if is_harmful(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect()
+}
+
+/// Text cut to so many columns.
+pub fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let (mut short, mut width) = (String::new(), 0);
+    for c in text.chars() {
+        width += c.width().unwrap_or(0);
+        if width >= columns {
+            break;
+        }
+        short.push(c);
+    }
+    if columns > 0 {
+        short.push('…');
+    }
+    short
+}
+
+/// The table, no wider than the terminal if one is known; a line each, without the last line's end.
+pub fn table(columns: &[Column], rows: &[Vec<Cell>], width: Option<usize>) -> String {
+    let widths = widths(columns, rows, width);
+    let title = Style::new().bold();
+    let titles: Vec<Cell> = columns.iter().map(|column| Cell::styled(column.title, title)).collect();
+    let lines = std::iter::once(&titles).chain(rows).map(|row| line(columns, row, &widths));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn line(columns: &[Column], row: &[Cell], widths: &[usize]) -> String {
+    let mut line = String::new();
+    let mut blank = 0;
+    for ((column, cell), width) in columns.iter().zip(row).zip(widths) {
+        let text = cut(&cell.text, *width);
+        let pad = width.saturating_sub(text.width());
+        let (before, after) = if column.right { (pad, 0) } else { (0, pad) };
+        line.push_str(&" ".repeat(blank + before));
+        line.push_str(&format!("{}{text}{:#}", cell.style, cell.style));
+        blank = after + GAP;
+    }
+    line
+}
+
+fn widths(columns: &[Column], rows: &[Vec<Cell>], at_most: Option<usize>) -> Vec<usize> {
+    let cells = |index: usize| rows.iter().filter_map(move |row| row.get(index)).map(|cell| cell.text.width());
+    let wanted = columns.iter().enumerate();
+    let mut widths: Vec<usize> =
+        wanted.map(|(index, column)| cells(index).chain([column.title.width()]).max().unwrap_or(0)).collect();
+    let Some(at_most) = at_most else { return widths };
+    let gaps = GAP * columns.len().saturating_sub(1);
+    // The widest that can, gives way, column by column.
+    while widths.iter().sum::<usize>() + gaps > at_most {
+        let shrinking = widths.iter_mut().zip(columns).filter(|(_, column)| column.shrinks).map(|(width, _)| width);
+        match shrinking.max() {
+            Some(widest) if *widest > SHRUNK => *widest -= 1,
+            _ => break,
+        }
+    }
+    widths
+}
+
+/// A count as people read it: `950`, `12.4k`, `3.05M`.
+pub fn count(count: f64) -> String {
+    match count {
+        c if c < 1e4 => format!("{c:.0}"),
+        c if c < 1e6 => format!("{:.1}k", c / 1e3),
+        c if c < 1e9 => format!("{:.2}M", c / 1e6),
+        c => format!("{:.2}G", c / 1e9),
+    }
+}
+
+/// Bytes as people read them: `512 B`, `3.1 kB`, `24 MB`.
+pub fn bytes(bytes: f64) -> String {
+    let of = |value: f64, unit| if value < 10.0 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") };
+    match bytes {
+        b if b < 1e3 => format!("{b:.0} B"),
+        b if b < 1e6 => of(b / 1e3, "kB"),
+        b if b < 1e9 => of(b / 1e6, "MB"),
+        b => of(b / 1e9, "GB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [Column; 3] = [left("AGENT"), right("MAILBOX"), long("CONTENT")];
+
+    fn rows() -> Vec<Vec<Cell>> {
+        let row = |name: &str, count: u64, text: &str| vec![cell(name), cell(count.to_string()), cell(text)];
+        vec![row("ada", 3, "price(tea)"), row("bärbel", 12_000, "a long story about 茶 and its price"), row("c", 0, "")]
+    }
+
+    #[test]
+    fn tables_have_straight_columns() {
+        insta::assert_snapshot!(table(&COLUMNS, &rows(), None).replace("\u{1b}[1m", "").replace("\u{1b}[0m", ""), @r"
+        AGENT   MAILBOX  CONTENT
+        ada           3  price(tea)
+        bärbel    12000  a long story about 茶 and its price
+        c             0
+        ");
+    }
+
+    #[test]
+    fn tables_fit_the_terminal() {
+        let narrow = table(&COLUMNS, &rows(), Some(38)).replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+        insta::assert_snapshot!(narrow, @r"
+        AGENT   MAILBOX  CONTENT
+        ada           3  price(tea)
+        bärbel    12000  a long story about …
+        c             0
+        ");
+        assert!(narrow.lines().all(|line| line.width() <= 38), "{narrow}");
+        assert!(table(&COLUMNS, &rows(), Some(1)).contains("a long …"), "what cannot shrink does not");
+    }
+
+    #[test]
+    fn what_terminals_act_upon_is_shown_instead() {
+        assert_eq!(harmless("red \u{1b}[31m"), "red \\u{1b}[31m");
+        assert_eq!(harmless("tea\n"), "tea\\n");
+        assert_eq!(harmless("grün 茶"), "grün 茶");
+        assert_eq!(harmless("\u{202e}evil"), "\\u{202e}evil");
+    }
+
+    #[test]
+    fn figures_are_readable() {
+        let counts = [0.0, 9_999.0, 12_400.0, 3_050_000.0, 2e9].map(count);
+        assert_eq!(counts, ["0", "9999", "12.4k", "3.05M", "2.00G"]);
+        let sizes = [12.0, 3_100.0, 24e6, 1.5e9].map(bytes);
+        assert_eq!(sizes, ["12 B", "3.1 kB", "24 MB", "1.5 GB"]);
+    }
+}

@@ -1,0 +1,429 @@
+//! Looking at running platforms, and acting upon them: `ps`, `agents`, `df`, `links`, `sniff`, `send`, `kill`, ...
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Scratch, Seen, whimbrel};
+
+/// How long a platform may take to be there.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const MARKET: &str = "MAS market { agents: buyer; seller; bank #12; }";
+const BUYER: &str = "
+!buy.
++!buy <- .send(seller, tell, order(tea)); .wait(20); !buy.
++sold(X) <- -sold(X)[source(_)].
+";
+const SELLER: &str = "
+!open.
++!open <- .df_register(\"tea\", \"shop\").
++order(X)[source(A)] <- -order(X)[source(A)]; .send(A, tell, sold(X)).
++!kqml_received(A, request, price(X), M) <- .send(A, inform, price(X, 5), M).
++!kqml_received(A, request, gold, M) <- .send(A, refuse, \"too dear\", M).
+";
+
+/// A folder with programs, and one for sockets that nobody else knows.
+struct Site {
+    scratch: Scratch,
+}
+
+/// A platform that runs; ended with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Site {
+    fn new() -> Self {
+        let files = [
+            ("market.mas2j", MARKET),
+            ("buyer.asl", BUYER),
+            ("seller.asl", SELLER),
+            ("bank.asl", "!rest.\n+!rest.\n"),
+            ("net.mas2j", "MAS net { agents: buyer at \"n1\"; seller at \"n2\"; bank at \"n3\"; }"),
+        ];
+        Self { scratch: Scratch::with(&files) }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = whimbrel();
+        command.args(arguments).current_dir(&self.scratch.0).env("WHIMBREL_RUN_DIR", self.scratch.0.join("run"));
+        command
+    }
+
+    /// Runs a command to its end.
+    fn see(&self, arguments: &[&str]) -> Seen {
+        self.command(arguments).output().expect("the binary runs").into()
+    }
+
+    /// What a command prints; it has to succeed.
+    #[track_caller]
+    fn out(&self, arguments: &[&str]) -> String {
+        let Seen { out, err, code } = self.see(arguments);
+        assert_eq!((err.as_str(), code), ("", Some(0)), "{arguments:?} printed {out}");
+        out
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &[&str]) -> Value {
+        let out = self.out(arguments);
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error} in {out}"))
+    }
+
+    /// Starts a platform, and waits until so many nodes can be seen.
+    #[track_caller]
+    fn start(&self, arguments: &[&str], nodes: usize) -> Running {
+        let mut command = self.command(arguments);
+        let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
+        self.until(|| self.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len) == Some(nodes));
+        running
+    }
+
+    #[track_caller]
+    fn until(&self, mut so: impl FnMut() -> bool) {
+        let begin = Instant::now();
+        while !so() {
+            assert!(begin.elapsed() < PATIENCE, "it takes too long");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn sockets(&self) -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(self.scratch.0.join("run")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    }
+
+    fn names(&self, arguments: &[&str]) -> Vec<String> {
+        let found = self.json(&[&["agents", "--json"], arguments].concat());
+        let agents = found["agents"].as_array().cloned().unwrap_or_default();
+        agents.iter().map(|agent| agent["name"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+}
+
+#[test]
+fn nothing_runs() {
+    let site = Site::new();
+    assert_eq!(site.out(&["ps"]), "nothing runs here\n");
+    assert_eq!(site.out(&["ps", "--json"]), "{\"nodes\":[]}\n");
+    for command in [&["agents"][..], &["df"], &["links"], &["sniff"], &["send", "a", "b"], &["kill", "a"], &["stop"]] {
+        let seen = site.see(command);
+        let why = "error: nothing runs here: start a society with `whimbrel run FILE`\n";
+        assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("", why, Some(1)), "{command:?}");
+    }
+}
+
+#[test]
+fn a_node_tells_who_it_is_and_who_lives_there() {
+    let site = Site::new();
+    let running = site.start(&["run", "market.mas2j"], 1);
+    let sockets = site.sockets();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!((sockets.len(), mode(&sockets[0]), mode(&site.scratch.0.join("run"))), (1, 0o600, 0o700));
+    site.until(|| site.json(&["ps", "--json"])["nodes"][0]["handled"].as_u64() > Some(20));
+    let node = site.json(&["ps", "--json"])["nodes"][0].clone();
+    let text = |name: &str| node[name].as_str().unwrap_or_default().to_owned();
+    assert_eq!((text("platform"), text("node"), text("society")), ("whimbrel".into(), "n1".into(), "market".into()));
+    assert_eq!((node["pid"].as_u64(), node["agents"].as_u64()), (Some(running.0.id().into()), Some(14)));
+    assert!(node["messages_per_s"].as_f64() > Some(1.0), "{node}");
+    assert!(node["memory_bytes"].as_u64() > Some(1_000_000) || !cfg!(target_os = "linux"), "{node}");
+    let table = site.out(&["ps"]);
+    let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0][..5], ["PLATFORM", "NODE", "SOCIETY", "PID", "UP"]);
+    assert_eq!(lines[1][..3], ["whimbrel", "n1", "market"]);
+    assert!(!table.contains('\u{1b}'), "{table:?}");
+    assert!(site.out(&["ps", "--color", "always"]).contains('\u{1b}'));
+}
+
+#[test]
+fn agents_are_found_by_name_and_state_and_in_order() {
+    let site = Site::new();
+    let _running = site.start(&["run", "market.mas2j"], 1);
+    assert_eq!(site.names(&["bank*"])[..4], ["bank1", "bank2", "bank3", "bank4"], "numbers in names are numbers");
+    assert_eq!(site.names(&["bank1?"]), ["bank10", "bank11", "bank12"]);
+    assert_eq!(site.names(&["--services", "ams"]), ["ams"]);
+    site.until(|| site.names(&["--sort", "handled", "--limit", "2"]).iter().all(|name| !name.starts_with("bank")));
+    assert_eq!(site.out(&["suspend", "seller"]), "seller suspended\n");
+    assert_eq!(site.names(&["--state", "suspended"]), ["seller"]);
+    site.until(|| site.json(&["agents", "seller", "--json"])["agents"][0]["mailbox"].as_u64() > Some(2));
+    assert_eq!(site.names(&["--sort", "mailbox", "--limit", "1"]), ["seller"]);
+    let again = site.see(&["suspend", "seller"]);
+    assert_eq!((again.err.as_str(), again.code), ("error: cannot suspend agent seller: it is suspended\n", Some(1)));
+    assert_eq!(site.out(&["resume", "seller"]), "seller resumed\n");
+    site.until(|| site.json(&["agents", "seller", "--json"])["agents"][0]["mailbox"].as_u64() == Some(0));
+    let some = site.out(&["agents", "--limit", "3"]);
+    assert!(some.ends_with("\nand 11 more: give a pattern, or a higher --limit\n"), "{some}");
+    let killed = site.see(&["kill", "bank*", "nobody"]);
+    assert_eq!((killed.out.lines().count(), killed.code), (12, Some(1)), "{}", killed.out);
+    assert_eq!(killed.err, "error: there is no agent named nobody\n");
+    site.until(|| site.names(&[]) == ["buyer", "seller"]);
+    assert!(site.see(&["kill", "df"]).err.contains("platform's own"));
+    assert_eq!(site.out(&["agents", "bank*"]), "no such agents\n");
+}
+
+#[test]
+fn services_are_found_by_what_they_are() {
+    let site = Site::new();
+    let _running = site.start(&["run", "market.mas2j"], 1);
+    site.until(|| site.out(&["df"]).contains("tea"));
+    let entry = site.json(&["df", "--type", "sh?p", "--json"])["entries"][0].clone();
+    assert_eq!((&entry["agent"], &entry["node"]), (&"seller".into(), &"n1".into()));
+    assert_eq!((&entry["services"][0]["name"], &entry["services"][0]["kind"]), (&"tea".into(), &"shop".into()));
+    for fits in [&["tea"][..], &["shop"], &["--name", "t*"], &["--agent", "seller"]] {
+        assert!(site.out(&[&["df"], fits].concat()).contains("seller"), "{fits:?}");
+    }
+    for misses in [&["cup"][..], &["--ontology", "x"], &["--agent", "b*"], &["tea", "--property", "price"]] {
+        assert_eq!(site.out(&[&["df"], misses].concat()), "nobody offers that\n", "{misses:?}");
+    }
+}
+
+#[test]
+fn three_processes_are_one_platform() {
+    let site = Site::new();
+    let _running = site.start(&["run", "net.mas2j", "--nodes", "3"], 3);
+    let agents = site.json(&["agents", "--json"]);
+    let places: Vec<(&str, &str)> = agents["agents"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|agent| (agent["name"].as_str().unwrap(), agent["node"].as_str().unwrap()))
+        .collect();
+    assert_eq!(places, [("bank", "n3"), ("buyer", "n1"), ("seller", "n2")]);
+    assert_eq!(site.names(&["--node", "n2"]), ["seller"]);
+    site.until(|| {
+        let links = site.json(&["links", "--json"]);
+        let links = links["links"].as_array().cloned().unwrap_or_default();
+        let busy = |link: &&Value| link["up"] == true && link["items_in"].as_u64() > Some(0);
+        links.len() == 6 && links.iter().filter(busy).count() == 6
+    });
+    site.until(|| site.json(&["df", "--json"])["entries"].as_array().map(Vec::len) == Some(1));
+    assert!(site.out(&["df"]).contains("n2"), "the entry is the seller's node's");
+    let sniffed = site.out(&["sniff", "--json", "--limit", "6"]);
+    let events: Vec<Value> = sniffed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let times: Vec<u64> = events.iter().map(|event| event["at_us"].as_u64().unwrap()).collect();
+    assert!(times.is_sorted(), "{sniffed}");
+    assert!(["n1", "n2"].iter().all(|node| events.iter().any(|event| event["node"] == **node)), "{sniffed}");
+    assert_eq!(site.out(&["suspend", "seller"]), "seller suspended\n", "asked of n1, it is n2's");
+    assert_eq!(site.out(&["kill", "bank"]), "bank killed\n");
+    site.until(|| site.names(&[]) == ["buyer", "seller"]);
+    assert_eq!(site.out(&["stop"]).lines().count(), 3);
+    assert_eq!((site.out(&["ps"]).as_str(), site.sockets().len()), ("nothing runs here\n", 0));
+}
+
+#[test]
+fn several_platforms_are_told_apart() {
+    let site = Site::new();
+    let _one = site.start(&["run", "market.mas2j"], 1);
+    let two = site.start(&["run", "market.mas2j"], 2);
+    let seen = site.see(&["agents"]);
+    assert!(seen.err.starts_with("error: several platforms run here: say which with"), "{}", seen.err);
+    assert_eq!((seen.err.matches("--pid ").count(), seen.code), (2, Some(1)), "{}", seen.err);
+    let pid = two.0.id().to_string();
+    assert_eq!(site.names(&["--pid", &pid]).len(), 14);
+    let _three = site.start(&["run", "net.mas2j", "--nodes", "3"], 5);
+    assert_eq!(site.names(&["--platform", "net"]).len(), 3);
+    let none = site.see(&["agents", "--platform", "garden"]);
+    assert!(none.err.starts_with("error: no such node runs here; these do:\n  --pid "), "{}", none.err);
+    assert!(none.err.contains("\n  --platform net "), "{}", none.err);
+    assert!(site.out(&["stop", "--pid", &pid]).contains(&pid));
+    assert_eq!(site.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn a_killed_process_leaves_nothing_behind() {
+    let site = Site::new();
+    drop(site.start(&["run", "market.mas2j"], 1));
+    assert_eq!(site.sockets().len(), 1, "it could not remove it");
+    assert_eq!(site.out(&["ps"]), "nothing runs here\n");
+    site.until(|| site.out(&["ps"]) == "nothing runs here\n" && site.sockets().is_empty());
+}
+
+#[test]
+fn a_node_runs_without_a_socket() {
+    let scratch = Scratch::with(&[("x.asl", "!go.\n+!go <- .print(hello); .stopMAS.\n"), ("file", "no folder")]);
+    let run = |folder: &str| {
+        let mut command = whimbrel();
+        command.args(["run", "x.asl"]).current_dir(&scratch.0).env("WHIMBREL_RUN_DIR", scratch.0.join(folder));
+        Seen::from(command.output().expect("it runs"))
+    };
+    let deep = "a-long-name/".repeat(20);
+    for (folder, why) in [("file/run", "cannot make"), (deep.as_str(), "cannot listen at")] {
+        let seen = run(folder);
+        assert_eq!((seen.out.as_str(), seen.code), ("[x] hello\n", Some(0)), "{}", seen.err);
+        assert!(seen.err.contains("`whimbrel ps` will not show this node") && seen.err.contains(why), "{}", seen.err);
+    }
+}
+
+#[test]
+fn folders_of_others_are_not_used() {
+    let site = Site::new();
+    let folder = site.scratch.0.join("run");
+    std::fs::create_dir(&folder).expect("made");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("set");
+    let seen = site.see(&["agents"]);
+    assert!(seen.err.contains("others can write to") && seen.code == Some(1), "{}", seen.err);
+    // Another user: only root can be one.
+    if std::fs::metadata(&folder).expect("it is there").uid() == 0 {
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).expect("set");
+        std::fs::set_permissions(&site.scratch.0, std::fs::Permissions::from_mode(0o755)).expect("set");
+        let mut command = site.command(&["agents"]);
+        std::os::unix::process::CommandExt::uid(&mut command, 65_534);
+        // The binary may lie where others cannot go.
+        if let Ok(output) = command.output() {
+            let seen = Seen::from(output);
+            assert!(seen.err.contains("belongs to another user") && seen.code == Some(1), "{}", seen.err);
+        }
+    }
+}
+
+#[test]
+fn messages_are_sniffed() {
+    let site = Site::new();
+    let _running = site.start(&["run", "market.mas2j"], 1);
+    let lines = site.out(&["sniff", "--limit", "4"]);
+    assert_eq!(lines.lines().count(), 4, "{lines}");
+    assert!(lines.contains("buyer -> seller") && lines.contains("order(tea)"), "{lines}");
+    let told = site.out(&["sniff", "--performative", "TELL", "--agent", "sell*", "--limit", "2", "--json"]);
+    let first: Value = serde_json::from_str(told.lines().next().unwrap()).expect("JSON");
+    assert_eq!((&first["event"], &first["performative"]), (&"sent".into(), &"tell".into()), "{told}");
+    for none in [["--performative", "cfp"], ["--conversation", "*"], ["--agent", "bank*"]] {
+        let arguments = [&["sniff", "--for", "300ms"][..], &none].concat();
+        assert_eq!(site.out(&arguments), "", "{none:?}");
+    }
+    let diagram = site.out(&["sniff", "buyer", "seller", "--limit", "2"]);
+    assert!(diagram.contains("▶") && diagram.contains("◀") && diagram.contains("others"), "{diagram}");
+}
+
+#[test]
+fn sniffing_ends_when_it_should_and_the_platform_goes_on() {
+    let site = Site::new();
+    let _running = site.start(&["run", "market.mas2j"], 1);
+    let sniff = || {
+        let mut child = site.command(&["sniff"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+        lines.read_line(&mut String::new()).expect("a line");
+        (child, lines)
+    };
+    let (interrupted, _lines) = sniff();
+    let killed = Command::new("kill").args(["-INT", &interrupted.id().to_string()]).status();
+    assert!(killed.expect("kill runs").success());
+    let ended = interrupted.wait_with_output().expect("it ends");
+    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
+    let (unread, lines) = sniff();
+    drop(lines);
+    let ended = unread.wait_with_output().expect("it ends when nobody reads");
+    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
+    let (left, _lines) = sniff();
+    let handled = || site.json(&["ps", "--json"])["nodes"][0]["handled"].as_u64().unwrap();
+    let before = handled();
+    site.until(|| handled() > before + 20);
+    site.out(&["stop"]);
+    let ended = left.wait_with_output().expect("it ends with the platform");
+    assert_eq!(ended.status.code(), Some(0));
+}
+
+#[test]
+fn a_sniffer_that_does_not_read_holds_up_nobody() {
+    let site = Site::new();
+    std::fs::write(
+        site.scratch.0.join("fast.asl"),
+        "!go.\n+!go <- .send(fast, tell, x(\"some text to fill a buffer\")); !go.\n+x(T) <- -x(T)[source(_)].\n",
+    )
+    .expect("written");
+    let _running = site.start(&["run", "fast.asl"], 1);
+    let mut stream = UnixStream::connect(&site.sockets()[0]).expect("it listens");
+    stream.write_all(b"{\"version\":1,\"request\":\"sniff\"}\n").expect("it takes it");
+    let handled = || site.json(&["ps", "--json"])["nodes"][0]["handled"].as_u64().unwrap();
+    let before = handled();
+    site.until(|| handled() > before + 50_000);
+    let skipped = BufReader::new(stream).lines().map_while(Result::ok).find(|line| line.contains("\"skipped\""));
+    let skipped: Value = serde_json::from_str(&skipped.expect("the stream goes on")).expect("JSON");
+    assert!(skipped["count"].as_u64() > Some(1_000), "{skipped}");
+}
+
+#[test]
+fn messages_are_sent_and_answered() {
+    let site = Site::new();
+    let _running = site.start(&["run", "market.mas2j"], 1);
+    let send = |arguments: &[&str]| site.see(&[&["send"], arguments].concat());
+    #[track_caller]
+    fn expect(seen: Seen, out: &str, err: &str, code: i32) {
+        assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), (out, err, Some(code)));
+    }
+    expect(send(&["seller", "order(cup)"]), "", "", 0);
+    expect(send(&["seller", "price(tea)", "-p", "request", "--wait"]), "seller: inform price(tea,5)\n", "", 0);
+    let options = ["--to", "seller", "--performative", "request", "--content", "price(7)", "--wait=5s"];
+    expect(send(&options), "seller: inform price(7,5)\n", "", 0);
+    let refused = send(&["seller", "gold", "--performative", "request", "--wait"]);
+    expect(refused, "seller: refuse \"too dear\"\n", "", 3);
+    let silent = send(&["bank1", "hello", "--wait=200ms"]);
+    expect(silent, "", "error: no answer from bank1 within 200ms\n", 4);
+    let nobody = send(&["sellr", "hello"]);
+    expect(nobody, "", "error: there is no agent named sellr; did you mean seller?\n", 1);
+    let refused = send(&["ams", "hello", "-p", "request", "--from", "me", "--wait", "--json"]);
+    let answer: Value = serde_json::from_str(&refused.out).expect("a message");
+    assert_eq!((&answer["performative"], &answer["receivers"][0]), (&"refuse".into(), &"me".into()), "{answer}");
+    assert_eq!(refused.code, Some(3));
+    let theirs = send(&["bank1", "hello", "--from", "buyer", "--wait"]);
+    assert!(theirs.err.contains("buyer is an agent of the society") && theirs.code == Some(1), "{}", theirs.err);
+    let broken = send(&["seller", "(request :content"]);
+    assert!(broken.err.contains("begins as string, but") && broken.code == Some(1), "{}", broken.err);
+}
+
+#[test]
+fn messages_are_read_from_standard_input() {
+    let site = Site::new();
+    let _running = site.start(&["run", "market.mas2j"], 1);
+    let send = |arguments: &[&str], text: &str| {
+        let mut command = site.command(&[&["send"], arguments].concat());
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+        child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("written");
+        Seen::from(child.wait_with_output().expect("it ends"))
+    };
+    let message = "(request :sender (agent-identifier :name me) :receiver (set (agent-identifier :name seller)) :content \"gold\")";
+    let seen = send(&["--wait"], message);
+    assert_eq!(seen.code, Some(4), "text is no atom: {}{}", seen.out, seen.err);
+    let seen = send(&["seller", "-p", "request", "--wait"], "price(cup)\n");
+    assert_eq!((seen.out.as_str(), seen.code), ("seller: inform price(cup,5)\n", Some(0)), "{}", seen.err);
+    assert!(send(&[], "price(cup)").err.contains("names no receiver"));
+}
+
+#[test]
+fn garbage_on_the_socket_is_answered_and_harms_nobody() {
+    let site = Site::new();
+    let _running = site.start(&["run", "market.mas2j"], 1);
+    let say = |bytes: &[u8]| {
+        let mut stream = UnixStream::connect(&site.sockets()[0]).expect("it listens");
+        let _ = stream.write_all(bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut line = String::new();
+        let _ = BufReader::new(stream).read_line(&mut line);
+        line
+    };
+    for garbage in [
+        &b""[..],
+        b"\n",
+        b"{}\n",
+        b"hello\n",
+        b"\xff\xff\xff\n",
+        b"{\"version\":1,\"request\":\"agents\",\"limit\":-1}\n",
+    ] {
+        let answer: Value = serde_json::from_str(&say(garbage)).expect("an answer");
+        assert_eq!((&answer["answer"], &answer["reason"]), (&"error".into(), &"bad_request".into()), "{garbage:?}");
+    }
+    let later: Value = serde_json::from_str(&say(b"{\"version\":2,\"request\":\"node\"}\n")).expect("an answer");
+    assert_eq!(later["text"], "this node speaks version 1, not 2");
+    let deep =
+        format!("{{\"version\":1,\"request\":\"send\",\"message\":{}1{}}}\n", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(say(deep.as_bytes()).contains("bad_request"));
+    assert_eq!(site.names(&["buyer"]), ["buyer"]);
+}
