@@ -300,7 +300,7 @@ impl Shard {
         let failure = locked(&self.node.dead_letters).bury(self.now, envelope, why);
         if let Some(failure) = failure {
             let to = failure.receivers.first().copied();
-            self.send(to.unwrap_or(failure.sender), MessageBody::Owned(Box::new(failure)));
+            self.send_own(to.unwrap_or(failure.sender), failure);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
-use whimbrel_acl::{AclMessage, Aid, MessageBody, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Symbol};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{Place, Route};
@@ -182,6 +182,6 @@ impl Shard {
     /// Sends a message of the platform's own.
     fn tell(&mut self, news: AclMessage) {
         let Some(to) = news.receivers.first().copied() else { return };
-        self.send(to, MessageBody::Owned(Box::new(news)));
+        self.send_own(to, news);
     }
 }

@@ -1,6 +1,6 @@
 //! Taking an agent out of its place for a turn, and putting it back.
 
-use whimbrel_acl::{Aid, Envelope, MessageBody};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::{Event, Outbox, Time};
 
@@ -75,7 +75,7 @@ impl Shard {
     }
 
     #[inline(always)]
-    pub(super) fn send(&mut self, to: Aid, body: MessageBody) -> Reception {
+    fn send(&mut self, to: Aid, body: MessageBody) -> Reception {
         self.tally.sent += 1;
         if self.observed {
             return self.send_observed(to, body);
@@ -113,6 +113,16 @@ impl Shard {
         }
         self.node.tell(Event::Routed(&envelope, self.node.routes.look_up(to.name).place()));
         self.route(to, envelope.body)
+    }
+
+    /// Sends a message of the platform's own: nobody is asked whether it may be sent.
+    #[cold]
+    pub(super) fn send_own(&mut self, to: Aid, message: AclMessage) {
+        self.tally.sent += 1;
+        let envelope = Envelope { to, body: MessageBody::Owned(Box::new(message)) };
+        self.node.tell(Event::Sent(&envelope));
+        self.node.tell(Event::Routed(&envelope, self.node.routes.look_up(to.name).place()));
+        self.route(to, envelope.body);
     }
 
     /// Does what an agent wants that does not just wait for messages.

@@ -4,31 +4,21 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::bail;
-use whimbrel::Society;
-use whimbrel::society::OpenError;
 use whimbrel_runtime::Platform;
 
-use super::{open_control, project_in};
+use super::{open, open_control, project_in};
 use crate::agent_port;
 use crate::arguments::Join;
 use crate::guarding::Guards;
 use crate::membership::{Membership, security_at};
 use crate::stopping::Stopping;
-use crate::terminal::{self, Lines};
+use crate::terminal::Lines;
 use crate::watch::Watch;
 
 /// Joins, and stays until the platform stops.
 pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
-    let society = match Society::open(&file) {
-        Ok(society) => society,
-        Err(OpenError::Errors { diagnostics, path }) => {
-            terminal::show(&diagnostics);
-            bail!("{} has errors", path.display());
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let society = open(&file)?;
     let stopping = Stopping::new()?;
     let mut builder =
         Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use whimbrel::Society;
+use whimbrel::society::OpenError;
 use whimbrel_net::HubView;
 use whimbrel_runtime::Platform;
 
@@ -36,6 +38,17 @@ fn open_control(file: &Path, platform: &Platform, links: Option<HubView>, quiet:
             }
             None
         }
+    }
+}
+
+/// Opens a society; shows what is wrong with its programs if it has errors.
+fn open(file: &Path) -> anyhow::Result<Society> {
+    match Society::open(file) {
+        Err(OpenError::Errors { diagnostics, path }) => {
+            terminal::show(&diagnostics);
+            bail!("{} has errors", path.display());
+        }
+        opened => Ok(opened?),
     }
 }
 

@@ -4,13 +4,10 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::bail;
-use whimbrel::Society;
-use whimbrel::society::OpenError;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_runtime::Platform;
 
-use super::{open_control, project_in};
+use super::{open, open_control, project_in};
 use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
 use crate::guarding::Guards;
@@ -23,14 +20,7 @@ use crate::watch::Watch;
 /// Runs it.
 pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
-    let mut society = match Society::open(&file) {
-        Ok(society) => society,
-        Err(OpenError::Errors { diagnostics, path }) => {
-            terminal::show(&diagnostics);
-            bail!("{} has errors", path.display());
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let mut society = open(&file)?;
     if let Some(agents) = arguments.agents {
         society.set_population(agents as usize);
     }

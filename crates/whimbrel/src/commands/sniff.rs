@@ -25,7 +25,7 @@ const TITLE_EVERY: usize = 40;
 /// What reaches the terminal.
 enum News {
     /// Something happened on the node of this number.
-    Event(usize, Event),
+    Event(usize, Box<Event>),
     /// This node ended.
     Ended(usize),
     /// Ctrl-C.
@@ -66,7 +66,7 @@ fn follow(number: usize, node: &Found, wanted: &SniffWanted, tell: SyncSender<Ne
     let events = node.events(&Request::Sniff(wanted.clone()))?;
     let following = move || {
         for event in events.map_while(Result::ok) {
-            if tell.send(News::Event(number, event)).is_err() {
+            if tell.send(News::Event(number, Box::new(event))).is_err() {
                 return;
             }
         }
@@ -91,7 +91,7 @@ fn watch(news: &Receiver<News>, nodes: usize, time: Option<Duration>, shower: &m
         let more = std::iter::from_fn(|| news.try_recv().ok());
         for news in first.into_iter().chain(more.take(EVENTS_ON_THE_WAY)) {
             match news {
-                News::Event(node, event) => merge.add(node, event),
+                News::Event(node, event) => merge.add(node, *event),
                 News::Ended(node) => merge.end(node),
                 News::Enough => return Ok(false),
             }

@@ -338,12 +338,12 @@ fn a_sniffer_that_does_not_read_holds_up_nobody() {
         "!go.\n+!go <- .send(fast, tell, x(\"some text to fill a buffer\")); !go.\n+x(T) <- -x(T)[source(_)].\n",
     )
     .expect("written");
-    let _running = site.start(&["run", "fast.asl"], 1);
+    let _running = site.start(&["run", "fast.asl", "--workers", "1"], 1);
     let mut stream = UnixStream::connect(&site.sockets()[0]).expect("it listens");
     stream.write_all(b"{\"version\":1,\"request\":\"sniff\"}\n").expect("it takes it");
     let handled = || site.json(&["ps", "--json"])["nodes"][0]["handled"].as_u64().unwrap();
     let before = handled();
-    site.until(|| handled() > before + 50_000);
+    site.until(|| handled() > before + 25_000);
     let skipped = BufReader::new(stream).lines().map_while(Result::ok).find(|line| line.contains("\"skipped\""));
     let skipped: Value = serde_json::from_str(&skipped.expect("the stream goes on")).expect("JSON");
     assert!(skipped["count"].as_u64() > Some(1_000), "{skipped}");
