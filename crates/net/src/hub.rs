@@ -17,6 +17,7 @@ use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{Links, Station};
 
+use crate::authority::is_node_name;
 use crate::connection::{Accepted, Connection};
 use crate::peer::Peer;
 use crate::refusal;
@@ -119,6 +120,8 @@ pub(crate) struct Inner {
     pub station: Arc<dyn Station>,
     pub level: Level,
     tls: Mutex<Option<Arc<Tls>>>,
+    /// How often that changed.
+    pub tls_changes: AtomicU64,
     pub codec: fn() -> Box<dyn MessageCodec>,
     pub patience: Duration,
     pub log: Box<dyn Fn(&str) + Send + Sync>,
@@ -161,6 +164,7 @@ impl Hub {
             station,
             level,
             tls,
+            tls_changes: AtomicU64::new(0),
             codec,
             patience,
             log,
@@ -204,13 +208,16 @@ impl Hub {
         self.inner.peer_named(node, false).id
     }
 
-    /// Shows and trusts these from now on, for connections made later; present ones go on.
+    /// Shows and trusts these from now on, for connections made later. Present ones go on, unless their peers are not
+    /// trusted any more.
     ///
     /// # Errors
     /// They are of no use: nothing changed.
     pub fn set_credentials(&self, credentials: &Credentials) -> Result<(), SecurityError> {
         let tls = Tls::new(self.inner.level, Some(credentials))?.map(Arc::new);
         *self.inner.tls.lock().unwrap_or_else(PoisonError::into_inner) = tls;
+        self.inner.tls_changes.fetch_add(1, Ordering::Release);
+        self.inner.peers.iter().for_each(|(_, peer)| peer.wake.notify_one());
         Ok(())
     }
 
@@ -317,8 +324,7 @@ fn status_of(peer: &Peer) -> LinkStatus {
 }
 
 fn check_name(node: &str) -> Result<(), HubError> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if node.is_empty() || node.len() > NODE_NAME_BYTES_MAX || !node.chars().all(fits) {
+    if !is_node_name(node) {
         return Err(HubError::BadName(node.to_owned()));
     }
     Ok(())

@@ -7,9 +7,9 @@
 
 pub mod agent_port;
 mod audit;
-mod authority;
-pub mod authority_file;
+pub mod authority;
 mod connection;
+pub mod enrolment;
 mod hub;
 mod peer;
 mod refusal;
@@ -18,6 +18,8 @@ mod stream;
 mod task;
 
 pub use audit::AuditLog;
-pub use authority::{Authority, AuthorityError, Issued, NODE_DAYS};
+pub use authority::{
+    Authority, AuthorityError, Issued, NODE_DAYS, NodeCertificates, NodeKeys, NodeRequest, Token, Trust,
+};
 pub use hub::{Hub, HubConfig, HubError, HubView, LinkStatus};
 pub use security::{Credentials, Level, SecurityError};

@@ -14,7 +14,7 @@ pub(crate) fn of_connection(error: &io::Error) -> Option<RefusalReason> {
     }
 }
 
-fn of_tls(error: &Error) -> Option<RefusalReason> {
+pub(crate) fn of_tls(error: &Error) -> Option<RefusalReason> {
     match error {
         Error::InvalidCertificate(why) => Some(match why {
             CertificateError::Revoked => RefusalReason::Revoked,

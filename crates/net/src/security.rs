@@ -7,13 +7,15 @@ use std::sync::Arc;
 use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::audit::RefusalReason;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::revocation_list::CertificateRevocationList;
 
 /// How links are secured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,10 +36,52 @@ pub struct Credentials {
     pub certificate_pem: String,
     /// Its private key.
     pub key_pem: String,
+    /// The certificate of the key that certifies the node's agents; empty if it certifies none.
+    #[serde(default)]
+    pub agents_pem: String,
+    /// That key.
+    #[serde(default)]
+    pub agents_key_pem: String,
     /// The certificates of the platform's authority; several while one takes over from another.
     pub authority_pem: String,
     /// The authority's list of certificates that were taken back; empty if there is none.
     pub revoked_pem: String,
+}
+
+impl Credentials {
+    /// Whether less than a third is left of the time that the certificate is good for.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn wants_renewal(&self) -> Result<bool, SecurityError> {
+        let unreadable = || SecurityError::Unreadable("the node's certificate");
+        let chain = certificates(&self.certificate_pem, "the node's certificate")?;
+        let (_, parsed) = X509Certificate::from_der(chain.first().ok_or_else(unreadable)?).map_err(|_| unreadable())?;
+        let (from, until) = (parsed.validity().not_before.timestamp(), parsed.validity().not_after.timestamp());
+        let now = time::OffsetDateTime::now_utc().unix_timestamp();
+        Ok(now > until - (until - from) / 3)
+    }
+
+    /// Whether they trust the same authorities, and nobody else whose certificate was taken back.
+    ///
+    /// # Errors
+    /// Certificates or lists cannot be read.
+    pub fn trusts_as(&self, trust: &crate::Trust) -> Result<bool, SecurityError> {
+        let same_authorities = self.authority_pem == trust.authority_pem;
+        Ok(same_authorities && revoked_serials(&self.revoked_pem)? == revoked_serials(&trust.revoked_pem)?)
+    }
+}
+
+/// The serial numbers on lists of certificates that were taken back.
+fn revoked_serials(pem: &str) -> Result<Vec<Vec<u8>>, SecurityError> {
+    let mut serials = Vec::new();
+    for list in revocation_lists(pem)? {
+        let (_, parsed) = CertificateRevocationList::from_der(&list)
+            .map_err(|_| SecurityError::Unreadable("the list of revoked certificates"))?;
+        serials.extend(parsed.iter_revoked_certificates().map(|one| one.raw_serial().to_vec()));
+    }
+    serials.sort_unstable();
+    Ok(serials)
 }
 
 impl fmt::Debug for Credentials {
@@ -70,14 +114,29 @@ pub(crate) fn node_dns_name(node: Option<&str>) -> String {
     }
 }
 
+/// The name in the certificate with which a node certifies its agents.
+pub(crate) fn agents_dns_name(node: &str) -> String {
+    format!("{node}.agents.whimbrel")
+}
+
 /// What TLS needs.
 pub(crate) struct Tls {
     pub server: Arc<ServerConfig>,
     pub client: Arc<ClientConfig>,
     pub name: ServerName<'static>,
+    /// Looks over certificates of nodes, whichever end they are at.
+    verifier: Arc<dyn ClientCertVerifier>,
 }
 
 impl Tls {
+    /// Why this certificate of a peer is not, or not any more, one to be trusted; `None` if it is.
+    pub fn distrusts(&self, chain: &[CertificateDer<'_>]) -> Option<rustls::Error> {
+        let Some((certificate, others)) = chain.split_first() else {
+            return Some(rustls::Error::NoCertificatesPresented);
+        };
+        self.verifier.verify_client_cert(certificate, others, UnixTime::now()).err()
+    }
+
     /// What `level` asks for; `None` if that is nothing.
     pub fn new(level: Level, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
         if level == Level::Open {
@@ -91,23 +150,29 @@ impl Tls {
             roots.add(certificate).map_err(|error| unfit(&error))?;
         }
         let roots = Arc::new(roots);
-        let lists: Vec<CertificateRevocationListDer<'static>> =
-            CertificateRevocationListDer::pem_slice_iter(credentials.revoked_pem.as_bytes())
-                .collect::<Result<_, _>>()
-                .map_err(|_| SecurityError::Unreadable("the list of revoked certificates"))?;
-        let server = server_config(level, credentials, &provider, &roots, &lists)?;
+        let lists = revocation_lists(&credentials.revoked_pem)?;
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider))
+            .with_crls(lists.iter().cloned())
+            .build()
+            .map_err(|error| unfit(&error))?;
+        let server = server_config(level, credentials, &provider, &verifier)?;
         let client = client_config(level, credentials, &provider, &roots, &lists)?;
         let name = ServerName::try_from(node_dns_name(None)).map_err(|error| unfit(&error))?;
-        Ok(Some(Self { server: Arc::new(server), client: Arc::new(client), name }))
+        Ok(Some(Self { server: Arc::new(server), client: Arc::new(client), name, verifier }))
     }
 }
 
-fn certificates(pem: &str, what: &'static str) -> Result<Vec<CertificateDer<'static>>, SecurityError> {
+pub(crate) fn revocation_lists(pem: &str) -> Result<Vec<CertificateRevocationListDer<'static>>, SecurityError> {
+    let lists: Result<Vec<_>, _> = CertificateRevocationListDer::pem_slice_iter(pem.as_bytes()).collect();
+    lists.map_err(|_| SecurityError::Unreadable("the list of revoked certificates"))
+}
+
+pub(crate) fn certificates(pem: &str, what: &'static str) -> Result<Vec<CertificateDer<'static>>, SecurityError> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     all.ok().filter(|all| !all.is_empty()).ok_or(SecurityError::Unreadable(what))
 }
 
-fn key(pem: &str) -> Result<PrivateKeyDer<'static>, SecurityError> {
+pub(crate) fn key(pem: &str) -> Result<PrivateKeyDer<'static>, SecurityError> {
     PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| SecurityError::Unreadable("the node's key"))
 }
 
@@ -115,19 +180,14 @@ fn server_config(
     level: Level,
     credentials: &Credentials,
     provider: &Arc<CryptoProvider>,
-    roots: &Arc<RootCertStore>,
-    lists: &[CertificateRevocationListDer<'static>],
+    verifier: &Arc<dyn ClientCertVerifier>,
 ) -> Result<ServerConfig, SecurityError> {
     let unfit = |error: &dyn std::fmt::Display| SecurityError::Unfit(error.to_string());
     let building = ServerConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|error| unfit(&error))?;
-    let building = if level == Level::Authenticated {
-        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::clone(roots), Arc::clone(provider))
-            .with_crls(lists.iter().cloned())
-            .build()
-            .map_err(|error| unfit(&error))?;
-        building.with_client_cert_verifier(verifier)
+    let building = if level >= Level::Authenticated {
+        building.with_client_cert_verifier(Arc::clone(verifier))
     } else {
         building.with_no_client_auth()
     };
@@ -154,7 +214,7 @@ fn client_config(
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|error| unfit(&error))?
         .with_webpki_verifier(verifier);
-    if level != Level::Authenticated {
+    if level < Level::Authenticated {
         return Ok(building.with_no_client_auth());
     }
     let chain = certificates(&credentials.certificate_pem, "the node's certificate")?;
@@ -182,6 +242,11 @@ impl Identity {
             }
         }
         identity
+    }
+
+    /// The node that it names, if it names one.
+    pub fn node(&self) -> Option<&str> {
+        self.nodes.iter().find_map(|name| name.strip_suffix(".node.whimbrel"))
     }
 
     /// Why it is not the node of this name, coming from there; `None` if it is.

@@ -4,6 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
@@ -41,12 +42,17 @@ impl Stream {
         }
     }
 
-    /// Whom the peer's certificate names, if it showed one.
-    pub fn identity(&self) -> Option<Identity> {
+    /// The certificates that the peer showed.
+    pub fn certificates(&self) -> Option<&[CertificateDer<'static>]> {
         match self {
             Self::Plain(_) => None,
-            Self::Secure(secure) => secure.get_ref().1.peer_certificates()?.first().map(Identity::of),
+            Self::Secure(secure) => secure.get_ref().1.peer_certificates(),
         }
+    }
+
+    /// Whom the peer's certificate names, if it showed one.
+    pub fn identity(&self) -> Option<Identity> {
+        self.certificates()?.first().map(Identity::of)
     }
 }
 

@@ -49,6 +49,8 @@ struct Task {
     next: Next,
     /// This end connects.
     dials: bool,
+    /// How often the hub's credentials had changed when the peer was looked over last.
+    tls_changes: u64,
 }
 
 enum Next {
@@ -74,6 +76,7 @@ enum Happening {
 pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: UnboundedReceiver<Box<Accepted>>) {
     let mut task = Task {
         dials: false,
+        tls_changes: hub.tls_changes.load(Ordering::Acquire),
         hub,
         peer,
         link,
@@ -178,6 +181,7 @@ impl Task {
                 self.next = Next::Close(error);
             }
             self.look_after();
+            self.look_over(&connection);
             match std::mem::replace(&mut self.next, Next::Go) {
                 Next::Go => {}
                 Next::Close(error) => return self.hang_up(connection, &error).await,
@@ -272,6 +276,21 @@ impl Task {
             self.no_room = true;
         }
         outcome
+    }
+
+    /// Closes a connection whose peer is not trusted any more, since the credentials changed.
+    fn look_over(&mut self, connection: &Connection) {
+        let changes = self.hub.tls_changes.load(Ordering::Acquire);
+        if changes == self.tls_changes {
+            return;
+        }
+        self.tls_changes = changes;
+        let (Some(tls), Some(shown)) = (self.hub.tls(), connection.socket.certificates()) else { return };
+        if let Some(error) = tls.distrusts(shown) {
+            let reason = refusal::of_tls(&error).unwrap_or(RefusalReason::BadCertificate);
+            self.hub.refuse(reason, self.peer_name(), &error.to_string());
+            self.next = Next::Close(LinkError::Impostor(error.to_string()));
+        }
     }
 
     /// Whether the peer is who it was, or somebody new.

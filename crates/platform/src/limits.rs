@@ -82,6 +82,14 @@ pub const AUDIT_FILES_MAX: usize = 4;
 pub const AUDIT_QUEUE_MAX: usize = 4_096;
 /// Bytes of one text in an audit log; longer ones are cut.
 pub const AUDIT_TEXT_BYTES_MAX: usize = 512;
+/// Bytes of a request for a certificate.
+pub const CERTIFICATE_REQUEST_BYTES_MAX: usize = 8 << 10;
+/// Bytes of what is said to, or by, the authority's service at once.
+pub const ENROLMENT_BYTES_MAX: usize = 256 << 10;
+/// How long a conversation with the authority's service may take.
+pub const ENROLMENT_MS: u64 = 10_000;
+/// Conversations with the authority's service at a time.
+pub const ENROLMENTS_MAX: usize = 16;
 /// Bytes of a policy file.
 pub const POLICY_BYTES_MAX: usize = 1 << 20;
 /// Sessions of one node.

@@ -9,6 +9,7 @@ mod arguments;
 mod bench;
 mod commands;
 mod control;
+mod credentials;
 mod duration;
 mod guarding;
 mod membership;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Codec(codec) => commands::codec::codec(codec),
         Command::Ca(ca) => commands::ca::ca(ca),
         Command::Session(session) => commands::session::session(session),
+        Command::Enrol(enrol) => commands::enrol::enrol(enrol),
         Command::Bench(bench) => commands::bench::bench(bench),
     };
     match done {

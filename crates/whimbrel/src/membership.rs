@@ -11,6 +11,7 @@ use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::Platform;
 
 use crate::arguments::{Join, Run, SecurityLevel};
+use crate::credentials::{self, Watched};
 use crate::terminal;
 
 /// The name of the node that others join first.
@@ -22,7 +23,7 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// This node's links.
 pub struct Membership {
-    hub: Hub,
+    hub: Arc<Hub>,
 }
 
 impl Membership {
@@ -38,7 +39,8 @@ impl Membership {
         config.token.clone_from(&arguments.token);
         config.auditor = auditor;
         config.log = log(arguments.quiet);
-        let hub = Hub::start(config, platform.station(), Some(address))?;
+        let hub = Arc::new(Hub::start(config, platform.station(), Some(address))?);
+        watch(arguments.credentials.as_deref(), &hub);
         platform.link_with(hub.links());
         if !arguments.quiet {
             terminal::note(&format!("others can join at {}", hub.address().unwrap_or(address)));
@@ -55,7 +57,8 @@ impl Membership {
         config.token.clone_from(&arguments.token);
         config.auditor = auditor;
         config.log = log(arguments.quiet);
-        let hub = Hub::start(config, platform.station(), None)?;
+        let hub = Arc::new(Hub::start(config, platform.station(), None)?);
+        watch(arguments.credentials.as_deref(), &hub);
         platform.link_with(hub.links());
         hub.connect(&arguments.address);
         let until = Instant::now() + JOIN_PATIENCE;
@@ -83,8 +86,31 @@ impl Membership {
 
     /// Says good-bye.
     pub fn end(self) {
-        self.hub.leave(LEAVE_PATIENCE);
+        // Whoever looks after the credentials holds it for moments only.
+        let mut hub = self.hub;
+        loop {
+            match Arc::try_unwrap(hub) {
+                Ok(hub) => return hub.leave(LEAVE_PATIENCE),
+                Err(shared) => hub = shared,
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
+}
+
+/// Has the hub show and trust what is in the folder, whenever that changes.
+fn watch(folder: Option<&Path>, hub: &Arc<Hub>) {
+    let Some(folder) = folder else { return };
+    let hub = Arc::downgrade(hub);
+    Watched::new(folder).watch(move |credentials| {
+        let Some(hub) = hub.upgrade() else { return false };
+        match credentials.map(|credentials| hub.set_credentials(credentials)) {
+            Some(Ok(())) => terminal::note("the new credentials are in use"),
+            Some(Err(error)) => terminal::note(&format!("the new credentials are of no use: {error}")),
+            None => {}
+        }
+        true
+    });
 }
 
 fn log(quiet: bool) -> Box<dyn Fn(&str) + Send + Sync> {
@@ -105,7 +131,7 @@ pub fn security_at(
     folder: Option<&Path>,
 ) -> anyhow::Result<(Level, Option<Credentials>)> {
     let level = level_for(asked, address, folder)?;
-    Ok((level, folder.map(read_credentials).transpose()?))
+    Ok((level, folder.map(credentials::read).transpose()?))
 }
 
 /// What is asked for; else, authenticated beyond this machine.
@@ -130,19 +156,6 @@ fn config_of(name: &str, level: Level, folder: Option<&Path>, platform: &Platfor
     let services = platform.services();
     let mut config = HubConfig::new(services.platform().as_str(), name, services.random());
     config.level = level;
-    config.credentials = folder.map(read_credentials).transpose()?;
+    config.credentials = folder.map(credentials::read).transpose()?;
     Ok(config)
-}
-
-fn read_credentials(folder: &Path) -> anyhow::Result<Credentials> {
-    let read = |file: &str| {
-        let path = folder.join(file);
-        std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
-    };
-    Ok(Credentials {
-        certificate_pem: read("node.pem")?,
-        key_pem: read("node.key")?,
-        authority_pem: read("authority.pem")?,
-        revoked_pem: read("revoked.pem")?,
-    })
 }

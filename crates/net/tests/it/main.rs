@@ -1,6 +1,7 @@
 //! Real sockets between hubs, whose schedulers are stand-ins that note what comes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod enrolment;
 mod links;
 mod refusals;
 

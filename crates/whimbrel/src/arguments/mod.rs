@@ -13,7 +13,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub use self::act::{Kill, Resume, Send, Stop, Suspend, Whom};
 pub use self::bench::{Bench, BenchOptions, Benchmark, Messaging, Mode, Scenario};
-pub use self::ca::{Ca, CaAction};
+pub use self::ca::{Ca, CaAction, Enrol};
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
 pub use self::look::{Agents, Df, Links, Order, Ps, Showing, Sniff};
@@ -58,6 +58,7 @@ pub enum Command {
     Codec(Codec),
     Ca(Ca),
     Session(Session),
+    Enrol(Enrol),
     Bench(Bench),
 }
 

@@ -3,23 +3,31 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
-use whimbrel_net::authority_file::{load, save, write_secret};
-use whimbrel_net::{Authority, Issued};
+use whimbrel_net::authority::file::{Folder, load, save};
+use whimbrel_net::enrolment::{Enrolment, EnrolmentConfig};
+use whimbrel_net::{AuditLog, Authority, Issued, Trust};
+use whimbrel_platform::audit::Auditor;
 
 use crate::arguments::{Ca, CaAction};
+use crate::credentials::{self, AUTHORITY, REVOKED, write_text};
+use crate::stopping::Stopping;
+use crate::terminal;
 
 const PASSPHRASE: &str = "WHIMBREL_CA_PASSPHRASE";
-/// The list of revoked certificates, in the authority's folder and in each node's.
-const REVOKED: &str = "revoked.pem";
-const AUTHORITY: &str = "authority.pem";
 
 /// Does it.
 pub fn ca(arguments: &Ca) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         CaAction::Init { folder, platform } => init(folder, platform)?,
         CaAction::Issue { folder, node, out, address, days } => issue(folder, node, out, address, *days)?,
+        CaAction::Token { folder, node, valid, address, days } => token(folder, node, *valid, address, *days)?,
+        CaAction::Serve { folder, listen, audit } => serve(folder, listen, audit.as_deref())?,
+        CaAction::Rotate { folder, switch, finish, force } => rotate(folder, *switch, *finish, *force)?,
         CaAction::List { folder, json } => list(load(folder, &passphrase()?)?.issued(), *json)?,
         CaAction::Revoke { folder, node_or_serial } => revoke(folder, node_or_serial)?,
     }
@@ -38,40 +46,83 @@ fn init(folder: &Path, platform: &str) -> anyhow::Result<()> {
         bail!("{} exists already; choose another folder", folder.display());
     }
     let mut authority = Authority::create(platform)?;
-    let revoked = authority.revocation_list()?;
     save(&authority, folder, &passphrase()?)?;
-    write(&folder.join(AUTHORITY), authority.certificate_pem())?;
-    write(&folder.join(REVOKED), &revoked)?;
+    write_trust(&authority.trust()?, folder)?;
     say(&format!("made the authority of {platform} in {}", folder.display()))
 }
 
+fn write_trust(trust: &Trust, folder: &Path) -> anyhow::Result<()> {
+    write_text(&folder.join(AUTHORITY), &trust.authority_pem)?;
+    write_text(&folder.join(REVOKED), &trust.revoked_pem)
+}
+
+fn open(folder: &Path) -> anyhow::Result<Folder> {
+    Ok(Folder::new(folder, &passphrase()?))
+}
+
 fn issue(folder: &Path, node: &str, out: &Path, addresses: &[String], days: u32) -> anyhow::Result<()> {
-    let passphrase = passphrase()?;
-    let mut authority = load(folder, &passphrase)?;
-    let credentials = authority.issue(node, addresses, days)?;
-    save(&authority, folder, &passphrase)?;
-    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-    let key = out.join("node.key");
-    write_secret(&key, credentials.key_pem.as_bytes()).with_context(|| format!("cannot write {}", key.display()))?;
-    write(&out.join("node.pem"), &credentials.certificate_pem)?;
-    write(&out.join(AUTHORITY), &credentials.authority_pem)?;
-    write(&out.join(REVOKED), &credentials.revoked_pem)?;
-    say(&format!("{node} is good for {days} days; its key is in {}", key.display()))
+    if credentials::are_in(out) {
+        bail!("{} has credentials in it already; choose another folder", out.display());
+    }
+    let issued = open(folder)?.with(|authority| authority.issue(node, addresses, days))?;
+    credentials::write(&issued, out)?;
+    say(&format!("{node} is good for {days} days; its key is in {}", out.join("node.key").display()))
+}
+
+fn token(folder: &Path, node: &str, valid: Duration, addresses: &[String], days: u32) -> anyhow::Result<()> {
+    let token = open(folder)?.with(|authority| authority.permit(node, addresses, days, valid))?;
+    say(&token.to_string())
+}
+
+fn serve(folder: &Path, listen: &str, audit: Option<&Path>) -> anyhow::Result<()> {
+    let audit = audit.map(|file| AuditLog::open(file).with_context(|| format!("cannot write {}", file.display())));
+    let auditor = audit.transpose()?.map(|audit| Arc::new(audit) as Arc<dyn Auditor>);
+    let config = EnrolmentConfig { folder: open(folder)?, auditor, log: Box::new(terminal::note) };
+    let service = Enrolment::start(config, listen)?;
+    let (ended, end) = channel();
+    Stopping::new()?.watch(None, move |_| {
+        let _ = ended.send(());
+    });
+    terminal::note(&format!("nodes can enrol at {}", service.address()));
+    let _ = end.recv();
+    Ok(())
+}
+
+fn rotate(folder: &Path, switch: bool, finish: bool, force: bool) -> anyhow::Result<()> {
+    let trust = open(folder)?.with(|authority| {
+        match (switch, finish) {
+            (true, _) => authority.switch_rotation()?,
+            (_, true) => authority.finish_rotation(force)?,
+            _ => authority.begin_rotation()?,
+        }
+        authority.trust()
+    })?;
+    write_trust(&trust, folder)?;
+    say(match (switch, finish) {
+        (true, _) => {
+            "the new key signs; nodes that enrolled renew their certificates by themselves, give others new ones with \
+             `whimbrel ca issue`; then `whimbrel ca rotate --finish`"
+        }
+        (_, true) => "the old key is forgotten",
+        _ => {
+            "made a new key; nodes that enrolled trust it within a minute, give others the new authority.pem and \
+             revoked.pem; then `whimbrel ca rotate --switch`"
+        }
+    })
 }
 
 fn revoke(folder: &Path, node_or_serial: &str) -> anyhow::Result<()> {
-    let passphrase = passphrase()?;
-    let mut authority = load(folder, &passphrase)?;
-    let count = authority.revoke(node_or_serial);
+    let (count, trust) = open(folder)?.with(|authority| {
+        let count = authority.revoke(node_or_serial);
+        Ok((count, authority.trust()?))
+    })?;
     if count == 0 {
         bail!("there is no certificate of {node_or_serial} that could be taken back");
     }
-    let revoked = authority.revocation_list()?;
-    save(&authority, folder, &passphrase)?;
-    let path = folder.join(REVOKED);
-    write(&path, &revoked)?;
+    write_trust(&trust, folder)?;
     let certificates = if count == 1 { "1 certificate".to_owned() } else { format!("{count} certificates") };
-    say(&format!("took back {certificates}; give {} to every node", path.display()))
+    let revoked = folder.join(REVOKED);
+    say(&format!("took back {certificates}; nodes that enrolled hear of it, give others {}", revoked.display()))
 }
 
 fn list(issued: &[Issued], json: bool) -> anyhow::Result<()> {
@@ -79,7 +130,7 @@ fn list(issued: &[Issued], json: bool) -> anyhow::Result<()> {
         return say(&serde_json::to_string(issued)?);
     }
     let now_s = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs() as i64;
-    say(&format!("{:<34}{:<20}state", "serial", "node"))?;
+    say(&format!("{:<34}{:<20}{:<8}state", "serial", "node", "for"))?;
     for one in issued {
         let days = (one.not_after_s - now_s) / 86_400;
         let state = match one.revoked_s {
@@ -87,13 +138,10 @@ fn list(issued: &[Issued], json: bool) -> anyhow::Result<()> {
             None if one.not_after_s < now_s => "expired".to_owned(),
             None => format!("good for {days} days"),
         };
-        say(&format!("{:<34}{:<20}{state}", one.serial, one.node))?;
+        let what = if one.agents { "agents" } else { "node" };
+        say(&format!("{:<34}{:<20}{what:<8}{state}", one.serial, one.node))?;
     }
     Ok(())
-}
-
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn say(line: &str) -> anyhow::Result<()> {

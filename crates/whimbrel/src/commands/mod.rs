@@ -17,6 +17,7 @@ pub mod ca;
 pub mod check;
 pub mod codec;
 pub mod df;
+pub mod enrol;
 pub mod join;
 pub mod life;
 pub mod links;

@@ -194,3 +194,43 @@ fn what_a_policy_forbids_is_answered_and_recorded() {
     assert_eq!(rest, expected);
     assert_eq!(record("audit.jsonl"), "");
 }
+
+#[test]
+fn nodes_enrol_over_the_network_with_tokens() {
+    let scratch = Scratch::with(&[
+        ("host.asl", "+hello <- .print(hello); .stopMAS(100, 6).\n"),
+        ("guest.asl", "!go.\n+!go <- .send(host, tell, hello).\n"),
+    ]);
+    let make = |arguments: &[&str]| {
+        let mut command = whimbrel();
+        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        command.env("WHIMBREL_TOKEN", "the token").stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let run = |arguments: &[&str]| super::Seen::from(make(arguments).output().expect("it runs"));
+    assert_eq!(run(&["ca", "init", "authority"]).code, Some(0));
+    let mut service = make(&["ca", "serve", "authority", "--listen", "127.0.0.1:0"]).spawn().expect("it runs");
+    let mut noted = BufReader::new(service.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let at = noted.find_map(|line| Some(line.split_once("enrol at ")?.1.to_owned())).expect("it listens");
+    for node in ["n1", "n2"] {
+        let token = run(&["ca", "token", "authority", node]).out;
+        let enrolled = run(&["enrol", &at, "--token", token.trim(), "--out", node]);
+        assert_eq!(
+            enrolled.out,
+            format!("{node} is enrolled; its keys and certificates are in {node}\n"),
+            "{}",
+            enrolled.err
+        );
+        let again = run(&["enrol", &at, "--token", token.trim(), "--out", "again"]);
+        assert_eq!(again.err, "error: the authority refuses: the token was used already\n");
+    }
+    let mut host =
+        make(&["run", "host.asl", "--listen", "127.0.0.1:0", "--credentials", "n1"]).spawn().expect("it runs");
+    let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
+    let guest = run(&["join", &address, "guest.asl", "--name", "n2", "--credentials", "n2"]);
+    assert_eq!(guest.code, Some(6), "{}", guest.err);
+    assert_eq!(host.wait().expect("it ended").code(), Some(6));
+    service.kill().expect("it runs");
+    let _ = service.wait();
+}

@@ -1,0 +1,233 @@
+//! An authority as a folder: `authority.json` (certificates, what was issued, tokens), and `authority.key`, its keys
+//! encrypted with one made of a passphrase (PBKDF2-HMAC-SHA256, then ChaCha20-Poly1305). Several processes may use one
+//! folder: see [`Folder`].
+
+use std::fs;
+use std::io::{self, Write};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
+use ring::pbkdf2;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use super::{Authority, AuthorityError, Register, Token, hex, unhex};
+
+const REGISTER: &str = "authority.json";
+const KEY: &str = "authority.key";
+/// Locked while a process changes something.
+const LOCK: &str = "authority.lock";
+/// The first line of an encrypted key.
+const MAGIC: &str = "whimbrel-authority-keys-2";
+/// Rounds of PBKDF2, as OWASP advises for HMAC-SHA256 (2023).
+const ROUNDS: NonZeroU32 = match NonZeroU32::new(600_000) {
+    Some(rounds) => rounds,
+    None => NonZeroU32::MIN,
+};
+
+/// Why an authority's folder cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthorityFileError {
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The authority itself is at fault.
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> AuthorityFileError {
+    move |source| AuthorityFileError::File { path: path.display().to_string(), source }
+}
+
+/// Writes an authority into a folder, which is made if it is not there.
+///
+/// # Errors
+/// The files cannot be written.
+pub fn save(authority: &Authority, folder: &Path, passphrase: &str) -> Result<(), AuthorityFileError> {
+    fs::create_dir_all(folder).map_err(failed(folder))?;
+    let path = folder.join(REGISTER);
+    let register = authority.register();
+    let text = serde_json::to_vec_pretty(&register).map_err(|_| AuthorityError::BadFile(REGISTER))?;
+    let numbers = |register: &Register| register.signers.iter().map(|signer| signer.number).collect::<Vec<_>>();
+    let (now, before) = (numbers(&register), read_register(folder).map(|before| numbers(&before)).unwrap_or_default());
+    // Whatever happens in between, the keys of all certificates are there.
+    if now.len() > before.len() {
+        save_keys(authority, folder, passphrase)?;
+    }
+    replace(&path, &text).map_err(failed(&path))?;
+    if now.len() < before.len() {
+        save_keys(authority, folder, passphrase)?;
+    }
+    Ok(())
+}
+
+fn save_keys(authority: &Authority, folder: &Path, passphrase: &str) -> Result<(), AuthorityFileError> {
+    let (key, fresh) = (folder.join(KEY), folder.join("authority.key.new"));
+    let _ = fs::remove_file(&fresh);
+    let keys = serde_json::to_string(&authority.keys_pem()).map_err(|_| AuthorityError::BadFile(KEY))?;
+    write_secret(&fresh, seal(&keys, passphrase)?.as_bytes()).map_err(failed(&fresh))?;
+    fs::rename(&fresh, &key).map_err(failed(&key))
+}
+
+/// Reads an authority.
+///
+/// # Errors
+/// The files are not there or are no authority's, or the passphrase is wrong.
+pub fn load(folder: &Path, passphrase: &str) -> Result<Authority, AuthorityFileError> {
+    Folder::new(folder, passphrase).load()
+}
+
+fn read_register(folder: &Path) -> Result<Register, AuthorityFileError> {
+    let register = folder.join(REGISTER);
+    let text = fs::read(&register).map_err(failed(&register))?;
+    Ok(serde_json::from_slice(&text).map_err(|_| AuthorityError::BadFile(REGISTER))?)
+}
+
+/// An authority's folder, and the passphrase that opens its key: what one process does with the authority is not lost
+/// on another.
+#[derive(Clone)]
+pub struct Folder {
+    path: PathBuf,
+    passphrase: String,
+    /// The keys as they were opened last, and the file they were in: to open it takes long, and is meant to.
+    opened: Arc<Mutex<Option<Opened>>>,
+}
+
+struct Opened {
+    sealed: String,
+    keys: Vec<(u32, String)>,
+}
+
+impl Folder {
+    /// The authority in this folder.
+    pub fn new(path: &Path, passphrase: &str) -> Self {
+        Self { path: path.to_owned(), passphrase: passphrase.to_owned(), opened: Arc::default() }
+    }
+
+    fn load(&self) -> Result<Authority, AuthorityFileError> {
+        let key = self.path.join(KEY);
+        let register = read_register(&self.path)?;
+        let sealed = fs::read_to_string(&key).map_err(failed(&key))?;
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = opened.as_ref().filter(|opened| opened.sealed == sealed) {
+            return Ok(Authority::restore(register, &opened.keys)?);
+        }
+        let text = open(&sealed, &self.passphrase)?;
+        let keys: Vec<(u32, String)> = serde_json::from_str(&text).map_err(|_| AuthorityError::BadFile(KEY))?;
+        let authority = Authority::restore(register, &keys)?;
+        *opened = Some(Opened { sealed, keys });
+        Ok(authority)
+    }
+
+    /// Does something with the authority and keeps what became of it, unless `work` fails. Others wait meanwhile.
+    ///
+    /// # Errors
+    /// The files are not there or are no authority's, the passphrase is wrong, or `work` fails.
+    pub fn with<R>(
+        &self,
+        work: impl FnOnce(&mut Authority) -> Result<R, AuthorityError>,
+    ) -> Result<R, AuthorityFileError> {
+        let lock = self.path.join(LOCK);
+        let file = fs::File::options().create(true).append(true).open(&lock).map_err(failed(&lock))?;
+        file.lock().map_err(failed(&lock))?;
+        let mut authority = self.load()?;
+        let result = work(&mut authority)?;
+        save(&authority, &self.path, &self.passphrase)?;
+        Ok(result)
+    }
+
+    /// How far the authority is: something else whenever a certificate was taken back or another key signs.
+    pub(crate) fn epoch(&self) -> Result<(u32, usize, usize), AuthorityFileError> {
+        let register = read_register(&self.path)?;
+        let revoked = register.issued.iter().filter(|one| one.revoked_s.is_some()).count();
+        Ok((register.signing, register.signers.len(), revoked))
+    }
+
+    /// Whether the authority would let the bearer of this token in; no key is opened for that.
+    ///
+    /// # Errors
+    /// It would not; or the files are not there or are no authority's.
+    pub fn check(&self, token: &Token) -> Result<(), AuthorityFileError> {
+        let now_s = time::OffsetDateTime::now_utc().unix_timestamp();
+        token.find(&read_register(&self.path)?.permits, now_s).map_err(AuthorityError::from)?;
+        Ok(())
+    }
+}
+
+/// Writes a file that only its owner can read.
+///
+/// # Errors
+/// It is there already, or cannot be written.
+pub fn write_secret(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+/// Replaces a file's content, all or nothing.
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let fresh = path.with_extension("new");
+    fs::write(&fresh, content)?;
+    fs::rename(fresh, path)
+}
+
+fn seal(keys: &str, passphrase: &str) -> Result<String, AuthorityError> {
+    let random = SystemRandom::new();
+    let (mut salt, mut nonce) = ([0; 16], [0; 12]);
+    random.fill(&mut salt).and_then(|()| random.fill(&mut nonce)).map_err(|_| AuthorityError::NoRandomness)?;
+    let mut text = keys.as_bytes().to_vec();
+    let sealing = cipher(passphrase, &salt)?;
+    let sealed = sealing.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(MAGIC), &mut text);
+    sealed.map_err(|_| AuthorityError::BadFile(KEY))?;
+    Ok(format!("{MAGIC}\n{}\n{}\n{}\n", hex(&salt), hex(&nonce), hex(&text)))
+}
+
+fn open(sealed: &str, passphrase: &str) -> Result<String, AuthorityError> {
+    let mut lines = sealed.lines();
+    if lines.next() != Some(MAGIC) {
+        return Err(AuthorityError::BadFile(KEY));
+    }
+    let mut part = || lines.next().and_then(unhex).ok_or(AuthorityError::BadFile(KEY));
+    let (salt, nonce, mut text) = (part()?, part()?, part()?);
+    let nonce = Nonce::try_assume_unique_for_key(&nonce).map_err(|_| AuthorityError::BadFile(KEY))?;
+    let opening = cipher(passphrase, &salt)?;
+    let opened =
+        opening.open_in_place(nonce, Aad::from(MAGIC), &mut text).map_err(|_| AuthorityError::BadPassphrase)?;
+    String::from_utf8(opened.to_vec()).map_err(|_| AuthorityError::BadFile(KEY))
+}
+
+fn cipher(passphrase: &str, salt: &[u8]) -> Result<LessSafeKey, AuthorityError> {
+    let mut key = [0; 32];
+    pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, ROUNDS, salt, passphrase.as_bytes(), &mut key);
+    let key = UnboundKey::new(&CHACHA20_POLY1305, &key).map_err(|_| AuthorityError::BadFile(KEY))?;
+    Ok(LessSafeKey::new(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sealed_key_opens_with_its_passphrase_only() {
+        let sealed = seal("the key", "open sesame").unwrap();
+        assert_eq!(open(&sealed, "open sesame").unwrap(), "the key");
+        assert!(matches!(open(&sealed, "open barley"), Err(AuthorityError::BadPassphrase)));
+        let last = sealed.trim_end().len() - 1;
+        let digit = if sealed.as_bytes()[last] == b'0' { "1" } else { "0" };
+        let tampered = format!("{}{digit}\n", &sealed[..last]);
+        assert!(matches!(open(&tampered, "open sesame"), Err(AuthorityError::BadPassphrase)));
+        assert!(matches!(open("something else", "open sesame"), Err(AuthorityError::BadFile(_))));
+    }
+}

@@ -1,0 +1,694 @@
+//! The certification authority of a platform: it says which process is which node.
+//!
+//! It may have several keys: while one takes over from another, nodes trust both, and one of them signs.
+
+pub mod file;
+mod token;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertificateSigningRequestParams, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, PKCS_ED25519, PublicKeyData,
+    RevocationReason, RevokedCertParams, SanType, SerialNumber,
+};
+use ring::rand::{SecureRandom, SystemRandom};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use serde::{Deserialize, Serialize};
+use time::{Duration, OffsetDateTime};
+use whimbrel_platform::limits::{CERTIFICATE_REQUEST_BYTES_MAX, NODE_NAME_BYTES_MAX};
+
+use crate::security::{Credentials, agents_dns_name, node_dns_name};
+
+pub use token::{Permit, Token, TokenError};
+
+/// How long an authority's own certificate is good for.
+const AUTHORITY_DAYS: i64 = 3650;
+/// How long a node's certificate is good for, if nothing else is said.
+pub const NODE_DAYS: u32 = 90;
+/// Clocks differ: certificates are good from somewhat before they were made.
+pub(crate) const CLOCK_SKEW: Duration = Duration::minutes(5);
+
+/// Why an authority cannot do something, or does not want to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthorityError {
+    /// A certificate or list cannot be made.
+    #[error("cannot make the certificate")]
+    Certificate(#[from] rcgen::Error),
+    /// There is no randomness to be had.
+    #[error("the system gives no random numbers")]
+    NoRandomness,
+    /// The address is none.
+    #[error("{0:?} is no IP address")]
+    BadAddress(String),
+    /// The name cannot be a node's.
+    #[error("{0:?} cannot name a node: letters, digits, `-`, `_` and `.`, {NODE_NAME_BYTES_MAX} at most")]
+    BadName(String),
+    /// A file of it is not what it should be.
+    #[error("this is no authority's file: {0}")]
+    BadFile(&'static str),
+    /// The key does not open with this passphrase, or was tampered with.
+    #[error("the passphrase does not open the authority's key")]
+    BadPassphrase,
+    /// A certificate is asked for in a way that it cannot be given, or for somebody else.
+    #[error("this is no request for a certificate of {node}: {why}")]
+    BadRequest {
+        /// Who may ask for one.
+        node: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A token does not let anybody in.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// It is not the time for this step.
+    #[error("{0}")]
+    Rotation(String),
+}
+
+/// A certificate that was issued.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issued {
+    /// Its serial number, in hexadecimal digits.
+    pub serial: String,
+    /// The node that it names.
+    pub node: String,
+    /// Until when it is good, in seconds since 1970-01-01 UTC.
+    pub not_after_s: i64,
+    /// When it was revoked, if it was.
+    pub revoked_s: Option<i64>,
+    /// Which of the authority's keys signed it, from 1.
+    pub key: u32,
+    /// Where the node may come from; from anywhere if this is empty.
+    pub addresses: Vec<String>,
+    /// Whether it is that with which the node certifies its agents.
+    pub agents: bool,
+}
+
+/// One of an authority's keys.
+struct Signer {
+    number: u32,
+    certificate_pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// See the module.
+pub struct Authority {
+    platform: String,
+    /// Never empty; the oldest first.
+    signers: Vec<Signer>,
+    /// The number of the one that signs.
+    signing: u32,
+    issued: Vec<Issued>,
+    permits: Vec<Permit>,
+    lists: u64,
+}
+
+/// A certificate of one of the authority's keys.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptSigner {
+    pub number: u32,
+    pub certificate_pem: String,
+}
+
+/// All of an authority but its keys, as it is kept.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Register {
+    pub platform: String,
+    pub signers: Vec<KeptSigner>,
+    pub signing: u32,
+    pub issued: Vec<Issued>,
+    pub permits: Vec<Permit>,
+    pub lists: u64,
+}
+
+/// What a node asks to be certified: its own key, and that with which it certifies its agents.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NodeRequest {
+    /// A certificate signing request (PKCS #10) as PEM.
+    pub csr_pem: String,
+    /// Another, for the key that certifies the node's agents.
+    pub agents_csr_pem: String,
+}
+
+/// The keys of a node that is to be certified. They never leave the node.
+pub struct NodeKeys {
+    key: KeyPair,
+    agents_key: KeyPair,
+}
+
+/// What an authority answers to a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeCertificates {
+    /// The node's certificate, as PEM.
+    pub certificate_pem: String,
+    /// The certificate of the key that certifies its agents.
+    pub agents_pem: String,
+    /// See [`Trust`].
+    pub trust: Trust,
+}
+
+/// Whom a node trusts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trust {
+    /// The certificates of the platform's authority; several while one key takes over from another.
+    pub authority_pem: String,
+    /// Its lists of certificates that were taken back, one for each key.
+    pub revoked_pem: String,
+}
+
+impl NodeKeys {
+    /// New ones.
+    ///
+    /// # Errors
+    /// No keys can be made.
+    pub fn generate() -> Result<Self, AuthorityError> {
+        Ok(Self { key: KeyPair::generate()?, agents_key: KeyPair::generate_for(&PKCS_ED25519)? })
+    }
+
+    /// Asks for certificates that say that these are the keys of the node of this name.
+    ///
+    /// # Errors
+    /// The name is none.
+    pub fn request(&self, node: &str) -> Result<NodeRequest, AuthorityError> {
+        let csr = |name: String, key: &KeyPair| -> Result<String, AuthorityError> {
+            Ok(CertificateParams::new(vec![name])?.serialize_request(key)?.pem()?)
+        };
+        Ok(NodeRequest {
+            csr_pem: csr(node_dns_name(Some(node)), &self.key)?,
+            agents_csr_pem: csr(agents_dns_name(node), &self.agents_key)?,
+        })
+    }
+
+    /// These keys with the certificates that came for them.
+    pub fn with(self, certificates: NodeCertificates) -> Credentials {
+        let NodeCertificates { certificate_pem, agents_pem, trust } = certificates;
+        Credentials {
+            certificate_pem,
+            key_pem: self.key.serialize_pem(),
+            agents_pem,
+            agents_key_pem: self.agents_key.serialize_pem(),
+            authority_pem: trust.authority_pem,
+            revoked_pem: trust.revoked_pem,
+        }
+    }
+}
+
+impl Signer {
+    fn create(platform: &str, number: u32) -> Result<Self, AuthorityError> {
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::default();
+        // Names differ, so that whoever looks for an issuer finds the right one.
+        params.distinguished_name.push(DnType::CommonName, format!("{platform} authority {number}"));
+        params.distinguished_name.push(DnType::OrganizationName, platform);
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(1));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let now = OffsetDateTime::now_utc();
+        params.not_before = now - CLOCK_SKEW;
+        params.not_after = now + Duration::days(AUTHORITY_DAYS);
+        let certificate_pem = params.self_signed(&key)?.pem();
+        Ok(Self { number, certificate_pem, issuer: Issuer::new(params, key) })
+    }
+
+    fn restore(kept: KeptSigner, key_pem: &str) -> Result<Self, AuthorityError> {
+        let issuer = Issuer::from_ca_cert_pem(&kept.certificate_pem, KeyPair::from_pem(key_pem)?)?;
+        Ok(Self { number: kept.number, certificate_pem: kept.certificate_pem, issuer })
+    }
+}
+
+impl Authority {
+    /// A new authority for the platform of this name.
+    ///
+    /// # Errors
+    /// No key can be made.
+    pub fn create(platform: &str) -> Result<Self, AuthorityError> {
+        let signers = vec![Signer::create(platform, 1)?];
+        let (platform, issued, permits) = (platform.to_owned(), Vec::new(), Vec::new());
+        Ok(Self { platform, signers, signing: 1, issued, permits, lists: 0 })
+    }
+
+    /// From what was kept, and its keys by number.
+    pub(crate) fn restore(register: Register, keys_pem: &[(u32, String)]) -> Result<Self, AuthorityError> {
+        let Register { platform, signers, signing, issued, permits, lists } = register;
+        let restore = |kept: KeptSigner| {
+            let key = keys_pem.iter().find(|(number, _)| *number == kept.number);
+            let (_, key) = key.ok_or(AuthorityError::BadFile("the key of one of its certificates is missing"))?;
+            Signer::restore(kept, key)
+        };
+        let signers = signers.into_iter().map(restore).collect::<Result<_, _>>()?;
+        Ok(Self { platform, signers, signing, issued, permits, lists })
+    }
+
+    pub(crate) fn register(&self) -> Register {
+        let kept =
+            |signer: &Signer| KeptSigner { number: signer.number, certificate_pem: signer.certificate_pem.clone() };
+        Register {
+            platform: self.platform.clone(),
+            signers: self.signers.iter().map(kept).collect(),
+            signing: self.signing,
+            issued: self.issued.clone(),
+            permits: self.permits.clone(),
+            lists: self.lists,
+        }
+    }
+
+    pub(crate) fn keys_pem(&self) -> Vec<(u32, String)> {
+        self.signers.iter().map(|signer| (signer.number, signer.issuer.key().serialize_pem())).collect()
+    }
+
+    fn signer(&self) -> Result<&Signer, AuthorityError> {
+        let signing = self.signers.iter().find(|signer| signer.number == self.signing);
+        signing.ok_or(AuthorityError::BadFile("none of its keys signs"))
+    }
+
+    /// The platform it is for.
+    pub fn platform(&self) -> &str {
+        &self.platform
+    }
+
+    /// The certificates of its keys, the one that signs last: whoever trusts these trusts the authority.
+    pub fn certificates_pem(&self) -> String {
+        let (signing, others): (Vec<_>, Vec<_>) = self.signers.iter().partition(|one| one.number == self.signing);
+        others.into_iter().chain(signing).map(|signer| signer.certificate_pem.as_str()).collect()
+    }
+
+    /// The SHA-256 digest of the certificate of the key that signs, in hexadecimal digits.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn fingerprint(&self) -> Result<String, AuthorityError> {
+        fingerprint_of(&self.signer()?.certificate_pem)
+    }
+
+    /// All certificates it issued, oldest first.
+    pub fn issued(&self) -> &[Issued] {
+        &self.issued
+    }
+
+    /// A key and a certificate for a node. If `addresses` are given, the node may only come from these.
+    ///
+    /// # Errors
+    /// The name or an address is none, or no key can be made.
+    pub fn issue(&mut self, node: &str, addresses: &[String], days: u32) -> Result<Credentials, AuthorityError> {
+        let keys = NodeKeys::generate()?;
+        let certificates = self.certify(node, addresses, days, &keys.request(node)?)?;
+        Ok(keys.with(certificates))
+    }
+
+    /// Certificates for the keys of a node, if the request names that node and no other.
+    ///
+    /// # Errors
+    /// It does not, or is no request; or a name or an address is none.
+    pub fn certify(
+        &mut self,
+        node: &str,
+        addresses: &[String],
+        days: u32,
+        request: &NodeRequest,
+    ) -> Result<NodeCertificates, AuthorityError> {
+        if !is_node_name(node) {
+            return Err(AuthorityError::BadName(node.to_owned()));
+        }
+        let key = read_request(&request.csr_pem, node, &node_dns_name(Some(node)))?;
+        let agents_key = read_request(&request.agents_csr_pem, node, &agents_dns_name(node))?;
+        let mut params = CertificateParams::new(vec![node_dns_name(None), node_dns_name(Some(node))])?;
+        for address in addresses {
+            let ip = address.parse().map_err(|_| AuthorityError::BadAddress(address.clone()))?;
+            params.subject_alt_names.push(SanType::IpAddress(ip));
+        }
+        params.distinguished_name.push(DnType::CommonName, node);
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        let certificate_pem = self.sign(params, (node, addresses, false), days, &key.public_key)?;
+        let mut params = CertificateParams::new(vec![agents_dns_name(node)])?;
+        params.distinguished_name.push(DnType::CommonName, format!("agents of {node}"));
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let agents_pem = self.sign(params, (node, &[], true), days, &agents_key.public_key)?;
+        Ok(NodeCertificates { certificate_pem, agents_pem, trust: self.trust()? })
+    }
+
+    /// Signs a certificate for a node, and keeps a record of it.
+    fn sign(
+        &mut self,
+        mut params: CertificateParams,
+        (node, addresses, agents): (&str, &[String], bool),
+        days: u32,
+        key: &impl PublicKeyData,
+    ) -> Result<String, AuthorityError> {
+        params.distinguished_name.push(DnType::OrganizationName, self.platform.as_str());
+        params.use_authority_key_identifier_extension = true;
+        let now = OffsetDateTime::now_utc();
+        params.not_before = now - CLOCK_SKEW;
+        params.not_after = now + Duration::days(i64::from(days));
+        let serial = new_serial()?;
+        params.serial_number = Some(SerialNumber::from_slice(&serial));
+        let pem = params.signed_by(key, &self.signer()?.issuer)?.pem();
+        self.issued.push(Issued {
+            serial: hex(&serial),
+            node: node.to_owned(),
+            not_after_s: params.not_after.unix_timestamp(),
+            revoked_s: None,
+            key: self.signing,
+            addresses: addresses.to_vec(),
+            agents,
+        });
+        Ok(pem)
+    }
+
+    /// A certificate for the authority's own service, which nodes enrol with: good for a day, not recorded. Its chain
+    /// and key as PEM.
+    pub(crate) fn service_certificate(&self) -> Result<(String, String), AuthorityError> {
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::new(vec![crate::enrolment::SERVICE_NAME.to_owned()])?;
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.use_authority_key_identifier_extension = true;
+        let now = OffsetDateTime::now_utc();
+        params.not_before = now - CLOCK_SKEW;
+        params.not_after = now + Duration::days(1);
+        params.serial_number = Some(SerialNumber::from_slice(&new_serial()?));
+        let signer = self.signer()?;
+        let pem = params.signed_by(&key, &signer.issuer)?.pem();
+        Ok((format!("{pem}{}", signer.certificate_pem), key.serialize_pem()))
+    }
+
+    /// Takes back all certificates of this node, or the one of this serial number; returns how many.
+    pub fn revoke(&mut self, node_or_serial: &str) -> usize {
+        let now = OffsetDateTime::now_utc().unix_timestamp();
+        let meant =
+            |one: &&mut Issued| one.revoked_s.is_none() && (one.node == node_or_serial || one.serial == node_or_serial);
+        self.issued.iter_mut().filter(meant).map(|one| one.revoked_s = Some(now)).count()
+    }
+
+    /// Whom nodes are to trust now.
+    ///
+    /// # Errors
+    /// A list cannot be made.
+    pub fn trust(&mut self) -> Result<Trust, AuthorityError> {
+        Ok(Trust { authority_pem: self.certificates_pem(), revoked_pem: self.revocation_lists()? })
+    }
+
+    /// The lists of certificates that were taken back, one of each key.
+    ///
+    /// # Errors
+    /// They cannot be made.
+    pub fn revocation_lists(&mut self) -> Result<String, AuthorityError> {
+        self.lists += 1;
+        let now = OffsetDateTime::now_utc();
+        let revoked = |one: &Issued| {
+            Some(RevokedCertParams {
+                serial_number: SerialNumber::from_slice(&unhex(&one.serial)?),
+                revocation_time: OffsetDateTime::from_unix_timestamp(one.revoked_s?).ok()?,
+                reason_code: Some(RevocationReason::PrivilegeWithdrawn),
+                invalidity_date: None,
+            })
+        };
+        let mut lists = String::new();
+        for signer in &self.signers {
+            let params = CertificateRevocationListParams {
+                this_update: now - CLOCK_SKEW,
+                next_update: now + Duration::days(AUTHORITY_DAYS),
+                crl_number: SerialNumber::from(self.lists),
+                issuing_distribution_point: None,
+                revoked_certs: self.issued.iter().filter(|one| one.key == signer.number).filter_map(revoked).collect(),
+                key_identifier_method: KeyIdMethod::Sha256,
+            };
+            lists += &params.signed_by(&signer.issuer)?.pem()?;
+        }
+        Ok(lists)
+    }
+
+    /// Whether a certificate of this node was signed by another key than signs now, so that it is to be renewed.
+    pub fn is_outdated(&self, node: &str) -> bool {
+        self.issued.iter().rev().find(|one| one.node == node).is_none_or(|newest| newest.key != self.signing)
+    }
+
+    /// The first step to a new key: it is made, and nodes are to trust it, but the present one signs.
+    ///
+    /// # Errors
+    /// Another key is taking over already, or none can be made.
+    pub fn begin_rotation(&mut self) -> Result<(), AuthorityError> {
+        if self.signers.len() > 1 {
+            return Err(AuthorityError::Rotation("another key is taking over already".to_owned()));
+        }
+        let number = self.signing + 1;
+        self.signers.push(Signer::create(&self.platform, number)?);
+        Ok(())
+    }
+
+    /// The second step, when all nodes trust the new key: it signs from now on, and nodes renew their certificates.
+    ///
+    /// # Errors
+    /// There is no new key, or it signs already.
+    pub fn switch_rotation(&mut self) -> Result<(), AuthorityError> {
+        let newest = self.signers.last().map_or(self.signing, |signer| signer.number);
+        if newest == self.signing {
+            return Err(AuthorityError::Rotation("there is no new key to switch to: begin with one".to_owned()));
+        }
+        self.signing = newest;
+        Ok(())
+    }
+
+    /// The last step, when all nodes have certificates by the new key: the old one is forgotten.
+    ///
+    /// # Errors
+    /// The new key does not sign yet; or nodes have good certificates by the old key only, and it is not `forced`.
+    pub fn finish_rotation(&mut self, forced: bool) -> Result<(), AuthorityError> {
+        let oldest = self.signers.first().map_or(self.signing, |signer| signer.number);
+        if oldest == self.signing {
+            return Err(AuthorityError::Rotation("no old key is to be forgotten".to_owned()));
+        }
+        let now_s = OffsetDateTime::now_utc().unix_timestamp();
+        let good = self.issued.iter().filter(|one| one.revoked_s.is_none() && one.not_after_s > now_s);
+        let mut waiting: Vec<&str> = good.map(|one| one.node.as_str()).filter(|node| self.is_outdated(node)).collect();
+        waiting.sort_unstable();
+        waiting.dedup();
+        if !waiting.is_empty() && !forced {
+            let text = format!("these nodes have certificates by the old key only: {}", waiting.join(", "));
+            return Err(AuthorityError::Rotation(text));
+        }
+        let signing = self.signing;
+        self.signers.retain(|signer| signer.number == signing);
+        Ok(())
+    }
+
+    /// A token with which the node of this name can enrol, once and within `valid`. If `addresses` are given, its
+    /// certificate will be for these.
+    ///
+    /// # Errors
+    /// The name or an address is none.
+    pub fn permit(
+        &mut self,
+        node: &str,
+        addresses: &[String],
+        days: u32,
+        valid: std::time::Duration,
+    ) -> Result<Token, AuthorityError> {
+        if !is_node_name(node) {
+            return Err(AuthorityError::BadName(node.to_owned()));
+        }
+        if let Some(bad) = addresses.iter().find(|address| address.parse::<std::net::IpAddr>().is_err()) {
+            return Err(AuthorityError::BadAddress(bad.clone()));
+        }
+        let token = Token::new(node, &self.fingerprint()?)?;
+        let expires_s = OffsetDateTime::now_utc().unix_timestamp() + valid.as_secs() as i64;
+        self.permits.retain(|permit| permit.is_of_interest());
+        self.permits.push(token.permit(addresses, days, expires_s));
+        Ok(token)
+    }
+
+    /// Lets the bearer of a token in: certificates for the node that it is for, and the token is used up.
+    ///
+    /// # Errors
+    /// The token is none of this authority's, was used, or is too old; or the request is not for its node: then it is not
+    /// used up.
+    pub fn admit(&mut self, token: &Token, request: &NodeRequest) -> Result<NodeCertificates, AuthorityError> {
+        let now_s = OffsetDateTime::now_utc().unix_timestamp();
+        let permit = token.find(&self.permits, now_s)?.clone();
+        let certificates = self.certify(&permit.node, &permit.addresses, permit.days, request)?;
+        if let Some(used) = self.permits.iter_mut().find(|one| one.id == permit.id) {
+            used.used_s = Some(now_s);
+        }
+        Ok(certificates)
+    }
+
+    /// New certificates for a node that has some: for the same addresses.
+    ///
+    /// # Errors
+    /// It has none that are good, or the request is not for it.
+    pub fn renew(&mut self, node: &str, request: &NodeRequest) -> Result<NodeCertificates, AuthorityError> {
+        let bad = |why: &str| AuthorityError::BadRequest { node: node.to_owned(), why: why.to_owned() };
+        let mut newest_first = self.issued.iter().rev();
+        let newest = newest_first.find(|one| one.node == node && !one.agents && one.revoked_s.is_none());
+        let addresses = newest.ok_or_else(|| bad("it has no certificate that could be renewed"))?.addresses.clone();
+        self.certify(node, &addresses, NODE_DAYS, request)
+    }
+}
+
+/// What a request asks for, if it asks for a certificate of this name and nothing else. That whoever asks has the key is
+/// checked by its signature.
+fn read_request(pem: &str, node: &str, name: &str) -> Result<CertificateSigningRequestParams, AuthorityError> {
+    let bad = |why: String| AuthorityError::BadRequest { node: node.to_owned(), why };
+    if pem.len() > CERTIFICATE_REQUEST_BYTES_MAX {
+        return Err(bad(format!("it has {} bytes", pem.len())));
+    }
+    let request = CertificateSigningRequestParams::from_pem(pem).map_err(|error| bad(error.to_string()))?;
+    let names = &request.params.subject_alt_names;
+    match names.as_slice() {
+        [SanType::DnsName(asked)] if asked.as_str() == name => Ok(request),
+        _ => Err(bad(format!("it names {}", names.iter().map(name_in).collect::<Vec<_>>().join(", ")))),
+    }
+}
+
+fn name_in(name: &SanType) -> String {
+    match name {
+        SanType::DnsName(name) => name.as_str().to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+pub(crate) fn is_node_name(node: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !node.is_empty() && node.len() <= NODE_NAME_BYTES_MAX && node.chars().all(fits)
+}
+
+fn fingerprint_of(pem: &str) -> Result<String, AuthorityError> {
+    let der = CertificateDer::from_pem_slice(pem.as_bytes());
+    Ok(fingerprint(&der.map_err(|_| AuthorityError::BadFile("a certificate"))?))
+}
+
+/// A certificate's SHA-256 digest, in hexadecimal digits.
+pub(crate) fn fingerprint(certificate: &[u8]) -> String {
+    hex(ring::digest::digest(&ring::digest::SHA256, certificate).as_ref())
+}
+
+/// Sixteen random bytes, the first bit clear: a positive number.
+pub(crate) fn new_serial() -> Result<[u8; 16], AuthorityError> {
+    let mut serial = random::<16>()?;
+    if let Some(first) = serial.first_mut() {
+        *first = *first & 0x7f | 0x40;
+    }
+    Ok(serial)
+}
+
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], AuthorityError> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| AuthorityError::NoRandomness)?;
+    Ok(bytes)
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |place: usize| text.get(place..place + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    (text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(())?;
+    (0..text.len()).step_by(2).map(digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: std::time::Duration = std::time::Duration::from_secs(3_600);
+
+    fn request(node: &str) -> NodeRequest {
+        NodeKeys::generate().unwrap().request(node).unwrap()
+    }
+
+    fn why<T: std::fmt::Debug>(outcome: Result<T, AuthorityError>) -> String {
+        outcome.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_token_lets_one_node_in_once() {
+        let mut authority = Authority::create("p").unwrap();
+        let token = authority.permit("n2", &["127.0.0.1".to_owned()], 5, HOUR).unwrap();
+        let read: Token = token.to_string().parse().unwrap();
+        assert_eq!((&read, read.node()), (&token, "n2"));
+        let other = why(authority.admit(&token, &request("n3")));
+        assert_eq!(other, "this is no request for a certificate of n2: it names n3.node.whimbrel");
+        let issued = authority.admit(&token, &request("n2")).unwrap();
+        assert!(issued.certificate_pem.starts_with("-----BEGIN CERTIFICATE"));
+        assert_eq!(why(authority.admit(&token, &request("n2"))), "the token was used already");
+        assert_eq!(authority.issued().len(), 2);
+        assert_eq!(authority.issued()[0].addresses, ["127.0.0.1"]);
+    }
+
+    #[test]
+    fn tokens_that_are_wrong_let_nobody_in() {
+        let (mut authority, mut other) = (Authority::create("p").unwrap(), Authority::create("p").unwrap());
+        let theirs = other.permit("n2", &[], 5, HOUR).unwrap();
+        assert_eq!(why(authority.admit(&theirs, &request("n2"))), "the token is not one of this authority");
+        let late = authority.permit("n2", &[], 5, std::time::Duration::ZERO).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(1_100));
+        assert_eq!(why(authority.admit(&late, &request("n2"))), "the token is too old");
+        let good = authority.permit("n2", &[], 5, HOUR).unwrap().to_string();
+        // Another name with the same secret.
+        let renamed: Token = good.replace(".n2", ".n1").parse().unwrap();
+        assert_eq!(why(authority.admit(&renamed, &request("n1"))), "the token is not one of this authority");
+        let at = good.find('.').unwrap() + 20;
+        let digit = if good.as_bytes()[at] == b'0' { "1" } else { "0" };
+        let guessed: Token = format!("{}{digit}{}", &good[..at], &good[at + 1..]).parse().unwrap();
+        assert_eq!(why(authority.admit(&guessed, &request("n2"))), "the token is not one of this authority");
+        assert!(matches!(authority.permit("no name", &[], 5, HOUR), Err(AuthorityError::BadName(_))));
+        assert!(matches!(authority.permit("n", &["x".into()], 5, HOUR), Err(AuthorityError::BadAddress(_))));
+    }
+
+    #[test]
+    fn a_request_is_for_its_node_and_nothing_else() {
+        let mut authority = Authority::create("p").unwrap();
+        let keys = NodeKeys::generate().unwrap();
+        let honest = keys.request("n2").unwrap();
+        let csr = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let csr_pem = CertificateParams::new(names).unwrap().serialize_request(&keys.key).unwrap().pem().unwrap();
+            NodeRequest { csr_pem, agents_csr_pem: honest.agents_csr_pem.clone() }
+        };
+        for names in [&["n1.node.whimbrel"][..], &["n2.node.whimbrel", "n1.node.whimbrel"], &["127.0.0.1"], &[]] {
+            let refused = authority.certify("n2", &[], 1, &csr(names));
+            assert!(why(refused).starts_with("this is no request for a certificate of n2: it names"), "{names:?}");
+        }
+        for (csr_pem, agents_csr_pem) in [
+            (honest.agents_csr_pem.clone(), honest.agents_csr_pem.clone()),
+            (honest.csr_pem.clone(), honest.csr_pem.clone()),
+            ("nonsense".to_owned(), honest.agents_csr_pem.clone()),
+            ("x".repeat(CERTIFICATE_REQUEST_BYTES_MAX + 1), honest.agents_csr_pem.clone()),
+        ] {
+            assert!(authority.certify("n2", &[], 1, &NodeRequest { csr_pem, agents_csr_pem }).is_err());
+        }
+        // Signed by another key than the one it is for: whoever asks does not have it.
+        let flipped = honest.csr_pem.lines().map(|line| format!("{line}\n")).collect::<Vec<_>>();
+        let mut broken = flipped.clone();
+        let last = broken.len() - 2;
+        broken[last] = broken[last].chars().rev().collect::<String>().trim_start().to_owned() + "\n";
+        let broken = NodeRequest { csr_pem: broken.concat(), agents_csr_pem: honest.agents_csr_pem.clone() };
+        assert!(authority.certify("n2", &[], 1, &broken).is_err());
+        assert!(authority.issued().is_empty());
+        assert!(authority.certify("n2", &[], 1, &honest).is_ok());
+    }
+
+    #[test]
+    fn a_key_takes_over_from_another_step_by_step() {
+        let mut authority = Authority::create("p").unwrap();
+        authority.issue("n1", &["127.0.0.1".to_owned()], 5).unwrap();
+        assert!(why(authority.switch_rotation()).contains("no new key"));
+        assert!(why(authority.finish_rotation(false)).contains("no old key"));
+        let before = authority.fingerprint().unwrap();
+        authority.begin_rotation().unwrap();
+        assert_eq!(authority.fingerprint().unwrap(), before);
+        assert_eq!(authority.certificates_pem().matches("BEGIN CERTIFICATE").count(), 2);
+        assert_eq!(authority.revocation_lists().unwrap().matches("BEGIN X509 CRL").count(), 2);
+        assert!(why(authority.begin_rotation()).contains("taking over already"));
+        authority.switch_rotation().unwrap();
+        assert_ne!(authority.fingerprint().unwrap(), before);
+        assert!(authority.is_outdated("n1"));
+        assert!(why(authority.finish_rotation(false)).ends_with("by the old key only: n1"));
+        authority.renew("n1", &request("n1")).unwrap();
+        assert_eq!(authority.issued()[2].addresses, ["127.0.0.1"]);
+        authority.finish_rotation(false).unwrap();
+        assert_eq!(authority.certificates_pem().matches("BEGIN CERTIFICATE").count(), 1);
+        assert!(why(authority.renew("n7", &request("n7"))).contains("no certificate that could be renewed"));
+    }
+}

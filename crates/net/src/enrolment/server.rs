@@ -1,0 +1,255 @@
+//! The authority's service.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustls::RootCertStore;
+use rustls::ServerConfig;
+use rustls::crypto::ring::default_provider;
+use rustls::server::WebPkiClientVerifier;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::limits::{ENROLMENT_MS, ENROLMENTS_MAX};
+
+use super::{Answer, Question, read_line};
+use crate::authority::file::{AuthorityFileError, Folder};
+use crate::authority::{AuthorityError, Token};
+use crate::hub::HubError;
+use crate::refusal;
+use crate::security::{Identity, SecurityError, certificates, key, revocation_lists};
+
+/// How long what the service shows and trusts is used at most before it is made anew: its certificate is for a day.
+const FRESH: Duration = Duration::from_secs(12 * 3_600);
+
+/// What the service is to be.
+pub struct EnrolmentConfig {
+    /// The authority.
+    pub folder: Folder,
+    /// Who keeps a record of what is refused.
+    pub auditor: Option<Arc<dyn Auditor>>,
+    /// Told of what an operator wants to know.
+    pub log: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+/// The authority's service, for as long as this lives.
+pub struct Enrolment {
+    inner: Arc<Inner>,
+    address: SocketAddr,
+    runtime: Option<Runtime>,
+}
+
+struct Inner {
+    config: EnrolmentConfig,
+    refusals: RefusalCounts,
+    tls: Mutex<Option<Shown>>,
+}
+
+/// What the service shows and trusts.
+struct Shown {
+    made: Instant,
+    epoch: (u32, usize, usize),
+    config: Arc<ServerConfig>,
+}
+
+impl Enrolment {
+    /// Listens at this address; port 0 takes any free one.
+    ///
+    /// # Errors
+    /// The address is not to be had, or threads are not; or the folder holds no authority that opens.
+    pub fn start(config: EnrolmentConfig, address: &str) -> Result<Self, EnrolmentError> {
+        let inner = Arc::new(Inner { config, refusals: RefusalCounts::default(), tls: Mutex::default() });
+        inner.tls()?;
+        let building = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = building.map_err(HubError::Threads)?;
+        let failed = |source| HubError::Listen { address: address.to_owned(), source };
+        let listener = runtime.block_on(TcpListener::bind(address)).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        runtime.spawn(accept(listener, Arc::clone(&inner)));
+        Ok(Self { inner, address, runtime: Some(runtime) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What was refused, by reason.
+    pub fn refusals(&self) -> &RefusalCounts {
+        &self.inner.refusals
+    }
+}
+
+impl Drop for Enrolment {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Why the service cannot begin.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnrolmentError {
+    /// It cannot listen.
+    #[error(transparent)]
+    Listen(#[from] HubError),
+    /// The authority cannot be used.
+    #[error(transparent)]
+    Authority(#[from] AuthorityFileError),
+    /// What the authority made for it does not fit together.
+    #[error(transparent)]
+    Security(#[from] SecurityError),
+}
+
+async fn accept(listener: TcpListener, inner: Arc<Inner>) {
+    let room = Arc::new(Semaphore::new(ENROLMENTS_MAX));
+    loop {
+        let Ok((socket, from)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+            inner.refuse(RefusalReason::TooMany, from, "");
+            continue;
+        };
+        let inner = Arc::clone(&inner);
+        tokio::spawn(async move {
+            let talk = tokio::time::timeout(Duration::from_millis(ENROLMENT_MS), inner.talk(socket, from)).await;
+            if let Ok(Err(error)) = talk {
+                (inner.config.log)(&format!("a connection from {from} was closed: {error}"));
+                if let Some(reason) = refusal::of_connection(&error) {
+                    inner.refuse(reason, from, &error.to_string());
+                }
+            }
+            drop(place);
+        });
+    }
+}
+
+impl Inner {
+    fn refuse(&self, reason: RefusalReason, from: SocketAddr, detail: &str) {
+        self.refusals.count(reason);
+        if let Some(auditor) = &self.config.auditor {
+            auditor.refused(&Refused::somebody(reason, &from.to_string(), detail));
+        }
+    }
+
+    /// What the service shows and trusts: made anew when the authority has changed.
+    fn tls(&self) -> Result<Arc<ServerConfig>, EnrolmentError> {
+        let mut kept = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
+        let epoch = self.config.folder.epoch()?;
+        if let Some(shown) = kept.as_ref().filter(|shown| shown.epoch == epoch && shown.made.elapsed() < FRESH) {
+            return Ok(Arc::clone(&shown.config));
+        }
+        let (trust, service) =
+            self.config.folder.with(|authority| Ok((authority.trust()?, authority.service_certificate()?)))?;
+        let unfit = |error: &dyn std::fmt::Display| SecurityError::Unfit(error.to_string());
+        let mut roots = RootCertStore::empty();
+        for certificate in certificates(&trust.authority_pem, "the authority's certificate")? {
+            roots.add(certificate).map_err(|error| unfit(&error))?;
+        }
+        let provider = Arc::new(default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+            .with_crls(revocation_lists(&trust.revoked_pem)?)
+            .allow_unauthenticated()
+            .build()
+            .map_err(|error| unfit(&error))?;
+        let (chain, secret) = service;
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|error| unfit(&error))?
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(certificates(&chain, "the service's certificate")?, key(&secret)?)
+            .map_err(|error| unfit(&error))?;
+        let config = Arc::new(config);
+        *kept = Some(Shown { made: Instant::now(), epoch, config: Arc::clone(&config) });
+        Ok(config)
+    }
+
+    async fn talk(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) -> io::Result<()> {
+        let inner = Arc::clone(self);
+        // The authority's key is opened with a passphrase, which is to take a while.
+        let tls = tokio::task::spawn_blocking(move || inner.tls()).await?.map_err(io::Error::other)?;
+        let mut stream = TlsAcceptor::from(tls).accept(socket).await?;
+        let identity = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first()).map(Identity::of);
+        let line = read_line(&mut stream).await?.ok_or(io::ErrorKind::InvalidData)?;
+        let question: Question = serde_json::from_slice(&line)?;
+        let inner = Arc::clone(self);
+        let answer = tokio::task::spawn_blocking(move || inner.answer(question, identity.as_ref(), from)).await?;
+        let mut text = serde_json::to_vec(&answer)?;
+        text.push(b'\n');
+        stream.write_all(&text).await?;
+        stream.shutdown().await
+    }
+
+    fn answer(&self, question: Question, identity: Option<&Identity>, from: SocketAddr) -> Answer {
+        let outcome = match question {
+            Question::Enrol { token, request } => self.enrol(&token, &request),
+            Question::Renew { request } => self.of_node(identity, from, |node| {
+                let certificates = self.config.folder.with(|authority| authority.renew(node, &request))?;
+                (self.config.log)(&format!("renewed the certificate of {node}"));
+                Ok(Answer::Issued(certificates))
+            }),
+            Question::Trust {} => self.of_node(identity, from, |node| {
+                let answer = |authority: &mut crate::Authority| {
+                    Ok(Answer::Trust { trust: authority.trust()?, outdated: authority.is_outdated(node) })
+                };
+                self.config.folder.with(answer)
+            }),
+        };
+        outcome.unwrap_or_else(|(reason, why)| {
+            (self.config.log)(&format!("refused {from}: {why}"));
+            self.refuse(reason, from, &why);
+            Answer::Refused { why }
+        })
+    }
+
+    fn enrol(&self, token: &str, request: &crate::NodeRequest) -> Result<Answer, Refusal> {
+        let token: Token = token.parse().map_err(|error| refusal_of(&AuthorityError::Token(error).into()))?;
+        // Strangers may guess as often as they like without the key being opened for it.
+        self.config.folder.check(&token)?;
+        let certificates = self.config.folder.with(|authority| authority.admit(&token, request))?;
+        (self.config.log)(&format!("{} enrolled", token.node()));
+        Ok(Answer::Issued(certificates))
+    }
+
+    /// What `work` answers to the node that the connection's certificate names.
+    fn of_node(
+        &self,
+        identity: Option<&Identity>,
+        from: SocketAddr,
+        work: impl FnOnce(&str) -> Result<Answer, AuthorityFileError>,
+    ) -> Result<Answer, Refusal> {
+        let node = identity.and_then(Identity::node);
+        let node = node.ok_or((RefusalReason::BadCertificate, "no certificate of a node was shown".to_owned()))?;
+        if let Some((reason, why)) = identity.and_then(|identity| identity.contradicts(node, Some(from.ip()))) {
+            return Err((reason, why));
+        }
+        work(node).map_err(|error| refusal_of(&error))
+    }
+}
+
+type Refusal = (RefusalReason, String);
+
+fn refusal_of(error: &AuthorityFileError) -> Refusal {
+    let reason = match error {
+        AuthorityFileError::Authority(AuthorityError::Token(_)) => RefusalReason::BadToken,
+        AuthorityFileError::Authority(AuthorityError::BadRequest { .. }) => RefusalReason::Impostor,
+        // Files and keys are nobody else's business.
+        _ => return (RefusalReason::Malformed, "the authority cannot do that now".to_owned()),
+    };
+    (reason, error.to_string())
+}
+
+impl From<AuthorityFileError> for Refusal {
+    fn from(error: AuthorityFileError) -> Self {
+        refusal_of(&error)
+    }
+}

@@ -1,0 +1,171 @@
+//! Nodes that get their certificates over the network, and an authority that takes a new key into use.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use whimbrel_net::authority::file::{Folder, save};
+use whimbrel_net::enrolment::{EnrolError, Enrolment, EnrolmentConfig, enrol, look_after, renew};
+use whimbrel_net::{Authority, Credentials, Level, Token};
+use whimbrel_platform::audit::RefusalReason;
+
+use super::{Setting, TestNode, until};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// An authority that serves.
+struct Service {
+    path: PathBuf,
+    folder: Folder,
+    service: Enrolment,
+}
+
+impl Service {
+    fn start(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("whimbrel-ca-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        save(&Authority::create("p").unwrap(), &path, "open sesame").unwrap();
+        let folder = Folder::new(&path, "open sesame");
+        let config = EnrolmentConfig { folder: folder.clone(), auditor: None, log: Box::new(|_| ()) };
+        let service = Enrolment::start(config, "127.0.0.1:0").unwrap();
+        Self { path, folder, service }
+    }
+
+    fn address(&self) -> String {
+        self.service.address().to_string()
+    }
+
+    fn token(&self, node: &str) -> Token {
+        self.folder.with(|authority| authority.permit(node, &[], 5, HOUR)).unwrap()
+    }
+
+    fn enrolled(&self, node: &str) -> Credentials {
+        enrol(&self.address(), &self.token(node)).unwrap()
+    }
+
+    #[track_caller]
+    fn refuses(&self, token: &Token, why: &str, reason: RefusalReason) {
+        let before = self.service.refusals().of(reason);
+        let error = enrol(&self.address(), token).unwrap_err();
+        assert!(matches!(&error, EnrolError::Refused(said) if said == why), "{error:?}");
+        assert_eq!(self.service.refusals().of(reason), before + 1);
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+fn node(name: &str, credentials: &Credentials) -> TestNode {
+    let setting = Setting { level: Some(Level::Authenticated), credentials: Some(credentials.clone()), token: None };
+    TestNode::start(name, setting)
+}
+
+/// Whether these two nodes link.
+fn link(one: (&str, &Credentials), other: (&str, &Credentials)) -> (TestNode, TestNode) {
+    let (one, other) = (node(one.0, one.1), node(other.0, other.1));
+    other.hub.connect(one.address());
+    until("they are linked", || one.hub.has_links(1) && other.hub.has_links(1));
+    (one, other)
+}
+
+#[test]
+fn nodes_enrol_with_tokens_and_link() {
+    let service = Service::start("enrol");
+    let (one, other) = (service.enrolled("n1"), service.enrolled("n2"));
+    let (one, other) = link(("n1", &one), ("n2", &other));
+    drop((one, other));
+    let key = std::fs::read_to_string(service.path.join("authority.json")).unwrap();
+    assert!(!key.contains("PRIVATE KEY"), "no key came here");
+}
+
+#[test]
+fn tokens_work_once_in_time_and_with_their_own_authority_only() {
+    let service = Service::start("tokens");
+    let token = service.token("n1");
+    enrol(&service.address(), &token).unwrap();
+    service.refuses(&token, "the token was used already", RefusalReason::BadToken);
+    let late = service.folder.with(|authority| authority.permit("n2", &[], 5, Duration::ZERO)).unwrap();
+    std::thread::sleep(Duration::from_millis(1_100));
+    service.refuses(&late, "the token is too old", RefusalReason::BadToken);
+    let (digest, rest) = token.to_string().split_once('.').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let renamed: Token = service.token("n2").to_string().replace(".n2", ".n1").parse().unwrap();
+    service.refuses(&renamed, "the token is not one of this authority", RefusalReason::BadToken);
+    // Somebody else who answers at the address does not get to hear the secret.
+    let other = Service::start("tokens-other");
+    let error = enrol(&other.address(), &service.token("n3")).unwrap_err();
+    assert!(matches!(error, EnrolError::Connection { .. }), "{error:?}");
+    let misled: Token = format!("{}.{rest}", "0".repeat(digest.len())).parse().unwrap();
+    assert!(matches!(enrol(&service.address(), &misled), Err(EnrolError::Connection { .. })));
+}
+
+#[test]
+fn renewal_is_for_nodes_whose_certificates_are_good() {
+    let service = Service::start("renewal");
+    let first = service.enrolled("n1");
+    let second = renew(&service.address(), &first).unwrap();
+    assert_ne!(first.key_pem, second.key_pem);
+    assert!(!second.wants_renewal().unwrap());
+    let (trust, outdated) = look_after(&service.address(), &second).unwrap();
+    assert!(second.trusts_as(&trust).unwrap() && !outdated);
+    assert!(service.folder.with(|authority| Ok(authority.revoke("n1"))).unwrap() > 0);
+    assert!(matches!(renew(&service.address(), &second), Err(EnrolError::Connection { .. })));
+    let mut theirs = Authority::create("p").unwrap();
+    let mut stranger = theirs.issue("n1", &[], 1).unwrap();
+    stranger.authority_pem.clone_from(&first.authority_pem);
+    stranger.revoked_pem.clone_from(&first.revoked_pem);
+    assert!(matches!(renew(&service.address(), &stranger), Err(EnrolError::Connection { .. })));
+}
+
+#[test]
+fn a_node_whose_certificate_is_taken_back_loses_its_links() {
+    let mut authority = Authority::create("p").unwrap();
+    let (host, thief) = (authority.issue("host", &[], 1).unwrap(), authority.issue("thief", &[], 1).unwrap());
+    let (one, _thief) = link(("host", &host), ("thief", &thief));
+    let friend = node("friend", &authority.issue("friend", &[], 1).unwrap());
+    friend.hub.connect(one.address());
+    until("the friend is there", || one.hub.has_links(2));
+    authority.revoke("thief");
+    let host = Credentials { revoked_pem: authority.revocation_lists().unwrap(), ..host };
+    one.hub.set_credentials(&host).unwrap();
+    until("the thief is out", || one.hub.status().iter().filter(|link| link.up).count() == 1);
+    std::thread::sleep(Duration::from_millis(300));
+    let up: Vec<_> = one.hub.status().into_iter().filter(|link| link.up).filter_map(|link| link.node).collect();
+    assert_eq!(up, ["friend"]);
+    assert!(one.hub.refusals().of(RefusalReason::Revoked) > 0);
+}
+
+#[test]
+fn a_new_key_is_taken_into_use_while_nodes_run() {
+    let service = Service::start("rotate");
+    let (mut a, mut b) = (service.enrolled("n1"), service.enrolled("n2"));
+    let (one, other) = link(("n1", &a), ("n2", &b));
+    let refresh = |credentials: &mut Credentials, hub: &whimbrel_net::Hub| {
+        let (trust, outdated) = look_after(&service.address(), credentials).unwrap();
+        credentials.authority_pem = trust.authority_pem;
+        credentials.revoked_pem = trust.revoked_pem;
+        if outdated {
+            *credentials = renew(&service.address(), credentials).unwrap();
+        }
+        hub.set_credentials(credentials).unwrap();
+        outdated
+    };
+    service.folder.with(Authority::begin_rotation).unwrap();
+    assert!(!refresh(&mut a, &one.hub) && !refresh(&mut b, &other.hub), "the old key signs still");
+    service.folder.with(Authority::switch_rotation).unwrap();
+    // One has a certificate by the new key, the other by the old: they trust each other.
+    assert!(refresh(&mut a, &one.hub));
+    let third = node("n3", &service.enrolled("n3"));
+    for address in [one.address(), other.address()] {
+        third.hub.connect(address);
+    }
+    until("who is new finds both", || third.hub.has_links(2));
+    assert!(service.folder.with(|authority| authority.finish_rotation(false)).is_err(), "n2 is not there yet");
+    assert!(refresh(&mut b, &other.hub));
+    service.folder.with(|authority| authority.finish_rotation(false)).unwrap();
+    let trust = look_after(&service.address(), &a).unwrap().0;
+    assert_eq!(trust.authority_pem.matches("BEGIN CERTIFICATE").count(), 1);
+    let up = |node: &TestNode| node.hub.status().iter().filter(|link| link.up).count();
+    assert_eq!((up(&one), up(&other), up(&third)), (2, 2, 2), "nobody lost a link");
+}
