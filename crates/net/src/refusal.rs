@@ -5,6 +5,7 @@ use std::io;
 use rustls::{AlertDescription, CertificateError, Error};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::link::LinkError;
+use whimbrel_platform::session::{Code, Fault};
 
 /// Why this node closed a connection that did not get as far as a link; `None` if the other end, or the network, did.
 pub(crate) fn of_connection(error: &io::Error) -> Option<RefusalReason> {
@@ -50,6 +51,16 @@ pub(crate) fn of_link(error: &LinkError) -> Option<RefusalReason> {
         | LinkError::OverCredit(_)
         | LinkError::Version(_)
         | LinkError::OtherPlatform(_) => Some(RefusalReason::Malformed),
+        _ => None,
+    }
+}
+
+/// Why this node closed a connection of a session; `None` if that was no refusal.
+pub(crate) fn of_fault(fault: &Fault) -> Option<RefusalReason> {
+    match fault.code {
+        Code::Unauthorised | Code::SessionGone => Some(RefusalReason::BadToken),
+        Code::Protocol | Code::Version | Code::TooLong | Code::OverCredit => Some(RefusalReason::Malformed),
+        Code::Busy | Code::TooManyNames => Some(RefusalReason::TooMany),
         _ => None,
     }
 }

@@ -2,6 +2,8 @@
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::audit::Refused;
+use whimbrel_platform::policy::{Action, Principal, Verdict};
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::Host;
@@ -25,6 +27,12 @@ impl Host for NodeHost {
     }
 
     fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+        // What it may be called says its token; the policy may forbid it all the same.
+        let principal = Principal::Session(name);
+        if self.0.guard.policy.verdict(principal, Action::Create, name.as_str()) == Verdict::Denied {
+            self.0.audit(&Refused::forbidden(&principal.to_string(), Action::Create, name.as_str()));
+            return Err(CreateError::Forbidden(name));
+        }
         let who = Introduction::new(name, AgentKind::Session);
         let shard = self.0.random() % self.0.seats.len() as u64;
         self.0.create(shard as ShardIndex, who, |_| Ok(Box::new(Slot::new(body))))

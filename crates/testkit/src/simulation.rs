@@ -156,6 +156,12 @@ impl Simulation {
         self.send(AclMessage::new(Performative::Inform, Aid::local("test"), Aid::local(agent), content));
     }
 
+    /// Gives an agent a turn when the simulation runs, whether it has messages or not.
+    pub fn wake(&mut self, agent: Aid) {
+        self.settle();
+        self.slots.make_due(agent.name);
+    }
+
     /// Ends an agent; false if there is none of that name.
     pub fn kill(&mut self, agent: &str) -> bool {
         let killed = self.world.kill(Aid::local(agent));

@@ -1,10 +1,12 @@
 //! The port where programs in any language have agents.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Tokens};
 use whimbrel_net::{Credentials, Level};
+use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::Platform;
 
 use crate::arguments::AgentPortOptions;
@@ -17,6 +19,7 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 pub fn open(
     options: &AgentPortOptions,
     level: impl FnOnce(&str) -> anyhow::Result<(Level, Option<Credentials>)>,
+    auditor: Option<Arc<dyn Auditor>>,
     quiet: bool,
     platform: &Platform,
 ) -> anyhow::Result<Option<AgentPort>> {
@@ -48,7 +51,7 @@ pub fn open(
         });
         constant.clone().and(listed.unwrap_or_default()).grant(token)
     };
-    let config = AgentPortConfig { level, credentials, authorise: Box::new(authorise), log: Box::new(log) };
+    let config = AgentPortConfig { level, credentials, authorise: Box::new(authorise), auditor, log: Box::new(log) };
     let port = AgentPort::open(config, platform.host(), &address)?;
     log(&format!("agents can connect at {}", port.address()));
     Ok(Some(port))

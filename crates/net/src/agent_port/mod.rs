@@ -6,7 +6,7 @@ mod task;
 mod tokens;
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::{Notify, mpsc};
 use whimbrel_platform::EndReason;
+use whimbrel_platform::audit::{Auditor, RefusalCounts, Refused};
 use whimbrel_platform::limits::SESSIONS_MAX;
 use whimbrel_platform::session::{
     Code, Fault, Frame, Grant, Hello, Host, Opening, Session, SharedSession, check_version,
@@ -25,6 +26,7 @@ use whimbrel_platform::session::{
 use self::arrival::Arrival;
 pub use self::tokens::{TokenError, Tokens, new_token};
 use crate::authority::hex;
+use crate::refusal;
 use crate::security::{Credentials, Level, SecurityError, Tls};
 
 /// Connections that have not said who they are yet, at most.
@@ -52,6 +54,8 @@ pub struct AgentPortConfig {
     pub credentials: Option<Credentials>,
     /// Who may come in.
     pub authorise: Authorise,
+    /// Who keeps a record of what is refused.
+    pub auditor: Option<Arc<dyn Auditor>>,
     /// Told of what an operator wants to know.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -106,10 +110,11 @@ struct Inner {
     authorise: Authorise,
     tls: Option<Tls>,
     log: Box<dyn Fn(&str) + Send + Sync>,
+    auditor: Option<Arc<dyn Auditor>>,
+    refusals: RefusalCounts,
     sessions: Mutex<FxHashMap<String, Entry>>,
     accounts: Mutex<FxHashMap<String, Arc<Account>>>,
     strangers: AtomicU64,
-    forged: AtomicU64,
 }
 
 /// See the module. Ends its sessions when it is dropped.
@@ -125,7 +130,7 @@ impl AgentPort {
     /// # Errors
     /// The address is not to be had, threads are not, or the credentials are of no use.
     pub fn open(config: AgentPortConfig, host: Arc<dyn Host>, address: &str) -> Result<Self, AgentPortError> {
-        let AgentPortConfig { level, credentials, authorise, log } = config;
+        let AgentPortConfig { level, credentials, authorise, auditor, log } = config;
         let tls = Tls::new(level.min(Level::Tls), credentials.as_ref())?;
         let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
         let mut building = tokio::runtime::Builder::new_multi_thread();
@@ -139,10 +144,11 @@ impl AgentPort {
             authorise,
             tls,
             log,
+            auditor,
+            refusals: RefusalCounts::default(),
             sessions: Mutex::default(),
             accounts: Mutex::default(),
             strangers: AtomicU64::new(0),
-            forged: AtomicU64::new(0),
         });
         runtime.spawn(accept(listener, Arc::clone(&inner)));
         Ok(Self { inner, address, runtime: Some(runtime) })
@@ -166,9 +172,9 @@ impl AgentPort {
         self.inner.sessions().values().map(status).collect()
     }
 
-    /// Messages that were refused because they named others as their senders.
-    pub fn forged(&self) -> u64 {
-        self.inner.forged.load(Ordering::Relaxed)
+    /// What was refused so far, by reason.
+    pub fn refusals(&self) -> &RefusalCounts {
+        &self.inner.refusals
     }
 
     /// Says good-bye to all clients, and waits until that is written, for as long as this. Their agents end.
@@ -209,9 +215,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
         }
         let inner = Arc::clone(&inner);
         tokio::spawn(async move {
-            if let Err(why) = inner.receive(socket).await {
-                (inner.log)(&format!("an agent's connection from {from} was closed: {why}"));
-            }
+            inner.receive(socket, from).await;
             inner.strangers.fetch_sub(1, Ordering::Relaxed);
         });
     }
@@ -223,19 +227,33 @@ impl Inner {
     }
 
     /// Hears what a client says first, and gives its connection to a session, or closes it.
-    async fn receive(self: &Arc<Self>, socket: TcpStream) -> Result<(), String> {
-        let arrival = Arrival::hear(socket, self.tls.as_ref()).await.map_err(|error| error.to_string())?;
-        match self.admit(&arrival) {
-            Ok(arrivals) => {
-                // If its task ended just now, the connection is dropped with the channel.
-                let _ = arrivals.send(Box::new(arrival));
-                Ok(())
-            }
-            Err(fault) => {
-                let why = fault.to_string();
-                arrival.turn_away(fault).await;
-                Err(why)
-            }
+    async fn receive(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) {
+        let (reason, why) = match Arrival::hear(socket, self.tls.as_ref()).await {
+            Err(error) => (refusal::of_connection(&error), error.to_string()),
+            Ok(arrival) => match self.admit(&arrival) {
+                Ok(arrivals) => {
+                    // If its task ended just now, the connection is dropped with the channel.
+                    let _ = arrivals.send(Box::new(arrival));
+                    return;
+                }
+                Err(fault) => {
+                    let seen = (refusal::of_fault(&fault), fault.to_string());
+                    arrival.turn_away(fault).await;
+                    seen
+                }
+            },
+        };
+        (self.log)(&format!("an agent's connection from {from} was closed: {why}"));
+        if let Some(reason) = reason {
+            self.refuse(&Refused::somebody(reason, &from.to_string(), &why));
+        }
+    }
+
+    /// Counts and records a refusal.
+    fn refuse(&self, what: &Refused<'_>) {
+        self.refusals.count(what.reason);
+        if let Some(auditor) = &self.auditor {
+            auditor.refused(what);
         }
     }
 

@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
+use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_NAME_BYTES_MAX};
+use whimbrel_platform::policy::Action;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
     Code, Fault, Frame, FrameReader, FrameWriter, SessionBody, SessionEvent, SharedSession, WriteError,
@@ -15,6 +17,7 @@ use whimbrel_platform::session::{
 
 use super::arrival::{Arrival, close, write_frame};
 use super::{Account, Inner};
+use crate::refusal;
 use crate::task::SLEEP_MAX;
 
 /// Bytes that are put together before they are written.
@@ -197,7 +200,9 @@ impl Task {
             }
             SessionEvent::Wake(agent) => self.port.host.wake(agent),
             SessionEvent::Forged { agent, sender } => {
-                self.port.forged.fetch_add(1, Ordering::Relaxed);
+                let (who, object) = (format!("session:{agent}"), sender.to_string());
+                let (reason, detail) = (RefusalReason::Forged, "named as the sender of its message");
+                self.port.refuse(&Refused { reason, who: &who, action: Some(Action::Send), object: &object, detail });
                 let text =
                     format!("refused a message of the external agent {agent}: it says that its sender is {sender}");
                 (self.port.log)(&text);
@@ -241,6 +246,9 @@ impl Task {
             session.grant().principal.clone()
         };
         (self.port.log)(&format!("the connection of {principal} was closed: {fault}"));
+        if let Some(reason) = refusal::of_fault(&fault) {
+            self.port.refuse(&Refused::somebody(reason, &format!("session:{principal}"), &fault.text));
+        }
         let Connection { writer, out, .. } = &mut connection;
         let _ = write_frame(out, |out| writer.write(&Frame::Error(fault), out));
         connection.close().await;
@@ -277,6 +285,7 @@ fn fault_of(error: &CreateError) -> Fault {
     let code = match error {
         CreateError::NameTaken(_) => Code::NameTaken,
         CreateError::BadName { .. } => Code::BadName,
+        CreateError::Forbidden(_) => Code::NotAllowed,
         CreateError::Stopping => Code::Stopping,
         _ => Code::TooManyAgents,
     };

@@ -2,8 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use whimbrel_acl::{AclMessage, Aid};
+
 use super::lodgers::Outlook;
 use super::state::Session;
+use crate::policy::{Action, Principal};
 use crate::{AgentBody, EndReason, Next, Turn};
 
 /// A session that its shell and the bodies of its agents share.
@@ -40,7 +43,7 @@ impl SessionBody {
     }
 
     /// Sends back what the client did not acknowledge: their senders hear that nobody took it.
-    fn return_to_senders(turn: &mut Turn<'_>, undelivered: Vec<Arc<whimbrel_acl::AclMessage>>) {
+    fn return_to_senders(turn: &mut Turn<'_>, undelivered: Vec<Arc<AclMessage>>) {
         for message in undelivered {
             let mut message = Arc::unwrap_or_clone(message);
             message.receivers = [turn.aid].into_iter().collect();
@@ -49,16 +52,26 @@ impl SessionBody {
     }
 }
 
+/// To whom the policy does not let the agent write, of those that the message is for.
+fn forbidden(message: &AclMessage, turn: &Turn<'_>) -> Option<Aid> {
+    let who = Principal::Session(turn.aid.name);
+    let may = |receiver: &&Aid| turn.services.permits(who, Action::Send, receiver.name.as_str());
+    message.receivers.iter().find(|receiver| !may(receiver)).copied()
+}
+
 impl AgentBody for SessionBody {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         let mut session = self.session.lock();
         let mut budget = turn.budget;
         session.begin_turn(self.agent);
         while budget > 0
-            && let Some(message) = session.next_to_send(self.agent)
+            && let Some((number, message)) = session.next_to_send(self.agent)
         {
             budget -= 1;
-            turn.outbox.send(message);
+            match forbidden(&message, turn) {
+                Some(receiver) if number > 0 => session.handle_forbidden(number, receiver),
+                _ => turn.outbox.send(message),
+            }
         }
         while budget > 0
             && !turn.mailbox.is_empty()

@@ -184,12 +184,17 @@ impl Session {
         }
     }
 
-    /// The next message that the agent is to send.
-    pub(super) fn next_to_send(&mut self, agent: u32) -> Option<Box<AclMessage>> {
+    /// The next message that the agent is to send, and the number of its frame; 0 if it is the platform's own.
+    pub(super) fn next_to_send(&mut self, agent: u32) -> Option<(u64, Box<AclMessage>)> {
         let lodger = self.lodgers.get_mut(&agent).filter(|lodger| lodger.aid.is_some())?;
-        let Waiting { message, bytes, .. } = lodger.to_send.pop_front()?;
+        let Waiting { number, message, bytes } = lodger.to_send.pop_front()?;
         self.unqueue(bytes);
-        Some(message)
+        Some((number, message))
+    }
+
+    /// The policy does not let an agent write to this one, as the frame of this number wanted.
+    pub(super) fn handle_forbidden(&mut self, number: u64, receiver: Aid) {
+        self.refuse(number, Code::NotAllowed, format!("the policy forbids to write to {receiver}"));
     }
 
     /// Whether the agent may hand over a message from its mailbox; if not, it is woken when it may.

@@ -409,7 +409,7 @@ mod tests {
     fn turn(session: &mut Session, mailbox: &mut Vec<i64>) -> (Vec<String>, Outlook) {
         session.begin_turn(BOB);
         let sent = std::iter::from_fn(|| session.next_to_send(BOB)).collect::<Vec<_>>();
-        let sent = sent.iter().map(|message| format!("{}: {}", message.sender, message.content)).collect();
+        let sent = sent.iter().map(|(_, message)| format!("{}: {}", message.sender, message.content)).collect();
         while !mailbox.is_empty() && session.may_deliver(BOB) {
             session.deliver(BOB, MessageBody::Owned(Box::new(message(mailbox.remove(0)))));
         }

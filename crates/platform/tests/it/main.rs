@@ -6,4 +6,5 @@ mod ams;
 mod ams_model;
 mod df;
 mod df_model;
+mod fuzz;
 mod topics_model;

@@ -3,5 +3,6 @@
 
 mod conservation;
 mod links;
+mod sessions;
 mod simulation;
 mod topics;

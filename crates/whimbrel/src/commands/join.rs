@@ -30,7 +30,8 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let membership = Membership::join(arguments, &platform, guards.auditor())?;
     society.start(&platform)?;
     let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
-    let agents_elsewhere = agent_port::open(&arguments.agents_elsewhere, level, arguments.quiet, &platform)?;
+    let agents_elsewhere =
+        agent_port::open(&arguments.agents_elsewhere, level, guards.auditor(), arguments.quiet, &platform)?;
     let control = open_control(&file, &platform, Some(membership.view()), arguments.quiet);
     let leaving = platform.clone();
     stopping.watch(None, move |code| leaving.leave_with(code));

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use whimbrel_net::agent_port::AgentPort;
+use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::Platform;
 
 use super::{open, open_control, project_in};
@@ -59,7 +61,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let membership = membership.map(|address| Membership::listen(arguments, address, &platform, guards.auditor()));
     let membership = membership.transpose()?;
     let agents_elsewhere = match arguments.node {
-        None => open_agent_port(arguments, &platform)?,
+        None => open_agent_port(arguments, guards.auditor(), &platform)?,
         Some(_) => None,
     };
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
@@ -84,10 +86,14 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }
 
-fn open_agent_port(arguments: &Run, platform: &Platform) -> anyhow::Result<Option<AgentPort>> {
+fn open_agent_port(
+    arguments: &Run,
+    auditor: Option<Arc<dyn Auditor>>,
+    platform: &Platform,
+) -> anyhow::Result<Option<AgentPort>> {
     let folder = arguments.credentials.as_deref();
     // The authority of `--nodes` is known to nobody else.
     let asked = arguments.security.filter(|asked| arguments.nodes.is_none() || *asked == SecurityLevel::Open);
     let level = |address: &str| security_at(asked, address, folder);
-    agent_port::open(&arguments.agents_elsewhere, level, arguments.quiet, platform)
+    agent_port::open(&arguments.agents_elsewhere, level, auditor, arguments.quiet, platform)
 }

@@ -11,7 +11,8 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::Level;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Tokens};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
-use whimbrel_runtime::{Agent, Context, Platform};
+use whimbrel_platform::audit::{Auditor, RefusalReason, Refused};
+use whimbrel_runtime::{Agent, Context, Platform, PlatformBuilder};
 
 use super::examples::{by_agent, repository};
 use super::whimbrel;
@@ -21,12 +22,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A platform of its own with an agent port.
 fn platform() -> (Platform, AgentPort) {
-    let platform = Platform::builder().name("home").workers(2).build();
+    open(Platform::builder().name("home").workers(2), None)
+}
+
+fn open(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> (Platform, AgentPort) {
+    let platform = builder.build();
     let tokens = Tokens::one(TOKEN).expect("long enough");
     let config = AgentPortConfig {
         level: Level::Open,
         credentials: None,
         authorise: Box::new(move |claim| tokens.grant(claim.token?)),
+        auditor,
         log: Box::new(|_| ()),
     };
     let port = AgentPort::open(config, platform.host(), "127.0.0.1:0").expect("a free port");
@@ -39,12 +45,21 @@ struct Python(Child);
 impl Python {
     /// A program that may use the example's client.
     fn run(program: &str, address: &str) -> Self {
+        Self(Self::command(program, address).spawn().expect("python3 is there"))
+    }
+
+    fn run_piped(program: &str, address: &str) -> Self {
+        Self(Self::command(program, address).stdout(Stdio::piped()).spawn().expect("python3 is there"))
+    }
+
+    fn command(program: &str, address: &str) -> Command {
         let folder = repository().join("examples/external-agent");
         let (host, port) = address.rsplit_once(':').expect("an address");
         let head = format!("from whimbrel_agent import Agent\naddress, token = ({host:?}, {port}), {TOKEN:?}\n");
         let mut python = Command::new("python3");
         python.args(["-u", "-c", &(head + program)]).current_dir(folder).env("PYTHONDONTWRITEBYTECODE", "1");
-        Self(python.stdin(Stdio::null()).spawn().expect("python3 is there"))
+        python.stdin(Stdio::null());
+        python
     }
 }
 
@@ -267,4 +282,47 @@ fn who_has_no_token_is_turned_away_and_tokens_are_for_names() {
     assert!(ending("ada", token).starts_with("RuntimeError: unauthorised"), "the token was taken back");
     host.kill().expect("it lived");
     let _ = host.wait();
+}
+
+/// Counts what it is told of.
+struct Refusals(Mutex<Vec<String>>);
+
+impl Auditor for Refusals {
+    fn refused(&self, what: &Refused<'_>) {
+        self.0.lock().unwrap().push(format!("{} {} {}", what.reason, what.who, what.object));
+    }
+}
+
+#[test]
+fn a_policy_says_to_whom_they_may_write_and_forged_senders_are_recorded() {
+    let policy = r#"{"deny": [{"who": "session:spy*", "send": "amy"}, {"who": "session:*", "create": "boss"}]}"#;
+    let refusals = Arc::new(Refusals(Mutex::default()));
+    let auditor = Arc::clone(&refusals) as Arc<dyn Auditor>;
+    let builder = Platform::builder().policy(serde_json::from_str(policy).expect("a policy")).auditor(auditor);
+    let (platform, port) = open(builder.name("home").workers(2), Some(Arc::clone(&refusals) as Arc<dyn Auditor>));
+    platform.spawn("amy", whimbrel_runtime::behaving(|_| ())).expect("a free name");
+    let outcome = |name: &str, sender: &str| {
+        let program = format!(
+            "agent = Agent('{name}', address, token)\n\
+             agent.numbered(type='message', agent=0, message={{'performative': 'inform', 'sender': '{sender}',\
+             'receivers': ['amy'], 'content': 'hello'}})\n\
+             agent.send('inform', '{name}', 'done')\n\
+             try:\n    print(next(agent.messages())['content'])\n\
+             except RuntimeError as error: print(str(error).split(':')[0])\n\
+             agent.write({{'type': 'bye'}})\n"
+        );
+        let mut python = Python::run_piped(&program, port.address());
+        let mut said = String::new();
+        python.0.stdout.take().expect("piped").read_to_string(&mut said).expect("text");
+        said.trim().to_owned()
+    };
+    assert_eq!(outcome("friend", "friend@home"), "done");
+    assert_eq!(outcome("spy1", "spy1"), "not-allowed");
+    assert_eq!(outcome("boss", "boss"), "not-allowed");
+    assert_eq!(outcome("eve", "friend"), "forged-sender");
+    let seen = refusals.0.lock().unwrap().clone();
+    assert_eq!(seen, ["forbidden session:spy1 amy", "forbidden session:boss boss", "forged session:eve friend"]);
+    assert_eq!(port.refusals().of(RefusalReason::Forged), 1);
+    platform.stop();
+    port.close(Duration::from_secs(1));
 }

@@ -1,0 +1,380 @@
+//! A client's session with a simulated platform, over a wire that breaks, loses and doubles what it carries.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_platform::Time;
+use whimbrel_platform::ams::{AgentKind, NewAgent};
+use whimbrel_platform::session::{
+    Ack, Code, Create, Fault, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, MessageFrame, Opening, Resume,
+    Session, SessionBody, SessionEvent, SharedSession, Welcome,
+};
+
+use crate::{Faults, Random, Simulation};
+
+/// The client's end of a session with one agent, `bob`, as an SDK has it.
+pub struct SessionClient {
+    framing: Framing,
+    welcome: Option<Welcome>,
+    /// Numbered frames sent so far; those that the node has not acknowledged.
+    number: u64,
+    unacknowledged: VecDeque<Frame>,
+    /// How many of these were written on this connection, and up to which number that may be.
+    written: usize,
+    credit: u64,
+    received: u64,
+    /// The numbers in the messages that arrived, in order.
+    pub arrived: Vec<i64>,
+    /// Faults that the node told of.
+    pub faults: Vec<Fault>,
+    /// Codes of what was refused.
+    pub refused: Vec<Code>,
+    /// Why the agent ended, if it did.
+    pub ended: Option<String>,
+    /// It reads, and acknowledges nothing.
+    pub is_lazy: bool,
+    /// It does nothing at all.
+    pub is_dead: bool,
+    spoke_at: Time,
+}
+
+impl SessionClient {
+    fn new(framing: Framing) -> Self {
+        let mut client = Self {
+            framing,
+            welcome: None,
+            number: 0,
+            unacknowledged: VecDeque::new(),
+            written: 0,
+            credit: 0,
+            received: 0,
+            arrived: Vec::new(),
+            faults: Vec::new(),
+            refused: Vec::new(),
+            ended: None,
+            is_lazy: false,
+            is_dead: false,
+            spoke_at: Time::ZERO,
+        };
+        client.keep(|number| Frame::Create(Create { number, agent: 0, name: "bob".into() }));
+        client
+    }
+
+    fn keep(&mut self, frame: impl FnOnce(u64) -> Frame) {
+        self.number += 1;
+        let frame = frame(self.number);
+        self.unacknowledged.push_back(frame);
+    }
+
+    /// Has bob send this number to amy.
+    pub fn send(&mut self, number: i64) {
+        let message = AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), Value::Int(number));
+        let message = MessageBody::Owned(Box::new(message));
+        self.keep(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
+    }
+
+    /// Messages that the node has not acknowledged.
+    pub fn waiting(&self) -> usize {
+        self.unacknowledged.len()
+    }
+
+    fn acknowledged(&mut self, received: u64) {
+        let first = self.number - self.unacknowledged.len() as u64;
+        let count = received.saturating_sub(first) as usize;
+        self.unacknowledged.drain(..count.min(self.unacknowledged.len()));
+        self.written = self.written.saturating_sub(count);
+    }
+
+    /// What comes from the node. False if the connection is of no use any more.
+    fn take(&mut self, frame: Frame) -> bool {
+        match &frame {
+            Frame::Created(_) | Frame::Ended(_) | Frame::Refused(_) | Frame::Message(_) => {
+                let number = match &frame {
+                    Frame::Created(frame) => frame.number,
+                    Frame::Ended(frame) => frame.number,
+                    Frame::Refused(frame) => frame.number,
+                    Frame::Message(frame) => frame.number,
+                    _ => 0,
+                };
+                if number != self.received + 1 {
+                    return false;
+                }
+                self.received = number;
+            }
+            _ => {}
+        }
+        match frame {
+            Frame::Welcome(welcome) => {
+                self.acknowledged(welcome.received);
+                self.written = 0;
+                self.credit = welcome.credit;
+                self.welcome = Some(welcome);
+            }
+            Frame::Ack(Ack { received, credit }) => {
+                self.acknowledged(received);
+                self.credit = credit.unwrap_or(self.credit);
+            }
+            Frame::Message(frame) => {
+                if let Value::Int(number) = frame.message.content {
+                    self.arrived.push(number);
+                }
+            }
+            Frame::Refused(refused) => self.refused.push(refused.code),
+            Frame::Ended(ended) => self.ended = Some(ended.reason),
+            Frame::Error(fault) => {
+                self.faults.push(fault);
+                return false;
+            }
+            Frame::Bye => return false,
+            _ => {}
+        }
+        true
+    }
+
+    fn hello(&mut self) -> Hello {
+        let resume = self.welcome.as_ref().map(|welcome| Resume {
+            session: welcome.session.clone(),
+            secret: welcome.secret.clone(),
+            received: self.received,
+        });
+        Hello { versions: vec![1], resume, ..Hello::default() }
+    }
+
+    fn next(&mut self, now: Time, lease: Duration, told: &mut u64) -> Option<Frame> {
+        let next = self.unacknowledged.get(self.written);
+        let first = self.number - self.unacknowledged.len() as u64;
+        if let Some(frame) = next.filter(|_| first + (self.written as u64) < self.credit) {
+            self.written += 1;
+            self.spoke_at = now;
+            return Some(frame.clone());
+        }
+        let due = now >= self.spoke_at + lease / 3 || (self.received > *told && !self.is_lazy);
+        if !due {
+            return None;
+        }
+        if !self.is_lazy {
+            *told = self.received;
+        }
+        self.spoke_at = now;
+        Some(Frame::Ack(Ack { received: *told, credit: None }))
+    }
+}
+
+/// What the two ends of a connection keep of it.
+struct Ends {
+    reader: FrameReader,
+    writer: FrameWriter,
+    client_reader: FrameReader,
+    client_writer: FrameWriter,
+    /// What the node heard was received.
+    told: u64,
+    /// The node knows that it is broken.
+    closed: bool,
+}
+
+/// See the module.
+pub struct SessionWorld {
+    /// The platform.
+    pub sim: Simulation,
+    /// The client.
+    pub client: SessionClient,
+    /// What goes wrong on the wire; bits are not turned.
+    pub faults: Faults,
+    /// Whether no connection can be made.
+    pub severed: bool,
+    session: Arc<SharedSession>,
+    ends: Option<Ends>,
+    connect_at: Time,
+    to_node: VecDeque<(Time, Vec<u8>)>,
+    to_client: VecDeque<(Time, Vec<u8>)>,
+    random: Random,
+    /// Connections made.
+    pub connections: usize,
+}
+
+impl SessionWorld {
+    /// A client that connects at once to a platform with an agent `amy`, which prints the numbers it gets.
+    pub fn new(seed: u64, framing: Framing, grant: Grant) -> Self {
+        let mut sim = Simulation::new(seed);
+        sim.spawn(
+            "amy",
+            crate::answering(|message, turn| turn.services.print(turn.aid, &format!("{}", message.content))),
+        );
+        let opening = Opening { session: "s".into(), secret: "x".into(), platform: "simulated".into(), grant };
+        let session = Arc::new(SharedSession::new(Session::new(opening, sim.now()), || ()));
+        Self {
+            sim,
+            client: SessionClient::new(framing),
+            faults: Faults::default(),
+            severed: false,
+            session,
+            ends: None,
+            connect_at: Time::ZERO,
+            to_node: VecDeque::new(),
+            to_client: VecDeque::new(),
+            random: Random::new(seed),
+            connections: 0,
+        }
+    }
+
+    /// The node's end.
+    pub fn session(&self) -> &SharedSession {
+        &self.session
+    }
+
+    /// Has amy send this number to bob.
+    pub fn send_to_bob(&mut self, number: i64) {
+        self.sim.send(AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), Value::Int(number)));
+    }
+
+    /// Lets time pass, in steps of a millisecond.
+    pub fn run_for(&mut self, ms: u64) {
+        for _ in 0..ms {
+            self.sim.run_for(1);
+            self.client_step();
+            self.node_step();
+        }
+    }
+
+    fn connect(&mut self) {
+        let grant = self.session.lock().grant().clone();
+        let (framing, remember) = (self.client.framing, grant.remember);
+        let hello = self.client.hello();
+        self.to_client.clear();
+        self.to_node.clear();
+        self.connections += 1;
+        let mut ends = Ends {
+            reader: FrameReader::new(framing, remember),
+            writer: FrameWriter::new(framing, remember, grant.message_bytes as usize),
+            client_reader: FrameReader::new(framing, remember),
+            client_writer: FrameWriter::new(framing, remember, grant.message_bytes as usize),
+            told: self.client.received,
+            closed: false,
+        };
+        self.client.written = 0;
+        self.client.credit = 0;
+        self.client.spoke_at = self.sim.now();
+        let greeted = self.session.lock().handle_hello(self.sim.now(), &hello);
+        if let Err(fault) = greeted {
+            self.client.faults.push(fault);
+            return self.disconnect();
+        }
+        ends.closed = false;
+        self.ends = Some(ends);
+    }
+
+    /// The client's connection is gone. Whether the node notices is a matter of luck.
+    fn disconnect(&mut self) {
+        if self.ends.take().is_some() && self.random.one_in(2) {
+            self.session.lock().handle_disconnected();
+        }
+        self.connect_at = self.sim.now() + Duration::from_millis(self.random.between(1..=40));
+    }
+
+    /// Cuts the connection.
+    pub fn cut(&mut self) {
+        self.disconnect();
+    }
+
+    fn client_step(&mut self) {
+        let now = self.sim.now();
+        if self.client.is_dead {
+            return;
+        }
+        if self.ends.is_none() {
+            if !self.severed && now >= self.connect_at {
+                self.connect();
+            }
+            return;
+        }
+        while self.to_client.front().is_some_and(|(at, _)| *at <= now) {
+            let Some((_, bytes)) = self.to_client.pop_front() else { break };
+            let Some(ends) = &mut self.ends else { return };
+            let taken = ends.client_reader.read(&bytes).is_ok_and(|frame| self.client.take(frame));
+            if !taken {
+                return self.disconnect();
+            }
+        }
+        let lease = Duration::from_millis(self.session.lock().grant().lease_ms);
+        while let Some(ends) = &mut self.ends
+            && let Some(frame) = self.client.next(now, lease, &mut ends.told)
+        {
+            let mut bytes = Vec::new();
+            let _ = ends.client_writer.write(&frame, &mut bytes);
+            if !self.carry(bytes, true) {
+                return;
+            }
+        }
+    }
+
+    /// Puts bytes on the wire. False if that broke it.
+    fn carry(&mut self, bytes: Vec<u8>, to_node: bool) -> bool {
+        if self.random.one_in(self.faults.cut) {
+            self.disconnect();
+            return false;
+        }
+        if self.random.one_in(self.faults.drop) {
+            return true;
+        }
+        let copies = 1 + usize::from(self.random.one_in(self.faults.double));
+        let at = self.sim.now() + Duration::from_millis(self.random.between(1..=5));
+        let queue = if to_node { &mut self.to_node } else { &mut self.to_client };
+        let at = queue.back().map_or(at, |(last, _)| at.max(*last));
+        (0..copies).for_each(|_| queue.push_back((at, bytes.clone())));
+        true
+    }
+
+    fn node_step(&mut self) {
+        let now = self.sim.now();
+        while self.to_node.front().is_some_and(|(at, _)| *at <= now) && self.session.lock().has_room() {
+            let Some((_, bytes)) = self.to_node.pop_front() else { break };
+            let Some(ends) = self.ends.as_mut().filter(|ends| !ends.closed) else { break };
+            let fault = match ends.reader.read(&bytes) {
+                Ok(frame) => self.session.lock().handle_frame(now, frame, bytes.len()).err(),
+                Err(error) => Some(Fault::new(Code::Protocol, error.to_string())),
+            };
+            if let Some(fault) = fault {
+                self.session.lock().handle_disconnected();
+                ends.closed = true;
+                let mut last = Vec::new();
+                let _ = ends.writer.write(&Frame::Error(fault), &mut last);
+                self.to_client.push_back((now, last));
+            }
+        }
+        {
+            let mut session = self.session.lock();
+            if session.poll_timeout() <= now {
+                session.handle_timeout(now);
+            }
+        }
+        while let Some(event) = { self.session.lock().poll_event() } {
+            self.react(event);
+        }
+        self.node_writes(now);
+    }
+
+    fn react(&mut self, event: SessionEvent) {
+        match event {
+            SessionEvent::Create { agent, name } => {
+                let body = Box::new(SessionBody::new(Arc::clone(&self.session), agent));
+                let new = NewAgent::new(name, AgentKind::Session);
+                let aid = self.sim.introduce(new, body);
+                self.session.lock().handle_created(agent, Ok(aid));
+            }
+            SessionEvent::Wake(aid) => self.sim.wake(aid),
+            _ => {}
+        }
+    }
+
+    fn node_writes(&mut self, now: Time) {
+        while let Some(frame) = { self.session.lock().poll_frame(now) } {
+            let Some(ends) = self.ends.as_mut().filter(|ends| !ends.closed) else { continue };
+            let mut bytes = Vec::new();
+            if ends.writer.write(&frame, &mut bytes).is_ok() && !self.carry(bytes, false) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What must hold of a session's frames and of a node's end of it, whatever the bytes. The fuzz target looks for bytes of
+//! which it does not; a test of `whimbrel-platform` replays those that were found.
+#![allow(dead_code, reason = "the target uses one of these")]
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_platform::Time;
+use whimbrel_platform::session::{
+    Ack, Create, End, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, MessageFrame, Opening, Resume, Session,
+    SessionEvent,
+};
+
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+
+/// The first byte says what is remembered, the second how much may be unacknowledged; frames follow, each after two bytes
+/// of length. The first of them is a hello.
+pub fn session_frames(bytes: &[u8]) {
+    let Some((&[remember, window], mut rest)) = bytes.split_first_chunk::<2>() else { return };
+    let mut frames = Vec::new();
+    while let Some((length, more)) = rest.split_first_chunk::<2>() {
+        let (frame, more) = more.split_at(usize::from(u16::from_be_bytes(*length)).min(more.len()));
+        frames.push(frame);
+        rest = more;
+    }
+    let Some((first, frames)) = frames.split_first() else { return };
+    let Ok((framing, hello)) = FrameReader::read_hello(first) else { return };
+    comes_back(framing, 0, &Frame::Hello(hello.clone()));
+    let remember = u32::from(remember);
+    read_and_written(framing, remember, frames);
+    conversation(framing, remember, u32::from(window), &hello, frames);
+}
+
+/// What is read can be written, and that is read as the same.
+fn read_and_written(framing: Framing, remember: u32, frames: &[&[u8]]) {
+    let mut reader = FrameReader::new(framing, remember);
+    let (mut writer, mut echo) =
+        (FrameWriter::new(framing, remember, MESSAGE_BYTES_MAX), FrameReader::new(framing, remember));
+    for bytes in frames {
+        let Ok(frame) = reader.read(bytes) else { return };
+        let other = if framing == Framing::Json { Framing::Compact } else { Framing::Json };
+        comes_back(other, 0, &frame);
+        let mut written = Vec::new();
+        if writer.write(&frame, &mut written).is_ok() {
+            let read = echo.read(&written).expect("what is written can be read");
+            assert_eq!(alone(&read), alone(&frame));
+        } else {
+            assert!(written.is_empty() && matches!(frame, Frame::Message(_) | Frame::Unreadable { .. }));
+        }
+    }
+}
+
+fn comes_back(framing: Framing, remember: u32, frame: &Frame) {
+    let mut written = Vec::new();
+    if FrameWriter::new(framing, remember, MESSAGE_BYTES_MAX).write(frame, &mut written).is_ok() {
+        let read = FrameReader::new(framing, remember).read(&written).expect("what is written can be read");
+        assert_eq!(alone(&read), alone(frame));
+    }
+}
+
+/// A frame as text: equal if they say the same, to the last digit and address.
+fn alone(frame: &Frame) -> String {
+    let mut json = Vec::new();
+    match FrameWriter::new(Framing::Json, 0, usize::MAX).write(frame, &mut json) {
+        Ok(()) => String::from_utf8(json).expect("JSON is text"),
+        Err(error) => format!("{error}"),
+    }
+}
+
+/// A node's end takes anything: it answers, or ends the connection; its agents end at last.
+fn conversation(framing: Framing, remember: u32, window: u32, hello: &Hello, frames: &[&[u8]]) {
+    let grant = Grant { window: window.max(1), agents: 4, ..Grant::new("fuzz", vec!["*".into()]) };
+    let opening =
+        Opening { session: "s".into(), secret: "x".into(), platform: "home".into(), grant: grant.narrowed(hello) };
+    let mut session = Session::new(opening, Time::ZERO);
+    let hello = Hello { resume: None, ..hello.clone() };
+    if session.handle_hello(Time::ZERO, &hello).is_err() {
+        return;
+    }
+    let mut reader = FrameReader::new(framing, remember);
+    let mut writer = FrameWriter::new(framing, remember, MESSAGE_BYTES_MAX);
+    let (mut now, mut unacknowledged) = (Time::ZERO, 0u64);
+    for bytes in frames {
+        now = now + std::time::Duration::from_millis(bytes.len() as u64);
+        let Ok(frame) = reader.read(bytes) else { break };
+        if session.handle_frame(now, frame, bytes.len()).is_err() {
+            assert!(!session.is_connected());
+            break;
+        }
+        if session.poll_timeout() <= now {
+            session.handle_timeout(now);
+        }
+        while let Some(event) = session.poll_event() {
+            if let SessionEvent::Create { agent, name } = event {
+                session.handle_created(agent, Ok(Aid::local(name)));
+            }
+        }
+        let mut written = Vec::new();
+        while let Some(frame) = session.poll_frame(now) {
+            written.clear();
+            if let Frame::Created(_) | Frame::Ended(_) | Frame::Refused(_) | Frame::Message(_) = frame {
+                unacknowledged += 1;
+            }
+            writer.write(&frame, &mut written).expect("there are no messages");
+        }
+        assert!(unacknowledged <= frames.len() as u64, "each frame has one answer at most");
+    }
+    let lease_ms = session.grant().lease_ms;
+    session.handle_disconnected();
+    session.handle_timeout(now + std::time::Duration::from_millis(2 * lease_ms));
+    assert!(!session.has_room() || session.poll_timeout() == Time::NEVER, "it is over");
+}
+
+/// Sequences of frames to start from.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let content =
+        Value::term("at", [Value::Int(7), Value::from("a text"), Value::list([Value::Num(0.5), Value::Null])]);
+    let message = AclMessage::new(Performative::Inform, Aid::local("bob"), Aid::new("amy", "home"), content)
+        .in_conversation("c1")
+        .with_protocol("fipa-request");
+    let message = |number| {
+        let message = MessageBody::Owned(Box::new(message.clone()));
+        Frame::Message(MessageFrame { number, agent: 0, message })
+    };
+    let resume = Resume { session: "s".into(), secret: "x".into(), received: 3 };
+    let hello = Hello {
+        versions: vec![1],
+        token: Some("a token".into()),
+        lease_ms: Some(5_000),
+        window: Some(9),
+        message_bytes: Some(1_000),
+        remember: 16,
+        ..Hello::default()
+    };
+    let resuming = Hello { resume: Some(resume), ..hello.clone() };
+    let sequences = [
+        vec![Frame::Hello(resuming)],
+        vec![Frame::Hello(hello.clone()), create(1, 0, "bob"), message(2), message(3), ack(1), Frame::Bye],
+        vec![
+            Frame::Hello(hello),
+            create(1, 0, "bob"),
+            create(2, 0, "ann"),
+            create(3, 1, "a@b"),
+            message(4),
+            Frame::End(End { number: 5, agent: 0 }),
+            message(6),
+            ack(4),
+            ack(40),
+        ],
+    ];
+    let mut all = Vec::new();
+    for framing in [Framing::Json, Framing::Compact] {
+        for remember in [0, 16] {
+            for frames in &sequences {
+                let mut writer = FrameWriter::new(framing, u32::from(remember), MESSAGE_BYTES_MAX);
+                let mut seed = vec![remember, 8];
+                for frame in frames {
+                    let mut written = Vec::new();
+                    writer.write(frame, &mut written).expect("it can be written");
+                    seed.extend((written.len() as u16).to_be_bytes());
+                    seed.extend(written);
+                }
+                all.push(seed);
+            }
+        }
+    }
+    all
+}
+
+fn create(number: u64, agent: u32, name: &str) -> Frame {
+    Frame::Create(Create { number, agent, name: name.into() })
+}
+
+fn ack(received: u64) -> Frame {
+    Frame::Ack(Ack { received, credit: Some(received + 5) })
+}
