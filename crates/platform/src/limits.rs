@@ -147,3 +147,5 @@ pub const CONTROL_CONNECTIONS_MAX: usize = 64;
 pub const SNIFFED_EVENTS_MAX: usize = 8_192;
 /// Characters of a message's content that a sniffer is shown.
 pub const SNIFFED_CONTENT_CHARS_MAX: usize = 2_000;
+/// Characters that it is shown of the name of a conversation, and of what answers are to quote.
+pub const SNIFFED_NAME_CHARS_MAX: usize = 200;

@@ -137,6 +137,8 @@ fn aside(what: &Happening) -> Option<(String, Style)> {
 /// A sequence diagram that grows downwards: a life line for each agent, an arrow for each message.
 pub struct Diagram {
     agents: Vec<String>,
+    /// Whether the others have a life line: from the first message of theirs on.
+    others: bool,
     clock: Clock,
     lane: usize,
     width: Option<usize>,
@@ -172,18 +174,36 @@ impl Row {
 }
 
 impl Diagram {
-    /// With a life line for each of these agents, and one for all others. `None` if the terminal is not that wide.
+    /// With a life line for each of these agents, and room for one of all others. `None` if the terminal is not that wide.
     pub fn new(agents: Vec<String>, clock: Clock, width: Option<usize>) -> Option<Self> {
         let names = agents.iter().map(|name| name.width() + 2).max().unwrap_or(0);
         let lane = LANE_WIDTH.max(names);
-        let diagram = Self { agents, clock, lane, width };
+        let diagram = Self { agents, others: true, clock, lane, width };
         let fits = width.is_none_or(|width| diagram.left() + CONTENT_WIDTH <= width);
-        fits.then_some(diagram)
+        fits.then_some(Self { others: false, ..diagram })
+    }
+
+    /// Makes a life line for the others if this event needs it: then the names are to be written again.
+    pub fn widen(&mut self, event: &Event) -> bool {
+        let strange = match &event.what {
+            Happening::Sent(message) | Happening::Died { message, .. } => {
+                [&message.from, &message.to].into_iter().any(|agent| self.lane_of(agent) == self.agents.len())
+            }
+            _ => false,
+        };
+        let is_new = strange && !self.others;
+        self.others |= strange;
+        is_new
+    }
+
+    /// How many life lines there are.
+    fn lanes(&self) -> usize {
+        self.agents.len() + usize::from(self.others)
     }
 
     /// Where what is beside the diagram begins.
     fn left(&self) -> usize {
-        self.place(self.agents.len()) + OTHERS.len() / 2 + 1
+        self.place(self.lanes().saturating_sub(1)) + OTHERS.len() / 2 + 1
     }
 
     /// Where the life line of this agent is.
@@ -201,7 +221,7 @@ impl Diagram {
         let mut line = String::new();
         let mut used = 0;
         let names = self.agents.iter().map(|name| (name.as_str(), style_of(name).bold())).chain([(OTHERS, DIM)]);
-        for (index, (name, style)) in names.enumerate() {
+        for (index, (name, style)) in names.take(self.lanes()).enumerate() {
             let name = harmless(name);
             let start = (self.place(index) + 1).saturating_sub(name.width().div_ceil(2)).max(used);
             line.push_str(&" ".repeat(start - used));
@@ -232,7 +252,7 @@ impl Diagram {
     fn life_lines(&self, at_us: u64) -> Row {
         let mut row = Row(vec![(' ', Style::new()); self.left()]);
         row.write(0, &self.clock.show(at_us), DIM);
-        (0..=self.agents.len()).for_each(|agent| row.put(self.place(agent), '│', DIM));
+        (0..self.lanes()).for_each(|agent| row.put(self.place(agent), '│', DIM));
         row
     }
 
@@ -335,10 +355,15 @@ mod tests {
     #[test]
     fn events_are_arrows() {
         let agents = ["buyer", "seller"].map(str::to_owned).to_vec();
-        let diagram = Diagram::new(agents.clone(), Clock::Day, Some(120)).expect("it fits");
-        let lines = events();
-        let lines = lines.iter().filter_map(|event| diagram.line(event));
-        insta::assert_snapshot!(plain([diagram.title()].into_iter().chain(lines)));
+        let mut diagram = Diagram::new(agents.clone(), Clock::Day, Some(120)).expect("it fits");
+        let mut lines = vec![diagram.title()];
+        for event in events() {
+            if diagram.widen(&event) {
+                lines.push(diagram.title());
+            }
+            lines.extend(diagram.line(&event));
+        }
+        insta::assert_snapshot!(plain(lines.into_iter()));
         assert!(Diagram::new(agents, Clock::Day, Some(70)).is_none());
     }
 }

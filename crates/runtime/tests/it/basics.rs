@@ -205,6 +205,53 @@ fn an_observer_sees_each_message_on_its_way() {
     assert!(of_message.ends_with(&["sent", "routed", "delivered", "handled"]), "{seen:?}");
 }
 
+#[test]
+fn observers_come_and_go_while_a_platform_runs() {
+    let platform = Platform::builder().workers(2).build();
+    let amy = platform.spawn("amy", does(|_, _| ())).unwrap();
+    let say = |number: f64| {
+        platform.send(inform("bob", amy, number));
+        platform.wait_idle();
+    };
+    say(1.0);
+    let (first, second) = (Arc::new(Trace::default()), Arc::new(Trace::default()));
+    let watching = platform.observe(Arc::clone(&first) as Arc<dyn Observer>);
+    say(2.0);
+    let also = platform.observe(Arc::clone(&second) as Arc<dyn Observer>);
+    platform.spawn("eve", does(|_, _| ())).unwrap();
+    say(3.0);
+    drop(watching);
+    say(4.0);
+    drop(also);
+    say(5.0);
+    let sent = |trace: &Trace| -> Vec<String> {
+        let lines = trace.0.lock().unwrap().clone();
+        lines.into_iter().filter(|line| line.starts_with("sent ") || line.starts_with("agent ")).collect()
+    };
+    let message = |number: u32| format!("sent bob -> amy: inform {number}");
+    assert_eq!(sent(&first), [message(2), "agent eve created, active".to_owned(), message(3)]);
+    assert_eq!(sent(&second), ["agent eve created, active".to_owned(), message(3), message(4)]);
+}
+
+#[test]
+fn one_sees_how_agents_are_doing() {
+    let platform = Platform::builder().workers(2).build();
+    let amy = platform.spawn("amy", does(|_, _| ())).unwrap();
+    let bob = platform.spawn("bob", does(|_, _| ())).unwrap();
+    (0..7).for_each(|number| platform.send(inform("bob", amy, f64::from(number))));
+    platform.suspend(bob).unwrap();
+    platform.wait_idle();
+    (0..3).for_each(|number| platform.send(inform("amy", bob, f64::from(number))));
+    platform.wait_idle();
+    let mut figures = platform.figures_of(&[amy.name, bob.name, "nobody".into()]);
+    figures.sort_by_key(|figures| figures.name.as_str());
+    let seen: Vec<_> = figures.iter().map(|agent| (agent.name.as_str(), agent.waiting, agent.handled)).collect();
+    assert_eq!(seen, [("amy", 0, Some(7)), ("bob", 3, Some(0))]);
+    assert_eq!(platform.counters_now(), platform.counters());
+    platform.stop();
+    assert_eq!(platform.figures_of(&[amy.name]), []);
+}
+
 /// Counts its turns; can be cloned.
 #[derive(Clone)]
 struct Counting(u32);

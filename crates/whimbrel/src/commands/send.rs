@@ -139,10 +139,10 @@ fn with_content(text: &str) -> AclMessage {
     message
 }
 
-/// A term of AgentSpeak without variables if it is one, else text.
+/// A term of AgentSpeak if it is one, else text. A lone variable is a word that begins with a capital letter.
 fn content(text: &str) -> Value {
     match parse_term(text) {
-        Ok(term) => Some(value_of(&term)).filter(Value::is_ground).unwrap_or_else(|| Value::from(text)),
-        Err(_) => Value::from(text),
+        Ok(term) if !matches!(value_of(&term), Value::Var(_)) => value_of(&term),
+        _ => Value::from(text),
     }
 }

@@ -207,9 +207,9 @@ impl<'a> Shower<'a> {
                 text.push(serde_json::to_string(&event)?);
                 continue;
             }
-            let line = match &self.diagram {
+            let line = match &mut self.diagram {
                 Some(diagram) => {
-                    if self.drawn.is_multiple_of(TITLE_EVERY) {
+                    if diagram.widen(&event) || self.drawn.is_multiple_of(TITLE_EVERY) {
                         text.push(diagram.title());
                     }
                     diagram.line(&event)

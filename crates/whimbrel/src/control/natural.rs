@@ -35,7 +35,21 @@ fn number(piece: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{prop_assert, prop_assert_eq, proptest};
+
     use super::*;
+
+    proptest! {
+        /// Sorting panics at an order that is none.
+        #[test]
+        fn it_is_an_order(a in "[a-c0-2é]{0,6}", b in "[a-c0-2é]{0,6}", c in "[a-c0-2é]{0,6}") {
+            prop_assert_eq!(compare(&a, &b), compare(&b, &a).reverse());
+            prop_assert_eq!(compare(&a, &b) == Ordering::Equal, a == b);
+            if compare(&a, &b).is_le() && compare(&b, &c).is_le() {
+                prop_assert!(compare(&a, &c).is_le());
+            }
+        }
+    }
 
     #[test]
     fn numbers_in_names_count() {

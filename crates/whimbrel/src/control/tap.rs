@@ -11,9 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use whimbrel_acl::{Envelope, Symbol};
 use whimbrel_platform::ams::{AmsChange, name_fits};
-use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::DfChange;
-use whimbrel_platform::limits::{SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX};
+use whimbrel_platform::limits::{SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX};
 use whimbrel_platform::{Event as Seen, Observer, Time};
 use whimbrel_runtime::Platform;
 
@@ -23,25 +22,6 @@ use super::protocol::{Event, Happening, MessageInfo, SniffWanted};
 const TICK: Duration = Duration::from_millis(100);
 /// Lines written at once, at most.
 const LINES_AT_ONCE: usize = 256;
-
-/// An event, kept until it is told.
-enum Kept {
-    Sent(Envelope),
-    Died(Envelope, DeadReason),
-    Agent(AmsChange),
-    Service(DfChange),
-}
-
-impl Kept {
-    fn seen(&self) -> Seen<'_> {
-        match self {
-            Self::Sent(envelope) => Seen::Sent(envelope),
-            Self::Died(envelope, why) => Seen::Died(envelope, *why),
-            Self::Agent(change) => Seen::Agent(change),
-            Self::Service(change) => Seen::Directory(change),
-        }
-    }
-}
 
 /// What is to be seen.
 struct Filter {
@@ -73,18 +53,13 @@ impl Filter {
             && (self.agent(message.sender.name) || self.agent(envelope.to.name))
     }
 
-    /// A copy of the event, if it is to be seen.
-    fn keep(&self, event: Seen<'_>) -> Option<Kept> {
+    fn takes(&self, event: &Seen<'_>) -> bool {
         match event {
-            Seen::Sent(envelope) if self.message(envelope) => Some(Kept::Sent(envelope.clone())),
-            Seen::Died(envelope, why) if self.message(envelope) => Some(Kept::Died(envelope.clone(), why)),
-            Seen::Agent(change) if !self.only_messages && self.agent(change.agent.name) => {
-                Some(Kept::Agent(change.clone()))
+            Seen::Sent(envelope) | Seen::Died(envelope, _) => self.message(envelope),
+            Seen::Agent(AmsChange { agent, .. }) | Seen::Directory(DfChange { agent, .. }) => {
+                !self.only_messages && self.agent(agent.name)
             }
-            Seen::Directory(change) if !self.only_messages && self.agent(change.agent.name) => {
-                Some(Kept::Service(change.clone()))
-            }
-            _ => None,
+            _ => false,
         }
     }
 }
@@ -95,19 +70,24 @@ fn spelled_alike(a: &str, b: &str) -> bool {
     a.chars().map(letter).eq(b.chars().map(letter))
 }
 
-/// The observer: copies what is to be seen into the buffer.
+/// The observer: writes down what is to be seen, cut to what a client is shown, so that the buffer's memory is bounded
+/// whatever agents send.
 struct Tap {
     filter: Filter,
-    buffer: SyncSender<(Time, Kept)>,
+    buffer: SyncSender<(Time, Happening)>,
     waiting: Arc<AtomicUsize>,
     skipped: Arc<AtomicU64>,
 }
 
 impl Observer for Tap {
     fn observe(&self, at: Time, event: Seen<'_>) {
-        let Some(kept) = self.filter.keep(event) else { return };
-        let taken = self.waiting.fetch_add(1, Ordering::Relaxed) < SNIFFED_EVENTS_MAX
-            && self.buffer.try_send((at, kept)).is_ok();
+        if !self.filter.takes(&event) {
+            return;
+        }
+        let mut taken = self.waiting.fetch_add(1, Ordering::Relaxed) < SNIFFED_EVENTS_MAX;
+        if taken && let Some(what) = happening(&event) {
+            taken = self.buffer.try_send((at, what)).is_ok();
+        }
         if !taken {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             self.skipped.fetch_add(1, Ordering::Relaxed);
@@ -136,7 +116,7 @@ struct Teller {
     node: String,
     /// When the platform started, in microseconds since 1970.
     began_us: u64,
-    kept: Receiver<(Time, Kept)>,
+    kept: Receiver<(Time, Happening)>,
     waiting: Arc<AtomicUsize>,
     skipped: Arc<AtomicU64>,
 }
@@ -151,11 +131,9 @@ impl Teller {
             match self.kept.recv_timeout(TICK) {
                 Ok(first) => {
                     let more = std::iter::from_fn(|| self.kept.try_recv().ok());
-                    for (at, kept) in std::iter::once(first).chain(more).take(LINES_AT_ONCE) {
+                    for (at, what) in std::iter::once(first).chain(more).take(LINES_AT_ONCE) {
                         self.waiting.fetch_sub(1, Ordering::Relaxed);
-                        if let Some(what) = happening(&kept.seen()) {
-                            self.line(&mut lines, self.began_us + at.0, what)?;
-                        }
+                        self.line(&mut lines, self.began_us + at.0, what)?;
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => self.line(&mut lines, wall_us(), Happening::Tick)?,
@@ -193,12 +171,17 @@ fn message_info(envelope: &Envelope) -> MessageInfo {
         from: message.sender.to_string(),
         to: envelope.to.to_string(),
         performative: message.performative.as_str().to_owned(),
-        conversation: extras.conversation_id.as_deref().map(str::to_owned),
+        conversation: extras.conversation_id.as_deref().map(short_name),
         protocol: extras.protocol.map(|protocol| protocol.as_str().to_owned()),
-        reply_with: extras.reply_with.as_deref().map(str::to_owned),
-        in_reply_to: extras.in_reply_to.as_deref().map(str::to_owned),
+        reply_with: extras.reply_with.as_deref().map(short_name),
+        in_reply_to: extras.in_reply_to.as_deref().map(short_name),
         content: shortened(&message.content),
     }
+}
+
+/// A name that whoever sends makes up, and may make as long as it likes.
+fn short_name(name: &str) -> String {
+    name.chars().take(SNIFFED_NAME_CHARS_MAX).collect()
 }
 
 /// A value as text, no longer than it may be; nothing for none.
@@ -245,7 +228,7 @@ mod tests {
     #[track_caller]
     fn check(wanted: SniffWanted, expected: bool) {
         let envelope = envelope(Performative::AcceptProposal, Some("deal-7"));
-        assert_eq!(Filter::new(&wanted).keep(Seen::Sent(&envelope)).is_some(), expected);
+        assert_eq!(Filter::new(&wanted).takes(&Seen::Sent(&envelope)), expected);
     }
 
     #[test]
@@ -262,7 +245,7 @@ mod tests {
         check(SniffWanted { conversation: Some(text("deal")), ..agents(&["buyer"]) }, false);
         let plain = envelope(Performative::Inform, None);
         let any = SniffWanted { conversation: Some(text("*")), ..Default::default() };
-        assert!(Filter::new(&any).keep(Seen::Sent(&plain)).is_none(), "it is in none");
+        assert!(!Filter::new(&any).takes(&Seen::Sent(&plain)), "it is in none");
     }
 
     #[test]

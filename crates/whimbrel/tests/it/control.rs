@@ -20,6 +20,7 @@ const BUYER: &str = "
 +sold(X) <- -sold(X)[source(_)].
 ";
 const SELLER: &str = "
+price(cake, 3).
 !open.
 +!open <- .df_register(\"tea\", \"shop\").
 +order(X)[source(A)] <- -order(X)[source(A)]; .send(A, tell, sold(X)).
@@ -299,7 +300,9 @@ fn messages_are_sniffed() {
         assert_eq!(site.out(&arguments), "", "{none:?}");
     }
     let diagram = site.out(&["sniff", "buyer", "seller", "--limit", "2"]);
-    assert!(diagram.contains("▶") && diagram.contains("◀") && diagram.contains("others"), "{diagram}");
+    assert!(diagram.contains("▶") && diagram.contains("◀"), "{diagram}");
+    let alone = site.out(&["sniff", "seller", "--limit", "1"]);
+    assert!(alone.contains("others") && alone.contains("buyer: "), "{alone}");
 }
 
 #[test]
@@ -362,6 +365,8 @@ fn messages_are_sent_and_answered() {
     expect(send(&["seller", "price(tea)", "-p", "request", "--wait"]), "seller: inform price(tea,5)\n", "", 0);
     let options = ["--to", "seller", "--performative", "request", "--content", "price(7)", "--wait=5s"];
     expect(send(&options), "seller: inform price(7,5)\n", "", 0);
+    let asked = send(&["seller", "price(cake, P)", "-p", "askOne", "--wait"]);
+    expect(asked, "seller: tell price(cake,3)\n", "", 0);
     let refused = send(&["seller", "gold", "--performative", "request", "--wait"]);
     expect(refused, "seller: refuse \"too dear\"\n", "", 3);
     let silent = send(&["bank1", "hello", "--wait=200ms"]);
