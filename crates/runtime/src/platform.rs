@@ -380,6 +380,12 @@ impl Platform {
         agents.chunks(CENSUS_AGENTS).flat_map(|some| self.node().census(some, CENSUS_PATIENCE)).collect()
     }
 
+    /// The topics and groups that somebody is in, by name: each with how many agents of this node are, and how many other
+    /// nodes have some.
+    pub fn topics(&self) -> Vec<(Symbol, usize, usize)> {
+        self.node().with_topics(|topics| topics.list())
+    }
+
     /// Has `observer` told of everything that happens from now on, until what is returned is dropped.
     pub fn observe(&self, observer: Arc<dyn Observer>) -> Observation {
         Observation::begin(&self.inner.services.node, observer)

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Ps(ps) => commands::ps::ps(ps),
         Command::Agents(agents) => commands::agents::agents(agents),
         Command::Df(df) => commands::df::df(df),
+        Command::Topics(topics) => commands::topics::topics(topics),
         Command::Links(links) => commands::links::links(links),
         Command::Sniff(sniff) => commands::sniff::sniff(sniff),
         Command::Send(send) => commands::send::send(send),

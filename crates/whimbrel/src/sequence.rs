@@ -114,6 +114,11 @@ fn head(message: &MessageInfo, style: Style) -> (String, usize) {
     let parties = align(&mut text, PARTIES_WIDTH);
     let _ = write!(text, "  {}{}", styled(&performative, BOLD), padded(&performative, PERFORMATIVE_WIDTH));
     let mut width = parties + 2 + performative.width().max(PERFORMATIVE_WIDTH);
+    if let Some(via) = &message.via {
+        let via = format!("by {}", harmless(via));
+        width += 2 + via.width();
+        let _ = write!(text, "  {}", styled(&via, DIM));
+    }
     if let Some(conversation) = &message.conversation {
         let conversation = format!("[{}]", cut(&harmless(conversation), CONVERSATION_WIDTH));
         width += 2 + conversation.width();
@@ -269,6 +274,9 @@ impl Diagram {
             (false, true) => format!("to {}: ", harmless(&message.to)),
             (false, false) => String::new(),
         };
+        if let Some(via) = &message.via {
+            let _ = write!(text, "by {}: ", harmless(via));
+        }
         text.push_str(&harmless(&message.content));
         text
     }
@@ -308,6 +316,7 @@ mod tests {
         MessageInfo {
             from: from.to_owned(),
             to: to.to_owned(),
+            via: None,
             performative: performative.to_owned(),
             conversation: None,
             protocol: None,
@@ -329,6 +338,10 @@ mod tests {
             sent("bank", "buyer", "reject-proposal", ""),
             sent("seller", "seller", "tell", "note(1)"),
             sent("ams", "df", "inform", "x"),
+            Happening::Sent(MessageInfo {
+                via: Some("topic:news".to_owned()),
+                ..message("bank", "buyer", "inform", "rate(3)")
+            }),
             Happening::Died { message: message("buyer", "sela", "cfp", "tea"), why: "no such agent".to_owned() },
             Happening::Skipped { count: 12 },
             Happening::Tick,

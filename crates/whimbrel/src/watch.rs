@@ -57,6 +57,7 @@ impl Observer for Watch {
             tally.lock().unwrap_or_else(PoisonError::into_inner).note(&event);
         }
         if self.trace
+            && !matches!(event, Event::Delivered(_))
             && let Some(what) = happening(&event)
             && let Some(line) = TRACE.line(&Happened { at_us: at.0, node: String::new(), what })
         {

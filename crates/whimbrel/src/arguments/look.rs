@@ -98,6 +98,18 @@ pub struct Df {
     pub target: Target,
 }
 
+/// Show the topics and groups of a running platform, and how many agents are in each.
+#[derive(Debug, Args)]
+pub struct Topics {
+    /// The name, with or without `topic:` or `group:`; `*` stands for any text and `?` for any one character.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub showing: Showing,
+    #[command(flatten)]
+    pub target: Target,
+}
+
 /// Show the links between the nodes of a running platform.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

@@ -16,7 +16,7 @@ pub use self::bench::{Bench, BenchOptions, Benchmark, Messaging, Mode, Scenario}
 pub use self::ca::{Ca, CaAction, Enrol};
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
-pub use self::look::{Agents, Df, Links, Order, Ps, Showing, Sniff};
+pub use self::look::{Agents, Df, Links, Order, Ps, Showing, Sniff, Topics};
 pub use self::run::{Guarding, Join, Run, SecurityLevel};
 pub use self::session::{AgentPortOptions, Session, SessionAction};
 
@@ -46,6 +46,7 @@ pub enum Command {
     Ps(Ps),
     Agents(Agents),
     Df(Df),
+    Topics(Topics),
     Links(Links),
     Sniff(Sniff),
     Send(Send),

@@ -27,6 +27,7 @@ pub mod run;
 pub mod send;
 pub mod session;
 pub mod sniff;
+pub mod topics;
 
 /// Opens the node's control socket. A node without one runs as well; it is only not seen.
 fn open_control(file: &Path, platform: &Platform, links: Option<HubView>, quiet: bool) -> Option<Control> {

@@ -22,6 +22,9 @@ const ORDER_PATIENCE_US: u64 = 500_000;
 /// Lines between two titles of a diagram.
 const TITLE_EVERY: usize = 40;
 
+/// What shells report for a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
 /// What reaches the terminal.
 enum News {
     /// Something happened on the node of this number.
@@ -39,9 +42,13 @@ pub fn sniff(arguments: &Sniff) -> anyhow::Result<ExitCode> {
     for (number, node) in nodes.iter().enumerate() {
         follow(number, node, &wanted(arguments), tell.clone())?;
     }
+    let mut asked = false;
     ctrlc::set_handler(move || {
-        // If nobody takes it, everybody knows.
-        let _ = tell.try_send(News::Enough);
+        if asked || tell.try_send(News::Enough).is_err() {
+            // The terminal is held, most likely.
+            std::process::exit(INTERRUPTED);
+        }
+        asked = true;
     })?;
     let mut shower = Shower::new(arguments, nodes.len());
     shower.begin();

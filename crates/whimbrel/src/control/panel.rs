@@ -16,7 +16,7 @@ use super::mail::Mail;
 use super::natural;
 use super::protocol::{
     AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, EntryInfo, LinkInfo, NodeInfo, PeerInfo, Reason, Refusal,
-    Request, ServiceInfo, ServicesFound, ServicesWanted, SniffWanted,
+    Request, ServiceInfo, ServicesFound, ServicesWanted, SniffWanted, TopicInfo,
 };
 use super::tap;
 
@@ -59,6 +59,7 @@ impl Panel {
             Request::Node => Answer::Node(Box::new(self.info())),
             Request::Agents(wanted) => Answer::Agents(self.agents(&wanted)),
             Request::Services(wanted) => Answer::Services(ServicesFound { entries: self.services(&wanted) }),
+            Request::Topics => Answer::Topics { topics: self.topics() },
             Request::Links => Answer::Links { links: self.links() },
             Request::Send(sending) => {
                 self.mail.send(&self.platform, *sending, |name| self.nobody(name)).unwrap_or_else(Answer::Error)
@@ -222,6 +223,16 @@ impl Panel {
             all.into_iter().filter_map(|description| entry(description, expires(description))).collect()
         });
         found.unwrap_or_default()
+    }
+
+    fn topics(&self) -> Vec<TopicInfo> {
+        let topic = |(name, members, nodes): (Symbol, usize, usize)| TopicInfo {
+            name: name.as_str().to_owned(),
+            node: self.node().to_owned(),
+            members: members as u64,
+            other_nodes: nodes as u64,
+        };
+        self.platform.topics().into_iter().map(topic).collect()
     }
 
     fn links(&self) -> Vec<LinkInfo> {

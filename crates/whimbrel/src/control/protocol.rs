@@ -27,6 +27,8 @@ pub enum Request {
     Agents(AgentsWanted),
     /// What agents offer. Answered by [`Answer::Services`].
     Services(ServicesWanted),
+    /// The topics and groups that somebody is in. Answered by [`Answer::Topics`].
+    Topics,
     /// Its links to other nodes. Answered by [`Answer::Links`].
     Links,
     /// Messages as they are sent. Answered by [`Event`]s, one a line, until the client closes the connection.
@@ -62,6 +64,11 @@ pub enum Answer {
     Agents(AgentsFound),
     /// To `services`.
     Services(ServicesFound),
+    /// To `topics`.
+    Topics {
+        /// Those that agents of this node are in, or of others that it knows, by name.
+        topics: Vec<TopicInfo>,
+    },
     /// To `links`.
     Links {
         /// One for each node that this one knows.
@@ -302,6 +309,19 @@ pub struct ServiceInfo {
     pub properties: Vec<(String, String)>,
 }
 
+/// A topic or a group, as one node knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicInfo {
+    /// Its name: `topic:NAME` or `group:NAME`.
+    pub name: String,
+    /// The node.
+    pub node: String,
+    /// How many of its agents are subscribers or members.
+    pub members: u64,
+    /// How many other nodes have some.
+    pub other_nodes: u64,
+}
+
 /// A link to another node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkInfo {
@@ -407,6 +427,9 @@ pub struct MessageInfo {
     pub from: String,
     /// The receiver of this copy.
     pub to: String,
+    /// The topic or group by which it got it, if it was sent to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
     /// Its performative.
     pub performative: String,
     /// Its conversation, if it has one.
@@ -419,4 +442,69 @@ pub struct MessageInfo {
     pub in_reply_to: Option<String>,
     /// Its content as AgentSpeak writes it, shortened if it is long.
     pub content: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(request: Request, json: &str) {
+        let call = Call { version: VERSION, request };
+        assert_eq!(serde_json::to_string(&call).ok().as_deref(), Some(json));
+        assert_eq!(serde_json::from_str::<Call>(json).ok(), Some(call));
+    }
+
+    #[test]
+    fn requests_stay_as_they_are() {
+        check(Request::Node, r#"{"version":1,"request":"node"}"#);
+        let agents = AgentsWanted {
+            name: "b*".to_owned(),
+            state: Some(AgentState::Suspended),
+            services: false,
+            sort: AgentOrder::Mailbox,
+            limit: 5,
+            elsewhere_but: Some(vec!["n1".to_owned()]),
+        };
+        let json = r#"{"version":1,"request":"agents","name":"b*","state":"suspended","services":false,"sort":"mailbox","limit":5,"elsewhere_but":["n1"]}"#;
+        check(Request::Agents(agents), json);
+        let step = Request::Step { agent: "bob".to_owned(), step: LifecycleStep::Suspend };
+        check(step, r#"{"version":1,"request":"step","agent":"bob","step":"suspend"}"#);
+        check(Request::Stop { code: 3 }, r#"{"version":1,"request":"stop","code":3}"#);
+        let sniff = r#"{"version":1,"request":"sniff","agents":["a"],"conversation":null,"performatives":[],"only_messages":true}"#;
+        let wanted = SniffWanted { agents: vec!["a".to_owned()], only_messages: true, ..SniffWanted::default() };
+        check(Request::Sniff(wanted), sniff);
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_request_matches_any() {
+        let read = |json: &str| serde_json::from_str::<Call>(json).map(|call| call.request).ok();
+        let sniff = read(r#"{"version":1,"request":"sniff"}"#);
+        assert_eq!(sniff, Some(Request::Sniff(SniffWanted::default())));
+        let services = read(r#"{"version":1,"request":"services","kind":"shop","later":[1]}"#);
+        let wanted = ServicesWanted { kind: Some("shop".to_owned()), ..ServicesWanted::default() };
+        assert_eq!(services, Some(Request::Services(wanted)));
+        let agents = read(r#"{"version":1,"request":"agents","limit":1}"#);
+        assert!(matches!(agents, Some(Request::Agents(AgentsWanted { limit: 1, state: None, .. }))));
+    }
+
+    #[test]
+    fn events_stay_as_they_are() {
+        let message = MessageInfo {
+            from: "a".to_owned(),
+            to: "b".to_owned(),
+            via: None,
+            performative: "cfp".to_owned(),
+            conversation: None,
+            protocol: None,
+            reply_with: None,
+            in_reply_to: None,
+            content: "tea".to_owned(),
+        };
+        let died = Happening::Died { message, why: "no such agent".to_owned() };
+        let json = r#"{"at_us":7,"node":"n1","event":"died","from":"a","to":"b","performative":"cfp","conversation":null,"protocol":null,"reply_with":null,"in_reply_to":null,"content":"tea","why":"no such agent"}"#;
+        let event = Event { at_us: 7, node: "n1".to_owned(), what: died };
+        assert_eq!(serde_json::to_string(&event).ok().as_deref(), Some(json));
+        assert_eq!(serde_json::from_str::<Event>(json).ok(), Some(event));
+    }
 }

@@ -117,6 +117,18 @@ fn parse(line: &[u8]) -> Result<Request, Refusal> {
 mod tests {
     use super::*;
 
+    proptest::proptest! {
+        #[test]
+        fn anything_can_be_said(line in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+            let _ = parse(&line);
+        }
+
+        #[test]
+        fn anything_can_be_asked(rest in "[a-z\":,{}\\[\\]0-9-]{0,60}") {
+            let _ = parse(format!("{{\"version\":1,\"request\":\"agents\",{rest}\n").as_bytes());
+        }
+    }
+
     #[test]
     fn requests_are_read_and_others_refused() {
         assert_eq!(parse(b"{\"version\": 1, \"request\": \"node\"}\n"), Ok(Request::Node));

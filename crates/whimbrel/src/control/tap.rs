@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use whimbrel_acl::{Envelope, Symbol};
+use whimbrel_acl::{Aid, Envelope, Symbol};
 use whimbrel_platform::ams::{AmsChange, name_fits};
 use whimbrel_platform::df::DfChange;
 use whimbrel_platform::limits::{SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX};
+use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Event as Seen, Observer, Time};
 use whimbrel_runtime::Platform;
 
@@ -55,6 +56,13 @@ impl Filter {
 
     fn takes(&self, event: &Seen<'_>) -> bool {
         match event {
+            // Of what is sent to a topic, the one who is watched gets a copy.
+            Seen::Delivered(envelope) => {
+                !self.agents.is_empty()
+                    && self.agent(envelope.to.name)
+                    && self.message(envelope)
+                    && via(envelope).is_some()
+            }
             Seen::Sent(envelope) | Seen::Died(envelope, _) => self.message(envelope),
             Seen::Agent(AmsChange { agent, .. }) | Seen::Directory(DfChange { agent, .. }) => {
                 !self.only_messages && self.agent(agent.name)
@@ -157,11 +165,17 @@ impl Teller {
 pub fn happening(event: &Seen<'_>) -> Option<Happening> {
     Some(match event {
         Seen::Sent(envelope) => Happening::Sent(message_info(envelope)),
+        Seen::Delivered(envelope) if via(envelope).is_some() => Happening::Sent(message_info(envelope)),
         Seen::Died(envelope, why) => Happening::Died { message: message_info(envelope), why: why.to_string() },
         Seen::Agent(change) => Happening::Agent { agent: change.agent.to_string(), text: change.to_string() },
         Seen::Directory(change) => Happening::Service { agent: change.agent.to_string(), text: change.to_string() },
         _ => return None,
     })
+}
+
+/// The topic or group by which this copy of a message came to its receiver.
+fn via(copy: &Envelope) -> Option<Aid> {
+    Cast::behind(copy).map(|(_, to)| to).filter(|to| *to != copy.to)
 }
 
 fn message_info(envelope: &Envelope) -> MessageInfo {
@@ -170,6 +184,7 @@ fn message_info(envelope: &Envelope) -> MessageInfo {
     MessageInfo {
         from: message.sender.to_string(),
         to: envelope.to.to_string(),
+        via: via(envelope).map(|to| to.to_string()),
         performative: message.performative.as_str().to_owned(),
         conversation: extras.conversation_id.as_deref().map(short_name),
         protocol: extras.protocol.map(|protocol| protocol.as_str().to_owned()),

@@ -432,3 +432,57 @@ fn garbage_on_the_socket_is_answered_and_harms_nobody() {
     assert!(say(deep.as_bytes()).contains("bad_request"));
     assert_eq!(site.names(&["buyer"]), ["buyer"]);
 }
+
+#[test]
+fn topics_and_what_is_sent_to_them_are_seen() {
+    let site = Site::new();
+    let write = |name: &str, text: &str| std::fs::write(site.scratch.0.join(name), text).expect("written");
+    write("news.mas2j", "MAS news { agents: reader #2; writer; }");
+    write("reader.asl", "!read.\n+!read <- .subscribe(news).\n+n(X) <- -n(X)[source(_)].\n");
+    write("writer.asl", "!write.\n+!write <- .publish(news, tell, n(1)); .wait(30); !write.\n");
+    let _running = site.start(&["run", "news.mas2j", "--nodes", "2"], 2);
+    site.until(|| site.out(&["topics"]).lines().count() == 3);
+    let topics = site.json(&["topics", "n?ws", "--json"])["topics"].as_array().cloned().unwrap_or_default();
+    let members: u64 = topics.iter().filter_map(|topic| topic["members"].as_u64()).sum();
+    assert_eq!((topics.len(), members, &topics[0]["name"]), (2, 2, &"topic:news".into()), "{topics:?}");
+    assert_eq!(site.out(&["topics", "weather"]), "nobody is in any topic or group\n");
+    let all = site.out(&["sniff", "--limit", "2", "--only-messages"]);
+    assert!(all.lines().all(|line| line.contains("writer -> topic:news")), "{all}");
+    let one = site.out(&["sniff", "--agent", "reader2", "--limit", "2"]);
+    assert!(one.lines().all(|line| line.contains("writer -> reader2") && line.contains("by topic:news")), "{one}");
+    assert_eq!(site.out(&["send", "topic:news", "n(2)"]), "");
+}
+
+#[test]
+fn a_node_that_hangs_is_said_to_and_holds_up_no_others() {
+    let site = Site::new();
+    let _one = site.start(&["run", "market.mas2j"], 1);
+    let two = site.start(&["run", "net.mas2j"], 2);
+    let signal = |name: &str| {
+        let status = Command::new("kill").args([name, &two.0.id().to_string()]).status();
+        assert!(status.expect("kill runs").success());
+    };
+    signal("-STOP");
+    let seen = site.see(&["ps", "--json"]);
+    let nodes: Value = serde_json::from_str(&seen.out).expect("JSON");
+    assert_eq!((nodes["nodes"].as_array().map(Vec::len), seen.code), (Some(1), Some(0)), "{}", seen.out);
+    assert!(seen.err.contains("cannot be asked"), "{}", seen.err);
+    assert_eq!(site.names(&["buyer"]), ["buyer"], "the other one answers");
+    signal("-CONT");
+    site.until(|| site.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len) == Some(2));
+}
+
+#[test]
+fn nodes_that_joined_are_seen_with_the_platform() {
+    let site = Site::new();
+    let run = ["run", "market.mas2j", "--listen", "127.0.0.1:0", "--token", "t"];
+    let _host = site.start(&run, 1);
+    let address = site.json(&["ps", "--json"])["nodes"][0]["address"].as_str().unwrap_or_default().to_owned();
+    std::fs::write(site.scratch.0.join("guest.asl"), "!rest.\n+!rest.\n").expect("written");
+    let _guest = site.start(&["join", &address, "guest.asl", "--token", "t", "--name", "far"], 2);
+    site.until(|| site.names(&[]).len() == 15);
+    let guest = site.json(&["agents", "guest", "--json"])["agents"][0].clone();
+    assert_eq!((&guest["node"], &guest["state"]), (&"far".into(), &"active".into()), "{guest}");
+    // Of the one node that is asked, the others' agents are only names.
+    assert_eq!(site.names(&["--node", "far"]), ["guest"]);
+}
