@@ -1,5 +1,6 @@
 //! Messaging between two processes, as the study of secure messaging does it: producers in one, consumers in the other,
-//! each message a whole ACL message from one agent to another (or to all consumers), paced or as many as possible.
+//! each message a whole ACL message from one agent to another (or on a topic that all consumers subscribe to), paced or
+//! as many as possible.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +13,8 @@ use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_net::{Authority, Hub, HubConfig, Level, NODE_DAYS};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::link::News;
-use whimbrel_platform::{AgentBody, Next, Time, Turn};
+use whimbrel_platform::topics::topic;
+use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 use whimbrel_runtime::Platform;
 
 use super::{Metrics, percentile};
@@ -100,8 +102,15 @@ fn wall_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
+/// The topic of a broadcast.
+fn news() -> anyhow::Result<Aid> {
+    Ok(topic("news")?)
+}
+
 /// Counts what comes, and how long it took.
 struct Consumer {
+    /// To be subscribed to in its first turn.
+    topic: Option<Aid>,
     left: u64,
     every: u64,
     until_timed: u64,
@@ -119,6 +128,11 @@ struct Consumed {
 
 impl AgentBody for Consumer {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        if let Some(topic) = self.topic.take()
+            && let Err(error) = turn.services.join(turn.aid, topic)
+        {
+            return Next::End(EndReason::Failed(error.to_string()));
+        }
         let now_ns = wall_ns();
         while let Some(message) = turn.mailbox.take() {
             if self.begun_ns == 0 {
@@ -146,7 +160,7 @@ fn age_us(content: &Value, now_ns: u64) -> Option<f64> {
     Some(now_ns.saturating_sub(made_ns) as f64 / 1_000.0)
 }
 
-/// Sends messages to one consumer, or to all.
+/// Sends messages to one consumer, or on a topic.
 struct Producer {
     template: AclMessage,
     left: u64,
@@ -196,10 +210,12 @@ pub fn run(what: &Messaging) -> anyhow::Result<Metrics> {
     let platform = Platform::builder().workers(what.threads()).build();
     let (done, all_done) = channel();
     let every = if what.mode == Mode::Paced { 1 } else { TIMED_OF };
+    let topic = if what.scenario == Scenario::Broadcast { Some(news()?) } else { None };
     platform.spawn_bodies("consumer", AgentKind::Native, what.consumers() as usize, |_| {
         let us = Vec::with_capacity((what.due() / every) as usize + 1);
-        Box::new(Consumer { left: what.due(), every, until_timed: every, us, begun_ns: 0, done: done.clone() })
+        Box::new(Consumer { topic, left: what.due(), every, until_timed: every, us, begun_ns: 0, done: done.clone() })
     })?;
+    platform.wait_idle();
     let level = Level::from(what.security);
     let mut authority = (level != Level::Open).then(|| Authority::create("whimbrel")).transpose()?;
     let mut secrets = |node: &str| -> anyhow::Result<Secrets> {
@@ -289,6 +305,10 @@ pub fn produce(what: &Messaging, first: &str) -> anyhow::Result<()> {
         (1..=what.consumers()).map(|number| Symbol::new(&format!("consumer{number}"))).collect();
     let known = consumers.iter().map(|name| (*name, AgentKind::Native)).collect();
     platform.station().hear(node, News::Agents(known));
+    let news = news()?;
+    if what.scenario == Scenario::Broadcast {
+        platform.station().hear(node, News::Topics(vec![news.name]));
+    }
     println!("ready");
     let mut line = String::new();
     std::io::stdin().read_line(&mut line)?;
@@ -296,11 +316,12 @@ pub fn produce(what: &Messaging, first: &str) -> anyhow::Result<()> {
     let producers = what.producers();
     platform.spawn_bodies("producer", AgentKind::Native, producers as usize, |index| {
         let pick = |index: usize| Aid::local(consumers.get(index).copied().unwrap_or_default());
-        let to = if what.scenario == Scenario::OneToOne { pick(index) } else { pick(0) };
-        let mut template = AclMessage::new(Performative::Inform, to, to, Value::Null);
-        if what.scenario == Scenario::Broadcast {
-            template.receivers = consumers.iter().map(|name| Aid::local(*name)).collect();
-        }
+        let to = match what.scenario {
+            Scenario::OneToOne => pick(index),
+            Scenario::ManyToOne => pick(0),
+            Scenario::Broadcast => news,
+        };
+        let template = AclMessage::new(Performative::Inform, to, to, Value::Null);
         // Not all in the same instant.
         let offset = Duration::from_micros(PACE_US * index as u64 / producers);
         let next = (what.mode == Mode::Paced).then(|| begin + offset);
