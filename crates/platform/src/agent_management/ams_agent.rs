@@ -9,6 +9,7 @@ use super::frames;
 use super::read::{self, AmsDescription};
 use crate::ams::{AgentModification, AgentQuery, Ams, LifecycleError};
 use crate::policy::{Action, Principal, Verdict};
+use crate::topics::TopicError;
 use crate::{AgentBody, Next, Outbox, Services, Time, Turn};
 
 /// The body of the agent `ams`: answers requests to register, deregister, modify, search and get-description. It needs
@@ -28,13 +29,58 @@ enum AmsRequest {
     Describe,
 }
 
+/// What an agent asks about its being in a topic or group: no concern of the AMS itself, and not to be carried out while
+/// that is held. The functions are not FIPA's: see docs/guide/topics-and-groups.md.
+struct Membership {
+    asked: Asked,
+    joins: bool,
+    of: Aid,
+}
+
+impl Membership {
+    /// What is joined or left, if that is asked for.
+    fn read(asked: &Asked) -> Option<Result<(bool, Aid), Refusal>> {
+        let joins = match asked.function.as_str() {
+            "join" => true,
+            "leave" => false,
+            _ => return None,
+        };
+        Some(match asked.args.as_slice() {
+            [of] => read::agent(of).map(|of| (joins, of)).ok_or(Refusal::MissingArgument("agent-identifier")),
+            [] => Err(Refusal::MissingArgument("agent-identifier")),
+            _ => Err(Refusal::UnexpectedArgumentCount),
+        })
+    }
+
+    fn settle(self, services: &dyn Services, mut answers: Answers<'_>) {
+        let (agent, unreadable) = (answers.message.sender, Refusal::UnexpectedArgument("agent-identifier".into()));
+        let outcome = match self.joins {
+            true => services.join(agent, self.of),
+            false if services.leave(agent, self.of) => Ok(()),
+            false => Err(TopicError::NoSuchAgent(agent)),
+        };
+        let outcome = match outcome {
+            Err(TopicError::Forbidden { .. }) => return answers.refuse(&self.asked, &Refusal::Unauthorised),
+            Err(TopicError::NotJoinable(_)) => return answers.refuse(&self.asked, &unreadable),
+            Err(TopicError::NoSuchAgent(_)) => Err(FailureReason::NotRegistered),
+            Err(other) => Err(FailureReason::InternalError(other.to_string())),
+            Ok(()) => Ok(Outcome::Done),
+        };
+        answers.agree(&self.asked);
+        answers.report(&self.asked, outcome);
+    }
+}
+
 impl AgentBody for AmsAgent {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         let Some(directory) = turn.services.directory() else { return Next::Wait };
         for _ in 0..turn.budget {
             let Some(message) = turn.mailbox.take() else { return Next::Wait };
             let asker = Asker { who: turn.services.principal(message.sender), services: turn.services };
-            directory.with_ams(|ams| answer(ams, &asker, &message, turn.aid, turn.outbox));
+            let answered = directory.with_ams(|ams| answer(ams, &asker, &message, turn.aid, turn.outbox));
+            if let Some(Some(membership)) = answered {
+                membership.settle(turn.services, Answers { message: &message, me: turn.aid, outbox: turn.outbox });
+            }
         }
         Next::Ready
     }
@@ -50,22 +96,35 @@ struct Asker<'a> {
     services: &'a dyn Services,
 }
 
-fn answer(ams: &mut Ams, asker: &Asker<'_>, message: &AclMessage, me: Aid, outbox: &mut Outbox) {
+fn answer(ams: &mut Ams, asker: &Asker<'_>, message: &AclMessage, me: Aid, outbox: &mut Outbox) -> Option<Membership> {
     if is_answer(message) {
-        return;
+        return None;
     }
     let mut answers = Answers { message, me, outbox };
     let understood = answers.check_ontology().and_then(|()| match message.performative {
         Performative::Request => request(ams, asker, &mut answers),
         other => Err(Misunderstanding::UnsupportedAct(Symbol::from(other))),
     });
-    if let Err(reason) = understood {
+    understood.unwrap_or_else(|reason| {
         answers.not_understood(&reason);
-    }
+        None
+    })
 }
 
-fn request(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
+fn request(
+    ams: &mut Ams,
+    asker: &Asker<'_>,
+    answers: &mut Answers<'_>,
+) -> Result<Option<Membership>, Misunderstanding> {
     let asked = Asked::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, ams.platform()))?;
+    match Membership::read(&asked) {
+        None => {}
+        Some(Ok((joins, of))) => return Ok(Some(Membership { asked, joins, of })),
+        Some(Err(reason)) => {
+            answers.refuse(&asked, &reason);
+            return Ok(None);
+        }
+    }
     match read_request(ams, asker, &asked, answers.message.sender) {
         Ok(request) => {
             answers.agree(&asked);
@@ -74,7 +133,7 @@ fn request(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Resul
         }
         Err(reason) => answers.refuse(&asked, &reason),
     }
-    Ok(())
+    Ok(None)
 }
 
 /// What is asked for, if `sender` may ask for it: an agent, or its owner, changes or ends it, and whoever a rule of the

@@ -323,3 +323,42 @@ fn the_ams_finds_describes_and_changes_agents() {
         assert_eq!(register[1], "failure [ACTION,already-registered]");
     });
 }
+
+#[test]
+fn agents_join_topics_and_groups_by_asking_the_ams() {
+    simulate(|sim| {
+        let (bob, amy) = (Client::new(sim, "bob"), Client::new(sim, "amy"));
+        let done = ["agree [ACTION,true]", "inform [done(ACTION)]"];
+        let weather = record("agent-identifier", &[("name", Value::from("topic:weather@home"))]);
+        assert_eq!(bob.ask(sim, "ams", Value::term("join", [weather.clone()])), done);
+        assert_eq!(amy.ask(sim, "ams", Value::term("join", [Value::from("group:crew")])), done);
+        sim.send(amy.message("topic:weather", Performative::Inform, Value::atom("rain")));
+        sim.send(bob.message("any:crew", Performative::Inform, Value::atom("job")));
+        sim.run_until_idle();
+        assert_eq!(
+            (bob.probe.take_lines(), amy.probe.take_lines()),
+            (vec!["inform rain".into()], vec!["inform job".into()])
+        );
+        assert_eq!(bob.ask(sim, "ams", Value::term("leave", [weather.clone()])), done);
+        let again = bob.ask(sim, "ams", Value::term("leave", [weather]));
+        assert_eq!(again[1], "failure [ACTION,not-registered]");
+        let refused = |answers: Vec<String>| answers.concat();
+        let missing = "refuse [ACTION,missing-argument(\"agent-identifier\")]";
+        assert_eq!(refused(bob.ask(sim, "ams", Value::atom("join"))), missing);
+        assert_eq!(refused(bob.ask(sim, "ams", Value::term("join", [record("dog", &[])]))), missing);
+        let unexpected = "refuse [ACTION,unexpected-argument(\"agent-identifier\")]";
+        assert_eq!(refused(bob.ask(sim, "ams", Value::term("join", [Value::from("amy")]))), unexpected);
+    });
+}
+
+#[test]
+fn a_topic_is_joined_in_sl_too() {
+    let mut sim = Simulation::new(1);
+    let bob = Client::new(&mut sim, "bob");
+    let text = "((action (agent-identifier :name ams) (join (agent-identifier :name topic:weather))))";
+    sim.send(bob.message("ams", Performative::Request, Value::from(text)).with_language("fipa-sl0"));
+    sim.run_until_idle();
+    let answers: Vec<Performative> = bob.probe.take().iter().map(|answer| answer.performative).collect();
+    assert_eq!(answers, [Performative::Agree, Performative::Inform]);
+    assert_eq!(sim.services().members(Aid::local("topic:weather")), [Aid::local("bob")]);
+}

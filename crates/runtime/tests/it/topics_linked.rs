@@ -11,7 +11,7 @@ use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::topics::{TopicError, any_member, group, topic};
-use whimbrel_platform::{Counters, Links};
+use whimbrel_platform::{AgentBody, Counters, Links, Next, Turn};
 use whimbrel_runtime::{Agent, Context, Platform};
 
 use super::kit::{does, inform};
@@ -492,4 +492,38 @@ fn a_policy_is_asked_about_publications_and_subscriptions() {
     assert_eq!(services.join(spy, weather), Err(TopicError::Forbidden { agent: spy, to: weather }));
     assert_eq!(services.join(amy, weather), Ok(()));
     nodes.check();
+}
+
+/// Takes four messages a turn, and then waits for more.
+struct Sipper;
+
+impl AgentBody for Sipper {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        (0..4).for_each(|_| drop(turn.mailbox.take()));
+        Next::Wait
+    }
+}
+
+/// An agent that is less crowded when it moved to another worker is not taken for crowded for ever.
+#[test]
+fn others_hear_when_a_crowded_agent_is_so_no_more_after_it_moved() {
+    let nodes = Nodes::with(2, |builder| builder.mailbox_limits(10, 1_000));
+    let platform = &nodes.platforms[0];
+    let sipper = platform.spawn_body("sipper", Box::new(Sipper)).unwrap();
+    platform.wait_idle();
+    platform.suspend(sipper).unwrap();
+    for _ in 0..12 {
+        platform.send(inform("test", sipper, "hello"));
+    }
+    platform.wait_idle();
+    platform.resume(sipper).unwrap();
+    platform.wait_idle();
+    platform.move_to_worker(sipper, 1);
+    platform.wait_idle();
+    let queues = nodes.wires[0].queues.lock().unwrap();
+    let crowded = queues[1].iter().filter_map(|item| match item {
+        Item::News(News::Crowded(_, crowded)) => Some(*crowded),
+        _ => None,
+    });
+    assert_eq!(crowded.collect::<Vec<_>>(), [true, false]);
 }

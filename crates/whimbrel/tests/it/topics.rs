@@ -1,4 +1,14 @@
-//! Topics and groups in AgentSpeak.
+//! Topics and groups in AgentSpeak, and over real links.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_net::{Hub, HubConfig};
+use whimbrel_platform::Counters;
+use whimbrel_platform::topics::topic;
+use whimbrel_runtime::{Agent, Context, Platform};
 
 use super::Scratch;
 
@@ -56,4 +66,73 @@ fn agents_publish_subscribe_and_share_work() {
                    a group: expected 1 to 240 bytes without `@`";
         assert_eq!((last, seen.code), (bad, Some(0)), "{}", seen.err);
     }
+}
+
+/// Subscribes to `ticks`, and counts those that come in order.
+struct Counter {
+    next: i64,
+    in_order: Arc<AtomicU64>,
+}
+
+impl Agent for Counter {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        ctx.subscribe("ticks").expect("that is a name");
+    }
+
+    fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
+        if matches!(message.content, Value::Int(number) if number == self.next) {
+            self.next += 1;
+            self.in_order.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !so() {
+        assert!(Instant::now() < end, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn node(name: &str) -> (Platform, Hub) {
+    let platform = Platform::builder().workers(2).build();
+    let config = HubConfig::new("whimbrel", name, platform.services().random());
+    let hub = Hub::start(config, platform.station(), Some("127.0.0.1:0")).expect("it starts");
+    assert!(platform.link_with(hub.links()));
+    (platform, hub)
+}
+
+#[test]
+fn a_publication_to_fifty_agents_of_another_node_is_one_item_on_the_link() {
+    const SUBSCRIBERS: u64 = 50;
+    const PUBLICATIONS: u64 = 2_000;
+    let ((here, here_hub), (there, there_hub)) = (node("here"), node("there"));
+    let in_order = Arc::new(AtomicU64::new(0));
+    for (platform, name) in [(&there, "far"), (&here, "near")] {
+        let counter = |_| Counter { next: 0, in_order: Arc::clone(&in_order) };
+        platform.spawn_population(name, SUBSCRIBERS as usize, counter).expect("names are free");
+        platform.wait_idle();
+    }
+    here_hub.connect(there_hub.address().expect("it listens"));
+    until("they are linked", || here_hub.has_links(1) && there_hub.has_links(1));
+    // The news that somebody there subscribes comes with the introduction, before anything else.
+    until("the nodes know each other", || {
+        here.services().exists(Aid::local("far50")) && there.services().exists(Aid::local("near50"))
+    });
+    until("all is said", || here_hub.links().waiting() + there_hub.links().waiting() == 0);
+    std::thread::sleep(Duration::from_millis(100));
+    let items = || there_hub.status().first().map_or(0, |link| link.items_in);
+    let before = items();
+    let ticks = topic("ticks").expect("that is a name");
+    for number in 0..PUBLICATIONS {
+        let content = Value::Int(number as i64);
+        here.send(AclMessage::new(Performative::Inform, Aid::local("near1"), ticks, content));
+    }
+    until("all have got all, in order", || in_order.load(Ordering::Relaxed) == 2 * SUBSCRIBERS * PUBLICATIONS);
+    assert_eq!(items() - before, PUBLICATIONS);
+    until("all is acknowledged", || here_hub.links().waiting() == 0);
+    let counters: Counters = [here.counters(), there.counters()].into_iter().sum();
+    assert_eq!(counters.sent, 2 * SUBSCRIBERS * PUBLICATIONS);
+    assert!(counters.check().is_ok(), "{counters}");
 }
