@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use whimbrel_acl::{Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::audit::{Auditor, Refused};
-use whimbrel_platform::policy::{Action, Policy, Principal};
+use whimbrel_platform::policy::{Action, Policy, Principal, act_of_sending};
 use whimbrel_platform::route::{NodeId, Place};
 use whimbrel_platform::topics::Cast;
 
@@ -83,11 +83,8 @@ impl Node {
 
     /// Whether `who` may send a message to this agent, topic or group.
     fn permits_writing(&self, who: Principal, to: Symbol) -> bool {
-        match Cast::split(to) {
-            None => self.permits(who, Action::Send, to.as_str()),
-            Some((Cast::Broadcast, topic)) => self.permits(who, Action::Publish, topic),
-            Some((_, group)) => self.permits(who, Action::Send, &format!("{}{group}", Cast::Multicast.prefix())),
-        }
+        let (action, object) = act_of_sending(to);
+        self.permits(who, action, &object)
     }
 
     /// Whether an agent of this node may subscribe to this topic, or join this group.

@@ -9,9 +9,12 @@
 mod pattern;
 mod read;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use whimbrel_acl::{Symbol, sym};
+
+use crate::topics::Cast;
 
 pub use pattern::{Pattern, PatternError};
 pub use read::RuleError;
@@ -53,6 +56,16 @@ impl Action {
             Self::Publish => "publish",
             Self::Subscribe => "subscribe",
         }
+    }
+}
+
+/// What sending a message to this local name is to a policy: [`Action::Send`] to an agent, or to `group:NAME`, all members
+/// of it as one of them; [`Action::Publish`] on a topic.
+pub fn act_of_sending(to: Symbol) -> (Action, Cow<'static, str>) {
+    match Cast::split(to) {
+        None => (Action::Send, to.as_str().into()),
+        Some((Cast::Broadcast, topic)) => (Action::Publish, topic.into()),
+        Some((_, group)) => (Action::Send, format!("{}{group}", Cast::Multicast.prefix()).into()),
     }
 }
 
@@ -263,6 +276,17 @@ mod tests {
         assert!(!policy.allows(Principal::Session("s".into()), Action::Subscribe, "a/b"));
         assert!(policy.allows(Principal::Session("s".into()), Action::Subscribe, "b"));
         assert!(!policy.allows(Principal::Stranger, Action::Send, "df"));
+    }
+
+    #[test]
+    fn to_publish_is_no_sending() {
+        let act = |to: &str| {
+            let (action, object) = act_of_sending(to.into());
+            format!("{action} {object}")
+        };
+        assert_eq!(act("vault"), "send vault");
+        assert_eq!(act("topic:weather/berlin"), "publish weather/berlin");
+        assert_eq!([act("group:crew"), act("any:crew")], ["send group:crew", "send group:crew"]);
     }
 
     #[test]

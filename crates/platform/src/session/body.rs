@@ -6,7 +6,8 @@ use whimbrel_acl::{AclMessage, Aid};
 
 use super::lodgers::Outlook;
 use super::state::Session;
-use crate::policy::{Action, Principal};
+use crate::policy::{Principal, act_of_sending};
+use crate::topics::Cast;
 use crate::{AgentBody, EndReason, Next, Turn};
 
 /// A session that its shell and the bodies of its agents share.
@@ -45,6 +46,10 @@ impl SessionBody {
     /// Sends back what the client did not acknowledge: their senders hear that nobody took it.
     fn return_to_senders(turn: &mut Turn<'_>, undelivered: Vec<Arc<AclMessage>>) {
         for message in undelivered {
+            if let Some((Cast::Broadcast | Cast::Multicast, _)) = Cast::behind_copy(&message, turn.aid) {
+                // Who writes to many does not hear of each that is gone.
+                continue;
+            }
             let mut message = Arc::unwrap_or_clone(message);
             message.receivers = [turn.aid].into_iter().collect();
             turn.outbox.send(message);
@@ -55,7 +60,10 @@ impl SessionBody {
 /// To whom the policy does not let the agent write, of those that the message is for.
 fn forbidden(message: &AclMessage, turn: &Turn<'_>) -> Option<Aid> {
     let who = Principal::Session(turn.aid.name);
-    let may = |receiver: &&Aid| turn.services.permits(who, Action::Send, receiver.name.as_str());
+    let may = |receiver: &&Aid| {
+        let (action, object) = act_of_sending(receiver.name);
+        turn.services.permits(who, action, &object)
+    };
     message.receivers.iter().find(|receiver| !may(receiver)).copied()
 }
 

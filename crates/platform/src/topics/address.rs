@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use whimbrel_acl::{Aid, Envelope, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol};
 
 use crate::limits::TOPIC_NAME_BYTES_MAX;
 
@@ -49,11 +49,15 @@ impl Cast {
     /// By which of its receivers, and how, this copy of a message came to go to whom it goes; `None` if it goes to a
     /// receiver itself.
     pub fn behind(copy: &Envelope) -> Option<(Self, Aid)> {
-        let receivers = &copy.body.receivers;
-        if receivers.contains(&copy.to) {
-            return Self::of(copy.to.name).map(|cast| (cast, copy.to));
+        Self::behind_copy(&copy.body, copy.to)
+    }
+
+    /// The same of a copy of this message for `to`.
+    pub fn behind_copy(message: &AclMessage, to: Aid) -> Option<(Self, Aid)> {
+        if message.receivers.contains(&to) {
+            return Self::of(to.name).map(|cast| (cast, to));
         }
-        receivers.iter().find_map(|receiver| Some((Self::of(receiver.name)?, *receiver)))
+        message.receivers.iter().find_map(|receiver| Some((Self::of(receiver.name)?, *receiver)))
     }
 
     fn address(self, name: &str) -> Result<Aid, TopicError> {
@@ -151,7 +155,7 @@ pub enum TopicError {
 
 #[cfg(test)]
 mod tests {
-    use whimbrel_acl::{AclMessage, MessageBody, Performative};
+    use whimbrel_acl::{MessageBody, Performative};
 
     use super::*;
 
