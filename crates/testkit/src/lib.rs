@@ -26,6 +26,7 @@ mod random;
 mod sessions;
 mod simulation;
 mod slots;
+mod transcript;
 mod world;
 
 pub use bodies::{Probe, answering, turning};
@@ -35,3 +36,4 @@ pub use network::Network;
 pub use random::Random;
 pub use sessions::{SessionClient, SessionWorld};
 pub use simulation::{ProgramLoader, Simulation};
+pub use transcript::{TOKEN, Transcript, TranscriptNode};

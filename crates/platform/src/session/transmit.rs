@@ -56,10 +56,8 @@ impl Session {
         if let Some(numbered) = self.next_numbered() {
             return Some(numbered);
         }
-        // Who says good-bye hears first how its agents ended.
-        let at_end = self.over.is_some() && self.lodgers.is_empty();
-        let is_fault = matches!(self.last, Some(Frame::Error(_)));
-        if at_end || is_fault { self.last.take() } else { None }
+        // The client hears first how its agents ended.
+        if self.is_over() { self.last.take() } else { None }
     }
 
     fn welcome(&mut self) -> Option<Frame> {

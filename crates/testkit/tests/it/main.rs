@@ -6,3 +6,4 @@ mod links;
 mod sessions;
 mod simulation;
 mod topics;
+mod transcripts;

@@ -12,6 +12,7 @@ mod new;
 mod nodes;
 mod run;
 mod topics;
+mod transcripts;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
