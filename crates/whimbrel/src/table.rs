@@ -14,21 +14,30 @@ pub struct Column {
     title: &'static str,
     right: bool,
     shrinks: bool,
+    optional: bool,
+}
+
+impl Column {
+    /// The same, but left out if nothing in it is known, or if the terminal is too narrow: the last one first.
+    pub const fn if_room(mut self) -> Self {
+        self.optional = true;
+        self
+    }
 }
 
 /// A column of text.
 pub const fn left(title: &'static str) -> Column {
-    Column { title, right: false, shrinks: false }
+    Column { title, right: false, shrinks: false, optional: false }
 }
 
 /// A column of text that is cut if there is no room.
 pub const fn long(title: &'static str) -> Column {
-    Column { title, right: false, shrinks: true }
+    Column { title, right: false, shrinks: true, optional: false }
 }
 
 /// A column of figures.
 pub const fn right(title: &'static str) -> Column {
-    Column { title, right: true, shrinks: false }
+    Column { title, right: true, shrinks: false, optional: false }
 }
 
 /// What stands in one place of a table.
@@ -52,7 +61,11 @@ pub fn cell(text: impl AsRef<str>) -> Cell {
 
 /// What is known, or a dash.
 pub fn known(text: Option<impl AsRef<str>>) -> Cell {
-    text.map_or_else(|| Cell::styled("-", Style::new().dimmed()), cell)
+    text.map_or_else(unknown, cell)
+}
+
+fn unknown() -> Cell {
+    Cell::styled("-", Style::new().dimmed())
 }
 
 /// Text without what terminals act upon: whoever writes to agents writes to terminals, too.
@@ -86,11 +99,33 @@ pub fn cut(text: &str, columns: usize) -> String {
 
 /// The table, no wider than the terminal if one is known; a line each, without the last line's end.
 pub fn table(columns: &[Column], rows: &[Vec<Cell>], width: Option<usize>) -> String {
-    let widths = widths(columns, rows, width);
+    let mut kept: Vec<usize> = (0..columns.len()).collect();
+    let is_known = |index: usize| rows.iter().filter_map(|row| row.get(index)).any(|cell| *cell != unknown());
+    let is_optional = |index: usize| columns.get(index).is_some_and(|column| column.optional);
+    kept.retain(|index| is_known(*index) || !is_optional(*index));
+    loop {
+        let some: Vec<Column> = kept.iter().filter_map(|index| columns.get(*index).copied()).collect();
+        let pick = |row: &Vec<Cell>| kept.iter().filter_map(|index| row.get(*index).cloned()).collect();
+        let picked: Vec<Vec<Cell>> = rows.iter().map(pick).collect();
+        let widths = widths(&some, &picked, width);
+        let is_wide = width.is_some_and(|width| total(&widths) > width);
+        match kept.iter().rposition(|index| is_optional(*index)).filter(|_| is_wide) {
+            Some(last) => drop(kept.remove(last)),
+            None => return draw(&some, &picked, &widths),
+        }
+    }
+}
+
+fn draw(columns: &[Column], rows: &[Vec<Cell>], widths: &[usize]) -> String {
     let title = Style::new().bold();
     let titles: Vec<Cell> = columns.iter().map(|column| Cell::styled(column.title, title)).collect();
-    let lines = std::iter::once(&titles).chain(rows).map(|row| line(columns, row, &widths));
+    let lines = std::iter::once(&titles).chain(rows).map(|row| line(columns, row, widths));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// How wide a line is.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
 fn line(columns: &[Column], row: &[Cell], widths: &[usize]) -> String {
@@ -113,9 +148,8 @@ fn widths(columns: &[Column], rows: &[Vec<Cell>], at_most: Option<usize>) -> Vec
     let mut widths: Vec<usize> =
         wanted.map(|(index, column)| cells(index).chain([column.title.width()]).max().unwrap_or(0)).collect();
     let Some(at_most) = at_most else { return widths };
-    let gaps = GAP * columns.len().saturating_sub(1);
     // The widest that can, gives way, column by column.
-    while widths.iter().sum::<usize>() + gaps > at_most {
+    while total(&widths) > at_most {
         let shrinking = widths.iter_mut().zip(columns).filter(|(_, column)| column.shrinks).map(|(width, _)| width);
         match shrinking.max() {
             Some(widest) if *widest > SHRUNK => *widest -= 1,
@@ -178,6 +212,20 @@ mod tests {
         ");
         assert!(narrow.lines().all(|line| line.width() <= 38), "{narrow}");
         assert!(table(&COLUMNS, &rows(), Some(1)).contains("a long …"), "what cannot shrink does not");
+    }
+
+    #[test]
+    fn columns_that_say_nothing_or_have_no_room_are_left_out() {
+        let columns = [left("NODE"), right("PID").if_room(), left("ADDRESS").if_room(), left("OWNER").if_room()];
+        let rows = [vec![cell("n1"), cell("4711"), cell("127.0.0.1:7001"), known(None::<&str>)]];
+        let titles = |width| {
+            let text = anstream::adapter::strip_str(&table(&columns, &rows, width)).to_string();
+            text.lines().next().unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(titles(None), ["NODE", "PID", "ADDRESS"]);
+        assert_eq!(titles(Some(26)), ["NODE", "PID", "ADDRESS"]);
+        assert_eq!(titles(Some(25)), ["NODE", "PID"]);
+        assert_eq!(titles(Some(3)), ["NODE"]);
     }
 
     #[test]

@@ -57,10 +57,10 @@ const COLUMNS: [Column; 8] = [
     left("NODE"),
     long("SERVICE"),
     long("TYPE"),
-    long("ONTOLOGIES"),
-    long("PROTOCOLS"),
-    long("PROPERTIES"),
-    right("LEASE"),
+    long("ONTOLOGIES").if_room(),
+    long("PROTOCOLS").if_room(),
+    long("PROPERTIES").if_room(),
+    right("LEASE").if_room(),
 ];
 
 fn page(found: &ServicesFound, room: Room) -> String {
@@ -68,20 +68,10 @@ fn page(found: &ServicesFound, room: Room) -> String {
         return "nobody offers that".to_owned();
     }
     let rows: Vec<Vec<Cell>> = found.entries.iter().flat_map(rows).collect();
-    // A column in which nothing is, is none.
-    let kept = |index: &usize| *index < 4 || rows.iter().any(|row| row.get(*index).is_some_and(|c| *c != nothing()));
-    let kept: Vec<usize> = (0..COLUMNS.len()).filter(kept).collect();
-    let columns: Vec<Column> = kept.iter().filter_map(|index| COLUMNS.get(*index).copied()).collect();
-    let row = |row: &Vec<Cell>| kept.iter().filter_map(|index| row.get(*index).cloned()).collect();
-    let shown = room.lines.map_or(rows.len(), |lines| lines.saturating_sub(3));
-    let more = rows.len().saturating_sub(shown);
-    let rows: Vec<Vec<Cell>> = rows.iter().take(shown).map(row).collect();
-    let text = table(&columns, &rows, room.columns);
+    let shown = room.lines.map_or(rows.len(), |lines| lines.saturating_sub(3)).min(rows.len());
+    let more = rows.len() - shown;
+    let text = table(&COLUMNS, rows.get(..shown).unwrap_or(&rows), room.columns);
     if more > 0 { format!("{text}\nand {more} more") } else { text }
-}
-
-fn nothing() -> Cell {
-    known(None::<&str>)
 }
 
 /// A line for each service; one for an entry without any.

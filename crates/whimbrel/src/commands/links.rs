@@ -98,11 +98,11 @@ const COLUMNS: [Column; 13] = [
     right("IN/S"),
     right("OUT"),
     right("OUT/S"),
-    right("BYTES IN"),
-    right("PER S"),
-    right("BYTES OUT"),
-    right("PER S"),
-    right("CONNECTIONS"),
+    right("BYTES IN").if_room(),
+    right("PER S").if_room(),
+    right("BYTES OUT").if_room(),
+    right("PER S").if_room(),
+    right("CONNECTIONS").if_room(),
 ];
 
 fn page(seen: &Seen, room: Room) -> String {

@@ -81,8 +81,8 @@ const COLUMNS: [Column; 11] = [
     right("MSG/S"),
     right("WAITING"),
     right("MEMORY"),
-    left("SECURITY"),
-    left("ADDRESS"),
+    left("SECURITY").if_room(),
+    left("ADDRESS").if_room(),
 ];
 
 fn page(seen: &Seen, room: Room) -> String {
