@@ -162,11 +162,38 @@ impl Context<'_, '_> {
     }
 
     /// Subscribes to the topic of this name: from now on this agent gets every message sent to it, its own included, until
-    /// it ends or unsubscribes. The messages' receiver is the topic ([`topic`]). Publications of other nodes come as soon as these
-    /// have heard of it: at the latest when they get what this agent sends after this.
+    /// it ends or unsubscribes. The messages' receiver is the topic. Publications of other nodes come as soon as these have
+    /// heard of it: at the latest when they get what this agent sends after this.
+    ///
+    /// ```
+    /// use whimbrel_acl::{AclMessage, MessageBody, Performative};
+    /// use whimbrel_platform::topics::topic;
+    /// use whimbrel_runtime::{Agent, Context, Platform};
+    ///
+    /// struct Display;
+    ///
+    /// impl Agent for Display {
+    ///     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+    ///         ctx.subscribe("weather").expect("that is a name");
+    ///     }
+    ///
+    ///     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+    ///         assert_eq!(Ok(message.receivers[0]), topic("weather"));
+    ///         ctx.print(&message.content.to_string());
+    ///     }
+    /// }
+    ///
+    /// let platform = Platform::builder().workers(2).build();
+    /// let displays = platform.spawn_population("display", 3, |_| Display)?;
+    /// platform.wait_idle();
+    /// platform.send(AclMessage::new(Performative::Inform, displays[0], topic("weather")?, "rain"));
+    /// platform.wait_idle();
+    /// assert_eq!(platform.handled(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// It is no name, or there are too many of something.
+    /// It is no name, the policy forbids it, or there are too many of something.
     pub fn subscribe(&mut self, name: &str) -> Result<(), TopicError> {
         self.turn.services.join(self.turn.aid, topic(name)?)
     }

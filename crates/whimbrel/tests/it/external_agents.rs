@@ -326,3 +326,42 @@ fn a_policy_says_to_whom_they_may_write_and_forged_senders_are_recorded() {
     platform.stop();
     port.close(Duration::from_secs(1));
 }
+
+const FORECASTER: &str = "
+agent = Agent('forecaster', address, token)
+join = '((action (agent-identifier :name ams) (join (agent-identifier :name topic:weather))))'
+agent.send('request', 'ams', join, language='fipa-sl0')
+for message in agent.messages():
+    if message['performative'] == 'inform' and message['receivers'] == ['topic:weather']:
+        agent.send('inform', 'topic:forecasts', message['content'])
+";
+
+#[test]
+fn an_external_agent_subscribes_and_publishes() {
+    let (platform, port) = platform();
+    let (told, hears) = mpsc::channel();
+    struct Reader(mpsc::Sender<String>);
+    impl Agent for Reader {
+        fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+            ctx.subscribe("forecasts").expect("that is a name");
+        }
+
+        fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
+            let _ = self.0.send(format!("{} {} {}", message.sender, message.receivers[0], message.content));
+        }
+    }
+    platform.spawn("reader", Reader(told)).expect("it is free");
+    let _python = Python::run(FORECASTER, port.address());
+    let forecaster = wait_for(&platform, "forecaster");
+    let weather = whimbrel_platform::topics::topic("weather").expect("that is a name");
+    let until = Instant::now() + PATIENCE;
+    while platform.services().members(weather) != [forecaster] {
+        assert!(Instant::now() < until, "it subscribes not");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    platform.send(AclMessage::new(Performative::Inform, Aid::local("reader"), weather, Value::atom("rain")));
+    let line = hears.recv_timeout(PATIENCE).expect("a forecast");
+    assert_eq!(line, "forecaster topic:forecasts rain");
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
