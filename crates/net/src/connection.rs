@@ -9,14 +9,13 @@ use crate::stream::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::limits::LINK_HELLO_BYTES_MAX;
 use whimbrel_platform::link::{Frame, FrameError, FrameKind, Hello};
 
 /// How long a connection may take to be made, and to say who is there.
 pub(crate) const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes read at once.
 const READ_BYTES: usize = 64 << 10;
-/// Bytes of a hello at most: whoever has said nothing yet may not use much memory.
-const HELLO_BYTES_MAX: usize = 4 << 10;
 
 /// A connection that a peer made, and what it said first.
 pub(crate) struct Accepted {
@@ -146,7 +145,7 @@ impl Connection {
                 }
                 return frame.parse().map_err(invalid);
             }
-            if self.incoming.waiting() > HELLO_BYTES_MAX {
+            if self.incoming.waiting() > LINK_HELLO_BYTES_MAX {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             let room = self.incoming.room();

@@ -9,12 +9,12 @@ use rustc_hash::FxHashMap;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
-use whimbrel_acl::Envelope;
+use whimbrel_acl::{Encoding, Envelope};
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
-use whimbrel_platform::link::{Link, LinkError, Member, MessageCodec, News, Speaker};
+use whimbrel_platform::link::{Link, LinkError, Member, News, Speaker};
 use whimbrel_platform::policy::Action;
-use whimbrel_platform::route::NodeId;
+use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::{Links, Station};
 
 use crate::authority::is_node_name;
@@ -41,8 +41,8 @@ pub struct HubConfig {
     pub level: Level,
     /// What this node shows and trusts, if links are secured.
     pub credentials: Option<Credentials>,
-    /// How messages are written.
-    pub codec: fn() -> Box<dyn MessageCodec>,
+    /// How this node writes messages on its links: how it reads them, each peer says.
+    pub encoding: Encoding,
     /// How long a link may be broken until its peer is taken for lost.
     pub patience: Duration,
     /// Who keeps a record of what is refused.
@@ -61,7 +61,7 @@ impl HubConfig {
             token: None,
             level: Level::Open,
             credentials: None,
-            codec: || Box::new(whimbrel_platform::link::Compact),
+            encoding: Encoding::Compact,
             patience: Duration::from_millis(LINK_GIVE_UP_MS),
             auditor: None,
             log: Box::new(|_| ()),
@@ -113,6 +113,8 @@ pub struct LinkStatus {
     pub bytes_in: u64,
     /// See `bytes_in`.
     pub bytes_out: u64,
+    /// Why connections ended that were of no use any more, and how often: see [`LinkError::reason`].
+    pub faults: Vec<(&'static str, u64)>,
 }
 
 pub(crate) struct Inner {
@@ -122,7 +124,7 @@ pub(crate) struct Inner {
     tls: Mutex<Option<Arc<Tls>>>,
     /// How often that changed.
     pub tls_changes: AtomicU64,
-    pub codec: fn() -> Box<dyn MessageCodec>,
+    pub encoding: Encoding,
     pub patience: Duration,
     pub log: Box<dyn Fn(&str) + Send + Sync>,
     auditor: Option<Arc<dyn Auditor>>,
@@ -145,7 +147,7 @@ impl Hub {
     /// # Errors
     /// The name is no name, the address is not to be had, or threads are not.
     pub fn start(config: HubConfig, station: Arc<dyn Station>, listen: Option<&str>) -> Result<Self, HubError> {
-        let HubConfig { platform, node, incarnation, token, level, credentials, codec, patience, auditor, log } =
+        let HubConfig { platform, node, incarnation, token, level, credentials, encoding, patience, auditor, log } =
             config;
         check_name(&node)?;
         let tls = Mutex::new(Tls::new(level, credentials.as_ref())?.map(Arc::new));
@@ -165,7 +167,7 @@ impl Hub {
             level,
             tls,
             tls_changes: AtomicU64::new(0),
-            codec,
+            encoding,
             patience,
             log,
             auditor,
@@ -320,6 +322,7 @@ fn status_of(peer: &Peer) -> LinkStatus {
         items_out: figure(&figures.items_out),
         bytes_in: figure(&figures.bytes_in),
         bytes_out: figure(&figures.bytes_out),
+        faults: peer.faults.counts(),
     }
 }
 
@@ -490,7 +493,7 @@ impl Inner {
         }
         let seed = self.me.incarnation.rotate_left(17) ^ u64::from(peer.id.0);
         // Whether it dials, the peer says, and may say later.
-        let mut link = Link::new(self.me.clone(), (self.codec)(), false, seed, self.station.now());
+        let mut link = Link::new(self.me.clone(), self.encoding, false, seed, self.station.now());
         link.set_patience(self.patience);
         tokio::spawn(task::run(Arc::clone(self), Arc::clone(&peer), link, accepted));
         peer
@@ -537,8 +540,16 @@ impl Inner {
 }
 
 impl Links for Inner {
-    fn send(&self, to: NodeId, batch: &mut Vec<Envelope>) -> bool {
-        self.peer(to).is_some_and(|peer| peer.send(batch))
+    fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
+        self.peer(to).map_or(usize::MAX, |peer| peer.send(batch, from))
+    }
+
+    fn go_on(&self) {
+        for (_, peer) in &self.peers {
+            if peer.no_room.swap(false, Ordering::AcqRel) {
+                peer.wake.notify_one();
+            }
+        }
     }
 
     fn tell_all(&self, news: News) {

@@ -10,6 +10,7 @@ mod audit;
 pub mod authority;
 mod connection;
 pub mod enrolment;
+mod faults;
 mod hub;
 mod peer;
 mod refusal;

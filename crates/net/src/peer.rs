@@ -5,11 +5,12 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, mpsc};
 use whimbrel_acl::Envelope;
-use whimbrel_platform::limits::{LINK_HARD_MESSAGES, LINK_SOFT_MESSAGES};
+use whimbrel_platform::limits::{LINK_HARD_MESSAGES, LINK_SOFT_BYTES, LINK_SOFT_MESSAGES, LINK_SOFT_MESSAGES_MIN};
 use whimbrel_platform::link::{Item, News};
-use whimbrel_platform::route::NodeId;
+use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use crate::connection::Accepted;
+use crate::faults::Faults;
 
 /// See the module.
 pub(crate) struct Peer {
@@ -27,6 +28,12 @@ pub(crate) struct Peer {
     outbox: Mutex<Outbox>,
     /// Messages in the outbox and in the link's window.
     waiting: AtomicUsize,
+    /// How many messages wait to be written, at most, before their senders wait.
+    soft: AtomicUsize,
+    /// Shards wait until those are written.
+    has_waiters: AtomicBool,
+    /// The link's node had no room when it was asked last.
+    pub no_room: AtomicBool,
     pub up: AtomicBool,
     pub leaving: AtomicBool,
     /// The link is no more.
@@ -34,6 +41,7 @@ pub(crate) struct Peer {
     /// Why the peer does not want this node.
     pub refused: OnceLock<String>,
     pub figures: Figures,
+    pub faults: Faults,
 }
 
 /// What a link did so far.
@@ -50,6 +58,10 @@ pub(crate) struct Figures {
 #[derive(Default)]
 struct Outbox {
     items: Vec<Item>,
+    /// Items taken from here and not written yet.
+    unsent: usize,
+    /// Shards to be told when most of all that is written.
+    waiters: Vec<ShardIndex>,
     /// The peer knows this node's agents: it hears of all changes.
     introduced: bool,
     /// The link is gone for good.
@@ -67,11 +79,15 @@ impl Peer {
             accepted,
             outbox: Mutex::default(),
             waiting: AtomicUsize::new(0),
+            soft: AtomicUsize::new(LINK_SOFT_MESSAGES_MIN),
+            has_waiters: AtomicBool::new(false),
+            no_room: AtomicBool::new(false),
             up: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             refused: OnceLock::new(),
             figures: Figures::default(),
+            faults: Faults::default(),
         }
     }
 
@@ -98,19 +114,25 @@ impl Peer {
         self.wake.notify_one();
     }
 
-    /// Takes messages, as far as there is room. Whether senders should slow down.
-    pub fn send(&self, batch: &mut Vec<Envelope>) -> bool {
+    /// Takes messages from a shard, as far as there is room. How many more may follow before their senders should wait; if
+    /// none, the shard is told when they may go on.
+    pub fn send(&self, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
         let waiting = self.waiting.load(Ordering::Relaxed);
         let room = LINK_HARD_MESSAGES.saturating_sub(waiting).min(batch.len());
         let mut outbox = self.outbox();
         if outbox.closed {
-            return false;
+            return usize::MAX;
         }
         outbox.items.extend(batch.drain(..room).map(Item::Message));
         self.waiting.fetch_add(room, Ordering::Relaxed);
+        let left = self.soft.load(Ordering::Relaxed).saturating_sub(outbox.items.len() + outbox.unsent);
+        if left == 0 && !outbox.waiters.contains(&from) {
+            outbox.waiters.push(from);
+            self.has_waiters.store(true, Ordering::Release);
+        }
         drop(outbox);
         self.wake.notify_one();
-        waiting + room > LINK_SOFT_MESSAGES
+        left
     }
 
     /// Takes news, if the peer knows of this node.
@@ -132,7 +154,27 @@ impl Peer {
 
     /// Everything that was handed over, for `into`, which is empty and gives its room in exchange.
     pub fn take(&self, into: &mut Vec<Item>) {
-        std::mem::swap(&mut self.outbox().items, into);
+        let mut outbox = self.outbox();
+        std::mem::swap(&mut outbox.items, into);
+        outbox.unsent += into.len();
+    }
+
+    /// So many items that were taken are not written yet. The shards that are to be told that there is room again.
+    pub fn handle_written(&self, unsent: usize) -> Vec<ShardIndex> {
+        let mut outbox = self.outbox();
+        outbox.unsent = unsent;
+        let waiting = outbox.items.len() + unsent;
+        if !self.has_waiters.load(Ordering::Acquire) || waiting > self.soft.load(Ordering::Relaxed) / 2 {
+            return Vec::new();
+        }
+        self.has_waiters.store(false, Ordering::Release);
+        std::mem::take(&mut outbox.waiters)
+    }
+
+    /// An item takes so many bytes, as things are: as many may wait as make [`LINK_SOFT_BYTES`].
+    pub fn set_item_bytes(&self, bytes: usize) {
+        let soft = (LINK_SOFT_BYTES / bytes.max(1)).clamp(LINK_SOFT_MESSAGES_MIN, LINK_SOFT_MESSAGES);
+        self.soft.store(soft, Ordering::Relaxed);
     }
 
     /// The peer is gone; what was handed over meanwhile is lost, too.

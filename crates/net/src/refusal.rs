@@ -44,6 +44,7 @@ pub(crate) fn of_link(error: &LinkError) -> Option<RefusalReason> {
         LinkError::NotNext { .. } => Some(RefusalReason::Replayed),
         LinkError::BadToken => Some(RefusalReason::BadToken),
         LinkError::Impostor(_) => Some(RefusalReason::Impostor),
+        LinkError::TooManyNames => Some(RefusalReason::TooMany),
         LinkError::Frame(_)
         | LinkError::Batch(_)
         | LinkError::OutOfTurn(_)

@@ -22,8 +22,10 @@ use crate::peer::Peer;
 use crate::refusal;
 use crate::security::Level;
 
-/// How long a link waits until it looks again whether its node has room.
-const NO_ROOM_WAIT: Duration = Duration::from_millis(1);
+/// How long a link waits until it looks again whether its node has room, if it is not told.
+const NO_ROOM_WAIT: Duration = Duration::from_millis(20);
+/// How much of what an item took before counts for how much one takes: all but one part of so many.
+const ITEM_BYTES_INERTIA: usize = 4;
 /// The longest that a task sleeps: a bound for timers, not a period.
 pub(crate) const SLEEP_MAX: Duration = Duration::from_secs(3600);
 
@@ -45,6 +47,8 @@ struct Task {
     written: usize,
     /// The scheduler had no room for more when it was asked last.
     no_room: bool,
+    /// How many bytes an item takes, of late.
+    item_bytes: usize,
     /// What is to be done next about the connection.
     next: Next,
     /// This end connects.
@@ -88,6 +92,7 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
         out: Vec::new(),
         written: 0,
         no_room: false,
+        item_bytes: 0,
         next: Next::Go,
     };
     let mut connection: Option<Connection> = None;
@@ -269,11 +274,12 @@ impl Task {
             connection.incoming.use_up(used);
         };
         self.hand_on();
-        if self.hub.station.has_room() {
-            self.no_room = false;
+        // Said first: if there is room only after it was asked for, this is told.
+        self.peer.no_room.store(true, Ordering::Release);
+        self.no_room = !self.hub.station.has_room();
+        if !self.no_room {
+            self.peer.no_room.store(false, Ordering::Release);
             self.link.handle_dealt_with();
-        } else {
-            self.no_room = true;
         }
         outcome
     }
@@ -388,6 +394,7 @@ impl Task {
                 self.peer.done(messages.len());
                 self.say(&format!("the node is lost, and {} messages for it", messages.len()));
                 self.hub.station.lose(self.peer.id, messages);
+                self.tell_waiters();
             }
             LinkEvent::Unsendable(messages) => {
                 self.peer.done(messages.len());
@@ -426,6 +433,20 @@ impl Task {
         self.link.poll_transmit(now, &mut self.out);
         let sent = self.link.sent_items() - before;
         self.peer.figures.items_out.fetch_add(sent, Ordering::Relaxed);
+        if let Some(bytes) = self.out.len().checked_div(sent as usize) {
+            let before = if self.item_bytes == 0 { bytes } else { self.item_bytes };
+            self.item_bytes = (before * (ITEM_BYTES_INERTIA - 1) + bytes).div_ceil(ITEM_BYTES_INERTIA);
+            self.peer.set_item_bytes(self.item_bytes);
+        }
+        self.tell_waiters();
+    }
+
+    /// Tells shards that wait until most of what they sent is written, when it is.
+    fn tell_waiters(&self) {
+        let waiters = self.peer.handle_written(self.link.unsent());
+        if !waiters.is_empty() {
+            self.hub.station.drained(self.peer.id, &waiters);
+        }
     }
 
     fn lost_connection(&mut self, why: &str) -> Option<Connection> {
@@ -442,6 +463,7 @@ impl Task {
     async fn hang_up(&mut self, connection: Connection, error: &LinkError) -> Option<Connection> {
         self.peer.up.store(false, Ordering::Release);
         self.say(&error.to_string());
+        self.peer.faults.note(error.reason());
         if let Some(reason) = refusal::of_link(error).filter(|reason| *reason != RefusalReason::Impostor) {
             self.hub.refuse(reason, self.peer_name(), &error.to_string());
         }

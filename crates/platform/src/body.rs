@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Template, sym};
 
 use crate::limits::{SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
@@ -57,7 +58,7 @@ pub enum Next {
 }
 
 /// Why an agent ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[non_exhaustive]
 pub enum EndReason {
     /// It finished by its own will.

@@ -24,6 +24,8 @@ pub enum DeadReason {
     MailboxFull,
     /// The receiver is on a platform, or a node, that cannot be reached.
     Unreachable,
+    /// It cannot be written to a link: it is too long, or its content is nested too deeply; or the other end cannot read it.
+    Unsendable,
     /// The sender is not who it says it is: nobody is told.
     Forged,
     /// The platform stopped before the receiver handled the message.
@@ -35,14 +37,15 @@ pub enum DeadReason {
 }
 
 impl DeadReason {
-    /// The reason as an atom: `unknown_agent`, `agent_ended`, `mailbox_full`, `unreachable`, `forged`, `stopped`,
-    /// `forbidden`, `no_member`.
+    /// The reason as an atom: `unknown_agent`, `agent_ended`, `mailbox_full`, `unreachable`, `unsendable`, `forged`,
+    /// `stopped`, `forbidden`, `no_member`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UnknownAgent => "unknown_agent",
             Self::AgentEnded => "agent_ended",
             Self::MailboxFull => "mailbox_full",
             Self::Unreachable => "unreachable",
+            Self::Unsendable => "unsendable",
             Self::Forged => "forged",
             Self::Stopped => "stopped",
             Self::Forbidden => "forbidden",

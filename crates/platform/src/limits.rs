@@ -42,18 +42,37 @@ pub const BRACKET_DEPTH_MAX: u32 = 100;
 pub const DIAGNOSTICS_MAX: usize = 200;
 /// Bytes of one frame on a link between nodes; whoever announces a longer one is cut off.
 pub const LINK_FRAME_BYTES_MAX: usize = 16 << 20;
+/// Bytes of what a peer says first: whoever has said nothing yet may not use much memory. Of a refusal, too.
+pub const LINK_HELLO_BYTES_MAX: usize = 4 << 10;
+/// Bytes of one encoded message on a link; a longer one is a dead letter, and its sender hears `failure`.
+pub const LINK_MESSAGE_BYTES_MAX: usize = 12 << 20;
+/// How often an item comes that cannot be read before its sender is told so.
+pub const LINK_READ_ATTEMPTS: u32 = 2;
+/// Bytes of one piece of news on a link.
+pub const LINK_NEWS_BYTES_MAX: usize = 12 << 20;
+/// Agents that are told of in one piece of news; more take more.
+pub const LINK_NEWS_AGENTS: usize = 4_096;
+/// Bytes of names that a peer may make this node keep (they are kept for ever). Whoever makes more is refused.
+pub const LINK_NAME_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of encoded messages after which a frame is closed. One longer message makes a longer frame.
 pub const LINK_BATCH_BYTES: usize = 32 << 10;
 /// Bytes a link hands to its connection at once, roughly.
 pub const LINK_WRITE_BYTES: usize = 128 << 10;
 /// Bytes a node lets each peer send before it must have dealt with some of them.
 pub const LINK_CREDIT_BYTES: u64 = 4 << 20;
-/// Bytes received after which a link acknowledges at once.
-pub const LINK_ACK_BYTES: u64 = 256 << 10;
+/// Bytes on their way to a peer that has not dealt with them, on a short way: as many as take a few milliseconds. What
+/// is sent next waits behind them.
+pub const LINK_FLIGHT_BYTES: u64 = 256 << 10;
+/// Bytes received and dealt with after which a link acknowledges at once.
+pub const LINK_ACK_BYTES: u64 = 64 << 10;
 /// How long a link waits at most until it acknowledges what it received.
 pub const LINK_ACK_DELAY_MS: u64 = 10;
-/// Messages that wait on a link, unacknowledged ones included, before their senders are slowed down.
-pub const LINK_SOFT_MESSAGES: usize = 32_768;
+/// Bytes of messages that wait to be written to a link, roughly, before their senders wait.
+pub const LINK_SOFT_BYTES: usize = 128 << 10;
+/// Messages that wait to be written to a link before their senders wait, however short they are.
+pub const LINK_SOFT_MESSAGES: usize = 4_096;
+/// The same, however long they are.
+pub const LINK_SOFT_MESSAGES_MIN: usize = 64;
 /// Messages that wait on a link at most; further ones are answered `failure`.
 pub const LINK_HARD_MESSAGES: usize = 1_000_000;
 /// How long a link may be silent before it sends a sign of life.
@@ -66,8 +85,8 @@ pub const LINK_BACKOFF_MS: u64 = 50;
 pub const LINK_BACKOFF_MS_MAX: u64 = 2_000;
 /// How long a link may be broken before the node at its other end is taken for lost.
 pub const LINK_GIVE_UP_MS: u64 = 30_000;
-/// Receivers of one message on a link.
-pub const LINK_RECEIVERS_MAX: usize = 1_000_000;
+/// Receivers that stand with one message on a link; if there are more, it is written again for them.
+pub const LINK_RECEIVERS_MAX: usize = 4_096;
 /// Bytes of a node's name.
 pub const NODE_NAME_BYTES_MAX: usize = 64;
 /// Nodes of one platform.

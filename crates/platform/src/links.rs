@@ -4,13 +4,17 @@ use whimbrel_acl::{Aid, Envelope};
 
 use crate::Time;
 use crate::link::News;
-use crate::route::NodeId;
+use crate::route::{NodeId, ShardIndex};
 
 /// The links, as the scheduler sees them.
 pub trait Links: Send + Sync {
-    /// Takes messages for agents of another node, in order. What stays in `batch` cannot be taken: the link is full, or
-    /// there is none. True if so much waits that senders should slow down.
-    fn send(&self, to: NodeId, batch: &mut Vec<Envelope>) -> bool;
+    /// Takes messages for agents of another node, in order, from a shard. What stays in `batch` cannot be taken: the link
+    /// is full, or there is none. How many more may follow before their senders should wait: if that is 0, the shard hears
+    /// by [`Station::drained`] when they may go on.
+    fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize;
+
+    /// There is room again, after [`Station::has_room`] said that there was none.
+    fn go_on(&self);
 
     /// Tells every node that knows this one's agents.
     fn tell_all(&self, news: News);
@@ -52,8 +56,11 @@ pub trait Station: Send + Sync {
     /// These messages came, and are not from whom they say: nobody hears of them, but they are kept as dead letters.
     fn refuse_forged(&self, messages: Vec<Envelope>);
 
-    /// Whether more messages can be dealt with now.
+    /// Whether more messages can be dealt with now. If not, [`Links::go_on`] says when it is time to ask again.
     fn has_room(&self) -> bool;
+
+    /// Most of what waited to be written to that node is: these shards, which were told to wait, may go on.
+    fn drained(&self, to: NodeId, shards: &[ShardIndex]);
 
     /// The time.
     fn now(&self) -> Time;

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, ShardIndex};
 use whimbrel_platform::topics::{Audience, Cast};
 
@@ -30,24 +31,37 @@ struct Ways {
 }
 
 impl Ways {
-    fn of(&mut self, name: Symbol, place: LocalRoute) -> ShardIndex {
+    /// By which shard a message to `name` enters, and whether it is the first that its bearer gets from there.
+    fn of(&mut self, name: Symbol, place: LocalRoute) -> (ShardIndex, bool) {
         if self.by_name.len() >= WAYS_MAX && !self.by_name.contains_key(&name) {
-            return 0;
+            return (0, false);
         }
-        let way = self.by_name.entry(name).or_insert((place.generation, place.shard));
-        if way.0 != place.generation {
+        let way = self.by_name.entry(name).or_insert((u32::MAX, 0));
+        let first = way.0 != place.generation;
+        if first {
             *way = (place.generation, place.shard);
         }
-        way.1
+        (way.1, first)
     }
 }
 
 impl Arrivals {
+    /// The nodes that sent something to this agent, or to one that had its name before.
+    pub fn senders_to(&self, name: Symbol) -> impl Iterator<Item = NodeId> {
+        self.ways.iter().filter(move |(_, ways)| ways.by_name.contains_key(&name)).map(|(node, _)| *node)
+    }
+
+    /// A node is lost: should it come back, it knows nothing.
+    pub fn forget(&mut self, node: NodeId) {
+        self.ways.remove(&node);
+    }
+
     /// Messages that came from another node, by the shard through which they enter; `messages` is empty afterwards.
     pub fn sort(&mut self, node: &Node, from: NodeId, messages: &mut Vec<Envelope>) -> Vec<Vec<Parcel>> {
         let Self { ways, audiences } = self;
         let by_shard = node.seats.iter().map(|_| Vec::new()).collect();
-        let mut sorted = Sorted { node, ways: ways.entry(from).or_default(), by_shard, more: 0, for_nobody: 0 };
+        let ways = ways.entry(from).or_default();
+        let mut sorted = Sorted { node, from, ways, by_shard, more: 0, for_nobody: 0 };
         for envelope in messages.drain(..) {
             match node.routes.look_up(envelope.to.name).place() {
                 Place::Local(place) => sorted.put(envelope, place),
@@ -65,6 +79,7 @@ impl Arrivals {
 /// Messages that came over a link, by the shard through which they enter.
 struct Sorted<'a> {
     node: &'a Node,
+    from: NodeId,
     ways: &'a mut Ways,
     by_shard: Vec<Vec<Parcel>>,
     /// So many copies more than came were made of messages to many...
@@ -75,7 +90,14 @@ struct Sorted<'a> {
 
 impl Sorted<'_> {
     fn put(&mut self, envelope: Envelope, place: LocalRoute) {
-        let shard = self.ways.of(envelope.to.name, place);
+        let name = envelope.to.name;
+        let (shard, first) = self.ways.of(name, place);
+        if first
+            && place.crowded
+            && let Some(links) = self.node.linked.links()
+        {
+            links.tell(self.from, News::Crowded(name, true));
+        }
         if let Some(batch) = self.by_shard.get_mut(usize::from(shard)) {
             batch.push(Parcel::Posted(envelope));
         }

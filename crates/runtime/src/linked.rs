@@ -1,16 +1,16 @@
 //! A node among others: what it tells them, and what it makes of what they tell.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use whimbrel_acl::{Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, is_everywhere};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{Df, DfChange, DfChangeKind, DfDescription, DfQuery};
-use whimbrel_platform::limits::MAILBOX_SOFT_MESSAGES;
+use whimbrel_platform::limits::LINK_NEWS_AGENTS;
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Action;
-use whimbrel_platform::route::{NodeId, Place, Route};
+use whimbrel_platform::route::{NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{EndReason, Links, Station, Time};
@@ -20,8 +20,8 @@ use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::{Arc, Mutex, locked};
 
-/// Messages that may wait to be taken in by a shard before links are told to wait.
-const INBOX_MESSAGES_MAX: usize = 4 * MAILBOX_SOFT_MESSAGES;
+/// Messages that may wait to be taken in by a shard before links are told to wait: what comes next waits behind them.
+const INBOX_MESSAGES_MAX: usize = 1_024;
 
 /// The links of a node, if it has any.
 #[derive(Default)]
@@ -30,6 +30,8 @@ pub(crate) struct Linked {
     /// Messages handed to links, and taken from them.
     pub handed: AtomicU64,
     pub came: AtomicU64,
+    /// Links wait until shards have taken in what came.
+    awaited: AtomicBool,
     arrivals: Mutex<Arrivals>,
 }
 
@@ -41,6 +43,16 @@ impl Linked {
     /// Gives the node its links; false if it has some already.
     pub fn attach(&self, links: Arc<dyn Links>) -> bool {
         self.links.set(links).is_ok()
+    }
+
+    /// A shard has taken in what came: lets links go on that wait for that.
+    #[inline]
+    pub fn taken_in(&self) {
+        let Some(links) = self.links() else { return };
+        fence(Ordering::SeqCst);
+        if self.awaited.load(Ordering::Relaxed) && self.awaited.swap(false, Ordering::AcqRel) {
+            links.go_on();
+        }
     }
 
     /// Messages that left for other nodes, and those that wait to.
@@ -71,9 +83,7 @@ impl Node {
                 _ => {}
             }
         }
-        if !born.is_empty() {
-            links.tell_all(News::Agents(born));
-        }
+        born.chunks(LINK_NEWS_AGENTS).for_each(|agents| links.tell_all(News::Agents(agents.to_vec())));
     }
 
     /// Tells other nodes of a change to a directory entry of one of this node's agents.
@@ -89,10 +99,13 @@ impl Node {
         });
     }
 
-    /// Tells other nodes that an agent of this one has too much to do, or not any more.
+    /// Tells those other nodes that sent something to an agent of this one that it has too much to do, or not any more. To
+    /// be called when its route says so: nodes that send for the first time are told then.
     pub fn push_crowded(&self, name: Symbol, crowded: bool) {
         if let Some(links) = self.linked.links() {
-            links.tell_all(News::Crowded(name, crowded));
+            for node in locked(&self.linked.arrivals).senders_to(name) {
+                links.tell(node, News::Crowded(name, crowded));
+            }
         }
         self.with_topics(|topics| topics.handle_crowded(name, crowded));
     }
@@ -224,11 +237,20 @@ impl Station for NodeStation {
                 node.wake_df();
             }
             News::Topics(_) | News::NoTopic(_) | News::Joined(..) | News::Left(..) => node.hear_of_topics(from, news),
-            News::Crowded(name, _) if Cast::of(name).is_some() => node.hear_of_topics(from, news),
+            News::Crowded(name, crowded) if Cast::of(name).is_some() => {
+                node.hear_of_topics(from, news);
+                if !crowded {
+                    node.relieved(name);
+                }
+            }
             News::Crowded(name, crowded) => {
                 let route = node.routes.look_up(name);
+                // Whether it was crowded before is no part of where it is.
                 if route.place() == Place::Node(from) {
                     let _ = node.routes.replace(name, route, route.with_crowded(crowded));
+                    if !crowded {
+                        node.relieved(name);
+                    }
                 }
             }
             News::Kill(name) if node.permits_node(from, Action::Kill, name.as_str()) => {
@@ -254,9 +276,8 @@ impl Station for NodeStation {
                 let all = df.search(&DfQuery::all(DfDescription::default()), now);
                 let services = all.into_iter().filter(local).map(without_lease);
                 let services = services.map(|description| News::Service(Box::new(description)));
-                node.with_topics(|topics| {
-                    tell(std::iter::once(News::Agents(agents)).chain(services).chain(topics.introduction()).collect());
-                });
+                let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(agents.to_vec()));
+                node.with_topics(|topics| tell(agents.chain(services).chain(topics.introduction()).collect()));
             });
         });
     }
@@ -264,6 +285,8 @@ impl Station for NodeStation {
     fn lose(&self, lost: NodeId, messages: Vec<Envelope>) {
         let node = &*self.0;
         node.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
+        // Should it come back, it does not know who is crowded.
+        locked(&node.linked.arrivals).forget(lost);
         let names = node.with_ams(|ams| ams.handle_node_lost(lost));
         let reason = EndReason::Failed("its node is lost".to_owned());
         for name in names {
@@ -279,7 +302,7 @@ impl Station for NodeStation {
 
     fn refuse(&self, messages: Vec<Envelope>) {
         self.0.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
-        self.0.bury_all(messages, DeadReason::Unreachable);
+        self.0.bury_all(messages, DeadReason::Unsendable);
     }
 
     fn speaks_for(&self, node: NodeId, sender: Aid) -> bool {
@@ -293,7 +316,18 @@ impl Station for NodeStation {
     }
 
     fn has_room(&self) -> bool {
-        self.0.seats.iter().all(|seat| seat.inbox.parcels() < INBOX_MESSAGES_MAX)
+        let has_room = || self.0.seats.iter().all(|seat| seat.inbox.parcels() < INBOX_MESSAGES_MAX);
+        if has_room() {
+            return true;
+        }
+        self.0.linked.awaited.store(true, Ordering::Release);
+        // Either this sees that they were taken in meanwhile, or the shard sees that it is awaited.
+        fence(Ordering::SeqCst);
+        has_room()
+    }
+
+    fn drained(&self, to: NodeId, shards: &[ShardIndex]) {
+        shards.iter().for_each(|shard| self.0.put(*shard, Parcel::Drained(to)));
     }
 
     fn now(&self) -> Time {

@@ -157,6 +157,11 @@ impl Node {
         }
     }
 
+    /// An agent is not crowded any more: who was held up by that may go on, in every shard.
+    pub fn relieved(&self, name: Symbol) {
+        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::Relieved(name)));
+    }
+
     /// Asks the AMS, and does what it commands.
     pub fn with_ams<T>(&self, ask: impl FnOnce(&mut Ams) -> T) -> T {
         let mut ams = locked(&self.ams);

@@ -3,7 +3,7 @@
 use whimbrel_acl::{Aid, Envelope, Symbol};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
-use whimbrel_platform::route::ShardIndex;
+use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use crate::census::Census;
 use crate::shard::Slot;
@@ -36,6 +36,10 @@ pub(crate) enum Parcel {
     FenceReached,
     /// Agents that move here.
     Arrive(Vec<Box<Slot>>),
+    /// Most of what waited to be written to this node is: who was held up by that may go on.
+    Drained(NodeId),
+    /// This agent is not crowded any more: who was held up by it may go on.
+    Relieved(Symbol),
     /// Count what waits in mailboxes, and answer.
     CountQueued(std::sync::mpsc::Sender<u64>),
     /// Tell how some agents are doing.

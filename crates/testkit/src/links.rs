@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
+use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::Time;
-use whimbrel_platform::link::{Compact, Frame, Item, Link, LinkError, LinkEvent, Speaker};
+use whimbrel_platform::link::{Frame, Item, Link, LinkError, LinkEvent, Speaker};
 
 use crate::Random;
 
@@ -20,6 +20,8 @@ pub struct LinkEnd {
     pub arrived: Vec<Item>,
     /// Messages that it was told are lost.
     pub lost: Vec<Envelope>,
+    /// Messages that it was told cannot be sent.
+    pub unsendable: Vec<Envelope>,
     /// How often a session began; and how often one was resumed.
     pub began: usize,
     /// See `began`.
@@ -39,6 +41,7 @@ impl LinkEnd {
             link,
             arrived: Vec::new(),
             lost: Vec::new(),
+            unsendable: Vec::new(),
             began: 0,
             resumed: 0,
             errors: Vec::new(),
@@ -114,12 +117,17 @@ pub fn speaker(node: &str, incarnation: u64) -> Speaker {
 impl LinkPair {
     /// A pair on a wire without faults.
     pub fn new(seed: u64) -> Self {
+        Self::writing(seed, Encoding::Compact)
+    }
+
+    /// The same, whose first end writes messages in this encoding, and the second in the compact one.
+    pub fn writing(seed: u64, encoding: Encoding) -> Self {
         let mut random = Random::new(seed);
-        let mut end = |node: &str, dials| {
+        let mut end = |node: &str, encoding, dials| {
             let incarnation = random.next_u64();
-            LinkEnd::new(Link::new(speaker(node, incarnation), Box::new(Compact), dials, random.next_u64(), Time::ZERO))
+            LinkEnd::new(Link::new(speaker(node, incarnation), encoding, dials, random.next_u64(), Time::ZERO))
         };
-        let ends = [end("one", true), end("two", false)];
+        let ends = [end("one", encoding, true), end("two", Encoding::Compact, false)];
         let (now, faults) = (Time::ZERO, Faults::default());
         Self { ends, now, faults, severed: false, connected: false, refused_at: None, random }
     }
@@ -128,7 +136,7 @@ impl LinkPair {
     pub fn restart(&mut self, end: usize) {
         self.disconnect();
         let (incarnation, seed) = (self.random.next_u64(), self.random.next_u64());
-        let link = Link::new(speaker("again", incarnation), Box::new(Compact), end == 0, seed, self.now);
+        let link = Link::new(speaker("again", incarnation), Encoding::Compact, end == 0, seed, self.now);
         if let Some(end) = self.ends.get_mut(end) {
             *end = LinkEnd::new(link);
         }
@@ -251,6 +259,7 @@ impl LinkPair {
             LinkEvent::Began => end.began += 1,
             LinkEvent::Resumed => end.resumed += 1,
             LinkEvent::Lost(lost) => end.lost.extend(lost),
+            LinkEvent::Unsendable(messages) => end.unsendable.extend(messages),
             LinkEvent::Close(error) => {
                 end.errors.push(error);
                 self.disconnect();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
 use whimbrel_net::{Credentials, Hub, HubConfig, Level};
 use whimbrel_platform::link::News;
-use whimbrel_platform::route::NodeId;
+use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::{Station, Time};
 
 /// A scheduler that only notes. It has one agent, and believes that every other node has the agents it says.
@@ -23,6 +23,8 @@ struct Desk {
     lost: Mutex<Vec<AclMessage>>,
     agents: Mutex<Vec<(NodeId, String)>>,
     busy: std::sync::atomic::AtomicBool,
+    /// How often it heard that senders may go on.
+    drained: std::sync::atomic::AtomicUsize,
 }
 
 fn messages_of(envelopes: impl IntoIterator<Item = Envelope>) -> impl Iterator<Item = AclMessage> {
@@ -65,6 +67,10 @@ impl Station for Desk {
         !self.busy.load(std::sync::atomic::Ordering::Relaxed)
     }
 
+    fn drained(&self, _to: NodeId, shards: &[ShardIndex]) {
+        self.drained.fetch_add(shards.len(), std::sync::atomic::Ordering::Relaxed);
+    }
+
     fn now(&self) -> Time {
         Time(self.begun.elapsed().as_micros() as u64)
     }
@@ -95,6 +101,7 @@ impl TestNode {
             lost: Mutex::default(),
             agents: Mutex::default(),
             busy: false.into(),
+            drained: 0.into(),
         });
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let mut config = HubConfig::new("p", name, name.bytes().map(u64::from).product());
@@ -114,10 +121,15 @@ impl TestNode {
 
     /// Sends a message of `sender` whose content is a number.
     fn send(&self, to: NodeId, sender: &str, number: u64) {
+        self.send_for_room(to, sender, number);
+    }
+
+    /// The same; how many more may follow.
+    fn send_for_room(&self, to: NodeId, sender: &str, number: u64) -> usize {
         let content = Value::Int(number as i64);
         let message = AclMessage::new(Performative::Inform, Aid::local(sender), Aid::local("b"), content);
         let envelope = Envelope { to: Aid::local("b"), body: MessageBody::Owned(Box::new(message)) };
-        self.hub.links().send(to, &mut vec![envelope]);
+        self.hub.links().send(to, &mut vec![envelope], 0)
     }
 
     fn numbers(&self) -> Vec<u64> {

@@ -7,6 +7,8 @@ use std::time::Duration;
 use whimbrel_net::{Authority, Credentials, Level};
 use whimbrel_platform::audit::RefusalReason;
 
+use whimbrel_platform::link::{Ack, Hello, LINK_VERSION, write_frame};
+
 use super::{Setting, TestNode, numbers, until};
 
 fn secure(credentials: Credentials) -> Setting {
@@ -155,6 +157,56 @@ fn hostile_bytes_close_their_own_connection_only() {
         let mut rest = Vec::new();
         // Closed or reset, but not left open.
         assert!(!matches!(socket.read_to_end(&mut rest), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock));
+    }
+    friend.send(to, "a", 1);
+    until("the friend is heard", || host.numbers() == [1]);
+}
+
+/// A peer that said who it is and then does not keep to the rules: its connection is closed, and the reason counted.
+#[test]
+fn hostile_frames_after_a_hello_are_counted_by_reason() {
+    let (host, friend) = (TestNode::start("host", Setting::default()), TestNode::start("friend", Setting::default()));
+    let to = friend.hub.connect(host.address());
+    until("the friend is there", || host.hub.has_links(1));
+    let mut hello = Vec::new();
+    let says = Hello {
+        version: LINK_VERSION,
+        platform: "p".into(),
+        node: "mallory".into(),
+        incarnation: 1,
+        heard: None,
+        credit: 1 << 20,
+        address: None,
+        token: None,
+        encoding: "compact".into(),
+        unreadable: None,
+    };
+    write_frame(&says, &mut hello);
+    let mut forged_ack = Vec::new();
+    write_frame(&Ack { received: 1 << 40, credit: 0 }, &mut forged_ack);
+    let hostile: [(&[u8], &str); 6] = [
+        (&[1, 99], "bad_frame"),
+        (&hello, "out_of_turn"),
+        (&[4, 2, 9, 0, 4], "not_next"),
+        (&[4, 2, 0, 0, 99], "bad_batch"),
+        (&[5, 2, 0, 0, 1, 200], "bad_batch"),
+        (&forged_ack, "bad_acknowledgement"),
+    ];
+    for (bytes, reason) in hostile {
+        let count = || {
+            let links = host.hub.status();
+            let faults = links.into_iter().find(|link| link.node.as_deref() == Some("mallory")).map(|link| link.faults);
+            faults.unwrap_or_default().iter().find(|(known, _)| *known == reason).map_or(0, |(_, count)| *count)
+        };
+        let before = count();
+        let mut socket = TcpStream::connect(host.address()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        socket.write_all(&hello).unwrap();
+        socket.write_all(bytes).unwrap();
+        let mut rest = Vec::new();
+        let closed = socket.read_to_end(&mut rest);
+        assert!(!matches!(closed, Err(error) if error.kind() == std::io::ErrorKind::WouldBlock), "{reason}");
+        until(reason, || count() == before + 1);
     }
     friend.send(to, "a", 1);
     until("the friend is heard", || host.numbers() == [1]);

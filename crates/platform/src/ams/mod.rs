@@ -26,6 +26,7 @@ use std::fmt::{self, Write};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{Aid, Contact, Symbol, sym};
 
 use self::elsewhere::Elsewhere;
@@ -39,7 +40,7 @@ use crate::topics::Cast;
 use crate::{EndReason, Time};
 
 /// What runs an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum AgentKind {

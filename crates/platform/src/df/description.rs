@@ -1,12 +1,13 @@
 //! What agents say of themselves to the DF, and what others ask for: the same shape, an entry or a template.
 
 use serde::{Deserialize, Serialize};
+use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{Aid, Symbol, Value, sym};
 
 /// A service of an agent (FIPA00023 6.1.3), or what is asked of one. An empty name, empty list or null value says
 /// nothing: as a template, it matches anything.
 //= fipa00023 6.1.3
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Encode, Decode)]
 #[serde(default)]
 pub struct ServiceDescription {
     /// The service's name.
@@ -27,7 +28,7 @@ pub struct ServiceDescription {
 
 /// An agent's entry (FIPA00023 6.1.2), or what is asked of one.
 //= fipa00023 6.1.2
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Encode, Decode)]
 #[serde(default)]
 pub struct DfDescription {
     /// The agent; `None` in a template for any agent.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
 
 use super::codec::{MessageError, MessageReader, MessageWriter};
@@ -11,7 +11,7 @@ use super::wire::{FrameError, take_number, write_number};
 use crate::EndReason;
 use crate::ams::AgentKind;
 use crate::df::DfDescription;
-use crate::limits::LINK_RECEIVERS_MAX;
+use crate::limits::{LINK_MESSAGE_BYTES_MAX, LINK_NEWS_BYTES_MAX, LINK_RECEIVERS_MAX};
 
 /// What travels on a link, each piece exactly once and in order.
 #[derive(Clone, Debug)]
@@ -31,9 +31,9 @@ impl Item {
     }
 }
 
-/// What one node tells another: of its agents and their services, and what it asks it to do. In this order on the wire:
-/// new ones come last.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What one node tells another: of its agents and their services, and what it asks it to do. On the wire, values of the
+/// compact codec.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
 #[non_exhaustive]
 pub enum News {
     /// Agents that the speaker has now.
@@ -68,7 +68,7 @@ pub enum News {
 }
 
 /// A node of the platform that can be linked with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Member {
     /// Its name.
     pub node: String,
@@ -102,6 +102,8 @@ const TAG_SOME: u64 = 2;
 /// The message is for somebody who is not among its receivers: how many names, then these.
 const TAG_OTHERS: u64 = 3;
 const TAG_VOID: u64 = 4;
+/// No item: what was said on the connection before is forgotten.
+const TAG_FORGET: u64 = 5;
 
 /// What writing items came to.
 #[derive(Debug, Default)]
@@ -136,20 +138,18 @@ impl BatchWriter {
                     1
                 }
                 Item::News(news) => {
-                    write_number(TAG_NEWS, out);
-                    let news = postcard::to_stdvec(news).unwrap_or_default();
-                    write_number(news.len() as u64, out);
-                    out.extend_from_slice(&news);
+                    self.write_news(news, out);
                     1
                 }
                 Item::Message(Envelope { to, body }) => {
                     let together = match body {
                         MessageBody::Shared(message) => {
-                            (at..items.len()).take_while(|index| shares(items.get(*index), message)).count()
+                            let most = items.len().min(at + LINK_RECEIVERS_MAX);
+                            (at..most).take_while(|index| shares(items.get(*index), message)).count()
                         }
                         _ => 1,
                     };
-                    if self.encode(body) {
+                    if self.encode(body, out) {
                         if together == 1 {
                             write_receivers(body, std::iter::once(*to), 1, out);
                         } else {
@@ -168,10 +168,30 @@ impl BatchWriter {
         Written { items: at - from, refused }
     }
 
-    /// Writes a message into the scratch; false if that is not possible.
-    fn encode(&mut self, message: &AclMessage) -> bool {
+    fn write_news(&mut self, news: &News, out: &mut Vec<u8>) {
         self.scratch.clear();
-        self.writer.write(message, &mut self.scratch).is_ok()
+        // What cannot be written is a description with values nested too deeply, or with far too many.
+        let written = compact::encode_body_of(news, &mut self.scratch);
+        if written.is_err() || self.scratch.len() > LINK_NEWS_BYTES_MAX {
+            return write_number(TAG_VOID, out);
+        }
+        write_number(TAG_NEWS, out);
+        write_number(self.scratch.len() as u64, out);
+        out.extend_from_slice(&self.scratch);
+    }
+
+    /// Writes a message into the scratch; false if that is not possible. If it is too long, what was said before is
+    /// forgotten: it has been said by a message that the other end will never see.
+    fn encode(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> bool {
+        self.scratch.clear();
+        let written = self.writer.write(message, &mut self.scratch).is_ok();
+        if self.scratch.len() <= LINK_MESSAGE_BYTES_MAX {
+            return written;
+        }
+        self.scratch = Vec::new();
+        self.writer.forget();
+        write_number(TAG_FORGET, out);
+        false
     }
 }
 
@@ -232,6 +252,10 @@ pub fn read_items(
             }
             TAG_VOID => {
                 items.push(Item::Void);
+                continue;
+            }
+            TAG_FORGET => {
+                reader.forget();
                 continue;
             }
             TAG_ALL => To::All,
@@ -315,17 +339,14 @@ fn read_news(bytes: &mut &[u8]) -> Result<News, BatchError> {
     let length = usize::try_from(take_number(bytes)?).map_err(|_| BatchError::News)?;
     let (news, rest) = bytes.split_at_checked(length).ok_or(BatchError::News)?;
     *bytes = rest;
-    match postcard::take_from_bytes(news) {
-        Ok((news, [])) => Ok(news),
-        _ => Err(BatchError::News),
-    }
+    compact::decode_body_as(news, Limits::MESSAGE).map_err(|_| BatchError::News)
 }
 
 #[cfg(test)]
 mod tests {
-    use whimbrel_acl::{Performative, Value};
+    use whimbrel_acl::{Encoding, Performative, Value};
 
-    use super::super::codec::{Compact, MessageCodec};
+    use super::super::codec::{reader, writer};
     use super::*;
 
     fn message(receivers: &[&str]) -> Box<AclMessage> {
@@ -337,9 +358,9 @@ mod tests {
 
     fn there_and_back(items: Vec<Item>) -> (usize, Vec<Item>) {
         let (items, mut bytes, mut back) = (VecDeque::from(items), Vec::new(), Vec::new());
-        let written = BatchWriter::new(Compact.writer()).write(&items, 0, usize::MAX / 2, &mut bytes);
+        let written = BatchWriter::new(writer(Encoding::Compact)).write(&items, 0, usize::MAX / 2, &mut bytes);
         assert_eq!((written.items, written.refused.len()), (items.len(), 0));
-        assert_eq!(read_items(&bytes, &mut *Compact.reader(), &mut back), Ok(items.len()));
+        assert_eq!(read_items(&bytes, &mut *reader(Encoding::Compact), &mut back), Ok(items.len()));
         (bytes.len(), back)
     }
 
@@ -384,17 +405,68 @@ mod tests {
         let good = Envelope { to: Aid::local("bob"), body: MessageBody::Owned(super::tests::message(&["bob"])) };
         let items = VecDeque::from([Item::Message(good.clone()), Item::Message(envelope), Item::Message(good)]);
         let (mut bytes, mut back) = (Vec::new(), Vec::new());
-        let written = BatchWriter::new(Compact.writer()).write(&items, 0, usize::MAX / 2, &mut bytes);
+        let written = BatchWriter::new(writer(Encoding::Compact)).write(&items, 0, usize::MAX / 2, &mut bytes);
         assert_eq!((written.items, written.refused), (3, vec![1]));
-        assert_eq!(read_items(&bytes, &mut *Compact.reader(), &mut back), Ok(3));
+        assert_eq!(read_items(&bytes, &mut *reader(Encoding::Compact), &mut back), Ok(3));
         assert!(matches!(back.as_slice(), [Item::Message(_), Item::Void, Item::Message(_)]));
+    }
+
+    #[test]
+    fn news_of_every_kind_come_back() {
+        let mut description = crate::df::DfDescription::offering("s", "t");
+        description.agent = Some(Aid::local("bob"));
+        let member = Member { node: "n2".into(), address: "127.0.0.1:1".into() };
+        let all = [
+            News::Agents(vec![("bob".into(), AgentKind::AgentSpeak), ("eve".into(), AgentKind::Native)]),
+            News::AgentEnded("bob".into(), EndReason::Killed),
+            News::Service(Box::new(description)),
+            News::NoService("bob".into()),
+            News::Crowded("bob".into(), true),
+            News::Kill("bob".into()),
+            News::Stop { delay_ms: 7, code: -3 },
+            News::Members(vec![member]),
+        ];
+        let (_, back) = there_and_back(all.iter().map(|news| Item::News(Box::new(news.clone()))).collect());
+        let news: Vec<News> =
+            back.into_iter().filter_map(|item| if let Item::News(news) = item { Some(*news) } else { None }).collect();
+        assert_eq!(news, all);
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_harms_nobody_whatever_was_said_in_it() {
+        let said = |text: &str, content: Value| {
+            let mut message = message(&["bob"]);
+            message.content = content;
+            message.extras_mut().protocol = Some(text.into());
+            Item::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(message) })
+        };
+        let long = Value::from("x".repeat(LINK_MESSAGE_BYTES_MAX));
+        let items = VecDeque::from([
+            said("one", Value::from(1)),
+            said("two", long),
+            said("two", Value::from(2)),
+            said("one", Value::from(3)),
+        ]);
+        let (mut bytes, mut back) = (Vec::new(), Vec::new());
+        let mut batches = BatchWriter::new(writer(Encoding::Compact));
+        let written = batches.write(&items, 0, usize::MAX / 2, &mut bytes);
+        assert_eq!((written.items, written.refused), (4, vec![1]));
+        assert_eq!(read_items(&bytes, &mut *reader(Encoding::Compact), &mut back), Ok(4));
+        let protocols: Vec<_> = back
+            .iter()
+            .map(|item| match item {
+                Item::Message(envelope) => envelope.body.extras().protocol.map(|name| name.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(protocols, [Some("one"), None, Some("two"), Some("one")]);
     }
 
     #[test]
     fn hostile_batches_are_refused() {
         let mut items = Vec::new();
         for bytes in [&[9][..], &[0, 5, 1], &[0, 2, 99, 1], &[2, 0], &[2, 100, 1], &[3, 1, 200], &[3, 1, 1, 0xff, 0]] {
-            assert!(read_items(bytes, &mut *Compact.reader(), &mut items).is_err(), "{bytes:?}");
+            assert!(read_items(bytes, &mut *reader(Encoding::Compact), &mut items).is_err(), "{bytes:?}");
         }
         assert!(items.is_empty());
     }

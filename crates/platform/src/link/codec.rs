@@ -1,8 +1,8 @@
 //! How messages are written on a connection. Each direction has its own writer and reader, made when the connection is
 //! and gone with it: they may remember what went before.
 
-use whimbrel_acl::AclMessage;
 use whimbrel_acl::compact::{Decoder, Encoder};
+use whimbrel_acl::{AclMessage, Encoding};
 
 /// Why bytes are no message, or a message cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +16,9 @@ pub trait MessageWriter: Send {
     /// # Errors
     /// It cannot be written: then nothing was, and the next one can be.
     fn write(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), MessageError>;
+
+    /// Forgets what was said before: the reader does, too.
+    fn forget(&mut self) {}
 }
 
 /// Reads messages in the order they were written.
@@ -25,27 +28,24 @@ pub trait MessageReader: Send {
     /// # Errors
     /// They are none, or one that breaks a limit. Nothing more can be read then.
     fn read(&mut self, bytes: &[u8]) -> Result<AclMessage, MessageError>;
+
+    /// Forgets what was said before: the writer did, too.
+    fn forget(&mut self) {}
 }
 
-/// How messages are written on links.
-pub trait MessageCodec: Send + Sync {
-    /// For what goes out on a new connection.
-    fn writer(&self) -> Box<dyn MessageWriter>;
-    /// For what comes in on a new connection.
-    fn reader(&self) -> Box<dyn MessageReader>;
-}
-
-/// The compact codec, remembering what was said on the connection.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Compact;
-
-impl MessageCodec for Compact {
-    fn writer(&self) -> Box<dyn MessageWriter> {
-        Box::new(Encoder::default())
+/// What writes messages on a new connection. The compact encoding remembers what was said there.
+pub fn writer(encoding: Encoding) -> Box<dyn MessageWriter> {
+    match encoding {
+        Encoding::Compact => Box::new(Encoder::default()),
+        encoding => Box::new(Each(encoding)),
     }
+}
 
-    fn reader(&self) -> Box<dyn MessageReader> {
-        Box::new(Decoder::default())
+/// What reads messages on a new connection.
+pub fn reader(encoding: Encoding) -> Box<dyn MessageReader> {
+    match encoding {
+        Encoding::Compact => Box::new(Decoder::default()),
+        encoding => Box::new(Each(encoding)),
     }
 }
 
@@ -53,10 +53,35 @@ impl MessageWriter for Encoder {
     fn write(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), MessageError> {
         self.encode_message(message, out).map_err(|error| MessageError(error.to_string()))
     }
+
+    fn forget(&mut self) {
+        self.reset();
+    }
 }
 
 impl MessageReader for Decoder {
     fn read(&mut self, bytes: &[u8]) -> Result<AclMessage, MessageError> {
         self.decode_message(bytes).map_err(|error| MessageError(error.to_string()))
+    }
+
+    fn forget(&mut self) {
+        self.reset();
+    }
+}
+
+/// Each message by itself, in this encoding.
+struct Each(Encoding);
+
+impl MessageWriter for Each {
+    fn write(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), MessageError> {
+        let bytes = self.0.encode(message).map_err(|error| MessageError(error.to_string()))?;
+        out.extend_from_slice(&bytes);
+        Ok(())
+    }
+}
+
+impl MessageReader for Each {
+    fn read(&mut self, bytes: &[u8]) -> Result<AclMessage, MessageError> {
+        self.0.decode(bytes).map_err(|error| MessageError(error.to_string()))
     }
 }

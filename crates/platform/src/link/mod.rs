@@ -5,11 +5,12 @@
 
 mod batch;
 mod codec;
+mod flight;
 mod state;
 mod wire;
 
-pub use batch::{BatchError, Item, Member, News};
-pub use codec::{Compact, MessageCodec, MessageError, MessageReader, MessageWriter};
+pub use batch::{BatchError, Item, Member, News, read_items};
+pub use codec::{MessageError, MessageReader, MessageWriter, reader, writer};
 pub use state::{Link, LinkError, LinkEvent, Speaker};
-pub use wire::{Ack, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping};
+pub use wire::{Ack, Bye, Content, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, write_frame};
 pub(crate) use wire::{take_number, write_number};

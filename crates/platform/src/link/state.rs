@@ -1,17 +1,21 @@
 //! The state of a link; see [`Link`].
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
-use whimbrel_acl::Envelope;
+use whimbrel_acl::{Encoding, Envelope, MessageBody, Symbol};
 
 use super::batch::{BatchError, BatchWriter, Item, News, read_items};
-use super::codec::{MessageCodec, MessageReader};
-use super::wire::{Ack, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, begin_frame, end_frame, write_frame};
+use super::codec::{MessageReader, reader, writer};
+use super::flight::Flight;
+use super::wire::{
+    Ack, Bye, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, begin_frame, end_frame, write_frame,
+};
 use crate::Time;
 use crate::limits::{
     LINK_ACK_BYTES, LINK_ACK_DELAY_MS, LINK_BACKOFF_MS, LINK_BACKOFF_MS_MAX, LINK_BATCH_BYTES, LINK_CREDIT_BYTES,
-    LINK_GIVE_UP_MS, LINK_PING_MS, LINK_SILENCE_MS, LINK_WRITE_BYTES,
+    LINK_GIVE_UP_MS, LINK_NAME_BYTES_MAX, LINK_PING_MS, LINK_READ_ATTEMPTS, LINK_SILENCE_MS, LINK_WRITE_BYTES,
 };
 
 /// Who speaks on this end of a link.
@@ -70,6 +74,12 @@ pub enum LinkError {
     /// The peer sends more than it was allowed.
     #[error("the peer sent {0} bytes more than it may")]
     OverCredit(u64),
+    /// The peer writes messages in a way that this node cannot read.
+    #[error("the peer writes messages in the encoding {0:?}, which this node does not know")]
+    UnknownEncoding(String),
+    /// The peer made this node keep more names than any peer may: they stay as long as the process.
+    #[error("the names that the peer said take more than {LINK_NAME_BYTES_MAX} bytes")]
+    TooManyNames,
     /// The peer does not want this node.
     #[error("the peer refuses this node: {0}")]
     Refused(String),
@@ -86,7 +96,7 @@ impl LinkError {
     pub fn refusal(&self) -> Option<Vec<u8>> {
         let mut frame = Vec::new();
         let why = (self.is_refusal() && !matches!(self, Self::Refused(_))).then(|| self.to_string())?;
-        write_frame(FrameKind::Refuse, &why, &mut frame);
+        write_frame(&Refuse(why), &mut frame);
         Some(frame)
     }
 
@@ -94,8 +104,34 @@ impl LinkError {
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,
-            Self::Version(_) | Self::OtherPlatform(_) | Self::BadToken | Self::Refused(_) | Self::Impostor(_)
+            Self::Version(_)
+                | Self::OtherPlatform(_)
+                | Self::BadToken
+                | Self::UnknownEncoding(_)
+                | Self::TooManyNames
+                | Self::Refused(_)
+                | Self::Impostor(_)
         )
+    }
+
+    /// The kind of error in a word or two, for counting.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Frame(_) => "bad_frame",
+            Self::Batch(_) => "bad_batch",
+            Self::Version(_) => "other_version",
+            Self::OtherPlatform(_) => "other_platform",
+            Self::BadToken => "bad_token",
+            Self::OutOfTurn(_) => "out_of_turn",
+            Self::NotNext { .. } => "not_next",
+            Self::BadAck { .. } => "bad_acknowledgement",
+            Self::OverCredit(_) => "over_credit",
+            Self::UnknownEncoding(_) => "unknown_encoding",
+            Self::TooManyNames => "too_many_names",
+            Self::Refused(_) => "refused",
+            Self::Impostor(_) => "impostor",
+            Self::Silence => "silence",
+        }
     }
 }
 
@@ -113,22 +149,34 @@ pub enum LinkEvent {
     Resumed,
     /// The peer is lost, or begins anew: what was for it, unacknowledged, in order. Some of that it may have received.
     Lost(Vec<Envelope>),
-    /// These messages cannot be written: their content is nested too deeply.
+    /// These messages cannot be written, since they are too long or their content is nested too deeply; or cannot be read
+    /// by the peer.
     Unsendable(Vec<Envelope>),
     /// The peer left the platform: it will not come back. Comes after [`LinkEvent::Lost`].
     Left,
 }
 
+/// How often a connection's round trip is measured when it begins.
+const QUESTIONS: u32 = 4;
+
 /// What a connection knows.
 struct Connection {
     writer: BatchWriter,
-    reader: Box<dyn MessageReader>,
+    /// Since the peer said how it writes.
+    reader: Option<Box<dyn MessageReader>>,
     greeted: bool,
     greet: bool,
+    /// A sign of life is due.
     ping: bool,
-    /// Bytes of frames that may be sent in all; and that were.
+    /// The peer's question that is to be answered, if it is more than 0.
+    question: u64,
+    /// How many questions this end still asks at the beginning.
+    questions: u32,
+    /// Bytes of frames that may be sent in all; that could be at first; and that were.
     allowed: u64,
+    allowed_at_first: u64,
     sent_bytes: u64,
+    flight: Flight,
     /// Bytes of frames that the peer may send in all, that came, and that are dealt with.
     granted: u64,
     came_bytes: u64,
@@ -138,6 +186,32 @@ struct Connection {
     ack_due: Time,
     heard_at: Time,
     spoke_at: Time,
+}
+
+impl Connection {
+    /// Bytes that the peer has dealt with.
+    fn dealt_with(&self) -> u64 {
+        self.allowed - self.allowed_at_first
+    }
+
+    /// The peer lets this end send so many bytes in all.
+    fn handle_credit(&mut self, now: Time, credit: u64) {
+        if credit > self.allowed {
+            self.allowed = credit;
+            self.flight.handle_dealt_with(now, self.dealt_with(), self.sent_bytes);
+        }
+    }
+
+    /// The peer answered what was asked at this time, if it did.
+    fn handle_answer(&mut self, now: Time, asked: u64) {
+        if asked == 0 {
+            return;
+        }
+        self.flight.handle_answer(now - Time(asked));
+        // The next question, if the beginning is not over.
+        self.ping |= self.questions > 0;
+        self.questions = self.questions.saturating_sub(1);
+    }
 }
 
 /// The peer, as far as the two have met.
@@ -161,7 +235,8 @@ struct Session {
 /// grants no more, and the window grows on the sender's side, where its senders are slowed down.
 pub struct Link {
     me: Speaker,
-    codec: Box<dyn MessageCodec>,
+    /// How this end writes messages.
+    encoding: Encoding,
     dials: bool,
     patience: Duration,
     /// From the oldest item that is not acknowledged.
@@ -180,6 +255,10 @@ pub struct Link {
     events: VecDeque<LinkEvent>,
     released: usize,
     sent_items: u64,
+    /// Bytes of names that the peer made this node keep.
+    name_bytes: u64,
+    /// The number of the item that could not be read last, and how often it came.
+    unreadable: (u64, u32),
     leaving: Leaving,
 }
 
@@ -197,11 +276,12 @@ enum Leaving {
 }
 
 impl Link {
-    /// A link that connects by itself (`dials`) or waits for the other end to do so. `random` seeds its jitter.
-    pub fn new(me: Speaker, codec: Box<dyn MessageCodec>, dials: bool, random: u64, now: Time) -> Self {
+    /// A link that connects by itself (`dials`) or waits for the other end to do so, and writes messages in this encoding.
+    /// `random` seeds its jitter.
+    pub fn new(me: Speaker, encoding: Encoding, dials: bool, random: u64, now: Time) -> Self {
         Self {
             me,
-            codec,
+            encoding,
             dials,
             patience: Duration::from_millis(LINK_GIVE_UP_MS),
             window: VecDeque::new(),
@@ -216,6 +296,8 @@ impl Link {
             events: VecDeque::new(),
             released: 0,
             sent_items: 0,
+            name_bytes: 0,
+            unreadable: (0, 0),
             leaving: Leaving::No,
         }
     }
@@ -237,6 +319,11 @@ impl Link {
         for news in news.into_iter().rev() {
             self.window.push_front(Item::News(Box::new(news)));
         }
+    }
+
+    /// How many items wait to be written.
+    pub fn unsent(&self) -> usize {
+        self.window.len() - self.sent
     }
 
     /// How many items wait or are not acknowledged yet.
@@ -265,13 +352,17 @@ impl Link {
         self.sent = 0;
         self.connect_at = Time::NEVER;
         self.connection = Some(Connection {
-            writer: BatchWriter::new(self.codec.writer()),
-            reader: self.codec.reader(),
+            writer: BatchWriter::new(writer(self.encoding)),
+            reader: None,
             greeted: false,
             greet: true,
             ping: false,
+            question: 0,
+            questions: QUESTIONS,
             allowed: 0,
+            allowed_at_first: 0,
             sent_bytes: 0,
+            flight: Flight::new(),
             granted: LINK_CREDIT_BYTES,
             came_bytes: 0,
             done_bytes: 0,
@@ -319,7 +410,7 @@ impl Link {
         let Some(connection) = &mut self.connection else { return Err(LinkError::OutOfTurn(frame.kind)) };
         connection.heard_at = now;
         if frame.kind == FrameKind::Refuse {
-            return Err(LinkError::Refused(frame.parse()?));
+            return Err(LinkError::Refused(frame.parse::<Refuse>()?.0));
         }
         if connection.greeted == (frame.kind == FrameKind::Hello) {
             return Err(LinkError::OutOfTurn(frame.kind));
@@ -332,20 +423,22 @@ impl Link {
             FrameKind::Batch => self.handle_batch(now, frame, items),
             FrameKind::Ack => {
                 let ack: Ack = frame.parse()?;
-                connection.allowed = connection.allowed.max(ack.credit);
+                connection.handle_credit(now, ack.credit);
                 self.release(ack.received)
             }
             FrameKind::Ping => {
-                let Ping { ack, next } = frame.parse()?;
+                let Ping { ack, next, question, answer } = frame.parse()?;
                 let due = self.session.map_or(0, |session| session.received);
                 if next != due {
                     return Err(LinkError::NotNext { came: next as u16, due: due as u16 });
                 }
-                connection.allowed = connection.allowed.max(ack.credit);
+                connection.question = question;
+                connection.handle_answer(now, answer);
+                connection.handle_credit(now, ack.credit);
                 self.release(ack.received)
             }
             FrameKind::Bye => {
-                self.release(frame.parse()?)?;
+                self.release(frame.parse::<Bye>()?.0)?;
                 if self.leaving != Leaving::Said {
                     self.leaving = Leaving::Answered(self.session.map_or(0, |session| session.received));
                 }
@@ -359,10 +452,12 @@ impl Link {
 
     fn handle_hello(&mut self, hello: &Hello) -> Result<(), LinkError> {
         check_hello(hello, &self.me)?;
+        let encoding = hello.encoding.parse().map_err(|_| LinkError::UnknownEncoding(hello.encoding.clone()))?;
         let heard = hello.heard.filter(|(incarnation, _)| *incarnation == self.me.incarnation);
         if self.session.is_some_and(|session| session.incarnation == hello.incarnation) {
             // A peer that has not heard of this session did not get our hello: it received nothing.
             self.release_unsent(heard.map_or(0, |(_, received)| received))?;
+            self.take_back(hello.unreadable.filter(|_| heard.is_some()));
             self.events.push_back(LinkEvent::Resumed);
         } else {
             if self.session.is_some() {
@@ -375,7 +470,8 @@ impl Link {
         self.attempts = 0;
         if let (Some(connection), Some(session)) = (&mut self.connection, self.session) {
             connection.greeted = true;
-            connection.allowed = hello.credit;
+            connection.reader = Some(reader(encoding));
+            (connection.allowed, connection.allowed_at_first) = (hello.credit, hello.credit);
             connection.told.received = session.received;
         }
         Ok(())
@@ -398,12 +494,41 @@ impl Link {
         if came != due {
             return Err(LinkError::NotNext { came, due });
         }
-        let before = items.len();
-        let read = read_items(content, &mut *connection.reader, items);
+        let Some(reader) = connection.reader.as_deref_mut() else {
+            return Err(LinkError::OutOfTurn(FrameKind::Batch));
+        };
+        let (before, names) = (items.len(), Symbol::bytes_made_here());
+        let read = read_items(content, reader, items);
         session.received += (items.len() - before) as u64;
         connection.ack_due = connection.ack_due.min(now + Duration::from_millis(LINK_ACK_DELAY_MS));
+        self.name_bytes += Symbol::bytes_made_here() - names;
+        if self.name_bytes > LINK_NAME_BYTES_MAX {
+            return Err(LinkError::TooManyNames);
+        }
+        if read.is_err() {
+            let number = session.received;
+            let times = if self.unreadable.0 == number { self.unreadable.1 } else { 0 };
+            self.unreadable = (number, times + 1);
+        }
         read?;
         Ok(())
+    }
+
+    /// The peer cannot read this item of its own session, whatever the reason: it is not sent again.
+    fn take_back(&mut self, number: Option<u64>) {
+        let Some(place) = number.and_then(|number| number.checked_sub(self.first)) else { return };
+        let place = place as usize;
+        let Some(Item::Message(Envelope { body, .. })) = self.window.get(place) else { return };
+        let mut places = vec![place];
+        if let MessageBody::Shared(message) = body {
+            // For all its receivers.
+            let same = |item: &Item| {
+                matches!(item, Item::Message(Envelope { body: MessageBody::Shared(other), .. })
+                if Arc::ptr_eq(message, other))
+            };
+            places.extend((place + 1..self.window.len()).take_while(|at| self.window.get(*at).is_some_and(same)));
+        }
+        self.void(&places);
     }
 
     /// The peer received so many items: forgets them.
@@ -442,6 +567,7 @@ impl Link {
     /// Ends the session: what was for the peer, unacknowledged, in order. For links that are given up from outside.
     pub fn abandon(&mut self) -> Vec<Envelope> {
         self.session = None;
+        self.unreadable = (0, 0);
         self.sent = 0;
         self.first = 0;
         let message = |item| match item {
@@ -482,26 +608,27 @@ impl Link {
             let heard = self.session.map(|session| (session.incarnation, session.received));
             let Speaker { platform, node, incarnation, address, token } = self.me.clone();
             let (version, credit) = (LINK_VERSION, connection.granted);
-            let hello = Hello { version, platform, node, incarnation, heard, credit, address, token };
-            write_frame(FrameKind::Hello, &hello, out);
+            let encoding = self.encoding.name().to_owned();
+            let (number, times) = self.unreadable;
+            let unreadable = heard.and((times >= LINK_READ_ATTEMPTS).then_some(number));
+            let hello =
+                Hello { version, platform, node, incarnation, heard, credit, address, token, encoding, unreadable };
+            write_frame(&hello, out);
         }
         if connection.greeted {
             self.write_ack(now, out);
-            self.write_batches(out);
+            self.write_ping(now, out.len() == before, out);
+            self.write_batches(now, out);
         }
         let Some(connection) = &mut self.connection else { return false };
-        if std::mem::take(&mut connection.ping) && out.len() == before {
-            let next = self.first + self.sent as u64;
-            write_frame(FrameKind::Ping, &Ping { ack: connection.told, next }, out);
-        }
         let received = self.session.map_or(0, |session| session.received);
         match self.leaving {
             Leaving::Wanted if connection.greeted && self.sent == self.window.len() => {
-                write_frame(FrameKind::Bye, &received, out);
+                write_frame(&Bye(received), out);
                 self.leaving = Leaving::Said;
             }
             Leaving::Answered(received) => {
-                write_frame(FrameKind::Bye, &received, out);
+                write_frame(&Bye(received), out);
                 self.leaving = Leaving::Said;
             }
             _ => {}
@@ -518,7 +645,7 @@ impl Link {
         let ack = Ack { received: session.received, credit: credit.max(connection.granted) };
         let much = ack.credit - connection.told.credit >= LINK_ACK_BYTES;
         if ack != connection.told && (much || now >= connection.ack_due) {
-            write_frame(FrameKind::Ack, &ack, out);
+            write_frame(&ack, out);
             connection.told = ack;
             connection.granted = ack.credit;
             connection.ack_due = Time::NEVER;
@@ -527,11 +654,29 @@ impl Link {
         }
     }
 
-    fn write_batches(&mut self, out: &mut Vec<u8>) {
+    /// Writes a sign of life, if one is due and nothing else is written (`alone`); or a question, or an answer.
+    fn write_ping(&mut self, now: Time, alone: bool, out: &mut Vec<u8>) {
+        let Some(connection) = &mut self.connection else { return };
+        let answer = std::mem::take(&mut connection.question);
+        let due = std::mem::take(&mut connection.ping) && alone;
+        let asks = due || connection.questions == QUESTIONS;
+        if !asks && answer == 0 {
+            return;
+        }
+        connection.questions -= u32::from(connection.questions == QUESTIONS);
+        let (next, question) = (self.first + self.sent as u64, if asks { now.0.max(1) } else { 0 });
+        write_frame(&Ping { ack: connection.told, next, question, answer }, out);
+    }
+
+    fn write_batches(&mut self, now: Time, out: &mut Vec<u8>) {
         let Some(connection) = &mut self.connection else { return };
         let full = out.len() + LINK_WRITE_BYTES;
         let mut refused = Vec::new();
         while self.sent < self.window.len() && connection.sent_bytes < connection.allowed && out.len() < full {
+            if !connection.flight.has_room(connection.sent_bytes, connection.dealt_with()) {
+                connection.flight.handle_full(now, connection.sent_bytes);
+                break;
+            }
             let before = out.len();
             let start = begin_frame(FrameKind::Batch, out);
             let number = (self.first + self.sent as u64) as u16;

@@ -1,8 +1,8 @@
 //! Frames: how a link's bytes are cut into pieces, and what the pieces are. See `docs/design/links.md` for the picture.
 
-use serde::{Deserialize, Serialize};
+use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 
-use crate::limits::LINK_FRAME_BYTES_MAX;
+use crate::limits::{LINK_FRAME_BYTES_MAX, LINK_HELLO_BYTES_MAX};
 
 /// What version of the link protocol this is. A peer that speaks another one is refused.
 pub const LINK_VERSION: u16 = 1;
@@ -53,8 +53,9 @@ pub enum FrameError {
     Number,
 }
 
-/// Who speaks, and where the two left off.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Who speaks, and where the two left off. A record of the compact codec: a peer skips what it does not know.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[compact(name = "hello")]
 pub struct Hello {
     /// [`LINK_VERSION`].
     pub version: u16,
@@ -72,10 +73,14 @@ pub struct Hello {
     pub address: Option<String>,
     /// The secret of the platform, for those that were given one.
     pub token: Option<String>,
+    /// How the speaker writes messages: the name of an [`Encoding`](whimbrel_acl::Encoding).
+    pub encoding: String,
+    /// The number of an item that the speaker got more than once and cannot read: it is not to be sent again.
+    pub unreadable: Option<u64>,
 }
 
 /// What was received, and how much more may be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// Items received since the session began.
     pub received: u64,
@@ -84,12 +89,16 @@ pub struct Ack {
 }
 
 /// A sign of life: where the speaker is, so that nothing that went wrong goes unnoticed when all is quiet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ping {
     /// As in every [`Ack`].
     pub ack: Ack,
     /// The number of the next item.
     pub next: u64,
+    /// When this was asked, by the speaker's clock and more than 0, if the peer is to answer at once.
+    pub question: u64,
+    /// The question that this answers, if it is more than 0.
+    pub answer: u64,
 }
 
 /// One frame, its content still bytes.
@@ -124,21 +133,106 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// It is something else.
-    pub fn parse<T: Deserialize<'a>>(&self) -> Result<T, FrameError> {
-        match postcard::take_from_bytes(self.content) {
-            Ok((value, [])) => Ok(value),
-            _ => Err(FrameError::Content(self.kind)),
-        }
+    pub fn parse<T: Content>(&self) -> Result<T, FrameError> {
+        let mut rest = self.content;
+        let content = (self.kind == T::KIND).then(|| T::take(&mut rest)).flatten();
+        content.filter(|_| rest.is_empty()).ok_or(FrameError::Content(self.kind))
     }
 }
 
+/// What is in a frame that is no batch.
+pub trait Content: Sized {
+    /// In which.
+    const KIND: FrameKind;
+
+    /// Appends it.
+    fn put(&self, out: &mut Vec<u8>);
+
+    /// Takes it off the front of these bytes, if it is there.
+    fn take(bytes: &mut &[u8]) -> Option<Self>;
+}
+
 /// Writes a frame that is no batch.
-pub fn write_frame(kind: FrameKind, content: &impl Serialize, out: &mut Vec<u8>) {
-    // Plain data: there is nothing in it that cannot be written.
-    let content = postcard::to_stdvec(content).unwrap_or_default();
-    write_number(content.len() as u64 + 1, out);
-    out.push(kind as u8);
-    out.extend_from_slice(&content);
+pub fn write_frame<T: Content>(content: &T, out: &mut Vec<u8>) {
+    let start = begin_frame(T::KIND, out);
+    content.put(out);
+    end_frame(start, out);
+}
+
+impl Content for Hello {
+    const KIND: FrameKind = FrameKind::Hello;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        // Plain data: there is nothing in it that cannot be written.
+        let _ = compact::encode_body_of(self, out);
+    }
+
+    fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let all = std::mem::take(bytes);
+        compact::decode_body_as(all, Limits::MESSAGE.with_budget_bytes(16 * LINK_HELLO_BYTES_MAX)).ok()
+    }
+}
+
+impl Content for Ack {
+    const KIND: FrameKind = FrameKind::Ack;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        write_number(self.received, out);
+        write_number(self.credit, out);
+    }
+
+    fn take(bytes: &mut &[u8]) -> Option<Self> {
+        Some(Self { received: take_number(bytes).ok()?, credit: take_number(bytes).ok()? })
+    }
+}
+
+impl Content for Ping {
+    const KIND: FrameKind = FrameKind::Ping;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        self.ack.put(out);
+        [self.next, self.question, self.answer].into_iter().for_each(|number| write_number(number, out));
+    }
+
+    fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let ack = Ack::take(bytes)?;
+        let mut number = || take_number(bytes).ok();
+        Some(Self { ack, next: number()?, question: number()?, answer: number()? })
+    }
+}
+
+/// A good-bye: how many items were received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bye(pub u64);
+
+impl Content for Bye {
+    const KIND: FrameKind = FrameKind::Bye;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        write_number(self.0, out);
+    }
+
+    fn take(bytes: &mut &[u8]) -> Option<Self> {
+        take_number(bytes).ok().map(Self)
+    }
+}
+
+/// Why a peer is not wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refuse(pub String);
+
+impl Content for Refuse {
+    const KIND: FrameKind = FrameKind::Refuse;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0.as_bytes());
+    }
+
+    fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let all = std::mem::take(bytes);
+        let text = std::str::from_utf8(all).ok().filter(|text| text.len() <= LINK_HELLO_BYTES_MAX)?;
+        Some(Self(text.to_owned()))
+    }
 }
 
 /// Bytes kept free for the length of a frame that is being written: as many as that of a full batch takes, so that only
@@ -223,7 +317,7 @@ mod tests {
     #[test]
     fn a_frame_is_found_when_all_of_it_is_there() {
         let mut bytes = Vec::new();
-        write_frame(FrameKind::Ack, &Ack { received: 300, credit: 70_000 }, &mut bytes);
+        write_frame(&Ack { received: 300, credit: 70_000 }, &mut bytes);
         let start = begin_frame(FrameKind::Batch, &mut bytes);
         bytes.extend_from_slice(&[7; 200]);
         end_frame(start, &mut bytes);

@@ -46,11 +46,7 @@ impl Shard {
             return self.route_copy(*only, body);
         }
         let (shared, mut reception) = (body.into_shared(), Reception::Fine);
-        let mut note = |outcome| {
-            if outcome == Reception::Crowded {
-                reception = Reception::Crowded;
-            }
-        };
+        let mut note = |outcome: Reception| reception = outcome.max(reception);
         for name in &audience.local {
             note(self.route_copy(*name, MessageBody::Shared(Arc::clone(&shared))));
         }

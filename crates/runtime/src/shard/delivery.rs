@@ -20,20 +20,31 @@ const BATCH_MAX: usize = 4_096;
 const LINK_BATCH_MAX: usize = 256;
 
 /// What is sent to another node in this round.
-#[derive(Default)]
 pub(super) struct Departing {
     messages: Vec<Envelope>,
-    /// So much waits on the link that senders should slow down.
-    crowded: bool,
+    /// How many more may follow before their senders wait.
+    room: usize,
+    /// The link was full, and says that it is not any more.
+    drained: bool,
 }
 
-/// What became of a message, as far as its sender should care.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl Default for Departing {
+    fn default() -> Self {
+        Self { messages: Vec::new(), room: LINK_BATCH_MAX, drained: false }
+    }
+}
+
+/// What became of a message, as far as its sender should care; the more so the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reception {
     /// All is well.
     Fine,
-    /// The receiver has too much to do: slow down.
-    Crowded,
+    /// The receiver's shard has too much to take in: slow down.
+    Busy,
+    /// This receiver has too much to do: wait for it.
+    Crowded(Symbol),
+    /// The link to this node is full: wait for it.
+    LinkFull(NodeId),
 }
 
 impl Shard {
@@ -68,10 +79,10 @@ impl Shard {
             self.undeliverable(envelope.to, envelope.body, DeadReason::Unreachable);
             return Reception::Fine;
         };
-        let reception = if place.crowded { Reception::Crowded } else { Reception::Fine };
+        let reception = if place.crowded { Reception::Crowded(envelope.to.name) } else { Reception::Fine };
         if place.shard != self.index {
             let busy = self.send_across(place.shard, envelope);
-            return if busy { Reception::Crowded } else { reception };
+            return if busy { reception.max(Reception::Busy) } else { reception };
         }
         match self.arrived_slot(envelope.to.name, place) {
             Some(slot) => self.deliver_crowded(slot, envelope),
@@ -99,36 +110,66 @@ impl Shard {
             self.linked.resize_with(index + 1, Departing::default);
         }
         let Some(batch) = self.linked.get_mut(index) else { return Reception::Fine };
+        let crowded = if route.is_crowded() { Reception::Crowded(envelope.to.name) } else { Reception::Fine };
         batch.messages.push(envelope);
-        self.urgent |= batch.messages.len() >= LINK_BATCH_MAX;
-        if batch.crowded || route.is_crowded() { Reception::Crowded } else { Reception::Fine }
+        batch.room = batch.room.saturating_sub(1);
+        self.urgent |= batch.messages.len() >= LINK_BATCH_MAX || batch.room == 0;
+        if batch.room == 0 { Reception::LinkFull(node) } else { crowded }
     }
 
-    /// Hands over what was sent to other nodes.
+    /// What a sender should care about after what was urgent has been handed over: a link may have room again.
+    pub(super) fn reconsider(&self, reception: Reception) -> Reception {
+        match reception {
+            Reception::LinkFull(node) => {
+                let has_room = self.linked.get(node.0 as usize).is_some_and(|batch| batch.room > 0);
+                if has_room { Reception::Fine } else { reception }
+            }
+            reception => reception,
+        }
+    }
+
+    /// A link that was full has room again: how much, it says when it is asked next.
+    pub(super) fn drained(&mut self, node: NodeId) {
+        if let Some(batch) = self.linked.get_mut(node.0 as usize) {
+            batch.drained = true;
+            self.urgent = true;
+        }
+    }
+
+    /// Hands over what was sent to other nodes, and lets senders go on where there is room.
     pub(super) fn flush_links(&mut self) {
         for index in 0..self.linked.len() {
-            let Some(batch) = self.linked.get_mut(index).filter(|batch| !batch.messages.is_empty()) else { continue };
-            let mut messages = std::mem::take(&mut batch.messages);
-            let node = NodeId(index as u32);
-            if self.observed {
-                messages.iter().for_each(|envelope| self.node.tell(Event::Linked(envelope, node)));
+            let Some(batch) = self.linked.get_mut(index) else { continue };
+            let drained = std::mem::take(&mut batch.drained);
+            if drained || !batch.messages.is_empty() {
+                let messages = std::mem::take(&mut batch.messages);
+                self.flush_link(NodeId(index as u32), messages);
             }
-            let (count, links) = (messages.len(), self.node.linked.links());
-            let crowded = links.is_some_and(|links| links.send(node, &mut messages));
-            let handed = (count - messages.len()) as u64;
-            self.node.linked.handed.fetch_add(handed, crate::sync::atomic::Ordering::Relaxed);
-            for Envelope { to, body } in messages.drain(..) {
-                // Without a link: the subscribers there are gone.
-                let for_many = Cast::of(to.name).is_some();
-                let why = if for_many && !crowded { DeadReason::AgentEnded } else { DeadReason::Unreachable };
-                self.undeliverable(to, body, why);
+        }
+    }
+
+    fn flush_link(&mut self, node: NodeId, mut messages: Vec<Envelope>) {
+        if self.observed {
+            messages.iter().for_each(|envelope| self.node.tell(Event::Linked(envelope, node)));
+        }
+        let (count, links) = (messages.len(), self.node.linked.links());
+        let room = links.map_or(usize::MAX, |links| links.send(node, &mut messages, self.index));
+        let handed = (count - messages.len()) as u64;
+        self.node.linked.handed.fetch_add(handed, crate::sync::atomic::Ordering::Relaxed);
+        for Envelope { to, body } in messages.drain(..) {
+            // Without a link: the subscribers there are gone.
+            let for_many = Cast::of(to.name).is_some();
+            let why = if for_many && room > 0 { DeadReason::AgentEnded } else { DeadReason::Unreachable };
+            self.undeliverable(to, body, why);
+        }
+        if let Some(batch) = self.linked.get_mut(node.0 as usize) {
+            batch.room = room;
+            if batch.messages.is_empty() {
+                batch.messages = messages;
             }
-            if let Some(batch) = self.linked.get_mut(index) {
-                batch.crowded = crowded;
-                if batch.messages.is_empty() {
-                    batch.messages = messages;
-                }
-            }
+        }
+        if room > 0 {
+            self.let_senders_go_on(node, room);
         }
     }
 
@@ -285,10 +326,13 @@ impl Shard {
     /// Tells senders, by the route, whether to slow down.
     pub(super) fn set_crowded(&mut self, slot: &mut Slot, crowded: bool) {
         let here = LocalRoute { shard: self.index, slot: Some(slot.index), generation: slot.generation, crowded };
-        self.node.push_crowded(slot.name(), crowded);
         // If the route is another one by now, the agent lost its name or leaves: who sends to it hears of that.
         self.redirect(slot.name(), slot.index, slot.generation, Route::local(here));
         slot.crowded = crowded;
+        self.node.push_crowded(slot.name(), crowded);
+        if !crowded {
+            self.node.relieved(slot.name());
+        }
     }
 
     /// A message that ends here, unhandled: its sender hears of it.

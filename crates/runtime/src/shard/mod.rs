@@ -6,6 +6,7 @@
 mod balance;
 mod casts;
 mod delivery;
+mod held;
 mod lifecycle;
 mod moves;
 mod pace;
@@ -25,6 +26,7 @@ use whimbrel_platform::route::{Here, ShardIndex};
 
 use self::balance::Balance;
 use self::delivery::Departing;
+use self::held::HeldUp;
 use self::moves::Departure;
 use self::pace::Pace;
 use self::queue::Queue;
@@ -51,6 +53,7 @@ pub(crate) struct Shard {
     timers: Timers,
     /// Agents that are slowed down.
     delayed: usize,
+    held_up: HeldUp,
     pace: Pace,
     /// Who gets what is sent to topics and groups.
     audiences: Audiences,
@@ -115,6 +118,7 @@ impl Shard {
             running: Running::default(),
             timers: Timers::default(),
             delayed: 0,
+            held_up: HeldUp::default(),
             pace: Pace::default(),
             audiences: Audiences::default(),
             outgoing,
@@ -210,6 +214,7 @@ impl Shard {
             self.accept(parcel);
         }
         self.incoming = incoming;
+        self.node.linked.taken_in();
     }
 
     fn accept(&mut self, parcel: Parcel) {
@@ -229,6 +234,8 @@ impl Shard {
             Parcel::FenceReached => self.fence_reached(),
             Parcel::Arrive(agents) => self.arrive(agents),
             Parcel::Census(census) => self.take_census(&census),
+            Parcel::Drained(node) => self.drained(node),
+            Parcel::Relieved(name) => self.relieved(name),
             Parcel::CountQueued(answer) => {
                 self.runnable.shrink();
                 let is_message = |early: &&Early| matches!(early, Early::Message(_));

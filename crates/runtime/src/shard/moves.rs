@@ -119,6 +119,7 @@ impl Shard {
         for mut slot in agents {
             let status = slot.status;
             slot.timer_at = whimbrel_platform::Time::NEVER;
+            slot.held_up = None;
             slot.status = if status == Status::LeavingHeld { Status::Held } else { Status::Idle };
             let wake_at = slot.wake_at;
             let index = self.admit(slot);

@@ -4,6 +4,8 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::{AgentBody, EndReason, Mailbox, Time};
 
+use super::held::Cause;
+
 /// What an agent is doing, as its shard sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
@@ -46,6 +48,8 @@ pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     pub crowded: bool,
     /// How often in a row it sent to a crowded mailbox.
     pub slowed: u8,
+    /// What holds it up, if its shard lets it go on when that is over.
+    pub held_up: Option<Cause>,
     /// Whom it wrote to last; empty if nobody.
     pub peer: Symbol,
     /// Who decides what happens when it ends; empty if nobody.
@@ -72,6 +76,7 @@ impl<B: AgentBody> Slot<B> {
             status: Status::Idle,
             crowded: false,
             slowed: 0,
+            held_up: None,
             peer: Symbol::default(),
             supervisor: Symbol::default(),
             mailbox: Mailbox::default(),
@@ -91,9 +96,10 @@ impl Slot {
 
     /// Takes over name, place and messages of an agent that goes on as this one.
     pub fn succeed(&mut self, old: &mut Self) {
-        let Self { aid, generation, index, status, crowded, peer, supervisor, handled, .. } = *old;
+        let Self { aid, generation, index, status, crowded, held_up, peer, supervisor, handled, .. } = *old;
         (self.aid, self.generation, self.index, self.status) = (aid, generation, index, status);
-        (self.crowded, self.peer, self.supervisor, self.handled) = (crowded, peer, supervisor, handled);
+        (self.crowded, self.held_up) = (crowded, held_up);
+        (self.peer, self.supervisor, self.handled) = (peer, supervisor, handled);
         self.mailbox = std::mem::take(&mut old.mailbox);
         self.timer_at = old.timer_at;
         self.doom = old.doom.take();

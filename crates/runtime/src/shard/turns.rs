@@ -9,11 +9,6 @@ use super::slot::{Slot, Status};
 use super::{Running, Shard};
 use crate::turn::{LateTurn, Outcome};
 
-/// How long an agent's next turn waits after it sent to a crowded mailbox.
-const SLOW_DOWN_US: u64 = 1_000;
-/// It waits twice as long each time it does so again, this often.
-const SLOW_DOWN_DOUBLINGS: u8 = 9;
-
 impl Shard {
     /// The agent whose turn it is, out of its place.
     #[inline]
@@ -53,8 +48,8 @@ impl Shard {
         if !matches!(outcome, Outcome::Wait) {
             self.settle(index, outcome);
         }
-        if (reception == Reception::Crowded || slowed) && !crowded {
-            self.slow_down(index, reception);
+        if (reception != Reception::Fine || slowed) && !crowded {
+            self.slow_down(index, self.reconsider(reception));
         }
     }
 
@@ -95,9 +90,7 @@ impl Shard {
                 return self.deliver_row(slot, row);
             }
             for body in row {
-                if self.send(to, body) == Reception::Crowded {
-                    reception = Reception::Crowded;
-                }
+                reception = reception.max(self.send(to, body));
             }
         });
         reception
@@ -136,24 +129,6 @@ impl Shard {
             Outcome::Ended(reason) => self.end(index, *reason),
             Outcome::Renewed(new) => self.replace(index, *new),
             Outcome::Wait => {}
-        }
-    }
-
-    /// Lets an agent's next turn come later if it sent to somebody who has too much to do; the later the more often.
-    #[cold]
-    fn slow_down(&mut self, index: u32, reception: Reception) {
-        let Some(slot) = self.slots.at(index) else { return };
-        if reception == Reception::Fine {
-            slot.slowed = 0;
-            return;
-        }
-        let wait_us = SLOW_DOWN_US << slot.slowed;
-        slot.slowed = (slot.slowed + 1).min(SLOW_DOWN_DOUBLINGS);
-        if matches!(slot.status, Status::Idle | Status::Queued) {
-            slot.status = Status::Delayed;
-            self.delayed += 1;
-            let at = Time(self.now.0 + wait_us);
-            self.wake_later(index, at);
         }
     }
 

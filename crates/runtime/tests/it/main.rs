@@ -6,6 +6,7 @@ mod behaviours;
 mod endurance;
 mod fairness;
 mod kit;
+mod links;
 mod mailboxes;
 mod moves;
 mod policy;

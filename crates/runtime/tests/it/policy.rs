@@ -8,7 +8,7 @@ use whimbrel_platform::audit::{Auditor, Refused};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Policy;
-use whimbrel_platform::route::NodeId;
+use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{EndReason, Links};
 use whimbrel_runtime::Platform;
@@ -33,10 +33,12 @@ struct OneLink(Mutex<Vec<Envelope>>);
 const N2: NodeId = NodeId(1);
 
 impl Links for OneLink {
-    fn send(&self, _to: NodeId, batch: &mut Vec<Envelope>) -> bool {
+    fn send(&self, _to: NodeId, batch: &mut Vec<Envelope>, _from: ShardIndex) -> usize {
         self.0.lock().unwrap().append(batch);
-        false
+        usize::MAX
     }
+
+    fn go_on(&self) {}
 
     fn tell_all(&self, _news: News) {}
 

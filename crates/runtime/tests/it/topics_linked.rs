@@ -9,7 +9,7 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Policy;
-use whimbrel_platform::route::NodeId;
+use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::topics::{TopicError, any_member, group, topic};
 use whimbrel_platform::{AgentBody, Counters, Links, Next, Turn};
 use whimbrel_runtime::{Agent, Context, Platform};
@@ -41,10 +41,12 @@ impl Wires {
 }
 
 impl Links for Wires {
-    fn send(&self, to: NodeId, batch: &mut Vec<Envelope>) -> bool {
+    fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, _from: ShardIndex) -> usize {
         batch.drain(..).for_each(|envelope| self.put(to.0 as usize, Item::Message(envelope)));
-        false
+        usize::MAX
     }
+
+    fn go_on(&self) {}
 
     fn tell_all(&self, news: News) {
         let count = self.queues.lock().unwrap().len();

@@ -1,6 +1,9 @@
 //! Links: once and in order, whatever the wire does.
 
-use whimbrel_platform::limits::{LINK_CREDIT_BYTES, LINK_GIVE_UP_MS};
+use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
+use whimbrel_platform::limits::LINK_MESSAGE_BYTES_MAX;
+use whimbrel_platform::limits::{LINK_FLIGHT_BYTES, LINK_GIVE_UP_MS};
+use whimbrel_platform::link::Item;
 use whimbrel_testkit::{Faults, LinkPair};
 
 const SEEDS: u64 = 50;
@@ -129,7 +132,8 @@ fn a_busy_receiver_stops_its_sender() {
     (0..many).for_each(|number| pair.ends[0].send(number));
     pair.run_for(4_000);
     let arrived = pair.ends[1].arrived.len();
-    assert!(arrived > 0 && (arrived as u64) < LINK_CREDIT_BYTES, "{arrived}");
+    // A message takes eight bytes, a batch more may be under way.
+    assert!(arrived > 0 && (arrived as u64) < LINK_FLIGHT_BYTES / 7, "{arrived}");
     let before = arrived;
     pair.run_for(1_000);
     assert_eq!(pair.ends[1].arrived.len(), before, "nothing more comes");
@@ -137,4 +141,55 @@ fn a_busy_receiver_stops_its_sender() {
     pair.run_for(2_000);
     assert_eq!(pair.ends[1].numbers(), count_to(many));
     assert_eq!(pair.ends[0].link.waiting(), 0);
+}
+
+/// Puts a message with this content on the first end, and one before it and after it.
+fn send_between(pair: &mut LinkPair, content: Value) {
+    pair.ends[0].send(0);
+    let message = AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), content);
+    let envelope = Envelope { to: Aid::local("b"), body: MessageBody::Owned(Box::new(message)) };
+    pair.ends[0].link.offer(&mut vec![Item::Message(envelope)]);
+    pair.ends[0].send(1);
+}
+
+#[test]
+fn a_message_that_is_too_long_comes_back_and_the_link_goes_on() {
+    for encoding in [Encoding::Compact, Encoding::String] {
+        let mut pair = LinkPair::writing(6, encoding);
+        send_between(&mut pair, Value::from("x".repeat(LINK_MESSAGE_BYTES_MAX + 1)));
+        pair.run_for(1_000);
+        assert_eq!(pair.ends[1].numbers(), [0, 1], "{encoding}");
+        assert_eq!(pair.ends[0].unsendable.len(), 1, "{encoding}");
+        assert_eq!((pair.ends[0].began, pair.ends[0].resumed), (1, 0), "{encoding}: it never broke");
+    }
+}
+
+/// Few bytes can say what takes more memory than a reader allows.
+#[test]
+fn a_message_that_the_peer_cannot_read_comes_back_and_the_link_goes_on() {
+    let mut pair = LinkPair::new(7);
+    send_between(&mut pair, Value::list(std::iter::repeat_n(Value::Int(7), 3_000_000)));
+    pair.run_for(5_000);
+    assert_eq!(pair.ends[1].numbers(), [0, 1]);
+    assert_eq!(pair.ends[0].unsendable.len(), 1);
+    let errors = &pair.ends[1].errors;
+    assert_eq!(errors.len(), 2, "it is tried again once: {errors:?}");
+    pair.ends[0].send(2);
+    pair.run_for(100);
+    assert_eq!(pair.ends[1].numbers(), [0, 1, 2]);
+    assert_eq!(pair.ends[0].link.waiting(), 0);
+}
+
+#[test]
+fn each_end_says_how_it_writes() {
+    for encoding in Encoding::ALL {
+        let mut pair = LinkPair::writing(8, encoding);
+        for number in 0..100 {
+            pair.ends[0].send(number);
+            pair.ends[1].send(number);
+        }
+        pair.run_for(200);
+        assert_eq!(pair.ends[0].numbers(), count_to(100), "{encoding}");
+        assert_eq!(pair.ends[1].numbers(), count_to(100), "{encoding}");
+    }
 }

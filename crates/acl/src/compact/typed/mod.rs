@@ -1,5 +1,6 @@
 //! Rust types to bytes and back, without a [`crate::Value`] between: what `#[derive(Encode, Decode)]` writes out.
 
+mod agent;
 mod containers;
 mod numbers;
 pub mod object;

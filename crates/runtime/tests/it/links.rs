@@ -1,0 +1,204 @@
+//! Senders and the links to other nodes, which here are a stand-in.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
+use whimbrel_platform::Links;
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::link::News;
+use whimbrel_platform::route::{NodeId, ShardIndex};
+use whimbrel_runtime::{Agent, Context, Platform};
+
+use crate::kit::{does, inform};
+
+const OTHER: NodeId = NodeId(1);
+/// How many messages the link takes before senders wait.
+const ROOM: usize = 100;
+
+/// A link on which messages wait until a test has them written.
+#[derive(Default)]
+struct Narrow {
+    waiting: AtomicUsize,
+    most: AtomicUsize,
+    sent: AtomicU64,
+    waiters: Mutex<Vec<ShardIndex>>,
+    told: Mutex<Vec<News>>,
+}
+
+impl Links for Narrow {
+    fn send(&self, _to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
+        let mut waiters = self.waiters.lock().unwrap();
+        let waiting = self.waiting.fetch_add(batch.len(), Ordering::SeqCst) + batch.len();
+        self.most.fetch_max(waiting, Ordering::SeqCst);
+        self.sent.fetch_add(batch.len() as u64, Ordering::SeqCst);
+        batch.clear();
+        let room = ROOM.saturating_sub(waiting);
+        if room == 0 && !waiters.contains(&from) {
+            waiters.push(from);
+        }
+        room
+    }
+
+    fn go_on(&self) {}
+
+    fn me(&self) -> String {
+        "here".to_owned()
+    }
+
+    fn tell_all(&self, news: News) {
+        self.told.lock().unwrap().push(news);
+    }
+
+    fn tell(&self, _to: NodeId, news: News) {
+        self.told.lock().unwrap().push(news);
+    }
+
+    fn waiting(&self) -> u64 {
+        0
+    }
+
+    fn name_of(&self, _node: NodeId) -> Option<String> {
+        Some("other".to_owned())
+    }
+}
+
+impl Narrow {
+    /// Writes what waits.
+    fn write(&self, platform: &Platform) {
+        let mut waiters = self.waiters.lock().unwrap();
+        self.waiting.store(0, Ordering::SeqCst);
+        let waiters = std::mem::take(&mut *waiters);
+        if !waiters.is_empty() {
+            platform.station().drained(OTHER, &waiters);
+        }
+    }
+}
+
+/// Sends as fast as it may.
+struct Flood {
+    to: Aid,
+    left: u64,
+}
+
+impl Agent for Flood {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        self.go_on(ctx);
+    }
+
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, _message: MessageBody) {
+        self.go_on(ctx);
+    }
+}
+
+impl Flood {
+    fn go_on(&mut self, ctx: &mut Context<'_, '_>) {
+        for _ in 0..self.left.min(10) {
+            self.left -= 1;
+            ctx.tell(self.to, Performative::Inform, Value::Null);
+        }
+        if self.left > 0 {
+            let me = ctx.aid();
+            ctx.tell(me, Performative::Request, Value::Null);
+        }
+    }
+}
+
+fn linked(workers: usize) -> (Platform, Arc<Narrow>) {
+    let platform = Platform::builder().workers(workers).build();
+    let links = Arc::new(Narrow::default());
+    platform.link_with(Arc::<Narrow>::clone(&links));
+    platform.station().hear(OTHER, News::Agents(vec![(Symbol::new("far"), AgentKind::Native)]));
+    (platform, links)
+}
+
+#[test]
+fn senders_go_on_as_soon_as_a_full_link_has_room() {
+    for workers in [1, 2] {
+        let (platform, links) = linked(workers);
+        let (each, floods) = (2_000, 10);
+        let begun = Instant::now();
+        platform.spawn_population("flood", floods, |_| Flood { to: Aid::local("far"), left: each }).unwrap();
+        while links.sent.load(Ordering::SeqCst) < each * floods as u64 {
+            std::thread::sleep(Duration::from_micros(200));
+            links.write(&platform);
+            assert!(begun.elapsed() < Duration::from_secs(10), "senders wait though there is room");
+        }
+        // At the beginning each of them has a turn; later they come as there is room.
+        let most = links.most.load(Ordering::SeqCst);
+        assert!(most < 4 * ROOM + 10 * floods, "{most} messages waited");
+        platform.wait_idle();
+    }
+}
+
+#[test]
+fn a_link_that_is_stuck_does_not_hold_its_senders_for_ever() {
+    let (platform, links) = linked(1);
+    platform.spawn("flood", Flood { to: Aid::local("far"), left: 150 }).unwrap();
+    assert!(platform.wait_idle_for(Duration::from_secs(20)), "it waits for ever");
+    assert_eq!(links.sent.load(Ordering::SeqCst), 150);
+}
+
+/// Only who writes to a crowded agent hears of it; who writes to it for the first time, then.
+#[test]
+fn nodes_that_send_hear_that_an_agent_is_crowded() {
+    let platform = Platform::builder().workers(1).mailbox_limits(10, 1_000).build();
+    let links = Arc::new(Narrow::default());
+    platform.link_with(Arc::<Narrow>::clone(&links));
+    let slow = platform.spawn("slow", does(|_, _| ())).unwrap();
+    platform.suspend(slow).unwrap();
+    for number in 0..20 {
+        platform.send(inform("someone", slow, number));
+    }
+    platform.wait_idle();
+    let crowded = |links: &Narrow| {
+        let told = links.told.lock().unwrap();
+        told.iter().filter(|news| matches!(news, News::Crowded(..))).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(crowded(&links), [], "nobody else sends to it");
+    let message = Envelope { to: slow, body: MessageBody::Owned(Box::new(inform("far", slow, 20))) };
+    platform.station().arrive(OTHER, &mut vec![message]);
+    platform.wait_idle();
+    assert_eq!(crowded(&links), [News::Crowded(slow.name, true)]);
+    platform.resume(slow).unwrap();
+    platform.wait_idle();
+    assert_eq!(crowded(&links), [News::Crowded(slow.name, true), News::Crowded(slow.name, false)]);
+}
+
+/// Who was held up by a full mailbox goes on when it is not full any more, however patient it had become.
+#[test]
+fn senders_go_on_as_soon_as_a_mailbox_has_room() {
+    let waits = |attempt: u32| {
+        let platform = Platform::builder().workers(1).mailbox_limits(100, 100_000).build();
+        let over = Arc::new(AtomicBool::new(false));
+        let slow = platform.spawn("slow", does(|_, _| ())).unwrap();
+        platform.suspend(slow).unwrap();
+        let told = Arc::clone(&over);
+        let mut left = 40;
+        let flood = does(move |ctx, message: MessageBody| {
+            (0..10).for_each(|_| ctx.tell(slow, Performative::Inform, Value::Null));
+            left -= 1;
+            if left > 0 {
+                let me = ctx.aid();
+                ctx.tell(me, message.performative, Value::Null);
+            } else {
+                told.store(true, Ordering::SeqCst);
+            }
+        });
+        let flood = platform.spawn("flood", flood).unwrap();
+        platform.send(inform("x", flood, Value::Null));
+        // It waits for 512 ms by now, since a moment.
+        std::thread::sleep(Duration::from_millis(1_100));
+        assert!(!over.load(Ordering::SeqCst), "attempt {attempt}: nothing held it up");
+        let begun = Instant::now();
+        platform.resume(slow).unwrap();
+        while !over.load(Ordering::SeqCst) && begun.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        begun.elapsed()
+    };
+    // The machine may be busy with something else.
+    let least = (0..3).map(waits).min().unwrap();
+    assert!(least < Duration::from_millis(200), "it went on after {least:?}");
+}
