@@ -346,3 +346,109 @@ impl FrameWriter {
         if bytes > bytes_max { Err(WriteError::TooLong { bytes, bytes_max }) } else { Ok(()) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::{Aid, Performative, Value};
+
+    use super::super::frames::{Ack, Fault};
+    use super::super::{Code, Create};
+    use super::*;
+
+    fn message(content: Value) -> Frame {
+        let message = AclMessage::new(Performative::Inform, Aid::local("bob"), Aid::local("amy"), content);
+        Frame::Message(MessageFrame { number: 7, agent: 3, message: MessageBody::Owned(Box::new(message)) })
+    }
+
+    fn written(writer: &mut FrameWriter, frame: &Frame) -> Vec<u8> {
+        let mut out = Vec::new();
+        writer.write(frame, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn a_frame_of_json_is_an_object_with_its_type() {
+        let mut writer = FrameWriter::new(Framing::Json, 0, 1000);
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let ack = Frame::Ack(Ack { received: 3, credit: Some(9) });
+        assert_eq!(text(written(&mut writer, &ack)), r#"{"type":"ack","received":3,"credit":9}"#);
+        let expected = r#"{"type":"message","number":7,"agent":3,"message":{"performative":"inform","sender":"bob","receivers":["amy"],"content":"hi"}}"#;
+        assert_eq!(text(written(&mut writer, &message("hi".into()))), expected);
+        let fault = Frame::Error(Fault::new(Code::TooManyNames, "no"));
+        assert_eq!(text(written(&mut writer, &fault)), r#"{"type":"error","code":"too-many-names","text":"no"}"#);
+    }
+
+    #[test]
+    fn what_was_said_before_is_said_in_few_bytes() {
+        let (mut writer, mut reader) =
+            (FrameWriter::new(Framing::Compact, 64, 1000), FrameReader::new(Framing::Compact, 64));
+        let frame = message(Value::term("temperature", [Value::Int(20)]));
+        let first = written(&mut writer, &frame);
+        let second = written(&mut writer, &frame);
+        assert!(second.len() + 10 < first.len() && second.len() <= 16, "{} then {}", first.len(), second.len());
+        for bytes in [first, second] {
+            let Ok(Frame::Message(read)) = reader.read(&bytes) else { panic!("no message") };
+            assert_eq!(read.message.content.to_string(), "temperature(20)");
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_leaves_no_trace() {
+        for framing in [Framing::Json, Framing::Compact] {
+            let (mut writer, mut reader) = (FrameWriter::new(framing, 64, 100), FrameReader::new(framing, 64));
+            let mut out = b"before".to_vec();
+            let long = message(Value::from("x".repeat(101)));
+            assert!(matches!(writer.write(&long, &mut out), Err(WriteError::TooLong { bytes_max: 100, .. })));
+            let deep = message((0..200).fold(Value::Nil, |inner, _| Value::list([inner])));
+            assert!(writer.write(&deep, &mut out).is_err());
+            assert_eq!(out, b"before");
+            let bytes = written(&mut writer, &message(Value::Int(1)));
+            assert!(matches!(reader.read(&bytes), Ok(Frame::Message(_))), "the two still understand each other");
+        }
+    }
+
+    #[test]
+    fn names_that_are_new_are_counted() {
+        let read = |reader: &mut FrameReader, name: &str| {
+            let content = format!(r#"{{"term":"{name}","args":[]}}"#);
+            let head = r#"{"type":"message","number":1,"agent":0,"message":{"performative":"inform","receivers":["amy"],"content":"#;
+            reader.read(format!("{head}{content}}}}}").as_bytes()).unwrap();
+            reader.take_name_bytes()
+        };
+        let mut reader = FrameReader::new(Framing::Json, 0);
+        read(&mut reader, "session_known");
+        assert_eq!(read(&mut reader, "session_known"), 0);
+        let long = "session_new".repeat(100);
+        assert!(read(&mut reader, &long) > 1_100);
+        assert_eq!(read(&mut reader, &long), 0);
+        let addressed = r#"{"type":"message","number":1,"agent":0,"message":{"performative":"inform","receivers":[{"name":"amy","addresses":["http://session.new/acc"]}]}}"#;
+        reader.read(addressed.as_bytes()).unwrap();
+        assert!(reader.take_name_bytes() > 20, "addresses stay, too");
+    }
+
+    #[test]
+    fn a_connection_keeps_to_its_form() {
+        let create = Frame::Create(Create { number: 1, agent: 0, name: "bob".into() });
+        let json = written(&mut FrameWriter::new(Framing::Json, 0, 10), &create);
+        let compact = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &create);
+        let read = |framing, bytes: &[u8]| FrameReader::new(framing, 0).read(bytes).map(|_| ());
+        assert_eq!(read(Framing::Compact, &json), Err(ReadError::OtherFraming));
+        assert_eq!(read(Framing::Json, &compact), Err(ReadError::OtherFraming));
+    }
+
+    #[test]
+    fn a_hello_may_have_more_behind_it_and_nothing_else_may() {
+        let hello = Hello { versions: vec![1, 2], token: Some("t".into()), ..Hello::default() };
+        for framing in [Framing::Json, Framing::Compact] {
+            let mut bytes = written(&mut FrameWriter::new(framing, 0, 10), &Frame::Hello(hello.clone()));
+            if framing == Framing::Compact {
+                bytes.extend([1, 2, 3]);
+            }
+            assert_eq!(FrameReader::read_hello(&bytes), Ok((framing, hello.clone())));
+        }
+        let long = vec![b'{'; SESSION_HELLO_BYTES_MAX + 1];
+        assert_eq!(FrameReader::read_hello(&long), Err(ReadError::LongHello(long.len())));
+        assert!(FrameReader::read_hello(br#"{"type":"ack","received":1}"#).is_err());
+        assert!(FrameReader::read_hello(&[3, 1, 0]).is_err() && FrameReader::read_hello(&[]).is_err());
+    }
+}

@@ -71,7 +71,8 @@ impl Shard {
                 }
             }
             (Change::Wake, Some(slot)) => {
-                if !matches!(slot.status, Status::Held | Status::LeavingHeld) {
+                // Whoever is slowed down has a turn before long, and not earlier for being woken.
+                if !matches!(slot.status, Status::Held | Status::LeavingHeld | Status::Delayed) {
                     self.enqueue(index);
                 }
             }

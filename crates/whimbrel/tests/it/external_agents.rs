@@ -88,14 +88,36 @@ fn wait_for(platform: &Platform, name: &str) -> Aid {
 
 #[test]
 fn the_example_says_what_it_should() {
+    run_the_example(&[], &[]);
+}
+
+#[test]
+fn the_example_runs_encrypted_too() {
+    let scratch = super::Scratch::new();
+    for arguments in [&["ca", "init", "authority"][..], &["ca", "issue", "authority", "n1", "--out", "n1"]] {
+        let mut command = whimbrel();
+        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        assert!(command.output().expect("it runs").status.success(), "{arguments:?}");
+    }
+    let credentials = scratch.0.join("n1");
+    let authority = credentials.join("authority.pem");
+    run_the_example(&["--credentials", &credentials.to_string_lossy()], &[&authority.to_string_lossy()]);
+}
+
+fn run_the_example(of_society: &[&str], of_calendar: &[&str]) {
     let folder = repository().join("examples/external-agent");
     let mut society = whimbrel();
-    society.args(["run", ".", "--agent-port", "0"]).env("WHIMBREL_AGENT_TOKEN", TOKEN).current_dir(&folder);
+    society.args(["run", ".", "--agent-port", "0"]).args(of_society);
+    society.env("WHIMBREL_AGENT_TOKEN", TOKEN).current_dir(&folder);
     let mut society = society.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
     let mut noted = BufReader::new(society.stderr.take().expect("piped")).lines().map_while(Result::ok);
     let address = noted.find_map(|line| Some(line.split_once("connect at ")?.1.to_owned())).expect("it listens");
     let mut calendar = Command::new("python3");
-    calendar.args(["calendar_agent.py", &address]).env("WHIMBREL_AGENT_TOKEN", TOKEN).current_dir(&folder);
+    calendar
+        .args(["calendar_agent.py", &address])
+        .args(of_calendar)
+        .env("WHIMBREL_AGENT_TOKEN", TOKEN)
+        .current_dir(&folder);
     let calendar =
         calendar.env("PYTHONDONTWRITEBYTECODE", "1").stderr(Stdio::piped()).spawn().expect("python3 is there");
     let mut said = String::new();

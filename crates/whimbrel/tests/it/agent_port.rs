@@ -1,0 +1,299 @@
+//! An agent port of a running platform, and clients that behave badly: sockets, no program.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_net::Level;
+use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
+use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::limits::{SESSION_HELLO_BYTES_MAX, SESSION_NAME_BYTES_MAX};
+use whimbrel_platform::session::{
+    Ack, Code, Create, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, MessageFrame, Resume, Welcome,
+};
+use whimbrel_runtime::{Agent, Context, Platform, PlatformBuilder};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn open(builder: PlatformBuilder) -> (Platform, AgentPort) {
+    let platform = builder.name("home").workers(2).build();
+    let config = AgentPortConfig {
+        level: Level::Open,
+        credentials: None,
+        authorise: Box::new(|claim| Some(Grant::new(claim.token?, vec!["*".into()]))),
+        auditor: None,
+        log: Box::new(|_| ()),
+    };
+    let port = AgentPort::open(config, platform.host(), "127.0.0.1:0").expect("a free port");
+    (platform, port)
+}
+
+/// A client of which nothing is hidden.
+struct Client {
+    socket: TcpStream,
+    reader: FrameReader,
+    writer: FrameWriter,
+    welcome: Welcome,
+}
+
+impl Client {
+    /// Connects and is welcomed; `None` if it is not.
+    fn begin(port: &AgentPort, framing: Framing, hello: &Hello) -> Option<Self> {
+        let socket = TcpStream::connect(port.address()).expect("the port is open");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let (reader, writer) = (FrameReader::new(framing, 64), FrameWriter::new(framing, 64, 2 << 20));
+        let mut client = Self { socket, reader, writer, welcome: Welcome::default() };
+        client.write(&Frame::Hello(hello.clone()));
+        match client.read()? {
+            Frame::Welcome(welcome) => Some(Self { welcome, ..client }),
+            _ => None,
+        }
+    }
+
+    /// With an agent of this name.
+    fn with_agent(port: &AgentPort, framing: Framing, name: &str) -> Self {
+        let mut client = Self::begin(port, framing, &hello()).expect("a welcome");
+        client.write(&Frame::Create(Create { number: 1, agent: 0, name: name.into() }));
+        while !matches!(client.read(), Some(Frame::Created(_))) {}
+        client
+    }
+
+    fn write(&mut self, frame: &Frame) {
+        let mut bytes = vec![0; 4];
+        self.writer.write(frame, &mut bytes).expect("it can be written");
+        let length = (bytes.len() as u32 - 4).to_be_bytes();
+        bytes[..4].copy_from_slice(&length);
+        // The node may have closed the connection: reading tells.
+        let _ = self.socket.write_all(&bytes);
+    }
+
+    fn send(&mut self, number: u64, content: Value) {
+        let message = AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), content);
+        let message = MessageBody::Owned(Box::new(message));
+        self.write(&Frame::Message(MessageFrame { number, agent: 0, message }));
+    }
+
+    /// The next frame; `None` when the connection is closed.
+    fn read(&mut self) -> Option<Frame> {
+        let mut length = [0; 4];
+        self.socket.read_exact(&mut length).ok()?;
+        let mut bytes = vec![0; u32::from_be_bytes(length) as usize];
+        self.socket.read_exact(&mut bytes).ok()?;
+        Some(self.reader.read(&bytes).expect("the node writes frames"))
+    }
+
+    fn last_error(&mut self) -> Option<Code> {
+        let mut last = None;
+        while let Some(frame) = self.read() {
+            if let Frame::Error(fault) = frame {
+                last = Some(fault.code);
+            }
+        }
+        last
+    }
+}
+
+fn hello() -> Hello {
+    Hello { versions: vec![1], token: Some("token".into()), lease_ms: Some(60_000), remember: 64, ..Hello::default() }
+}
+
+/// Whether the node closes a connection on which this was written.
+fn is_closed_after(port: &AgentPort, bytes: &[u8]) -> bool {
+    let mut socket = TcpStream::connect(port.address()).expect("the port is open");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    let _ = socket.write_all(bytes);
+    let begun = Instant::now();
+    let mut rest = Vec::new();
+    let _ = socket.read_to_end(&mut rest);
+    begun.elapsed() < PATIENCE
+}
+
+fn wait_until(happened: impl Fn() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !happened() {
+        assert!(Instant::now() < until, "it did not happen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn hostile_bytes_close_that_connection_only_and_are_counted() {
+    let (platform, port) = open(Platform::builder());
+    let mut good = Client::with_agent(&port, Framing::Compact, "good");
+    let long_hello = [&(SESSION_HELLO_BYTES_MAX as u32 + 1).to_be_bytes()[..], &[b'{'; 100]].concat();
+    for bytes in [
+        &b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"[..],
+        &[0xff; 64],
+        &[0, 0, 0, 0],
+        &[0, 0, 0, 1, 99],
+        &[0, 0, 0, 2, b'{', b'}'],
+        &long_hello,
+        &[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3],
+    ] {
+        assert!(is_closed_after(&port, bytes), "{bytes:?}");
+    }
+    wait_until(|| port.refusals().of(RefusalReason::Malformed) == 7);
+    for (code, bad) in [
+        (Code::Protocol, &[0, 0, 0, 1, 99][..]),
+        (Code::Protocol, &[0, 0, 0, 2, b'{', b'}']),
+        (Code::Protocol, &[0, 0, 0, 5, 8, 1, 0, 0xff, 0xff]),
+        (Code::TooLong, &[0x7f, 0xff, 0xff, 0xff]),
+    ] {
+        let mut client = Client::begin(&port, Framing::Compact, &hello()).expect("a welcome");
+        client.socket.write_all(bad).expect("it can be written");
+        assert_eq!(client.last_error(), Some(code), "{bad:?}");
+    }
+    good.send(2, Value::from("still here"));
+    let answered = std::iter::from_fn(|| good.read())
+        .any(|frame| matches!(frame, Frame::Message(frame) if frame.message.performative == Performative::Failure));
+    assert!(answered, "there is no amy, and the good one hears of it");
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
+#[test]
+fn names_that_were_never_heard_cost_their_principal_its_connection() {
+    let (platform, port) = open(Platform::builder());
+    let mut client = Client::with_agent(&port, Framing::Json, "inventor");
+    // Written by hand: what this process has a name for is not new to it.
+    let bytes = 500_000;
+    for number in 2..3 + SESSION_NAME_BYTES_MAX / bytes {
+        let message = format!(
+            r#"{{"performative":"inform","receivers":["df"],"content":{{"atom":"{number}{}"}}}}"#,
+            "n".repeat(bytes as usize)
+        );
+        let frame = format!(r#"{{"type":"message","number":{number},"agent":0,"message":{message}}}"#);
+        let _ = client.socket.write_all(&[&(frame.len() as u32).to_be_bytes()[..], frame.as_bytes()].concat());
+    }
+    assert_eq!(client.last_error(), Some(Code::TooManyNames));
+    assert!(Client::begin(&port, Framing::Json, &hello()).is_some(), "who says nothing new may come again");
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
+/// Sends numbers to an agent, a few in each turn, as long as it is let.
+struct Fountain {
+    to: Aid,
+    next: i64,
+    last: i64,
+}
+
+impl Agent for Fountain {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        ctx.tell(ctx.aid(), Performative::Request, "more");
+    }
+
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        if message.performative != Performative::Request || self.next == self.last {
+            return;
+        }
+        ctx.tell(self.to, Performative::Inform, Value::from(format!("{:1000}", self.next)));
+        self.next += 1;
+        ctx.tell(ctx.aid(), Performative::Request, "more");
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_slows_its_senders_down_and_misses_nothing() {
+    const MESSAGES: i64 = 3_000;
+    let (platform, port) = open(Platform::builder().mailbox_limits(100, 100_000));
+    let mut client = Client::with_agent(&port, Framing::Compact, "slow");
+    platform.spawn("fountain", Fountain { to: Aid::local("slow"), next: 0, last: MESSAGES }).expect("a free name");
+    wait_until(|| platform.counters().queued > 100);
+    std::thread::sleep(Duration::from_secs(1));
+    let waiting = platform.counters().queued;
+    assert!(waiting < 500, "{waiting} wait: the mailbox, and little more");
+    let mut due = 0;
+    let mut acknowledged = 1;
+    while due < MESSAGES {
+        match client.read().expect("a frame") {
+            Frame::Message(frame) => {
+                assert_eq!(frame.message.content, Value::from(format!("{due:1000}")));
+                due += 1;
+                if frame.number >= acknowledged + 100 || due == MESSAGES {
+                    acknowledged = frame.number;
+                    client.write(&Frame::Ack(Ack { received: acknowledged, credit: None }));
+                }
+            }
+            Frame::Ack(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
+/// Tells how many messages came, slowly.
+struct Snail(mpsc::Sender<Value>);
+
+impl Agent for Snail {
+    fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
+        std::thread::sleep(Duration::from_millis(2));
+        let _ = self.0.send(message.content.clone());
+    }
+}
+
+#[test]
+fn a_client_that_sends_to_somebody_slow_is_held_up_by_its_credit() {
+    let (platform, port) = open(Platform::builder().mailbox_limits(20, 100_000));
+    let (told, hears) = mpsc::channel();
+    platform.spawn("amy", Snail(told)).expect("a free name");
+    let mut client = Client::with_agent(&port, Framing::Compact, "keen");
+    let (mut number, mut credit) = (1, client.welcome.credit);
+    let begun = Instant::now();
+    while number < 1_500 {
+        while number < credit.min(1_500) {
+            number += 1;
+            client.send(number, Value::Int(number as i64));
+        }
+        if number < 1_500
+            && let Some(Frame::Ack(ack)) = client.read()
+        {
+            credit = ack.credit.unwrap_or(credit);
+        }
+    }
+    assert!(begun.elapsed() > Duration::from_secs(1), "it had to wait: {:?}", begun.elapsed());
+    for due in 2..=1_500 {
+        assert_eq!(hears.recv_timeout(PATIENCE), Ok(Value::Int(due)));
+    }
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
+#[test]
+fn a_newer_connection_takes_the_session_over() {
+    let (platform, port) = open(Platform::builder());
+    let mut old = Client::with_agent(&port, Framing::Json, "bob");
+    let Welcome { session, secret, .. } = old.welcome.clone();
+    let resume = Resume { session, secret, received: 1 };
+    // In the other form: each connection has its own.
+    let mut new =
+        Client::begin(&port, Framing::Compact, &Hello { resume: Some(resume), ..hello() }).expect("a welcome");
+    assert_eq!(old.last_error(), Some(Code::TakenOver));
+    new.send(2, Value::from("hello"));
+    assert!(matches!(std::iter::from_fn(|| new.read()).find(|frame| matches!(frame, Frame::Message(_))), Some(_)));
+    assert_eq!(port.status().iter().map(|session| session.agents.clone()).collect::<Vec<_>>(), [["bob"]]);
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
+#[test]
+fn a_node_that_stops_says_so() {
+    let (platform, port) = open(Platform::builder());
+    let mut client = Client::with_agent(&port, Framing::Json, "bob");
+    let listening = std::thread::spawn(move || {
+        let frames: Vec<Frame> = std::iter::from_fn(|| client.read()).collect();
+        frames
+            .iter()
+            .filter(|frame| !matches!(frame, Frame::Ack(_)))
+            .map(|frame| format!("{frame:?}"))
+            .collect::<Vec<_>>()
+    });
+    platform.stop();
+    port.close(Duration::from_secs(2));
+    let heard = listening.join().expect("it ends");
+    assert!(heard.first().is_some_and(|frame| frame.contains("killed")), "{heard:?}");
+    assert!(heard.last().is_some_and(|frame| frame.contains("Stopping")), "{heard:?}");
+}
