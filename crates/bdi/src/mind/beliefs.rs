@@ -541,11 +541,10 @@ impl BeliefBase {
     }
 
     /// Adds a belief of the agent's own at the front, for when nobody asks what has changed.
-    pub fn add_own(&mut self, key: Key, hint: &Hint, args: Args) {
+    pub fn add_own(&mut self, key: Key, hint: &Hint, args: Args) -> bool {
         let annots = Annots::from_buf([Annot::Source(sym::SELF)]);
         if self.table_mut_at(key, hint).is_none_or(|table| table.find_same(&args).is_some()) {
-            self.add(Structure::full(key.namespace, key.negated, key.functor, args, annots), false);
-            return;
+            return self.add(Structure::full(key.namespace, key.negated, key.functor, args, annots), false).is_some();
         }
         let mut fact = Structure::bare(key.namespace, key.negated, key.functor, args);
         fact.annots = annots;
@@ -553,6 +552,7 @@ impl BeliefBase {
         if let Some(table) = self.table_mut_at(key, hint) {
             table.add(Entry::Fact(Arc::new(fact)), false);
         }
+        true
     }
 
     /// Deletes the belief with these ground arguments, if it is the agent's own and nobody else's. False if it is not.

@@ -35,6 +35,8 @@ impl Code<'_> {
 enum Stepped {
     /// Go on with the operation after this one.
     Next,
+    /// The same, after a change in beliefs whose event is of no interest to any plan.
+    Unheard,
     /// Go on there.
     Jump(u32),
     /// The intention goes on with the plan for a goal.
@@ -93,8 +95,10 @@ impl<'m> Cycle<'m> {
 
     fn run_body(&mut self, body: &Body, mut pc: u32, at: At<'_>) -> bool {
         while let Some(op) = body.ops.get(pc as usize) {
-            pc = match self.execute(op, at) {
-                Stepped::Next => body.skip_jumps(pc + 1),
+            let stepped = self.execute(op, at);
+            let unheard = matches!(stepped, Stepped::Unheard);
+            pc = match stepped {
+                Stepped::Next | Stepped::Unheard => body.skip_jumps(pc + 1),
                 Stepped::Jump(target) => body.skip_jumps(target),
                 Stepped::Called => return true,
                 Stepped::Moved => return false,
@@ -110,6 +114,10 @@ impl<'m> Cycle<'m> {
             let Some(frame) = frame else { return false };
             frame.pc = pc;
             if pc as usize >= body.ops.len() {
+                // The plan ends when the event has been handled, which is at the intention's next turn.
+                if unheard && !self.stays(at.id) {
+                    return false;
+                }
                 break;
             }
             if !self.stays(at.id) {
@@ -225,21 +233,23 @@ impl<'m> Cycle<'m> {
         let deleted = || site.trigger(TriggerOp::Delete, TriggerKind::Belief);
         match step {
             PlainStep::Add if quiet && self.no_plans(&site.on_add, added) => {
-                self.mind.beliefs.add_own(site.key, &site.hint, args);
-                Stepped::Next
+                match self.mind.beliefs.add_own(site.key, &site.hint, args) {
+                    true => Stepped::Unheard,
+                    false => Stepped::Next,
+                }
             }
             PlainStep::Delete
                 if quiet
                     && self.no_plans(&site.on_delete, deleted)
                     && self.mind.beliefs.delete_own(site.key, &site.hint, &args) =>
             {
-                Stepped::Next
+                Stepped::Unheard
             }
             PlainStep::Replace
                 if quiet && self.no_plans(&site.on_delete, deleted) && self.no_plans(&site.on_add, added) =>
             {
                 match self.mind.beliefs.replace_own(site.key, &site.hint, args) {
-                    Ok(()) => Stepped::Next,
+                    Ok(()) => Stepped::Unheard,
                     Err(args) => self.replace_literal(own_literal(site.key, args), at),
                 }
             }
@@ -346,7 +356,7 @@ impl<'m> Cycle<'m> {
             return Stepped::Next;
         }
         if self.is_unheard(at.id, &event.trigger()) {
-            return Stepped::Next;
+            return Stepped::Unheard;
         }
         event.intention = Some(at.id);
         self.put_down_for_event(at.id, &mut event);
@@ -385,7 +395,7 @@ impl<'m> Cycle<'m> {
             return Stepped::Next;
         }
         if event.open == 0 && self.is_unheard(at.id, &event.trigger()) {
-            return Stepped::Next;
+            return Stepped::Unheard;
         }
         event.intention = Some(at.id);
         self.put_down_for_event(at.id, &mut event);
