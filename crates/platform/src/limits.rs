@@ -10,6 +10,9 @@ pub const SPARE_QUEUES_MAX: usize = 64;
 pub const SPARE_QUEUE_MESSAGES_MAX: usize = 1_024;
 /// Steps (messages handled, reasoning cycles) one turn may take before the next agent's turn comes.
 pub const TURN_STEPS: u32 = 64;
+/// The stack of a worker's thread: terms that programs make may be nested a hundred thousand levels deep, and are walked
+/// by recursion. Memory that is never reached is never taken.
+pub const WORKER_STACK_BYTES: usize = 64 << 20;
 /// Agents of one node.
 pub const AGENTS_MAX: usize = 100_000_000;
 /// Bytes of an agent's local name.

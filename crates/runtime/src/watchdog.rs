@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::Aid;
+use whimbrel_platform::limits::WORKER_STACK_BYTES;
 use whimbrel_platform::services::LogLevel;
 
 use crate::cpu::Sight;
@@ -119,7 +120,8 @@ pub(crate) fn start(node: &Arc<Node>, shard: Box<Shard>) {
         let node = Arc::clone(node);
         move || Worker::run(node, shard)
     };
-    if std::thread::Builder::new().name(name).spawn(worker).is_err() {
+    let thread = std::thread::Builder::new().name(name).stack_size(WORKER_STACK_BYTES);
+    if thread.spawn(worker).is_err() {
         node.output.log(Aid::local(whimbrel_acl::sym::AMS), LogLevel::Severe, "cannot start a thread");
     }
 }

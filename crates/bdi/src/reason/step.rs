@@ -411,7 +411,7 @@ impl<'m> Cycle<'m> {
     fn replace_literal(&mut self, literal: Structure, at: At<'_>) -> Stepped {
         let deleted = self.delete_old(&literal);
         if let Some(deleted) = deleted {
-            let event = Event::external(TriggerOp::Delete, TriggerKind::Belief, deleted);
+            let event = super::step_event_of(TriggerOp::Delete, deleted, TriggerKind::Belief);
             if !self.is_unheard(at.id, &event.trigger()) {
                 self.add_event(event);
             }
