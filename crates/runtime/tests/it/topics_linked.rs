@@ -509,10 +509,13 @@ impl AgentBody for Sipper {
 /// An agent that is less crowded when it moved to another worker is not taken for crowded for ever.
 #[test]
 fn others_hear_when_a_crowded_agent_is_so_no_more_after_it_moved() {
-    let nodes = Nodes::with(2, |builder| builder.mailbox_limits(10, 1_000));
+    let mut nodes = Nodes::with(2, |builder| builder.mailbox_limits(10, 1_000));
+    let sipper = nodes.platforms[0].spawn_body("sipper", Box::new(Sipper)).unwrap();
+    nodes.settle();
+    // Only who sends to it has to know.
+    nodes.platforms[1].send(inform("test", sipper, "hello"));
+    nodes.settle();
     let platform = &nodes.platforms[0];
-    let sipper = platform.spawn_body("sipper", Box::new(Sipper)).unwrap();
-    platform.wait_idle();
     platform.suspend(sipper).unwrap();
     for _ in 0..12 {
         platform.send(inform("test", sipper, "hello"));
