@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Agents(agents) => commands::agents::agents(agents),
         Command::Df(df) => commands::df::df(df),
         Command::Topics(topics) => commands::topics::topics(topics),
+        Command::DeadLetters(letters) => commands::dead_letters::dead_letters(letters),
         Command::Links(links) => commands::links::links(links),
         Command::Sniff(sniff) => commands::sniff::sniff(sniff),
         Command::Send(send) => commands::send::send(send),

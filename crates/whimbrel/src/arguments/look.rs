@@ -110,6 +110,24 @@ pub struct Topics {
     pub target: Target,
 }
 
+/// Show the newest messages that could not reach their receivers, and why.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel dead-letters
+  whimbrel dead-letters 'bidder*' --limit 5      what these sent or should have got")]
+pub struct DeadLetters {
+    /// Agents that sent them, or should have got them; `*` stands for any text and `?` for any one character.
+    #[arg(value_name = "AGENT")]
+    pub agents: Vec<String>,
+    /// How many to show at most.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub limit: usize,
+    #[command(flatten)]
+    pub showing: Showing,
+    #[command(flatten)]
+    pub target: Target,
+}
+
 /// Show the links between the nodes of a running platform.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

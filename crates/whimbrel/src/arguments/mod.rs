@@ -16,7 +16,7 @@ pub use self::bench::{Bench, BenchOptions, Benchmark, Messaging, Mode, Scenario}
 pub use self::ca::{Ca, CaAction, Enrol};
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
-pub use self::look::{Agents, Df, Links, Order, Ps, Showing, Sniff, Topics};
+pub use self::look::{Agents, DeadLetters, Df, Links, Order, Ps, Showing, Sniff, Topics};
 pub use self::run::{Guarding, Join, Run, SecurityLevel};
 pub use self::session::{AgentPortOptions, Session, SessionAction};
 
@@ -28,6 +28,7 @@ pub use self::session::{AgentPortOptions, Session, SessionAction};
   whimbrel run garden                 run it
   whimbrel run hello.asl --agents 3   run three agents of one program
   whimbrel check garden               look for errors without running anything
+  whimbrel sniff                      what the agents of a running society say to each other
 
 `whimbrel help COMMAND` shows more examples.")]
 pub struct Arguments {
@@ -47,6 +48,7 @@ pub enum Command {
     Agents(Agents),
     Df(Df),
     Topics(Topics),
+    DeadLetters(DeadLetters),
     Links(Links),
     Sniff(Sniff),
     Send(Send),

@@ -16,6 +16,7 @@ pub mod bench;
 pub mod ca;
 pub mod check;
 pub mod codec;
+pub mod dead_letters;
 pub mod df;
 pub mod enrol;
 pub mod join;

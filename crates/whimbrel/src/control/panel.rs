@@ -60,6 +60,9 @@ impl Panel {
             Request::Agents(wanted) => Answer::Agents(self.agents(&wanted)),
             Request::Services(wanted) => Answer::Services(ServicesFound { entries: self.services(&wanted) }),
             Request::Topics => Answer::Topics { topics: self.topics() },
+            Request::DeadLetters { agents, limit } => {
+                Answer::DeadLetters(tap::dead_letters(&self.platform, self.node(), agents, limit))
+            }
             Request::Links => Answer::Links { links: self.links() },
             Request::Send(sending) => {
                 self.mail.send(&self.platform, *sending, |name| self.nobody(name)).unwrap_or_else(Answer::Error)

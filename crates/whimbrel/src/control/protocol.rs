@@ -29,6 +29,14 @@ pub enum Request {
     Services(ServicesWanted),
     /// The topics and groups that somebody is in. Answered by [`Answer::Topics`].
     Topics,
+    /// Its newest dead letters. Answered by [`Answer::DeadLetters`].
+    DeadLetters {
+        /// Only those that one of these sent or was to get, by patterns as in [`AgentsWanted::name`]; any if empty.
+        #[serde(default)]
+        agents: Vec<String>,
+        /// How many at most.
+        limit: usize,
+    },
     /// Its links to other nodes. Answered by [`Answer::Links`].
     Links,
     /// Messages as they are sent. Answered by [`Event`]s, one a line, until the client closes the connection.
@@ -69,6 +77,8 @@ pub enum Answer {
         /// Those that agents of this node are in, or of others that it knows, by name.
         topics: Vec<TopicInfo>,
     },
+    /// To `dead_letters`.
+    DeadLetters(DeadLettersFound),
     /// To `links`.
     Links {
         /// One for each node that this one knows.
@@ -320,6 +330,15 @@ pub struct TopicInfo {
     pub members: u64,
     /// How many other nodes have some.
     pub other_nodes: u64,
+}
+
+/// Messages that could not reach their receivers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeadLettersFound {
+    /// The newest of those that are kept and fit, the oldest of them first.
+    pub letters: Vec<Event>,
+    /// How many messages died since the node started.
+    pub total: u64,
 }
 
 /// A link to another node.

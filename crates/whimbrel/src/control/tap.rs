@@ -11,13 +11,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use whimbrel_acl::{Aid, Envelope, Symbol};
 use whimbrel_platform::ams::{AmsChange, name_fits};
+use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::df::DfChange;
 use whimbrel_platform::limits::{SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX};
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Event as Seen, Observer, Time};
 use whimbrel_runtime::Platform;
 
-use super::protocol::{Event, Happening, MessageInfo, SniffWanted};
+use super::protocol::{DeadLettersFound, Event, Happening, MessageInfo, SniffWanted};
 
 /// How long the client hears nothing at most: it then hears what time it is, and the node whether it is still there.
 const TICK: Duration = Duration::from_millis(100);
@@ -110,10 +111,30 @@ pub fn sniff(platform: &Platform, node: &str, wanted: &SniffWanted, stream: &Uni
     let (buffer, kept) = sync_channel(SNIFFED_EVENTS_MAX);
     let (waiting, skipped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicU64>::default());
     let tap = Tap { filter: Filter::new(wanted), buffer, waiting: Arc::clone(&waiting), skipped: Arc::clone(&skipped) };
-    let began_us = wall_us().saturating_sub(platform.services().now().0);
+    let began_us = began_us(platform);
     let teller = Teller { node: node.to_owned(), began_us, kept, waiting, skipped };
     let _observation = platform.observe(Arc::new(tap));
     teller.tell(stream)
+}
+
+/// When a platform started, in microseconds since 1970.
+fn began_us(platform: &Platform) -> u64 {
+    wall_us().saturating_sub(platform.services().now().0)
+}
+
+/// The newest dead letters that fit.
+pub fn dead_letters(platform: &Platform, node: &str, agents: Vec<String>, limit: usize) -> DeadLettersFound {
+    let filter = Filter::new(&SniffWanted { agents, ..SniffWanted::default() });
+    let began_us = began_us(platform);
+    let event = |letter: DeadLetter| {
+        let envelope = Envelope { to: letter.to, body: letter.body };
+        let died = Seen::Died(&envelope, letter.reason);
+        let what = happening(&died).filter(|_| filter.takes(&died))?;
+        Some(Event { at_us: began_us + letter.at.0, node: node.to_owned(), what })
+    };
+    let mut letters: Vec<Event> = platform.dead_letters().into_iter().filter_map(event).take(limit).collect();
+    letters.reverse();
+    DeadLettersFound { letters, total: platform.counters_now().dead }
 }
 
 fn wall_us() -> u64 {

@@ -486,3 +486,37 @@ fn nodes_that_joined_are_seen_with_the_platform() {
     // Of the one node that is asked, the others' agents are only names.
     assert_eq!(site.names(&["--node", "far"]), ["guest"]);
 }
+
+#[test]
+fn dead_letters_are_listed_with_the_reason() {
+    let site = Site::new();
+    let _running = site.start(&["run", "market.mas2j"], 1);
+    assert_eq!(site.out(&["dead-letters"]), "0 messages died so far\n");
+    site.out(&["suspend", "seller"]);
+    site.until(|| site.json(&["agents", "seller", "--json"])["agents"][0]["mailbox"].as_u64() > Some(2));
+    site.out(&["kill", "seller"]);
+    site.until(|| site.json(&["dead-letters", "--json"])["total"].as_u64() > Some(2));
+    let all = site.out(&["dead-letters", "--limit", "2"]);
+    let lines: Vec<&str> = all.lines().collect();
+    assert!(lines[0].contains("buyer -> seller") && lines[0].contains("order(tea)"), "{all}");
+    assert!(lines[0].ends_with("undeliverable: agent_ended") && lines[2].ends_with("messages died so far"), "{all}");
+    let some = |agent: &str| {
+        let found = site.json(&["dead-letters", agent, "--limit", "1", "--json"]);
+        found["letters"].as_array().map(Vec::len)
+    };
+    assert_eq!((some("sell*"), some("bank1")), (Some(1), Some(0)));
+}
+
+#[test]
+fn what_is_watched_is_shown_again_and_again_until_nobody_reads() {
+    let site = Site::new();
+    let _running = site.start(&["run", "market.mas2j"], 1);
+    for arguments in [&["ps", "--watch=60ms", "--json"][..], &["agents", "seller", "--watch=60ms", "--json"]] {
+        let mut child = site.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+        let all: Vec<Value> = lines.take(3).map(|line| serde_json::from_str(&line).expect("JSON")).collect();
+        assert_eq!(all.len(), 3);
+        let ended = child.wait_with_output().expect("it ends");
+        assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
+    }
+}
