@@ -22,6 +22,7 @@ use crate::connection::{Accepted, Connection};
 use crate::peer::Peer;
 use crate::refusal;
 use crate::security::{Credentials, Level, SecurityError, Tls};
+use crate::signing::{AgentCertificateError, Evidence, Signing};
 use crate::task;
 
 /// Connections that have not said who they are yet, at most.
@@ -41,6 +42,8 @@ pub struct HubConfig {
     pub level: Level,
     /// What this node shows and trusts, if links are secured.
     pub credentials: Option<Credentials>,
+    /// Where evidence of what is signed is kept, if it is.
+    pub evidence: Option<Arc<Evidence>>,
     /// How this node writes messages on its links: how it reads them, each peer says.
     pub encoding: Encoding,
     /// How long a link may be broken until its peer is taken for lost.
@@ -61,6 +64,7 @@ impl HubConfig {
             token: None,
             level: Level::Open,
             credentials: None,
+            evidence: None,
             encoding: Encoding::Compact,
             patience: Duration::from_millis(LINK_GIVE_UP_MS),
             auditor: None,
@@ -79,6 +83,9 @@ pub enum HubError {
     /// Its credentials are of no use.
     #[error(transparent)]
     Security(#[from] SecurityError),
+    /// Agents cannot be certified, so that they cannot sign.
+    #[error(transparent)]
+    Signing(#[from] AgentCertificateError),
     /// It cannot listen there.
     #[error("cannot listen at {address}")]
     Listen {
@@ -122,6 +129,8 @@ pub(crate) struct Inner {
     pub station: Arc<dyn Station>,
     pub level: Level,
     tls: Mutex<Option<Arc<Tls>>>,
+    /// Signs what leaves and verifies what comes, at the level that asks for it.
+    pub signing: Option<Signing>,
     /// How often that changed.
     pub tls_changes: AtomicU64,
     pub encoding: Encoding,
@@ -147,10 +156,25 @@ impl Hub {
     /// # Errors
     /// The name is no name, the address is not to be had, or threads are not.
     pub fn start(config: HubConfig, station: Arc<dyn Station>, listen: Option<&str>) -> Result<Self, HubError> {
-        let HubConfig { platform, node, incarnation, token, level, credentials, encoding, patience, auditor, log } =
-            config;
+        let HubConfig {
+            platform,
+            node,
+            incarnation,
+            token,
+            level,
+            credentials,
+            evidence,
+            encoding,
+            patience,
+            auditor,
+            log,
+        } = config;
         check_name(&node)?;
         let tls = Mutex::new(Tls::new(level, credentials.as_ref())?.map(Arc::new));
+        let signing = match credentials.as_ref().filter(|_| level == Level::Signed) {
+            Some(credentials) => Some(Signing::new(&platform, &node, incarnation, credentials, evidence)?),
+            None => None,
+        };
         let mut building = tokio::runtime::Builder::new_multi_thread();
         let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
         let runtime = building.worker_threads(threads).thread_name("whimbrel-net").enable_all().build();
@@ -166,6 +190,7 @@ impl Hub {
             station,
             level,
             tls,
+            signing,
             tls_changes: AtomicU64::new(0),
             encoding,
             patience,
@@ -217,6 +242,9 @@ impl Hub {
     /// They are of no use: nothing changed.
     pub fn set_credentials(&self, credentials: &Credentials) -> Result<(), SecurityError> {
         let tls = Tls::new(self.inner.level, Some(credentials))?.map(Arc::new);
+        if let Some(signing) = &self.inner.signing {
+            signing.set_credentials(credentials)?;
+        }
         *self.inner.tls.lock().unwrap_or_else(PoisonError::into_inner) = tls;
         self.inner.tls_changes.fetch_add(1, Ordering::Release);
         self.inner.peers.iter().for_each(|(_, peer)| peer.wake.notify_one());
@@ -521,7 +549,33 @@ impl Inner {
                     }
                 }
             }
+            News::Certificates { node, agents } => self.learn(from, &node, &agents),
+            News::AgentEnded(name, reason) => {
+                if let (Some(signing), Some(node)) = (&self.signing, self.name_of(from)) {
+                    signing.verifier.forget(&node, name);
+                }
+                self.station.hear(from, News::AgentEnded(name, reason));
+            }
             news => self.station.hear(from, news),
+        }
+    }
+
+    /// Takes the certificates of a node's agents, or says why not.
+    fn learn(&self, from: NodeId, node: &[u8], agents: &[Vec<u8>]) {
+        let (Some(signing), Some(name)) = (&self.signing, self.name_of(from)) else { return };
+        if let Err(error) = signing.verifier.learn(&name, node, agents) {
+            (self.log)(&format!("refused a certificate of an agent of {name}: {error}"));
+            self.refuse(RefusalReason::BadCertificate, &format!("node:{name}"), &error.to_string());
+        }
+    }
+
+    /// Signs what is about to leave. What cannot be signed does not.
+    #[cold]
+    fn sign(&self, signing: &Signing, batch: &mut Vec<Envelope>) {
+        let unsigned = signing.signer.sign(batch, |news| self.tell_all(news));
+        if !unsigned.is_empty() {
+            (self.log)(&format!("{} messages cannot be signed, so they are not sent", unsigned.len()));
+            self.station.refuse_unsigned(unsigned);
         }
     }
 
@@ -541,6 +595,9 @@ impl Inner {
 
 impl Links for Inner {
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
+        if let Some(signing) = &self.signing {
+            self.sign(signing, batch);
+        }
         self.peer(to).map_or(usize::MAX, |peer| peer.send(batch, from))
     }
 
@@ -553,6 +610,9 @@ impl Links for Inner {
     }
 
     fn tell_all(&self, news: News) {
+        if let (News::AgentEnded(name, _), Some(signing)) = (&news, &self.signing) {
+            signing.signer.forget(*name);
+        }
         for (_, peer) in &self.peers {
             peer.tell(news.clone());
         }

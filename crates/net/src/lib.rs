@@ -15,6 +15,7 @@ mod hub;
 mod peer;
 mod refusal;
 mod security;
+pub mod signing;
 mod stream;
 mod task;
 

@@ -1,6 +1,7 @@
 //! How links are secured: not at all, encrypted, or with both ends known by their certificates.
 
 use std::fmt;
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -27,7 +28,12 @@ pub enum Level {
     /// Encrypted, both ends known by their certificates; a message whose sender is not an agent of the node that it
     /// comes from is refused.
     Authenticated,
+    /// The same, and every message that leaves a node is signed by its sender.
+    Signed,
 }
+
+/// What links of the level `signed` agree on in their handshake: they link with their like only.
+const SIGNED_PROTOCOL: &[u8] = b"whimbrel-signed/1";
 
 /// What a node shows and trusts, as PEM.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,11 +130,24 @@ pub(crate) struct Tls {
     pub server: Arc<ServerConfig>,
     pub client: Arc<ClientConfig>,
     pub name: ServerName<'static>,
+    /// What both ends must agree on, if anything.
+    protocol: Option<&'static [u8]>,
     /// Looks over certificates of nodes, whichever end they are at.
     verifier: Arc<dyn ClientCertVerifier>,
 }
 
 impl Tls {
+    /// Whether a handshake came to what this level needs.
+    ///
+    /// # Errors
+    /// It did not: the other end is of another level.
+    pub fn check_level(&self, agreed: Option<&[u8]>) -> io::Result<()> {
+        if agreed == self.protocol {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::InvalidData, rustls::Error::NoApplicationProtocol))
+    }
+
     /// Why this certificate of a peer is not, or not any more, one to be trusted; `None` if it is.
     pub fn distrusts(&self, chain: &[CertificateDer<'_>]) -> Option<rustls::Error> {
         let Some((certificate, others)) = chain.split_first() else {
@@ -157,8 +176,12 @@ impl Tls {
             .map_err(|error| unfit(&error))?;
         let server = server_config(level, credentials, &provider, &verifier)?;
         let client = client_config(level, credentials, &provider, &roots, &lists)?;
+        let (mut server, mut client) = (server, client);
+        let protocol = (level == Level::Signed).then_some(SIGNED_PROTOCOL);
+        server.alpn_protocols = protocol.iter().map(|name| name.to_vec()).collect();
+        client.alpn_protocols.clone_from(&server.alpn_protocols);
         let name = ServerName::try_from(node_dns_name(None)).map_err(|error| unfit(&error))?;
-        Ok(Some(Self { server: Arc::new(server), client: Arc::new(client), name, verifier }))
+        Ok(Some(Self { server: Arc::new(server), client: Arc::new(client), name, protocol, verifier }))
     }
 }
 

@@ -23,6 +23,7 @@ impl Stream {
     pub async fn accept(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
         let Some(tls) = tls else { return Ok(Self::Plain(socket)) };
         let secure = TlsAcceptor::from(Arc::clone(&tls.server)).accept(socket).await?;
+        tls.check_level(secure.get_ref().1.alpn_protocol())?;
         Ok(Self::Secure(Box::new(secure.into())))
     }
 
@@ -31,6 +32,7 @@ impl Stream {
         let Some(tls) = tls else { return Ok(Self::Plain(socket)) };
         let connector = TlsConnector::from(Arc::clone(&tls.client));
         let secure = connector.connect(tls.name.clone(), socket).await?;
+        tls.check_level(secure.get_ref().1.alpn_protocol())?;
         Ok(Self::Secure(Box::new(secure.into())))
     }
 

@@ -42,6 +42,8 @@ struct Task {
     messages: Vec<Envelope>,
     /// Of these, whose senders the peer may not speak for.
     forged: Vec<Envelope>,
+    /// And those that are not as their senders signed them, and why.
+    unsigned: Vec<(Envelope, &'static str)>,
     /// Bytes to be written, and how many of them were.
     out: Vec<u8>,
     written: usize,
@@ -89,6 +91,7 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
         arrived: Vec::new(),
         messages: Vec::new(),
         forged: Vec::new(),
+        unsigned: Vec::new(),
         out: Vec::new(),
         written: 0,
         no_room: false,
@@ -318,11 +321,18 @@ impl Task {
         }
         let count = self.arrived.len() as u64;
         let verify = self.hub.level >= Level::Authenticated;
+        let hub = Arc::clone(&self.hub);
+        let signing = hub.signing.as_ref().zip(self.peer.name.get());
+        let mut verified = None;
         for item in self.arrived.drain(..) {
             match item {
                 Item::Message(envelope) => {
                     if verify && !self.hub.station.speaks_for(self.peer.id, envelope.body.sender) {
                         self.forged.push(envelope);
+                    } else if let Some(Err(why)) =
+                        signing.map(|(signing, node)| signing.check(node, &envelope, &mut verified))
+                    {
+                        self.unsigned.push((envelope, why));
                     } else {
                         self.messages.push(envelope);
                     }
@@ -343,6 +353,9 @@ impl Task {
         if !self.forged.is_empty() {
             self.refuse_forged();
         }
+        if !self.unsigned.is_empty() {
+            self.refuse_unsigned();
+        }
     }
 
     /// Refuses messages whose senders the peer may not speak for.
@@ -354,6 +367,18 @@ impl Task {
             self.say(&format!("refused a message to {to}: its sender {} is not an agent of that node", body.sender));
         }
         self.hub.station.refuse_forged(std::mem::take(&mut self.forged));
+    }
+
+    /// Refuses messages that are not as their senders signed them.
+    #[cold]
+    fn refuse_unsigned(&mut self) {
+        for (envelope, why) in &self.unsigned {
+            self.hub.refuse_message(RefusalReason::BadSignature, self.peer_name(), envelope);
+            let Envelope { to, body } = envelope;
+            self.say(&format!("refused a message to {to} of {}: {why}", body.sender));
+        }
+        let refused = std::mem::take(&mut self.unsigned).into_iter().map(|(envelope, _)| envelope);
+        self.hub.station.refuse_forged(refused.collect());
     }
 
     /// Takes what was handed to the link, lets its time pass, and does what it says.
@@ -412,10 +437,11 @@ impl Task {
         } else {
             Some(self.hub.enlist(&self.peer))
         };
-        let (peer, link) = (&self.peer, &mut self.link);
+        let (peer, link, signing) = (&self.peer, &mut self.link, &self.hub.signing);
         self.hub.station.introduce(&mut |mut news| {
             peer.introduce();
             news.extend(members.clone());
+            news.extend(signing.iter().flat_map(|signing| signing.signer.introductions()));
             link.introduce(news);
         });
         self.say("up");

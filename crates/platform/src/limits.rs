@@ -112,6 +112,18 @@ pub const ENROLMENT_BYTES_MAX: usize = 256 << 10;
 pub const ENROLMENT_MS: u64 = 10_000;
 /// Conversations with the authority's service at a time.
 pub const ENROLMENTS_MAX: usize = 16;
+/// Seconds that an agent's certificate is good for.
+pub const AGENT_CERTIFICATE_S: u64 = 3_600;
+/// Agents of other nodes whose certificates a node remembers.
+pub const SIGNED_CERTIFICATES_MAX: usize = 1_000_000;
+/// Conversations of a sender that a node counts signed messages of.
+pub const SIGNED_CONVERSATIONS_MAX: usize = 1_000_000;
+/// Bytes of a file of evidence after which another one is begun.
+pub const EVIDENCE_FILE_BYTES_MAX: u64 = 64 << 20;
+/// Files of evidence that are kept; older ones are deleted.
+pub const EVIDENCE_FILES_MAX: usize = 64;
+/// Messages that wait to be recorded; whoever sends or takes in more waits.
+pub const EVIDENCE_QUEUE_MAX: usize = 65_536;
 /// Bytes of a policy file.
 pub const POLICY_BYTES_MAX: usize = 1 << 20;
 /// Sessions of one node.

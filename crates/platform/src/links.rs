@@ -50,6 +50,9 @@ pub trait Station: Send + Sync {
     /// These messages cannot be sent to any node.
     fn refuse(&self, messages: Vec<Envelope>);
 
+    /// These messages, which were about to be handed to a link, cannot be signed by their senders.
+    fn refuse_unsigned(&self, messages: Vec<Envelope>);
+
     /// Whether `sender` is an agent of that node, or one that every node has.
     fn speaks_for(&self, node: NodeId, sender: Aid) -> bool;
 

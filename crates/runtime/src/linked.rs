@@ -305,6 +305,12 @@ impl Station for NodeStation {
         self.0.bury_all(messages, DeadReason::Unsendable);
     }
 
+    fn refuse_unsigned(&self, messages: Vec<Envelope>) {
+        // They count as handed over as soon as the link has answered.
+        self.0.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
+        self.0.bury_all(messages, DeadReason::Unreachable);
+    }
+
     fn speaks_for(&self, node: NodeId, sender: Aid) -> bool {
         let ours = sender.platform == sym::EMPTY || sender.platform == self.0.name;
         ours && (self.0.routes.look_up(sender.name).place() == Place::Node(node) || is_everywhere(sender.name))

@@ -2,20 +2,28 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use whimbrel::policy::{self, PolicyError};
-use whimbrel_net::AuditLog;
+use whimbrel_net::signing::Evidence;
+use whimbrel_net::{AuditLog, HubConfig, Level};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::PlatformBuilder;
 
 use crate::arguments::Guarding;
-use crate::terminal;
+use crate::{credentials, terminal};
+
+/// How long the end waits for the disk.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What guards a node.
 pub struct Guards {
     /// Where refusals are recorded, if they are.
     pub audit: Option<Arc<AuditLog>>,
+    /// Where signed messages are kept, if they are.
+    pub evidence: Option<Arc<Evidence>>,
+    folder: Option<PathBuf>,
 }
 
 impl Guards {
@@ -44,7 +52,32 @@ impl Guards {
         if let Some(audit) = &audit {
             builder = builder.auditor(Arc::clone(audit) as Arc<dyn Auditor>);
         }
-        Ok((Self { audit }, builder))
+        let folder = arguments.evidence.as_deref().map(|folder| of_node(folder, node));
+        let evidence = folder.as_deref().map(|folder| Evidence::open(folder, Box::new(terminal::note)));
+        Ok((Self { audit, evidence: evidence.transpose()?.map(Arc::new), folder }, builder))
+    }
+
+    /// Gives a node's links what guards them.
+    ///
+    /// # Errors
+    /// There is to be evidence of what is not signed; or it cannot be written.
+    pub fn guard(&self, config: &mut HubConfig) -> anyhow::Result<()> {
+        config.auditor = self.auditor();
+        let Some(folder) = &self.folder else { return Ok(()) };
+        if config.level != Level::Signed {
+            bail!("--evidence is of signed messages: say --security signed");
+        }
+        config.evidence.clone_from(&self.evidence);
+        // Whoever verifies has the authority's certificate from elsewhere, but for authorities that live as long as a run.
+        let authority = config.credentials.as_ref().map_or("", |credentials| credentials.authority_pem.as_str());
+        credentials::write_text(&folder.join(credentials::AUTHORITY), authority)
+    }
+
+    /// Waits until what was recorded is written. To be called when the links are closed.
+    pub fn end(&self) {
+        if let Some(evidence) = &self.evidence {
+            evidence.settle(SETTLE_PATIENCE);
+        }
     }
 
     /// Who records what links refuse.

@@ -50,6 +50,8 @@ fn main() -> ExitCode {
         Command::Codec(codec) => commands::codec::codec(codec),
         Command::Ca(ca) => commands::ca::ca(ca),
         Command::Session(session) => commands::session::session(session),
+        Command::Prove(prove) => commands::prove::prove(prove),
+        Command::Verify(verify) => commands::prove::verify(verify),
         Command::Enrol(enrol) => commands::enrol::enrol(enrol),
         Command::Bench(bench) => commands::bench::bench(bench),
     };

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use whimbrel_net::{Credentials, Hub, HubConfig, HubView, Level};
-use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::Platform;
 
 use crate::arguments::{Join, Run, SecurityLevel};
 use crate::credentials::{self, Watched};
+use crate::guarding::Guards;
 use crate::terminal;
 
 /// The name of the node that others join first.
@@ -28,16 +28,11 @@ pub struct Membership {
 
 impl Membership {
     /// Lets other nodes join at `address`.
-    pub fn listen(
-        arguments: &Run,
-        address: &str,
-        platform: &Platform,
-        auditor: Option<Arc<dyn Auditor>>,
-    ) -> anyhow::Result<Self> {
+    pub fn listen(arguments: &Run, address: &str, platform: &Platform, guards: &Guards) -> anyhow::Result<Self> {
         let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
         let mut config = config_of(FIRST, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
-        config.auditor = auditor;
+        guards.guard(&mut config)?;
         config.log = log(arguments.quiet);
         let hub = Arc::new(Hub::start(config, platform.station(), Some(address))?);
         watch(arguments.credentials.as_deref(), &hub);
@@ -49,13 +44,13 @@ impl Membership {
     }
 
     /// Joins a platform, and waits until it has told of its agents.
-    pub fn join(arguments: &Join, platform: &Platform, auditor: Option<Arc<dyn Auditor>>) -> anyhow::Result<Self> {
+    pub fn join(arguments: &Join, platform: &Platform, guards: &Guards) -> anyhow::Result<Self> {
         let level = level_for(arguments.security, &arguments.address, arguments.credentials.as_deref())?;
         let made_up = format!("n-{:08x}", platform.services().random() as u32);
         let name = arguments.name.clone().unwrap_or(made_up);
         let mut config = config_of(&name, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
-        config.auditor = auditor;
+        guards.guard(&mut config)?;
         config.log = log(arguments.quiet);
         let hub = Arc::new(Hub::start(config, platform.station(), None)?);
         watch(arguments.credentials.as_deref(), &hub);

@@ -3,7 +3,6 @@
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -14,11 +13,11 @@ use whimbrel::society::Seat;
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_net::{Authority, Credentials, Hub, HubConfig, HubView, Level, NODE_DAYS};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
 
 use crate::arguments::Run;
+use crate::guarding::Guards;
 use crate::terminal;
 
 /// What the first process tells each of the others, as the first line of its standard input: arguments and variables can
@@ -61,7 +60,7 @@ impl Nodes {
         count: u16,
         platform: &Platform,
         society: &Society,
-        auditor: Option<Arc<dyn Auditor>>,
+        guards: &Guards,
     ) -> anyhow::Result<Self> {
         let me = arguments.node.unwrap_or(1);
         let random = || platform.services().random();
@@ -84,9 +83,9 @@ impl Nodes {
         }
         let mut config = HubConfig::new(name.as_str(), name_of(me), random());
         config.token = Some(secrets.token);
-        config.auditor = auditor;
         config.level = level;
         config.credentials = secrets.credentials;
+        guards.guard(&mut config)?;
         let (trace, quiet) = (arguments.trace, arguments.quiet);
         config.log = Box::new(move |text| {
             if trace && !quiet {

@@ -58,7 +58,12 @@ impl Drop for Service {
 }
 
 fn node(name: &str, credentials: &Credentials) -> TestNode {
-    let setting = Setting { level: Some(Level::Authenticated), credentials: Some(credentials.clone()), token: None };
+    let setting = Setting {
+        level: Some(Level::Authenticated),
+        credentials: Some(credentials.clone()),
+        token: None,
+        ..Setting::default()
+    };
     TestNode::start(name, setting)
 }
 

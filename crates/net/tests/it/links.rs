@@ -17,7 +17,10 @@ fn messages_arrive_once_and_in_order_at_every_level() {
         let mut authority = Authority::create("p").unwrap();
         let mut node = |name: &str| {
             let credentials = Some(authority.issue(name, &["127.0.0.1".to_owned()], 1).unwrap());
-            TestNode::start(name, Setting { level: Some(level), credentials, token: Some("secret") })
+            TestNode::start(
+                name,
+                Setting { level: Some(level), credentials, token: Some("secret"), ..Setting::default() },
+            )
         };
         let (one, two) = (node("one"), node("two"));
         let to = two.hub.connect(one.address());

@@ -4,11 +4,13 @@
 mod enrolment;
 mod links;
 mod refusals;
+mod signed;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
+use whimbrel_net::signing::Evidence;
 use whimbrel_net::{Credentials, Hub, HubConfig, Level};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, ShardIndex};
@@ -55,6 +57,10 @@ impl Station for Desk {
         self.lost.lock().unwrap().extend(messages_of(messages));
     }
 
+    fn refuse_unsigned(&self, messages: Vec<Envelope>) {
+        self.lost.lock().unwrap().extend(messages_of(messages));
+    }
+
     fn speaks_for(&self, node: NodeId, sender: Aid) -> bool {
         self.agents.lock().unwrap().iter().any(|(of, name)| *of == node && *name == sender.name.as_str())
     }
@@ -89,6 +95,7 @@ struct Setting {
     level: Option<Level>,
     credentials: Option<Credentials>,
     token: Option<&'static str>,
+    evidence: Option<Arc<Evidence>>,
 }
 
 impl TestNode {
@@ -108,6 +115,7 @@ impl TestNode {
         config.level = setting.level.unwrap_or(Level::Open);
         config.credentials = setting.credentials;
         config.token = setting.token.map(str::to_owned);
+        config.evidence = setting.evidence;
         let lines = Arc::clone(&log);
         config.log = Box::new(move |line| lines.lock().unwrap().push(line.to_owned()));
         let station: Arc<dyn Station> = Arc::<Desk>::clone(&desk);

@@ -12,7 +12,7 @@ use whimbrel_platform::link::{Ack, Hello, LINK_VERSION, write_frame};
 use super::{Setting, TestNode, numbers, until};
 
 fn secure(credentials: Credentials) -> Setting {
-    Setting { level: Some(Level::Authenticated), credentials: Some(credentials), token: None }
+    Setting { level: Some(Level::Authenticated), credentials: Some(credentials), token: None, ..Setting::default() }
 }
 
 /// A node that is let in, as a control; then the one with these credentials is not.
@@ -95,7 +95,7 @@ fn a_downgrade() {
         let mut authority = Authority::create("p").unwrap();
         let credentials = authority.issue("weak", &[], 1).unwrap();
         let host = authority.issue("host", &[], 1).unwrap();
-        let setting = Setting { level: Some(level), credentials: Some(credentials), token: None };
+        let setting = Setting { level: Some(level), credentials: Some(credentials), token: None, ..Setting::default() };
         let reason = if level == Level::Open { RefusalReason::Downgrade } else { RefusalReason::BadCertificate };
         refused(&mut authority, host, "weak", setting, ("was closed", reason));
     }

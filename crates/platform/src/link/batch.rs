@@ -65,6 +65,13 @@ pub enum News {
     Joined(Symbol, Vec<Symbol>),
     /// This agent of the speaker (named last) is no member of this group any more.
     Left(Symbol, Symbol),
+    /// Certificates of agents of the speaker, for what they sign.
+    Certificates {
+        /// The certificate with which the speaker certifies its agents (DER).
+        node: Vec<u8>,
+        /// The agents' (DER).
+        agents: Vec<Vec<u8>>,
+    },
 }
 
 /// A node of the platform that can be linked with.

@@ -6,6 +6,7 @@ mod ca;
 mod check;
 mod codec;
 mod look;
+mod proof;
 mod run;
 mod session;
 
@@ -17,6 +18,7 @@ pub use self::ca::{Ca, CaAction, Enrol};
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
 pub use self::look::{Agents, DeadLetters, Df, Links, Order, Ps, Showing, Sniff, Topics};
+pub use self::proof::{Prove, Verify};
 pub use self::run::{Guarding, Join, Run, SecurityLevel};
 pub use self::session::{AgentPortOptions, Session, SessionAction};
 
@@ -62,6 +64,8 @@ pub enum Command {
     Ca(Ca),
     Session(Session),
     Enrol(Enrol),
+    Prove(Prove),
+    Verify(Verify),
     Bench(Bench),
 }
 

@@ -46,7 +46,8 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub nodes: Option<u16>,
     /// How the links between nodes are secured: `tls` encrypts them, `authenticated` also makes sure by certificates who
-    /// is at the other end, and refuses messages whose sender is not an agent of the node they come from.
+    /// is at the other end, and refuses messages whose sender is not an agent of the node they come from; with `signed` agents also
+    /// sign each message that leaves their node.
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub security: Option<SecurityLevel>,
     /// Let other nodes join at this address, as 127.0.0.1:7001. Beyond this machine links are authenticated, unless
@@ -122,6 +123,9 @@ pub struct Guarding {
     /// Append what is refused, and why, to this file: a line of JSON each.
     #[arg(long, value_name = "FILE")]
     pub audit: Option<PathBuf>,
+    /// Keep every signed message that leaves or comes in this folder, for `whimbrel prove`; needs `--security signed`.
+    #[arg(long, value_name = "FOLDER")]
+    pub evidence: Option<PathBuf>,
 }
 
 /// How links are secured.
@@ -130,6 +134,7 @@ pub enum SecurityLevel {
     Open,
     Tls,
     Authenticated,
+    Signed,
 }
 
 impl From<SecurityLevel> for whimbrel_net::Level {
@@ -138,6 +143,7 @@ impl From<SecurityLevel> for whimbrel_net::Level {
             SecurityLevel::Open => Self::Open,
             SecurityLevel::Tls => Self::Tls,
             SecurityLevel::Authenticated => Self::Authenticated,
+            SecurityLevel::Signed => Self::Signed,
         }
     }
 }

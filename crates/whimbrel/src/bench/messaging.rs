@@ -84,6 +84,7 @@ impl Messaging {
             SecurityLevel::Open => "open",
             SecurityLevel::Tls => "tls",
             SecurityLevel::Authenticated => "authenticated",
+            SecurityLevel::Signed => "signed",
         };
         format!(
             "\"scenario\": \"{scenario}\", \"producers\": {}, \"consumers\": {}, \"bytes\": {}, \"mode\": \"{mode}\", \

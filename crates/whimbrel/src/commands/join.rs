@@ -27,7 +27,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     }
     let (guards, builder) = Guards::set(&arguments.guarding, None, builder)?;
     let platform = builder.build();
-    let membership = Membership::join(arguments, &platform, guards.auditor())?;
+    let membership = Membership::join(arguments, &platform, &guards)?;
     society.start(&platform)?;
     let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
     let agents_elsewhere =
@@ -52,5 +52,6 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     agent_port::close(agents_elsewhere);
     drop(control);
     membership.end();
+    guards.end();
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }

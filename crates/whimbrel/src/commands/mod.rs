@@ -23,6 +23,7 @@ pub mod join;
 pub mod life;
 pub mod links;
 pub mod new;
+pub mod prove;
 pub mod ps;
 pub mod run;
 pub mod send;

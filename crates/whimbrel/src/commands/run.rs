@@ -48,7 +48,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let platform = builder.build();
     let nodes = match arguments.nodes {
         Some(count) if count > 1 || arguments.node.is_some() => {
-            let nodes = Nodes::start(arguments, count, &platform, &society, guards.auditor())?;
+            let nodes = Nodes::start(arguments, count, &platform, &society, &guards)?;
             society.start_some(&platform, |name| nodes.lives_here(name))?;
             Some(nodes.open()?)
         }
@@ -58,7 +58,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         }
     };
     let membership = arguments.listen.as_deref();
-    let membership = membership.map(|address| Membership::listen(arguments, address, &platform, guards.auditor()));
+    let membership = membership.map(|address| Membership::listen(arguments, address, &platform, &guards));
     let membership = membership.transpose()?;
     let agents_elsewhere = match arguments.node {
         None => open_agent_port(arguments, guards.auditor(), &platform)?,
@@ -78,6 +78,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     if let Some(membership) = membership {
         membership.end();
     }
+    guards.end();
     let time = begin.elapsed();
     if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), time)) {
         // Nobody may be reading any more.

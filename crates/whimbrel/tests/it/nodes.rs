@@ -234,3 +234,44 @@ fn nodes_enrol_over_the_network_with_tokens() {
     service.kill().expect("it runs");
     let _ = service.wait();
 }
+
+#[test]
+fn a_signed_conversation_is_proven_and_verified_offline() {
+    let ping = "
+!go.
++!go <- .send(pong, tell, price(10)).
++taken(N)[source(A)] <- .print(\"sold for \", N); .wait(100); .stopMAS(0, 7).
+";
+    let pong = "+price(N)[source(A)] <- .send(A, tell, taken(N)).";
+    let scratch = Scratch::with(&[
+        ("x.mas2j", "MAS x { agents: ping ping.asl at \"n1\"; pong pong.asl at \"n2\"; }"),
+        ("ping.asl", ping),
+        ("pong.asl", pong),
+    ]);
+    let run = ["run", "x.mas2j", "--nodes", "2", "--security", "signed", "--evidence", "kept"];
+    let seen = scratch.run(&run);
+    assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("[ping] sold for 10\n", "", Some(7)));
+    for folder in ["kept", "kept.n2"] {
+        let proven = scratch.run(&["prove", "ping~pong", "--evidence", folder, "-o", "deal.json"]);
+        assert_eq!(
+            (proven.out.as_str(), proven.code),
+            ("2 messages of ping~pong are in deal.json\n", Some(0)),
+            "{}",
+            proven.err
+        );
+        let verified = scratch.run(&["verify", "deal.json", "--authority", "kept/authority.pem"]);
+        assert_eq!(verified.code, Some(0), "{}", verified.err);
+        let lines: Vec<&str> = verified.out.lines().collect();
+        assert_eq!(lines[0], "ping~pong: 2 messages, as they were signed");
+        assert!(lines[1].contains("ping of n1 to pong: tell price(10)"), "{}", verified.out);
+        assert!(lines[2].ends_with("pong of n2 to ping: tell taken(10)  (after 1)"), "{}", verified.out);
+    }
+    let file = scratch.0.join("deal.json");
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    std::fs::write(&file, text.replacen("\"sequence\": 1", "\"sequence\": 2", 1)).expect("it can be written");
+    let tampered = scratch.run(&["verify", "deal.json", "--authority", "kept/authority.pem"]);
+    assert_eq!(tampered.err, "error: deal.json proves nothing: entry 1: its signature is not that of ping\n");
+    assert_eq!(tampered.code, Some(1));
+    let unsigned = scratch.run(&["run", "x.mas2j", "--nodes", "2", "--evidence", "kept"]);
+    assert!(unsigned.err.contains("say --security signed") && unsigned.code == Some(1), "{}", unsigned.err);
+}

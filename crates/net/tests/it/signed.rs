@@ -1,0 +1,149 @@
+//! Messages that are signed: who said what can be proven, and what is not as it was signed is refused.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
+use whimbrel_net::signing::{Bundle, Direction, Evidence, PARAMETER, Verified, prove};
+use whimbrel_net::{Authority, Credentials, Level, Trust};
+use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::route::NodeId;
+
+use super::{Setting, TestNode, numbers, until};
+
+fn signed(credentials: Credentials) -> Setting {
+    Setting { level: Some(Level::Signed), credentials: Some(credentials), ..Setting::default() }
+}
+
+/// A folder of evidence, and the evidence.
+fn evidence(name: &str) -> (PathBuf, Arc<Evidence>) {
+    let folder = std::env::temp_dir().join(format!("whimbrel-evidence-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let evidence = Evidence::open(&folder, Box::new(|line| panic!("{line}"))).unwrap();
+    (folder, Arc::new(evidence))
+}
+
+fn say(from: &TestNode, to: NodeId, content: Value) {
+    let (sender, receiver) = (Aid::local(from.desk.agent.as_str()), Aid::local("b"));
+    let message = AclMessage::new(Performative::Propose, sender, receiver, content).in_conversation("deal");
+    let envelope = Envelope { to: receiver, body: MessageBody::Owned(Box::new(message)) };
+    from.hub.links().send(to, &mut vec![envelope], 0);
+}
+
+#[test]
+fn a_conversation_can_be_proven_and_not_altered() {
+    let mut authority = Authority::create("p").unwrap();
+    let (folder, kept) = evidence("prove");
+    let host = Setting { evidence: Some(kept), ..signed(authority.issue("host", &[], 1).unwrap()) };
+    let host = TestNode::start("host", host);
+    let other = TestNode::start("other", signed(authority.issue("other", &[], 1).unwrap()));
+    let to_host = other.hub.connect(host.address());
+    until("they are linked", || host.hub.has_links(1));
+    for price in [10, 11] {
+        say(&other, to_host, Value::Int(price));
+    }
+    until("they arrive", || host.numbers() == [10, 11]);
+    let arrived = host.desk.messages.lock().unwrap()[0].clone();
+    assert!(arrived.extras().user.iter().any(|(name, _)| name.as_str() == PARAMETER), "its receiver can verify it");
+    say(&host, NodeId(1), Value::Int(12));
+    until("the answer arrives", || other.numbers() == [12]);
+    assert_eq!((host.hub.refusals().all().count(), other.hub.refusals().all().count()), (0, 0));
+    drop(host);
+    until("the evidence is written", || prove(&folder, "deal").is_ok_and(|bundle| bundle.len() == 3));
+    let bundle = prove(&folder, "deal").unwrap();
+    assert_eq!(Bundle::from_json(&bundle.to_json()).unwrap(), bundle);
+    let trust = authority.trust().unwrap();
+    let verified = bundle.verify(&trust).unwrap();
+    check_deal(&verified);
+    assert!(prove(&folder, "another").is_err());
+    altered_bundles_are_refused(&bundle.to_json(), &trust);
+    let strangers = Authority::create("p").unwrap().trust().unwrap();
+    assert!(bundle.verify(&strangers).unwrap_err().to_string().starts_with("entry 1: its certificate is not to be"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn check_deal(verified: &Verified) {
+    let said = |index: usize| {
+        let said = &verified.said[index];
+        (said.node.as_str(), said.message.content.to_string(), said.sequence, said.direction, said.after)
+    };
+    assert_eq!(said(0), ("other", "10".to_owned(), 1, Direction::Received, None));
+    assert_eq!(said(1), ("other", "11".to_owned(), 2, Direction::Received, Some(1)));
+    assert_eq!(said(2), ("host", "12".to_owned(), 1, Direction::Sent, Some(2)));
+    assert!(verified.missing.is_empty());
+    assert_eq!(verified.to_string().lines().count(), 3);
+}
+
+/// Whatever one changes about a bundle, it is told where.
+fn altered_bundles_are_refused(json: &str, trust: &Trust) {
+    let value: serde_json::Value = serde_json::from_str(json).unwrap();
+    let refused = |what: &str, entry: u64, change: &dyn Fn(&mut serde_json::Value)| {
+        let mut altered = value.clone();
+        change(&mut altered);
+        let bundle = Bundle::from_json(&altered.to_string()).unwrap();
+        let error = bundle.verify(trust).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("entry {entry}: ")), "{what}: {error}");
+    };
+    let flip = |text: &mut serde_json::Value| {
+        let mut bytes = text.as_str().unwrap().as_bytes().to_vec();
+        let middle = bytes.len() / 2;
+        bytes[middle] = if bytes[middle] == b'A' { b'B' } else { b'A' };
+        *text = String::from_utf8(bytes).unwrap().into();
+    };
+    for key in ["message", "signature"] {
+        refused(key, 2, &|altered| flip(&mut altered["entries"][1][key]));
+    }
+    refused("the time", 2, &|altered| altered["entries"][1]["time_ms"] = 1_900_000_000_000u64.into());
+    refused("the sequence", 2, &|altered| altered["entries"][1]["sequence"] = 7.into());
+    refused("one is left out", 3, &|altered| drop(altered["entries"].as_array_mut().unwrap().remove(1)));
+    refused("their order", 1, &|altered| altered["entries"].as_array_mut().unwrap().swap(0, 1));
+    refused("one is said twice", 2, &|altered| {
+        let again = altered["entries"][1].clone();
+        altered["entries"].as_array_mut().unwrap().push(again);
+    });
+    refused("the conversation", 1, &|altered| altered["conversation"] = "another".into());
+    refused("the direction", 2, &|altered| altered["entries"][0]["direction"] = "sent".into());
+    refused("a certificate is missing", 1, &|altered| {
+        altered["certificates"].as_object_mut().unwrap().clear();
+    });
+    assert!(Bundle::from_json("{}").is_err());
+    assert!(Bundle::from_json(&json.replacen("\"bundle\": 1", "\"bundle\": 2", 1)).is_err());
+}
+
+#[test]
+fn a_node_that_does_not_sign_is_turned_away() {
+    let mut authority = Authority::create("p").unwrap();
+    let host = TestNode::start("host", signed(authority.issue("host", &[], 1).unwrap()));
+    let weak = Setting { level: Some(Level::Authenticated), ..signed(authority.issue("weak", &[], 1).unwrap()) };
+    let weak = TestNode::start("weak", weak);
+    weak.hub.connect(host.address());
+    until("the host says no", || host.hub.refusals().of(RefusalReason::Downgrade) > 0);
+    host.hub.connect(weak.address());
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!host.hub.has_links(1) && !weak.hub.has_links(1));
+}
+
+#[test]
+fn messages_to_many_nodes_are_signed_once_and_arrive_at_all() {
+    let mut authority = Authority::create("p").unwrap();
+    let names = ["a", "b", "c"];
+    let nodes = names.map(|name| TestNode::start(name, signed(authority.issue(name, &[], 1).unwrap())));
+    let ids: Vec<NodeId> = nodes[1..].iter().map(|node| nodes[0].hub.connect(node.address())).collect();
+    until("all are linked", || nodes[0].hub.has_links(2));
+    let to = ["x", "y"].map(Aid::local);
+    for round in 1..=100 {
+        let message = AclMessage::new(Performative::Inform, Aid::local("agent-of-a"), to[0], Value::Int(round));
+        let shared = Arc::new(message.to(to[1]));
+        for id in &ids {
+            let copy = |to: &Aid| Envelope { to: *to, body: MessageBody::Shared(Arc::clone(&shared)) };
+            nodes[0].hub.links().send(*id, &mut to.iter().map(copy).collect(), 0);
+        }
+    }
+    for node in &nodes[1..] {
+        until("each has both copies of all", || node.numbers().len() == 200);
+        assert!(numbers(&node.desk.forged).is_empty());
+    }
+    let signature = |node: &TestNode| node.desk.messages.lock().unwrap()[0].extras().user.clone();
+    assert_eq!(signature(&nodes[1]), signature(&nodes[2]));
+}
