@@ -11,6 +11,7 @@ use crate::arguments::{Stop, Whom};
 use crate::control::protocol::{AgentOrder, AgentsWanted, Answer, Reason, Refusal, Request};
 use crate::control::{Found, choose};
 use crate::screen::print;
+use crate::table::harmless;
 use crate::terminal;
 
 /// How long a platform may take to end.
@@ -39,7 +40,7 @@ fn act(whom: &Whom, done: &str, request: impl Fn(String) -> Request) -> anyhow::
         match ask(&nodes, node.as_deref(), &request(agent.clone())) {
             Ok(()) => {
                 // Nobody may be reading.
-                let _ = print(&format!("{agent} {done}"));
+                let _ = print(&format!("{} {done}", harmless(&agent)));
             }
             Err(error) => {
                 terminal::complain(&error);

@@ -159,8 +159,7 @@ impl Merge {
         let told = self.told_us.iter().copied().min().unwrap_or(u64::MAX);
         let until = told.max(now_us.saturating_sub(ORDER_PATIENCE_US));
         let mut events = Vec::new();
-        while let Some(Reverse((at_us, number))) = self.waiting.peek().copied().filter(|next| next.0.0 <= until) {
-            let _ = at_us;
+        while let Some(Reverse((_, number))) = self.waiting.peek().copied().filter(|next| next.0.0 <= until) {
             self.waiting.pop();
             events.extend(self.events.remove(&number));
         }

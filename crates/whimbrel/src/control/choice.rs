@@ -9,6 +9,7 @@ use clap::Args;
 use super::client::{Found, Survey, survey};
 use super::natural;
 use super::protocol::NodeInfo;
+use crate::table::harmless;
 
 /// Which platform, and which of its nodes, a command is about.
 #[derive(Clone, Debug, Default, Args)]
@@ -71,7 +72,8 @@ fn listed(platforms: &[Vec<Found>]) -> String {
             format!("--pid {pid}")
         };
         let names = nodes.iter().map(|found| format!("{} (process {})", found.info.node, found.info.pid));
-        let _ = write!(text, "\n  {choice:<24} {platform} runs {society} on {}", names.collect::<Vec<_>>().join(", "));
+        let line = format!("{choice:<24} {platform} runs {society} on {}", names.collect::<Vec<_>>().join(", "));
+        let _ = write!(text, "\n  {}", harmless(&line));
     }
     text
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 
 use super::folder;
-use super::protocol::{Answer, Call, Event, NodeInfo, Request, VERSION};
+use super::protocol::{Answer, Call, Event, NodeInfo, Refusal, Request, VERSION};
+use crate::table::harmless;
 
 /// How long a node may take to say who it is.
 const GREETING_PATIENCE: Duration = Duration::from_secs(2);
@@ -56,11 +57,8 @@ fn greet(socket: PathBuf) -> anyhow::Result<Option<Found>> {
     match call(&stream, &Request::Node, GREETING_PATIENCE).and_then(|mut lines| read_answer(&mut lines)) {
         Ok(Answer::Node(info)) => Ok(Some(Found { info: *info, socket })),
         Ok(_) => bail!("the node at {} does not say who it is", socket.display()),
-        Err(error) if !socket.exists() => {
-            // It ended just now.
-            drop(error);
-            Ok(None)
-        }
+        // It ended just now.
+        Err(_) if !socket.exists() => Ok(None),
         Err(error) => Err(error.context(cannot())),
     }
 }
@@ -69,10 +67,11 @@ impl Found {
     /// Asks for one answer, which may take `wait` longer than usual.
     ///
     /// # Errors
-    /// The node is gone, or refuses: then it is a [`super::protocol::Refusal`].
+    /// The node is gone, or refuses: then it is a [`Refusal`].
     pub fn ask(&self, request: &Request, wait: Duration) -> anyhow::Result<Answer> {
         match read_answer(&mut call(&self.stream()?, request, PATIENCE + wait)?)? {
-            Answer::Error(refusal) => Err(refusal.into()),
+            // Names of agents may be in there, and anything in those.
+            Answer::Error(refusal) => Err(Refusal { text: harmless(&refusal.text), ..refusal }.into()),
             answer => Ok(answer),
         }
     }

@@ -8,6 +8,7 @@ mod natural;
 mod panel;
 pub mod protocol;
 mod server;
+mod services;
 mod tap;
 
 pub use self::choice::{Target, choose, platforms};

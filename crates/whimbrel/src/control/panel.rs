@@ -3,10 +3,9 @@
 use std::os::unix::net::UnixStream;
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::{Aid, Symbol, Value};
+use whimbrel_acl::{Aid, Symbol};
 use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, LifecycleError, LifecycleStep, name_fits};
-use whimbrel_platform::df::{DfDescription, DfQuery, ServiceDescription};
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{Directory, Time};
@@ -15,8 +14,8 @@ use whimbrel_runtime::Platform;
 use super::mail::Mail;
 use super::natural;
 use super::protocol::{
-    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, EntryInfo, LinkInfo, NodeInfo, PeerInfo, Reason, Refusal,
-    Request, ServiceInfo, ServicesFound, ServicesWanted, SniffWanted, TopicInfo,
+    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, NodeInfo, PeerInfo, Reason, Refusal, Request,
+    ServicesFound, SniffWanted, TopicInfo,
 };
 use super::tap;
 
@@ -41,6 +40,10 @@ impl Panel {
 
     pub(super) fn random(&self) -> u64 {
         self.platform.services().random()
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.platform.services().now()
     }
 
     pub(super) fn stop(&self, code: i32) {
@@ -76,7 +79,7 @@ impl Panel {
         }
     }
 
-    fn node(&self) -> &str {
+    pub(super) fn node(&self) -> &str {
         self.hub.as_ref().map_or(ALONE, HubView::node)
     }
 
@@ -84,7 +87,7 @@ impl Panel {
         self.hub.as_ref().map(HubView::status).unwrap_or_default()
     }
 
-    fn directory(&self) -> Option<&dyn Directory> {
+    pub(super) fn directory(&self) -> Option<&dyn Directory> {
         self.platform.services().directory()
     }
 
@@ -189,43 +192,9 @@ impl Panel {
     }
 
     /// The names of the other nodes, by number.
-    fn node_names(&self) -> FxHashMap<NodeId, String> {
+    pub(super) fn node_names(&self) -> FxHashMap<NodeId, String> {
         let numbered = (1..).map(NodeId).zip(self.statuses());
         numbered.filter_map(|(id, link)| Some((id, link.node?))).collect()
-    }
-
-    fn services(&self, wanted: &ServicesWanted) -> Vec<EntryInfo> {
-        let now = self.platform.services().now();
-        let names = self.node_names();
-        let Some(directory) = self.directory() else { return Vec::new() };
-        let elsewhere = directory.with_ams(|ams| ams.agents_elsewhere()).unwrap_or_default();
-        let elsewhere: FxHashMap<Symbol, NodeId> = elsewhere.into_iter().map(|(name, node, _)| (name, node)).collect();
-        let entry = |description: &DfDescription, expires: Option<Time>| {
-            let agent = description.agent?;
-            let node = elsewhere.get(&agent.name).map(|node| names.get(node).cloned().unwrap_or_default());
-            let is_asked_for = match (&node, &wanted.elsewhere_but) {
-                (None, _) => true,
-                (Some(_), None) => false,
-                (Some(node), Some(but)) => !but.contains(node),
-            };
-            let agent_fits = wanted.agent.as_ref().is_none_or(|pattern| name_fits(pattern, agent.name.as_str()));
-            let services = fitting_services(wanted, description)?;
-            (is_asked_for && agent_fits).then(|| EntryInfo {
-                agent: agent.name.as_str().to_owned(),
-                node: node.unwrap_or_else(|| self.node().to_owned()),
-                services,
-                protocols: texts(&description.protocols),
-                ontologies: texts(&description.ontologies),
-                languages: texts(&description.languages),
-                lease_left_ms: expires.map(|expires| (expires - now).as_millis() as u64),
-            })
-        };
-        let found = directory.with_df(|df| {
-            let all = df.search(&DfQuery::all(DfDescription::default()), now);
-            let expires = |entry: &DfDescription| entry.agent.and_then(|agent| df.expires(agent));
-            all.into_iter().filter_map(|description| entry(description, expires(description))).collect()
-        });
-        found.unwrap_or_default()
     }
 
     fn topics(&self) -> Vec<TopicInfo> {
@@ -316,66 +285,4 @@ pub fn merge(parts: Vec<AgentsFound>, order: AgentOrder, limit: usize) -> Agents
     sort(&mut agents, order);
     agents.truncate(limit);
     AgentsFound { agents, total }
-}
-
-fn texts(symbols: &[Symbol]) -> Vec<String> {
-    symbols.iter().map(|symbol| symbol.as_str().to_owned()).collect()
-}
-
-/// The services of an entry that fit; `None` if the entry does not.
-fn fitting_services(wanted: &ServicesWanted, entry: &DfDescription) -> Option<Vec<ServiceInfo>> {
-    let all = |of_service: fn(&ServiceDescription) -> &[Symbol], of_entry: &[Symbol], wanted: &Option<String>| {
-        let Some(wanted) = wanted.clone() else { return Box::new(|_: &ServiceDescription| true) as Fits<'_> };
-        let known = of_entry.iter().any(|name| name.as_str() == wanted);
-        let fits =
-            move |service: &ServiceDescription| known || of_service(service).iter().any(|name| name.as_str() == wanted);
-        Box::new(fits) as Fits<'_>
-    };
-    let ontology = all(|service| &service.ontologies, &entry.ontologies, &wanted.ontology);
-    let protocol = all(|service| &service.protocols, &entry.protocols, &wanted.protocol);
-    let language = all(|service| &service.languages, &entry.languages, &wanted.language);
-    let fits = |service: &ServiceDescription| {
-        let named = |pattern: &Option<String>, name: Symbol| {
-            pattern.as_ref().is_none_or(|pattern| name_fits(pattern, name.as_str()))
-        };
-        let property = |(name, value): &(String, String)| {
-            let mut known = service.properties.iter();
-            known.any(|(known, is)| known.as_str() == name && (value.is_empty() || plain(is) == *value))
-        };
-        (named(&wanted.service, service.name) || named(&wanted.service, service.kind))
-            && named(&wanted.name, service.name)
-            && named(&wanted.kind, service.kind)
-            && ontology(service)
-            && protocol(service)
-            && language(service)
-            && wanted.properties.iter().all(property)
-    };
-    let of_services = [&wanted.service, &wanted.name, &wanted.kind].into_iter().any(Option::is_some);
-    let of_services = of_services || !wanted.properties.is_empty();
-    let bare = ServiceDescription::default();
-    let entry_fits = !of_services && ontology(&bare) && protocol(&bare) && language(&bare);
-    let services: Vec<ServiceInfo> = entry.services.iter().filter(|service| fits(service)).map(service_info).collect();
-    (entry_fits || !services.is_empty()).then_some(services)
-}
-
-type Fits<'a> = Box<dyn Fn(&ServiceDescription) -> bool + 'a>;
-
-fn service_info(service: &ServiceDescription) -> ServiceInfo {
-    ServiceInfo {
-        name: service.name.as_str().to_owned(),
-        kind: service.kind.as_str().to_owned(),
-        owner: Some(service.owner.as_str()).filter(|owner| !owner.is_empty()).map(str::to_owned),
-        protocols: texts(&service.protocols),
-        ontologies: texts(&service.ontologies),
-        languages: texts(&service.languages),
-        properties: service.properties.iter().map(|(name, value)| (name.as_str().to_owned(), plain(value))).collect(),
-    }
-}
-
-/// A value as it is printed, text without its quotes.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Str(text) => text.as_str().to_owned(),
-        value => value.to_string(),
-    }
 }
