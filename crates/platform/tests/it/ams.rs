@@ -7,6 +7,7 @@ use whimbrel_platform::ams::{
     AgentKind, AgentModification, AgentQuery, AgentState, Ams, AmsCommand, CloneError, LifecycleError, LifecycleStep,
     NewAgent,
 };
+use whimbrel_platform::route::NodeId;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{EndReason, Time};
 
@@ -163,6 +164,20 @@ fn a_population_is_created_whole_or_not_at_all() {
     assert_eq!(ams.create_population(running("p"), 5, Time::ZERO), Err(CreateError::NameTaken("p3".into())));
     assert_eq!(ams.agent_count(), 1);
     assert_eq!(ams.create_population(running("q"), 3, Time::ZERO).unwrap().len(), 3);
+}
+
+#[test]
+fn it_is_known_where_agents_of_other_nodes_live() {
+    let mut ams = Ams::new("home");
+    ams.create(running("amy"), Time::ZERO).unwrap();
+    assert!(ams.handle_elsewhere("bob".into(), NodeId(2), AgentKind::Native));
+    assert!(!ams.handle_elsewhere("amy".into(), NodeId(2), AgentKind::Native), "she is here");
+    let places = |ams: &Ams| ["amy", "bob", "eve"].map(|name| ams.node_of(name.into()));
+    assert_eq!(places(&ams), [None, Some(NodeId(2)), None]);
+    assert!(
+        !ams.handle_ended_elsewhere("bob".into(), NodeId(3)) && ams.handle_ended_elsewhere("bob".into(), NodeId(2))
+    );
+    assert_eq!(places(&ams), [None, None, None]);
 }
 
 #[test]

@@ -88,10 +88,13 @@ fn a_lease_ends_unless_it_is_renewed() {
     df.register(entry("bob", "sell", "").leased(100), Time::from_ms(50)).unwrap();
     df.register(entry("amy", "sell", ""), Time::from_ms(50)).unwrap();
     assert_eq!(df.poll_timeout(), Some(Time::from_ms(150)));
+    let ends = |df: &Df, agent| df.expires(Aid::local(agent));
+    assert_eq!((ends(&df, "bob"), ends(&df, "amy"), ends(&df, "eve")), (Some(Time::from_ms(150)), None, None));
     assert_eq!(df.providers("sell", "", Time::from_ms(149)).len(), 2);
     assert_eq!(df.providers("sell", "", Time::from_ms(150)).len(), 1, "even before the timeout is handled");
     df.modify(entry("bob", "sell", "").leased(100), Time::from_ms(140)).unwrap();
     df.handle_timeout(Time::from_ms(150));
+    assert_eq!(ends(&df, "bob"), Some(Time::from_ms(240)));
     assert_eq!(df.providers("sell", "", Time::from_ms(150)).len(), 2);
     df.handle_timeout(Time::from_ms(240));
     assert_eq!(df.providers("sell", "", Time::from_ms(240)), [Aid::local("amy")]);
