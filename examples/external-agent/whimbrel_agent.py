@@ -3,9 +3,11 @@ import json, socket, ssl, time
 
 
 class Agent:
-    def __init__(self, name, address, token, authority=None, lease_ms=10_000):
+    def __init__(self, name, address, token, authority=None, certificate=None, lease_ms=10_000):
         self.address, self.token, self.lease_ms = address, token, lease_ms
         self.tls = authority and ssl.create_default_context(cafile=authority)
+        if certificate:  # The files of a certificate and its key, instead of a token.
+            self.tls.load_cert_chain(*certificate)
         self.session, self.number, self.received, self.unacknowledged = None, 0, 0, []
         self.connect()
         self.numbered(type="create", agent=0, name=name)

@@ -21,7 +21,8 @@ mod task;
 
 pub use audit::AuditLog;
 pub use authority::{
-    Authority, AuthorityError, Issued, NODE_DAYS, NodeCertificates, NodeKeys, NodeRequest, Token, Trust,
+    Authority, AuthorityError, Issued, NODE_DAYS, NodeCertificates, NodeKeys, NodeRequest, SessionCredentials, Token,
+    Trust,
 };
 pub use hub::{Hub, HubConfig, HubError, HubView, LinkStatus};
 pub use security::{Credentials, Level, SecurityError};

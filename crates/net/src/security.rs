@@ -125,6 +125,19 @@ pub(crate) fn agents_dns_name(node: &str) -> String {
     format!("{node}.agents.whimbrel")
 }
 
+/// The name in the certificate of a program that has an agent of this name.
+pub(crate) fn session_dns_name(agent: &str) -> String {
+    format!("{agent}.session.whimbrel")
+}
+
+/// Who has to show a certificate to whoever accepts connections.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Showing {
+    Nobody,
+    WhoLikes,
+    Everybody,
+}
+
 /// What TLS needs.
 pub(crate) struct Tls {
     pub server: Arc<ServerConfig>,
@@ -132,6 +145,8 @@ pub(crate) struct Tls {
     pub name: ServerName<'static>,
     /// What both ends must agree on, if anything.
     protocol: Option<&'static [u8]>,
+    /// The authority's own certificates.
+    pub authority: Vec<CertificateDer<'static>>,
     /// Looks over certificates of nodes, whichever end they are at.
     verifier: Arc<dyn ClientCertVerifier>,
 }
@@ -156,8 +171,19 @@ impl Tls {
         self.verifier.verify_client_cert(certificate, others, UnixTime::now()).err()
     }
 
-    /// What `level` asks for; `None` if that is nothing.
+    /// What links of this level ask for; `None` if that is nothing.
     pub fn new(level: Level, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
+        let showing = if level >= Level::Authenticated { Showing::Everybody } else { Showing::Nobody };
+        Self::with(level, showing, credentials)
+    }
+
+    /// What an agent port of this level asks for: programs without a certificate have tokens.
+    pub fn of_agent_port(level: Level, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
+        // That messages are signed concerns nodes.
+        Self::with(level.min(Level::Authenticated), Showing::WhoLikes, credentials)
+    }
+
+    fn with(level: Level, showing: Showing, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
         if level == Level::Open {
             return Ok(None);
         }
@@ -165,23 +191,25 @@ impl Tls {
         let unfit = |error: &dyn std::fmt::Display| SecurityError::Unfit(error.to_string());
         let provider = Arc::new(ring::default_provider());
         let mut roots = RootCertStore::empty();
-        for certificate in certificates(&credentials.authority_pem, "the authority's certificate")? {
-            roots.add(certificate).map_err(|error| unfit(&error))?;
+        let authority = certificates(&credentials.authority_pem, "the authority's certificate")?;
+        for certificate in &authority {
+            roots.add(certificate.clone()).map_err(|error| unfit(&error))?;
         }
         let roots = Arc::new(roots);
         let lists = revocation_lists(&credentials.revoked_pem)?;
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider))
-            .with_crls(lists.iter().cloned())
-            .build()
-            .map_err(|error| unfit(&error))?;
-        let server = server_config(level, credentials, &provider, &verifier)?;
+            .with_crls(lists.iter().cloned());
+        let verifier = if showing == Showing::WhoLikes { verifier.allow_unauthenticated() } else { verifier };
+        let verifier = verifier.build().map_err(|error| unfit(&error))?;
+        let server = server_config(showing, credentials, &provider, &verifier)?;
         let client = client_config(level, credentials, &provider, &roots, &lists)?;
         let (mut server, mut client) = (server, client);
         let protocol = (level == Level::Signed).then_some(SIGNED_PROTOCOL);
         server.alpn_protocols = protocol.iter().map(|name| name.to_vec()).collect();
         client.alpn_protocols.clone_from(&server.alpn_protocols);
         let name = ServerName::try_from(node_dns_name(None)).map_err(|error| unfit(&error))?;
-        Ok(Some(Self { server: Arc::new(server), client: Arc::new(client), name, protocol, verifier }))
+        let (server, client) = (Arc::new(server), Arc::new(client));
+        Ok(Some(Self { server, client, name, protocol, authority, verifier }))
     }
 }
 
@@ -200,7 +228,7 @@ pub(crate) fn key(pem: &str) -> Result<PrivateKeyDer<'static>, SecurityError> {
 }
 
 fn server_config(
-    level: Level,
+    showing: Showing,
     credentials: &Credentials,
     provider: &Arc<CryptoProvider>,
     verifier: &Arc<dyn ClientCertVerifier>,
@@ -209,10 +237,9 @@ fn server_config(
     let building = ServerConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|error| unfit(&error))?;
-    let building = if level >= Level::Authenticated {
-        building.with_client_cert_verifier(Arc::clone(verifier))
-    } else {
-        building.with_no_client_auth()
+    let building = match showing {
+        Showing::Nobody => building.with_no_client_auth(),
+        Showing::WhoLikes | Showing::Everybody => building.with_client_cert_verifier(Arc::clone(verifier)),
     };
     let chain = certificates(&credentials.certificate_pem, "the node's certificate")?;
     let mut config = building.with_single_cert(chain, key(&credentials.key_pem)?).map_err(|error| unfit(&error))?;
@@ -252,6 +279,19 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
+    /// Whom these certificates name, which were verified already: none if the authority itself did not sign the first,
+    /// behind which only its own may stand. Nodes have certificates to sign others with, of their agents; what these say
+    /// of nodes and sessions is nothing.
+    pub fn of_chain(chain: &[CertificateDer<'_>], authority: &[CertificateDer<'_>]) -> Option<Self> {
+        let (first, others) = chain.split_first()?;
+        others.iter().all(|other| authority.contains(other)).then(|| Self::of(first))
+    }
+
+    /// The agent of a session that it names, if it names one.
+    pub fn session(&self) -> Option<&str> {
+        self.nodes.iter().find_map(|name| name.strip_suffix(".session.whimbrel"))
+    }
+
     /// What this certificate says, which was verified already; nothing if it cannot be read.
     pub fn of(certificate: &CertificateDer<'_>) -> Self {
         let mut identity = Self::default();

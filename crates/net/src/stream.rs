@@ -54,7 +54,7 @@ impl Stream {
 
     /// Whom the peer's certificate names, if it showed one.
     pub fn identity(&self) -> Option<Identity> {
-        self.certificates()?.first().map(Identity::of)
+        Identity::of_chain(self.certificates()?, &[])
     }
 }
 

@@ -7,9 +7,11 @@ use anyhow::bail;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Tokens};
 use whimbrel_net::{Credentials, Level};
 use whimbrel_platform::audit::Auditor;
+use whimbrel_platform::session::Grant;
 use whimbrel_runtime::Platform;
 
 use crate::arguments::AgentPortOptions;
+use crate::credentials::Watched;
 use crate::terminal;
 
 /// How long good-byes may take.
@@ -22,7 +24,7 @@ pub fn open(
     auditor: Option<Arc<dyn Auditor>>,
     quiet: bool,
     platform: &Platform,
-) -> anyhow::Result<Option<AgentPort>> {
+) -> anyhow::Result<Option<Arc<AgentPort>>> {
     let Some(port) = &options.agent_port else { return Ok(None) };
     let address = if port.contains(':') { port.clone() } else { format!("127.0.0.1:{port}") };
     let (level, credentials) = level(&address)?;
@@ -31,7 +33,7 @@ pub fn open(
     match &file {
         // What is wrong with it is told now, not to the first who comes.
         Some(file) => drop(Tokens::read(file)?),
-        None if options.agent_token.is_none() => {
+        None if options.agent_token.is_none() && level == Level::Open => {
             bail!("who may have agents here? Give --agent-token, or --agent-tokens (see `whimbrel help session`)")
         }
         None => {}
@@ -42,6 +44,9 @@ pub fn open(
         }
     };
     let authorise = move |claim: &whimbrel_net::agent_port::Claim<'_>| {
+        if let Some(name) = claim.certified {
+            return Some(Grant::new(name, vec![name.to_owned()]));
+        }
         let token = claim.token?;
         let listed = file.as_deref().map(|file| {
             Tokens::read(file).unwrap_or_else(|error| {
@@ -54,12 +59,30 @@ pub fn open(
     let config = AgentPortConfig { level, credentials, authorise: Box::new(authorise), auditor, log: Box::new(log) };
     let port = AgentPort::open(config, platform.host(), &address)?;
     log(&format!("agents can connect at {}", port.address()));
-    Ok(Some(port))
+    Ok(Some(Arc::new(port)))
+}
+
+/// Has the port show and trust what is in the folder, whenever that changes.
+pub fn watch(port: Option<&Arc<AgentPort>>, credentials: Watched) {
+    let Some(port) = port.map(Arc::downgrade) else { return };
+    credentials.watch(move |credentials| {
+        let Some(port) = port.upgrade() else { return false };
+        if let Some(Err(error)) = credentials.map(|credentials| port.set_credentials(credentials)) {
+            terminal::note(&format!("the new credentials are of no use to the agent port: {error}"));
+        }
+        true
+    });
 }
 
 /// Says good-bye to the agents there.
-pub fn close(port: Option<AgentPort>) {
-    if let Some(port) = port {
-        port.close(CLOSE_PATIENCE);
+pub fn close(port: Option<Arc<AgentPort>>) {
+    let Some(mut port) = port else { return };
+    // Whoever looks after the credentials holds it for moments only.
+    loop {
+        match Arc::try_unwrap(port) {
+            Ok(port) => return port.close(CLOSE_PATIENCE),
+            Err(shared) => port = shared,
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -90,12 +90,19 @@ pub struct Watched {
     folder: PathBuf,
     seen: Vec<Option<SystemTime>>,
     asked: Option<Instant>,
+    /// Somebody else asks the authority.
+    only_follows: bool,
 }
 
 impl Watched {
     /// This folder, which was read just now.
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), seen: changes(folder), asked: None }
+        Self { folder: folder.to_owned(), seen: changes(folder), asked: None, only_follows: false }
+    }
+
+    /// This folder, which somebody else keeps up to date.
+    pub fn following(folder: &Path) -> Self {
+        Self { only_follows: true, ..Self::new(folder) }
     }
 
     /// Gives `use_them` the credentials whenever they change, and has them change when the authority says so, until
@@ -123,7 +130,7 @@ impl Watched {
 
     /// Brings the folder up to date, if the node knows where the authority is.
     fn ask_authority(&mut self) -> anyhow::Result<()> {
-        if self.asked.is_some_and(|asked| asked.elapsed() < ASK_EVERY) {
+        if self.only_follows || self.asked.is_some_and(|asked| asked.elapsed() < ASK_EVERY) {
             return Ok(());
         }
         self.asked = Some(Instant::now());

@@ -9,7 +9,7 @@ use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX
 use whimbrel_platform::session::{Code, Fault, Frame, FrameReader, FrameWriter, Framing, Hello};
 
 use crate::connection::HANDSHAKE_PATIENCE;
-use crate::security::Tls;
+use crate::security::{Identity, Tls};
 use crate::stream::Stream;
 
 /// Bytes before each frame: how long it is, the highest byte first.
@@ -79,6 +79,8 @@ pub(super) struct Arrival {
     pub incoming: Incoming,
     pub framing: Framing,
     pub hello: Hello,
+    /// Whom its certificate names, if it showed one.
+    pub identity: Option<Identity>,
 }
 
 impl Arrival {
@@ -96,7 +98,10 @@ impl Arrival {
                 let frame = incoming.frame(SESSION_HELLO_BYTES_MAX).map_err(invalid)?;
                 if let Some(frame) = frame {
                     let (framing, hello) = FrameReader::read_hello(frame).map_err(invalid)?;
-                    return Ok(Self { stream, incoming, framing, hello });
+                    // Some send the authority's certificate along.
+                    let authority = tls.map(|tls| tls.authority.as_slice()).unwrap_or_default();
+                    let identity = stream.certificates().and_then(|chain| Identity::of_chain(chain, authority));
+                    return Ok(Self { stream, incoming, framing, hello, identity });
                 }
                 if stream.read_buf(incoming.room()).await? == 0 {
                     return Err(io::ErrorKind::UnexpectedEof.into());

@@ -27,7 +27,7 @@ use self::arrival::Arrival;
 pub use self::tokens::{TokenError, Tokens, new_token};
 use crate::authority::hex;
 use crate::refusal;
-use crate::security::{Credentials, Level, SecurityError, Tls};
+use crate::security::{Credentials, Identity, Level, SecurityError, Tls};
 
 /// Connections that have not said who they are yet, at most.
 const STRANGERS_MAX: u64 = 256;
@@ -39,6 +39,8 @@ const ACCOUNTS_MAX: usize = 100_000;
 pub struct Claim<'a> {
     /// The token in its hello.
     pub token: Option<&'a str>,
+    /// The agent that its certificate names, if it showed one.
+    pub certified: Option<&'a str>,
     /// Where it comes from.
     pub address: Option<IpAddr>,
 }
@@ -108,7 +110,8 @@ struct Entry {
 struct Inner {
     host: Arc<dyn Host>,
     authorise: Authorise,
-    tls: Option<Tls>,
+    level: Level,
+    tls: Mutex<Option<Arc<Tls>>>,
     log: Box<dyn Fn(&str) + Send + Sync>,
     auditor: Option<Arc<dyn Auditor>>,
     refusals: RefusalCounts,
@@ -131,7 +134,7 @@ impl AgentPort {
     /// The address is not to be had, threads are not, or the credentials are of no use.
     pub fn open(config: AgentPortConfig, host: Arc<dyn Host>, address: &str) -> Result<Self, AgentPortError> {
         let AgentPortConfig { level, credentials, authorise, auditor, log } = config;
-        let tls = Tls::new(level.min(Level::Tls), credentials.as_ref())?;
+        let tls = Mutex::new(Tls::of_agent_port(level, credentials.as_ref())?.map(Arc::new));
         let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
         let mut building = tokio::runtime::Builder::new_multi_thread();
         let runtime = building.worker_threads(threads).thread_name("whimbrel-agents").enable_all().build();
@@ -142,6 +145,7 @@ impl AgentPort {
         let inner = Arc::new(Inner {
             host,
             authorise,
+            level,
             tls,
             log,
             auditor,
@@ -157,6 +161,16 @@ impl AgentPort {
     /// Where it listens.
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// Shows and trusts these from now on, for connections made later; present ones go on.
+    ///
+    /// # Errors
+    /// They are of no use: nothing changed.
+    pub fn set_credentials(&self, credentials: &Credentials) -> Result<(), SecurityError> {
+        let tls = Tls::of_agent_port(self.inner.level, Some(credentials))?.map(Arc::new);
+        *self.inner.tls.lock().unwrap_or_else(PoisonError::into_inner) = tls;
+        Ok(())
     }
 
     /// All sessions.
@@ -228,7 +242,8 @@ impl Inner {
 
     /// Hears what a client says first, and gives its connection to a session, or closes it.
     async fn receive(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) {
-        let (reason, why) = match Arrival::hear(socket, self.tls.as_ref()).await {
+        let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (reason, why) = match Arrival::hear(socket, tls.as_deref()).await {
             Err(error) => (refusal::of_connection(&error), error.to_string()),
             Ok(arrival) => match self.admit(&arrival) {
                 Ok(arrivals) => {
@@ -267,9 +282,10 @@ impl Inner {
             let known = known.map(|entry| entry.arrivals.clone());
             return known.ok_or_else(|| Fault::new(Code::SessionGone, "there is no such session"));
         }
-        let claim = Claim { token: hello.token.as_deref(), address: arrival.from() };
+        let certified = arrival.identity.as_ref().and_then(Identity::session);
+        let claim = Claim { token: hello.token.as_deref(), certified, address: arrival.from() };
         let Some(grant) = (self.authorise)(&claim) else {
-            return Err(Fault::new(Code::Unauthorised, "this token lets nobody in"));
+            return Err(Fault::new(Code::Unauthorised, "no token or certificate that lets anybody in"));
         };
         self.begin(grant, hello)
     }

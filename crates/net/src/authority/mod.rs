@@ -3,6 +3,7 @@
 //! It may have several keys: while one takes over from another, nodes trust both, and one of them signs.
 
 pub mod file;
+mod session;
 mod token;
 
 use rcgen::{
@@ -19,6 +20,7 @@ use whimbrel_platform::limits::{CERTIFICATE_REQUEST_BYTES_MAX, NODE_NAME_BYTES_M
 
 use crate::security::{Credentials, agents_dns_name, node_dns_name};
 
+pub use session::SessionCredentials;
 pub use token::{Permit, Token, TokenError};
 
 /// How long an authority's own certificate is good for.

@@ -178,7 +178,7 @@ impl Inner {
         // The authority's key is opened with a passphrase, which is to take a while.
         let tls = tokio::task::spawn_blocking(move || inner.tls()).await?.map_err(io::Error::other)?;
         let mut stream = TlsAcceptor::from(tls).accept(socket).await?;
-        let identity = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first()).map(Identity::of);
+        let identity = stream.get_ref().1.peer_certificates().and_then(|chain| Identity::of_chain(chain, &[]));
         let line = read_line(&mut stream).await?.ok_or(io::ErrorKind::InvalidData)?;
         let question: Question = serde_json::from_slice(&line)?;
         let inner = Arc::clone(self);

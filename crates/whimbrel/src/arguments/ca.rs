@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
   whimbrel ca init authority --platform garden
   whimbrel ca issue authority n1 --out n1          n1/node.pem, node.key, authority.pem, revoked.pem
   whimbrel ca issue authority n2 --out n2 --address 10.0.0.2
+  whimbrel ca issue authority bob --session --out bob       bob/session.pem, session.key, authority.pem
   whimbrel ca token authority n3                   for: whimbrel enrol ADDRESS --token TOKEN --out n3
   whimbrel ca serve authority --listen 0.0.0.0:7100
   whimbrel ca revoke authority n2 && whimbrel ca list authority")]
@@ -52,12 +53,15 @@ pub enum CaAction {
         #[arg(long, default_value = "whimbrel")]
         platform: String,
     },
-    /// Make a key and a certificate for a node.
+    /// Make a key and a certificate for a node, or for a program that has an agent.
     Issue {
         /// The authority's folder.
         folder: PathBuf,
-        /// The node's name.
+        /// The node's name, or the agent's.
         node: String,
+        /// The name is an agent's: whoever has the certificate may have that agent, at an agent port.
+        #[arg(long, conflicts_with = "address")]
+        session: bool,
         /// The folder to put them into.
         #[arg(long, value_name = "FOLDER")]
         out: PathBuf,

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use whimbrel_net::authority::file::{Folder, load, save};
+use whimbrel_net::authority::file::{Folder, load, save, write_secret};
 use whimbrel_net::enrolment::{Enrolment, EnrolmentConfig};
 use whimbrel_net::{AuditLog, Authority, Issued, Trust};
 use whimbrel_platform::audit::Auditor;
@@ -24,7 +24,10 @@ const PASSPHRASE: &str = "WHIMBREL_CA_PASSPHRASE";
 pub fn ca(arguments: &Ca) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         CaAction::Init { folder, platform } => init(folder, platform)?,
-        CaAction::Issue { folder, node, out, address, days } => issue(folder, node, out, address, *days)?,
+        CaAction::Issue { folder, node: name, session: true, out, days, .. } => {
+            issue_session(folder, name, out, *days)?
+        }
+        CaAction::Issue { folder, node, out, address, days, .. } => issue(folder, node, out, address, *days)?,
         CaAction::Token { folder, node, valid, address, days } => token(folder, node, *valid, address, *days)?,
         CaAction::Serve { folder, listen, audit } => serve(folder, listen, audit.as_deref())?,
         CaAction::Rotate { folder, switch, finish, force } => rotate(folder, *switch, *finish, *force)?,
@@ -67,6 +70,16 @@ fn issue(folder: &Path, node: &str, out: &Path, addresses: &[String], days: u32)
     let issued = open(folder)?.with(|authority| authority.issue(node, addresses, days))?;
     credentials::write(&issued, out)?;
     say(&format!("{node} is good for {days} days; its key is in {}", out.join("node.key").display()))
+}
+
+fn issue_session(folder: &Path, name: &str, out: &Path, days: u32) -> anyhow::Result<()> {
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    let issued = open(folder)?.with(|authority| authority.issue_session(name, days))?;
+    let key = out.join("session.key");
+    write_secret(&key, issued.key_pem.as_bytes()).with_context(|| format!("cannot write {}", key.display()))?;
+    write_text(&out.join("session.pem"), &issued.certificate_pem)?;
+    write_text(&out.join(AUTHORITY), &issued.authority_pem)?;
+    say(&format!("whoever has {} may have the agent {name} for {days} days", key.display()))
 }
 
 fn token(folder: &Path, node: &str, valid: Duration, addresses: &[String], days: u32) -> anyhow::Result<()> {

@@ -9,6 +9,7 @@ use whimbrel_runtime::Platform;
 use super::{open, open_control, project_in};
 use crate::agent_port;
 use crate::arguments::Join;
+use crate::credentials::Watched;
 use crate::guarding::Guards;
 use crate::membership::{Membership, security_at};
 use crate::stopping::Stopping;
@@ -32,6 +33,9 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
     let agents_elsewhere =
         agent_port::open(&arguments.agents_elsewhere, level, guards.auditor(), arguments.quiet, &platform)?;
+    if let Some(folder) = &arguments.credentials {
+        agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
+    }
     let control = open_control(&file, &platform, Some(membership.view()), arguments.quiet);
     let leaving = platform.clone();
     stopping.watch(None, move |code| leaving.leave_with(code));

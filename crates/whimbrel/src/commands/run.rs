@@ -12,6 +12,7 @@ use whimbrel_runtime::Platform;
 use super::{open, open_control, project_in};
 use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
+use crate::credentials::Watched;
 use crate::guarding::Guards;
 use crate::membership::{Membership, security_at};
 use crate::nodes::Nodes;
@@ -91,10 +92,16 @@ fn open_agent_port(
     arguments: &Run,
     auditor: Option<Arc<dyn Auditor>>,
     platform: &Platform,
-) -> anyhow::Result<Option<AgentPort>> {
+) -> anyhow::Result<Option<Arc<AgentPort>>> {
     let folder = arguments.credentials.as_deref();
     // The authority of `--nodes` is known to nobody else.
     let asked = arguments.security.filter(|asked| arguments.nodes.is_none() || *asked == SecurityLevel::Open);
     let level = |address: &str| security_at(asked, address, folder);
-    agent_port::open(&arguments.agents_elsewhere, level, auditor, arguments.quiet, platform)
+    let port = agent_port::open(&arguments.agents_elsewhere, level, auditor, arguments.quiet, platform)?;
+    if let Some(folder) = folder {
+        let is_looked_after = arguments.listen.is_some();
+        let watched = if is_looked_after { Watched::following(folder) } else { Watched::new(folder) };
+        agent_port::watch(port.as_ref(), watched);
+    }
+    Ok(port)
 }

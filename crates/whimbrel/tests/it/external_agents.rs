@@ -104,6 +104,50 @@ fn the_example_runs_encrypted_too() {
     run_the_example(&["--credentials", &credentials.to_string_lossy()], &[&authority.to_string_lossy()]);
 }
 
+#[test]
+fn a_certificate_lets_a_program_have_the_agent_that_it_names() {
+    let scratch = super::Scratch::with(&[("host.asl", "!go.\n+!go <- .print(\"here\").\n")]);
+    let ca = |arguments: &[&str]| {
+        let mut command = whimbrel();
+        command.arg("ca").args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        let done = command.output().expect("it runs");
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    ca(&["init", "authority"]);
+    ca(&["init", "another"]);
+    ca(&["issue", "authority", "n1", "--out", "n1"]);
+    for (authority, agent) in [("authority", "bob"), ("authority", "ann"), ("another", "eve")] {
+        ca(&["issue", authority, agent, "--session", "--out", agent]);
+    }
+    ca(&["revoke", "authority", "session:ann"]);
+    std::fs::copy(scratch.0.join("authority/revoked.pem"), scratch.0.join("n1/revoked.pem")).expect("it is there");
+    let mut host = whimbrel();
+    host.args(["run", "host.asl", "--agent-port", "0", "--credentials", "n1"]).current_dir(&scratch.0);
+    let mut host = host.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let address = noted.find_map(|line| Some(line.split_once("connect at ")?.1.to_owned())).expect("it listens");
+    // Somebody has to read what the host notes.
+    std::thread::spawn(move || noted.count());
+    let outcome = |folder: &str, name: &str| {
+        let file = |file: &str| scratch.0.join(file).to_string_lossy().into_owned();
+        let (authority, pem, key) =
+            (file("n1/authority.pem"), file(&format!("{folder}/session.pem")), file(&format!("{folder}/session.key")));
+        let program = format!(
+            "import time\ntime.sleep = lambda s: exit('not let in')\n\
+             agent = Agent({name:?}, address, None, {authority:?}, ({pem:?}, {key:?}))\n\
+             while agent.read()['type'] != 'created': pass\nprint('created')\n"
+        );
+        let seen: super::Seen = Python::command(&program, &address).output().expect("python3 is there").into();
+        seen.out + seen.err.lines().last().unwrap_or_default()
+    };
+    assert_eq!(outcome("bob", "bob"), "created\n");
+    assert_eq!(outcome("bob", "ann"), "RuntimeError: not-allowed: bob may have no agent called ann");
+    assert_eq!(outcome("ann", "ann"), "not let in", "it was revoked");
+    assert_eq!(outcome("eve", "eve"), "not let in", "another authority's");
+    host.kill().expect("it lived");
+    let _ = host.wait();
+}
+
 fn run_the_example(of_society: &[&str], of_calendar: &[&str]) {
     let folder = repository().join("examples/external-agent");
     let mut society = whimbrel();
@@ -296,7 +340,10 @@ fn who_has_no_token_is_turned_away_and_tokens_are_for_names() {
         let seen = super::Seen::from(seen);
         seen.out + seen.err.lines().last().unwrap_or_default()
     };
-    assert_eq!(ending("ada", "something else"), "RuntimeError: unauthorised: this token lets nobody in");
+    assert_eq!(
+        ending("ada", "something else"),
+        "RuntimeError: unauthorised: no token or certificate that lets anybody in"
+    );
     let refused = ending("bob", token);
     assert_eq!(refused, "RuntimeError: not-allowed: ada sensor* may have no agent called bob");
     assert!(ending("sensor7", token).starts_with("created"));
