@@ -92,6 +92,11 @@ fn the_example_says_what_it_should() {
 }
 
 #[test]
+fn the_example_runs_on_three_nodes_too() {
+    run_the_example(&["--nodes", "3", "--security", "signed"], &[]);
+}
+
+#[test]
 fn the_example_runs_encrypted_too() {
     let scratch = super::Scratch::new();
     for arguments in [&["ca", "init", "authority"][..], &["ca", "issue", "authority", "n1", "--out", "n1"]] {
