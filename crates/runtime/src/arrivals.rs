@@ -1,8 +1,9 @@
 //! Messages that come over a link: by which shard each enters, and to whom those to many go.
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::limits::TOPIC_AUDIENCES_MAX;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, ShardIndex};
 use whimbrel_platform::topics::{Audience, Cast};
@@ -10,6 +11,7 @@ use whimbrel_platform::topics::{Audience, Cast};
 use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
 use crate::topics::Audiences;
 
 /// Receivers per link whose way into the node is remembered.
@@ -28,6 +30,15 @@ pub(crate) struct Arrivals {
 struct Ways {
     /// By name: the generation of its bearer, and the shard.
     by_name: FxHashMap<Symbol, (u32, ShardIndex)>,
+    /// By topic or group: who gets its messages.
+    fans: FxHashMap<Symbol, Fan>,
+}
+
+/// The ways of all agents of this node that get the messages of a topic or group.
+struct Fan {
+    /// Whom it was made for: as soon as somebody comes or goes, there is another one.
+    audience: Arc<Audience>,
+    by_shard: Vec<Arc<[Symbol]>>,
 }
 
 impl Ways {
@@ -90,7 +101,13 @@ struct Sorted<'a> {
 
 impl Sorted<'_> {
     fn put(&mut self, envelope: Envelope, place: LocalRoute) {
-        let name = envelope.to.name;
+        let shard = self.way_of(envelope.to.name, place);
+        if let Some(batch) = self.by_shard.get_mut(usize::from(shard)) {
+            batch.push(Parcel::Posted(envelope));
+        }
+    }
+
+    fn way_of(&mut self, name: Symbol, place: LocalRoute) -> ShardIndex {
         let (shard, first) = self.ways.of(name, place);
         if first
             && place.crowded
@@ -98,9 +115,7 @@ impl Sorted<'_> {
         {
             links.tell(self.from, News::Crowded(name, true));
         }
-        if let Some(batch) = self.by_shard.get_mut(usize::from(shard)) {
-            batch.push(Parcel::Posted(envelope));
-        }
+        shard
     }
 
     fn put_first(&mut self, parcel: Parcel) {
@@ -125,12 +140,43 @@ impl Sorted<'_> {
                 if let [only] = &*audience.local {
                     return self.put_copy(*only, envelope.body);
                 }
-                let shared = envelope.body.into_shared();
-                for name in &audience.local {
-                    self.put_copy(*name, MessageBody::Shared(Arc::clone(&shared)));
-                }
+                self.put_copies(envelope.to.name, audience, &envelope.body.into_shared());
             }
         }
+    }
+
+    /// A message for several agents is one parcel for each shard, however many they are.
+    fn put_copies(&mut self, to: Symbol, audience: Arc<Audience>, message: &Arc<AclMessage>) {
+        if self.ways.fans.get(&to).is_none_or(|fan| !Arc::ptr_eq(&fan.audience, &audience)) {
+            let fan = self.fan(audience);
+            if self.ways.fans.len() >= TOPIC_AUDIENCES_MAX {
+                self.ways.fans.clear();
+            }
+            self.ways.fans.insert(to, fan);
+        }
+        let Some(fan) = self.ways.fans.get(&to) else { return };
+        for ((agents, batch), seat) in fan.by_shard.iter().zip(&mut self.by_shard).zip(&self.node.seats) {
+            if !agents.is_empty() {
+                seat.copies.fetch_add(agents.len(), Ordering::Relaxed);
+                batch.push(Parcel::Copies(Arc::clone(agents), Arc::clone(message)));
+            }
+        }
+    }
+
+    #[cold]
+    fn fan(&mut self, audience: Arc<Audience>) -> Fan {
+        let mut by_shard: Vec<Vec<Symbol>> = self.by_shard.iter().map(|_| Vec::new()).collect();
+        for name in &audience.local {
+            let shard = match self.node.routes.look_up(*name).place() {
+                Place::Local(place) => self.way_of(*name, place),
+                // It is ending; there will be another audience.
+                _ => 0,
+            };
+            if let Some(agents) = by_shard.get_mut(usize::from(shard)) {
+                agents.push(*name);
+            }
+        }
+        Fan { audience, by_shard: by_shard.into_iter().map(Arc::from).collect() }
     }
 
     fn put_copy(&mut self, to: Symbol, body: MessageBody) {

@@ -322,7 +322,7 @@ impl Station for NodeStation {
     }
 
     fn has_room(&self) -> bool {
-        let has_room = || self.0.seats.iter().all(|seat| seat.inbox.parcels() < INBOX_MESSAGES_MAX);
+        let has_room = || self.0.seats.iter().all(|seat| seat.waiting() < INBOX_MESSAGES_MAX);
         if has_room() {
             return true;
         }

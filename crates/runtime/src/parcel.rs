@@ -1,12 +1,13 @@
 //! What crosses from one thread to a shard: messages, orders, new agents.
 
-use whimbrel_acl::{Aid, Envelope, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use crate::census::Census;
 use crate::shard::Slot;
+use crate::sync::Arc;
 use crate::turn::LateTurn;
 
 /// Something for a shard, in the order its sender sent it.
@@ -15,6 +16,8 @@ pub(crate) enum Parcel {
     Message(Envelope),
     /// A message from outside, that this shard sends as if it were an agent's of its own.
     Posted(Envelope),
+    /// A message from another node to a topic or group, for these agents: as so many posted one by one.
+    Copies(Arc<[Symbol]>, Arc<AclMessage>),
     /// A message that cannot be sent where its receiver is: its sender is to hear of it.
     Undeliverable(Envelope, DeadReason),
     /// A change to an agent, from another shard, as messages come.

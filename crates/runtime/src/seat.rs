@@ -8,12 +8,14 @@ use crate::handover::Desk;
 use crate::inbox::Inbox;
 use crate::parcel::{Newcomer, Parcel};
 use crate::shard::Shard;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex};
 
 /// The public side of one shard.
 pub(crate) struct Seat {
     pub inbox: Inbox<Parcel, Newcomer>,
+    /// Copies of messages in the inbox that stand for several.
+    pub copies: AtomicUsize,
     pub figures: CachePadded<Figures>,
     /// The shard's present worker.
     pub holder: Mutex<Option<Holder>>,
@@ -29,7 +31,13 @@ pub(crate) struct Holder {
 
 impl Seat {
     pub fn new() -> Self {
-        Self { inbox: Inbox::new(), figures: CachePadded::new(Figures::default()), holder: Mutex::new(None) }
+        let figures = CachePadded::new(Figures::default());
+        Self { inbox: Inbox::new(), copies: AtomicUsize::new(0), figures, holder: Mutex::new(None) }
+    }
+
+    /// How much lies in the inbox, roughly.
+    pub fn waiting(&self) -> usize {
+        self.inbox.parcels() + self.copies.load(Ordering::Relaxed)
     }
 }
 

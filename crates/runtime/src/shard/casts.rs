@@ -3,7 +3,7 @@
 //! Each copy goes the way of any message to its receiver, so that none overtakes another, and all share one message.
 //! Other nodes get one copy each, and do the same with it ([`crate::arrivals`]).
 
-use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::topics::{Audience, Cast};
@@ -67,6 +67,16 @@ impl Shard {
                 self.undeliverable(to, body, DeadReason::NoMember);
                 Reception::Fine
             }
+        }
+    }
+
+    /// Takes in a message from another node for several agents, as if it had come for each.
+    pub(super) fn take_copies(&mut self, agents: &[Symbol], message: &Arc<AclMessage>) {
+        for name in agents {
+            self.route_copy(*name, MessageBody::Shared(Arc::clone(message)));
+        }
+        if let Some(seat) = self.node.seat(self.index) {
+            seat.copies.fetch_sub(agents.len(), Ordering::Relaxed);
         }
     }
 

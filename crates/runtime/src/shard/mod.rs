@@ -223,6 +223,7 @@ impl Shard {
             Parcel::Posted(envelope) => {
                 self.route(envelope.to, envelope.body);
             }
+            Parcel::Copies(agents, message) => self.take_copies(&agents, &message),
             Parcel::Undeliverable(envelope, why) => self.undeliverable(envelope.to, envelope.body, why),
             Parcel::Change(whom, change) => self.take_change(whom, change),
             Parcel::PostedChange(whom, change) => self.change(whom, change),

@@ -532,3 +532,28 @@ fn others_hear_when_a_crowded_agent_is_so_no_more_after_it_moved() {
     });
     assert_eq!(crowded.collect::<Vec<_>>(), [true, false]);
 }
+
+#[test]
+fn subscribers_may_come_and_go_and_take_each_others_names() {
+    let mut nodes = Nodes::new(2);
+    let speaker = nodes.speaker(0, "speaker");
+    let (mut listeners, mut expected) = (Vec::new(), 0);
+    for round in 0..30_usize {
+        // Two of three names are taken at a time; each bearer lives for two rounds.
+        let name = format!("listener{}", round % 3);
+        listeners.push(nodes.listen(1, &name, Some("weather"), None));
+        if let Some(oldest) = listeners.len().checked_sub(3).and_then(|index| listeners.get(index)) {
+            assert!(nodes.platforms[1].kill(*oldest));
+        }
+        nodes.settle();
+        nodes.platforms[1].move_to_worker(listeners[round], round);
+        for number in 0..5 {
+            nodes.say(0, speaker, topic("weather").unwrap(), Value::Int((round * 10 + number) as i64));
+        }
+        expected += 5 * listeners.len().min(2);
+        nodes.settle();
+        assert_eq!(nodes.heard.count("<topic:weather:"), expected, "round {round}");
+    }
+    nodes.check();
+    assert_eq!(nodes.counters().dead, 0);
+}
