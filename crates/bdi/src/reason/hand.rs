@@ -245,7 +245,7 @@ impl Cycle<'_> {
         for place in base..base + u32::from(plan.arity()) {
             let Value::Var(var) = self.bindings.slot(place) else { continue };
             let number = results.iter().find(|(_, slot)| *slot == var.slot).map_or(0, |(number, _)| *number);
-            let own = Var { slot: first + number, name: super::step::anonymous(number) };
+            let own = Var { slot: first + number, name: plan.name_of_argument(place - base, number) };
             self.bindings.set(place, Value::Var(own));
         }
     }

@@ -351,6 +351,15 @@ impl Plan {
         })
     }
 
+    /// What the plan calls the argument at `place` if a goal has its variable `number` there: by its own variable, if it
+    /// has one there.
+    pub(super) fn name_of_argument(&self, place: u32, number: u32) -> Symbol {
+        let Head::Literal { args, .. } = &self.head else { return super::step::anonymous(number) };
+        let own = args.get(place as usize).is_some_and(Option::is_none);
+        let name = self.names.get(place as usize).copied().filter(|_| own);
+        name.unwrap_or_else(|| super::step::anonymous(number))
+    }
+
     /// How many arguments its trigger has.
     #[inline]
     pub(super) fn arity(&self) -> u16 {
@@ -408,6 +417,10 @@ fn is_relevant(
                 let value = match arg {
                     Value::Num(n) => Value::Num(*n),
                     Value::Atom(name) => Value::Atom(*name),
+                    Value::Var(var) => {
+                        let name = plan.name_of_argument(place as u32, var.slot);
+                        Value::Var(Var { slot: event_base + var.slot, name })
+                    }
                     arg if event.open > 0 => Bindings::rename(arg, event_base),
                     arg => arg.clone(),
                 };
