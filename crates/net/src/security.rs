@@ -55,6 +55,15 @@ pub struct Credentials {
 }
 
 impl Credentials {
+    /// The node that the certificate names; `None` if it names none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn node(&self) -> Result<Option<String>, SecurityError> {
+        let chain = certificates(&self.certificate_pem, "the node's certificate")?;
+        Ok(chain.first().and_then(|certificate| Identity::of(certificate).node().map(ToOwned::to_owned)))
+    }
+
     /// Whether less than a third is left of the time that the certificate is good for.
     ///
     /// # Errors

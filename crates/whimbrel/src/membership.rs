@@ -14,7 +14,7 @@ use crate::credentials::{self, Watched};
 use crate::guarding::Guards;
 use crate::terminal;
 
-/// The name of the node that others join first.
+/// The name of the node that others join first, if its certificate says no other.
 const FIRST: &str = "n1";
 /// How long it may take until the platform that is joined has told of its agents.
 const JOIN_PATIENCE: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ impl Membership {
     /// Lets other nodes join at `address`.
     pub fn listen(arguments: &Run, address: &str, platform: &Platform, guards: &Guards) -> anyhow::Result<Self> {
         let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
-        let mut config = config_of(FIRST, level, arguments.credentials.as_deref(), platform)?;
+        let mut config = config_of(None, FIRST, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
         guards.guard(&mut config)?;
         config.log = log(arguments.quiet);
@@ -47,8 +47,8 @@ impl Membership {
     pub fn join(arguments: &Join, platform: &Platform, guards: &Guards) -> anyhow::Result<Self> {
         let level = level_for(arguments.security, &arguments.address, arguments.credentials.as_deref())?;
         let made_up = format!("n-{:08x}", platform.services().random() as u32);
-        let name = arguments.name.clone().unwrap_or(made_up);
-        let mut config = config_of(&name, level, arguments.credentials.as_deref(), platform)?;
+        let asked = arguments.name.as_deref();
+        let mut config = config_of(asked, &made_up, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
         guards.guard(&mut config)?;
         config.log = log(arguments.quiet);
@@ -147,10 +147,20 @@ fn level_for(asked: Option<SecurityLevel>, address: &str, credentials: Option<&P
     Ok(level)
 }
 
-fn config_of(name: &str, level: Level, folder: Option<&Path>, platform: &Platform) -> anyhow::Result<HubConfig> {
+/// What a node's links are to be. It has the name that is asked for, else the one in its certificate, else `otherwise`.
+fn config_of(
+    asked: Option<&str>,
+    otherwise: &str,
+    level: Level,
+    folder: Option<&Path>,
+    platform: &Platform,
+) -> anyhow::Result<HubConfig> {
     let services = platform.services();
+    let credentials = folder.map(credentials::read).transpose()?;
+    let certified = credentials.as_ref().map(Credentials::node).transpose()?.flatten();
+    let name = asked.or(certified.as_deref()).unwrap_or(otherwise);
     let mut config = HubConfig::new(services.platform().as_str(), name, services.random());
     config.level = level;
-    config.credentials = folder.map(credentials::read).transpose()?;
+    config.credentials = credentials;
     Ok(config)
 }

@@ -93,7 +93,7 @@ pub struct Join {
     /// The platform's secret.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
-    /// This node's name, unlike any other's; made up if not given.
+    /// This node's name, unlike any other's; what its certificate says, or made up, if not given.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// How links are secured: as the platform's are.

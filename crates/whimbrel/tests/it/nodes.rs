@@ -228,7 +228,7 @@ fn nodes_enrol_over_the_network_with_tokens() {
         make(&["run", "host.asl", "--listen", "127.0.0.1:0", "--credentials", "n1"]).spawn().expect("it runs");
     let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
     let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
-    let guest = run(&["join", &address, "guest.asl", "--name", "n2", "--credentials", "n2"]);
+    let guest = run(&["join", &address, "guest.asl", "--credentials", "n2"]);
     assert_eq!(guest.code, Some(6), "{}", guest.err);
     assert_eq!(host.wait().expect("it ended").code(), Some(6));
     service.kill().expect("it runs");
