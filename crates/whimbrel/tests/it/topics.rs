@@ -53,8 +53,8 @@ price(10).
 fn agents_publish_subscribe_and_share_work() {
     let project = "MAS x { agents: boss; w1 worker.asl; w2 worker.asl; w3 worker.asl; }";
     let scratch = Scratch::with(&[("x.mas2j", project), ("boss.asl", BOSS), ("worker.asl", WORKER)]);
-    for nodes in ["1", "2"] {
-        let seen = scratch.run(&["run", "x.mas2j", "--nodes", nodes]);
+    for (nodes, level) in [("1", "open"), ("2", "open"), ("2", "signed")] {
+        let seen = scratch.run(&["run", "x.mas2j", "--nodes", nodes, "--security", level]);
         let expected = "\
 [boss] [h(w1,first),h(w1,second),h(w2,first),h(w2,second)]
 [boss] [w1,w2,w3]
