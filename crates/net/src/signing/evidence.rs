@@ -96,6 +96,9 @@ pub enum EvidenceError {
         /// Why not.
         source: io::Error,
     },
+    /// Another process keeps its evidence there: its chains would be torn.
+    #[error("another process keeps its evidence in {0}")]
+    InUse(String),
     /// A file holds something else.
     #[error("{path}:{line}: this is no evidence: {why}")]
     NoEvidence {
@@ -171,6 +174,8 @@ pub struct Evidence {
     /// Recorded and not in a file yet.
     pending: Arc<AtomicUsize>,
     writer: Option<JoinHandle<()>>,
+    /// Locked for as long as this lives.
+    _lock: File,
 }
 
 impl Evidence {
@@ -184,6 +189,9 @@ impl Evidence {
 
     fn bounded(folder: &Path, bytes_max: u64, log: Box<dyn Fn(&str) + Send>) -> Result<Self, EvidenceError> {
         fs::create_dir_all(folder).map_err(failed(folder))?;
+        let path = folder.join("lock");
+        let lock = OpenOptions::new().append(true).create(true).open(&path).map_err(failed(&path))?;
+        lock.try_lock().map_err(|_| EvidenceError::InUse(folder.display().to_string()))?;
         let mut ends = FxHashMap::default();
         read_all(folder, |line| {
             if let Line::Entry(entry) = line {
@@ -198,7 +206,7 @@ impl Evidence {
             .name("whimbrel-evidence".to_owned())
             .spawn(move || write_all(Chains { ends, files }, &due, &waiting, &*log))
             .map_err(failed(folder))?;
-        Ok(Self { records: Some(records), pending, writer: Some(writer) })
+        Ok(Self { records: Some(records), pending, writer: Some(writer), _lock: lock })
     }
 
     pub(crate) fn record(&self, record: Record) {
@@ -442,6 +450,8 @@ mod tests {
             sign(&mut authority, &evidence, 2);
             let bundle = prove(&folder, "amy~bob").unwrap();
             assert_eq!(bundle.len(), 2 * round);
+            let second = Evidence::open(&folder, Box::new(|_| ()));
+            assert!(matches!(second, Err(EvidenceError::InUse(_))), "one process at a time");
         }
         // Each process has keys of its own, so that its numbers begin anew: that is no contradiction.
         let trust = authority.trust().unwrap();

@@ -26,6 +26,7 @@ fn examples_print_what_they_should() {
         std::fs::read_dir(&folder).expect("examples").map(|entry| entry.expect("entry").path()).collect();
     let has = |path: &Path, file: &str| path.join(file).exists();
     names.retain(|path| path.is_dir() && !has(path, "main.rs") && !has(path, "whimbrel_agent.py"));
+    names.retain(|path| !has(path, "market.sh"));
     names.sort();
     assert!(names.len() >= 4, "{names:?}");
     for example in names {
@@ -34,6 +35,18 @@ fn examples_print_what_they_should() {
         assert_eq!(by_agent(&seen.out), by_agent(&expected), "{}\n{}", example.display(), seen.err);
         assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{}", example.display());
     }
+}
+
+#[test]
+fn a_market_refuses_its_intruders() {
+    let folder = repository().join("examples/market-secure");
+    let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("it has one");
+    let mut script = std::process::Command::new("bash");
+    script.arg("market.sh").current_dir(&folder).env("WHIMBREL", env!("CARGO_BIN_EXE_whimbrel"));
+    let seen: super::Seen = script.output().expect("bash runs").into();
+    assert_eq!((seen.out, seen.code), (expected, Some(0)), "{}", seen.err);
+    let projects = ["check", "market.mas2j", "customers.mas2j", "intruder.mas2j", "policy.toml"];
+    assert_eq!(run_in(&folder, &projects).err, "4 files: nothing wrong\n");
 }
 
 #[test]
