@@ -114,10 +114,20 @@ fn parse(bytes: &[u8]) -> anyhow::Result<AclMessage> {
     if let Some(encoding) = whole(bytes) {
         let arrival_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let message = encoding.decode_at(bytes, arrival_ms.as_millis() as u64);
-        return message.map_err(|error| anyhow!("the message begins as {encoding}, but: {error}"));
+        return message.map(understood).map_err(|error| anyhow!("the message begins as {encoding}, but: {error}"));
     }
     let text = std::str::from_utf8(bytes).map_err(|_| anyhow!("this is neither a message nor text"))?;
     Ok(with_content(text.trim()))
+}
+
+/// FIPA's encodings have text only. What says no language is read as content that is given by itself.
+fn understood(mut message: AclMessage) -> AclMessage {
+    if message.extras().language.is_none()
+        && let Value::Str(text) = &message.content
+    {
+        message.content = content(text);
+    }
+    message
 }
 
 /// The encoding of a whole message. A bracket begins messages and other things: a performative has to follow.
@@ -144,5 +154,20 @@ fn content(text: &str) -> Value {
     match parse_term(text) {
         Ok(term) if !matches!(value_of(&term), Value::Var(_)) => value_of(&term),
         _ => Value::from(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_message_is_a_term_unless_it_says_its_language() {
+        let said = |text: &str| parse(text.as_bytes()).expect("a message").content;
+        let order = Value::term("order", [Value::atom("milk")]);
+        assert_eq!(said("(inform :content \"order(milk)\")"), order);
+        assert_eq!(said("order(milk)"), order);
+        assert_eq!(said("(inform :content \"good morning!\")"), Value::from("good morning!"));
+        assert_eq!(said("(inform :language prolog :content \"order(milk)\")"), Value::from("order(milk)"));
     }
 }
