@@ -21,7 +21,8 @@ const SAMPLE_BYTES: usize = 4096;
 
 /// Writes bytes as a value.
 pub(super) fn write(w: &mut Writer<'_>, bytes: &[u8]) {
-    match stride(bytes) {
+    let stride = if w.packs_bytes { stride(bytes) } else { None };
+    match stride {
         Some(stride) => {
             w.tag(tags::PACKED_BYTES);
             w.number(bytes.len() as u64);

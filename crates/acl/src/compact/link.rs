@@ -19,6 +19,8 @@ pub struct Encoder {
     dictionary: Dictionary,
     scratch: Vec<u8>,
     pub(super) said: SaidOnLink,
+    /// See [`Writer::of_message`].
+    packs_bytes: bool,
 }
 
 /// What the sending end said.
@@ -125,7 +127,17 @@ impl Default for Encoder {
 impl Encoder {
     /// An end that has said nothing. The other end must have the same limits.
     pub fn new(limits: LinkLimits) -> Self {
-        Self { dictionary: Dictionary::default(), scratch: Vec::new(), said: SaidOnLink::new(limits) }
+        Self {
+            dictionary: Dictionary::default(),
+            scratch: Vec::new(),
+            said: SaidOnLink::new(limits),
+            packs_bytes: false,
+        }
+    }
+
+    /// What writes one message that is no link's, but a document by itself.
+    pub(super) fn alone() -> Self {
+        Self { packs_bytes: true, ..Self::new(LinkLimits::NONE) }
     }
 
     /// Forgets what was said: for a new connection, whose other end starts anew, too.
@@ -138,15 +150,15 @@ impl Encoder {
     /// # Errors
     /// The content is nested too deeply; nothing was written then, and nothing remembered.
     pub fn encode_message(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        if let Value::Str(_) | Value::Atom(_) | Value::Null = message.content {
+        if let Value::Str(_) | Value::Bytes(_) | Value::Atom(_) | Value::Null = message.content {
             // Nothing can go wrong, and there is no dictionary.
             head::write(out, message, &mut self.said);
-            value_out::value(&mut Writer::new(out, &mut self.dictionary), &message.content);
+            value_out::value(&mut Writer::of_message(out, &mut self.dictionary, self.packs_bytes), &message.content);
             return Ok(());
         }
         let mut body = std::mem::take(&mut self.scratch);
         body.clear();
-        let mut writer = Writer::new(&mut body, &mut self.dictionary);
+        let mut writer = Writer::of_message(&mut body, &mut self.dictionary, self.packs_bytes);
         value_out::value(&mut writer, &message.content);
         let written = writer.check();
         if written.is_ok() {

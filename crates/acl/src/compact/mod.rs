@@ -146,7 +146,7 @@ pub fn decode_value(bytes: &[u8], limits: Limits) -> Result<Value, DecodeError> 
 pub fn encode_message(message: &AclMessage, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let start = out.len();
     out.push(MESSAGE_MARK);
-    Encoder::new(LinkLimits::NONE).encode_message(message, out).inspect_err(|_| out.truncate(start))
+    Encoder::alone().encode_message(message, out).inspect_err(|_| out.truncate(start))
 }
 
 /// Decodes a document that holds a message, all of `bytes`.
