@@ -1,33 +1,34 @@
-//! Replays what the fuzzer of sessions starts from and what it once found.
+//! Replays what the fuzzers of sessions and of links start from and what they once found.
 
 use std::path::Path;
 
+#[path = "../../../../fuzz/src/links.rs"]
+mod links;
 #[path = "../../../../fuzz/src/session.rs"]
 mod session;
 
-#[test]
-fn frames_of_sessions_are_replayed() {
-    session::seeds().iter().for_each(|seed| session::session_frames(seed));
+/// Runs the seeds, and all files of a target.
+fn replay(target: &str, seeds: &[Vec<u8>], run: fn(&[u8])) {
+    seeds.iter().for_each(|seed| run(seed));
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let mut count = 0;
     for folder in ["corpus", "regressions"] {
-        let Ok(files) = std::fs::read_dir(fuzz.join(folder).join("session_frames")) else { continue };
+        let Ok(files) = std::fs::read_dir(fuzz.join(folder).join(target)) else { continue };
         for file in files {
             let path = file.unwrap().path();
             eprintln!("{}", path.display());
-            session::session_frames(&std::fs::read(&path).unwrap());
+            run(&std::fs::read(&path).unwrap());
             count += 1;
         }
     }
     assert!(count > 0, "the corpus is not there");
 }
 
-/// Every byte of every seed changed in many ways.
-#[test]
-fn changed_frames_do_no_harm() {
+/// Every seed with single bytes changed, or cut off, in many ways.
+fn change(seeds: &[Vec<u8>], times: usize, run: fn(&[u8])) {
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
-    for seed in session::seeds() {
-        for _ in 0..300 {
+    for seed in seeds {
+        for _ in 0..times {
             let mut changed = seed.clone();
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let at = (random >> 33) as usize % changed.len();
@@ -35,7 +36,27 @@ fn changed_frames_do_no_harm() {
             if random & 7 == 0 {
                 changed.truncate(at);
             }
-            session::session_frames(&changed);
+            run(&changed);
         }
     }
+}
+
+#[test]
+fn frames_of_sessions_are_replayed() {
+    replay("session_frames", &session::seeds(), session::session_frames);
+}
+
+#[test]
+fn changed_frames_of_sessions_do_no_harm() {
+    change(&session::seeds(), 300, session::session_frames);
+}
+
+#[test]
+fn frames_of_links_are_replayed() {
+    replay("link_frames", &links::seeds(), links::link_frames);
+}
+
+#[test]
+fn changed_frames_of_links_do_no_harm() {
+    change(&links::seeds(), 2_000, links::link_frames);
 }
