@@ -45,14 +45,18 @@ impl Membership {
 
     /// Joins a platform, and waits until it has told of its agents.
     pub fn join(arguments: &Join, platform: &Platform, guards: &Guards) -> anyhow::Result<Self> {
-        let level = level_for(arguments.security, &arguments.address, arguments.credentials.as_deref())?;
+        let mut level = level_for(arguments.security, &arguments.address, arguments.credentials.as_deref())?;
+        if let Some(listen) = &arguments.listen {
+            check_reachable(listen)?;
+            level = level.max(level_for(arguments.security, listen, arguments.credentials.as_deref())?);
+        }
         let made_up = format!("n-{:08x}", platform.services().random() as u32);
         let asked = arguments.name.as_deref();
         let mut config = config_of(asked, &made_up, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
         guards.guard(&mut config)?;
         config.log = log(arguments.quiet);
-        let hub = Arc::new(Hub::start(config, platform.station(), None)?);
+        let hub = Arc::new(Hub::start(config, platform.station(), arguments.listen.as_deref())?);
         watch(arguments.credentials.as_deref(), &hub);
         platform.link_with(hub.links());
         hub.connect(&arguments.address);
@@ -145,6 +149,16 @@ fn level_for(asked: Option<SecurityLevel>, address: &str, credentials: Option<&P
         );
     }
     Ok(level)
+}
+
+/// Other nodes are told this address as it stands.
+fn check_reachable(address: &str) -> anyhow::Result<()> {
+    let mut addresses =
+        address.to_socket_addrs().with_context(|| format!("{address} is no address as 10.0.0.2:7001"))?;
+    if addresses.any(|address| address.ip().is_unspecified()) {
+        bail!("nobody can reach {address}: --listen takes the address under which other nodes see this one");
+    }
+    Ok(())
 }
 
 /// What a node's links are to be. It has the name that is asked for, else the one in its certificate, else `otherwise`.

@@ -82,7 +82,8 @@ pub struct Run {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel run garden --listen 127.0.0.1:7001 --token T     on one terminal
-  whimbrel join 127.0.0.1:7001 bees.mas2j --token T         on another")]
+  whimbrel join 127.0.0.1:7001 bees.mas2j --token T         on another
+  whimbrel join 10.0.0.1:7001 bees --listen 10.0.0.2:7001   nodes that join later can reach this one")]
 pub struct Join {
     /// Where a node of the platform listens.
     #[arg(value_name = "ADDRESS")]
@@ -96,6 +97,10 @@ pub struct Join {
     /// This node's name, unlike any other's; what its certificate says, or made up, if not given.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Where nodes that join later can reach this one, as 192.168.7.2:7001: agents of two nodes that joined can only talk
+    /// if the first of them can be reached.
+    #[arg(long, value_name = "ADDRESS", requires = "token")]
+    pub listen: Option<String>,
     /// How links are secured: as the platform's are.
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub security: Option<SecurityLevel>,

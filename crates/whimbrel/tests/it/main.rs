@@ -9,6 +9,7 @@ mod control;
 mod embedding;
 mod examples;
 mod external_agents;
+mod namespaces;
 mod new;
 mod nodes;
 mod run;

@@ -275,3 +275,46 @@ fn a_signed_conversation_is_proven_and_verified_offline() {
     let unsigned = scratch.run(&["run", "x.mas2j", "--nodes", "2", "--evidence", "kept"]);
     assert!(unsigned.err.contains("say --security signed") && unsigned.code == Some(1), "{}", unsigned.err);
 }
+
+#[test]
+fn a_receiver_that_does_nothing_costs_the_senders_node_little() {
+    let text = "x".repeat(1_000);
+    let scratch = Scratch::with(&[
+        ("x.mas2j", "MAS x { agents: eager at \"n1\"; sleepy at \"n2\"; }"),
+        ("eager.asl", &format!("!go.\n+!go <- .send(sleepy, achieve, item(\"{text}\")); !go.\n")),
+        ("sleepy.asl", "+!item(_).\n"),
+    ]);
+    let make = |arguments: &[&str]| {
+        let mut command = whimbrel();
+        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_RUN_DIR", scratch.0.join("run"));
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    };
+    let see = |arguments: &[&str]| super::Seen::from(make(arguments).output().expect("it runs"));
+    let figure = |node: usize, name: &str| {
+        let seen: serde_json::Value = serde_json::from_str(&see(&["ps", "--json"]).out).expect("JSON");
+        seen["nodes"][node][name].as_u64().unwrap_or_default()
+    };
+    let until = |so: &dyn Fn() -> bool| {
+        let begin = Instant::now();
+        while !so() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "it takes too long");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let mut run = make(&["run", "x.mas2j", "--nodes", "2"]).spawn().expect("it runs");
+    until(&|| figure(1, "handled") > 1_000);
+    assert_eq!(see(&["suspend", "sleepy"]).code, Some(0));
+    std::thread::sleep(Duration::from_secs(2));
+    let (sent, memory) = (figure(0, "sent"), figure(0, "memory_bytes"));
+    std::thread::sleep(Duration::from_secs(4));
+    let (more, grown) = (figure(0, "sent") - sent, figure(0, "memory_bytes").saturating_sub(memory));
+    assert!(more < 5_000 && grown < 20 << 20, "{more} messages and {grown} bytes more");
+    assert_eq!(figure(0, "dead") + figure(1, "dead"), 0, "nothing is lost by it");
+    assert!(figure(1, "queued") < 40_000, "{} messages wait", figure(1, "queued"));
+    assert_eq!(see(&["resume", "sleepy"]).code, Some(0));
+    let handled = figure(1, "handled");
+    until(&|| figure(1, "handled") > handled + 20_000);
+    assert_eq!(see(&["stop"]).code, Some(0));
+    let _ = run.wait();
+}
