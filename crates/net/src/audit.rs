@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use time::OffsetDateTime;
@@ -37,6 +38,8 @@ pub struct AuditLog {
     counts: RefusalCounts,
     lines: Option<SyncSender<String>>,
     lost: Arc<AtomicU64>,
+    /// Handed over and not in the file yet.
+    pending: Arc<AtomicU64>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -53,11 +56,20 @@ impl AuditLog {
         let file = Files::open(path, bytes_max)?;
         let (lines, due) = sync_channel(AUDIT_QUEUE_MAX);
         let lost = Arc::<AtomicU64>::default();
-        let left_out = Arc::clone(&lost);
+        let (left_out, pending) = (Arc::clone(&lost), Arc::<AtomicU64>::default());
+        let waiting = Arc::clone(&pending);
         let writer = std::thread::Builder::new()
             .name("whimbrel-audit".to_owned())
-            .spawn(move || write_all(file, &due, &left_out))?;
-        Ok(Self { counts: RefusalCounts::default(), lines: Some(lines), lost, writer: Some(writer) })
+            .spawn(move || write_all(file, &due, &left_out, &waiting))?;
+        Ok(Self { counts: RefusalCounts::default(), lines: Some(lines), lost, pending, writer: Some(writer) })
+    }
+
+    /// Waits until all that was handed over is in the file, this long at most.
+    pub fn settle(&self, at_most: Duration) {
+        let until = Instant::now() + at_most;
+        while self.pending.load(Ordering::Acquire) > 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// How often which reason was given.
@@ -71,7 +83,9 @@ impl Auditor for AuditLog {
         self.counts.count(what.reason);
         let line = line_of(what, OffsetDateTime::now_utc());
         let Some(lines) = &self.lines else { return };
+        self.pending.fetch_add(1, Ordering::Relaxed);
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = lines.try_send(line) {
+            self.pending.fetch_sub(1, Ordering::Relaxed);
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -111,19 +125,24 @@ pub(crate) fn rfc3339(at: OffsetDateTime) -> String {
     format!("{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z", u8::from(month))
 }
 
-fn write_all(mut file: Files, due: &Receiver<String>, lost: &AtomicU64) {
+fn write_all(mut file: Files, due: &Receiver<String>, lost: &AtomicU64, pending: &AtomicU64) {
     while let Ok(line) = due.recv() {
-        // What cannot be written now (the disk is full) is lost, and told as soon as something can be.
-        if file.write(&line).is_err() {
-            lost.fetch_add(1, Ordering::Relaxed);
-            continue;
-        }
-        let count = lost.swap(0, Ordering::Relaxed);
-        if count > 0 {
-            let detail = format!("{count} refusals were not written: too many came at once");
-            let gap = Refused::somebody(RefusalReason::TooMany, "audit", &detail);
-            let _ = file.write(&line_of(&gap, OffsetDateTime::now_utc()));
-        }
+        write_one(&mut file, &line, lost);
+        pending.fetch_sub(1, Ordering::Release);
+    }
+}
+
+fn write_one(file: &mut Files, line: &str, lost: &AtomicU64) {
+    // What cannot be written now (the disk is full) is lost, and told as soon as something can be.
+    if file.write(line).is_err() {
+        lost.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    let count = lost.swap(0, Ordering::Relaxed);
+    if count > 0 {
+        let detail = format!("{count} refusals were not written: too many came at once");
+        let gap = Refused::somebody(RefusalReason::TooMany, "audit", &detail);
+        let _ = file.write(&line_of(&gap, OffsetDateTime::now_utc()));
     }
 }
 
@@ -199,6 +218,8 @@ mod tests {
         log.refused(&Refused::forbidden("agent:spy", Action::Send, "vault"));
         log.refused(&Refused::somebody(RefusalReason::Revoked, "127.0.0.1:9", "a \"quoted\"\nreason"));
         assert_eq!(log.counts().of(RefusalReason::Revoked), 1);
+        log.settle(Duration::from_secs(10));
+        assert_eq!(lines(&path).len(), 2);
         drop(log);
         let lines = lines(&path);
         let field = |line: usize, key: &str| lines[line][key].as_str().unwrap_or_default().to_owned();

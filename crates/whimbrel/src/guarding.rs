@@ -78,6 +78,9 @@ impl Guards {
         if let Some(evidence) = &self.evidence {
             evidence.settle(SETTLE_PATIENCE);
         }
+        if let Some(audit) = &self.audit {
+            audit.settle(SETTLE_PATIENCE);
+        }
     }
 
     /// Who records what links refuse.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use whimbrel_net::authority::file::{Folder, save};
 use whimbrel_net::enrolment::{EnrolError, Enrolment, EnrolmentConfig, enrol, look_after, renew};
-use whimbrel_net::{Authority, Credentials, Level, Token};
+use whimbrel_net::{Authority, Credentials, Level, NodeKeys, Token};
 use whimbrel_platform::audit::RefusalReason;
 
 use super::{Setting, TestNode, until};
@@ -173,4 +173,51 @@ fn a_new_key_is_taken_into_use_while_nodes_run() {
     assert_eq!(trust.authority_pem.matches("BEGIN CERTIFICATE").count(), 1);
     let up = |node: &TestNode| node.hub.status().iter().filter(|link| link.up).count();
     assert_eq!((up(&one), up(&other), up(&third)), (2, 2, 2), "nobody lost a link");
+}
+
+/// Says one line to the service, as anybody can, and gives its answer.
+fn ask(service: &Service, question: &serde_json::Value) -> serde_json::Value {
+    use std::io::{BufRead, BufReader, Write};
+
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, ServerName};
+    let pem = service.folder.with(|authority| Ok(authority.certificates_pem())).unwrap();
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from("ca.whimbrel").unwrap();
+    let connection = rustls::ClientConnection::new(std::sync::Arc::new(config), name).unwrap();
+    let socket = std::net::TcpStream::connect(service.service.address()).unwrap();
+    let mut stream = rustls::StreamOwned::new(connection, socket);
+    stream.write_all(format!("{question}\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    // Whoever says nonsense is cut off.
+    let _ = BufReader::new(stream).read_line(&mut answer);
+    serde_json::from_str(&answer).unwrap_or_default()
+}
+
+#[test]
+fn a_request_for_somebody_elses_name_is_refused() {
+    let service = Service::start("names");
+    let token = service.token("n2");
+    let enrol = |node: &str| {
+        let request = NodeKeys::generate().unwrap().request(node).unwrap();
+        ask(&service, &serde_json::json!({"enrol": {"token": token.to_string(), "request": request}}))
+    };
+    let why = "this is no request for a certificate of n2: it names n1.node.whimbrel";
+    assert_eq!(enrol("n1"), serde_json::json!({"refused": {"why": why}}));
+    assert_eq!(service.service.refusals().of(RefusalReason::Impostor), 1);
+    assert!(enrol("n2")["issued"]["certificate_pem"].is_string(), "the token was not used up");
+    // Whoever shows no certificate renews none, and hears nothing.
+    let request = NodeKeys::generate().unwrap().request("n2").unwrap();
+    for question in [serde_json::json!({"renew": {"request": request}}), serde_json::json!({"trust": {}})] {
+        let answer = ask(&service, &question);
+        assert_eq!(answer["refused"]["why"], "no certificate of a node was shown");
+    }
+    assert!(ask(&service, &serde_json::json!({"nonsense": 1})).is_null());
 }

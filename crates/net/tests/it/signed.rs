@@ -1,13 +1,17 @@
 //! Messages that are signed: who said what can be proven, and what is not as it was signed is refused.
 
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
+use base64::Engine;
+use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
 use whimbrel_net::signing::{Bundle, Direction, Evidence, PARAMETER, Verified, prove};
 use whimbrel_net::{Authority, Credentials, Level, Trust};
+use whimbrel_platform::Time;
 use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::link::{Frame, Item, Link, LinkEvent, News, Speaker};
 use whimbrel_platform::route::NodeId;
 
 use super::{Setting, TestNode, numbers, until};
@@ -146,4 +150,113 @@ fn messages_to_many_nodes_are_signed_once_and_arrive_at_all() {
     }
     let signature = |node: &TestNode| node.desk.messages.lock().unwrap()[0].extras().user.clone();
     assert_eq!(signature(&nodes[1]), signature(&nodes[2]));
+}
+
+/// A node whose process is in the hands of somebody who has all of its keys, and its agents': it speaks the link protocol
+/// itself, and sends what it likes.
+struct Crook {
+    link: Link,
+    stream: rustls::StreamOwned<rustls::ClientConnection, std::net::TcpStream>,
+    incoming: Vec<u8>,
+}
+
+impl Crook {
+    fn connect(address: &str, credentials: &Credentials) -> Self {
+        use rustls::pki_types::pem::PemObject;
+        use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+        let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(certificate(&credentials.authority_pem)).unwrap();
+        let key = PrivateKeyDer::from_pem_slice(credentials.key_pem.as_bytes()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_client_auth_cert(vec![certificate(&credentials.certificate_pem)], key)
+            .unwrap();
+        config.alpn_protocols = vec![b"whimbrel-signed/1".to_vec()];
+        let name = ServerName::try_from("node.whimbrel").unwrap();
+        let connection = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+        let socket = std::net::TcpStream::connect(address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let me = Speaker { platform: "p".into(), node: "crook".into(), incarnation: 99, address: None, token: None };
+        let mut link = Link::new(me, Encoding::Compact, true, 1, Time::ZERO);
+        link.handle_connected(Time::ZERO);
+        Self { link, stream: rustls::StreamOwned::new(connection, socket), incoming: Vec::new() }
+    }
+
+    fn write(&mut self) {
+        let mut out = Vec::new();
+        while self.link.poll_transmit(Time::ZERO, &mut out) {}
+        self.stream.write_all(&out).unwrap();
+        self.stream.flush().unwrap();
+    }
+
+    /// Says who it is, and tells this.
+    fn introduce(&mut self, news: Vec<News>) {
+        self.write();
+        let mut some = [0; 4096];
+        loop {
+            let count = self.stream.read(&mut some).unwrap();
+            self.incoming.extend_from_slice(&some[..count]);
+            let mut items = Vec::new();
+            while let Some(frame) = Frame::first(&self.incoming).unwrap() {
+                let used = frame.bytes;
+                self.link.handle_frame(Time::ZERO, &frame, &mut items).unwrap();
+                self.incoming.drain(..used);
+            }
+            if std::iter::from_fn(|| self.link.poll_event()).any(|event| matches!(event, LinkEvent::Began)) {
+                return self.link.introduce(news);
+            }
+        }
+    }
+
+    fn send(&mut self, message: AclMessage) {
+        let envelope = Envelope { to: Aid::local("b"), body: MessageBody::Owned(Box::new(message)) };
+        self.link.offer(&mut vec![Item::Message(envelope)]);
+        self.write();
+    }
+}
+
+/// The certificates that a folder of evidence has, as the node told them.
+fn certificates_in(folder: &std::path::Path) -> News {
+    let bytes = |text: &serde_json::Value| base64::prelude::BASE64_STANDARD.decode(text.as_str().unwrap()).unwrap();
+    let file = std::fs::read_to_string(folder.join("evidence-000001.jsonl")).unwrap();
+    let first: serde_json::Value = serde_json::from_str(file.lines().next().unwrap()).unwrap();
+    News::Certificates { node: bytes(&first["issued"]["node"]), agents: vec![bytes(&first["issued"]["agent"])] }
+}
+
+#[test]
+fn what_a_node_changes_of_its_agents_words_is_refused() {
+    let mut authority = Authority::create("p").unwrap();
+    let credentials = authority.issue("crook", &[], 1).unwrap();
+    // What its agent really said, to a friend.
+    let (folder, kept) = evidence("crook");
+    let friend = Setting { evidence: Some(Arc::clone(&kept)), ..signed(authority.issue("friend", &[], 1).unwrap()) };
+    let friend = TestNode::start("friend", friend);
+    let honest = TestNode::start("crook", signed(credentials.clone()));
+    let to = honest.hub.connect(friend.address());
+    (1..=3).for_each(|number| honest.send(to, "agent-of-crook", number));
+    until("the friend has it", || friend.numbers() == [1, 2, 3]);
+    kept.settle(Duration::from_secs(10));
+    let said = friend.desk.messages.lock().unwrap().clone();
+    drop(honest);
+    // What the host gets to hear.
+    let host = TestNode::start("host", signed(authority.issue("host", &[], 1).unwrap()));
+    let mut crook = Crook::connect(host.address(), &credentials);
+    let agents = vec![("agent-of-crook".into(), whimbrel_platform::ams::AgentKind::Native)];
+    crook.introduce(vec![News::Agents(agents), certificates_in(&folder)]);
+    let altered = AclMessage { content: Value::Int(666), ..said[1].clone() };
+    let unsigned = AclMessage { extras: None, ..said[1].clone() };
+    for message in [said[0].clone(), altered, unsigned, said[0].clone(), said[1].clone()] {
+        crook.send(message);
+    }
+    until("what was signed arrives", || host.numbers() == [1, 2]);
+    assert_eq!(numbers(&host.desk.forged), [666, 2, 1]);
+    assert_eq!(host.hub.refusals().of(RefusalReason::BadSignature), 3);
+    for why in ["its signature does not fit what it says", "it is not signed", "it came before"] {
+        assert!(host.logged(why), "{why}: {:?}", host.log);
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }
