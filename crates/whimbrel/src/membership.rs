@@ -32,6 +32,7 @@ impl Membership {
         let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
         let mut config = config_of(None, FIRST, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
+        config.encoding = arguments.encoding;
         guards.guard(&mut config)?;
         config.log = log(arguments.quiet);
         let hub = Arc::new(Hub::start(config, platform.station(), Some(address))?);
@@ -54,6 +55,7 @@ impl Membership {
         let asked = arguments.name.as_deref();
         let mut config = config_of(asked, &made_up, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
+        config.encoding = arguments.encoding;
         guards.guard(&mut config)?;
         config.log = log(arguments.quiet);
         let hub = Arc::new(Hub::start(config, platform.station(), arguments.listen.as_deref())?);

@@ -84,6 +84,7 @@ impl Nodes {
         let mut config = HubConfig::new(name.as_str(), name_of(me), random());
         config.token = Some(secrets.token);
         config.level = level;
+        config.encoding = arguments.encoding;
         config.credentials = secrets.credentials;
         guards.guard(&mut config)?;
         let (trace, quiet) = (arguments.trace, arguments.quiet);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use whimbrel_acl::Encoding;
 
 use super::session::AgentPortOptions;
 
@@ -64,6 +65,10 @@ pub struct Run {
     pub guarding: Guarding,
     #[command(flatten)]
     pub agents_elsewhere: AgentPortOptions,
+    /// How this node writes messages on its links: compact, or to look at: string, xml, bit-efficient, json. How it reads
+    /// them, each peer says.
+    #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true)]
+    pub encoding: Encoding,
     /// Which of the nodes this process is; for processes that `--nodes` starts.
     #[arg(long, hide = true, value_name = "K", requires = "nodes", requires = "first")]
     pub node: Option<u16>,
@@ -111,6 +116,10 @@ pub struct Join {
     pub guarding: Guarding,
     #[command(flatten)]
     pub agents_elsewhere: AgentPortOptions,
+    /// How this node writes messages on its links: compact, or to look at: string, xml, bit-efficient, json. How it reads
+    /// them, each peer says.
+    #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true)]
+    pub encoding: Encoding,
     /// Show every message, and agents coming and going, on standard error.
     #[arg(long)]
     pub trace: bool,

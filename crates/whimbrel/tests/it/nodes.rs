@@ -168,6 +168,22 @@ fn the_examples_run_on_several_nodes_as_on_one() {
 }
 
 #[test]
+fn how_messages_are_written_on_links_makes_no_difference() {
+    for encoding in ["string", "xml", "bit-efficient", "json"] {
+        for example in ["contract-net", "domestic-robot"] {
+            let folder = super::examples::repository().join("examples").join(example);
+            let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("each example has one");
+            let seen = super::run_in(&folder, &["run", ".", "--nodes", "3", "--encoding", encoding]);
+            let by_agent = super::examples::by_agent;
+            assert_eq!(by_agent(&seen.out), by_agent(&expected), "{example} in {encoding}\n{}", seen.err);
+            assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{example} in {encoding}");
+        }
+    }
+    let wrong = ping_pong().run(&["run", "x.mas2j", "--nodes", "2", "--encoding", "pigeon"]);
+    assert!(wrong.err.contains("expected compact, string, xml, bit-efficient or json"), "{}", wrong.err);
+}
+
+#[test]
 fn what_a_policy_forbids_is_answered_and_recorded() {
     let spy = "
 !go.
