@@ -263,6 +263,11 @@ impl Authority {
         signing.ok_or(AuthorityError::BadFile("none of its keys signs"))
     }
 
+    /// The key that has been known for the longest time: all nodes trust it, also those that have not heard of another yet.
+    fn eldest(&self) -> Result<&Signer, AuthorityError> {
+        self.signers.first().ok_or(AuthorityError::BadFile("it has no key"))
+    }
+
     /// The platform it is for.
     pub fn platform(&self) -> &str {
         &self.platform
@@ -274,12 +279,12 @@ impl Authority {
         others.into_iter().chain(signing).map(|signer| signer.certificate_pem.as_str()).collect()
     }
 
-    /// The SHA-256 digest of the certificate of the key that signs, in hexadecimal digits.
+    /// The SHA-256 digest of the certificate by which its service is known, in hexadecimal digits: that of the oldest key.
     ///
     /// # Errors
     /// There is none.
     pub fn fingerprint(&self) -> Result<String, AuthorityError> {
-        fingerprint_of(&self.signer()?.certificate_pem)
+        fingerprint_of(&self.eldest()?.certificate_pem)
     }
 
     /// All certificates it issued, oldest first.
@@ -369,7 +374,7 @@ impl Authority {
         params.not_before = now - CLOCK_SKEW;
         params.not_after = now + Duration::days(1);
         params.serial_number = Some(SerialNumber::from_slice(&new_serial()?));
-        let signer = self.signer()?;
+        let signer = self.eldest()?;
         let pem = params.signed_by(&key, &signer.issuer)?.pem();
         Ok((format!("{pem}{}", signer.certificate_pem), key.serialize_pem()))
     }
@@ -684,12 +689,13 @@ mod tests {
         assert_eq!(authority.revocation_lists().unwrap().matches("BEGIN X509 CRL").count(), 2);
         assert!(why(authority.begin_rotation()).contains("taking over already"));
         authority.switch_rotation().unwrap();
-        assert_ne!(authority.fingerprint().unwrap(), before);
+        assert_eq!(authority.fingerprint().unwrap(), before, "its service is known by the old one still");
         assert!(authority.is_outdated("n1"));
         assert!(why(authority.finish_rotation(false)).ends_with("by the old key only: n1"));
         authority.renew("n1", &request("n1")).unwrap();
         assert_eq!(authority.issued()[2].addresses, ["127.0.0.1"]);
         authority.finish_rotation(false).unwrap();
+        assert_ne!(authority.fingerprint().unwrap(), before);
         assert_eq!(authority.certificates_pem().matches("BEGIN CERTIFICATE").count(), 1);
         assert!(why(authority.renew("n7", &request("n7"))).contains("no certificate that could be renewed"));
     }

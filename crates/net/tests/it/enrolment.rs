@@ -156,9 +156,12 @@ fn a_new_key_is_taken_into_use_while_nodes_run() {
         hub.set_credentials(credentials).unwrap();
         outdated
     };
+    let stale = a.clone();
     service.folder.with(Authority::begin_rotation).unwrap();
     assert!(!refresh(&mut a, &one.hub) && !refresh(&mut b, &other.hub), "the old key signs still");
     service.folder.with(Authority::switch_rotation).unwrap();
+    // Who was away since before the new key was made still finds the service.
+    assert!(look_after(&service.address(), &stale).unwrap().1);
     // One has a certificate by the new key, the other by the old: they trust each other.
     assert!(refresh(&mut a, &one.hub));
     let third = node("n3", &service.enrolled("n3"));
