@@ -398,12 +398,18 @@ impl Inner {
     /// Somebody connected: gives the connection to its link.
     fn welcome(self: &Arc<Self>, accepted: Accepted) {
         let name = accepted.hello.node.clone();
-        if check_name(&name).is_err() || name == self.me.node || self.peers.count() >= NODES_MAX {
-            let why = "there is such a node already, or there cannot be one";
-            return self.turn_away(accepted, RefusalReason::Impostor, why);
+        // Before anything is made for them, or taken from a link of that name: they may be nobody.
+        if let Err(error) = self.me.admits(&accepted.hello) {
+            let reason = crate::refusal::of_link(&error).unwrap_or(RefusalReason::Malformed);
+            return self.turn_away(accepted, reason, &error);
+        }
+        let present = self.peers.iter().filter(|(_, peer)| !peer.ended.load(Ordering::Acquire)).count();
+        if check_name(&name).is_err() || name == self.me.node || present >= NODES_MAX {
+            let why = LinkError::Impostor("there is such a node already, or there cannot be one".to_owned());
+            return self.turn_away(accepted, RefusalReason::Impostor, &why);
         }
         if let Some((reason, why)) = accepted.connection.contradicts(&name, self.level) {
-            return self.turn_away(accepted, reason, &why);
+            return self.turn_away(accepted, reason, &LinkError::Impostor(why));
         }
         let peer = self.peer_named(&name, false);
         if let Some(address) = accepted.address() {
@@ -411,7 +417,8 @@ impl Inner {
         }
         if peer.dials() {
             if peer.up.load(Ordering::Acquire) {
-                return self.turn_away(accepted, RefusalReason::Impostor, "this node connects to it");
+                let why = LinkError::Impostor("this node connects to it".to_owned());
+                return self.turn_away(accepted, RefusalReason::Impostor, &why);
             }
             // Both connect to each other at once: the connection of the one whose name comes first is the one. The other
             // end is not refused, for it is to stay: it finds this node's connection there when it looks again.
@@ -423,10 +430,14 @@ impl Inner {
     }
 
     /// Tells somebody who connected why not, and closes the connection.
-    fn turn_away(&self, accepted: Accepted, reason: RefusalReason, why: &str) {
-        self.refuse(reason, &accepted.hello.node, why);
+    fn turn_away(&self, accepted: Accepted, reason: RefusalReason, error: &LinkError) {
+        let why = match error {
+            LinkError::Impostor(why) => why.clone(),
+            other => other.to_string(),
+        };
+        self.refuse(reason, &accepted.hello.node, &why);
         (self.log)(&format!("a node that says it is {:?} was turned away: {why}", accepted.hello.node));
-        let refusal = LinkError::Impostor(why.to_owned()).refusal().unwrap_or_default();
+        let refusal = error.refusal().unwrap_or_default();
         tokio::spawn(async move { accepted.connection.close(&refusal).await });
     }
 

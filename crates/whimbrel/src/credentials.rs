@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
-use whimbrel_net::authority::file::write_secret;
+use whimbrel_net::authority::file::{replace_file, write_secret};
 use whimbrel_net::{Credentials, enrolment};
 
 use crate::terminal;
@@ -22,6 +22,8 @@ pub const REVOKED: &str = "revoked.pem";
 const ADDRESS: &str = "authority";
 const ALL: [&str; 6] = [CERTIFICATE, KEY, AGENTS, AGENTS_KEY, AUTHORITY, REVOKED];
 
+/// Made, and removed at once, to see whether files can be made.
+const PROBE: &str = "probe";
 /// How often a running node looks whether its credentials changed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often it asks the authority whom to trust.
@@ -35,10 +37,15 @@ pub fn are_in(folder: &Path) -> bool {
 /// Writes a file.
 pub fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
     // All or nothing: a node that runs may be reading.
-    let fresh = path.with_extension("new");
-    std::fs::write(&fresh, text)
-        .and_then(|()| std::fs::rename(&fresh, path))
-        .with_context(|| format!("cannot write {}", path.display()))
+    replace_file(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Makes the folder, and makes sure that files can be put there.
+pub fn prepare(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let probe = folder.join(PROBE);
+    write_text(&probe, "")?;
+    std::fs::remove_file(&probe).with_context(|| format!("cannot remove {}", probe.display()))
 }
 
 fn write_key(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -13,6 +13,7 @@ use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::Output;
 
 use crate::stopping::Reason;
+use crate::table::harmless;
 
 /// Colours that are told apart on a light and on a dark ground.
 const AGENT_COLORS: [u8; 14] = [33, 34, 37, 61, 65, 67, 97, 98, 130, 136, 160, 162, 166, 172];
@@ -48,7 +49,7 @@ impl Output for Lines {
     fn print(&self, agent: Aid, text: &str) {
         let name = agent.name.as_str();
         let style = if self.colored { style_of(name) } else { Style::new() };
-        self.printed(&writeln!(std::io::stdout().lock(), "{style}[{name}]{style:#} {text}"));
+        self.printed(&writeln!(std::io::stdout().lock(), "{style}[{}]{style:#} {text}", harmless(name)));
     }
 
     fn print_bare(&self, _agent: Aid, text: &str) {
@@ -64,7 +65,10 @@ impl Output for Lines {
             LogLevel::Debug | LogLevel::Info => return,
         };
         let style = Style::new().bold().fg_color(Some(color.into()));
-        let _ = writeln!(anstream::stderr().lock(), "{style}{word}{style:#}[{}] {text}", agent.name);
+        // Names and messages of others may be in there.
+        let text = text.split('\n').map(harmless).collect::<Vec<_>>().join("\n");
+        let name = harmless(agent.name.as_str());
+        let _ = writeln!(anstream::stderr().lock(), "{style}{word}{style:#}[{name}] {text}");
     }
 }
 
@@ -83,8 +87,9 @@ pub fn complain(error: &anyhow::Error) {
     let _ = writeln!(anstream::stderr().lock(), "{style}error{style:#}: {error:#}");
 }
 
-/// Says something that is not an agent's business.
+/// Says something that is not an agent's business. Names that others gave themselves may be in it.
 pub fn note(text: &str) {
+    let text = harmless(text);
     let style = Style::new().dimmed();
     let break_line = if std::io::stderr().is_terminal() { "\n" } else { "" };
     let _ = writeln!(anstream::stderr().lock(), "{break_line}{style}whimbrel: {text}{style:#}");

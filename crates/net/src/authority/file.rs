@@ -62,7 +62,7 @@ pub fn save(authority: &Authority, folder: &Path, passphrase: &str) -> Result<()
     if now.len() > before.len() {
         save_keys(authority, folder, passphrase)?;
     }
-    replace(&path, &text).map_err(failed(&path))?;
+    replace_file(&path, &text).map_err(failed(&path))?;
     if now.len() < before.len() {
         save_keys(authority, folder, passphrase)?;
     }
@@ -136,7 +136,7 @@ impl Folder {
         work: impl FnOnce(&mut Authority) -> Result<R, AuthorityError>,
     ) -> Result<R, AuthorityFileError> {
         let lock = self.path.join(LOCK);
-        let file = fs::File::options().create(true).append(true).open(&lock).map_err(failed(&lock))?;
+        let file = private(fs::File::options().create(true).append(true)).open(&lock).map_err(failed(&lock))?;
         file.lock().map_err(failed(&lock))?;
         let mut authority = self.load()?;
         let result = work(&mut authority)?;
@@ -167,19 +167,29 @@ impl Folder {
 /// # Errors
 /// It is there already, or cannot be written.
 pub fn write_secret(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = private(fs::OpenOptions::new().write(true).create_new(true)).open(path)?;
     file.write_all(content)?;
     file.sync_all()
 }
 
-/// Replaces a file's content, all or nothing.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let fresh = path.with_extension("new");
-    fs::write(&fresh, content)?;
+/// A file that is made is its owner's only: others could not even wait for it.
+pub fn private(options: &mut fs::OpenOptions) -> &mut fs::OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// Replaces a file's content, all or nothing, also when the power fails.
+///
+/// # Errors
+/// It cannot be written.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    // Beside it, under a name of its own: others may be replacing its neighbours.
+    let mut fresh = path.as_os_str().to_owned();
+    fresh.push(".new");
+    let mut file = fs::File::create(&fresh)?;
+    file.write_all(content)?;
+    file.sync_all()?;
     fs::rename(fresh, path)
 }
 

@@ -220,19 +220,20 @@ impl Reading<'_> {
     }
 }
 
+/// On one line, without what a terminal would act upon: somebody else wrote it.
+fn printable(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect()
+}
+
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for said in &self.said {
             let Said { entry, node, message, .. } = said;
             let to: Vec<String> = message.receivers.iter().map(|to| to.name.to_string()).collect();
-            let (sender, to) = (message.sender.name, to.join(", "));
-            write!(
-                f,
-                "{entry:>4}  {}  {sender} of {node} to {to}: {} {}",
-                said.time(),
-                message.performative,
-                message.content
-            )?;
+            let AclMessage { sender, performative, content, .. } = message;
+            let said_so = format!("{} of {node} to {}: {performative} {content}", sender.name, to.join(", "));
+            write!(f, "{entry:>4}  {}  {}", said.time(), printable(&said_so))?;
             match said.after {
                 Some(after) => writeln!(f, "  (after {after})")?,
                 None => writeln!(f)?,

@@ -24,6 +24,7 @@ use whimbrel_platform::limits::{EVIDENCE_FILE_BYTES_MAX, EVIDENCE_FILES_MAX, EVI
 
 use super::bundle::Bundle;
 use super::{Claims, Digest, NOTHING, Signature, sha256};
+use crate::authority::file::private;
 use crate::authority::{hex, unhex};
 
 /// What entries' digests begin with.
@@ -191,7 +192,7 @@ impl Evidence {
     fn bounded(folder: &Path, bytes_max: u64, log: Box<dyn Fn(&str) + Send>) -> Result<Self, EvidenceError> {
         fs::create_dir_all(folder).map_err(failed(folder))?;
         let path = folder.join("lock");
-        let lock = OpenOptions::new().append(true).create(true).open(&path).map_err(failed(&path))?;
+        let lock = private(OpenOptions::new().append(true).create(true)).open(&path).map_err(failed(&path))?;
         lock.try_lock().map_err(|_| EvidenceError::InUse(folder.display().to_string()))?;
         let mut ends = FxHashMap::default();
         read_all(folder, |line| {

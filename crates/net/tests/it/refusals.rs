@@ -131,6 +131,46 @@ fn a_node_that_does_not_know_the_secret() {
     assert_eq!(host.hub.refusals().of(RefusalReason::BadToken), 2);
 }
 
+fn hello(node: &str, token: Option<&str>) -> Vec<u8> {
+    let says = Hello {
+        version: LINK_VERSION,
+        platform: "p".into(),
+        node: node.into(),
+        incarnation: 1,
+        heard: None,
+        credit: 1 << 20,
+        address: None,
+        token: token.map(Into::into),
+        encoding: "compact".into(),
+        unreadable: None,
+    };
+    let mut frame = Vec::new();
+    write_frame(&says, &mut frame);
+    frame
+}
+
+/// Whoever does not know the secret takes no place and no link of others, whatever name they give.
+#[test]
+fn strangers_take_nothing() {
+    let setting = || Setting { token: Some("right"), ..Setting::default() };
+    let (host, friend) = (TestNode::start("host", setting()), TestNode::start("friend", setting()));
+    let to = friend.hub.connect(host.address());
+    until("the friend is there", || host.hub.has_links(1));
+    for name in (0..50).map(|n| format!("stranger{n}")).chain((0..5).map(|_| "friend".to_owned())) {
+        let mut socket = TcpStream::connect(host.address()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        socket.write_all(&hello(&name, Some("wrong"))).unwrap();
+        let mut rest = Vec::new();
+        let _ = socket.read_to_end(&mut rest);
+        assert!(String::from_utf8_lossy(&rest).contains("token"), "{name} hears why");
+    }
+    friend.send(to, "a", 1);
+    until("the friend is heard", || host.numbers() == [1]);
+    let links = host.hub.status();
+    assert_eq!((links.len(), links[0].connections), (1, 1), "{links:?}");
+    assert_eq!(host.hub.refusals().of(RefusalReason::BadToken), 55);
+}
+
 #[test]
 fn two_nodes_of_one_name() {
     let (host, one) = (TestNode::start("host", Setting::default()), TestNode::start("twin", Setting::default()));
@@ -168,20 +208,7 @@ fn hostile_frames_after_a_hello_are_counted_by_reason() {
     let (host, friend) = (TestNode::start("host", Setting::default()), TestNode::start("friend", Setting::default()));
     let to = friend.hub.connect(host.address());
     until("the friend is there", || host.hub.has_links(1));
-    let mut hello = Vec::new();
-    let says = Hello {
-        version: LINK_VERSION,
-        platform: "p".into(),
-        node: "mallory".into(),
-        incarnation: 1,
-        heard: None,
-        credit: 1 << 20,
-        address: None,
-        token: None,
-        encoding: "compact".into(),
-        unreadable: None,
-    };
-    write_frame(&says, &mut hello);
+    let hello = hello("mallory", None);
     let mut forged_ack = Vec::new();
     write_frame(&Ack { received: 1 << 40, credit: 0 }, &mut forged_ack);
     let hostile: [(&[u8], &str); 6] = [

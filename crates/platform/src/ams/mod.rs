@@ -564,7 +564,8 @@ pub fn is_everywhere(name: Symbol) -> bool {
 fn check_name(name: Symbol) -> Result<(), CreateError> {
     let text = name.as_str();
     let reserved = Cast::of(name).is_some();
-    if text.is_empty() || text.len() > AGENT_NAME_BYTES_MAX || text.contains('@') || reserved {
+    let unfit = |c: char| c == '@' || c.is_control();
+    if text.is_empty() || text.len() > AGENT_NAME_BYTES_MAX || text.contains(unfit) || reserved {
         return Err(CreateError::BadName { name, bytes_max: AGENT_NAME_BYTES_MAX });
     }
     Ok(())

@@ -451,7 +451,7 @@ impl Link {
     }
 
     fn handle_hello(&mut self, hello: &Hello) -> Result<(), LinkError> {
-        check_hello(hello, &self.me)?;
+        self.me.admits(hello)?;
         let encoding = hello.encoding.parse().map_err(|_| LinkError::UnknownEncoding(hello.encoding.clone()))?;
         let heard = hello.heard.filter(|(incarnation, _)| *incarnation == self.me.incarnation);
         if self.session.is_some_and(|session| session.incarnation == hello.incarnation) {
@@ -751,18 +751,23 @@ impl Link {
     }
 }
 
-/// Whether whoever says this may be a peer.
-fn check_hello(hello: &Hello, me: &Speaker) -> Result<(), LinkError> {
-    if hello.version != LINK_VERSION {
-        return Err(LinkError::Version(hello.version));
+impl Speaker {
+    /// Whether whoever says this may be a peer. To be asked before anything is done for them.
+    ///
+    /// # Errors
+    /// They speak another version, are of another platform, or do not know its secret.
+    pub fn admits(&self, hello: &Hello) -> Result<(), LinkError> {
+        if hello.version != LINK_VERSION {
+            return Err(LinkError::Version(hello.version));
+        }
+        if hello.platform != self.platform {
+            return Err(LinkError::OtherPlatform(hello.platform.clone()));
+        }
+        if self.token.is_some() && !same_secret(self.token.as_deref(), hello.token.as_deref()) {
+            return Err(LinkError::BadToken);
+        }
+        Ok(())
     }
-    if hello.platform != me.platform {
-        return Err(LinkError::OtherPlatform(hello.platform.clone()));
-    }
-    if me.token.is_some() && !same_secret(me.token.as_deref(), hello.token.as_deref()) {
-        return Err(LinkError::BadToken);
-    }
-    Ok(())
 }
 
 /// Whether two secrets are the same, in a time that does not tell where they differ.

@@ -87,7 +87,7 @@ fn a_unique_name_takes_the_lowest_free_number() {
 #[test]
 fn names_are_local_and_of_some_length() {
     let mut ams = Ams::new("home");
-    for name in ["", "bob@home", &"x".repeat(256)] {
+    for name in ["a\u{1b}[31m", "a\nb", "", "bob@home", &"x".repeat(256)] {
         assert!(matches!(ams.create(running(name), Time::ZERO), Err(CreateError::BadName { .. })), "{name}");
     }
     assert!(ams.create(running(&"x".repeat(255)), Time::ZERO).is_ok());

@@ -16,6 +16,8 @@ pub fn enrol(arguments: &Enrol) -> anyhow::Result<ExitCode> {
     if credentials::are_in(out) {
         bail!("{} has credentials in it already; choose another folder", out.display());
     }
+    // The token works once: what can go wrong here is to go wrong before.
+    credentials::prepare(out)?;
     let got = enrolment::enrol(address, &token)?;
     credentials::write(&got, out)?;
     credentials::write_authority_address(out, address)?;

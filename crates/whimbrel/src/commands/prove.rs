@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde_json::json;
 use whimbrel_net::Trust;
+use whimbrel_net::authority::file::private;
 use whimbrel_net::signing::{self, Bundle, Said};
 
 use crate::arguments::{Prove, Verify};
@@ -16,7 +17,11 @@ pub fn prove(arguments: &Prove) -> anyhow::Result<ExitCode> {
     let bundle = signing::prove(&arguments.evidence, &arguments.conversation)?;
     match &arguments.output {
         Some(file) => {
-            std::fs::write(file, bundle.to_json()).with_context(|| format!("cannot write {}", file.display()))?;
+            // What agents said is not for everybody's eyes.
+            let mut made = std::fs::OpenOptions::new();
+            let opened = private(made.write(true).create(true).truncate(true)).open(file);
+            let written = opened.and_then(|mut opened| opened.write_all(bundle.to_json().as_bytes()));
+            written.with_context(|| format!("cannot write {}", file.display()))?;
             say(&format!("{} messages of {} are in {}", bundle.len(), arguments.conversation, file.display()))?;
         }
         None => say(bundle.to_json().trim_end())?,

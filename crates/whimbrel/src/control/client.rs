@@ -56,6 +56,9 @@ fn greet(socket: PathBuf) -> anyhow::Result<Option<Found>> {
     let Some(stream) = folder::connect(&socket).with_context(cannot)? else { return Ok(None) };
     match call(&stream, &Request::Node, GREETING_PATIENCE).and_then(|mut lines| read_answer(&mut lines)) {
         Ok(Answer::Node(info)) => Ok(Some(Found { info: *info, socket })),
+        Ok(Answer::Error(refusal)) => {
+            bail!("the node at {} does not answer: {}", socket.display(), harmless(&refusal.text))
+        }
         Ok(_) => bail!("the node at {} does not say who it is", socket.display()),
         // It ended just now.
         Err(_) if !socket.exists() => Ok(None),

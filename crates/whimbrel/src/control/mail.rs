@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{AclMessage, Aid, Encoding, MessageBody, Symbol, Text};
@@ -10,6 +10,8 @@ use whimbrel_runtime::{Agent, Context, Platform};
 
 use super::protocol::{Answer, Reason, Refusal, Sending};
 
+/// How often it is looked whether whoever waits for an answer is still there.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Who sends if nobody is named.
 const SENDER: &str = "cli";
 
@@ -80,6 +82,7 @@ impl Mail {
         platform: &Platform,
         sending: Sending,
         nobody: impl Fn(&str) -> Refusal,
+        gone: &dyn Fn() -> bool,
     ) -> Result<Answer, Refusal> {
         let mut message = read(&sending)?;
         let unknown = message.receivers.iter().find(|receiver| !platform.services().exists(**receiver));
@@ -98,7 +101,7 @@ impl Mail {
             return Err(refuse(Reason::BadRequest, text));
         };
         let wait = Duration::from_millis(wait_ms);
-        let answer = letters.ask(platform, message, wait)?;
+        let answer = letters.ask(platform, message, wait, gone)?;
         Ok(Answer::Reply { message: written(&answer)? })
     }
 
@@ -126,6 +129,7 @@ impl Letters {
         platform: &Platform,
         mut question: Box<AclMessage>,
         at_most: Duration,
+        gone: &dyn Fn() -> bool,
     ) -> Result<Box<AclMessage>, Refusal> {
         let ticket = Text::from(format!("cli-{:016x}", platform.services().random()));
         let extras = question.extras_mut();
@@ -136,10 +140,18 @@ impl Letters {
         let whom = asked.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
         locked(&self.expected).push(Expected { ticket: ticket.clone(), conversation, asked, answer });
         platform.send(question);
-        answers.recv_timeout(at_most).map_err(|_| {
-            locked(&self.expected).retain(|expected| expected.ticket != ticket);
-            refuse(Reason::NoAnswer, format!("no answer from {whom} within {at_most:?}"))
-        })
+        let begun = Instant::now();
+        loop {
+            let left = at_most.saturating_sub(begun.elapsed());
+            match answers.recv_timeout(left.min(LOOK_EVERY)) {
+                Ok(answer) => return Ok(answer),
+                // Nobody may be there any more to hear it.
+                Err(_) if !left.is_zero() && !gone() => {}
+                Err(_) => break,
+            }
+        }
+        locked(&self.expected).retain(|expected| expected.ticket != ticket);
+        Err(refuse(Reason::NoAnswer, format!("no answer from {whom} within {at_most:?}")))
     }
 }
 

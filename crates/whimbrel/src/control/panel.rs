@@ -55,8 +55,8 @@ impl Panel {
         tap::sniff(&self.platform, self.node(), wanted, stream)
     }
 
-    /// Answers everything but `sniff` and `stop`.
-    pub(super) fn answer(&self, request: Request) -> Answer {
+    /// Answers everything but `sniff` and `stop`. `gone` tells whether whoever asks went away meanwhile.
+    pub(super) fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
         let done = |outcome: Result<(), Refusal>| outcome.map_or_else(Answer::Error, |()| Answer::Done);
         match request {
             Request::Node => Answer::Node(Box::new(self.info())),
@@ -68,7 +68,8 @@ impl Panel {
             }
             Request::Links => Answer::Links { links: self.links() },
             Request::Send(sending) => {
-                self.mail.send(&self.platform, *sending, |name| self.nobody(name)).unwrap_or_else(Answer::Error)
+                let nobody = |name: &str| self.nobody(name);
+                self.mail.send(&self.platform, *sending, nobody, gone).unwrap_or_else(Answer::Error)
             }
             Request::Step { agent, step } => done(self.step(&agent, step)),
             Request::Kill { agent } => done(self.kill(&agent)),

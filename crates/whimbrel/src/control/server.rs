@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
 
@@ -83,9 +84,16 @@ fn serve(stream: &UnixStream, panel: &Panel) -> io::Result<()> {
             panel.stop(code);
             said
         }
-        Ok(request) => say(stream, &panel.answer(request)),
+        Ok(request) => say(stream, &panel.answer(request, &|| is_gone(stream))),
         Err(refusal) => say(stream, &Answer::Error(refusal)),
     }
+}
+
+/// Whether the other end was closed.
+fn is_gone(stream: &UnixStream) -> bool {
+    let mut asked = [PollFd::new(stream, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut asked, Some(&now)).is_ok() && asked.iter().any(|asked| asked.revents().contains(PollFlags::HUP))
 }
 
 fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {

@@ -521,3 +521,19 @@ fn what_is_watched_is_shown_again_and_again_until_nobody_reads() {
         assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
     }
 }
+
+/// Whoever asks, and goes away before the answer, leaves the node to others.
+#[test]
+fn abandoned_questions_make_nobody_wait() {
+    let site = Site::new();
+    let _running = site.start(&["run", "market.mas2j"], 1);
+    let socket = site.sockets().into_iter().find(|path| path.extension().is_some_and(|end| end == "sock"));
+    let socket = socket.expect("it is there");
+    let question = "{\"version\":1,\"request\":\"send\",\"wait_ms\":3600000,\"message\":\
+                    {\"performative\":\"inform\",\"receivers\":[\"bank1\"],\"content\":1}}\n";
+    for _ in 0..64 {
+        let mut stream = UnixStream::connect(&socket).expect("it listens");
+        stream.write_all(question.as_bytes()).expect("it is heard");
+    }
+    site.until(|| site.see(&["agents", "bank1"]).code == Some(0));
+}

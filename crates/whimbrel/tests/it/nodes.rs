@@ -230,6 +230,9 @@ fn nodes_enrol_over_the_network_with_tokens() {
     let at = noted.find_map(|line| Some(line.split_once("enrol at ")?.1.to_owned())).expect("it listens");
     for node in ["n1", "n2"] {
         let token = run(&["ca", "token", "authority", node]).out;
+        // What cannot be written does not use the token up.
+        let nowhere = run(&["enrol", &at, "--token", token.trim(), "--out", "host.asl/n"]);
+        assert!(nowhere.err.starts_with("error: cannot make host.asl/n"), "{}", nowhere.err);
         let enrolled = run(&["enrol", &at, "--token", token.trim(), "--out", node]);
         assert_eq!(
             enrolled.out,
