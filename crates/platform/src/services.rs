@@ -110,9 +110,14 @@ pub trait Services: Send + Sync {
         &NO_RULES
     }
 
+    /// This node's name; empty for a platform of one node.
+    fn node(&self) -> Symbol {
+        sym::EMPTY
+    }
+
     /// Who `agent` is to the policy. Not to be asked while a [directory](Services::directory) is lent.
     fn principal(&self, agent: Aid) -> Principal {
-        Principal::Agent { name: agent.name, node: sym::EMPTY }
+        Principal::Agent { name: agent.name, node: self.node() }
     }
 
     /// Counts and records that something was refused.

@@ -18,6 +18,8 @@ pub(crate) struct Guard {
     pub auditor: Option<Arc<dyn Auditor>>,
     /// Whether agents of this platform may be kept from writing to some: otherwise no message is ever asked about.
     pub restricts_sending: bool,
+    /// The same of agents, and programs, of other nodes.
+    restricts_arriving: bool,
     restricts_creating: bool,
     me: OnceLock<Symbol>,
 }
@@ -25,14 +27,15 @@ pub(crate) struct Guard {
 impl Guard {
     pub fn new(policy: Policy, auditor: Option<Arc<dyn Auditor>>) -> Self {
         let restricts_sending = policy.restricts_agents(Action::Send) || policy.restricts_agents(Action::Publish);
+        let restricts_arriving = policy.restricts_nodes(Action::Send) || policy.restricts_nodes(Action::Publish);
         let restricts_creating = policy.restricts_agents(Action::Create);
-        Self { policy, auditor, restricts_sending, restricts_creating, me: OnceLock::new() }
+        Self { policy, auditor, restricts_sending, restricts_arriving, restricts_creating, me: OnceLock::new() }
     }
 }
 
 impl Node {
     /// This node's name; empty while it has no links.
-    fn my_name(&self) -> Symbol {
+    pub fn my_name(&self) -> Symbol {
         let Some(links) = self.linked.links() else { return sym::EMPTY };
         *self.guard.me.get_or_init(|| Symbol::new(&links.me()))
     }
@@ -53,9 +56,14 @@ impl Node {
             Place::Node(node) => self.name_of(node),
             _ => return Principal::Stranger,
         };
-        match self.with_ams(|ams| ams.kind_anywhere(agent)) {
-            Some(AgentKind::Session) => Principal::Session(agent.name),
-            _ => Principal::Agent { name: agent.name, node },
+        self.bearer(agent.name, node)
+    }
+
+    /// Who has this name at this node. Asks the AMS.
+    fn bearer(&self, name: Symbol, node: Symbol) -> Principal {
+        match self.with_ams(|ams| ams.kind_anywhere(Aid::local(name))) {
+            Some(AgentKind::Session) => Principal::Session { name, node },
+            _ => Principal::Agent { name, node },
         }
     }
 
@@ -77,14 +85,16 @@ impl Node {
     /// Whether an agent of this node may send this. To be asked only if the policy restricts sending.
     #[cold]
     pub fn permits_sending(&self, envelope: &Envelope) -> bool {
-        let who = Principal::Agent { name: envelope.body.sender.name, node: self.my_name() };
-        self.permits_writing(who, envelope.to.name)
+        self.permits_writing(envelope.body.sender.name, self.my_name(), envelope.to.name)
     }
 
-    /// Whether `who` may send a message to this agent, topic or group.
-    fn permits_writing(&self, who: Principal, to: Symbol) -> bool {
+    /// Whether who has this name at this node may send a message to this agent, topic or group.
+    fn permits_writing(&self, name: Symbol, node: Symbol, to: Symbol) -> bool {
         let (action, object) = act_of_sending(to);
-        self.permits(who, action, &object)
+        let may = |who: Principal| self.guard.policy.allows(who, action, &object);
+        // The AMS, for which all shards and links wait, is asked what it is only if that matters.
+        let whatever_it_is = may(Principal::Agent { name, node }) && may(Principal::Session { name, node });
+        whatever_it_is || self.permits(self.bearer(name, node), action, &object)
     }
 
     /// Whether an agent of this node may subscribe to this topic, or join this group.
@@ -101,14 +111,11 @@ impl Node {
 
     /// Takes out of `messages`, which came from another node, what their senders may not send.
     pub fn forbidden_among(&self, from: NodeId, messages: &mut Vec<Envelope>) -> Vec<Envelope> {
-        if !self.guard.restricts_sending {
+        if !self.guard.restricts_arriving {
             return Vec::new();
         }
         let node = self.name_of(from);
-        let may = |envelope: &Envelope| {
-            let who = Principal::Agent { name: envelope.body.sender.name, node };
-            self.permits_writing(who, envelope.to.name)
-        };
+        let may = |envelope: &Envelope| self.permits_writing(envelope.body.sender.name, node, envelope.to.name);
         messages.extract_if(.., |envelope| !may(envelope)).collect()
     }
 

@@ -174,7 +174,7 @@ impl Node {
 impl Node {
     /// Whether an agent of that node may register this, or change its entry to this.
     fn permits_services(&self, from: NodeId, description: &DfDescription) -> bool {
-        if !self.guard.policy.restricts_agents(Action::Register) {
+        if !self.guard.policy.restricts_nodes(Action::Register) {
             return true;
         }
         let may = |service: &str| match description.agent {

@@ -172,6 +172,10 @@ impl Services for NodeServices {
         &self.node.guard.policy
     }
 
+    fn node(&self) -> Symbol {
+        self.node.my_name()
+    }
+
     fn principal(&self, agent: Aid) -> Principal {
         self.node.principal(agent)
     }

@@ -28,7 +28,7 @@ impl Host for NodeHost {
 
     fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
         // What it may be called says its token; the policy may forbid it all the same.
-        let principal = Principal::Session(name);
+        let principal = Principal::Session { name, node: self.0.my_name() };
         if self.0.guard.policy.verdict(principal, Action::Create, name.as_str()) == Verdict::Denied {
             self.0.audit(&Refused::forbidden(&principal.to_string(), Action::Create, name.as_str()));
             return Err(CreateError::Forbidden(name));

@@ -88,7 +88,12 @@ pub enum Principal {
     /// A node of the platform, on its own account.
     Node(Symbol),
     /// A program that is no node, connected and known by this name (a browser, an external agent).
-    Session(Symbol),
+    Session {
+        /// Its agent's local name.
+        name: Symbol,
+        /// The node that it is connected to, as for agents.
+        node: Symbol,
+    },
     /// Anybody else: an agent of another platform, or somebody who has not proven a name.
     Stranger,
 }
@@ -99,7 +104,8 @@ impl fmt::Display for Principal {
             Self::Agent { name, node } if *node == sym::EMPTY => write!(f, "agent:{name}"),
             Self::Agent { name, node } => write!(f, "agent:{name} of node:{node}"),
             Self::Node(name) => write!(f, "node:{name}"),
-            Self::Session(name) => write!(f, "session:{name}"),
+            Self::Session { name, node } if *node == sym::EMPTY => write!(f, "session:{name}"),
+            Self::Session { name, node } => write!(f, "session:{name} of node:{node}"),
             Self::Stranger => f.write_str("stranger"),
         }
     }
@@ -112,7 +118,7 @@ pub enum Who {
     Everybody,
     /// `agent:PATTERN`: agents of the platform's nodes.
     Agent(Pattern),
-    /// `node:PATTERN`: nodes, and the agents that live there.
+    /// `node:PATTERN`: nodes, the agents that live there, and the programs that are connected there.
     Node(Pattern),
     /// `session:PATTERN`: connected programs.
     Session(Pattern),
@@ -125,10 +131,11 @@ impl Who {
         match (self, principal) {
             (Self::Everybody, _) | (Self::Stranger, Principal::Stranger) => true,
             (Self::Agent(pattern), Principal::Agent { name, .. })
-            | (Self::Session(pattern), Principal::Session(name))
-            | (Self::Node(pattern), Principal::Node(name) | Principal::Agent { node: name, .. }) => {
-                pattern.matches(name.as_str())
-            }
+            | (Self::Session(pattern), Principal::Session { name, .. })
+            | (
+                Self::Node(pattern),
+                Principal::Node(name) | Principal::Agent { node: name, .. } | Principal::Session { node: name, .. },
+            ) => pattern.matches(name.as_str()),
             _ => false,
         }
     }
@@ -207,7 +214,16 @@ impl Policy {
     /// Whether there is a rule that may keep an agent or a node of this platform from doing this: if there is none,
     /// nobody has to ask.
     pub fn restricts_agents(&self, action: Action) -> bool {
-        let restricts = |rule: &Rule| !rule.objects(action).is_empty() && rule.who.iter().any(Who::is_of_the_platform);
+        self.restricts(action, Who::is_of_the_platform)
+    }
+
+    /// The same of agents, nodes and connected programs: of whoever may be behind what comes from another node.
+    pub fn restricts_nodes(&self, action: Action) -> bool {
+        self.restricts(action, |who| who.is_of_the_platform() || matches!(who, Who::Session(_)))
+    }
+
+    fn restricts(&self, action: Action, concerned: impl Fn(&Who) -> bool) -> bool {
+        let restricts = |rule: &Rule| !rule.objects(action).is_empty() && rule.who.iter().any(&concerned);
         self.deny.iter().any(restricts)
     }
 
@@ -220,7 +236,7 @@ impl Policy {
 fn by_default(who: Principal, action: Action, object: &str) -> bool {
     match who {
         Principal::Agent { .. } | Principal::Node(_) => true,
-        Principal::Session(_) => !matches!(action, Action::Create | Action::Kill | Action::Move),
+        Principal::Session { .. } => !matches!(action, Action::Create | Action::Kill | Action::Move),
         // Whoever comes to a platform may ask who is there (FIPA00023 3), and no more.
         Principal::Stranger => action == Action::Send && (object == sym::AMS.as_str() || object == sym::DF.as_str()),
     }
@@ -238,10 +254,14 @@ mod tests {
         Principal::Agent { name: name.into(), node: node.into() }
     }
 
+    fn session(name: &str, node: &str) -> Principal {
+        Principal::Session { name: name.into(), node: node.into() }
+    }
+
     #[test]
     fn the_default_lets_agents_do_all_and_strangers_ask_only() {
         let policy = Policy::DEFAULT;
-        let session = Principal::Session("pump".into());
+        let session = session("pump", "n1");
         for action in Action::ALL {
             assert!(policy.allows(agent("amy", "n1"), action, "x"));
             assert!(!policy.allows(Principal::Stranger, action, "x"));
@@ -262,6 +282,8 @@ mod tests {
         assert!(!policy.allows(agent("amy", "n3"), Action::Send, "vault"));
         assert!(!policy.allows(Principal::Node("n3".into()), Action::Send, "bank-1"));
         assert!(!policy.allows(agent("spy7", "n1"), Action::Send, "vault"));
+        assert!(!policy.allows(session("pump", "n3"), Action::Send, "vault"));
+        assert!(policy.allows(session("spy7", "n1"), Action::Send, "vault"), "no agent of a node");
         assert!(policy.allows(agent("amy", "n1"), Action::Send, "vault"));
         assert!(policy.allows(agent("amy", "n3"), Action::Send, "bob"));
         assert!(policy.allows(Principal::Stranger, Action::Send, "bob"));
@@ -273,8 +295,9 @@ mod tests {
     fn rules_about_others_do_not_concern_agents() {
         let policy = policy(r#"{"deny": [{"who": ["stranger", "session:*"], "send": "*", "subscribe": "a/*"}]}"#);
         assert!(Action::ALL.iter().all(|action| !policy.restricts_agents(*action)));
-        assert!(!policy.allows(Principal::Session("s".into()), Action::Subscribe, "a/b"));
-        assert!(policy.allows(Principal::Session("s".into()), Action::Subscribe, "b"));
+        assert!(policy.restricts_nodes(Action::Send) && !policy.restricts_nodes(Action::Publish));
+        assert!(!policy.allows(session("s", "n1"), Action::Subscribe, "a/b"));
+        assert!(policy.allows(session("s", "n1"), Action::Subscribe, "b"));
         assert!(!policy.allows(Principal::Stranger, Action::Send, "df"));
     }
 
@@ -293,6 +316,7 @@ mod tests {
     fn principals_are_told_by_their_kind() {
         assert_eq!(agent("amy", "n1").to_string(), "agent:amy of node:n1");
         assert_eq!(agent("amy", "").to_string(), "agent:amy");
-        assert_eq!(Principal::Session("pump".into()).to_string(), "session:pump");
+        assert_eq!(session("pump", "").to_string(), "session:pump");
+        assert_eq!(session("pump", "n1").to_string(), "session:pump of node:n1");
     }
 }

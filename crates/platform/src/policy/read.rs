@@ -155,7 +155,7 @@ mod tests {
         let all = r#"{"allow": [{"who": ["*", "stranger", "agent:a", "node:n", "session:s"], "create": "a", "kill": "b",
             "move": "c", "register": "d", "send": ["e", "f"], "publish": "g", "subscribe": "h"}]}"#;
         let policy: Policy = serde_json::from_str(all).unwrap();
-        let session = super::super::Principal::Session("s".into());
+        let session = super::super::Principal::Session { name: "s".into(), node: "n".into() };
         for (action, object) in Action::ALL.into_iter().zip(["a", "b", "c", "d", "f", "g", "h"]) {
             assert_eq!(policy.verdict(session, action, object), super::super::Verdict::Allowed, "{action}");
             assert_eq!(policy.verdict(session, action, "z"), super::super::Verdict::Unsaid, "{action}");

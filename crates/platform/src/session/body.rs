@@ -59,7 +59,7 @@ impl SessionBody {
 
 /// To whom the policy does not let the agent write, of those that the message is for.
 fn forbidden(message: &AclMessage, turn: &Turn<'_>) -> Option<Aid> {
-    let who = Principal::Session(turn.aid.name);
+    let who = Principal::Session { name: turn.aid.name, node: turn.services.node() };
     let may = |receiver: &&Aid| {
         let (action, object) = act_of_sending(receiver.name);
         turn.services.permits(who, action, &object)

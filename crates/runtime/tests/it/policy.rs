@@ -6,11 +6,12 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::audit::{Auditor, Refused};
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::{EndReason, Links};
+use whimbrel_platform::{AgentBody, EndReason, Links, Next, Turn};
 use whimbrel_runtime::Platform;
 
 use crate::kit::{Lines, does, inform};
@@ -57,7 +58,8 @@ impl Links for OneLink {
     }
 }
 
-/// A node `n1` with this policy, linked with `n2`, where the agents `guest` and `spy` live.
+/// A node `n1` with this policy, linked with `n2`, where the agents `guest` and `spy` live, and a program has the agent
+/// `pump`.
 struct Guarded {
     platform: Platform,
     record: Arc<Record>,
@@ -72,7 +74,8 @@ impl Guarded {
         let builder = Platform::builder().workers(2).output(lines.clone()).policy(policy);
         let platform = builder.auditor(Arc::clone(&record) as Arc<dyn Auditor>).build();
         assert!(platform.link_with(Arc::clone(&link) as Arc<dyn Links>));
-        let agents = ["guest", "spy"].map(|name| (name.into(), AgentKind::Native)).to_vec();
+        let mut agents = ["guest", "spy"].map(|name| (name.into(), AgentKind::Native)).to_vec();
+        agents.push(("pump".into(), AgentKind::Session));
         platform.station().hear(N2, News::Agents(agents));
         Self { platform, record, link, lines }
     }
@@ -217,4 +220,76 @@ fn agents_of_other_platforms_are_strangers() {
     assert_eq!(services.principal(Aid::local("spy")).to_string(), "agent:spy of node:n2");
     assert!(!services.permits(stranger, whimbrel_platform::policy::Action::Send, "vault"));
     assert_eq!(guarded.recorded(), ["forbidden: stranger send vault"]);
+}
+
+/// That `name`, which lives at `n2`, has the service `service`.
+fn service_of(name: &str, service: &str) -> News {
+    let service = ServiceDescription { name: service.into(), ..ServiceDescription::default() };
+    let agent = Some(Aid::local(name));
+    News::Service(Box::new(DfDescription { agent, services: vec![service], ..DfDescription::default() }))
+}
+
+#[test]
+fn a_node_answers_for_the_programs_that_are_connected_to_it() {
+    let guarded = Guarded::by(r#"{"deny": [{"who": "node:n2", "register": "*", "send": "vault", "kill": "ams"}]}"#);
+    let platform = &guarded.platform;
+    let vault = platform.spawn("vault", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
+    guarded.arrives(inform("pump", vault, "water"));
+    platform.station().hear(N2, service_of("pump", "bank"));
+    platform.wait_idle();
+    assert_eq!(guarded.lines.all(), [""; 0]);
+    assert!(platform.services().df_search("bank", "").is_empty());
+    assert!(guarded.left()[0].starts_with("pump failure"));
+    let pump = "session:pump of node:n2";
+    let recorded = [format!("forbidden: {pump} send vault"), format!("forbidden: {pump} register bank")];
+    assert_eq!(guarded.recorded(), recorded);
+    assert_eq!(platform.services().principal(Aid::local("pump")).to_string(), pump);
+    assert!(platform.counters().check().is_ok());
+}
+
+#[test]
+fn programs_at_other_nodes_are_asked_about_as_such() {
+    let guarded = Guarded::by(r#"{"deny": [{"who": "session:*", "send": "vault", "register": "bank"}]}"#);
+    let platform = &guarded.platform;
+    let vault = platform.spawn("vault", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
+    for (name, text) in [("pump", "water"), ("guest", "hello")] {
+        guarded.arrives(inform(name, vault, text));
+        platform.station().hear(N2, service_of(name, "bank"));
+    }
+    platform.wait_idle();
+    assert_eq!(guarded.lines.all(), ["vault: \"hello\""]);
+    assert_eq!(platform.services().df_search("bank", ""), [Aid::local("guest")]);
+    assert!(guarded.left()[0].starts_with("pump failure"));
+    let pump = "forbidden: session:pump of node:n2";
+    assert_eq!(guarded.recorded(), [format!("{pump} send vault"), format!("{pump} register bank")]);
+}
+
+/// Writes to the agent `vault` and ends.
+struct Writer;
+
+impl AgentBody for Writer {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        turn.outbox.send(AclMessage::new(Performative::Inform, turn.aid, Aid::local("vault"), "hi"));
+        Next::End(EndReason::Finished)
+    }
+}
+
+#[test]
+fn a_rule_about_agents_is_not_about_programs_of_this_node() {
+    let policy = r#"{"deny": [{"who": "agent:*", "send": "vault"}, {"who": "session:spy*", "send": "vault"}]}"#;
+    let guarded = Guarded::by(policy);
+    let platform = &guarded.platform;
+    platform.spawn("vault", does(|ctx, message| ctx.print(&message.sender.to_string()))).unwrap();
+    for name in ["probe", "spy7"] {
+        platform.host().lodge(name.into(), Box::new(Writer)).unwrap();
+    }
+    platform.spawn_body("amy", Box::new(Writer)).unwrap();
+    guarded.arrives(inform("pump", Aid::local("vault"), "water"));
+    let mut lines = guarded.lines.all();
+    lines.sort();
+    assert_eq!(lines, ["vault: probe", "vault: pump"]);
+    let mut recorded = guarded.recorded();
+    recorded.sort();
+    let who = ["agent:amy", "session:spy7"];
+    assert_eq!(recorded, who.map(|who| format!("forbidden: {who} of node:n1 send vault")));
 }
