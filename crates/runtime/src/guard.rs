@@ -97,16 +97,14 @@ impl Node {
         whatever_it_is || self.permits(self.bearer(name, node), action, &object)
     }
 
-    /// Whether an agent of this node may subscribe to this topic, or join this group.
+    /// Whether this agent may subscribe to this topic, or join this group.
     pub fn permits_joining(&self, agent: Aid, to: Symbol) -> bool {
-        if self.guard.policy.rules() == 0 {
-            return true;
-        }
-        let object = match Cast::split(to) {
-            Some((Cast::Broadcast, topic)) => topic,
-            _ => to.as_str(),
-        };
-        self.permits(self.principal(agent), Action::Subscribe, object)
+        self.guard.policy.rules() == 0 || self.permits(self.principal(agent), Action::Subscribe, object_of_joining(to))
+    }
+
+    /// Whether another node may get what is published on this topic: who subscribes to it there is not told.
+    pub fn permits_subscribing(&self, node: NodeId, topic: Symbol) -> bool {
+        self.guard.policy.rules() == 0 || self.permits_node(node, Action::Subscribe, object_of_joining(topic))
     }
 
     /// Takes out of `messages`, which came from another node, what their senders may not send.
@@ -131,5 +129,13 @@ impl Node {
         if let Some(auditor) = &self.guard.auditor {
             auditor.refused(refused);
         }
+    }
+}
+
+/// A topic, or `group:NAME`, as the policy names it.
+fn object_of_joining(to: Symbol) -> &'static str {
+    match Cast::split(to) {
+        Some((Cast::Broadcast, topic)) => topic,
+        _ => to.as_str(),
     }
 }

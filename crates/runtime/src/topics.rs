@@ -80,11 +80,16 @@ impl Node {
         }
     }
 
-    /// Another node has news of topics and groups.
+    /// Another node has news of topics and groups. Who may not be in them is not.
     pub fn hear_of_topics(&self, from: NodeId, news: News) {
         let news = match news {
+            News::Topics(mut topics) => {
+                topics.retain(|topic| self.permits_subscribing(from, *topic));
+                News::Topics(topics)
+            }
             News::Joined(group, mut members) => {
-                members.retain(|member| self.routes.look_up(*member).place() == Place::Node(from));
+                let lives_there = |member: Symbol| self.routes.look_up(member).place() == Place::Node(from);
+                members.retain(|member| lives_there(*member) && self.permits_joining(Aid::local(*member), group));
                 News::Joined(group, members)
             }
             news => news,

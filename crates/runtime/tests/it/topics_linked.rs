@@ -1,5 +1,6 @@
 //! Topics and groups of several nodes, on wires that the tests hold in their hands.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -493,6 +494,42 @@ fn a_policy_is_asked_about_publications_and_subscriptions() {
     let weather = topic("weather").unwrap();
     assert_eq!(services.join(spy, weather), Err(TopicError::Forbidden { agent: spy, to: weather }));
     assert_eq!(services.join(amy, weather), Ok(()));
+    nodes.check();
+}
+
+/// Only the first node has a policy: what it does not let others subscribe to, it does not tell them.
+#[test]
+fn a_policy_is_asked_about_subscriptions_at_other_nodes() {
+    let policy =
+        r#"{"deny": [{"who": ["node:n2", "agent:spy"], "subscribe": ["vault/*", "group:guards", "group:lodge"]}]}"#;
+    let policy: Policy = serde_json::from_str(policy).unwrap();
+    let first = Cell::new(true);
+    let mut nodes =
+        Nodes::with(3, |builder| if first.replace(false) { builder.policy(policy.clone()) } else { builder });
+    nodes.listen(1, "near", Some("vault/door"), Some("guards"));
+    nodes.listen(1, "spy", None, Some("lodge"));
+    nodes.listen(2, "far", Some("vault/door"), Some("guards"));
+    nodes.listen(2, "sam", Some("weather"), Some("crew"));
+    let (amy, bob) = (nodes.speaker(0, "amy"), nodes.speaker(1, "bob"));
+    for name in ["guards", "lodge", "crew"] {
+        nodes.say(0, amy, group(name).unwrap(), "secret");
+    }
+    for to in [topic("vault/door"), any_member("guards"), topic("weather")] {
+        nodes.say(0, amy, to.unwrap(), "secret");
+    }
+    nodes.settle();
+    let heard = |name: &str| nodes.heard.count(name);
+    assert_eq!(
+        (heard("near<"), heard("spy<"), heard("far<"), heard("sam<")),
+        (3, 0, 0, 2),
+        "{:?}",
+        nodes.heard.lines()
+    );
+    nodes.say(1, bob, topic("vault/door").unwrap(), "hello");
+    nodes.say(1, bob, group("guards").unwrap(), "hello");
+    nodes.say(1, bob, group("lodge").unwrap(), "hello");
+    nodes.settle();
+    assert_eq!((nodes.heard.count("spy<"), nodes.heard.count("far<")), (1, 2), "{:?}", nodes.heard.lines());
     nodes.check();
 }
 
