@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use whimbrel_acl::{Encoding, Envelope};
+use whimbrel_platform::ams::is_everywhere;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
 use whimbrel_platform::link::{Link, LinkError, Member, News, Speaker};
@@ -606,9 +607,14 @@ impl Inner {
 
 impl Links for Inner {
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
+        let mut turn = None;
         if let Some(signing) = &self.signing {
+            // The platform's own agents speak from every shard, and their numbers have to leave in order.
+            let common = batch.iter().any(|envelope| is_everywhere(envelope.body.sender.name));
+            turn = common.then(|| signing.turn());
             self.sign(signing, batch);
         }
+        let _turn = turn;
         self.peer(to).map_or(usize::MAX, |peer| peer.send(batch, from))
     }
 

@@ -13,7 +13,7 @@ mod signer;
 mod talk;
 mod verifier;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ring::digest::{SHA256, digest};
 use whimbrel_acl::{AclMessage, Envelope, MessageBody, Symbol, Text, Value, compact};
@@ -38,6 +38,7 @@ const ALL_BYTES: usize = 32 + 8 + 8 + 8 + 32 + 32 + SIGNATURE_BYTES;
 pub(crate) struct Signing {
     pub signer: Signer,
     pub verifier: Verifier,
+    turns: Mutex<()>,
 }
 
 impl Signing {
@@ -49,7 +50,12 @@ impl Signing {
         evidence: Option<Arc<Evidence>>,
     ) -> Result<Self, AgentCertificateError> {
         let signer = Signer::new((platform, node), run, credentials, evidence.clone())?;
-        Ok(Self { signer, verifier: Verifier::new(platform, credentials, evidence)? })
+        Ok(Self { signer, verifier: Verifier::new(platform, credentials, evidence)?, turns: Mutex::new(()) })
+    }
+
+    /// To be held from signing until what was signed is handed over, if others may sign for the same agent meanwhile.
+    pub fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Why a message of that node is not what its sender signed. Of a message to many, all copies follow each other, and

@@ -62,7 +62,8 @@ impl Station for Desk {
     }
 
     fn speaks_for(&self, node: NodeId, sender: Aid) -> bool {
-        self.agents.lock().unwrap().iter().any(|(of, name)| *of == node && *name == sender.name.as_str())
+        whimbrel_platform::ams::is_everywhere(sender.name)
+            || self.agents.lock().unwrap().iter().any(|(of, name)| *of == node && *name == sender.name.as_str())
     }
 
     fn refuse_forged(&self, messages: Vec<Envelope>) {

@@ -260,3 +260,21 @@ fn what_a_node_changes_of_its_agents_words_is_refused() {
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// The AMS answers from every shard: its numbers leave in order all the same.
+#[test]
+fn who_speaks_from_several_shards_is_believed() {
+    let mut authority = Authority::create("p").unwrap();
+    let host = TestNode::start("host", signed(authority.issue("host", &[], 1).unwrap()));
+    let other = TestNode::start("other", signed(authority.issue("other", &[], 1).unwrap()));
+    let to_host = other.hub.connect(host.address());
+    until("they are linked", || host.hub.has_links(1));
+    std::thread::scope(|scope| {
+        for shard in 0..4 {
+            let other = &other;
+            scope.spawn(move || (0..50).for_each(|number| other.send(to_host, "ams", shard * 100 + number)));
+        }
+    });
+    until("all arrive", || host.numbers().len() == 200 || host.hub.refusals().all().count() > 0);
+    assert_eq!(host.hub.refusals().all().count(), 0, "{:?}", host.log.lock().unwrap());
+}
