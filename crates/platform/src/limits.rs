@@ -111,7 +111,9 @@ pub const ENROLMENT_BYTES_MAX: usize = 256 << 10;
 /// How long a conversation with the authority's service may take.
 pub const ENROLMENT_MS: u64 = 10_000;
 /// Conversations with the authority's service at a time.
-pub const ENROLMENTS_MAX: usize = 16;
+pub const ENROLMENTS_MAX: usize = 256;
+/// Those from one address at a time.
+pub const ENROLMENTS_PER_ADDRESS_MAX: usize = 16;
 /// Seconds that an agent's certificate is good for.
 pub const AGENT_CERTIFICATE_S: u64 = 3_600;
 /// Agents of other nodes whose certificates a node remembers.
