@@ -27,6 +27,8 @@ pub const PROOF_SLOTS_MAX: u32 = 50_000_000;
 pub const PROOF_NESTING_MAX: u32 = 2_000;
 /// Dead letters a node keeps for its operator; older ones are forgotten.
 pub const DEAD_LETTERS_MAX: usize = 10_000;
+/// Bytes of memory that they take, roughly; the same goes for older ones.
+pub const DEAD_LETTERS_BYTES_MAX: usize = 32 << 20;
 /// Services in one agent's DF entry.
 pub const DF_SERVICES_PER_AGENT_MAX: usize = 1_000;
 /// Standing DF searches of one agent.
@@ -130,6 +132,8 @@ pub const EVIDENCE_QUEUE_MAX: usize = 65_536;
 pub const POLICY_BYTES_MAX: usize = 1 << 20;
 /// Sessions of one node.
 pub const SESSIONS_MAX: usize = 20_000;
+/// Sessions of one principal on one node: the others leave room for everybody else's.
+pub const SESSIONS_PER_PRINCIPAL_MAX: u64 = 5_000;
 /// Agents of one session at a time.
 pub const SESSION_AGENTS_MAX: u32 = 64;
 /// Bytes of the first frame of a session's connection: whoever has said nothing yet may not use much memory.
@@ -154,6 +158,8 @@ pub const SESSION_LEASE_MS_MIN: u64 = 1_000;
 pub const SESSION_LEASE_MS_MAX: u64 = 300_000;
 /// How long a node waits at most until it acknowledges what came from a session's client.
 pub const SESSION_ACK_DELAY_MS: u64 = 20;
+/// How long the client of a session that is over may take to read its last frames.
+pub const SESSION_LAST_FRAMES_MS: u64 = 5_000;
 /// Agents, and texts, that compact messages of a session refer to by number, each way.
 pub const SESSION_REMEMBER_MAX: u32 = 4_096;
 /// Bytes of names never heard before that all sessions of one principal may bring along: they stay as long as the

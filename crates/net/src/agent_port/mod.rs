@@ -3,6 +3,8 @@
 
 mod arrival;
 mod task;
+#[cfg(test)]
+mod tests;
 mod tokens;
 
 use std::io;
@@ -13,15 +15,16 @@ use std::time::{Duration, Instant};
 
 use ring::rand::{SecureRandom, SystemRandom};
 use rustc_hash::FxHashMap;
+use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use tokio::sync::{Notify, mpsc};
-use whimbrel_platform::EndReason;
-use whimbrel_platform::audit::{Auditor, RefusalCounts, Refused};
-use whimbrel_platform::limits::SESSIONS_MAX;
+use tokio::sync::Notify;
+use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::limits::{SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX};
 use whimbrel_platform::session::{
     Code, Fault, Frame, Grant, Hello, Host, Opening, Session, SharedSession, check_version,
 };
+use whimbrel_platform::{EndReason, Time};
 
 use self::arrival::Arrival;
 pub use self::tokens::{TokenError, Tokens, new_token};
@@ -98,13 +101,49 @@ pub struct SessionStatus {
 struct Account {
     /// Bytes of names that were never heard before.
     name_bytes: AtomicU64,
+    /// Sessions that there are now.
+    sessions: AtomicU64,
+}
+
+/// Where connections for a session wait for its task: one at most, since only the newest counts.
+#[derive(Default)]
+struct Door {
+    waiting: Mutex<Option<Box<Arrival>>>,
+    /// There is something to do for the session.
+    wake: Notify,
+}
+
+impl Door {
+    /// Has the task take this one. The one before it, if it was not taken.
+    fn put(&self, arrival: Box<Arrival>) -> Option<Box<Arrival>> {
+        let older = self.lock().replace(arrival);
+        self.wake.notify_one();
+        older
+    }
+
+    /// The one that waits.
+    fn take(&self) -> Option<Box<Arrival>> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Box<Arrival>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A session, and how to reach its task.
 struct Entry {
     session: Arc<SharedSession>,
-    arrivals: mpsc::UnboundedSender<Box<Arrival>>,
-    wake: Arc<Notify>,
+    door: Arc<Door>,
+    /// Those that its client showed, if they name an agent of a session.
+    certificates: Option<Vec<CertificateDer<'static>>>,
+}
+
+impl Entry {
+    fn end(&self, now: Time, reason: EndReason, last: Fault) {
+        self.session.lock().end(now, reason, Frame::Error(last));
+        self.door.wake.notify_one();
+    }
 }
 
 struct Inner {
@@ -163,13 +202,17 @@ impl AgentPort {
         &self.address
     }
 
-    /// Shows and trusts these from now on, for connections made later; present ones go on.
+    /// Shows and trusts these from now on, for connections made later. Present ones go on; but sessions that began with
+    /// a certificate which is not trusted any more end.
     ///
     /// # Errors
     /// They are of no use: nothing changed.
     pub fn set_credentials(&self, credentials: &Credentials) -> Result<(), SecurityError> {
         let tls = Tls::of_agent_port(self.inner.level, Some(credentials))?.map(Arc::new);
-        *self.inner.tls.lock().unwrap_or_else(PoisonError::into_inner) = tls;
+        self.inner.tls.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&tls);
+        if let Some(tls) = tls {
+            self.inner.end_distrusted(&tls);
+        }
         Ok(())
     }
 
@@ -193,10 +236,9 @@ impl AgentPort {
 
     /// Says good-bye to all clients, and waits until that is written, for as long as this. Their agents end.
     pub fn close(mut self, at_most: Duration) {
+        let now = self.inner.host.now();
         for entry in self.inner.sessions().values() {
-            let stopping = Frame::Error(Fault::new(Code::Stopping, "the node stops"));
-            entry.session.lock().end(EndReason::Killed, stopping);
-            entry.wake.notify_one();
+            entry.end(now, EndReason::Killed, Fault::new(Code::Stopping, "the node stops"));
         }
         let until = Instant::now() + at_most;
         while !self.inner.sessions().is_empty() && Instant::now() < until {
@@ -225,6 +267,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
         };
         if inner.strangers.fetch_add(1, Ordering::Relaxed) >= STRANGERS_MAX {
             inner.strangers.fetch_sub(1, Ordering::Relaxed);
+            inner.refuse(&Refused::somebody(RefusalReason::TooMany, &from.to_string(), "too many say nothing"));
             continue;
         }
         let inner = Arc::clone(&inner);
@@ -246,9 +289,11 @@ impl Inner {
         let (reason, why) = match Arrival::hear(socket, tls.as_deref()).await {
             Err(error) => (refusal::of_connection(&error), error.to_string()),
             Ok(arrival) => match self.admit(&arrival) {
-                Ok(arrivals) => {
-                    // If its task ended just now, the connection is dropped with the channel.
-                    let _ = arrivals.send(Box::new(arrival));
+                Ok(door) => {
+                    // If its task ended just now, the connection is dropped with the door.
+                    if let Some(older) = door.put(Box::new(arrival)) {
+                        older.turn_away(taken_over()).await;
+                    }
                     return;
                 }
                 Err(fault) => {
@@ -273,13 +318,13 @@ impl Inner {
     }
 
     /// The session that a client may have, made if it is to be a new one.
-    fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<mpsc::UnboundedSender<Box<Arrival>>, Fault> {
+    fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Arc<Door>, Fault> {
         let hello = &arrival.hello;
         check_version(hello)?;
         if let Some(resume) = &hello.resume {
             let sessions = self.sessions();
             let known = sessions.get(&resume.session).filter(|entry| entry.session.lock().knows(&resume.secret));
-            let known = known.map(|entry| entry.arrivals.clone());
+            let known = known.map(|entry| Arc::clone(&entry.door));
             return known.ok_or_else(|| Fault::new(Code::SessionGone, "there is no such session"));
         }
         let certified = arrival.identity.as_ref().and_then(Identity::session);
@@ -287,10 +332,16 @@ impl Inner {
         let Some(grant) = (self.authorise)(&claim) else {
             return Err(Fault::new(Code::Unauthorised, "no token or certificate that lets anybody in"));
         };
-        self.begin(grant, hello)
+        let certificates = arrival.stream.certificates().filter(|_| certified.is_some()).map(<[_]>::to_vec);
+        self.begin(grant, hello, certificates)
     }
 
-    fn begin(self: &Arc<Self>, grant: Grant, hello: &Hello) -> Result<mpsc::UnboundedSender<Box<Arrival>>, Fault> {
+    fn begin(
+        self: &Arc<Self>,
+        grant: Grant,
+        hello: &Hello,
+        certificates: Option<Vec<CertificateDer<'static>>>,
+    ) -> Result<Arc<Door>, Fault> {
         let busy = |text: &str| Fault::new(Code::Busy, text);
         let (name, secret) = new_secret().zip(new_secret()).ok_or_else(|| busy("no random numbers are to be had"))?;
         let account = self.account(&grant.principal).ok_or_else(|| busy("there were too many clients"))?;
@@ -300,15 +351,18 @@ impl Inner {
         if sessions.len() >= SESSIONS_MAX {
             return Err(busy("the node has as many sessions as it may"));
         }
-        let wake = Arc::new(Notify::new());
-        let (arrivals, coming) = mpsc::unbounded_channel();
-        let notified = Arc::clone(&wake);
+        if account.sessions.load(Ordering::Relaxed) >= SESSIONS_PER_PRINCIPAL_MAX {
+            return Err(busy("there are as many sessions with this token or certificate as there may be"));
+        }
+        account.sessions.fetch_add(1, Ordering::Relaxed);
+        let door = Arc::new(Door::default());
+        let notified = Arc::clone(&door);
         let session = Session::new(opening, self.host.now());
-        let session = Arc::new(SharedSession::new(session, move || notified.notify_one()));
-        let entry = Entry { session: Arc::clone(&session), arrivals: arrivals.clone(), wake: Arc::clone(&wake) };
+        let session = Arc::new(SharedSession::new(session, move || notified.wake.notify_one()));
+        let entry = Entry { session: Arc::clone(&session), door: Arc::clone(&door), certificates };
         sessions.insert(name, entry);
-        tokio::spawn(task::run(Arc::clone(self), session, account, wake, coming));
-        Ok(arrivals)
+        tokio::spawn(task::run(Arc::clone(self), session, account, Arc::clone(&door)));
+        Ok(door)
     }
 
     fn account(&self, principal: &str) -> Option<Arc<Account>> {
@@ -320,9 +374,33 @@ impl Inner {
     }
 
     /// A session is over.
-    fn strike_out(&self, name: &str) {
-        self.sessions().remove(name);
+    fn strike_out(&self, name: &str, account: &Account) {
+        let mut sessions = self.sessions();
+        sessions.remove(name);
+        account.sessions.fetch_sub(1, Ordering::Relaxed);
     }
+
+    /// Ends the sessions whose certificates are not trusted any more.
+    fn end_distrusted(&self, tls: &Tls) {
+        let now = self.host.now();
+        let mut distrusted = Vec::new();
+        for entry in self.sessions().values() {
+            let Some(error) = entry.certificates.as_deref().and_then(|chain| tls.distrusts(chain)) else { continue };
+            let why = format!("its certificate is not trusted any more: {error}");
+            entry.end(now, EndReason::Failed(why.clone()), Fault::new(Code::Unauthorised, why.clone()));
+            distrusted.push((entry.session.lock().grant().principal.clone(), refusal::of_tls(&error), why));
+        }
+        for (principal, reason, why) in distrusted {
+            (self.log)(&format!("a session of {principal} was ended: {why}"));
+            let reason = reason.unwrap_or(RefusalReason::BadCertificate);
+            self.refuse(&Refused::somebody(reason, &format!("session:{principal}"), &why));
+        }
+    }
+}
+
+/// What the client is told at the end of a connection that it made before another one.
+fn taken_over() -> Fault {
+    Fault::new(Code::TakenOver, "the session goes on over another connection")
 }
 
 /// Sixteen random bytes in hexadecimal digits.

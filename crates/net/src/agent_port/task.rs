@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::Notify;
-use tokio::sync::mpsc::UnboundedReceiver;
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_NAME_BYTES_MAX};
 use whimbrel_platform::policy::Action;
@@ -16,7 +14,7 @@ use whimbrel_platform::session::{
 };
 
 use super::arrival::{Arrival, close, write_frame};
-use super::{Account, Inner};
+use super::{Account, Door, Inner, taken_over};
 use crate::refusal;
 use crate::task::SLEEP_MAX;
 
@@ -27,8 +25,7 @@ struct Task {
     port: Arc<Inner>,
     session: Arc<SharedSession>,
     account: Arc<Account>,
-    wake: Arc<Notify>,
-    arrivals: UnboundedReceiver<Box<Arrival>>,
+    door: Arc<Door>,
 }
 
 /// What happened to a connection.
@@ -37,19 +34,11 @@ enum Happening {
     Go,
     /// The client is gone.
     Gone,
-    /// The client connected again.
-    Replaced(Box<Arrival>),
 }
 
 /// Runs a session until it is over.
-pub(super) async fn run(
-    port: Arc<Inner>,
-    session: Arc<SharedSession>,
-    account: Arc<Account>,
-    wake: Arc<Notify>,
-    arrivals: UnboundedReceiver<Box<Arrival>>,
-) {
-    let mut task = Task { port, session, account, wake, arrivals };
+pub(super) async fn run(port: Arc<Inner>, session: Arc<SharedSession>, account: Arc<Account>, door: Arc<Door>) {
+    let mut task = Task { port, session, account, door };
     let mut arrival = None;
     loop {
         arrival = match arrival.take() {
@@ -61,7 +50,7 @@ pub(super) async fn run(
         }
     }
     let name = task.session.lock().name().to_owned();
-    task.port.strike_out(&name);
+    task.port.strike_out(&name, &task.account);
 }
 
 impl Task {
@@ -71,13 +60,14 @@ impl Task {
         if self.session.lock().is_over() {
             return None;
         }
+        let arrival = self.door.take();
+        if arrival.is_some() {
+            return arrival;
+        }
         let until = self.session.lock().poll_timeout();
         let wait = (until - self.port.host.now()).min(SLEEP_MAX);
-        tokio::select! {
-            arrival = self.arrivals.recv() => arrival,
-            () = self.wake.notified() => None,
-            () = tokio::time::sleep(wait) => None,
-        }
+        let _ = tokio::time::timeout(wait, self.door.wake.notified()).await;
+        None
     }
 
     /// Exchanges frames until the connection is of no use any more. The one to go on with, if there is one.
@@ -85,7 +75,7 @@ impl Task {
         let now = self.port.host.now();
         let greeted = self.session.lock().handle_hello(now, &arrival.hello);
         if let Err(fault) = greeted {
-            arrival.turn_away(fault).await;
+            tokio::spawn(arrival.turn_away(fault));
             return None;
         }
         let (remember, message_bytes) = {
@@ -103,13 +93,22 @@ impl Task {
             flushed: true,
         };
         loop {
+            if let Some(arrival) = self.door.take() {
+                self.hang_up(connection, taken_over());
+                return Some(arrival);
+            }
             if let Err(fault) = self.take_frames(&mut connection) {
-                return self.hang_up(connection, fault).await;
+                self.hang_up(connection, fault);
+                return None;
             }
             self.look_after();
+            if !self.session.lock().is_connected() {
+                // The session is over, and the client did not read its last frames in time.
+                return None;
+            }
             self.fill_out(&mut connection);
             if !self.session.lock().is_connected() {
-                connection.close().await;
+                connection.close();
                 return None;
             }
             match self.happening(&mut connection).await {
@@ -117,11 +116,6 @@ impl Task {
                 Happening::Gone => {
                     self.session.lock().handle_disconnected();
                     return None;
-                }
-                Happening::Replaced(arrival) => {
-                    let fault = Fault::new(Code::TakenOver, "the session goes on over another connection");
-                    let _ = self.hang_up(connection, fault).await;
-                    return Some(arrival);
                 }
             }
         }
@@ -137,10 +131,6 @@ impl Task {
         let (mut reading, mut writing) = tokio::io::split(stream);
         let rest = out.get(*written..).unwrap_or_default();
         tokio::select! {
-            arrival = self.arrivals.recv() => match arrival {
-                Some(arrival) => Happening::Replaced(arrival),
-                None => Happening::Go,
-            },
             wrote = write_some(&mut writing, rest), if !(rest.is_empty() && *flushed) => match wrote {
                 Ok(count) => {
                     *written += count;
@@ -154,7 +144,7 @@ impl Task {
                 Ok(_) => Happening::Go,
                 Err(_) => Happening::Gone,
             },
-            () = self.wake.notified() => Happening::Go,
+            () = self.door.wake.notified() => Happening::Go,
             () = tokio::time::sleep(wait) => Happening::Go,
         }
     }
@@ -239,7 +229,7 @@ impl Task {
     }
 
     /// Tells the client why its connection is of no use any more, and closes it.
-    async fn hang_up(&mut self, mut connection: Connection, fault: Fault) -> Option<Box<Arrival>> {
+    fn hang_up(&mut self, mut connection: Connection, fault: Fault) {
         let principal = {
             let mut session = self.session.lock();
             session.handle_disconnected();
@@ -251,8 +241,7 @@ impl Task {
         }
         let Connection { writer, out, .. } = &mut connection;
         let _ = write_frame(out, |out| writer.write(&Frame::Error(fault), out));
-        connection.close().await;
-        None
+        connection.close();
     }
 }
 
@@ -274,9 +263,11 @@ struct Connection {
 }
 
 impl Connection {
-    /// Writes what there is and closes.
-    async fn close(self) {
-        close(self.stream, self.out.get(self.written..).unwrap_or_default()).await;
+    /// Writes what there is and closes; the session does not wait for that.
+    fn close(self) {
+        let Self { stream, mut out, written, .. } = self;
+        out.drain(..written.min(out.len()));
+        tokio::spawn(async move { close(stream, &out).await });
     }
 }
 

@@ -10,7 +10,7 @@ use super::grant::Grant;
 use super::lodgers::Lodger;
 use super::rate::Rate;
 use super::transmit::Outgoing;
-use crate::limits::{SESSION_ACK_DELAY_MS, SESSION_QUEUE_BYTES_MAX};
+use crate::limits::{SESSION_ACK_DELAY_MS, SESSION_LAST_FRAMES_MS, SESSION_QUEUE_BYTES_MAX};
 use crate::{EndReason, Time};
 
 /// What a session begins with.
@@ -92,6 +92,8 @@ pub struct Session {
     pub(super) heard_at: Time,
     /// The session is over, for this reason.
     pub(super) over: Option<EndReason>,
+    /// When a session that is over closes its connection, whatever its client has not read.
+    close_at: Time,
     /// How the connection is to end: with good-bye, or with a fault.
     pub(super) last: Option<Frame>,
     pub(super) events: VecDeque<SessionEvent>,
@@ -117,6 +119,7 @@ impl Session {
             connection: None,
             heard_at: now,
             over: None,
+            close_at: Time::NEVER,
             last: None,
             events: VecDeque::new(),
         }
@@ -223,7 +226,7 @@ impl Session {
                 self.count(now, number)?;
                 self.refuse(number, Code::BadMessage, why);
             }
-            Frame::Bye => self.end(EndReason::Finished, Frame::Bye),
+            Frame::Bye => self.end(now, EndReason::Finished, Frame::Bye),
             _ => return Err(Fault::new(Code::Protocol, "a frame that is not a client's to say, or out of turn")),
         }
         Ok(())
@@ -267,8 +270,9 @@ impl Session {
     }
 
     /// The session is over: its agents end, and the connection, with this as the last frame.
-    pub fn end(&mut self, reason: EndReason, last: Frame) {
+    pub fn end(&mut self, now: Time, reason: EndReason, last: Frame) {
         if self.over.is_none() {
+            self.close_at = now + Duration::from_millis(SESSION_LAST_FRAMES_MS);
             self.over = Some(reason);
             self.last = Some(last);
             self.end_all();
@@ -292,7 +296,7 @@ impl Session {
     /// When [`Session::handle_timeout`] is due.
     pub fn poll_timeout(&self) -> Time {
         if self.over.is_some() {
-            return Time::NEVER;
+            return if self.is_connected() { self.close_at } else { Time::NEVER };
         }
         let ack_due = self.connection.as_ref().map_or(Time::NEVER, |connection| connection.ack_due);
         (self.heard_at + self.lease()).min(ack_due).min(self.sign_of_life_at())
@@ -300,13 +304,19 @@ impl Session {
 
     /// The time that [`Session::poll_timeout`] told has come.
     pub fn handle_timeout(&mut self, now: Time) {
+        if self.over.is_some() {
+            if now >= self.close_at {
+                self.handle_disconnected();
+            }
+            return;
+        }
         if !self.has_room() {
             self.heard_at = now;
         }
         if now >= self.heard_at + self.lease() {
             let text = format!("nothing was heard for {} ms", self.opening.grant.lease_ms);
             let over = Frame::Error(Fault::new(Code::LeaseOver, text));
-            return self.end(EndReason::Failed("its lease is over".to_owned()), over);
+            return self.end(now, EndReason::Failed("its lease is over".to_owned()), over);
         }
         if now >= self.sign_of_life_at() {
             self.acknowledge_by(now);
@@ -582,6 +592,42 @@ mod tests {
         assert!(session.has_room());
         session.handle_timeout(Time::from_ms(29_001));
         assert!(session.over.is_some());
+    }
+
+    #[test]
+    fn who_acknowledges_nothing_fills_the_window_and_no_more() {
+        let mut session = session(8);
+        let mut now = Time::ZERO;
+        for number in 1..=200 {
+            let outcome = session.handle_frame(now, create(number, 64, "sam"), 100);
+            now = now + Duration::from_millis(10);
+            while session.poll_frame(now).is_some() {}
+            if let Err(fault) = outcome {
+                assert_eq!((fault.code, number), (Code::OverCredit, 17));
+                break;
+            }
+        }
+        assert_eq!((session.window.len(), session.written), (16, 8), "none but the window was written");
+        session.handle_hello(now, &resume(8)).unwrap();
+        let frames: Vec<Frame> = std::iter::from_fn(|| session.poll_frame(now)).collect();
+        let [Frame::Welcome(_), Frame::Ack(Ack { credit: Some(24), .. }), refusals @ ..] = frames.as_slice() else {
+            panic!("{frames:?}")
+        };
+        assert_eq!((refusals.len(), session.window.len()), (8, 8), "who acknowledges goes on");
+    }
+
+    #[test]
+    fn a_session_that_is_over_waits_only_so_long_for_its_client_to_read() {
+        let mut session = lodging(4);
+        let over = Time::from_ms(9_000);
+        session.handle_timeout(over);
+        turn(&mut session, &mut vec![]);
+        let close_at = over + Duration::from_millis(SESSION_LAST_FRAMES_MS);
+        assert_eq!((session.is_over(), session.poll_timeout()), (true, close_at));
+        session.handle_timeout(Time::from_ms(9_001));
+        assert!(session.is_connected(), "its last frames may still be read");
+        session.handle_timeout(close_at);
+        assert_eq!((session.is_connected(), session.poll_timeout()), (false, Time::NEVER));
     }
 
     #[test]

@@ -84,7 +84,10 @@ impl Session {
 
     fn due_ack(&mut self, now: Time) -> Option<Frame> {
         let window = u64::from(self.opening.grant.window);
-        let wanted = (self.received + window).saturating_sub(self.queued).saturating_sub(self.granted);
+        // Answers for which the window has no place count: who acknowledges none can make no more of them.
+        let behind = (self.window.len() as u64).saturating_sub(window);
+        let taken = self.queued + behind + self.granted;
+        let wanted = (self.received + window).saturating_sub(taken);
         let given = self.rate.take(wanted, now);
         self.granted += given;
         let connection = self.connection.as_mut()?;

@@ -178,6 +178,7 @@ struct Fountain {
     to: Aid,
     next: i64,
     last: i64,
+    bytes: usize,
 }
 
 impl Agent for Fountain {
@@ -189,7 +190,7 @@ impl Agent for Fountain {
         if message.performative != Performative::Request || self.next == self.last {
             return;
         }
-        ctx.tell(self.to, Performative::Inform, Value::from(format!("{:1000}", self.next)));
+        ctx.tell(self.to, Performative::Inform, Value::from(format!("{:1$}", self.next, self.bytes)));
         self.next += 1;
         ctx.tell(ctx.aid(), Performative::Request, "more");
     }
@@ -200,7 +201,8 @@ fn a_client_that_does_not_read_slows_its_senders_down_and_misses_nothing() {
     const MESSAGES: i64 = 3_000;
     let (platform, port) = open(Platform::builder().mailbox_limits(100, 100_000));
     let mut client = Client::with_agent(&port, Framing::Compact, "slow");
-    platform.spawn("fountain", Fountain { to: Aid::local("slow"), next: 0, last: MESSAGES }).expect("a free name");
+    let fountain = Fountain { to: Aid::local("slow"), next: 0, last: MESSAGES, bytes: 1000 };
+    platform.spawn("fountain", fountain).expect("a free name");
     wait_until(|| platform.counters().queued > 100);
     std::thread::sleep(Duration::from_secs(1));
     let waiting = platform.counters().queued;
@@ -221,6 +223,54 @@ fn a_client_that_does_not_read_slows_its_senders_down_and_misses_nothing() {
             other => panic!("{other:?}"),
         }
     }
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
+/// A client that does not read, whose connection and window are full.
+fn stuck(platform: &Platform, port: &AgentPort, lease_ms: u64) -> Client {
+    let mut client = Client::begin(port, Framing::Compact, &Hello { lease_ms: Some(lease_ms), ..hello() }).unwrap();
+    client.write(&Frame::Create(Create { number: 1, agent: 0, name: "deaf".into() }));
+    let fountain = Fountain { to: Aid::local("deaf"), next: 0, last: 2_000, bytes: 60_000 };
+    wait_until(|| port.status().iter().any(|session| !session.agents.is_empty()));
+    platform.spawn("fountain", fountain).expect("a free name");
+    wait_until(|| platform.counters().queued > 100);
+    client
+}
+
+#[test]
+fn a_session_that_is_over_goes_though_its_client_does_not_read() {
+    let (platform, port) = open(Platform::builder().mailbox_limits(200, 1_000));
+    let client = stuck(&platform, &port, 3_000);
+    wait_until(|| port.status().is_empty());
+    drop(client);
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
+#[test]
+fn a_connection_that_is_stuck_does_not_hold_up_the_next() {
+    let (platform, port) = open(Platform::builder().mailbox_limits(200, 1_000));
+    let old = stuck(&platform, &port, 60_000);
+    let Welcome { session, secret, .. } = old.welcome.clone();
+    let begun = Instant::now();
+    for _ in 0..3 {
+        let resume = Resume { session: session.clone(), secret: secret.clone(), received: 0 };
+        let new = Client::begin(&port, Framing::Compact, &Hello { resume: Some(resume), ..hello() });
+        assert!(new.is_some(), "a welcome");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    platform.stop();
+    port.close(Duration::from_secs(1));
+}
+
+#[test]
+fn strangers_who_are_one_too_many_are_counted() {
+    let (platform, port) = open(Platform::builder());
+    let strangers: Vec<TcpStream> = (0..300).map_while(|_| TcpStream::connect(port.address()).ok()).collect();
+    wait_until(|| port.refusals().of(RefusalReason::TooMany) == strangers.len() as u64 - 256);
+    drop(strangers);
+    wait_until(|| Client::begin(&port, Framing::Json, &hello()).is_some());
     platform.stop();
     port.close(Duration::from_secs(1));
 }

@@ -1,0 +1,126 @@
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::AgentBody;
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::session::{FrameReader, FrameWriter, Framing};
+
+use super::arrival::{Incoming, write_frame};
+use super::*;
+use crate::stream::Stream;
+use crate::{Authority, SessionCredentials};
+
+/// A platform whose clock stands still, and which takes no agents.
+struct Nobody;
+
+impl Host for Nobody {
+    fn platform(&self) -> Symbol {
+        "home".into()
+    }
+
+    fn now(&self) -> Time {
+        Time::ZERO
+    }
+
+    fn lodge(&self, _name: Symbol, _body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+        Err(CreateError::Stopping)
+    }
+
+    fn wake(&self, _agent: Aid) {}
+}
+
+fn open(level: Level, credentials: Option<Credentials>) -> AgentPort {
+    let authorise: Authorise = Box::new(|claim| Some(Grant::new(claim.certified.or(claim.token)?, vec!["*".into()])));
+    let config = AgentPortConfig { level, credentials, authorise, auditor: None, log: Box::new(|_| ()) };
+    AgentPort::open(config, Arc::new(Nobody), "127.0.0.1:0").unwrap()
+}
+
+/// A client that is not to be let in, or with its welcome.
+struct Client {
+    stream: Stream,
+    incoming: Incoming,
+    reader: FrameReader,
+}
+
+impl Client {
+    async fn begin(port: &AgentPort, tls: Option<&Tls>, token: Option<&str>) -> Self {
+        let socket = TcpStream::connect(port.address()).await.unwrap();
+        let mut stream = Stream::connect(socket, tls).await.unwrap();
+        let hello = Hello { versions: vec![1], token: token.map(str::to_owned), ..Hello::default() };
+        let (mut writer, mut bytes) = (FrameWriter::new(Framing::Json, 0, 4096), Vec::new());
+        write_frame(&mut bytes, |out| writer.write(&Frame::Hello(hello), out)).unwrap();
+        stream.write_all(&bytes).await.unwrap();
+        stream.flush().await.unwrap();
+        Self { stream, incoming: Incoming::default(), reader: FrameReader::new(Framing::Json, 0) }
+    }
+
+    /// The code of the next frame if it is an error, and whether it is a welcome.
+    async fn hear(&mut self) -> (Option<Code>, bool) {
+        loop {
+            if let Some(frame) = self.incoming.frame(4096).unwrap() {
+                return match self.reader.read(frame).unwrap() {
+                    Frame::Error(fault) => (Some(fault.code), false),
+                    frame => (None, matches!(frame, Frame::Welcome(_))),
+                };
+            }
+            assert_ne!(self.stream.read_buf(self.incoming.room()).await.unwrap(), 0, "it says why it closes");
+        }
+    }
+}
+
+const WELCOME: (Option<Code>, bool) = (None, true);
+
+fn block_on<R>(work: impl Future<Output = R>) -> R {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let in_time = async { tokio::time::timeout(Duration::from_secs(20), work).await };
+    runtime.block_on(in_time).expect("it does not hang")
+}
+
+#[test]
+fn one_principal_leaves_room_for_the_sessions_of_others() {
+    let port = open(Level::Open, None);
+    let account = port.inner.account("greedy").unwrap();
+    account.sessions.store(SESSIONS_PER_PRINCIPAL_MAX - 1, Ordering::Relaxed);
+    block_on(async {
+        let mut last = Client::begin(&port, None, Some("greedy")).await;
+        assert_eq!(last.hear().await, WELCOME);
+        assert_eq!(Client::begin(&port, None, Some("greedy")).await.hear().await, (Some(Code::Busy), false));
+        assert_eq!(Client::begin(&port, None, Some("other")).await.hear().await, WELCOME);
+    });
+    assert_eq!(port.refusals().of(RefusalReason::TooMany), 1);
+    assert_eq!(account.sessions.load(Ordering::Relaxed), SESSIONS_PER_PRINCIPAL_MAX);
+    let inner = Arc::clone(&port.inner);
+    port.close(Duration::from_secs(5));
+    assert_eq!(account.sessions.load(Ordering::Relaxed), SESSIONS_PER_PRINCIPAL_MAX - 1, "its session is over");
+    assert!(inner.sessions().is_empty());
+}
+
+#[test]
+fn a_session_ends_when_its_certificate_is_revoked() {
+    let mut authority = Authority::create("home").unwrap();
+    let node = authority.issue("n1", &[], 1).unwrap();
+    let mut tls_of = |name| {
+        let SessionCredentials { certificate_pem, key_pem, authority_pem } = authority.issue_session(name, 1).unwrap();
+        let (agents_pem, agents_key_pem, revoked_pem) = Default::default();
+        let theirs = Credentials { certificate_pem, key_pem, agents_pem, agents_key_pem, authority_pem, revoked_pem };
+        Tls::new(Level::Authenticated, Some(&theirs)).unwrap().unwrap()
+    };
+    let (ann, bob) = (tls_of("ann"), tls_of("bob"));
+    let port = open(Level::Authenticated, Some(node.clone()));
+    block_on(async {
+        let mut ann = Client::begin(&port, Some(&ann), None).await;
+        let mut bob = Client::begin(&port, Some(&bob), None).await;
+        assert_eq!((ann.hear().await, bob.hear().await), (WELCOME, WELCOME));
+        assert_eq!(authority.revoke("session:ann"), 1);
+        let revoked_pem = authority.trust().unwrap().revoked_pem;
+        port.set_credentials(&Credentials { revoked_pem, ..node }).unwrap();
+        assert_eq!(ann.hear().await, (Some(Code::Unauthorised), false));
+    });
+    assert_eq!(port.refusals().of(RefusalReason::Revoked), 1);
+    let left = || port.status().into_iter().map(|session| session.principal).collect::<Vec<_>>();
+    let until = Instant::now() + Duration::from_secs(20);
+    while left() != ["bob"] {
+        assert!(Instant::now() < until, "{:?}", left());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    port.close(Duration::from_secs(1));
+}
