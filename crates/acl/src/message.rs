@@ -67,6 +67,20 @@ impl AclMessage {
         Self { performative, sender, receivers: SmallVec::from_buf([receiver]), content: content.into(), extras: None }
     }
 
+    /// Bytes of memory that it takes, roughly and from above; counted no further than soon after `enough`.
+    pub fn footprint(&self, enough: usize) -> usize {
+        let aids = self.receivers.len() + self.extras().reply_to.len();
+        let mut bytes = size_of::<Self>() + aids * size_of::<Aid>() + self.content.footprint(enough);
+        if let Some(extras) = &self.extras {
+            let texts = [&extras.conversation_id, &extras.reply_with, &extras.in_reply_to];
+            bytes += size_of::<Extras>() + texts.into_iter().flatten().map(|text| text.len()).sum::<usize>();
+            for (_, value) in &extras.user {
+                bytes += size_of::<Symbol>() + value.footprint(enough.saturating_sub(bytes));
+            }
+        }
+        bytes
+    }
+
     /// The same to one receiver more.
     #[must_use]
     pub fn to(mut self, receiver: Aid) -> Self {

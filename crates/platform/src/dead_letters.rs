@@ -8,7 +8,7 @@ use smallvec::smallvec;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Symbol, Value, sym};
 
 use crate::Time;
-use crate::limits::DEAD_LETTERS_MAX;
+use crate::limits::{DEAD_LETTERS_BYTES_MAX, DEAD_LETTERS_MAX};
 use crate::topics::Cast;
 
 /// Why a message cannot reach its receiver.
@@ -75,10 +75,13 @@ pub struct DeadLetter {
     pub reason: DeadReason,
 }
 
-/// The newest dead letters of a node, [`DEAD_LETTERS_MAX`] of them, and the count of all.
+/// The newest dead letters of a node, [`DEAD_LETTERS_MAX`] of them and [`DEAD_LETTERS_BYTES_MAX`] at most, and the count
+/// of all.
 #[derive(Debug, Default)]
 pub struct DeadLetters {
-    kept: VecDeque<DeadLetter>,
+    /// With the bytes of memory that each takes, roughly.
+    kept: VecDeque<(DeadLetter, usize)>,
+    bytes: usize,
     total: u64,
 }
 
@@ -91,18 +94,22 @@ impl DeadLetters {
     /// Keeps a message that cannot reach its receiver, and returns the `failure` to send to its sender, if one is due.
     pub fn bury(&mut self, at: Time, envelope: Envelope, reason: DeadReason) -> Option<AclMessage> {
         let failure = failure_for(&envelope, reason);
-        if self.kept.len() >= DEAD_LETTERS_MAX {
-            self.kept.pop_front();
-        }
         let Envelope { to, body } = envelope;
-        self.kept.push_back(DeadLetter { number: self.total, at, to, body, reason });
+        let bytes = body.footprint(DEAD_LETTERS_BYTES_MAX);
+        // The newest is kept however long it is.
+        while self.kept.len() >= DEAD_LETTERS_MAX || self.bytes + bytes > DEAD_LETTERS_BYTES_MAX {
+            let Some((_, oldest)) = self.kept.pop_front() else { break };
+            self.bytes -= oldest;
+        }
+        self.kept.push_back((DeadLetter { number: self.total, at, to, body, reason }, bytes));
+        self.bytes += bytes;
         self.total += 1;
         failure
     }
 
     /// The letters still kept, newest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &DeadLetter> {
-        self.kept.iter().rev()
+        self.kept.iter().rev().map(|(letter, _)| letter)
     }
 
     /// How many died since the node started, kept or not.
@@ -113,6 +120,7 @@ impl DeadLetters {
     /// Forgets the letters kept; the count stays.
     pub fn clear(&mut self) {
         self.kept = VecDeque::new();
+        self.bytes = 0;
     }
 }
 
@@ -205,5 +213,23 @@ mod tests {
         let numbers: Vec<u64> = letters.iter().map(|letter| letter.number).collect();
         assert_eq!(numbers.len(), DEAD_LETTERS_MAX);
         assert_eq!((numbers.first(), numbers.last()), (Some(&(DEAD_LETTERS_MAX as u64 + 9)), Some(&10)));
+    }
+    #[test]
+    fn long_letters_go_before_they_are_many() {
+        let mut letters = DeadLetters::new();
+        for _ in 0..400 {
+            let mut lost = envelope(Performative::Inform, "amy");
+            if let MessageBody::Owned(message) = &mut lost.body {
+                message.content = Value::from("x".repeat(900_000));
+            }
+            letters.bury(Time::ZERO, lost, DeadReason::MailboxFull);
+        }
+        let numbers: Vec<u64> = letters.iter().map(|letter| letter.number).collect();
+        assert_eq!((numbers.first(), letters.total()), (Some(&399), 400));
+        let bytes = numbers.len() * 900_000;
+        assert!((DEAD_LETTERS_BYTES_MAX - 1_000_000..DEAD_LETTERS_BYTES_MAX).contains(&bytes), "{bytes}");
+        letters.clear();
+        letters.bury(Time::ZERO, envelope(Performative::Inform, "amy"), DeadReason::MailboxFull);
+        assert!((1..1_000).contains(&letters.bytes), "{}", letters.bytes);
     }
 }

@@ -7,6 +7,7 @@
 
 mod code;
 mod drop;
+mod footprint;
 mod list;
 mod object;
 mod order;
