@@ -22,6 +22,10 @@ impl Host for NodeHost {
         self.0.name
     }
 
+    fn node(&self) -> Symbol {
+        self.0.my_name()
+    }
+
     fn now(&self) -> Time {
         self.0.now()
     }

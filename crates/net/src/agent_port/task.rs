@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_NAME_BYTES_MAX};
-use whimbrel_platform::policy::Action;
+use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
     Code, Fault, Frame, FrameReader, FrameWriter, SessionBody, SessionEvent, SharedSession, WriteError,
@@ -82,11 +83,13 @@ impl Task {
             let session = self.session.lock();
             (session.grant().remember, session.grant().message_bytes as usize)
         };
+        let from = arrival.stream.socket().peer_addr().ok();
         let Arrival { stream, incoming, framing, .. } = *arrival;
         let mut connection = Connection {
             reader: FrameReader::new(framing, remember),
             writer: FrameWriter::new(framing, remember, message_bytes),
             stream,
+            from,
             incoming,
             out: Vec::new(),
             written: 0,
@@ -190,7 +193,7 @@ impl Task {
             }
             SessionEvent::Wake(agent) => self.port.host.wake(agent),
             SessionEvent::Forged { agent, sender } => {
-                let (who, object) = (format!("session:{agent}"), sender.to_string());
+                let (who, object) = (self.principal(agent).to_string(), sender.to_string());
                 let (reason, detail) = (RefusalReason::Forged, "named as the sender of its message");
                 self.port.refuse(&Refused { reason, who: &who, action: Some(Action::Send), object: &object, detail });
                 let text =
@@ -199,6 +202,11 @@ impl Task {
             }
             _ => {}
         }
+    }
+
+    /// Who an agent of this session is to the policy.
+    fn principal(&self, agent: Symbol) -> Principal {
+        Principal::Session { name: agent, node: self.port.host.node() }
     }
 
     /// Puts together what is to be written, if the last is.
@@ -230,14 +238,19 @@ impl Task {
 
     /// Tells the client why its connection is of no use any more, and closes it.
     fn hang_up(&mut self, mut connection: Connection, fault: Fault) {
-        let principal = {
+        let (principal, first) = {
             let mut session = self.session.lock();
             session.handle_disconnected();
-            session.grant().principal.clone()
+            (session.grant().principal.clone(), session.agents().min_by_key(|(number, _)| *number))
         };
         (self.port.log)(&format!("the connection of {principal} was closed: {fault}"));
         if let Some(reason) = refusal::of_fault(&fault) {
-            self.port.refuse(&Refused::somebody(reason, &format!("session:{principal}"), &fault.text));
+            // Who has no agent has no name by which the policy could mean it.
+            let who = match first {
+                Some((_, agent)) => self.principal(agent.name).to_string(),
+                None => connection.from.map(|from| from.to_string()).unwrap_or_default(),
+            };
+            self.port.refuse(&Refused::somebody(reason, &who, &fault.text));
         }
         let Connection { writer, out, .. } = &mut connection;
         let _ = write_frame(out, |out| writer.write(&Frame::Error(fault), out));
@@ -252,6 +265,8 @@ async fn write_some(writing: &mut (impl AsyncWrite + Unpin), rest: &[u8]) -> io:
 
 struct Connection {
     stream: crate::stream::Stream,
+    /// Where the client is.
+    from: Option<std::net::SocketAddr>,
     incoming: super::arrival::Incoming,
     reader: FrameReader,
     writer: FrameWriter,

@@ -10,6 +10,9 @@ pub trait Host: Send + Sync {
     /// The platform's name.
     fn platform(&self) -> Symbol;
 
+    /// This node's name; empty for a platform of one node.
+    fn node(&self) -> Symbol;
+
     /// The time.
     fn now(&self) -> Time;
 

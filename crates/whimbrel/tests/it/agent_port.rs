@@ -2,13 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::Level;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
-use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::audit::{Auditor, RefusalReason, Refused};
 use whimbrel_platform::limits::{SESSION_HELLO_BYTES_MAX, SESSION_NAME_BYTES_MAX};
 use whimbrel_platform::session::{
     Ack, Code, Create, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, MessageFrame, Resume, Welcome,
@@ -18,12 +18,16 @@ use whimbrel_runtime::{Agent, Context, Platform, PlatformBuilder};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn open(builder: PlatformBuilder) -> (Platform, AgentPort) {
+    open_audited(builder, None)
+}
+
+fn open_audited(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> (Platform, AgentPort) {
     let platform = builder.name("home").workers(2).build();
     let config = AgentPortConfig {
         level: Level::Open,
         credentials: None,
         authorise: Box::new(|claim| Some(Grant::new(claim.token?, vec!["*".into()]))),
-        auditor: None,
+        auditor,
         log: Box::new(|_| ()),
     };
     let port = AgentPort::open(config, platform.host(), "127.0.0.1:0").expect("a free port");
@@ -116,6 +120,36 @@ fn wait_until(happened: impl Fn() -> bool) {
         assert!(Instant::now() < until, "it did not happen");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Whom it was told of.
+#[derive(Default)]
+struct Names(Mutex<Vec<String>>);
+
+impl Auditor for Names {
+    fn refused(&self, what: &Refused<'_>) {
+        self.0.lock().unwrap().push(what.who.to_owned());
+    }
+}
+
+#[test]
+fn who_was_refused_is_recorded_as_the_policy_calls_them() {
+    let names = Arc::<Names>::default();
+    let (platform, port) = open_audited(Platform::builder(), Some(Arc::clone(&names) as Arc<dyn Auditor>));
+    let mut eve = Client::with_agent(&port, Framing::Json, "eve");
+    let message = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), Value::Int(1));
+    let message = MessageBody::Owned(Box::new(message));
+    eve.write(&Frame::Message(MessageFrame { number: 2, agent: 0, message }));
+    wait_until(|| port.refusals().of(RefusalReason::Forged) == 1);
+    let mut nobody = Client::begin(&port, Framing::Json, &hello()).expect("a welcome");
+    let address = nobody.socket.local_addr().expect("a socket").to_string();
+    for client in [&mut eve, &mut nobody] {
+        client.socket.write_all(&[0, 0, 0, 2, b'{', b'}']).expect("it is open");
+        assert_eq!(client.last_error(), Some(Code::Protocol));
+    }
+    assert_eq!(*names.0.lock().unwrap(), ["session:eve", "session:eve", &address]);
+    platform.stop();
+    port.close(Duration::from_secs(1));
 }
 
 #[test]
