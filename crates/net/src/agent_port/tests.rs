@@ -13,6 +13,10 @@ use crate::{Authority, SessionCredentials};
 struct Nobody;
 
 impl Host for Nobody {
+    fn node(&self) -> Symbol {
+        Symbol::new("")
+    }
+
     fn platform(&self) -> Symbol {
         "home".into()
     }
