@@ -17,7 +17,7 @@ use crate::authority::hex;
 #[non_exhaustive]
 pub enum TokenError {
     /// The file cannot be read or written.
-    #[error("{path}: {source}")]
+    #[error("cannot use {path}")]
     File {
         /// Which.
         path: String,

@@ -67,7 +67,7 @@ pub struct Verified {
 #[non_exhaustive]
 pub enum BundleError {
     /// It is not one.
-    #[error("this is no bundle: {0}")]
+    #[error("this is no bundle")]
     Unreadable(#[from] serde_json::Error),
     /// It is of another version.
     #[error("this is a bundle of version {0}; known is {VERSION}")]

@@ -90,7 +90,7 @@ enum Line {
 #[non_exhaustive]
 pub enum EvidenceError {
     /// A file cannot be read or written.
-    #[error("{path}: {source}")]
+    #[error("cannot use {path}")]
     File {
         /// Which.
         path: String,

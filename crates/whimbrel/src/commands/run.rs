@@ -47,6 +47,14 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let (guards, builder) = Guards::set(&arguments.guarding, node.as_deref(), builder)?;
     let begin = Instant::now();
     let platform = builder.build();
+    // Before the agents begin: what cannot be had at all should not end a society that has done something.
+    let membership = arguments.listen.as_deref();
+    let membership = membership.map(|address| Membership::listen(arguments, address, &platform, &guards));
+    let membership = membership.transpose()?;
+    let agents_elsewhere = match arguments.node {
+        None => open_agent_port(arguments, guards.auditor(), &platform)?,
+        Some(_) => None,
+    };
     let nodes = match arguments.nodes {
         Some(count) if count > 1 || arguments.node.is_some() => {
             let nodes = Nodes::start(arguments, count, &platform, &society, &guards)?;
@@ -57,13 +65,6 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
             society.start(&platform)?;
             None
         }
-    };
-    let membership = arguments.listen.as_deref();
-    let membership = membership.map(|address| Membership::listen(arguments, address, &platform, &guards));
-    let membership = membership.transpose()?;
-    let agents_elsewhere = match arguments.node {
-        None => open_agent_port(arguments, guards.auditor(), &platform)?,
-        Some(_) => None,
     };
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
     let control = open_control(&file, &platform, links, arguments.quiet);

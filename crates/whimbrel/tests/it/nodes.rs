@@ -337,3 +337,18 @@ fn a_receiver_that_does_nothing_costs_the_senders_node_little() {
     assert_eq!(see(&["stop"]).code, Some(0));
     let _ = run.wait();
 }
+
+/// What cannot be had is said before any agent does anything.
+#[test]
+fn a_port_in_use_is_told_before_agents_begin() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("bound").to_string();
+    let scratch = Scratch::with(&[("hi.asl", "!s. +!s <- .print(hi); .stopMAS.")]);
+    for port in
+        [["--listen", &address, "--token", "the token"], ["--agent-port", &address, "--agent-token", "the token"]]
+    {
+        let seen = scratch.run(&[&["run", "hi.asl"][..], &port].concat());
+        assert_eq!((seen.out.as_str(), seen.code), ("", Some(1)));
+        assert!(seen.err.contains(&address) && seen.err.contains("in use"), "{}", seen.err);
+    }
+}
