@@ -18,6 +18,7 @@ pub mod policy;
 pub mod route;
 pub mod services;
 pub mod session;
+pub mod store;
 mod time;
 pub mod topics;
 
