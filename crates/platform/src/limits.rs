@@ -191,3 +191,17 @@ pub const SNIFFED_EVENTS_MAX: usize = 8_192;
 pub const SNIFFED_CONTENT_CHARS_MAX: usize = 2_000;
 /// Characters that it is shown of the name of a conversation, and of what answers are to quote.
 pub const SNIFFED_NAME_CHARS_MAX: usize = 200;
+/// Partitions of a store at most: each owner keeps an entry for each.
+pub const STORE_PARTITIONS_MAX: u16 = 16_384;
+/// Partitions of a store for which nothing else was asked.
+pub const STORE_PARTITIONS: u16 = 256;
+/// Bytes of one frame in an embedded store's journal; other stores take less.
+pub const STORE_FRAME_BYTES_MAX: usize = 16 << 20;
+/// Bytes of a key of an embedded store's coordination.
+pub const STORE_KEY_BYTES_MAX: usize = 512;
+/// Bytes of its value.
+pub const STORE_VALUE_BYTES_MAX: usize = 512 << 10;
+/// Bytes of all keys and values together: they are kept in memory, and written anew in each of a journal's files.
+pub const STORE_COORD_BYTES_MAX: usize = 32 << 20;
+/// Bytes of one blob in an embedded store.
+pub const STORE_BLOB_BYTES_MAX: usize = 1 << 30;

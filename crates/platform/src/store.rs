@@ -27,7 +27,8 @@ pub struct Epoch(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Lsn(pub u64);
 
-/// How often a key of a [`Coord`] was written; 0: it is not there.
+/// Which write of a key of a [`Coord`] it was: each is higher than all before it, also those before the key was removed
+/// and made again. 0: the key is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Revision(pub u64);
 
@@ -112,7 +113,7 @@ pub type ReadFrame<'a> = dyn FnMut(Lsn, &[u8]) -> ControlFlow<()> + 'a;
 
 /// A small, linearizable register: what is read is never older than what was written before the read began.
 pub trait Coord: Send + Sync {
-    /// The value of a key and how often it was written; `None` if it is not there.
+    /// The value of a key and which write it is of; `None` if it is not there.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -162,7 +163,7 @@ pub trait Blobs: Send + Sync {
     /// Keeps bytes; the same bytes once.
     ///
     /// # Errors
-    /// The store cannot be written.
+    /// The store cannot be written, or takes fewer bytes at once.
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, StoreError>;
 
     /// The bytes of this hash; `None` if they are not kept.
@@ -231,9 +232,17 @@ pub enum AppendError {
     /// Whether it was appended is not known. Append it again, with the same number.
     #[error("perhaps written: {0}")]
     Unknown(String),
-    /// A frame before it, of the same partition, was not appended.
+    /// A frame before it, of the same partition, was not appended: its number is not the next one.
     #[error("a frame before it was not written")]
     Behind,
+    /// The partition was not opened in this epoch (or there is no such partition). Trying again without that is in vain.
+    #[error("partition {} was not opened in epoch {}", .partition.0, .epoch.0)]
+    NotOpen {
+        /// The partition.
+        partition: Partition,
+        /// The epoch of the frame.
+        epoch: Epoch,
+    },
 }
 
 /// Why a key was not written.
@@ -249,6 +258,20 @@ pub enum WriteError {
     /// Whether it was written is not known: read it.
     #[error("perhaps written: {0}")]
     Unknown(String),
+    /// The key or the value is too big for this store, or the key is empty.
+    #[error(
+        "a key of {key_bytes} bytes with a value of {value_bytes}: the store takes 1 to {key_bytes_max} and {value_bytes_max} at most"
+    )]
+    TooBig {
+        /// The key's size.
+        key_bytes: usize,
+        /// What the store takes.
+        key_bytes_max: usize,
+        /// The value's size.
+        value_bytes: usize,
+        /// What the store takes.
+        value_bytes_max: usize,
+    },
 }
 
 /// The store failed.
@@ -261,4 +284,12 @@ pub enum StoreError {
     /// What was read is not what was written.
     #[error("the store is damaged: {0}")]
     Damaged(String),
+    /// More than this store takes at once.
+    #[error("{bytes} bytes: the store takes {bytes_max} at most")]
+    TooBig {
+        /// Its size.
+        bytes: usize,
+        /// What the store takes.
+        bytes_max: usize,
+    },
 }

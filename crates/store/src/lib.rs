@@ -1,0 +1,16 @@
+//! What outlives a node: implementations of the ports [`Journal`], [`Coord`] and [`Blobs`] of `whimbrel_platform::store`.
+//!
+//! | type | where it keeps things | an acknowledgement outlives |
+//! |---|---|---|
+//! | [`Memory`] | in this process, with faults at chosen points | nothing: for tests and the simulator |
+//!
+//! [`Journal`]: whimbrel_platform::store::Journal
+//! [`Coord`]: whimbrel_platform::store::Coord
+//! [`Blobs`]: whimbrel_platform::store::Blobs
+
+mod fence;
+mod memory;
+mod sizes;
+mod watchers;
+
+pub use memory::{Fault, Memory, Point};

@@ -1,0 +1,125 @@
+//! Who watches keys: each on a thread of its own, so that one that takes its time holds nobody up. What waits for it is
+//! bounded by the number of keys, because several changes of a key are told as the last of them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
+
+use whimbrel_platform::store::{Revision, StoreError, Watch, Watched};
+
+/// A key's revision and value; `None` if it was removed.
+type Value = Option<(Revision, Vec<u8>)>;
+type Tell = Box<dyn FnMut(Watched) + Send>;
+
+/// Everybody who watches a store.
+#[derive(Default)]
+pub struct Watchers(Vec<Weak<Watcher>>);
+
+struct Watcher {
+    prefix: String,
+    untold: Mutex<Untold>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Untold {
+    ended: bool,
+    order: VecDeque<Next>,
+    values: HashMap<String, Value>,
+}
+
+enum Next {
+    Key(String),
+    Complete,
+}
+
+impl Watchers {
+    /// Begins to tell somebody of `there`, and then of what [`Watchers::changed`].
+    ///
+    /// # Errors
+    /// There can be no more threads.
+    pub fn watch<'a>(
+        &mut self,
+        prefix: &str,
+        there: impl Iterator<Item = (&'a String, Revision, &'a Vec<u8>)>,
+        tell: Tell,
+    ) -> Result<Box<dyn Watch>, StoreError> {
+        let mut untold = Untold::default();
+        for (key, revision, value) in there.filter(|(key, ..)| key.starts_with(prefix)) {
+            untold.order.push_back(Next::Key(key.clone()));
+            untold.values.insert(key.clone(), Some((revision, value.clone())));
+        }
+        untold.order.push_back(Next::Complete);
+        let watcher = Arc::new(Watcher { prefix: prefix.to_owned(), untold: Mutex::new(untold), more: Condvar::new() });
+        self.0.retain(|watcher| watcher.strong_count() > 0);
+        self.0.push(Arc::downgrade(&watcher));
+        let teller = watcher.clone();
+        let thread = std::thread::Builder::new()
+            .name("store-watch".to_owned())
+            .spawn(move || teller.run(tell))
+            .map_err(|error| StoreError::Away(format!("cannot begin to watch: {error}")))?;
+        Ok(Box::new(Watching { watcher, thread: Some(thread) }))
+    }
+
+    /// A key changed.
+    pub fn changed(&self, key: &str, value: Option<(Revision, &[u8])>) {
+        for watcher in self.0.iter().filter_map(Weak::upgrade).filter(|watcher| key.starts_with(&watcher.prefix)) {
+            let mut untold = watcher.untold();
+            let value = value.map(|(revision, bytes)| (revision, bytes.to_vec()));
+            if untold.values.insert(key.to_owned(), value).is_none() {
+                untold.order.push_back(Next::Key(key.to_owned()));
+            }
+            watcher.more.notify_one();
+        }
+    }
+}
+
+impl Watcher {
+    fn untold(&self) -> MutexGuard<'_, Untold> {
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, mut tell: Tell) {
+        while let Some(watched) = self.next() {
+            tell(watched);
+        }
+    }
+
+    fn next(&self) -> Option<Watched> {
+        let mut untold = self.untold();
+        loop {
+            if untold.ended {
+                return None;
+            }
+            match untold.order.pop_front() {
+                None => untold = self.more.wait(untold).unwrap_or_else(PoisonError::into_inner),
+                Some(Next::Complete) => return Some(Watched::Complete),
+                Some(Next::Key(key)) => {
+                    return Some(match untold.values.remove(&key).flatten() {
+                        Some((revision, value)) => Watched::Written(key, revision, value),
+                        None => Watched::Removed(key),
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// As long as it lives, its watcher is told.
+struct Watching {
+    watcher: Arc<Watcher>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch for Watching {}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.watcher.untold().ended = true;
+        self.watcher.more.notify_one();
+        // Nothing is told afterwards; unless it is what is told that ends it.
+        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id()) {
+            let _ = thread.join();
+        }
+    }
+}
