@@ -87,13 +87,21 @@ impl Tokens {
             return Err(TokenError::TooLong { path: shown(), bytes });
         }
         let text = fs::read_to_string(path).map_err(failed)?;
+        Self::parse(&text).map_err(|line| TokenError::BadLine { path: shown(), line })
+    }
+
+    /// Those of a file's text.
+    ///
+    /// # Errors
+    /// The number of a line that is none, from 1.
+    pub fn parse(text: &str) -> Result<Self, usize> {
         let mut tokens = Self::none();
         for (index, line) in text.lines().enumerate() {
             let mut words = line.split_whitespace().map(str::to_owned);
             let Some(hash) = words.next().filter(|word| !word.starts_with('#')) else { continue };
             let names: Vec<String> = words.collect();
             if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) || names.is_empty() {
-                return Err(TokenError::BadLine { path: shown(), line: index + 1 });
+                return Err(index + 1);
             }
             tokens.lines.push((hash.to_ascii_lowercase(), names));
         }

@@ -21,11 +21,19 @@ pub(crate) const SERVICE_NAME: &str = "ca.whimbrel";
 /// What is said to the service.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Question {
+pub enum Question {
     /// With a token, for a node that has no certificate.
-    Enrol { token: String, request: NodeRequest },
+    Enrol {
+        /// What `whimbrel ca token` printed.
+        token: String,
+        /// The keys that are to be certified.
+        request: NodeRequest,
+    },
     /// For the node that the certificate of this connection names.
-    Renew { request: NodeRequest },
+    Renew {
+        /// The keys that are to be certified.
+        request: NodeRequest,
+    },
     /// Whom to trust by now.
     Trust {},
 }
@@ -33,14 +41,19 @@ enum Question {
 /// What it answers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+pub enum Answer {
+    /// The certificates that were asked for.
     Issued(NodeCertificates),
+    /// Whom to trust.
     Trust {
+        /// The authority, and whom not any more.
         trust: Trust,
         /// The node's certificate was signed by a key that another one took over from.
         outdated: bool,
     },
+    /// It says no.
     Refused {
+        /// Why.
         why: String,
     },
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod enrolment;
+mod fuzz;
 mod links;
 mod refusals;
 mod signed;

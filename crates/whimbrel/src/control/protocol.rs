@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState, LifecycleStep};
+use whimbrel_platform::limits::CONTROL_REQUEST_BYTES_MAX;
 
 /// The version of this vocabulary. What is only added to it leaves it as it is.
 pub const VERSION: u32 = 1;
@@ -463,6 +464,28 @@ pub struct MessageInfo {
     pub content: String,
 }
 
+/// Reads a request; its version first, for the rest may be different in another one.
+///
+/// # Errors
+/// It is none, or of another version.
+pub fn read_call(line: &[u8]) -> Result<Request, Refusal> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let refuse = |text: String| Refusal { reason: Reason::BadRequest, text, node: None };
+    if !line.ends_with(b"\n") {
+        let text = format!("a request is one line, of {CONTROL_REQUEST_BYTES_MAX} bytes at most");
+        return Err(refuse(text));
+    }
+    let version = serde_json::from_slice::<Version>(line).map_err(|error| refuse(format!("no request: {error}")))?;
+    if version.version != VERSION {
+        return Err(refuse(format!("this node speaks version {VERSION}, not {}", version.version)));
+    }
+    let call = serde_json::from_slice::<Call>(line).map_err(|error| refuse(format!("no request: {error}")))?;
+    Ok(call.request)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -525,5 +548,35 @@ mod tests {
         let event = Event { at_us: 7, node: "n1".to_owned(), what: died };
         assert_eq!(serde_json::to_string(&event).ok().as_deref(), Some(json));
         assert_eq!(serde_json::from_str::<Event>(json).ok(), Some(event));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn anything_can_be_said(line in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+            let _ = read_call(&line);
+        }
+
+        #[test]
+        fn anything_can_be_asked(rest in "[a-z\":,{}\\[\\]0-9-]{0,60}") {
+            let _ = read_call(format!("{{\"version\":1,\"request\":\"agents\",{rest}\n").as_bytes());
+        }
+    }
+
+    #[test]
+    fn requests_are_read_and_others_refused() {
+        assert_eq!(read_call(b"{\"version\": 1, \"request\": \"node\"}\n"), Ok(Request::Node));
+        let kill = read_call(b"{\"version\": 1, \"request\": \"kill\", \"agent\": \"bob\", \"new\": 1}\n");
+        assert_eq!(kill, Ok(Request::Kill { agent: "bob".to_owned() }));
+        for (line, why) in [
+            (&b"{\"version\": 1, \"request\": \"node\"}"[..], "one line"),
+            (b"{\"version\": 2, \"request\": \"dance\"}\n", "version 1, not 2"),
+            (b"{\"version\": 1, \"request\": \"dance\"}\n", "dance"),
+            (b"{\"request\": \"node\"}\n", "version"),
+            (b"\xff\xfe\n", "no request"),
+            (b"\n", "no request"),
+        ] {
+            let refusal = read_call(line).expect_err("it is none");
+            assert!(refusal.reason == Reason::BadRequest && refusal.text.contains(why), "{}", refusal.text);
+        }
     }
 }

@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde::Deserialize;
 use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
 
 use super::folder;
 use super::panel::Panel;
-use super::protocol::{Answer, Call, Reason, Refusal, Request, VERSION};
+use super::protocol::{Answer, Reason, Refusal, Request, read_call};
 
 /// How long a client may take to say what it wants, and to take in each piece of the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -76,7 +75,7 @@ fn serve(stream: &UnixStream, panel: &Panel) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = Vec::new();
     BufReader::new(stream.take(CONTROL_REQUEST_BYTES_MAX as u64)).read_until(b'\n', &mut line)?;
-    match parse(&line) {
+    match read_call(&line) {
         Ok(Request::Sniff(wanted)) => panel.sniff(&wanted, stream),
         Ok(Request::Stop { code }) => {
             // Before this process ends.
@@ -100,58 +99,4 @@ fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
     let mut line = serde_json::to_vec(answer)?;
     line.push(b'\n');
     stream.write_all(&line)
-}
-
-/// Reads a request; its version first, for the rest may be different in another one.
-fn parse(line: &[u8]) -> Result<Request, Refusal> {
-    #[derive(Deserialize)]
-    struct Version {
-        version: u32,
-    }
-    let refuse = |text: String| Refusal { reason: Reason::BadRequest, text, node: None };
-    if !line.ends_with(b"\n") {
-        let text = format!("a request is one line, of {CONTROL_REQUEST_BYTES_MAX} bytes at most");
-        return Err(refuse(text));
-    }
-    let version = serde_json::from_slice::<Version>(line).map_err(|error| refuse(format!("no request: {error}")))?;
-    if version.version != VERSION {
-        return Err(refuse(format!("this node speaks version {VERSION}, not {}", version.version)));
-    }
-    let call = serde_json::from_slice::<Call>(line).map_err(|error| refuse(format!("no request: {error}")))?;
-    Ok(call.request)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    proptest::proptest! {
-        #[test]
-        fn anything_can_be_said(line in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
-            let _ = parse(&line);
-        }
-
-        #[test]
-        fn anything_can_be_asked(rest in "[a-z\":,{}\\[\\]0-9-]{0,60}") {
-            let _ = parse(format!("{{\"version\":1,\"request\":\"agents\",{rest}\n").as_bytes());
-        }
-    }
-
-    #[test]
-    fn requests_are_read_and_others_refused() {
-        assert_eq!(parse(b"{\"version\": 1, \"request\": \"node\"}\n"), Ok(Request::Node));
-        let kill = parse(b"{\"version\": 1, \"request\": \"kill\", \"agent\": \"bob\", \"new\": 1}\n");
-        assert_eq!(kill, Ok(Request::Kill { agent: "bob".to_owned() }));
-        for (line, why) in [
-            (&b"{\"version\": 1, \"request\": \"node\"}"[..], "one line"),
-            (b"{\"version\": 2, \"request\": \"dance\"}\n", "version 1, not 2"),
-            (b"{\"version\": 1, \"request\": \"dance\"}\n", "dance"),
-            (b"{\"request\": \"node\"}\n", "version"),
-            (b"\xff\xfe\n", "no request"),
-            (b"\n", "no request"),
-        ] {
-            let refusal = parse(line).expect_err("it is none");
-            assert!(refusal.reason == Reason::BadRequest && refusal.text.contains(why), "{}", refusal.text);
-        }
-    }
 }

@@ -9,6 +9,7 @@ mod control;
 mod embedding;
 mod examples;
 mod external_agents;
+mod fuzz;
 mod namespaces;
 mod new;
 mod nodes;

@@ -1,0 +1,38 @@
+//! What must hold of bundles of evidence, whatever is in them. The fuzz target looks for bytes of which it does not; a test
+//! of `whimbrel-net` replays those that were found.
+
+use std::sync::OnceLock;
+
+use whimbrel_net::Trust;
+use whimbrel_net::signing::Bundle;
+
+/// Three messages of one conversation, as `whimbrel prove` wrote them.
+const BUNDLE: &str = include_str!("../fixtures/bundle.json");
+
+/// The authority of the platform that [`BUNDLE`] is from.
+fn trust() -> &'static Trust {
+    static TRUST: OnceLock<Trust> = OnceLock::new();
+    TRUST.get_or_init(|| Trust {
+        authority_pem: include_str!("../fixtures/authority.pem").to_owned(),
+        revoked_pem: include_str!("../fixtures/revoked.pem").to_owned(),
+    })
+}
+
+/// A bundle is refused, or proves what was said in the one that was signed, and nothing else.
+pub fn evidence_bundle(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(bundle) = Bundle::from_json(text) else { return };
+    assert_eq!(Bundle::from_json(&bundle.to_json()).ok().as_ref(), Some(&bundle));
+    let Ok(verified) = bundle.verify(trust()) else { return };
+    let genuine = Bundle::from_json(BUNDLE).and_then(|bundle| bundle.verify(trust())).expect("this one is good");
+    assert_eq!(verified.said.len(), bundle.len());
+    for said in &verified.said {
+        assert!(genuine.said.iter().any(|other| other.message == said.message && other.time_ms == said.time_ms));
+    }
+    assert!(!verified.to_string().is_empty() || verified.said.is_empty());
+}
+
+/// Bundles to start from.
+pub fn seeds() -> Vec<Vec<u8>> {
+    vec![BUNDLE.as_bytes().to_vec()]
+}
