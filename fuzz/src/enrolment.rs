@@ -76,7 +76,8 @@ fn question(line: &[u8]) {
 fn request(bytes: &[u8]) {
     let Ok(request) = serde_json::from_slice::<NodeRequest>(bytes) else { return };
     with(|authority, _| {
-        let both = authority.certify("n2", &[], 1, &request).is_ok() && authority.certify("n3", &[], 1, &request).is_ok();
+        let both =
+            authority.certify("n2", &[], 1, &request).is_ok() && authority.certify("n3", &[], 1, &request).is_ok();
         assert!(!both, "one request, two names");
     });
 }

@@ -24,7 +24,9 @@ pub fn policy_file(bytes: &[u8]) {
     for who in principals {
         for object in OBJECTS {
             let before = policy.allows(who, Action::Send, object);
-            assert!(stricter.as_ref().is_ok_and(|policy| !policy.allows(who, Action::Send, object)) || stricter.is_err());
+            assert!(
+                stricter.as_ref().is_ok_and(|policy| !policy.allows(who, Action::Send, object)) || stricter.is_err()
+            );
             assert!(!before || laxer.as_ref().map_or(true, |policy| policy.allows(who, Action::Send, object)));
             let _ = policy.verdict(who, Action::Register, object);
         }

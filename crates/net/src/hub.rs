@@ -577,18 +577,27 @@ impl Inner {
         let (Some(signing), Some(name)) = (&self.signing, self.name_of(from)) else { return };
         if let Err(error) = signing.verifier.learn(&name, node, agents) {
             (self.log)(&format!("refused a certificate of an agent of {name}: {error}"));
-            self.refuse(RefusalReason::BadCertificate, &format!("node:{name}"), &error.to_string());
+            let reason = match error {
+                AgentCertificateError::TooMany(_) => RefusalReason::TooMany,
+                _ => RefusalReason::BadCertificate,
+            };
+            self.refuse(reason, &format!("node:{name}"), &error.to_string());
         }
     }
 
-    /// Signs what is about to leave. What cannot be signed does not.
+    /// Signs what is about to leave, and hands it to the link. What cannot be signed does not leave.
     #[cold]
-    fn sign(&self, signing: &Signing, batch: &mut Vec<Envelope>) {
-        let unsigned = signing.signer.sign(batch, |news| self.tell_all(news));
+    fn send_signed(&self, signing: &Signing, peer: &Peer, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
+        // The platform's own agents speak from every shard, and their numbers have to leave in order.
+        let common = batch.iter().any(|envelope| is_everywhere(envelope.body.sender.name));
+        let _turn = common.then(|| signing.turn());
+        let mut signed = signing.signer.sign(batch, |news| self.tell_all(news));
+        let unsigned = std::mem::take(&mut signed.unsigned);
         if !unsigned.is_empty() {
             (self.log)(&format!("{} messages cannot be signed, so they are not sent", unsigned.len()));
             self.station.refuse_unsigned(unsigned);
         }
+        peer.send(batch, from, |taken| signing.signer.record(&signed, taken))
     }
 
     /// Counts `peer` among those that are there. What it should link with: all that were there before, so that of any
@@ -607,15 +616,11 @@ impl Inner {
 
 impl Links for Inner {
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
-        let mut turn = None;
-        if let Some(signing) = &self.signing {
-            // The platform's own agents speak from every shard, and their numbers have to leave in order.
-            let common = batch.iter().any(|envelope| is_everywhere(envelope.body.sender.name));
-            turn = common.then(|| signing.turn());
-            self.sign(signing, batch);
+        match (self.peer(to), &self.signing) {
+            (None, _) => usize::MAX,
+            (Some(peer), None) => peer.send(batch, from, |_| ()),
+            (Some(peer), Some(signing)) => self.send_signed(signing, peer, batch, from),
         }
-        let _turn = turn;
-        self.peer(to).map_or(usize::MAX, |peer| peer.send(batch, from))
     }
 
     fn go_on(&self) {

@@ -114,15 +114,16 @@ impl Peer {
         self.wake.notify_one();
     }
 
-    /// Takes messages from a shard, as far as there is room. How many more may follow before their senders should wait; if
-    /// none, the shard is told when they may go on.
-    pub fn send(&self, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
+    /// Takes messages from a shard, as far as there is room: `taken` hears how many, before they leave. How many more may
+    /// follow before their senders should wait; if none, the shard is told when they may go on.
+    pub fn send(&self, batch: &mut Vec<Envelope>, from: ShardIndex, taken: impl FnOnce(usize)) -> usize {
         let waiting = self.waiting.load(Ordering::Relaxed);
         let room = LINK_HARD_MESSAGES.saturating_sub(waiting).min(batch.len());
         let mut outbox = self.outbox();
         if outbox.closed {
             return usize::MAX;
         }
+        taken(room);
         outbox.items.extend(batch.drain(..room).map(Item::Message));
         self.waiting.fetch_add(room, Ordering::Relaxed);
         let left = self.soft.load(Ordering::Relaxed).saturating_sub(outbox.items.len() + outbox.unsent);

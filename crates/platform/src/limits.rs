@@ -118,16 +118,29 @@ pub const ENROLMENTS_MAX: usize = 256;
 pub const ENROLMENTS_PER_ADDRESS_MAX: usize = 16;
 /// Seconds that an agent's certificate is good for.
 pub const AGENT_CERTIFICATE_S: u64 = 3_600;
-/// Agents of other nodes whose certificates a node remembers.
-pub const SIGNED_CERTIFICATES_MAX: usize = 1_000_000;
-/// Conversations of a sender that a node counts signed messages of.
-pub const SIGNED_CONVERSATIONS_MAX: usize = 1_000_000;
+/// Bytes of one certificate that comes over a link.
+pub const CERTIFICATE_BYTES_MAX: usize = 8 << 10;
+/// Bytes that the certificates of one other node's agents take, roughly: some 300,000 of them.
+pub const SIGNED_CERTIFICATES_BYTES_MAX: usize = 256 << 20;
+/// Certificates of one agent of another node that are believed at a time: the newest.
+pub const SIGNED_CERTIFICATES_PER_AGENT_MAX: usize = 4;
+/// Conversations that a node counts signed messages of: its own agents', and those of each other node's. Each takes a
+/// hundred bytes or so, however long its name. Of more, those that were silent for the longest time are forgotten.
+pub const SIGNED_CONVERSATIONS_MAX: usize = 262_144;
+/// Messages to several receivers of which a node remembers how they were signed, for those that come later.
+pub const SIGNED_SHARED_MAX: usize = 32;
+/// Bytes that they take, roughly.
+pub const SIGNED_SHARED_BYTES_MAX: usize = 16 << 20;
+/// Receivers of such messages that a node remembers, of each other node.
+pub const SIGNED_RECEIVERS_MAX: usize = 1 << 20;
 /// Bytes of a file of evidence after which another one is begun.
 pub const EVIDENCE_FILE_BYTES_MAX: u64 = 64 << 20;
 /// Files of evidence that are kept; older ones are deleted.
 pub const EVIDENCE_FILES_MAX: usize = 64;
-/// Messages that wait to be recorded; whoever sends or takes in more waits.
-pub const EVIDENCE_QUEUE_MAX: usize = 65_536;
+/// Bytes of messages that wait to be recorded; whoever sends or takes in more waits.
+pub const EVIDENCE_QUEUE_BYTES_MAX: usize = 64 << 20;
+/// Bytes of evidence that are written at once, roughly.
+pub const EVIDENCE_WRITE_BYTES: usize = 64 << 10;
 /// Bytes of a policy file.
 pub const POLICY_BYTES_MAX: usize = 1 << 20;
 /// Sessions of one node.

@@ -77,6 +77,9 @@ impl Guards {
     pub fn end(&self) {
         if let Some(evidence) = &self.evidence {
             evidence.settle(SETTLE_PATIENCE);
+            if evidence.lost() > 0 {
+                terminal::note(&format!("{} signed messages are not in the evidence", evidence.lost()));
+            }
         }
         if let Some(audit) = &self.audit {
             audit.settle(SETTLE_PATIENCE);

@@ -58,8 +58,10 @@ pub struct Verified {
     /// What was said, in the order in which it was recorded.
     pub said: Vec<Said>,
     /// What is not there, though other messages say that it was said: numbers of senders' messages that went to others
-    /// than the node that kept the evidence.
+    /// than the node that kept the evidence, or were not kept.
     pub missing: Vec<String>,
+    /// What the node that kept the evidence could not keep, as it says itself.
+    pub gaps: Vec<String>,
 }
 
 /// Why a bundle proves nothing.
@@ -122,7 +124,12 @@ impl Bundle {
     pub fn verify(&self, trust: &Trust) -> Result<Verified, BundleError> {
         let trust = AgentTrust::new(&trust.authority_pem, &trust.revoked_pem)?;
         let mut reading = Reading { bundle: self, trust, chain: None, at: FxHashMap::default(), last: BTreeMap::new() };
-        let mut verified = Verified { conversation: self.conversation.clone(), said: Vec::new(), missing: Vec::new() };
+        let mut verified = Verified {
+            conversation: self.conversation.clone(),
+            said: Vec::new(),
+            missing: Vec::new(),
+            gaps: Vec::new(),
+        };
         for entry in &self.entries {
             let tampered = |why: String| BundleError::Tampered { entry: entry.entry, why };
             reading.read(entry, &mut verified).map_err(tampered)?;
@@ -145,7 +152,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn read(&mut self, entry: &Entry, verified: &mut Verified) -> Result<(), String> {
-        self.link(entry)?;
+        self.link(entry, verified)?;
         let (Some(signature), Some(document)) = (entry.signature(), entry.document()) else {
             return Err("it cannot be read".to_owned());
         };
@@ -169,7 +176,7 @@ impl Reading<'_> {
         if claims.sequence <= number {
             return Err(format!("{} said its message {} before its message {number}", who.1, claims.sequence));
         }
-        if claims.sequence == number + 1 && claims.previous != before {
+        if Some(claims.sequence) == number.checked_add(1) && claims.previous != before {
             return Err(format!("what {} said before it is not its message {number}", who.1));
         }
         if claims.sequence > number + 1 {
@@ -193,16 +200,25 @@ impl Reading<'_> {
     }
 
     /// Each entry builds upon the one before. The first may be a later one, if those before it are kept no more.
-    fn link(&mut self, entry: &Entry) -> Result<(), String> {
+    fn link(&mut self, entry: &Entry, verified: &mut Verified) -> Result<(), String> {
         if entry.conversation != self.bundle.conversation {
             return Err(format!("it is of the conversation {}", entry.conversation));
         }
+        let is_first = entry.entry == 1 && entry.chain == hex(&NOTHING);
         let follows = match self.chain {
-            Some((number, digest)) => entry.entry == number + 1 && entry.chain == hex(&digest),
-            None => entry.entry > 1 || entry.chain == hex(&NOTHING),
+            Some((number, digest)) => number.checked_add(1) == Some(entry.entry) && entry.chain == hex(&digest),
+            None => entry.entry > 1 || is_first,
         };
-        if !follows {
+        if !follows && !(entry.anew && is_first) {
             return Err("it does not follow upon the entry before it".to_owned());
+        }
+        if !follows {
+            let gap = format!("at entry {} the record begins anew: there may be others before it", entry.entry);
+            verified.gaps.push(gap);
+        }
+        if entry.lost > 0 {
+            let messages = if entry.lost == 1 { "message" } else { "messages" };
+            verified.gaps.push(format!("before entry {}: {} {messages} could not be kept", entry.entry, entry.lost));
         }
         self.chain = Some((entry.entry, entry.digest()));
         Ok(())
@@ -240,7 +256,10 @@ impl fmt::Display for Verified {
             }
         }
         for missing in &self.missing {
-            writeln!(f, "      not here: {missing}, which went to others")?;
+            writeln!(f, "      not here: {missing}, which went to others or could not be kept")?;
+        }
+        for gap in &self.gaps {
+            writeln!(f, "      {gap}")?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use time::OffsetDateTime;
 use whimbrel_acl::Symbol;
-use whimbrel_platform::limits::{AGENT_CERTIFICATE_S, CERTIFICATE_REQUEST_BYTES_MAX};
+use whimbrel_platform::limits::{AGENT_CERTIFICATE_S, CERTIFICATE_BYTES_MAX, CERTIFICATE_REQUEST_BYTES_MAX};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
@@ -59,6 +59,12 @@ pub enum AgentCertificateError {
         /// Whose key signed it, or who showed it.
         signed: String,
     },
+    /// A certificate is longer than any may be.
+    #[error("it has {0} bytes: {CERTIFICATE_BYTES_MAX} are the most")]
+    TooLong(usize),
+    /// A node shows more certificates of its agents than it may make others keep.
+    #[error("there is no room for more certificates of agents of {0}")]
+    TooMany(String),
     /// It is not to be trusted.
     #[error("it is not to be trusted: {0}")]
     Untrusted(#[from] rustls::Error),

@@ -1,34 +1,38 @@
 //! Evidence: every signed message that left a node or came to it, kept in a folder, each conversation a chain of digests.
 //!
 //! Files of lines of JSON, only ever appended to; a new one is begun after [`EVIDENCE_FILE_BYTES_MAX`], and of
-//! [`EVIDENCE_FILES_MAX`] the oldest is deleted. Evidence that is not kept is none: whoever records waits if the disk is slower than
-//! the messages are.
+//! [`EVIDENCE_FILES_MAX`] the oldest is deleted. Whoever records waits if the disk is slower than the messages are. What the
+//! disk does not take (it is full) is lost, and agents go on talking: the next entry of the conversation says how many
+//! messages there are not.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use rustls::pki_types::CertificateDer;
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::Text;
-use whimbrel_platform::limits::{EVIDENCE_FILE_BYTES_MAX, EVIDENCE_FILES_MAX, EVIDENCE_QUEUE_MAX};
+use whimbrel_platform::limits::{
+    EVIDENCE_FILE_BYTES_MAX, EVIDENCE_FILES_MAX, EVIDENCE_WRITE_BYTES, SIGNED_CONVERSATIONS_MAX,
+};
 
 use super::bundle::Bundle;
-use super::{Claims, Digest, NOTHING, Signature, sha256};
+use super::queue::Queue;
+use super::recent::Recent;
+use super::{Claims, Digest, Signature, sha256};
 use crate::authority::file::private;
 use crate::authority::{hex, unhex};
 
 /// What entries' digests begin with.
 const DOMAIN: &[u8] = b"whimbrel-evidence-1\0";
+
 /// Whether a message left the node that keeps the evidence, or came to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -50,6 +54,13 @@ pub(crate) struct Record {
     pub node: CertificateDer<'static>,
 }
 
+impl Record {
+    /// The memory that it takes, roughly.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.conversation.len() + self.document.len() + self.agent.len() + self.node.len()
+    }
+}
+
 /// One message in its conversation's chain. Digests are hexadecimal digits, bytes are base64.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,6 +70,12 @@ pub(crate) struct Entry {
     pub entry: u64,
     /// The digest of the entry before; zeros for the first.
     pub chain: String,
+    /// Messages before it that could not be kept.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub lost: u64,
+    /// It is the first because it is not known any more where the conversation was: there may be others before it.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub anew: bool,
     pub direction: Direction,
     pub certificate: String,
     pub run: u64,
@@ -68,6 +85,16 @@ pub(crate) struct Entry {
     pub seen: String,
     pub message: String,
     pub signature: String,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_nothing(count: &u64) -> bool {
+    *count == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_no(yes: &bool) -> bool {
+    !yes
 }
 
 /// An agent's certificate, and that of its node for certifying agents, as base64 of DER.
@@ -139,6 +166,10 @@ impl Entry {
         for number in [self.entry, self.run, self.sequence, self.time_ms, self.direction as u64] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
+        if self.lost > 0 || self.anew {
+            bytes.extend_from_slice(&self.lost.to_le_bytes());
+            bytes.push(u8::from(self.anew));
+        }
         sha256(&bytes)
     }
 
@@ -172,9 +203,7 @@ impl Chain {
 
 /// See the module. What was recorded is written before it is dropped.
 pub struct Evidence {
-    records: Option<SyncSender<Record>>,
-    /// Recorded and not in a file yet.
-    pending: Arc<AtomicUsize>,
+    queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
     /// Locked for as long as this lives.
     _lock: File,
@@ -194,90 +223,130 @@ impl Evidence {
         let path = folder.join("lock");
         let lock = private(OpenOptions::new().append(true).create(true)).open(&path).map_err(failed(&path))?;
         lock.try_lock().map_err(|_| EvidenceError::InUse(folder.display().to_string()))?;
-        let mut ends = FxHashMap::default();
-        read_all(folder, |line| {
-            if let Line::Entry(entry) = line {
-                ends.insert(entry.conversation.clone(), (entry.entry, entry.digest()));
-            }
-        })?;
-        let files = Files::open(folder, bytes_max)?;
-        let (records, due) = sync_channel(EVIDENCE_QUEUE_MAX);
-        let pending = Arc::<AtomicUsize>::default();
-        let waiting = Arc::clone(&pending);
+        let mut chains = Chains::open(folder, bytes_max)?;
+        let queue = Arc::<Queue>::default();
+        let due = Arc::clone(&queue);
         let writer = std::thread::Builder::new()
             .name("whimbrel-evidence".to_owned())
-            .spawn(move || write_all(Chains { ends, files }, &due, &waiting, &*log))
+            .spawn(move || run(&mut chains, &due, &*log))
             .map_err(failed(folder))?;
-        Ok(Self { records: Some(records), pending, writer: Some(writer), _lock: lock })
+        Ok(Self { queue, writer: Some(writer), _lock: lock })
     }
 
     pub(crate) fn record(&self, record: Record) {
-        if let Some(records) = &self.records {
-            self.pending.fetch_add(1, Ordering::Relaxed);
-            let _ = records.send(record);
-        }
+        self.queue.put(record);
+    }
+
+    /// How many messages could not be kept so far.
+    pub fn lost(&self) -> u64 {
+        self.queue.lost()
     }
 
     /// Waits until all that was recorded is in its file, this long at most.
     pub fn settle(&self, at_most: Duration) {
-        let until = Instant::now() + at_most;
-        while self.pending.load(Ordering::Acquire) > 0 && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        self.queue.settle(at_most);
     }
 }
 
 impl Drop for Evidence {
     fn drop(&mut self) {
-        drop(self.records.take());
+        self.queue.close();
         if let Some(writer) = self.writer.take() {
             let _ = writer.join();
         }
     }
 }
 
-fn write_all(mut chains: Chains, due: &Receiver<Record>, pending: &AtomicUsize, log: &dyn Fn(&str)) {
-    let (mut told, mut written) = (false, 0);
-    let mut tell = |outcome: io::Result<()>| {
-        if let Err(error) = outcome
-            && !std::mem::replace(&mut told, true)
-        {
-            log(&format!("evidence is being lost: {error}"));
+/// Writes what is to be recorded until nothing more will be.
+fn run(chains: &mut Chains, due: &Queue, log: &dyn Fn(&str)) {
+    let mut is_well = true;
+    while let Some(records) = due.take() {
+        let (outcome, lost) = chains.write(&records);
+        due.written(lost);
+        let was_well = std::mem::replace(&mut is_well, outcome.is_ok());
+        match outcome {
+            Err(error) if was_well => log(&format!("evidence is being lost: {error}")),
+            Ok(()) if !was_well => log(&format!("evidence is kept again: {} messages could not be", due.lost())),
+            _ => {}
         }
-    };
-    loop {
-        let record = match due.try_recv() {
-            Ok(record) => record,
-            Err(_) => {
-                // Nothing waits: what was written should not, either.
-                tell(chains.files.file.flush());
-                pending.fetch_sub(std::mem::take(&mut written), Ordering::Release);
-                match due.recv() {
-                    Ok(record) => record,
-                    Err(_) => return,
-                }
-            }
-        };
-        tell(chains.write(&record));
-        written += 1;
     }
 }
 
-/// Where each conversation's chain ends.
+/// Where a conversation's chain ends.
+#[derive(Clone, Copy, Default)]
+struct End {
+    entry: u64,
+    digest: Digest,
+    /// What could not be kept since then.
+    lost: u64,
+    /// There may be entries before the first.
+    anew: bool,
+}
+
+/// Where each conversation's chain ends, and where entries go.
 struct Chains {
-    ends: FxHashMap<String, (u64, Digest)>,
+    /// By the digests of conversations' names.
+    ends: Recent<Digest, End>,
+    /// Some are not known any more.
+    forgot: bool,
     files: Files,
 }
 
+/// Entries that are about to be written: all of them are, or none.
+#[derive(Default)]
+struct Piece {
+    bytes: Vec<u8>,
+    /// Whose conversations they are of, and where those ended before.
+    before: Vec<(Digest, End)>,
+}
+
 impl Chains {
-    fn write(&mut self, record: &Record) -> io::Result<()> {
+    fn open(folder: &Path, bytes_max: u64) -> Result<Self, EvidenceError> {
+        let (mut ends, mut forgot) = (Recent::new(SIGNED_CONVERSATIONS_MAX), false);
+        read_all(folder, |line| {
+            if let Line::Entry(entry) = line {
+                let end = End { entry: entry.entry, digest: entry.digest(), ..End::default() };
+                forgot |= ends.insert(sha256(entry.conversation.as_bytes()), end);
+            }
+        })?;
+        Ok(Self { ends, forgot, files: Files::open(folder, bytes_max)? })
+    }
+
+    /// Writes what it can. What was wrong last, and how many messages were lost.
+    fn write(&mut self, records: &[Record]) -> (io::Result<()>, u64) {
+        let (mut outcome, mut lost, mut piece) = (Ok(()), 0, Piece::default());
+        let mut records = records.iter().peekable();
+        while let Some(record) = records.next() {
+            if piece.bytes.is_empty() {
+                // If there is no other file to be had, this one becomes longer.
+                let _ = self.files.make_room();
+            }
+            self.append(record, &mut piece);
+            if piece.bytes.len() < self.files.piece_bytes() && records.peek().is_some() {
+                continue;
+            }
+            if let Err(error) = self.files.write(&piece.bytes) {
+                lost += self.take_back(&piece);
+                outcome = Err(error);
+            }
+            piece = Piece::default();
+        }
+        (outcome, lost)
+    }
+
+    /// Appends a message, and its certificate if this file does not have it, to what is to be written.
+    fn append(&mut self, record: &Record, piece: &mut Piece) {
         let Record { direction, conversation, signature, document, agent, node } = record;
         let Signature { claims, signature } = signature;
-        let (number, chain) = self.ends.get(conversation.as_str()).copied().unwrap_or((0, NOTHING));
+        let place = sha256(conversation.as_bytes());
+        let nothing = End { anew: self.forgot, ..End::default() };
+        let before = self.ends.get(&place).copied().unwrap_or(nothing);
         let entry = Entry {
             conversation: conversation.to_string(),
-            entry: number + 1,
-            chain: hex(&chain),
+            entry: before.entry + 1,
+            chain: hex(&before.digest),
+            lost: before.lost,
+            anew: before.anew,
             direction: *direction,
             certificate: hex(&claims.certificate),
             run: claims.run,
@@ -288,23 +357,47 @@ impl Chains {
             message: BASE64.encode(document),
             signature: BASE64.encode(signature),
         };
-        self.files.make_room()?;
         if self.files.certificates.insert(claims.certificate) {
             let issued = Chain { agent: BASE64.encode(agent), node: BASE64.encode(node) };
-            self.files.write(&Line::Certificate { certificate: entry.certificate.clone(), issued })?;
+            write_line(&Line::Certificate { certificate: entry.certificate.clone(), issued }, &mut piece.bytes);
         }
-        self.ends.insert(entry.conversation.clone(), (entry.entry, entry.digest()));
-        self.files.write(&Line::Entry(Box::new(entry)))
+        let end = End { entry: entry.entry, digest: entry.digest(), ..End::default() };
+        self.forgot |= self.ends.insert(place, end);
+        piece.before.push((place, before));
+        write_line(&Line::Entry(Box::new(entry)), &mut piece.bytes);
     }
+
+    /// These entries are not: their conversations go on where they were, and say so. How many entries that is.
+    fn take_back(&mut self, piece: &Piece) -> u64 {
+        for (place, before) in piece.before.iter().rev() {
+            self.ends.insert(*place, *before);
+        }
+        for (place, _) in &piece.before {
+            let mut end = self.ends.get(place).copied().unwrap_or_default();
+            end.lost += 1;
+            self.ends.insert(*place, end);
+        }
+        self.files.certificates.clear();
+        piece.before.len() as u64
+    }
+}
+
+fn write_line(line: &Line, out: &mut Vec<u8>) {
+    // Texts and numbers: there is nothing in it that cannot be written.
+    out.extend(serde_json::to_vec(line).unwrap_or_default());
+    out.push(b'\n');
 }
 
 /// The file that is written, and those before it.
 struct Files {
     folder: PathBuf,
     number: u64,
-    file: BufWriter<File>,
+    file: File,
+    /// What is in it and counts.
     bytes: u64,
     bytes_max: u64,
+    /// There may be more in it, which does not: part of what could not be written.
+    is_torn: bool,
     /// Those in this file: each file is of use by itself.
     certificates: FxHashSet<Digest>,
 }
@@ -333,32 +426,38 @@ impl Files {
 
     fn begin(folder: &Path, number: u64, bytes_max: u64) -> io::Result<Self> {
         let path = folder.join(format!("evidence-{number:06}.jsonl"));
-        let mut options = OpenOptions::new();
-        options.append(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let (file, certificates) = (BufWriter::new(options.open(path)?), FxHashSet::default());
-        Ok(Self { folder: folder.to_owned(), number, file, bytes: 0, bytes_max, certificates })
+        let file = private(OpenOptions::new().append(true).create_new(true)).open(path)?;
+        let (folder, certificates) = (folder.to_owned(), FxHashSet::default());
+        Ok(Self { folder, number, file, bytes: 0, bytes_max, is_torn: false, certificates })
     }
 
+    /// How much is written at once.
+    fn piece_bytes(&self) -> usize {
+        EVIDENCE_WRITE_BYTES.min(self.bytes_max as usize)
+    }
+
+    /// Begins another file if this one is full.
     fn make_room(&mut self) -> io::Result<()> {
         if self.bytes < self.bytes_max {
             return Ok(());
         }
-        self.file.flush()?;
         *self = Self::begin(&self.folder, self.number + 1, self.bytes_max)?;
         let present = files_in(&self.folder)?;
         for (_, path) in present.iter().take(present.len().saturating_sub(EVIDENCE_FILES_MAX)) {
-            fs::remove_file(path)?;
+            // If one cannot be deleted now, it is tried again with the next.
+            let _ = fs::remove_file(path);
         }
         Ok(())
     }
 
-    fn write(&mut self, line: &Line) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        self.file.write_all(&text)?;
-        self.bytes += text.len() as u64;
+    /// Writes whole lines: all of them, or none.
+    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        if self.is_torn {
+            self.file.set_len(self.bytes)?;
+            self.is_torn = false;
+        }
+        self.file.write_all(lines).inspect_err(|_| self.is_torn = self.file.set_len(self.bytes).is_err())?;
+        self.bytes += lines.len() as u64;
         Ok(())
     }
 }
@@ -411,6 +510,7 @@ mod tests {
 
     use super::*;
     use crate::Authority;
+    use crate::signing::NOTHING;
     use crate::signing::certificates::AgentAuthority;
     use crate::signing::signer::Signer;
 
@@ -439,7 +539,9 @@ mod tests {
             let message = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), "hello");
             let body = whimbrel_acl::MessageBody::Owned(Box::new(message));
             let mut batch = vec![whimbrel_acl::Envelope { to: Aid::local("bob"), body }];
-            assert!(signer.sign(&mut batch, |_| ()).is_empty());
+            let signed = signer.sign(&mut batch, |_| ());
+            assert!(signed.unsigned.is_empty());
+            signer.record(&signed, 1);
         }
         evidence.settle(Duration::from_secs(10));
     }
@@ -473,6 +575,110 @@ mod tests {
         let entries: Vec<u64> = verified.said.iter().map(|said| said.entry).collect();
         assert!(entries.len() < 500 && entries.last() == Some(&500), "{entries:?}");
         assert_eq!(verified.missing, [format!("messages 1 to {} of amy", entries[0] - 1)]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Records of messages of amy to bob.
+    fn records(authority: &mut Authority, count: usize) -> Vec<Record> {
+        let credentials = authority.issue("n1", &[], 1).unwrap();
+        let node = AgentAuthority::new("p", "n1", &credentials).unwrap();
+        let identity = node.identify("amy".into(), 0).unwrap();
+        let mut previous = NOTHING;
+        let record = |index| {
+            let message = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), "hello");
+            let document = crate::signing::document_of(&message).unwrap();
+            let time_ms = crate::signing::now_ms();
+            let (certificate, sequence, seen) = (identity.digest, index as u64 + 1, NOTHING);
+            let claims = Claims { certificate, run: 1, sequence, time_ms, previous, seen };
+            let signed = claims.signed_bytes("p", &document);
+            previous = sha256(&signed);
+            let signature = identity.key.sign(&signed).as_ref().try_into().unwrap();
+            Record {
+                direction: Direction::Sent,
+                conversation: "amy~bob".into(),
+                signature: Signature { claims, signature },
+                document,
+                agent: identity.certificate.clone(),
+                node: node.certificate().clone(),
+            }
+        };
+        (0..count).map(record).collect()
+    }
+
+    #[test]
+    fn what_the_disk_does_not_take_is_missed_and_the_rest_is_good() {
+        let (folder, mut authority) = (folder("full"), Authority::create("p").unwrap());
+        fs::create_dir_all(&folder).unwrap();
+        let records = records(&mut authority, 9);
+        let mut chains = Chains::open(&folder, EVIDENCE_FILE_BYTES_MAX).unwrap();
+        assert!(matches!(chains.write(&records[..2]), (Ok(()), 0)));
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let good = std::mem::replace(&mut chains.files.file, full);
+        let (outcome, count) = chains.write(&records[2..5]);
+        assert_eq!((outcome.unwrap_err().kind(), count), (io::ErrorKind::StorageFull, 3));
+        assert!(matches!(chains.write(&records[5..6]), (Err(_), 1)));
+        // Half of a line was written before the disk was full.
+        (&good).write_all(b"{\"conversation\":\"amy~").unwrap();
+        chains.files.file = good;
+        assert!(matches!(chains.write(&records[6..]), (Ok(()), 0)));
+        drop(chains);
+        let bundle = prove(&folder, "amy~bob").unwrap();
+        let verified = bundle.verify(&authority.trust().unwrap()).unwrap();
+        let numbers: Vec<(u64, u64)> = verified.said.iter().map(|said| (said.entry, said.sequence)).collect();
+        assert_eq!(numbers, [(1, 1), (2, 2), (3, 7), (4, 8), (5, 9)]);
+        assert_eq!(verified.gaps, ["before entry 3: 4 messages could not be kept"]);
+        assert_eq!(verified.missing, ["messages 3 to 6 of amy"]);
+        assert!(verified.to_string().contains("4 messages could not be kept"), "{verified}");
+        let hidden = bundle.to_json().replace("\"lost\": 4", "\"lost\": 3");
+        let error = Bundle::from_json(&hidden).unwrap().verify(&authority.trust().unwrap()).unwrap_err();
+        assert!(error.to_string().starts_with("entry 4: it does not follow"), "{error}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// A whole node's evidence, on a file system that is too small.
+    #[test]
+    fn what_is_lost_is_told_once_and_counted() {
+        let (folder, mut authority) = (folder("told"), Authority::create("p").unwrap());
+        fs::create_dir_all(&folder).unwrap();
+        let chains = Chains::open(&folder, EVIDENCE_FILE_BYTES_MAX).unwrap();
+        let mut broken = Chains { files: Files { file: File::open("/dev/full").unwrap(), ..chains.files }, ..chains };
+        let (log, lines) = std::sync::mpsc::channel();
+        let queue = Queue::default();
+        let records = records(&mut authority, 4);
+        records.into_iter().for_each(|record| queue.put(record));
+        queue.close();
+        run(&mut broken, &queue, &|line| log.send(line.to_owned()).unwrap());
+        assert_eq!(queue.lost(), 4);
+        let told: Vec<String> = lines.try_iter().collect();
+        assert!(told.len() == 1 && told[0].starts_with("evidence is being lost: "), "{told:?}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// A conversation that is not known any more begins anew, and whoever verifies is told.
+    #[test]
+    fn there_are_never_too_many_conversations() {
+        let (folder, mut authority) = (folder("many"), Authority::create("p").unwrap());
+        fs::create_dir_all(&folder).unwrap();
+        let records = records(&mut authority, 4);
+        let mut chains = Chains::open(&folder, EVIDENCE_FILE_BYTES_MAX).unwrap();
+        chains.ends = Recent::new(8);
+        let others = |chains: &mut Chains| {
+            for number in 0..100 {
+                let conversation = Text::from(format!("{number}{}", "long".repeat(1_000)));
+                let (agent, node) = (records[0].agent.clone(), records[0].node.clone());
+                let Record { direction, signature, ref document, .. } = records[0];
+                let other = Record { direction, conversation, signature, document: document.clone(), agent, node };
+                assert!(chains.write(&[other]).0.is_ok());
+            }
+        };
+        assert!(chains.write(&records[..2]).0.is_ok());
+        others(&mut chains);
+        assert!(chains.write(&records[2..]).0.is_ok() && chains.ends.len() <= 8);
+        drop(chains);
+        let verified = prove(&folder, "amy~bob").unwrap().verify(&authority.trust().unwrap()).unwrap();
+        let numbers: Vec<(u64, u64)> = verified.said.iter().map(|said| (said.entry, said.sequence)).collect();
+        assert_eq!(numbers, [(1, 1), (2, 2), (1, 3), (2, 4)]);
+        assert_eq!(verified.gaps, ["at entry 1 the record begins anew: there may be others before it"]);
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -8,6 +8,8 @@
 mod bundle;
 mod certificates;
 mod evidence;
+mod queue;
+mod recent;
 mod signer;
 #[cfg(test)]
 mod talk;
@@ -24,7 +26,7 @@ pub use bundle::{Bundle, BundleError, Said, Verified};
 pub use certificates::{AgentAuthority, AgentCertificateError};
 pub use evidence::{Direction, Evidence, EvidenceError, prove};
 use signer::Signer;
-use verifier::Verifier;
+use verifier::{Place, Verifier};
 
 /// The user-defined parameter (FIPA00061 2.13) that a signature is in.
 pub const PARAMETER: &str = "X-whimbrel-signature";
@@ -64,18 +66,21 @@ impl Signing {
         &self,
         node: &str,
         envelope: &Envelope,
-        verified: &mut Option<Arc<AclMessage>>,
+        verified: &mut Option<(Arc<AclMessage>, Digest)>,
     ) -> Result<(), &'static str> {
-        if let (MessageBody::Shared(shared), Some(before)) = (&envelope.body, &verified)
+        if let (MessageBody::Shared(shared), Some((before, digest))) = (&envelope.body, &verified)
             && Arc::ptr_eq(shared, before)
         {
+            self.verifier.also_for(node, digest, envelope.to);
             return Ok(());
         }
-        let (conversation, digest) = self.verifier.verify(node, envelope)?;
+        let Place { conversation, digest, is_first } = self.verifier.verify(node, envelope)?;
         if let MessageBody::Shared(shared) = &envelope.body {
-            *verified = Some(Arc::clone(shared));
+            *verified = Some((Arc::clone(shared), digest));
         }
-        self.signer.saw(&conversation, digest);
+        if is_first {
+            self.signer.saw(&conversation, digest);
+        }
         Ok(())
     }
 

@@ -4,17 +4,17 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
+use rustls::pki_types::CertificateDer;
 use whimbrel_acl::{AclMessage, Envelope, MessageBody, Symbol, Text};
-use whimbrel_platform::limits::SIGNED_CONVERSATIONS_MAX;
+use whimbrel_platform::limits::{SIGNED_CONVERSATIONS_MAX, SIGNED_SHARED_BYTES_MAX, SIGNED_SHARED_MAX};
 use whimbrel_platform::link::News;
 
 use super::certificates::{AgentAuthority, AgentCertificateError, AgentIdentity};
 use super::evidence::{Direction, Evidence, Record};
+use super::recent::Recent;
 use super::{Claims, Digest, NOTHING, Signature, conversation_of, document_of, now_ms, sha256};
 use crate::security::Credentials;
 
-/// Messages to many of which is remembered how they were signed: they come once for each node.
-const SHARED_REMEMBERED: usize = 32;
 /// Certificates told at once.
 const CERTIFICATES_AT_ONCE: usize = 200;
 
@@ -31,17 +31,48 @@ struct State {
     run: u64,
     authority: Arc<AgentAuthority>,
     identities: FxHashMap<Symbol, Arc<AgentIdentity>>,
-    /// The last message of each sender in each conversation: its number and digest.
-    said: FxHashMap<(Symbol, Text), (u64, Digest)>,
+    /// The last message of each sender in each conversation; conversations by the digests of their names.
+    said: Recent<(Symbol, Digest), Said>,
     /// The last message of each conversation that this node has seen.
-    seen: FxHashMap<Text, Digest>,
-    /// Messages to many that were signed, and what became of them; the newest last.
-    shared: VecDeque<(Arc<AclMessage>, Arc<AclMessage>)>,
+    seen: Recent<Digest, Digest>,
+    /// Messages to many that were signed; the newest last. They come once for each node.
+    shared: VecDeque<Shared>,
+}
+
+/// Where a sender is in a conversation.
+#[derive(Clone, Copy)]
+struct Said {
+    run: u64,
+    number: u64,
+    digest: Digest,
+}
+
+/// A message to many.
+struct Shared {
+    plain: Arc<AclMessage>,
+    signed: Arc<AclMessage>,
+    due: Option<Arc<Due>>,
+    /// Of it, as a document.
+    bytes: usize,
+}
+
+/// What is to be recorded of a message when it was handed to a link: once, if it goes to several receivers or nodes.
+pub(crate) struct Due(Mutex<Option<Record>>);
+
+/// Messages that were signed on their way out.
+#[derive(Default)]
+pub(crate) struct Signed {
+    /// Those that cannot be.
+    pub unsigned: Vec<Envelope>,
+    /// What is to be recorded of each of the others, in their order, if this node keeps evidence.
+    due: Vec<Option<Arc<Due>>>,
 }
 
 /// What is signed and how, as far as it must be decided one after the other.
 struct Prepared {
     identity: Arc<AgentIdentity>,
+    /// That which the identity's certificate was signed with.
+    node: CertificateDer<'static>,
     claims: Claims,
     signed: Vec<u8>,
 }
@@ -57,8 +88,8 @@ impl Signer {
             run,
             authority: Arc::new(AgentAuthority::new(platform, node, credentials)?),
             identities: FxHashMap::default(),
-            said: FxHashMap::default(),
-            seen: FxHashMap::default(),
+            said: Recent::new(SIGNED_CONVERSATIONS_MAX),
+            seen: Recent::new(SIGNED_CONVERSATIONS_MAX),
             shared: VecDeque::new(),
         };
         Ok(Self { platform: platform.to_owned(), node: node.to_owned(), state: Mutex::new(state), evidence })
@@ -95,58 +126,82 @@ impl Signer {
 
     /// A message of another node was verified.
     pub fn saw(&self, conversation: &Text, digest: Digest) {
+        self.state().seen.insert(sha256(conversation.as_bytes()), digest);
+    }
+
+    /// Remembers so many conversations from now on.
+    #[cfg(test)]
+    pub fn keep_conversations(&self, count: usize) {
         let mut state = self.state();
-        if state.seen.len() >= SIGNED_CONVERSATIONS_MAX {
-            state.seen.clear();
-        }
-        state.seen.insert(conversation.clone(), digest);
+        (state.said, state.seen) = (Recent::new(count), Recent::new(count));
     }
 
     /// Signs messages on their way to another node. What cannot be signed is taken out and returned. New certificates are
-    /// told by `tell`, before the messages that they are for are sent.
-    pub fn sign(&self, batch: &mut Vec<Envelope>, mut tell: impl FnMut(News)) -> Vec<Envelope> {
-        let mut failed = Vec::new();
+    /// told by `tell`, before the messages that they are for are sent. What was handed to a link then is to be
+    /// [recorded](Self::record).
+    pub fn sign(&self, batch: &mut Vec<Envelope>, mut tell: impl FnMut(News)) -> Signed {
+        let mut all = Signed::default();
         for Envelope { to, body } in std::mem::take(batch) {
             let signed = match body {
                 MessageBody::Shared(shared) => self.sign_shared(shared, &mut tell).map_err(MessageBody::Shared),
-                other => self.sign_one(other.into_message(), &mut tell).map_err(MessageBody::Owned),
+                other => {
+                    let signed = self.sign_one(other.into_message(), &mut tell).map_err(MessageBody::Owned);
+                    signed.map(|(message, due, _)| (MessageBody::Owned(message), due))
+                }
             };
             match signed {
-                Ok(body) => batch.push(Envelope { to, body }),
-                Err(body) => failed.push(Envelope { to, body }),
+                Ok((body, due)) => {
+                    batch.push(Envelope { to, body });
+                    all.due.push(due);
+                }
+                Err(body) => all.unsigned.push(Envelope { to, body }),
             }
         }
-        failed
+        all
+    }
+
+    /// So many of these, the first ones, were handed to a link.
+    pub fn record(&self, signed: &Signed, taken: usize) {
+        let Some(evidence) = &self.evidence else { return };
+        for due in signed.due.iter().take(taken).flatten() {
+            let record = due.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+            record.into_iter().for_each(|record| evidence.record(record));
+        }
     }
 
     fn sign_shared(
         &self,
         shared: Arc<AclMessage>,
         tell: &mut impl FnMut(News),
-    ) -> Result<MessageBody, Arc<AclMessage>> {
+    ) -> Result<(MessageBody, Option<Arc<Due>>), Arc<AclMessage>> {
         let known = |state: &State| {
-            let found = state.shared.iter().rev().find(|(plain, _)| Arc::ptr_eq(plain, &shared));
-            found.map(|(_, signed)| MessageBody::Shared(Arc::clone(signed)))
+            let found = state.shared.iter().rev().find(|known| Arc::ptr_eq(&known.plain, &shared));
+            found.map(|known| (MessageBody::Shared(Arc::clone(&known.signed)), known.due.clone()))
         };
         if let Some(signed) = known(&self.state()) {
             return Ok(signed);
         }
         let copy = Box::new((*shared).clone());
-        let Ok(MessageBody::Owned(signed)) = self.sign_one(copy, tell) else { return Err(shared) };
+        let Ok((signed, due, bytes)) = self.sign_one(copy, tell) else { return Err(shared) };
         let signed: Arc<AclMessage> = Arc::from(signed);
         let mut state = self.state();
-        if state.shared.len() >= SHARED_REMEMBERED {
+        state.shared.push_back(Shared { plain: shared, signed: Arc::clone(&signed), due: due.clone(), bytes });
+        let bytes = |shared: &VecDeque<Shared>| shared.iter().map(|shared| shared.bytes).sum::<usize>();
+        while state.shared.len() > SIGNED_SHARED_MAX
+            || state.shared.len() > 1 && bytes(&state.shared) > SIGNED_SHARED_BYTES_MAX
+        {
             state.shared.pop_front();
         }
-        state.shared.push_back((shared, Arc::clone(&signed)));
-        Ok(MessageBody::Shared(signed))
+        Ok((MessageBody::Shared(signed), due))
     }
 
+    /// A message with its signature, what is to be recorded of it, and the bytes of it that were signed.
+    #[allow(clippy::type_complexity, reason = "what there is to say of one message, once")]
     fn sign_one(
         &self,
         mut message: Box<AclMessage>,
         tell: &mut impl FnMut(News),
-    ) -> Result<MessageBody, Box<AclMessage>> {
+    ) -> Result<(Box<AclMessage>, Option<Arc<Due>>, usize), Box<AclMessage>> {
         // Whatever was signed before on the way is somebody else's word.
         Signature::take_from(&mut message);
         let Some(document) = document_of(&message) else { return Err(message) };
@@ -154,22 +209,16 @@ impl Signer {
         let Some(prepared) = self.prepare(message.sender.name, &conversation, &document, tell) else {
             return Err(message);
         };
-        let Prepared { identity, claims, signed } = prepared;
+        let Prepared { identity, node, claims, signed } = prepared;
         let mut signature = Signature { claims, signature: [0; 64] };
         signature.signature.copy_from_slice(identity.key.sign(&signed).as_ref());
         signature.put_into(&mut message);
-        if let Some(evidence) = &self.evidence {
-            let authority = Arc::clone(&self.state().authority);
-            evidence.record(Record {
-                direction: Direction::Sent,
-                conversation,
-                signature,
-                document,
-                agent: identity.certificate.clone(),
-                node: authority.certificate().clone(),
-            });
-        }
-        Ok(MessageBody::Owned(message))
+        let due = self.evidence.as_ref().map(|_| {
+            let agent = identity.certificate.clone();
+            let record = Record { direction: Direction::Sent, conversation, signature, document, agent, node };
+            Arc::new(Due(Mutex::new(Some(record))))
+        });
+        Ok((message, due, signed.len()))
     }
 
     /// Gives a message its number and its place, in the order in which messages are signed.
@@ -192,26 +241,25 @@ impl Signer {
                 identity
             }
         };
-        if state.said.len() >= SIGNED_CONVERSATIONS_MAX {
-            // Numbers begin anew.
-            state.run = state.run.wrapping_add(1);
-            state.said.clear();
-        }
-        let place = (sender, conversation.clone());
-        let (number, previous) = state.said.get(&place).copied().unwrap_or((0, NOTHING));
-        let seen = state.seen.get(conversation).copied().unwrap_or(NOTHING);
+        let place = sha256(conversation.as_bytes());
+        let nothing = Said { run: state.run, number: 0, digest: NOTHING };
+        let said = state.said.get(&(sender, place)).copied().unwrap_or(nothing);
         let claims = Claims {
             certificate: identity.digest,
-            run: state.run,
-            sequence: number + 1,
+            run: said.run,
+            sequence: said.number + 1,
             time_ms: now_ms,
-            previous,
-            seen,
+            previous: said.digest,
+            seen: state.seen.get(&place).copied().unwrap_or(NOTHING),
         };
         let signed = claims.signed_bytes(&self.platform, document);
         let digest = sha256(&signed);
-        state.said.insert(place, (number + 1, digest));
-        state.seen.insert(conversation.clone(), digest);
-        Some(Prepared { identity, claims, signed })
+        let said = Said { run: said.run, number: claims.sequence, digest };
+        if state.said.insert((sender, place), said) {
+            // Of what was forgotten numbers begin anew.
+            state.run = state.run.wrapping_add(1);
+        }
+        state.seen.insert(place, digest);
+        Some(Prepared { identity, node: state.authority.certificate().clone(), claims, signed })
     }
 }

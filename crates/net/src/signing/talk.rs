@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
+use whimbrel_platform::limits::{CERTIFICATE_BYTES_MAX, SIGNED_SHARED_MAX};
 use whimbrel_platform::link::News;
 
 use super::{Signature, Signing};
@@ -14,6 +15,9 @@ struct Pair {
     here: Signing,
     there: Signing,
 }
+
+/// Why nobody is believed who shows no certificate of the sender's.
+const UNKNOWN: &str = "it is signed with no certificate of its sender's that is known";
 
 fn signing(authority: &mut Authority, node: &str) -> Signing {
     Signing::new("p", node, 7, &authority.issue(node, &[], 1).unwrap(), None).unwrap()
@@ -41,7 +45,7 @@ impl Pair {
             let News::Certificates { node, agents } = news else { panic!("{news:?}") };
             self.there.verifier.learn("here", &node, &agents).unwrap();
         });
-        assert!(unsigned.is_empty());
+        assert!(unsigned.unsigned.is_empty());
         *batch.remove(0).body.into_message()
     }
 
@@ -74,7 +78,7 @@ fn whatever_is_altered_is_refused() {
     refused(unfit, &|message| message.performative = Performative::Cancel);
     refused(unfit, &|message| message.extras_mut().conversation_id = Some("another".into()));
     refused(unfit, &|message| message.extras_mut().reply_to.push(Aid::local("eve")));
-    refused("its certificate is not its sender's", &|message| message.sender = Aid::local("eve"));
+    refused(UNKNOWN, &|message| message.sender = Aid::local("eve"));
     refused("it is not signed", &|message| message.extras = None);
     for byte in [1, 33, 41, 50, 60, 100, 130, 180] {
         let mut altered = pair.sign(1);
@@ -91,7 +95,7 @@ fn whatever_is_altered_is_refused() {
 fn another_node_cannot_pass_it_on_as_its_own() {
     let mut pair = Pair::new();
     let said = pair.sign(1);
-    assert_eq!(pair.check("third", said), Err("its certificate is not its sender's"));
+    assert_eq!(pair.check("third", said), Err(UNKNOWN));
     // Nor show certificates of another node's agents.
     let third = signing(&mut pair.authority, "third");
     let mut batch = vec![envelope(message(1))];
@@ -100,7 +104,7 @@ fn another_node_cannot_pass_it_on_as_its_own() {
         assert!(pair.there.verifier.learn("here", &node, &agents).is_err());
     });
     let forged = *batch.remove(0).body.into_message();
-    assert_eq!(pair.check("here", forged), Err("its certificate is not known"));
+    assert_eq!(pair.check("here", forged), Err(UNKNOWN));
 }
 
 #[test]
@@ -108,7 +112,7 @@ fn an_agent_that_ended_is_believed_no_more() {
     let pair = Pair::new();
     let last = pair.sign(1);
     pair.there.verifier.forget("here", "amy".into());
-    assert_eq!(pair.check("here", last), Err("its certificate is not known"));
+    assert_eq!(pair.check("here", last), Err(UNKNOWN));
     // Another one of that name has another key.
     pair.here.signer.forget("amy".into());
     assert_eq!(pair.check("here", pair.sign(2)), Ok(()));
@@ -130,7 +134,7 @@ fn credentials_change_while_agents_talk() {
     let there = crate::Credentials { revoked_pem: trust.revoked_pem, ..there };
     let last = pair.sign(4);
     pair.there.set_credentials(&there).unwrap();
-    assert_eq!(pair.check("here", last), Err("its certificate is not known"), "its node is not trusted any more");
+    assert_eq!(pair.check("here", last), Err(UNKNOWN), "its node is not trusted any more");
 }
 
 #[test]
@@ -144,4 +148,91 @@ fn a_message_to_many_is_signed_once() {
     pair.here.signer.sign(&mut later, |_| ());
     assert_eq!(*batch[0].body, *batch[1].body);
     assert_eq!(*batch[0].body, *later[0].body);
+}
+
+#[test]
+fn conversations_take_bounded_memory_and_go_on() {
+    let pair = Pair::new();
+    pair.here.signer.keep_conversations(8);
+    let say = |conversation: String| {
+        let mut batch = vec![envelope(message(1).in_conversation(conversation))];
+        pair.here.signer.sign(&mut batch, |news| {
+            let News::Certificates { node, agents } = news else { panic!("{news:?}") };
+            pair.there.verifier.learn("here", &node, &agents).unwrap();
+        });
+        pair.check("here", *batch.remove(0).body.into_message())
+    };
+    for round in 0..3 {
+        for number in 0..50 {
+            // One that never rests, and many that were forgotten when they are heard of again.
+            assert_eq!(say("busy".to_owned()), Ok(()), "{round} {number}");
+            assert_eq!(say(format!("{number}{}", "long".repeat(100))), Ok(()), "{round} {number}");
+        }
+    }
+}
+
+#[test]
+fn a_node_makes_others_keep_only_so_many_certificates() {
+    const BYTES_MAX: usize = 8 << 10;
+    let mut pair = Pair::new();
+    let greedy = signing(&mut pair.authority, "greedy");
+    let show = |from: &str, signing: &Signing, agent: &str| {
+        let said = AclMessage { sender: Aid::local(agent), ..message(1) };
+        let mut shown = None;
+        signing.signer.sign(&mut vec![envelope(said)], |news| {
+            let News::Certificates { node, agents } = news else { panic!("{news:?}") };
+            shown = Some(pair.there.verifier.learn_bounded(from, &node, &agents, BYTES_MAX));
+        });
+        shown.unwrap()
+    };
+    let taken = (0..50).take_while(|number| show("greedy", &greedy, &format!("a{number}")).is_ok()).count();
+    assert!((5..30).contains(&taken), "{taken}");
+    assert!(show("here", &pair.here, "amy").is_ok(), "others have room of their own");
+    pair.there.verifier.forget("greedy", "a0".into());
+    assert!(show("greedy", &greedy, "another").is_ok(), "there is room again");
+    let long = pair.there.verifier.learn("here", &[0; CERTIFICATE_BYTES_MAX + 1], &[]).unwrap_err();
+    assert!(long.to_string().contains("bytes"), "{long}");
+}
+
+#[test]
+fn the_rest_of_a_messages_receivers_may_follow_and_nobody_gets_it_twice() {
+    let pair = Pair::new();
+    pair.sign(0);
+    let mut shared = Arc::new(message(1).to(Aid::local("cat")).to(Aid::local("dan")));
+    let mut batch = vec![Envelope { to: Aid::local("bob"), body: MessageBody::Shared(Arc::clone(&shared)) }];
+    pair.here.signer.sign(&mut batch, |_| ());
+    let signed = *batch.remove(0).body.into_message();
+    // Each time it is read from another frame.
+    let check = |to: &str| {
+        let body = MessageBody::Owned(Box::new(signed.clone()));
+        pair.there.check("here", &Envelope { to: Aid::local(to), body }, &mut None)
+    };
+    assert_eq!((check("bob"), check("cat")), (Ok(()), Ok(())));
+    assert_eq!((check("cat"), check("bob")), (Err("it came before"), Err("it came before")));
+    assert_eq!(check("dan"), Ok(()));
+    // However many others come in between, as the signer remembers them, too.
+    Arc::make_mut(&mut shared).content = Value::Int(2);
+    for _ in 0..SIGNED_SHARED_MAX {
+        let other = Arc::new((*shared).clone());
+        let mut batch = vec![Envelope { to: Aid::local("bob"), body: MessageBody::Shared(other) }];
+        pair.here.signer.sign(&mut batch, |_| ());
+        assert_eq!(pair.there.check("here", &batch.remove(0), &mut None), Ok(()));
+    }
+    assert_eq!(check("eve"), Err("it came before"), "it is not remembered any more, and cannot be said again");
+}
+
+#[test]
+fn what_no_link_took_is_no_evidence() {
+    let (folder, mut authority) =
+        (std::env::temp_dir().join(format!("whimbrel-taken-{}", std::process::id())), Authority::create("p").unwrap());
+    let _ = std::fs::remove_dir_all(&folder);
+    let evidence = Arc::new(super::Evidence::open(&folder, Box::new(|line| panic!("{line}"))).unwrap());
+    let credentials = authority.issue("here", &[], 1).unwrap();
+    let here = Signing::new("p", "here", 7, &credentials, Some(Arc::clone(&evidence))).unwrap();
+    let mut batch: Vec<Envelope> = (1..=3).map(|content| envelope(message(content))).collect();
+    let signed = here.signer.sign(&mut batch, |_| ());
+    here.signer.record(&signed, 2);
+    evidence.settle(std::time::Duration::from_secs(10));
+    assert_eq!(super::prove(&folder, "amy~bob").unwrap().len(), 2);
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -1,17 +1,25 @@
 //! Verifies what comes from other nodes.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ring::signature::{ED25519, UnparsedPublicKey};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustls::pki_types::CertificateDer;
-use whimbrel_acl::{AclMessage, Envelope, MessageBody, Symbol, Text};
-use whimbrel_platform::limits::{SIGNED_CERTIFICATES_MAX, SIGNED_CONVERSATIONS_MAX};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, Text};
+use whimbrel_platform::limits::{
+    CERTIFICATE_BYTES_MAX, SIGNED_CERTIFICATES_BYTES_MAX, SIGNED_CERTIFICATES_PER_AGENT_MAX, SIGNED_CONVERSATIONS_MAX,
+    SIGNED_RECEIVERS_MAX, SIGNED_SHARED_MAX,
+};
 
 use super::certificates::{AgentCertificateError, AgentTrust, Believed};
 use super::evidence::{Direction, Evidence, Record};
-use super::{Digest, Signature, conversation_of, document_of, now_ms, sha256};
+use super::recent::Recent;
+use super::{Claims, Digest, Signature, conversation_of, document_of, now_ms, sha256};
 use crate::security::{Credentials, SecurityError};
+
+/// Bytes that a certificate takes beside its own, roughly: what was read in it.
+const KNOWN_BYTES: usize = 256;
 
 /// See the module.
 pub(crate) struct Verifier {
@@ -22,21 +30,133 @@ pub(crate) struct Verifier {
 
 struct State {
     trust: Arc<AgentTrust>,
-    /// By digest.
-    known: FxHashMap<Digest, Arc<Known>>,
-    /// The number that came last with each key in each conversation.
-    last: FxHashMap<(Digest, u64, Text), u64>,
+    /// By name: what one makes this node keep is not at the expense of others.
+    nodes: FxHashMap<String, Node>,
+}
+
+/// What is known of another node.
+struct Node {
+    /// The certificates of its agents, by their names; the newest last.
+    known: FxHashMap<String, VecDeque<Arc<Known>>>,
+    /// The bytes of these, roughly, and the most that there may be.
+    bytes: usize,
+    bytes_max: usize,
+    /// The certificate that certifies them, as it was shown last.
+    certificate: Arc<CertificateDer<'static>>,
+    /// The number that came last with each key in each conversation, by [`place_of`].
+    last: Recent<Digest, u64>,
+    /// Messages to several receivers, the newest last: more receivers of theirs may follow.
+    spread: VecDeque<Spread>,
+}
+
+/// A message to several receivers, and for whom it came.
+struct Spread {
+    digest: Digest,
+    to: FxHashSet<Aid>,
 }
 
 /// A certificate that is believed.
 struct Known {
+    digest: Digest,
     believed: Believed,
     agent: CertificateDer<'static>,
-    node: CertificateDer<'static>,
+    node: Arc<CertificateDer<'static>>,
 }
 
-/// What was verified: the conversation and the digest of the message.
-pub(crate) type Place = (Text, Digest);
+/// What was verified: the conversation, the digest of the message, and whether it came for the first time.
+pub(crate) struct Place {
+    pub conversation: Text,
+    pub digest: Digest,
+    pub is_first: bool,
+}
+
+/// Where the numbers of one key in one conversation are counted: no longer than this, whatever its name.
+fn place_of(claims: &Claims, conversation: &Text) -> Digest {
+    sha256(&[&claims.certificate, &claims.run.to_le_bytes()[..], conversation.as_bytes()].concat())
+}
+
+impl Known {
+    fn bytes(&self) -> usize {
+        KNOWN_BYTES + self.agent.len() + self.believed.name.agent.len()
+    }
+}
+
+impl Node {
+    fn new(bytes_max: usize) -> Self {
+        Self {
+            known: FxHashMap::default(),
+            bytes: 0,
+            bytes_max,
+            certificate: Arc::new(CertificateDer::from(Vec::new())),
+            last: Recent::new(SIGNED_CONVERSATIONS_MAX),
+            spread: VecDeque::new(),
+        }
+    }
+
+    /// Forgets the certificates of which this is not so.
+    fn retain(&mut self, mut so: impl FnMut(&Known) -> bool) {
+        for known in self.known.values_mut() {
+            known.retain(|known| so(known));
+        }
+        self.known.retain(|_, known| !known.is_empty());
+        self.bytes = self.known.values().flatten().map(|known| known.bytes()).sum();
+    }
+
+    /// Takes a certificate. False if there is no room for it.
+    fn learn(&mut self, known: Known, now_ms: u64) -> bool {
+        if self.bytes + known.bytes() > self.bytes_max {
+            self.retain(|known| known.believed.until_ms > now_ms);
+            if self.bytes + known.bytes() > self.bytes_max {
+                return false;
+            }
+        }
+        let of_agent = self.known.entry(known.believed.name.agent.clone()).or_default();
+        of_agent.retain(|other| {
+            other.digest != known.digest || {
+                self.bytes -= other.bytes();
+                false
+            }
+        });
+        if of_agent.len() >= SIGNED_CERTIFICATES_PER_AGENT_MAX
+            && let Some(oldest) = of_agent.pop_front()
+        {
+            self.bytes -= oldest.bytes();
+        }
+        self.bytes += known.bytes();
+        of_agent.push_back(Arc::new(known));
+        true
+    }
+
+    /// A key's numbers in a conversation only rise; but a message to several receivers may come more than once, for others
+    /// each time. Whether it came for the first time.
+    fn count(
+        &mut self,
+        message: &AclMessage,
+        to: Aid,
+        place: Digest,
+        (sequence, digest): (u64, Digest),
+    ) -> Result<bool, &'static str> {
+        if sequence > self.last.get(&place).copied().unwrap_or_default() {
+            self.last.insert(place, sequence);
+            if message.receivers.len() > 1 {
+                self.spread.push_back(Spread { digest, to: [to].into_iter().collect() });
+                self.forget_spread();
+            }
+            return Ok(true);
+        }
+        let spread = self.spread.iter_mut().rev().find(|spread| spread.digest == digest);
+        if spread.is_some_and(|spread| spread.to.insert(to)) { Ok(false) } else { Err("it came before") }
+    }
+
+    fn forget_spread(&mut self) {
+        let receivers = |spread: &VecDeque<Spread>| spread.iter().map(|spread| spread.to.len()).sum::<usize>();
+        while self.spread.len() > SIGNED_SHARED_MAX
+            || self.spread.len() > 1 && receivers(&self.spread) > SIGNED_RECEIVERS_MAX
+        {
+            self.spread.pop_front();
+        }
+    }
+}
 
 impl Verifier {
     pub fn new(
@@ -45,7 +165,7 @@ impl Verifier {
         evidence: Option<Arc<Evidence>>,
     ) -> Result<Self, SecurityError> {
         let trust = Arc::new(AgentTrust::new(&credentials.authority_pem, &credentials.revoked_pem)?);
-        let state = State { trust, known: FxHashMap::default(), last: FxHashMap::default() };
+        let state = State { trust, nodes: FxHashMap::default() };
         Ok(Self { platform: platform.to_owned(), state: Mutex::new(state), evidence })
     }
 
@@ -58,28 +178,47 @@ impl Verifier {
         let trust = Arc::new(AgentTrust::new(&credentials.authority_pem, &credentials.revoked_pem)?);
         let now_ms = now_ms();
         let mut state = self.state();
-        state.known.retain(|_, known| trust.believe(&known.agent, &known.node, now_ms).is_ok());
+        for node in state.nodes.values_mut() {
+            node.retain(|known| trust.believe(&known.agent, &known.node, now_ms).is_ok());
+        }
         state.trust = trust;
         Ok(())
     }
 
     /// Takes the certificates that a node showed of its agents.
     pub fn learn(&self, from: &str, node: &[u8], agents: &[Vec<u8>]) -> Result<(), AgentCertificateError> {
+        self.learn_bounded(from, node, agents, SIGNED_CERTIFICATES_BYTES_MAX)
+    }
+
+    /// The same, with room for so many bytes of that node's.
+    pub(super) fn learn_bounded(
+        &self,
+        from: &str,
+        node: &[u8],
+        agents: &[Vec<u8>],
+        bytes_max: usize,
+    ) -> Result<(), AgentCertificateError> {
+        let longest = agents.iter().map(Vec::len).chain([node.len()]).max().unwrap_or_default();
+        if longest > CERTIFICATE_BYTES_MAX {
+            return Err(AgentCertificateError::TooLong(longest));
+        }
         let (trust, now_ms) = (Arc::clone(&self.state().trust), now_ms());
-        let node = CertificateDer::from(node.to_vec());
+        let issuer = CertificateDer::from(node.to_vec());
         for agent in agents {
             let agent = CertificateDer::from(agent.clone());
-            let believed = trust.believe(&agent, &node, now_ms)?;
+            let believed = trust.believe(&agent, &issuer, now_ms)?;
             if believed.name.node != from {
                 let (says, signed) = (believed.name.node, from.to_owned());
                 return Err(AgentCertificateError::OtherNode { says, signed });
             }
             let mut state = self.state();
-            if state.known.len() >= SIGNED_CERTIFICATES_MAX {
-                state.known.retain(|_, known| known.believed.until_ms > now_ms);
+            let node = state.nodes.entry(from.to_owned()).or_insert_with(|| Node::new(bytes_max));
+            if *node.certificate != issuer {
+                node.certificate = Arc::new(issuer.clone());
             }
-            if state.known.len() < SIGNED_CERTIFICATES_MAX {
-                state.known.insert(sha256(&agent), Arc::new(Known { believed, agent, node: node.clone() }));
+            let (digest, issuer) = (sha256(&agent), Arc::clone(&node.certificate));
+            if !node.learn(Known { digest, believed, agent, node: issuer }, now_ms) {
+                return Err(AgentCertificateError::TooMany(from.to_owned()));
             }
         }
         Ok(())
@@ -87,8 +226,17 @@ impl Verifier {
 
     /// An agent is no more: what it would say now is not believed.
     pub fn forget(&self, from: &str, agent: Symbol) {
-        let gone = |known: &Known| known.believed.name.agent == agent.as_str() && known.believed.name.node == from;
-        self.state().known.retain(|_, known| !gone(known));
+        if let Some(node) = self.state().nodes.get_mut(from)
+            && let Some(gone) = node.known.remove(agent.as_str())
+        {
+            node.bytes -= gone.iter().map(|known| known.bytes()).sum::<usize>();
+        }
+    }
+
+    fn known(&self, from: &str, agent: &str, digest: &Digest) -> Option<Arc<Known>> {
+        let state = self.state();
+        let of_agent = state.nodes.get(from)?.known.get(agent)?;
+        of_agent.iter().find(|known| known.digest == *digest).cloned()
     }
 
     /// Why a message of that node is not what its sender signed. The signature stays in the message, for its receiver.
@@ -99,10 +247,10 @@ impl Verifier {
         };
         let signature = Signature::take_from(&mut message).ok_or("it is not signed")?;
         let claims = signature.claims;
-        let known = self.state().known.get(&claims.certificate).cloned().ok_or("its certificate is not known")?;
-        let name = &known.believed.name;
-        if name.agent != message.sender.name.as_str() || name.node != from || name.platform != self.platform {
-            return Err("its certificate is not its sender's");
+        let known = self.known(from, message.sender.name.as_str(), &claims.certificate);
+        let known = known.ok_or("it is signed with no certificate of its sender's that is known")?;
+        if known.believed.name.platform != self.platform {
+            return Err("its certificate is of another platform");
         }
         if now_ms() > known.believed.until_ms {
             return Err("its certificate is too old");
@@ -112,31 +260,31 @@ impl Verifier {
         let key = UnparsedPublicKey::new(&ED25519, &known.believed.key);
         key.verify(&signed, &signature.signature).map_err(|_| "its signature does not fit what it says")?;
         let (conversation, digest) = (conversation_of(&message), sha256(&signed));
-        self.count(&conversation, (claims.certificate, claims.run), claims.sequence)?;
-        if let Some(evidence) = &self.evidence {
+        let numbered = (claims.sequence, digest);
+        let is_first = match self.state().nodes.get_mut(from) {
+            Some(node) => node.count(&message, envelope.to, place_of(&claims, &conversation), numbered)?,
+            None => true,
+        };
+        if let (Some(evidence), true) = (&self.evidence, is_first) {
             evidence.record(Record {
                 direction: Direction::Received,
                 conversation: conversation.clone(),
                 signature,
                 document,
                 agent: known.agent.clone(),
-                node: known.node.clone(),
+                node: (*known.node).clone(),
             });
         }
-        Ok((conversation, digest))
+        Ok(Place { conversation, digest, is_first })
     }
 
-    /// A key's numbers in a conversation only rise.
-    fn count(&self, conversation: &Text, (certificate, run): (Digest, u64), sequence: u64) -> Result<(), &'static str> {
+    /// Another copy of a message that was just verified is for somebody else.
+    pub fn also_for(&self, from: &str, digest: &Digest, to: Aid) {
         let mut state = self.state();
-        if state.last.len() >= SIGNED_CONVERSATIONS_MAX {
-            state.last.clear();
+        let Some(node) = state.nodes.get_mut(from) else { return };
+        if let Some(spread) = node.spread.iter_mut().rev().find(|spread| spread.digest == *digest) {
+            spread.to.insert(to);
         }
-        let last = state.last.entry((certificate, run, conversation.clone())).or_default();
-        if sequence <= *last {
-            return Err("it came before");
-        }
-        *last = sequence;
-        Ok(())
+        node.forget_spread();
     }
 }

@@ -11,6 +11,7 @@ use whimbrel_net::signing::{Bundle, Direction, Evidence, PARAMETER, Verified, pr
 use whimbrel_net::{Authority, Credentials, Level, Trust};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::limits::LINK_RECEIVERS_MAX;
 use whimbrel_platform::link::{Frame, Item, Link, LinkEvent, News, Speaker};
 use whimbrel_platform::route::NodeId;
 
@@ -150,6 +151,36 @@ fn messages_to_many_nodes_are_signed_once_and_arrive_at_all() {
     }
     let signature = |node: &TestNode| node.desk.messages.lock().unwrap()[0].extras().user.clone();
     assert_eq!(signature(&nodes[1]), signature(&nodes[2]));
+}
+
+/// More than stand with one message on a link: it is written twice.
+#[test]
+fn a_message_to_very_many_of_one_node_arrives_at_all_of_them() {
+    const RECEIVERS: usize = 2 * LINK_RECEIVERS_MAX + 7;
+    let mut authority = Authority::create("p").unwrap();
+    let (folder, kept) = evidence("many");
+    let host = Setting { evidence: Some(Arc::clone(&kept)), ..signed(authority.issue("host", &[], 1).unwrap()) };
+    let host = TestNode::start("host", host);
+    let other = TestNode::start("other", signed(authority.issue("other", &[], 1).unwrap()));
+    let to_host = other.hub.connect(host.address());
+    until("they are linked", || host.hub.has_links(1));
+    let mut message = AclMessage::new(Performative::Inform, Aid::local("agent-of-other"), Aid::NOBODY, Value::Int(7));
+    message.receivers = (0..RECEIVERS).map(|number| Aid::local(format!("b{number}").as_str())).collect();
+    let mut batch = Vec::new();
+    Envelope::for_each_receiver(Box::new(message), |envelope| batch.push(envelope));
+    // As a shard does that hands over what it has when its round is over.
+    let rest = batch.split_off(10);
+    for mut some in [batch, rest] {
+        other.hub.links().send(to_host, &mut some, 0);
+        assert!(some.is_empty());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    until("all have it", || host.numbers().len() == RECEIVERS || host.hub.refusals().all().count() > 0);
+    assert_eq!((host.numbers().len(), host.hub.refusals().all().count()), (RECEIVERS, 0), "{:?}", host.log);
+    kept.settle(Duration::from_secs(10));
+    let first = "agent-of-other~b0";
+    assert_eq!(prove(&folder, first).unwrap().len(), 1, "it was said once");
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// A node whose process is in the hands of somebody who has all of its keys, and its agents': it speaks the link protocol

@@ -1,0 +1,74 @@
+//! What waits to be recorded.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use whimbrel_platform::limits::EVIDENCE_QUEUE_BYTES_MAX;
+
+use super::evidence::Record;
+
+/// A queue of so many bytes: whoever puts something in waits until there is room.
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    records: Vec<Record>,
+    bytes: usize,
+    /// Some were taken and are not written yet.
+    is_writing: bool,
+    is_closed: bool,
+    lost: u64,
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for as long as this is so.
+    fn wait<'a>(&'a self, state: MutexGuard<'a, State>, so: impl FnMut(&mut State) -> bool) -> MutexGuard<'a, State> {
+        self.changed.wait_while(state, so).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn put(&self, record: Record) {
+        let mut state = self.wait(self.state(), |state| state.bytes >= EVIDENCE_QUEUE_BYTES_MAX && !state.is_closed);
+        state.bytes += record.bytes();
+        state.records.push(record);
+        self.changed.notify_all();
+    }
+
+    /// All that waits, as soon as there is something; `None` when nothing more will be put in.
+    pub fn take(&self) -> Option<Vec<Record>> {
+        let mut state = self.wait(self.state(), |state| state.records.is_empty() && !state.is_closed);
+        state.is_writing = !state.records.is_empty();
+        state.is_writing.then(|| std::mem::take(&mut state.records))
+    }
+
+    /// What was taken is written, or so many of it are lost.
+    pub fn written(&self, lost: u64) {
+        let mut state = self.state();
+        state.bytes = state.records.iter().map(Record::bytes).sum();
+        state.lost += lost;
+        state.is_writing = false;
+        self.changed.notify_all();
+    }
+
+    pub fn lost(&self) -> u64 {
+        self.state().lost
+    }
+
+    pub fn close(&self) {
+        self.state().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until nothing waits, this long at most.
+    pub fn settle(&self, at_most: Duration) {
+        let busy = |state: &mut State| state.is_writing || !state.records.is_empty();
+        let _ = self.changed.wait_timeout_while(self.state(), at_most, busy);
+    }
+}
