@@ -209,7 +209,8 @@ impl Reading<'_> {
             Some((number, digest)) => number.checked_add(1) == Some(entry.entry) && entry.chain == hex(&digest),
             None => entry.entry > 1 || is_first,
         };
-        if !follows && !(entry.anew && is_first) {
+        let begins_anew = entry.anew && is_first;
+        if !follows && !begins_anew {
             return Err("it does not follow upon the entry before it".to_owned());
         }
         if !follows {
