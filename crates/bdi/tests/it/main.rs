@@ -4,6 +4,7 @@
 mod actions;
 mod diagnostics;
 mod fuzz;
+mod layouts;
 mod parse;
 mod project;
 mod quote;

@@ -1,0 +1,76 @@
+//! Minds that other releases wrote out: one fixture per layout, which every later release goes on reading.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use whimbrel_acl::Text;
+use whimbrel_bdi::code::Image;
+use whimbrel_bdi::syntax::NoFiles;
+use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_platform::{AgentBody, Next, Time, Turn};
+use whimbrel_testkit::Simulation;
+
+/// When the agent was written out, in milliseconds after it began.
+const WRITTEN_MS: u64 = 200;
+/// How long it goes on then.
+const REST_MS: u64 = 3_000;
+
+/// An agent that the test looks at between its turns.
+#[derive(Clone)]
+struct Watched(Arc<Mutex<Agent>>);
+
+impl AgentBody for Watched {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        self.0.lock().expect("no turn panicked").turn(turn)
+    }
+}
+
+fn folder(layout: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/snapshots").join(layout)
+}
+
+fn program(folder: &Path) -> Arc<Image> {
+    let text = std::fs::read_to_string(folder.join("prog.asl")).expect("the fixture has a program");
+    whimbrel_bdi::load(&text, &Text::from("prog.asl"), &mut NoFiles).expect("it compiles").0
+}
+
+/// What the agent does from `start` on, on a platform that has been there for that long already.
+fn output_from(agent: Agent, start: u64) -> Vec<String> {
+    let mut simulation = Simulation::new(7);
+    simulation.run_for(start);
+    simulation.spawn("prog", Box::new(agent));
+    simulation.run_for(REST_MS);
+    simulation.output()
+}
+
+fn reads(layout: &str) {
+    let folder = folder(layout);
+    let (bytes, image) = (std::fs::read(folder.join("mind.bin")).expect("the fixture is there"), program(&folder));
+    let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("the fixture has an output");
+    let start = 5_000;
+    let agent = Agent::restore(&bytes, image, Time::from_ms(start)).expect("the layout is read");
+    assert_eq!(output_from(agent, start), expected.lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn layout_3_is_read() {
+    reads("layout-3");
+}
+
+/// Writes a fixture of this release's layout into the folder named by the variable `LAYOUT_FOLDER`, with what the agent
+/// does after that if nothing happens to it.
+#[test]
+#[ignore = "writes files; to be run once for each new layout"]
+fn write_a_fixture() {
+    let folder = folder(&std::env::var("LAYOUT_FOLDER").expect("LAYOUT_FOLDER names the folder"));
+    let agent = Watched(Arc::new(Mutex::new(Agent::new(AgentConfig::new(program(&folder))))));
+    let mut simulation = Simulation::new(7);
+    simulation.spawn("prog", Box::new(agent.clone()));
+    simulation.run_for(WRITTEN_MS);
+    let before = simulation.output().len();
+    let bytes = agent.0.lock().expect("no turn panicked").snapshot(simulation.now()).expect("it is written out");
+    simulation.run_for(REST_MS);
+    let after = simulation.output().get(before..).unwrap_or_default().join("\n");
+    std::fs::write(folder.join("mind.bin"), bytes).expect("the folder can be written to");
+    std::fs::write(folder.join("expected.txt"), after + "\n").expect("the folder can be written to");
+}
