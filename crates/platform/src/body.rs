@@ -19,6 +19,32 @@ pub trait AgentBody: Send {
         None
     }
 
+    /// Appends the whole state to `out`, from which [`AgentBody::save_delta`] counts from now on; false if this kind of
+    /// agent cannot be saved so.
+    fn save_whole(&mut self, _now: Time, _out: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    /// Appends what changed since the last save to `out`, between two turns; false if there was no save to count from,
+    /// or if this kind of agent cannot be saved so. If what was appended is lost, a whole save must follow.
+    fn save_delta(&mut self, _now: Time, _out: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    /// Brings the agent, which was restored from a whole save and has had no turn since, to the state of the next save.
+    ///
+    /// # Errors
+    /// The bytes are no delta, or not the one that follows. The agent is of no use then.
+    fn apply_delta(&mut self, _delta: &[u8], _now: Time) -> Result<(), BadDelta> {
+        Err(BadDelta("this kind of agent has no deltas".to_owned()))
+    }
+
+    /// Lets [`AgentBody::save_delta`] count from the save that the agent was restored from, without a whole save before;
+    /// false if this kind of agent cannot be saved so. To be called before its first turn.
+    fn go_on_saving(&mut self) -> bool {
+        false
+    }
+
     /// A second agent of the same code and state; `None` if this kind of agent cannot be cloned.
     fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
         None
@@ -79,6 +105,11 @@ impl std::fmt::Display for EndReason {
     }
 }
 
+/// Why a delta was not applied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadDelta(pub String);
+
 /// Bodies are found through boxes, too.
 impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
@@ -87,6 +118,22 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
         (**self).snapshot(now)
+    }
+
+    fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        (**self).save_whole(now, out)
+    }
+
+    fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        (**self).save_delta(now, out)
+    }
+
+    fn apply_delta(&mut self, delta: &[u8], now: Time) -> Result<(), BadDelta> {
+        (**self).apply_delta(delta, now)
+    }
+
+    fn go_on_saving(&mut self) -> bool {
+        (**self).go_on_saving()
     }
 
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use code::Bare;
 pub use list::{Cons, Items};
-pub use object::{Contents, Object, with_shared_objects};
+pub use object::{Contents, Object, shared_objects_met, with_shared_objects};
 pub use structure::{Annot, Annots, Args, Structure};
 pub use text::write_number;
 

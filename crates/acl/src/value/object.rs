@@ -91,6 +91,11 @@ pub fn with_shared_objects<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Whether a container was met so far, within [`with_shared_objects`].
+pub fn shared_objects_met() -> bool {
+    WRITTEN.with_borrow(|written| !written.is_empty()) || READ.with_borrow(|read| !read.is_empty())
+}
+
 #[derive(Serialize, Deserialize)]
 enum Entry {
     New(Contents),

@@ -1,5 +1,7 @@
 //! The belief base: facts and rules by predicate, each predicate's entries in query order, indexed once there are many.
 
+mod changes;
+
 use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -11,6 +13,8 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Value, sym};
 
 use crate::code::{Hint, Image, Key, Rule};
 use crate::logic::{Bindings, match_annots};
+use changes::Noted;
+pub(crate) use changes::TableChange;
 
 /// From this many entries on a predicate is indexed.
 const INDEXED_FROM: usize = 8;
@@ -22,6 +26,8 @@ pub struct BeliefBase {
     tables: Vec<Table>,
     by_key: FxHashMap<Key, u32>,
     version: u64,
+    /// What changed since the last save, if the agent is saved at all.
+    noted: Option<Box<Noted>>,
 }
 
 /// From this many predicates on they are found by a map.
@@ -68,6 +74,8 @@ pub struct Table {
     live: usize,
     rules: usize,
     index: Option<Box<Index>>,
+    /// Whether entries have got other numbers since the last save.
+    renumbered: bool,
 }
 
 /// Entry numbers by a hash, last of the query order first (new beliefs go to the front).
@@ -199,7 +207,7 @@ fn hash_first(value: &Value) -> Option<u64> {
 
 impl Table {
     fn new(key: Key) -> Self {
-        Self { key, entries: VecDeque::new(), front: 0, live: 0, rules: 0, index: None }
+        Self { key, entries: VecDeque::new(), front: 0, live: 0, rules: 0, index: None, renumbered: false }
     }
 
     /// Whether a rule is among the entries.
@@ -273,7 +281,8 @@ impl Table {
         })
     }
 
-    fn add(&mut self, entry: Entry, at_end: bool) {
+    /// Adds an entry; answers its number.
+    fn add(&mut self, entry: Entry, at_end: bool) -> i64 {
         let number = if at_end { self.front + self.entries.len() as i64 } else { self.front - 1 };
         if matches!(entry, Entry::Rule(_)) {
             self.rules += 1;
@@ -289,6 +298,7 @@ impl Table {
         if self.index.is_none() && self.live >= INDEXED_FROM {
             self.rebuild_index();
         }
+        number
     }
 
     /// Entries whose first argument is open would be in every bucket: such a predicate is not indexed.
@@ -355,6 +365,7 @@ impl Table {
         if self.entries.len() > 2 * self.live + INDEXED_FROM {
             self.entries.retain(Option::is_some);
             self.front = 0;
+            self.renumbered = true;
             if self.index.is_some() {
                 self.rebuild_index();
             }
@@ -472,20 +483,27 @@ impl BeliefBase {
         self.by_key.get(key).map(|place| *place as usize)
     }
 
-    fn table_mut(&mut self, key: Key) -> Option<&mut Table> {
-        let place = match self.place(&key) {
-            Some(place) => place,
-            None => {
-                self.tables.push(Table::new(key));
-                if self.tables.len() == MAPPED_FROM {
-                    self.by_key = self.tables.iter().enumerate().map(|(i, table)| (table.key, i as u32)).collect();
-                } else if self.tables.len() > MAPPED_FROM {
-                    self.by_key.insert(key, self.tables.len() as u32 - 1);
-                }
-                self.tables.len() - 1
+    /// The place of a predicate's entries, made if it was not there.
+    fn place_made(&mut self, key: Key) -> usize {
+        self.place(&key).unwrap_or_else(|| {
+            let place = self.tables.len();
+            self.tables.push(Table::new(key));
+            if self.tables.len() == MAPPED_FROM {
+                self.by_key = self.tables.iter().enumerate().map(|(i, table)| (table.key, i as u32)).collect();
+            } else if self.tables.len() > MAPPED_FROM {
+                self.by_key.insert(key, place as u32);
             }
-        };
-        self.tables.get_mut(place)
+            place
+        })
+    }
+
+    /// Counts a change of an entry, and notes it for the next save.
+    #[inline]
+    fn changed(&mut self, place: usize, number: i64) {
+        self.version += 1;
+        if let Some(noted) = &mut self.noted {
+            noted.note(place as u32, number);
+        }
     }
 
     /// All predicates with their entries.
@@ -513,16 +531,17 @@ impl BeliefBase {
 
     /// Adds a rule, after the others of its predicate or before them.
     pub fn add_rule(&mut self, key: Key, rule: RuleRef, at_end: bool) {
-        self.version += 1;
-        if let Some(table) = self.table_mut(key) {
-            table.add(Entry::Rule(rule), at_end);
-        }
+        let place = self.place_made(key);
+        let Some(table) = self.tables.get_mut(place) else { return };
+        let number = table.add(Entry::Rule(rule), at_end);
+        self.changed(place, number);
     }
 
     /// Adds a belief: at the front of its predicate, or at the end. A belief that is there already only gets the
     /// annotations that are new. Answers the literal of the event `+b`, if anything changed.
     pub fn add(&mut self, literal: Structure, at_end: bool) -> Change {
-        let table = self.table_mut(Key::of(&literal))?;
+        let place = self.place_made(Key::of(&literal));
+        let table = self.tables.get_mut(place)?;
         if let Some(number) = table.find_same(&literal.args) {
             let at = (number - table.front) as usize;
             let Some(Some(Entry::Fact(fact))) = table.entries.get_mut(at) else { return None };
@@ -532,11 +551,11 @@ impl BeliefBase {
             }
             let all = fact.annots.iter().chain(&new).cloned().collect();
             *fact = Arc::new(fact.with_annots(all));
-            self.version += 1;
+            self.changed(place, number);
             return Some(literal.with_annots(new));
         }
-        table.add(Entry::Fact(Arc::new(literal.clone())), at_end);
-        self.version += 1;
+        let number = table.add(Entry::Fact(Arc::new(literal.clone())), at_end);
+        self.changed(place, number);
         Some(literal)
     }
 
@@ -548,9 +567,9 @@ impl BeliefBase {
         }
         let mut fact = Structure::bare(key.namespace, key.negated, key.functor, args);
         fact.annots = annots;
-        self.version += 1;
-        if let Some(table) = self.table_mut_at(key, hint) {
-            table.add(Entry::Fact(Arc::new(fact)), false);
+        if let Some(table) = self.tables.get_mut(hint.place()) {
+            let number = table.add(Entry::Fact(Arc::new(fact)), false);
+            self.changed(hint.place(), number);
         }
         true
     }
@@ -563,7 +582,7 @@ impl BeliefBase {
             return false;
         }
         table.remove(number);
-        self.version += 1;
+        self.changed(hint.place(), number);
         true
     }
 
@@ -585,7 +604,8 @@ impl BeliefBase {
                 *fact = Arc::new(new);
             }
         }
-        self.version += 1;
+        let number = table.front;
+        self.changed(hint.place(), number);
         Ok(())
     }
 
@@ -593,7 +613,8 @@ impl BeliefBase {
     /// it has them all, a pattern with variables finds the first belief that matches and binds them. The belief goes
     /// when it has no source left. Answers the literal of the event `-b`.
     pub fn delete(&mut self, pattern: &Structure, bindings: &mut Bindings) -> Change {
-        let table = self.table_mut(Key::of(pattern))?;
+        let place = self.place(&Key::of(pattern))?;
+        let table = self.tables.get_mut(place)?;
         let ground = pattern.args.iter().all(Value::is_ground);
         let number = if ground { table.find_same(&pattern.args)? } else { find_matching(table, pattern, bindings)? };
         let Some(Entry::Fact(fact)) = table.entry(number) else { return None };
@@ -603,38 +624,41 @@ impl BeliefBase {
         }
         let given = bindings.resolve_annots(&pattern.annots);
         let (event, stays) = table.delete_annots(number, &given)?;
-        self.version += 1;
+        self.changed(place, number);
         (!stays || ground).then_some(event)
     }
 
     /// Deletes as [`Self::delete`] does with a pattern of distinct variables: the first belief of the predicate that has
     /// these annotations.
     pub fn delete_first(&mut self, key: Key, annots: &[Annot]) -> Change {
-        let table = self.table_mut(key)?;
+        let place = self.place(&key)?;
+        let table = self.tables.get_mut(place)?;
         let has_all = |fact: &Structure| annots.iter().all(|annot| fact.annots.contains(annot));
         let number = table.facts_numbered().find(|(_, fact)| has_all(fact)).map(|(number, _)| number)?;
         let deleted = table.delete_annots(number, annots);
-        self.version += 1;
+        self.changed(place, number);
         deleted.filter(|(_, stays)| !stays).map(|(event, _)| event)
     }
 
     /// Removes all beliefs that match the pattern, whoever their sources; answers them in query order.
     pub fn abolish(&mut self, pattern: &Structure, bindings: &mut Bindings) -> Vec<Arc<Structure>> {
-        let Some(table) = self.table_mut(Key::of(pattern)) else { return Vec::new() };
+        let Some(place) = self.place(&Key::of(pattern)) else { return Vec::new() };
+        let Some(table) = self.tables.get_mut(place) else { return Vec::new() };
         let numbers: Vec<(i64, Arc<Structure>)> =
             table.facts_numbered().map(|(number, fact)| (number, Arc::clone(fact))).collect();
-        let mut removed = Vec::new();
+        let (mut removed, mut gone) = (Vec::new(), Vec::new());
         for (number, fact) in numbers {
             let mark = bindings.mark();
             let literal = Value::Term(Arc::clone(&fact));
             if bindings.unify(&Value::from(pattern.clone()), &literal) && table.take_out(number).is_some() {
                 removed.push(fact);
+                gone.push(number);
             }
             bindings.undo(mark);
         }
         // Only now: it may give entries other numbers.
         table.trim();
-        self.version += removed.len() as u64;
+        gone.into_iter().for_each(|number| self.changed(place, number));
         removed
     }
 

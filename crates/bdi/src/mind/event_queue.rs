@@ -16,6 +16,18 @@ pub struct EventQueue {
     events: VecDeque<Event>,
     /// All of them are younger than `events`.
     requests: VecDeque<Request>,
+    /// How many have been taken since the last save.
+    taken: u32,
+    /// Whether something else than taking the oldest and adding behind the newest was done since the last save.
+    disturbed: bool,
+}
+
+/// What changed in a queue since the last save: how many of the oldest went, and what came behind those that stayed.
+pub struct QueueChange<I> {
+    /// How many of the oldest went.
+    pub gone: u32,
+    /// What came.
+    pub new: I,
 }
 
 /// A message that asks for a goal, which is a ground literal without annotations.
@@ -62,6 +74,7 @@ impl EventQueue {
 
     /// Puts a meta-event before all events that are none.
     pub fn push_meta(&mut self, event: Event) {
+        self.disturbed = true;
         self.write_out();
         let metas = self.events.iter().take_while(|event| event.op == TriggerOp::Meta).count();
         self.events.insert(metas, event);
@@ -82,13 +95,18 @@ impl EventQueue {
     /// Takes the oldest event; none if a request is the oldest.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
+        self.taken = self.taken.saturating_add(u32::from(!self.events.is_empty()));
         self.events.pop_front()
     }
 
     /// Takes the oldest request; none if an event is the oldest.
     #[inline]
     pub fn pop_request(&mut self) -> Option<Request> {
-        if self.events.is_empty() { self.requests.pop_front() } else { None }
+        if !self.events.is_empty() || self.requests.is_empty() {
+            return None;
+        }
+        self.taken = self.taken.saturating_add(1);
+        self.requests.pop_front()
     }
 
     /// All of them, oldest first.
@@ -100,6 +118,7 @@ impl EventQueue {
     /// Takes all of them, oldest first.
     pub fn take_all(&mut self) -> VecDeque<Event> {
         self.write_out();
+        self.disturbed = true;
         std::mem::take(&mut self.events)
     }
 
@@ -110,7 +129,32 @@ impl EventQueue {
 
     /// Drops the event that an intention waits for.
     pub fn withdraw(&mut self, intention: IntentionId) {
+        let count = self.events.len();
         self.events.retain(|event| event.intention != Some(intention));
+        self.disturbed |= self.events.len() != count;
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.events.len() + self.requests.len()
+    }
+
+    /// Counts changes from now on.
+    pub(crate) fn mark_saved(&mut self) {
+        (self.taken, self.disturbed) = (0, false);
+    }
+
+    /// What changed since the last save, when `saved` waited.
+    pub(crate) fn changes(&self, saved: u32) -> QueueChange<impl Iterator<Item = Cow<'_, Event>>> {
+        let gone = if self.disturbed { saved } else { saved.min(self.taken) };
+        QueueChange { gone, new: self.iter().skip((saved - gone) as usize) }
+    }
+
+    /// Makes a change that was noted elsewhere.
+    pub(crate) fn change(&mut self, gone: u32, new: impl IntoIterator<Item = Event>) {
+        self.write_out();
+        self.events.drain(..self.events.len().min(gone as usize));
+        self.events.extend(new);
     }
 
     fn write_out(&mut self) {
@@ -120,7 +164,7 @@ impl EventQueue {
 
 impl FromIterator<Event> for EventQueue {
     fn from_iter<I: IntoIterator<Item = Event>>(events: I) -> Self {
-        Self { events: events.into_iter().collect(), requests: VecDeque::new() }
+        Self { events: events.into_iter().collect(), requests: VecDeque::new(), taken: 0, disturbed: true }
     }
 }
 

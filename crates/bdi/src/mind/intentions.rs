@@ -41,6 +41,9 @@ pub struct Intention {
     pub copied_frames: Option<u32>,
     /// The intention it is a copy of.
     pub copied_from: Option<IntentionId>,
+    /// Whether it is as it was at the last save; false if nobody saves the agent.
+    #[serde(skip)]
+    pub(crate) saved: bool,
 }
 
 /// Where an intention is.
@@ -217,6 +220,9 @@ pub struct Intentions {
     pub last_number: u32,
     /// One finished intention, kept to be used again.
     spare: Option<Box<Intention>>,
+    /// The places of those that are not as they were at the last save, if the agent is saved at all; a place may be
+    /// there more than once.
+    noted: Option<Vec<u32>>,
 }
 
 impl Intentions {
@@ -241,7 +247,16 @@ impl Intentions {
         if let Some(place) = self.all.get_mut(index as usize) {
             *place = Some(intention);
         }
+        self.note(index);
         id
+    }
+
+    /// Notes a place for the next save.
+    #[inline]
+    fn note(&mut self, index: u32) {
+        if let Some(noted) = &mut self.noted {
+            noted.push(index);
+        }
     }
 
     /// Takes up an intention with the number it had elsewhere.
@@ -266,7 +281,22 @@ impl Intentions {
     /// The intention, to change it.
     #[inline]
     pub fn find_mut(&mut self, id: IntentionId) -> Option<&mut Intention> {
-        self.all.get_mut(id.index as usize)?.as_deref_mut().filter(|intention| intention.id == id)
+        let found = self.all.get_mut(id.index as usize)?.as_deref_mut().filter(|intention| intention.id == id)?;
+        if found.saved {
+            found.saved = false;
+            if let Some(noted) = &mut self.noted {
+                noted.push(id.index);
+            }
+        }
+        Some(found)
+    }
+
+    /// The intention in hand: what takes it up has [found](Self::find_mut) it in this turn.
+    #[inline]
+    pub fn in_hand(&mut self, id: IntentionId) -> Option<&mut Intention> {
+        let found = self.all.get_mut(id.index as usize)?.as_deref_mut().filter(|intention| intention.id == id)?;
+        debug_assert!(!found.saved, "an intention that was not taken up");
+        Some(found)
     }
 
     /// Ends an intention.
@@ -277,6 +307,7 @@ impl Intentions {
         }
         let mut ended = place.take()?;
         self.free.push(id.index);
+        self.note(id.index);
         if self.spare.is_none() && ended.frames.capacity() <= 4 && ended.slots.capacity() <= 16 {
             ended.clear();
             self.spare = Some(ended);
@@ -300,6 +331,47 @@ impl Intentions {
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
+
+    /// Notes changes from now on.
+    pub(crate) fn mark_saved(&mut self) {
+        match &mut self.noted {
+            Some(noted) => {
+                for index in noted.drain(..) {
+                    if let Some(Some(intention)) = self.all.get_mut(index as usize) {
+                        intention.saved = true;
+                    }
+                }
+            }
+            None => {
+                self.all.iter_mut().flatten().for_each(|intention| intention.saved = true);
+                self.noted = Some(Vec::new());
+            }
+        }
+    }
+
+    /// Puts the notes in order.
+    pub(crate) fn sort_notes(&mut self) {
+        if let Some(noted) = &mut self.noted {
+            noted.sort_unstable();
+            noted.dedup();
+        }
+    }
+
+    /// The places that are not as they were at the last save, each with what is there now, the notes being in order.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (u32, Option<&Intention>)> {
+        let noted = self.noted.iter().flat_map(|noted| noted.iter());
+        noted.map(|index| (*index, self.all.get(*index as usize).and_then(Option::as_deref)))
+    }
+
+    /// All intentions, to change what is not noted as a change.
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Intention> {
+        self.all.iter_mut().flatten().map(|intention| &mut **intention)
+    }
+
+    /// The identifier of the intention in a place.
+    pub(crate) fn id_at(&self, index: u32) -> Option<IntentionId> {
+        self.all.get(index as usize)?.as_ref().map(|intention| intention.id)
+    }
 }
 
 impl Intention {
@@ -315,6 +387,7 @@ impl Intention {
             atomic_frames: 0,
             copied_frames: None,
             copied_from: None,
+            saved: false,
         }
     }
 
@@ -327,6 +400,7 @@ impl Intention {
         self.atomic_frames = 0;
         self.copied_frames = None;
         self.copied_from = None;
+        self.saved = false;
     }
 
     /// Why it does not go on, as the program sees it; none if it does.

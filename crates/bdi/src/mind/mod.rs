@@ -5,6 +5,7 @@ mod beliefs;
 mod event_queue;
 mod intentions;
 mod plans;
+mod timers;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -14,13 +15,16 @@ use whimbrel_acl::{Aid, Structure, Symbol, Text, Value};
 use whimbrel_platform::Time;
 
 use crate::code::{Key, TriggerKind, TriggerOp};
+pub(crate) use beliefs::TableChange;
 pub use beliefs::{BeliefBase, Candidates, Change, Entry, RuleRef, Table, is_source};
-pub use event_queue::{EventQueue, Request};
+pub use event_queue::{EventQueue, QueueChange, Request};
 pub use intentions::{
     Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, Intentions, Loop, Place, Resumption, Splice, Wait,
     WaitFor,
 };
+pub(crate) use plans::PlanChange;
 pub use plans::{PlanHold, PlanIndex, PlanLibrary, PlanRef, TriggerKey, namespace_of};
+pub use timers::{Timer, TimerWhat, Timers};
 
 /// How an agent reasons: the options of its project entry.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -114,30 +118,6 @@ pub enum Deferred {
     Event(Event),
 }
 
-/// Something that is due at a time.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Timer {
-    /// When.
-    pub due: Time,
-    /// Distinguishes timers due at the same time, in the order they were set.
-    pub serial: u64,
-    /// What.
-    pub what: TimerWhat,
-}
-
-/// What is due.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub enum TimerWhat {
-    /// The end of an intention's wait, if it is still this wait.
-    Wait(IntentionId, u64),
-    /// An event.
-    Event(Event),
-    /// The end of an agent.
-    Kill(Aid),
-    /// A goal's deadline: the goal is failed in every intention that has it.
-    Deadline(Structure),
-}
-
 /// The result of an action on the environment.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Feedback {
@@ -170,16 +150,14 @@ pub struct Mind {
     pub deferred: VecDeque<Deferred>,
     /// Properties of namespaces: namespace, key, value.
     pub namespace_properties: Vec<(Symbol, Symbol, Value)>,
-    /// What is due later, soonest last.
-    pub timers: Vec<Timer>,
+    /// What is due later.
+    pub timers: Timers,
     /// Results of actions.
     pub feedback: VecDeque<Feedback>,
     /// Branches under way.
     pub forks: Vec<Option<Fork>>,
     /// The environment to act on.
     pub environment: Option<Aid>,
-    /// Percepts that came since the last cycle.
-    pub percepts: VecDeque<Value>,
     /// How it reasons.
     pub options: Options,
     /// The file of its program, as the project names it.
@@ -220,13 +198,12 @@ impl Mind {
     /// Sets a timer.
     pub fn set_timer(&mut self, due: Time, what: TimerWhat) {
         let serial = self.next_serial();
-        let place = self.timers.partition_point(|timer| (timer.due, timer.serial) > (due, serial));
-        self.timers.insert(place, Timer { due, serial, what });
+        self.timers.set(Timer { due, serial, what });
     }
 
     /// When the next timer is due.
     pub fn next_timer(&self) -> Option<Time> {
-        self.timers.last().map(|timer| timer.due)
+        self.timers.next_due()
     }
 
     /// Counts an intention that was read back.
@@ -235,6 +212,31 @@ impl Mind {
         self.scoped_frames += intention.frames.iter().filter(scoped).count() as u32;
         if let Place::Waiting(wait) = &intention.place {
             self.wait_begins(&wait.until);
+        }
+    }
+
+    /// Notes changes from now on, for the next save.
+    pub(crate) fn mark_saved(&mut self) {
+        self.beliefs.mark_saved();
+        self.plans.mark_saved();
+        self.events.mark_saved();
+        self.intentions.mark_saved();
+        self.timers.mark_saved();
+    }
+
+    /// Puts what was noted since the last save in order.
+    pub(crate) fn sort_notes(&mut self) {
+        self.beliefs.sort_notes();
+        self.intentions.sort_notes();
+        self.timers.sort_notes();
+    }
+
+    /// Counts an intention no longer.
+    pub(crate) fn uncount_waits(&mut self, intention: &Intention) {
+        let scoped = |frame: &&Frame| frame.extra.as_ref().is_some_and(|extra| extra.scoped);
+        self.scoped_frames = self.scoped_frames.saturating_sub(intention.frames.iter().filter(scoped).count() as u32);
+        if let Place::Waiting(wait) = &intention.place {
+            self.wait_ends(&wait.until);
         }
     }
 

@@ -125,6 +125,21 @@ impl<A: smallvec::Array<Item = PlanRef>> Insert for SmallVec<A> {
 #[derive(Clone, Debug, Default)]
 pub struct PlanLibrary {
     changed: Option<Box<Changed>>,
+    /// What was done since the last save, if the agent is saved at all.
+    noted: Option<Vec<PlanChange>>,
+}
+
+/// Something done to a library that comes to the same when it is done again elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) enum PlanChange {
+    /// [`PlanLibrary::add`], with where the plan goes.
+    Add(Arc<Plan>, bool),
+    /// [`PlanLibrary::replace`]
+    Replace(PlanRef, Arc<Plan>),
+    /// [`PlanLibrary::remove`]
+    Remove(PlanRef, bool),
+    /// How far automatic labels have come.
+    Labels(u32),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -232,6 +247,7 @@ impl PlanLibrary {
 
     /// Acquires a plan, before all others or after them.
     pub fn add(&mut self, image: &Image, plan: Arc<Plan>, before: bool) -> PlanRef {
+        self.note(|| PlanChange::Add(Arc::clone(&plan), before));
         let changed = self.change(image);
         let free = changed.own.iter().position(Option::is_none).unwrap_or(changed.own.len());
         let place = PlanRef(free as u32 | OWN);
@@ -246,6 +262,7 @@ impl PlanLibrary {
 
     /// Puts a plan in the place of another, in the same order.
     pub fn replace(&mut self, image: &Image, place: PlanRef, plan: Arc<Plan>) -> PlanRef {
+        self.note(|| PlanChange::Replace(place, Arc::clone(&plan)));
         let changed = self.change(image);
         changed.own.push(Some(plan));
         let new = PlanRef((changed.own.len() as u32 - 1) | OWN);
@@ -260,6 +277,7 @@ impl PlanLibrary {
 
     /// Removes a plan from the library; intentions that run it go on, if `in_use` says so.
     pub fn remove(&mut self, image: &Image, place: PlanRef, in_use: bool) {
+        self.note(|| PlanChange::Remove(place, in_use));
         let changed = self.change(image);
         changed.index.remove(place);
         changed.order.retain(|other| *other != place);
@@ -271,19 +289,43 @@ impl PlanLibrary {
         }
     }
 
-    /// Keeps a plan that is in no index: a plan body an agent made up.
-    pub fn keep(&mut self, image: &Image, plan: Arc<Plan>) -> PlanRef {
-        let changed = self.change(image);
-        changed.own.push(Some(plan));
-        PlanRef((changed.own.len() as u32 - 1) | OWN)
-    }
-
     /// A label for a plan that came without one, distinct in this agent.
     pub fn fresh_label(&mut self, image: &Image) -> Symbol {
         let mut count = self.change(image).labels;
         let label = next_label(&mut count, |label| self.labelled(image, &Value::Atom(label)).is_some());
         self.change(image).labels = count;
+        self.note(|| PlanChange::Labels(count));
         label
+    }
+
+    fn note(&mut self, change: impl FnOnce() -> PlanChange) {
+        if let Some(noted) = &mut self.noted {
+            noted.push(change());
+        }
+    }
+
+    /// Notes changes from now on.
+    pub(crate) fn mark_saved(&mut self) {
+        self.noted.get_or_insert_default().clear();
+    }
+
+    /// What was done since the last save, in order.
+    pub(crate) fn changes(&self) -> &[PlanChange] {
+        self.noted.as_ref().map_or(&[], |noted| noted.as_slice())
+    }
+
+    /// Does again what was done elsewhere.
+    pub(crate) fn redo(&mut self, image: &Image, change: PlanChange) {
+        match change {
+            PlanChange::Add(plan, before) => {
+                self.add(image, plan, before);
+            }
+            PlanChange::Replace(place, plan) => {
+                self.replace(image, place, plan);
+            }
+            PlanChange::Remove(place, in_use) => self.remove(image, place, in_use),
+            PlanChange::Labels(labels) => self.change(image).labels = labels,
+        }
     }
 
     /// For a snapshot, if the agent acquired or removed plans: the order of all, the agent's own by place, and how far

@@ -3,13 +3,14 @@
 use std::sync::{Arc, LazyLock};
 
 use whimbrel_acl::{Aid, Text, Value};
-use whimbrel_platform::{AgentBody, Next, Time, Turn};
+use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
 use super::Cycle;
 use super::cycle::with_own_source;
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
 use crate::logic::Bindings;
 use crate::mind::{Event, Mind, Options, RuleRef};
+use crate::snapshot::{self, Begin, Saves, SnapshotError, Subject};
 use crate::syntax::{self, Diagnostic, Loader, ast};
 
 /// The plans every agent has for messages, behind its own.
@@ -78,8 +79,10 @@ pub struct Agent {
     mind: Box<Mind>,
     bindings: Bindings,
     scratch: Vec<Value>,
-    /// Beliefs and goals to begin with.
-    first: Option<Box<(Vec<Value>, Vec<Value>)>>,
+    /// What comes first in its next turn.
+    begin: Option<Box<Begin>>,
+    /// What is known of its last save, if it is saved at all.
+    saves: Option<Box<Saves>>,
 }
 
 impl Agent {
@@ -94,18 +97,23 @@ impl Agent {
             handles_messages: config.image.handles_messages,
             ..Mind::default()
         });
-        let first = Some(Box::new((config.beliefs, config.goals)));
-        Self { image: Some(config.image), mind, bindings: Bindings::default(), scratch: Vec::new(), first }
+        let begin = Begin { first: Some((config.beliefs, config.goals)), ..Begin::default() };
+        Self::with_mind(config.image, mind, begin)
     }
 
     /// An agent that goes on with a mind that was kept.
-    pub(crate) fn resumed(image: Arc<Image>, mind: Mind, first: Option<(Vec<Value>, Vec<Value>)>) -> Self {
+    pub(crate) fn restored(image: Arc<Image>, mind: Mind, begin: Begin) -> Self {
+        Self::with_mind(image, Box::new(mind), begin)
+    }
+
+    fn with_mind(image: Arc<Image>, mind: Box<Mind>, begin: Begin) -> Self {
         Self {
             image: Some(image),
-            mind: Box::new(mind),
+            mind,
             bindings: Bindings::default(),
             scratch: Vec::new(),
-            first: first.map(Box::new),
+            begin: Some(Box::new(begin)),
+            saves: None,
         }
     }
 
@@ -122,9 +130,39 @@ impl Agent {
         self.image.clone()
     }
 
-    /// Beliefs and goals it has not taken up yet.
-    pub(crate) fn first(&self) -> Option<&(Vec<Value>, Vec<Value>)> {
-        self.first.as_deref()
+    /// The agent as it is to be written out at `now`.
+    pub(crate) fn subject<'a>(&'a self, image: &'a Image, now: Time) -> Subject<'a> {
+        subject(self.begin.as_deref(), image, now)
+    }
+
+    /// The number of the save it is at.
+    pub(crate) fn save_number(&self) -> u64 {
+        self.saves.as_ref().map_or_else(|| self.begin.as_ref().map_or(0, |begin| begin.save), |saves| saves.number())
+    }
+
+    fn save(&mut self, now: Time, out: &mut Vec<u8>, whole: bool) -> bool {
+        let Some(image) = &self.image else { return false };
+        let subject = subject(self.begin.as_deref(), image, now);
+        let saves = match &mut self.saves {
+            Some(saves) => saves,
+            none if whole => none.insert(Box::new(Saves::go_on(&mut self.mind, subject))),
+            None => return false,
+        };
+        if whole { saves.whole(&mut self.mind, subject, out) } else { saves.delta(&mut self.mind, subject, out) }
+    }
+
+    /// What comes first in the first turn, also the first after it was restored.
+    fn begin(cycle: &mut Cycle<'_>, begin: &Begin, saves: Option<&mut Saves>) {
+        if let Some(clock) = begin.clock {
+            snapshot::move_times(cycle.mind, clock.ahead());
+            cycle.mind.beliefs.index_again();
+            if let Some(saves) = saves {
+                saves.clock_changed(clock.ahead());
+            }
+        }
+        if let Some((beliefs, goals)) = &begin.first {
+            cycle.begin(beliefs, goals);
+        }
     }
 
     /// The mind, to look at.
@@ -156,8 +194,8 @@ impl AgentBody for Agent {
             sensed: false,
             cycles_left: turn.budget,
         };
-        if let Some(first) = self.first.take() {
-            cycle.begin(&first.0, &first.1);
+        if let Some(begin) = self.begin.take() {
+            Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
         }
         let next = cycle.run_turn();
         self.image = Some(image);
@@ -171,6 +209,36 @@ impl AgentBody for Agent {
     fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
         crate::snapshot::write(self, now)
     }
+
+    fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        self.save(now, out, true)
+    }
+
+    fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        self.save(now, out, false)
+    }
+
+    fn apply_delta(&mut self, delta: &[u8], now: Time) -> Result<(), BadDelta> {
+        let told = |error: SnapshotError| BadDelta(error.to_string());
+        let (Some(image), Some(begin), None) = (&self.image, &mut self.begin, &self.saves) else {
+            return Err(told(SnapshotError::GoneOn));
+        };
+        snapshot::apply_delta(delta, &mut self.mind, begin, image, now).map_err(told)
+    }
+
+    fn go_on_saving(&mut self) -> bool {
+        let Some(image) = &self.image else { return false };
+        if self.saves.is_none() {
+            let subject = subject(self.begin.as_deref(), image, Time::ZERO);
+            self.saves = Some(Box::new(Saves::go_on(&mut self.mind, subject)));
+        }
+        true
+    }
+}
+
+fn subject<'a>(begin: Option<&'a Begin>, image: &'a Image, now: Time) -> Subject<'a> {
+    let now = begin.and_then(|begin| begin.clock).map_or(now, |clock| clock.back(now));
+    Subject { image, begin, now }
 }
 
 impl Cycle<'_> {

@@ -57,7 +57,7 @@ impl Cycle<'_> {
 
     /// Ends an ordinary plan: its results, if they are known values, go to the caller's variables.
     fn leave_plain_frame(&mut self, id: IntentionId) -> Left {
-        let Some(intention) = self.mind.intentions.find_mut(id) else { return Left::Ended };
+        let Some(intention) = self.mind.intentions.in_hand(id) else { return Left::Ended };
         let [below @ .., frame] = intention.frames.as_mut_slice() else { return Left::Unknown };
         let Some(plan) = self.mind.plans.plan(self.image, frame.plan) else { return Left::Unknown };
         let plain = frame.is_plain() && plan.goal_condition.is_none() && plan.sub_plans.is_empty();
@@ -271,7 +271,7 @@ impl Cycle<'_> {
         tail: bool,
     ) {
         let base = self.top;
-        let Some(intention) = self.mind.intentions.find_mut(id) else { return };
+        let Some(intention) = self.mind.intentions.in_hand(id) else { return };
         let (pc, open) = (plan.body.skip_jumps(0), results.len() as u32);
         let bound = self.bindings.known(base + plan.slots, open);
         match intention.frames.last_mut() {

@@ -110,7 +110,7 @@ impl<'m> Cycle<'m> {
             };
             self.settle();
             self.top = self.bindings.len();
-            let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
+            let frame = self.mind.intentions.in_hand(at.id).and_then(|i| i.frames.last_mut());
             let Some(frame) = frame else { return false };
             frame.pc = pc;
             if pc as usize >= body.ops.len() {

@@ -57,6 +57,11 @@ fn layout_3_is_read() {
     reads("layout-3");
 }
 
+#[test]
+fn layout_4_is_read() {
+    reads("layout-4");
+}
+
 /// Writes a fixture of this release's layout into the folder named by the variable `LAYOUT_FOLDER`, with what the agent
 /// does after that if nothing happens to it.
 #[test]

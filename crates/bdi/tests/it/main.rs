@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod actions;
+mod deltas;
 mod diagnostics;
 mod fuzz;
 mod layouts;

@@ -7,8 +7,8 @@ use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::syntax::Loader;
 use whimbrel_bdi::{Agent, AgentConfig};
-use whimbrel_platform::{AgentBody, Next, Turn};
-use whimbrel_testkit::Simulation;
+use whimbrel_platform::{AgentBody, Next, Time, Turn};
+use whimbrel_testkit::{Random, Simulation};
 
 /// How long a program may run, in simulated milliseconds.
 const PROGRAM_MS: u64 = 5_000;
@@ -49,6 +49,65 @@ impl AgentBody for Restless {
         turn.budget = self.budget;
         self.agent.turn(turn)
     }
+}
+
+/// An agent that takes few steps a turn, and is saved before some of them: whole the first time, then what changed.
+/// Now and then it is rebuilt from what was saved, and goes on with the same chain of saves, or begins a new one.
+struct Saved {
+    agent: Agent,
+    image: Arc<Image>,
+    /// One in this many steps.
+    every: u64,
+    random: Random,
+    chain: Vec<Vec<u8>>,
+}
+
+impl Saved {
+    fn save(&mut self, now: Time) {
+        let mut bytes = Vec::new();
+        if self.agent.save_delta(now, &mut bytes) {
+            assert!(!self.chain.is_empty(), "nothing to count from");
+        } else {
+            assert!(self.agent.save_whole(now, &mut bytes), "an AgentSpeak agent can be saved");
+            self.chain.clear();
+        }
+        self.chain.push(bytes);
+    }
+
+    fn rebuild(&mut self, now: Time) {
+        let [whole, deltas @ ..] = self.chain.as_slice() else { panic!("nothing was saved") };
+        let mut rebuilt = Agent::restore(whole, Arc::clone(&self.image), now).expect("what was written reads back");
+        for delta in deltas {
+            rebuilt.apply_delta(delta, now).expect("what was written is applied");
+        }
+        assert_eq!(rebuilt.snapshot(now), self.agent.snapshot(now), "rebuilt from {} saves", self.chain.len());
+        self.agent = rebuilt;
+        if self.random.one_in(2) {
+            assert!(self.agent.go_on_saving());
+        }
+    }
+}
+
+impl AgentBody for Saved {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        if self.random.one_in(self.every) {
+            self.save(turn.now);
+            if self.random.one_in(3) {
+                self.rebuild(turn.now);
+            }
+        }
+        turn.budget = self.random.between(1..=3) as u32;
+        self.agent.turn(turn)
+    }
+}
+
+fn output_of_saved(image: &Arc<Image>, every: u64, seed: u64) -> Vec<String> {
+    let mut simulation = Simulation::new(7);
+    let agent = Agent::new(AgentConfig::new(Arc::clone(image)));
+    let body = Saved { agent, image: Arc::clone(image), every, random: Random::new(seed), chain: Vec::new() };
+    simulation.spawn("prog", Box::new(body));
+    simulation.run_for(PROGRAM_MS);
+    simulation.output()
 }
 
 fn output(image: &Arc<Image>, every: u64, seed: u64) -> Vec<String> {
@@ -95,6 +154,19 @@ fn programs_go_on_identically_after_a_snapshot() {
             }
         }
     }
+    assert!(different.is_empty(), "{} of {}: {different:?}", different.len(), programs.len());
+}
+
+#[test]
+fn programs_go_on_identically_after_being_rebuilt_from_deltas() {
+    let programs = programs();
+    let different = |(name, image): &(String, Arc<Image>)| {
+        let undisturbed = output(image, 0, 1);
+        let seeds = [(1, 1), (3, 11), (7, 5)];
+        let wrong = seeds.into_iter().find(|(every, seed)| output_of_saved(image, *every, *seed) != undisturbed)?;
+        Some(format!("{name} (one in {})", wrong.0))
+    };
+    let different: Vec<String> = programs.iter().filter_map(different).collect();
     assert!(different.is_empty(), "{} of {}: {different:?}", different.len(), programs.len());
 }
 

@@ -1,0 +1,133 @@
+//! What is due later.
+
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{Aid, Structure};
+use whimbrel_platform::Time;
+
+use super::{Event, IntentionId};
+
+/// Something that is due at a time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Timer {
+    /// When.
+    pub due: Time,
+    /// Distinguishes timers due at the same time, in the order they were set.
+    pub serial: u64,
+    /// What.
+    pub what: TimerWhat,
+}
+
+/// What is due.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum TimerWhat {
+    /// The end of an intention's wait, if it is still this wait.
+    Wait(IntentionId, u64),
+    /// An event.
+    Event(Event),
+    /// The end of an agent.
+    Kill(Aid),
+    /// A goal's deadline: the goal is failed in every intention that has it.
+    Deadline(Structure),
+}
+
+/// What identifies a timer, and its place in the order: the soonest is the least.
+pub type TimerKey = (Time, u64);
+
+impl Timer {
+    fn key(&self) -> TimerKey {
+        (self.due, self.serial)
+    }
+}
+
+/// All timers of a mind.
+#[derive(Clone, Debug, Default)]
+pub struct Timers {
+    /// The soonest last.
+    all: Vec<Timer>,
+    /// Those set or gone since the last save, if the agent is saved at all.
+    noted: Option<Vec<TimerKey>>,
+}
+
+impl Timers {
+    /// Sets a timer.
+    pub fn set(&mut self, timer: Timer) {
+        self.note(timer.key());
+        let place = self.all.partition_point(|other| other.key() > timer.key());
+        self.all.insert(place, timer);
+    }
+
+    /// Takes the soonest.
+    pub fn pop(&mut self) -> Option<Timer> {
+        let timer = self.all.pop()?;
+        self.note(timer.key());
+        Some(timer)
+    }
+
+    /// Keeps only some.
+    pub fn retain(&mut self, keep: impl Fn(&Timer) -> bool) {
+        let Self { all, noted } = self;
+        all.retain(|timer| {
+            let keeps = keep(timer);
+            if let (false, Some(noted)) = (keeps, noted.as_mut()) {
+                noted.push(timer.key());
+            }
+            keeps
+        });
+    }
+
+    /// When the soonest is due.
+    #[inline]
+    pub fn next_due(&self) -> Option<Time> {
+        self.all.last().map(|timer| timer.due)
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// All of them, the soonest last.
+    pub fn iter(&self) -> impl Iterator<Item = &Timer> {
+        self.all.iter()
+    }
+
+    /// Gives each another due time, in the same order.
+    pub(crate) fn shift(&mut self, shift: impl Fn(&mut Time)) {
+        self.all.iter_mut().for_each(|timer| shift(&mut timer.due));
+    }
+
+    fn note(&mut self, key: TimerKey) {
+        if let Some(noted) = &mut self.noted {
+            noted.push(key);
+        }
+    }
+
+    /// Notes changes from now on.
+    pub(crate) fn mark_saved(&mut self) {
+        self.noted.get_or_insert_default().clear();
+    }
+
+    /// Puts the notes in order.
+    pub(crate) fn sort_notes(&mut self) {
+        if let Some(noted) = &mut self.noted {
+            noted.sort_unstable();
+            noted.dedup();
+        }
+    }
+
+    /// Those set or gone since the last save: what identifies each, and the timer if it is still there. The notes must
+    /// be in order.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (TimerKey, Option<&Timer>)> {
+        let place = |key: TimerKey| self.all.binary_search_by(|timer| key.cmp(&timer.key())).ok();
+        let noted = self.noted.iter().flat_map(|noted| noted.iter());
+        noted.map(move |key| (*key, place(*key).and_then(|place| self.all.get(place))))
+    }
+
+    /// Takes out the one that this identifies.
+    pub(crate) fn remove(&mut self, key: TimerKey) {
+        if let Ok(place) = self.all.binary_search_by(|timer| key.cmp(&timer.key())) {
+            self.all.remove(place);
+        }
+    }
+}

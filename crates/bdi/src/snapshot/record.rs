@@ -1,0 +1,192 @@
+//! What is written out.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{Aid, Structure, Symbol, Text, Value};
+use whimbrel_platform::Time;
+
+use crate::code::Key;
+use crate::mind::{Deferred, Event, Feedback, Fork, Intention, IntentionId, Mind, Options, Place, PlanRef, Timer};
+
+/// Beliefs and goals that an agent begins with.
+pub(crate) type First = (Vec<Value>, Vec<Value>);
+
+/// A whole mind, or what changed in it since the save before.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Record<'a> {
+    pub(super) layout: u16,
+    /// For a whole mind: its program.
+    pub(super) whole: Option<Program<'a>>,
+    /// Which save of the agent it is.
+    pub(super) number: u64,
+    /// The time on the clock that all times in it are by.
+    pub(super) now: Time,
+    /// What that clock is ahead of the one the save before was by, in microseconds.
+    pub(super) ahead: i64,
+    pub(super) beliefs: Vec<TableData<'a>>,
+    pub(super) plans: Option<Plans<'a>>,
+    pub(super) events: Queue<Cow<'a, Event>>,
+    pub(super) intentions: Vec<Cow<'a, Intention>>,
+    /// The places where there is no intention any more.
+    pub(super) ended: Vec<u32>,
+    pub(super) ready: Queue<IntentionId>,
+    pub(super) timers: Vec<Cow<'a, Timer>>,
+    pub(super) timers_gone: Vec<(Time, u64)>,
+    pub(super) numbers: Numbers,
+    /// If it is not as it was.
+    pub(super) rare: Option<Rare<'a>>,
+}
+
+/// The program of a mind.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Program<'a> {
+    pub(super) name: Cow<'a, Text>,
+    pub(super) plans: u32,
+}
+
+/// What changed in a predicate; see [`crate::mind::TableChange`].
+#[derive(Serialize, Deserialize)]
+pub(super) struct TableData<'a> {
+    pub(super) key: Key,
+    pub(super) whole: bool,
+    pub(super) front: i64,
+    pub(super) numbers: u32,
+    /// By distance from `front`.
+    pub(super) entries: Vec<(u32, Option<EntryData<'a>>)>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum EntryData<'a> {
+    Fact(FactData<'a>),
+    ProgramRule(u32),
+    OwnRule(Value),
+}
+
+/// A fact, whose key is its predicate's.
+#[derive(Serialize, Deserialize)]
+pub(super) struct FactData<'a> {
+    pub(super) args: Cow<'a, [Value]>,
+    pub(super) annots: Cow<'a, [whimbrel_acl::Annot]>,
+}
+
+/// The agent's plans, if they are not the program's, or what was done to them.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Plans<'a> {
+    All(Acquired),
+    Done(Vec<PlanData<'a>>),
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Acquired {
+    pub(super) order: Vec<PlanRef>,
+    /// Label and code of each plan.
+    pub(super) plans: Vec<Option<(Value, Value)>>,
+    /// How far automatic labels have come.
+    pub(super) labels: u32,
+}
+
+/// Something done to the plan library.
+#[derive(Serialize, Deserialize)]
+pub(super) enum PlanData<'a> {
+    /// Label and code, and whether it goes before all others.
+    Add(Cow<'a, Value>, Value, bool),
+    /// Whose place it takes, label and code.
+    Replace(PlanRef, Cow<'a, Value>, Value),
+    Remove(PlanRef, bool),
+    Labels(u32),
+}
+
+/// What changed in a queue: how many of the oldest went, and what came.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Queue<T> {
+    pub(super) gone: u32,
+    pub(super) new: Vec<T>,
+}
+
+/// What is written in each record.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Numbers {
+    pub(super) last_intention: u32,
+    pub(super) serial: u64,
+    pub(super) messages: u64,
+    pub(super) random: u64,
+    pub(super) atomic: Option<IntentionId>,
+    pub(super) sleeping: bool,
+    /// Whether waits for conditions have been tested with the beliefs as they are.
+    pub(super) tested: bool,
+}
+
+/// What few turns change.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Rare<'a> {
+    pub(super) options: Cow<'a, Options>,
+    pub(super) atomic_event: Option<Cow<'a, Event>>,
+    pub(super) suspended_events: Cow<'a, [Event]>,
+    pub(super) deferred: Vec<Cow<'a, Deferred>>,
+    pub(super) namespace_properties: Cow<'a, [(Symbol, Symbol, Value)]>,
+    pub(super) feedback: Vec<Cow<'a, Feedback>>,
+    pub(super) forks: Cow<'a, [Option<Fork>]>,
+    pub(super) environment: Option<Aid>,
+    pub(super) has_meta_plans: bool,
+    pub(super) tells_idleness: bool,
+    pub(super) handles_messages: bool,
+    pub(super) first: Option<Cow<'a, First>>,
+}
+
+impl Record<'_> {
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    pub(super) fn leave_out(&mut self, left_out: IntentionId) {
+        self.intentions.retain(|intention| intention.id != left_out);
+        self.ready.new.retain(|ready| *ready != left_out);
+        self.numbers.atomic = self.numbers.atomic.filter(|atomic| *atomic != left_out);
+    }
+}
+
+impl FactData<'_> {
+    pub(super) fn into_fact(self, key: Key) -> Structure {
+        let args = self.args.into_owned().into();
+        Structure::full(key.namespace, key.negated, key.functor, args, self.annots.into_owned().into())
+    }
+}
+
+/// Moves times from the writer's clock to the reader's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    pub(super) from: Time,
+    pub(super) to: Time,
+}
+
+impl Clock {
+    /// What the reader's clock is ahead of the writer's, in microseconds.
+    pub(crate) fn ahead(self) -> i64 {
+        self.to.0.wrapping_sub(self.from.0).cast_signed()
+    }
+
+    /// The time on the writer's clock when it is `now` on the reader's.
+    pub(crate) fn back(self, now: Time) -> Time {
+        Time(now.0.wrapping_sub(self.ahead().cast_unsigned()))
+    }
+}
+
+/// Moves all times of a mind, to a clock that is `ahead` microseconds of the one they are by.
+pub(crate) fn move_times(mind: &mut Mind, ahead: i64) {
+    if ahead == 0 {
+        return;
+    }
+    let shift = |time: &mut Time| {
+        if *time != Time::NEVER {
+            time.0 = time.0.saturating_add_signed(ahead);
+        }
+    };
+    mind.timers.shift(shift);
+    for intention in mind.intentions.all_mut() {
+        if let Place::Waiting(wait) = &mut intention.place {
+            shift(&mut wait.since);
+            wait.deadline.iter_mut().for_each(shift);
+        }
+    }
+}

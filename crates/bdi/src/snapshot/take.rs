@@ -1,0 +1,284 @@
+//! Writing.
+
+use std::borrow::Cow;
+
+use whimbrel_acl::value::{shared_objects_met, with_shared_objects};
+use whimbrel_acl::{Value, Var};
+use whimbrel_platform::Time;
+
+use super::record::{Acquired, EntryData, FactData, Numbers, PlanData, Plans, Program, Queue, Rare, Record, TableData};
+use super::{Begin, LAYOUT};
+use crate::code::{Image, Plan};
+use crate::mind::{Entry, IntentionId, Mind, PlanChange, RuleRef, TableChange};
+use crate::syntax::{ast, quote};
+
+/// What is known of an agent's last save.
+#[derive(Debug, Default)]
+pub(crate) struct Saves {
+    /// Its number.
+    number: u64,
+    /// How many events waited.
+    events: u32,
+    /// Who was ready.
+    ready: Vec<IntentionId>,
+    /// The last number given to a timer.
+    serial: u64,
+    /// What changes rarely, as it was written.
+    rare: Vec<u8>,
+    /// The same as it is now; kept for its memory.
+    rare_now: Vec<u8>,
+    /// Whether there were mutable containers in it.
+    objects: bool,
+    /// What the clock is ahead of the one it was by.
+    ahead: i64,
+}
+
+/// An agent to be written out.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) image: &'a Image,
+    pub(crate) begin: Option<&'a Begin>,
+    /// The time, on the clock that the mind's times are by.
+    pub(crate) now: Time,
+}
+
+impl Saves {
+    /// Notes what changes from now on: the mind is as it was at the save that the agent was restored from.
+    pub(crate) fn go_on(mind: &mut Mind, subject: Subject<'_>) -> Self {
+        let number = subject.begin.map_or(0, |begin| begin.save);
+        let mut saves = Self { objects: subject.begin.is_some_and(|begin| begin.objects), ..Self::default() };
+        saves.note(mind, subject, number);
+        saves
+    }
+
+    fn note(&mut self, mind: &mut Mind, subject: Subject<'_>, number: u64) {
+        self.number = number;
+        self.events = mind.events.len() as u32;
+        self.ready.clear();
+        self.ready.extend(&mind.ready);
+        self.serial = mind.serial;
+        self.ahead = 0;
+        mind.mark_saved();
+        self.look_at_rare(mind, subject);
+        std::mem::swap(&mut self.rare, &mut self.rare_now);
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn look_at_rare(&mut self, mind: &Mind, subject: Subject<'_>) {
+        self.rare_now.clear();
+        with_shared_objects(|| append(&rare(mind, subject.begin), &mut self.rare_now));
+    }
+
+    /// The clock that times are by has been changed for one that is this much ahead.
+    pub(crate) fn clock_changed(&mut self, ahead: i64) {
+        self.ahead = self.ahead.saturating_add(ahead);
+    }
+
+    /// Writes the whole mind.
+    pub(crate) fn whole(&mut self, mind: &mut Mind, subject: Subject<'_>, out: &mut Vec<u8>) -> bool {
+        let number = self.number + 1;
+        let Some(objects) = encode(&whole(mind, subject, number), out) else { return false };
+        self.objects = objects;
+        self.note(mind, subject, number);
+        true
+    }
+
+    /// Writes what changed.
+    pub(crate) fn delta(&mut self, mind: &mut Mind, subject: Subject<'_>, out: &mut Vec<u8>) -> bool {
+        if self.objects {
+            return self.whole(mind, subject, out);
+        }
+        let start = out.len();
+        mind.sort_notes();
+        self.look_at_rare(mind, subject);
+        match encode(&self.changes(mind, subject), out) {
+            Some(false) => {
+                self.note(mind, subject, self.number + 1);
+                true
+            }
+            // A container came in: it may change without anybody's noticing.
+            Some(true) => {
+                out.truncate(start);
+                self.whole(mind, subject, out)
+            }
+            None => false,
+        }
+    }
+
+    fn changes<'a>(&self, mind: &'a Mind, subject: Subject<'a>) -> Record<'a> {
+        let (mut timers, mut timers_gone) = (Vec::new(), Vec::new());
+        for (key, timer) in mind.timers.changes() {
+            match timer {
+                Some(timer) => timers.push(Cow::Borrowed(timer)),
+                // What was set and is gone since then, nobody has heard of.
+                None if key.1 <= self.serial => timers_gone.push(key),
+                None => {}
+            }
+        }
+        let (mut intentions, mut ended) = (Vec::new(), Vec::new());
+        for (place, intention) in mind.intentions.changes() {
+            match intention {
+                Some(intention) => intentions.push(Cow::Borrowed(intention)),
+                None => ended.push(place),
+            }
+        }
+        let plans = mind.plans.changes();
+        let events = mind.events.changes(self.events);
+        Record {
+            layout: LAYOUT,
+            whole: None,
+            number: self.number + 1,
+            now: subject.now,
+            ahead: self.ahead,
+            beliefs: mind.beliefs.changes().into_iter().map(table_data).collect(),
+            plans: (!plans.is_empty()).then(|| Plans::Done(plans.iter().map(plan_data).collect())),
+            events: Queue { gone: events.gone, new: events.new.collect() },
+            intentions,
+            ended,
+            ready: moved(&self.ready, mind),
+            timers,
+            timers_gone,
+            numbers: numbers(mind),
+            rare: (self.rare != self.rare_now).then(|| rare(mind, subject.begin)),
+        }
+    }
+}
+
+/// The whole mind as save `number`.
+pub(super) fn whole<'a>(mind: &'a Mind, subject: Subject<'a>, number: u64) -> Record<'a> {
+    let Subject { image, begin, now } = subject;
+    Record {
+        layout: LAYOUT,
+        whole: Some(Program { name: Cow::Borrowed(&image.name), plans: image.plans.len() as u32 }),
+        number,
+        now,
+        ahead: 0,
+        beliefs: mind.beliefs.whole().into_iter().map(table_data).collect(),
+        plans: acquired(mind).map(Plans::All),
+        events: Queue { gone: 0, new: mind.events.iter().collect() },
+        intentions: mind.intentions.iter().map(Cow::Borrowed).collect(),
+        ended: Vec::new(),
+        ready: Queue { gone: 0, new: mind.ready.iter().copied().collect() },
+        timers: mind.timers.iter().map(Cow::Borrowed).collect(),
+        timers_gone: Vec::new(),
+        numbers: numbers(mind),
+        rare: Some(rare(mind, begin)),
+    }
+}
+
+/// Appends a record; tells whether containers are in it. `None` if it cannot be written.
+pub(super) fn encode(record: &Record<'_>, out: &mut Vec<u8>) -> Option<bool> {
+    if record.intentions.iter().any(|intention| intention.id.index >= super::INTENTIONS_MAX) {
+        return None;
+    }
+    with_shared_objects(|| append(record, out).then(shared_objects_met))
+}
+
+fn append<T: serde::Serialize>(value: &T, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    match postcard::to_extend(value, std::mem::take(out)) {
+        Ok(bytes) => {
+            *out = bytes;
+            true
+        }
+        Err(_) => {
+            out.truncate(start);
+            false
+        }
+    }
+}
+
+fn numbers(mind: &Mind) -> Numbers {
+    Numbers {
+        last_intention: mind.intentions.last_number,
+        serial: mind.serial,
+        messages: mind.messages,
+        random: mind.random.get(),
+        atomic: mind.atomic,
+        sleeping: mind.sleeping,
+        tested: mind.tested_version == mind.beliefs.version(),
+    }
+}
+
+fn rare<'a>(mind: &'a Mind, begin: Option<&'a Begin>) -> Rare<'a> {
+    Rare {
+        options: Cow::Borrowed(&mind.options),
+        atomic_event: mind.atomic_event.as_deref().map(Cow::Borrowed),
+        suspended_events: Cow::Borrowed(&mind.suspended_events),
+        deferred: mind.deferred.iter().map(Cow::Borrowed).collect(),
+        namespace_properties: Cow::Borrowed(&mind.namespace_properties),
+        feedback: mind.feedback.iter().map(Cow::Borrowed).collect(),
+        forks: Cow::Borrowed(&mind.forks),
+        environment: mind.environment,
+        has_meta_plans: mind.has_meta_plans,
+        tells_idleness: mind.tells_idleness,
+        handles_messages: mind.handles_messages,
+        first: begin.and_then(|begin| begin.first.as_ref()).map(Cow::Borrowed),
+    }
+}
+
+/// What changed in the queue of ready intentions since it was `before`.
+fn moved(before: &[IntentionId], mind: &Mind) -> Queue<IntentionId> {
+    let first = mind.ready.front();
+    let gone = before.iter().position(|id| Some(id) == first).unwrap_or(before.len());
+    let stayed = before.get(gone..).unwrap_or_default();
+    if stayed.len() <= mind.ready.len() && stayed.iter().eq(mind.ready.iter().take(stayed.len())) {
+        return Queue { gone: gone as u32, new: mind.ready.iter().skip(stayed.len()).copied().collect() };
+    }
+    Queue { gone: before.len() as u32, new: mind.ready.iter().copied().collect() }
+}
+
+fn table_data(change: TableChange<&Entry>) -> TableData<'_> {
+    let TableChange { key, whole, front, numbers, entries } = change;
+    let data = |(number, entry): (i64, Option<_>)| ((number - front) as u32, entry.map(entry_data));
+    TableData { key, whole, front, numbers, entries: entries.into_iter().map(data).collect() }
+}
+
+fn entry_data(entry: &Entry) -> EntryData<'_> {
+    match entry {
+        Entry::Fact(fact) => {
+            EntryData::Fact(FactData { args: Cow::Borrowed(&fact.args), annots: Cow::Borrowed(&fact.annots) })
+        }
+        Entry::Rule(RuleRef::Image(place)) => EntryData::ProgramRule(*place),
+        Entry::Rule(RuleRef::Own(rule)) => {
+            let rule = ast::Term::Code(ast::Code::Rule(Box::new((*rule.source).clone())));
+            EntryData::OwnRule(quoted(&rule))
+        }
+    }
+}
+
+fn quoted(term: &ast::Term) -> Value {
+    let mut names = Vec::new();
+    quote::quote(term, &mut |name| {
+        let slot = names.iter().position(|other| *other == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        });
+        Var { slot: slot as u32, name }
+    })
+}
+
+fn plan_code(plan: &Plan) -> Value {
+    quoted(&ast::Term::Code(ast::Code::Plan(Box::new((*plan.source).clone()))))
+}
+
+fn plan_data(change: &PlanChange) -> PlanData<'_> {
+    match change {
+        PlanChange::Add(plan, before) => PlanData::Add(Cow::Borrowed(&plan.label), plan_code(plan), *before),
+        PlanChange::Replace(place, plan) => PlanData::Replace(*place, Cow::Borrowed(&plan.label), plan_code(plan)),
+        PlanChange::Remove(place, in_use) => PlanData::Remove(*place, *in_use),
+        PlanChange::Labels(labels) => PlanData::Labels(*labels),
+    }
+}
+
+fn acquired(mind: &Mind) -> Option<Acquired> {
+    let (order, own, labels) = mind.plans.acquired()?;
+    let plans = own.iter().map(|plan| {
+        let plan = plan.as_ref()?;
+        Some((plan.label.clone(), plan_code(plan)))
+    });
+    Some(Acquired { order, plans: plans.collect(), labels })
+}
