@@ -43,7 +43,7 @@ $(WHIMBREL): | rust
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: check unit conformance ## Everything below; what a change must pass
+test: check harness unit conformance ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy clippy ## What needs no test to be run
@@ -63,6 +63,10 @@ clippy: | rust ## Lints, none allowed
 .PHONY: unit
 unit: | rust ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
 	@$(CARGO) test --quiet --locked --workspace
+
+.PHONY: harness
+harness: | python ## The runner of benchmarks beside peers, without any peer
+	@$(PYTHON) bench/peers/test_harness.py --quiet
 
 .PHONY: conformance
 conformance: $(WHIMBREL) | python ## AgentSpeak programs against what real Jason printed
@@ -84,7 +88,7 @@ bench: $(WHIMBREL) ## The studies' benchmarks in small, in Rust and in AgentSpea
 	done
 
 .PHONY: bench-peers
-bench-peers: $(WHIMBREL) | python ## The same beside Erlang, Go, Pekko, tokio and Jason, in turns (OPTIONS=--quick)
+bench-peers: $(WHIMBREL) | python ## All beside Erlang, Jason, NATS, Zenoh, JADE, Java's codecs ..., in turns (OPTIONS=--quick)
 	@$(PYTHON) bench/peers/run.py $(OPTIONS)
 
 ##@ Tools, installed only when missing

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Draws what bench/peers/run.py measured: one PNG per benchmark.
+"""Draws what bench/peers/run.py measured: one PNG per benchmark, of messaging one for each way to send.
 
     bench/plot.py bench/results/peers-DATE.json --out DIR       (without --out: beside the JSON file)
 """
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -15,11 +16,15 @@ PANELS = {
     "fibonacci": [("small_p50_us", "n <= 10, p50 us"), ("small_p99_us", "n <= 10, p99 us"),
                   ("large_p50_us", "large n, p50 us")],
     "spawn": [("us_per_agent", "us per agent"), ("bytes_per_agent", "bytes per agent")],
+    "messaging": [("messages_per_s", "deliveries per s (higher is better)"), ("p50_us", "latency, p50 us"),
+                  ("p99_us", "latency, p99 us"), ("cpu_s_per_million", "CPU s per million")],
+    "codec": [("bytes", "bytes"), ("encode_us", "encode us"), ("decode_us", "decode us")],
 }
-OURS = ("native", "asl", "mas2j")
+OURS = ("native", "asl", "mas2j", "whimbrel", "compact", "compact-owned")
 # One colour each, the same in all pictures.
 COLOURS = {"native": "C0", "asl": "C9", "mas2j": "C2", "erlang": "C3", "go": "C4", "pekko": "C5", "tokio": "C1",
-           "jason": "C7", "pekko-throughput": "C8", "tokio-one-thread": "C6"}
+           "jason": "C7", "pekko-throughput": "C8", "tokio-one-thread": "C6", "whimbrel": "C0", "compact": "C0",
+           "compact-owned": "C9"}
 
 
 def main():
@@ -31,13 +36,19 @@ def main():
     document = read(options.results)
     out = options.out or options.results.parent
     out.mkdir(parents=True, exist_ok=True)
-    for bench in dict.fromkeys(result["bench"] for result in document["results"]):
-        results = [result for result in document["results"] if result["bench"] == bench]
-        path = out / f"{options.results.stem}-{bench}.png"
-        figure = draw(plt, bench, results, document["machine"])
+    for bench, group in dict.fromkeys(map(table_of, document["results"])):
+        results = [result for result in document["results"] if table_of(result) == (bench, group)]
+        name = "-".join(re.findall(r"\w+", f"{bench} {group}"))
+        path = out / f"{options.results.stem}-{name}.png"
+        figure = draw(plt, bench, group, results, document["machine"])
         figure.savefig(path, dpi=120)
         plt.close(figure)
         print(path)
+
+
+def table_of(result):
+    """What is drawn as one picture; older files have no groups."""
+    return result["bench"], result.get("group", "")
 
 
 def load_matplotlib():
@@ -57,7 +68,7 @@ def read(path):
         sys.exit(f"{path}: {problem}")
 
 
-def draw(plt, bench, results, machine):
+def draw(plt, bench, group, results, machine):
     panels = PANELS.get(bench) or [(None, "ns per operation")]
     figure, axes = plt.subplots(1, len(panels), figsize=(5 + 4 * len(panels), 5), squeeze=False, layout="constrained")
     for axis, (metric, unit) in zip(axes[0], panels):
@@ -65,7 +76,7 @@ def draw(plt, bench, results, machine):
         draw_bars(axis, groups, series, unit)
     # The first panel has a bar of each contender.
     axes[0][-1].legend(*axes[0][0].get_legend_handles_labels(), loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    figure.suptitle(f"{bench}: {machine['cpu']}, {machine['cores']} cores; lower is better")
+    figure.suptitle(f"{bench}{', ' if group else ''}{group}: {machine['cpu']}, {machine['cores']} cores; lower is better unless said")
     return figure
 
 

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Runs the actor benchmarks on Whimbrel and on its peers, in turns, and prints the ratios.
+"""Runs Whimbrel's benchmarks and their peers, in turns, and prints the ratios and which targets are met.
 
-    bench/peers/run.py                                  all benchmarks, all peers, the study's parameters
-    bench/peers/run.py --quick                          the same in small, in about ten minutes on two cores
+    bench/peers/run.py                                  all benchmarks, all peers, the studies' parameters: hours
+    bench/peers/run.py --quick                          the same in small, in about half an hour on two cores
+    bench/peers/run.py --quick --only messaging         messages between processes, in about ten minutes
     bench/peers/run.py --quick --rounds 1               a look
     bench/peers/run.py --only ring,micro --peers erlang,jason
     bench/peers/run.py --ours none --peers go           a peer alone, without Whimbrel
 
 Every round runs each contender once, so that whatever else the machine does hits all of them alike. The figures are
-medians over the rounds; ratios are peer / ours, so above 1x is in our favour. What a peer needs is installed and built
-on first use. Results go to bench/results/, with pictures beside them where matplotlib is installed.
+medians over the rounds; ratios above 1x are in our favour. What a peer needs is installed and built on first use.
+Results go to bench/results/, with pictures beside them where matplotlib is installed.
 """
 
 import argparse
@@ -21,9 +22,8 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from harness import cases, children, contenders, machine, report, toolchains
+from harness import cases, children, contenders, machine, programs, report, servers, targets, toolchains
 
-OURS = ("native", "asl", "mas2j")
 TIMEOUT_S = {"full": 900, "quick": 120}
 EXIT_INTERRUPTED = 130
 
@@ -43,6 +43,8 @@ def main():
         document["complete"] = not document["failures"]
     except KeyboardInterrupt:
         print("\ninterrupted: what has been measured so far follows", flush=True)
+    finally:
+        servers.end_all()
     finish(options, document)
     sys.exit(0 if document["complete"] else 1 if document["failures"] else EXIT_INTERRUPTED)
 
@@ -55,11 +57,14 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", type=names_of(cases.BENCHES), default=cases.BENCHES,
                         help="of " + ",".join(cases.BENCHES))
+    parser.add_argument("--cases", metavar="TEXT", default="",
+                        help="only those whose name has this in it: --only messaging --cases 'one-to-one 10x10, saturated'")
     parser.add_argument("--peers", type=names_of(contenders.peers()), default=contenders.DEFAULT_PEERS,
                         help="of " + ",".join(contenders.peers()) + " (or none)")
-    parser.add_argument("--ours", type=names_of(OURS), default=OURS,
+    parser.add_argument("--ours", type=names_of(report.OURS), default=report.OURS,
                         help="native (Rust agents), asl (our AgentSpeak benchmark), "
-                             "mas2j (the project that Jason runs too), or none")
+                             "mas2j (the project that Jason runs too), whimbrel (messaging), compact and compact-owned "
+                             "(codec: texts shared, or one in each object), or none")
     parser.add_argument("--quick", dest="scale", action="store_const", const="quick", default="full",
                         help="the same shapes in small; without it the study's parameters, which take hours")
     parser.add_argument("--rounds", type=int, default=3, help="default: 3")
@@ -84,7 +89,7 @@ def names_of(known):
 
 
 def default_binary():
-    target = Path(os.environ.get("CARGO_TARGET_DIR", contenders.REPOSITORY / "target"))
+    target = Path(os.environ.get("CARGO_TARGET_DIR", programs.REPOSITORY / "target"))
     return target / "release" / "whimbrel"
 
 
@@ -100,6 +105,8 @@ def choose_contenders(options):
     print("getting the peers ready (the first time takes minutes)", flush=True)
     for name in options.peers:
         peer = contenders.peers()[name]
+        if not set(peer.benches) & set(options.only):
+            continue
         try:
             toolchains.prepare(peer.peer, lambda text: print(text, flush=True))
             chosen.append(contenders.peers()[name])
@@ -109,7 +116,8 @@ def choose_contenders(options):
 
 
 def run_cases(options, entrants, document):
-    chosen = [case for case in cases.cases(options.scale) if case.bench in options.only]
+    chosen = [case for case in cases.cases(options.scale)
+              if case.bench in options.only and options.cases in f"{case.label}, {case.group}"]
     takers = [[entrant for entrant in entrants if entrant.name in case.who and case.bench in entrant.benches]
               for case in chosen]
     progress = Progress(options.rounds * sum(map(len, takers)))
@@ -126,8 +134,9 @@ def run_round(options, case, turn, taking_part, measured, document, progress):
     # Another one starts each round, so that nobody always runs in the shadow of the same neighbour.
     start = turn % max(1, len(taking_part))
     for entrant in taking_part[start:] + taking_part[:start]:
-        label = f"{progress.next()} {case.bench} {case.label} {entrant.name}"
-        print(f"{label:52}", end="", flush=True)
+        what = ", ".join(filter(None, (f"{case.bench} {case.label}", case.group)))
+        label = f"{progress.next()} {what}: {entrant.name}"
+        print(f"{label:52} ", end="", flush=True)
         try:
             params = case.params_for(entrant.name)
             run = entrant.measure(case.bench, params, options.timeout, options.threads)
@@ -137,7 +146,8 @@ def run_round(options, case, turn, taking_part, measured, document, progress):
         except children.ChildFailed as problem:
             print(f"failed: {problem}", flush=True)
             document["failures"].append(
-                {"bench": case.bench, "case": case.label, "contender": entrant.name, "why": str(problem)})
+                {"bench": case.bench, "group": case.group, "case": case.label, "contender": entrant.name,
+                 "why": str(problem)})
 
 
 class Progress:
@@ -159,8 +169,8 @@ def headline(bench, metrics):
 
 def summarise(case, name, runs):
     return {
-        "bench": case.bench, "case": case.label, "contender": name, "version": runs[-1].version,
-        "params": runs[-1].params, "reduced": case.reduced if name in cases.AGENTSPEAK else {},
+        "bench": case.bench, "group": case.group, "case": case.label, "contender": name, "version": runs[-1].version,
+        "params": runs[-1].params, "reduced": case.reduced_for(name),
         "metrics": report.medians([run.metrics for run in runs]), "rounds": [run.metrics for run in runs],
     }
 
@@ -169,19 +179,20 @@ def finish(options, document):
     if not document["results"]:
         return
     stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
-    path = options.out or contenders.REPOSITORY / "bench" / "results" / f"peers-{stamp}.json"
+    path = options.out or programs.REPOSITORY / "bench" / "results" / f"peers-{stamp}.json"
     # Before anything is printed: a closed pipe must not cost the results.
     report.write(path, document)
     print(report.tables(document["results"]))
+    print("\n".join(targets.table(document["results"])))
     versions = dict.fromkeys(f"{result['contender']}: {result['version']}" for result in document["results"])
-    print("\nratios are peer / ours: above 1x is in our favour\n" + "; ".join(versions))
+    print("\nratios above 1x are in our favour\n" + "; ".join(versions))
     print(f"written to {path}")
     draw(path)
 
 
 def draw(path):
     """Pictures beside the results; without matplotlib the figures are all there is."""
-    plot = contenders.REPOSITORY / "bench" / "plot.py"
+    plot = programs.REPOSITORY / "bench" / "plot.py"
     drawn = subprocess.run([sys.executable, str(plot), str(path)], capture_output=True, text=True, check=False)
     print((drawn.stdout if drawn.returncode == 0 else drawn.stderr).strip())
 

@@ -1,4 +1,4 @@
-"""What is measured: the study's parameters (full), or the same shapes in small (quick)."""
+"""What is measured: the studies' parameters (full), or the same shapes in small (quick)."""
 
 from dataclasses import dataclass, field
 
@@ -7,34 +7,53 @@ AGENTSPEAK = ("mas2j", "jason")
 EVERYBODY = NATIVE + AGENTSPEAK
 
 
+MESSAGING_PEERS = ("bare", "zenoh", "nats", "zeromq", "erlang-distribution", "rabbitmq", "jade")
+MESSAGING = ("whimbrel",) + MESSAGING_PEERS
+# Codecs whose objects share equal texts, and those with a text in each object.
+CODEC_SHARED = ("java", "jadex", "kryo", "fory")
+CODEC_OWNED = ("bitcode", "protobuf", "messagepack", "cbor", "rkyv")
+CODEC_PEERS = CODEC_SHARED + CODEC_OWNED
+CODEC = ("compact", "compact-owned") + CODEC_PEERS
+
+
 @dataclass
 class Case:
     bench: str
     label: str
     params: dict
     who: tuple = EVERYBODY
-    # Other parameters for those that would take hours; only what is per operation is then compared.
+    # Parameters of those that would take hours; only what is per operation is then compared. By contender.
     reduced: dict = field(default_factory=dict)
+    # What belongs into one table, if it is not the whole benchmark.
+    group: str = ""
+
+    def reduced_for(self, contender):
+        return self.reduced.get(contender, {})
 
     def params_for(self, contender):
-        return {**self.params, **self.reduced} if contender in AGENTSPEAK else self.params
+        return {**self.params, **self.reduced_for(contender)}
 
 
-BENCHES = ("ring", "chameneos", "fibonacci", "spawn", "micro")
+ACTORS = ("ring", "chameneos", "fibonacci", "spawn", "micro")
+BENCHES = ACTORS + ("messaging", "codec")
 
 
 def cases(scale):
     return full() if scale == "full" else quick()
 
 
+def for_agentspeak(**params):
+    return {contender: params for contender in AGENTSPEAK}
+
+
 def ring(tokens, passes, jason_messages):
     return Case("ring", f"T={tokens}", {"workers": 500, "tokens": tokens, "passes": passes},
-                reduced={"passes": max(1, jason_messages // tokens)})
+                reduced=for_agentspeak(passes=max(1, jason_messages // tokens)))
 
 
 def chameneos(creatures, meetings, jason_meetings):
     return Case("chameneos", f"C={creatures}", {"creatures": creatures, "meetings": meetings},
-                reduced={"meetings": jason_meetings})
+                reduced=for_agentspeak(meetings=jason_meetings))
 
 
 def fibonacci(max_n, requests, large_from, who):
@@ -43,7 +62,7 @@ def fibonacci(max_n, requests, large_from, who):
 
 
 def spawn(agents, jason_agents):
-    return Case("spawn", f"N={agents}", {"agents": agents}, reduced={"agents": jason_agents})
+    return Case("spawn", f"N={agents}", {"agents": agents}, reduced=for_agentspeak(agents=jason_agents))
 
 
 NATIVE_ONLY = tuple(name for name in NATIVE if name != "asl")
@@ -62,6 +81,8 @@ def full():
         # 100,000 is the target for AgentSpeak agents; a million of Jason's would take 70 GB.
         Case("spawn", "N=1000000", {"agents": 1_000_000}, NATIVE_ONLY),
         Case("micro", "", {"goals": 1_000_000, "fib": 18, "reversals": 200}, AGENTSPEAK),
+        *every_messaging(),
+        *(codec(kind, children) for children in (0, 100, 10_000, 100_000) for kind in ("same", "varied")),
     ]
 
 
@@ -74,4 +95,62 @@ def quick():
         fibonacci(14, 5, 12, ("asl",) + AGENTSPEAK),
         spawn(100_000, 2_000),
         Case("micro", "", {}, AGENTSPEAK),
+        *quick_messaging(),
+        *(codec(kind, 100) for kind in ("same", "varied")),
     ]
+
+
+# A message per millisecond from each producer, 500 in all, as in the study.
+PACED_MESSAGES = 500
+# Deliveries that take some seconds: of most, and of those that have to do with fewer, in broadcasts and otherwise.
+BROADCAST_DELIVERIES, OTHER_DELIVERIES = 16_000_000, 4_000_000
+FEWER_DELIVERIES = {
+    "zenoh": (4_000_000, 4_000_000), "nats": (1_000_000, 2_000_000), "zeromq": (8_000_000, 1_000_000),
+    "erlang-distribution": (500_000, 500_000), "rabbitmq": (100_000, 100_000), "jade": (20_000, 20_000),
+}
+ONE_TO_ONE = [("one-to-one", pairs, pairs) for pairs in (10, 50, 100)]
+MANY_TO_ONE = [("many-to-one", producers, 1) for producers in (10, 50, 100)]
+BROADCAST = [("broadcast", producers, consumers) for producers in (10, 50) for consumers in (10, 50, 100)]
+
+
+def messaging(scenario, mode, size=64, security="authenticated", who=MESSAGING):
+    name, producers, consumers = scenario
+    params = {"scenario": name, "producers": producers, "consumers": consumers, "bytes": size, "mode": mode,
+              "security": security, "messages": messages((BROADCAST_DELIVERIES, OTHER_DELIVERIES), scenario, mode)}
+    fewer = {} if mode == "paced" else {
+        contender: {"messages": messages(deliveries, scenario, mode)} for contender, deliveries in FEWER_DELIVERIES.items()}
+    size_text = "1 KiB" if size == 1024 else f"{size} B"
+    return Case("messaging", f"{name} {producers}x{consumers}", params, who, fewer, f"{mode}, {size_text}, {security}")
+
+
+def messages(deliveries, scenario, mode):
+    """How many each producer sends."""
+    name, producers, consumers = scenario
+    if mode == "paced":
+        return PACED_MESSAGES
+    in_broadcasts, otherwise = deliveries
+    return max(1, in_broadcasts // producers // consumers if name == "broadcast" else otherwise // producers)
+
+
+def every_messaging():
+    """The study's scenarios; of our own security levels, those that nobody else has are compared with our others."""
+    scenarios = ONE_TO_ONE + MANY_TO_ONE + BROADCAST
+    for mode in ("saturated", "paced"):
+        for size in (64, 1024):
+            for security, who in (("authenticated", MESSAGING), ("open", MESSAGING), ("tls", ("whimbrel",)),
+                                  ("signed", ("whimbrel",))):
+                yield from (messaging(scenario, mode, size, security, who) for scenario in scenarios)
+
+
+def quick_messaging():
+    few = [ONE_TO_ONE[0], ONE_TO_ONE[2], MANY_TO_ONE[0], BROADCAST[0]]
+    yield from (messaging(scenario, "saturated") for scenario in few)
+    yield from (messaging(scenario, "paced") for scenario in few[:2])
+    for security in ("open", "tls", "signed"):
+        for mode in ("saturated", "paced"):
+            who = ("whimbrel", "bare") if security == "open" else ("whimbrel",)
+            yield messaging(ONE_TO_ONE[2], mode, security=security, who=who)
+
+
+def codec(kind, children):
+    return Case("codec", f"{children:,} children", {"object": kind, "children": children}, CODEC, group=f"{kind} data")

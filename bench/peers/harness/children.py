@@ -1,9 +1,11 @@
 """Child processes that never outlive us: each has its own process group, ended on timeout and on Ctrl-C."""
 
 import os
+import queue
 import signal
 import subprocess
 import threading
+import time
 
 
 class ChildFailed(Exception):
@@ -33,6 +35,65 @@ def run(argv, timeout_s, on_line=None, **options):
     return lines
 
 
+class Conversation:
+    """A child that is talked to by lines. Used with `with`: it ends with the block."""
+
+    def __init__(self, argv, **options):
+        try:
+            self.process = subprocess.Popen(
+                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                errors="replace", start_new_session=True, **options)
+        except OSError as problem:
+            raise ChildFailed(f"{argv[0]}: {problem.strerror}") from problem
+        self.lines, self.arriving = [], queue.Queue()
+        self.listener = threading.Thread(target=self.listen, daemon=True)
+        self.listener.start()
+
+    def listen(self):
+        with self.process.stdout:
+            for line in self.process.stdout:
+                self.arriving.put(line.rstrip("\n"))
+        self.arriving.put(None)
+
+    def say(self, text):
+        try:
+            self.process.stdin.write(text + "\n")
+            self.process.stdin.flush()
+        except OSError as problem:
+            raise ChildFailed(f"does not listen: {problem.strerror}: {last(self.lines)}") from problem
+
+    def hear(self, start, timeout_s):
+        """Waits for a line that begins so; others are kept for the case that it fails."""
+        until = time.monotonic() + timeout_s
+        while True:
+            try:
+                line = self.arriving.get(timeout=max(0, until - time.monotonic()))
+            except queue.Empty:
+                raise ChildFailed(f"took longer than {timeout_s} s: {last(self.lines)}") from None
+            if line is None:
+                raise ChildFailed(f"ended early: {last(self.lines)}")
+            self.lines.append(line)
+            if line.startswith(start):
+                return line
+
+    def said(self):
+        """The last lines so far."""
+        while not self.arriving.empty():
+            self.lines.append(self.arriving.get() or "that was all")
+        return last(self.lines)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        end(self.process)
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self.listener.join()
+
+
 def last(lines):
     return " | ".join(lines[-5:]) or "it printed nothing"
 
@@ -54,6 +115,7 @@ def end(process):
         return
     try:
         os.killpg(process.pid, signal.SIGTERM)
+        os.killpg(process.pid, signal.SIGCONT)
         process.wait(timeout=3)
     except ProcessLookupError:
         pass
@@ -69,3 +131,18 @@ def resident_bytes(pid):
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
     return 0
+
+
+def cpu_seconds(groups):
+    """Processor time that all processes of these groups have used so far."""
+    ticks = 0
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/stat") as stat:
+                # The name, in brackets, may have blanks in it; what follows has not.
+                fields = stat.read().rpartition(")")[2].split()
+        except OSError:
+            continue  # It has just ended.
+        if int(fields[2]) in groups:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")

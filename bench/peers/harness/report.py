@@ -3,6 +3,8 @@
 import json
 from statistics import median
 
+from . import cases
+
 # What is compared, per benchmark: metric, unit, and whether it still means the same when a run did less work.
 COMPARED = {
     "ring": [("ns_per_hop", "ns per hop", True)],
@@ -10,10 +12,16 @@ COMPARED = {
     "fibonacci": [("small_p50_us", "n <= 10, p50 us", True), ("small_p99_us", "n <= 10, p99 us", True),
                   ("small_max_us", "n <= 10, slowest us", False), ("large_p50_us", "large n, p50 us", True)],
     "spawn": [("us_per_agent", "us per agent", True), ("bytes_per_agent", "bytes per agent", True)],
+    "messaging": [("messages_per_s", "deliveries per s", True), ("p50_us", "latency, p50 us", True),
+                  ("p99_us", "latency, p99 us", True), ("cpu_s_per_million", "CPU s per million, of all processes", True)],
+    "codec": [("bytes", "bytes", True), ("encode_us", "encode us", True), ("decode_us", "decode us", True)],
 }
-OURS = ("native", "asl", "mas2j")
+# More is better; of all others less is.
+MORE_IS_BETTER = ("messages_per_s",)
+OURS = ("native", "asl", "mas2j", "whimbrel", "compact", "compact-owned")
 # Which of ours a peer is compared with: what runs the same program, or what a user would choose instead.
-REFERENCES = {"jason": ("asl", "mas2j")}
+REFERENCES = {"jason": ("asl", "mas2j"), **dict.fromkeys(cases.MESSAGING_PEERS, ("whimbrel",)),
+              **dict.fromkeys(cases.CODEC_SHARED, ("compact",)), **dict.fromkeys(cases.CODEC_OWNED, ("compact-owned",))}
 DEFAULT_REFERENCES = ("native", "asl")
 
 
@@ -44,30 +52,31 @@ def is_number(value):
 
 
 def tables(results):
-    """All tables, one per benchmark and metric: a row per contender, a column per case."""
+    """All tables, one per benchmark, group and metric: a row per contender, a column per case."""
     lines = []
-    for bench in dict.fromkeys(result["bench"] for result in results):
-        mine = [result for result in results if result["bench"] == bench]
-        lines += micro_table(mine) if bench == "micro" else bench_tables(bench, mine)
+    for bench, group in dict.fromkeys((result["bench"], result["group"]) for result in results):
+        mine = [result for result in results if (result["bench"], result["group"]) == (bench, group)]
+        lines += micro_table(mine) if bench == "micro" else bench_tables(bench, group, mine)
     return "\n".join(lines)
 
 
-def bench_tables(bench, results):
+def bench_tables(bench, group, results):
     lines = []
     for metric, unit, _ in COMPARED[bench]:
         rows = metric_rows(metric, results)
         if rows:
-            cases = list(dict.fromkeys(result["case"] for result in results))
-            lines += ["", f"{bench}: {unit}"] + aligned([["", *cases], *rows])
+            labels = list(dict.fromkeys(result["case"] for result in results))
+            title = f"{bench}, {group}: {unit}" if group else f"{bench}: {unit}"
+            lines += ["", title] + aligned([["", *labels], *rows])
     return lines + reductions(results)
 
 
 def metric_rows(metric, results):
-    cases = list(dict.fromkeys(result["case"] for result in results))
+    labels = list(dict.fromkeys(result["case"] for result in results))
     rows = []
     for name in dict.fromkeys(result["contender"] for result in results):
         found = {result["case"]: result for result in results if result["contender"] == name}
-        cells = [cell(metric, found.get(case), results) for case in cases]
+        cells = [cell(metric, found.get(label), results) for label in labels]
         if any(cells):
             rows.append([name, *cells])
     return rows
@@ -90,9 +99,15 @@ def ratio_to(reference, metric, result, results):
             mine = other["metrics"].get(metric)
             same_work = other["reduced"] == result["reduced"] or scales(metric, result["bench"])
             if is_number(mine) and mine > 0 and same_work:
-                ratio = result["metrics"][metric] / mine
+                ratio = in_our_favour(metric, mine, result["metrics"][metric])
                 return f"{number(ratio) if ratio >= 0.001 else '<0.001'}x {reference}"
     return None
+
+
+def in_our_favour(metric, ours, theirs):
+    """How many times better ours is; below 1 it is worse."""
+    better, worse = (theirs, ours) if metric in MORE_IS_BETTER else (ours, theirs)
+    return worse / better if better else float("inf")
 
 
 def scales(metric, bench):
@@ -105,7 +120,7 @@ def reductions(results):
     for result in results:
         for key, value in result["reduced"].items():
             done.setdefault(result["contender"], []).append(f"{key} {value:,} at {result['case']}")
-    return [f"  * {name} did less: {', '.join(cases)}" for name, cases in done.items()]
+    return [f"  * {name} did less: {', '.join(what)}" for name, what in done.items()]
 
 
 def micro_table(results):

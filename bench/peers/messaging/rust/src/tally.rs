@@ -1,19 +1,15 @@
-//! What came, how long it took, and what it cost; the same definitions as `whimbrel bench messaging` has.
+//! What came and how long it took; the same definitions as `whimbrel bench messaging` has.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail};
-use tokio::sync::Notify;
+use anyhow::{Context, Result};
 
 use crate::Case;
 
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Of how many messages one is timed, if they come as fast as they can.
 const TIMED_OF: u64 = 16;
-/// How long after each other a producer that paces itself sends.
-pub const PACE: Duration = Duration::from_millis(1);
 
 /// Nanoseconds since 1970: the same clock in both processes.
 pub fn wall_ns() -> u64 {
@@ -27,33 +23,41 @@ pub fn fill(content: &mut Vec<u8>, bytes: usize, now_ns: u64) {
     content.resize(start + bytes, b'x');
 }
 
-/// What one consumer got so far.
+/// What one consumer got.
+struct Consumed {
+    begun_ns: u64,
+    ended_ns: u64,
+    us: Vec<f64>,
+}
+
+/// Counts what one consumer gets.
 pub struct Consumer {
+    bytes: usize,
     left: u64,
     every: u64,
     until_timed: u64,
     begun_ns: u64,
     us: Vec<f64>,
-    all: Tally,
+    done: Sender<Consumed>,
 }
 
 impl Consumer {
-    /// A message came.
+    /// A message came. One that is cut short does not count.
     #[inline]
     pub fn take(&mut self, content: &[u8], now_ns: u64) {
+        let Some(made_ns) = content.first_chunk().filter(|_| content.len() == self.bytes) else { return };
         if self.begun_ns == 0 {
             self.begun_ns = now_ns;
         }
-        self.left -= 1;
+        self.left = self.left.saturating_sub(1);
         self.until_timed -= 1;
         if self.until_timed == 0 {
             self.until_timed = self.every;
-            if let Some(made) = content.first_chunk() {
-                self.us.push(now_ns.saturating_sub(u64::from_le_bytes(*made)) as f64 / 1_000.0);
-            }
+            self.us.push(now_ns.saturating_sub(u64::from_le_bytes(*made_ns)) as f64 / 1_000.0);
         }
         if self.left == 0 {
-            self.all.one_done(self.begun_ns, now_ns, std::mem::take(&mut self.us));
+            let us = std::mem::take(&mut self.us);
+            let _ = self.done.send(Consumed { begun_ns: self.begun_ns, ended_ns: now_ns, us });
         }
     }
 
@@ -63,75 +67,52 @@ impl Consumer {
     }
 }
 
-#[derive(Default)]
-struct Totals {
-    begun_ns: Option<u64>,
-    ended_ns: u64,
-    us: Vec<f64>,
+/// What all consumers get.
+pub struct Tally {
+    sender: Sender<Consumed>,
+    receiver: Receiver<Consumed>,
 }
 
-/// What all consumers got.
-#[derive(Clone)]
-pub struct Tally {
-    totals: Arc<Mutex<Totals>>,
-    left: Arc<AtomicUsize>,
-    done: Arc<Notify>,
+impl Default for Tally {
+    fn default() -> Self {
+        let (sender, receiver) = channel();
+        Self { sender, receiver }
+    }
 }
 
 impl Tally {
-    pub fn new(case: &Case) -> Self {
-        Self { totals: Arc::default(), left: Arc::new(case.consumers.into()), done: Arc::default() }
-    }
-
     pub fn consumer(&self, case: &Case) -> Consumer {
         let every = if case.paced { 1 } else { TIMED_OF };
-        let us = Vec::with_capacity((case.due() / every) as usize + 1);
-        Consumer { left: case.due(), every, until_timed: every, begun_ns: 0, us, all: self.clone() }
-    }
-
-    fn one_done(&self, begun_ns: u64, ended_ns: u64, us: Vec<f64>) {
-        let mut totals = self.totals.lock().unwrap();
-        totals.begun_ns = Some(totals.begun_ns.map_or(begun_ns, |known| known.min(begun_ns)));
-        totals.ended_ns = totals.ended_ns.max(ended_ns);
-        totals.us.extend(us);
-        drop(totals);
-        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.done.notify_one();
+        Consumer {
+            bytes: case.bytes,
+            left: case.due(),
+            every,
+            until_timed: every,
+            begun_ns: 0,
+            us: Vec::with_capacity((case.due() / every) as usize + 1),
+            done: self.sender.clone(),
         }
     }
 
-    /// Waits until all have theirs; the metrics as JSON.
-    pub async fn wait(&self, case: &Case, cpu_s: impl FnOnce() -> Result<f64>) -> Result<String> {
-        if tokio::time::timeout(PATIENCE, self.done.notified()).await.is_err() {
-            bail!("not all messages came: {} consumers wait", self.left.load(Ordering::Acquire));
-        }
-        let cpu_s = cpu_s()?;
-        let mut totals = self.totals.lock().unwrap();
-        let deliveries = (case.due() * case.consumers as u64) as f64;
-        let seconds = (totals.ended_ns - totals.begun_ns.unwrap_or_default()) as f64 / 1e9;
-        totals.us.sort_by(f64::total_cmp);
+    /// Waits until all consumers have theirs, and prints the metrics.
+    pub fn report(&self, case: &Case) -> Result<()> {
+        let all = (0..case.consumers).map(|_| self.receiver.recv_timeout(PATIENCE));
+        let all: Vec<Consumed> = all.collect::<Result<_, _>>().context("not all messages came")?;
+        let begun_ns = all.iter().map(|one| one.begun_ns).min().unwrap_or_default();
+        let ended_ns = all.iter().map(|one| one.ended_ns).max().unwrap_or_default();
+        let seconds = ended_ns.saturating_sub(begun_ns) as f64 / 1e9;
+        let deliveries = case.due() * case.consumers as u64;
+        let mut us: Vec<f64> = all.into_iter().flat_map(|one| one.us).collect();
+        us.sort_by(f64::total_cmp);
         let percentile = |part: f64| {
-            let rank = (part / 100.0 * totals.us.len() as f64).ceil() as usize;
-            totals.us.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+            let rank = (part / 100.0 * us.len() as f64).ceil() as usize;
+            us.get(rank.saturating_sub(1)).copied().unwrap_or_default()
         };
-        Ok(format!(
-            "{{\"messages_per_s\": {:.0}, \"p50_us\": {:.1}, \"p99_us\": {:.1}, \"cpu_s_per_million\": {:.3}, \
-             \"seconds\": {seconds:.3}}}",
-            deliveries / seconds,
+        println!(
+            "{{\"deliveries\": {deliveries}, \"seconds\": {seconds:.4}, \"p50_us\": {:.1}, \"p99_us\": {:.1}}}",
             percentile(50.0),
-            percentile(99.0),
-            cpu_s / deliveries * 1e6,
-        ))
+            percentile(99.0)
+        );
+        Ok(())
     }
-}
-
-/// Processor time that these processes used so far.
-pub fn cpu_s(processes: &[String]) -> Result<f64> {
-    let mut ticks = 0.0;
-    for process in processes {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).context("this needs Linux")?;
-        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        ticks += rest.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum::<f64>();
-    }
-    Ok(ticks / 100.0)
 }
