@@ -2,15 +2,18 @@
 //!
 //! | type | where it keeps things | an acknowledgement outlives |
 //! |---|---|---|
+//! | [`Embedded`] | in a directory, no server | a power cut of the machine |
 //! | [`Memory`] | in this process, with faults at chosen points | nothing: for tests and the simulator |
 //!
 //! [`Journal`]: whimbrel_platform::store::Journal
 //! [`Coord`]: whimbrel_platform::store::Coord
 //! [`Blobs`]: whimbrel_platform::store::Blobs
 
+mod embedded;
 mod fence;
 mod memory;
 mod sizes;
 mod watchers;
 
+pub use embedded::{Compacted, Damage, Embedded, Found, OpenStoreError, Options};
 pub use memory::{Fault, Memory, Point};

@@ -225,13 +225,15 @@ impl Journal for Memory {
     }
 
     fn read(&self, partition: Partition, from: Lsn, each: &mut ReadFrame<'_>) -> Result<(), StoreError> {
+        self.run(Point::Read(partition), |_| ())?;
         let mut next = from.0;
         loop {
             // Whoever is told may append, or trim: nothing is locked meanwhile.
-            let found = self.run(Point::Read(partition), |kept| {
-                let log = kept.journal.get(&partition.0)?;
-                log.frames.range(next..).next().map(|(lsn, frame)| (*lsn, frame.clone()))
-            })?;
+            let found = self
+                .kept()
+                .journal
+                .get(&partition.0)
+                .and_then(|log| log.frames.range(next..).next().map(|(lsn, frame)| (*lsn, frame.clone())));
             let Some((lsn, frame)) = found else { return Ok(()) };
             if let ControlFlow::Break(()) = each(Lsn(lsn), &frame) {
                 return Ok(());

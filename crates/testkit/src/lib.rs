@@ -26,6 +26,7 @@ mod random;
 mod sessions;
 mod simulation;
 mod slots;
+pub mod stores;
 mod transcript;
 mod world;
 

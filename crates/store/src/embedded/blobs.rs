@@ -1,0 +1,111 @@
+//! Blobs as files by their hash.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use whimbrel_platform::limits::STORE_BLOB_BYTES_MAX;
+use whimbrel_platform::store::{BlobHash, StoreError};
+
+use super::segment::sync_folder;
+use crate::sizes::hash_of;
+
+/// The blobs of a store.
+#[derive(Debug)]
+pub struct BlobFiles {
+    folder: PathBuf,
+    drafts: AtomicU64,
+}
+
+/// A hash as people and file names write it.
+pub fn hex(hash: BlobHash) -> String {
+    hash.0.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn from_hex(text: &str) -> Option<BlobHash> {
+    let mut hash = [0; 32];
+    let (digits, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    if digits.len() != hash.len() {
+        return None;
+    }
+    for (byte, digits) in hash.iter_mut().zip(digits) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(BlobHash(hash))
+}
+
+fn away(path: &Path, error: &io::Error) -> StoreError {
+    StoreError::Away(format!("{}: {error}", path.display()))
+}
+
+impl BlobFiles {
+    /// Those in a folder. What was not finished there is removed.
+    pub fn open(folder: PathBuf) -> io::Result<Self> {
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with("draft")) {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(Self { folder, drafts: AtomicU64::new(0) })
+    }
+
+    fn path(&self, hash: BlobHash) -> PathBuf {
+        self.folder.join(hex(hash))
+    }
+
+    /// Keeps bytes.
+    pub fn put(&self, bytes: &[u8]) -> Result<BlobHash, StoreError> {
+        if bytes.len() > STORE_BLOB_BYTES_MAX {
+            return Err(StoreError::TooBig { bytes: bytes.len(), bytes_max: STORE_BLOB_BYTES_MAX });
+        }
+        let hash = hash_of(bytes);
+        let path = self.path(hash);
+        // What is there under this name may have been damaged since: then this heals it.
+        if std::fs::read(&path).is_ok_and(|found| found == bytes) {
+            return Ok(hash);
+        }
+        let draft = self.folder.join(format!("draft-{}", self.drafts.fetch_add(1, Ordering::Relaxed)));
+        let written = OpenOptions::new().write(true).create_new(true).open(&draft).and_then(|mut file: File| {
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            std::fs::rename(&draft, &path)?;
+            sync_folder(&self.folder)
+        });
+        written.map(|()| hash).map_err(|error| {
+            let _ = std::fs::remove_file(&draft);
+            away(&path, &error)
+        })
+    }
+
+    /// The bytes of this hash.
+    pub fn fetch(&self, hash: BlobHash) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.path(hash);
+        match std::fs::read(&path) {
+            Ok(bytes) if hash_of(&bytes) == hash => Ok(Some(bytes)),
+            Ok(_) => Err(StoreError::Damaged(format!("blob {}: it is not as it was put", hex(hash)))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(away(&path, &error)),
+        }
+    }
+
+    /// Forgets bytes.
+    pub fn remove(&self, hash: BlobHash) -> Result<(), StoreError> {
+        let path = self.path(hash);
+        match std::fs::remove_file(&path) {
+            Ok(()) => sync_folder(&self.folder).map_err(|error| away(&path, &error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(away(&path, &error)),
+        }
+    }
+
+    /// All that are kept, in the order of their names.
+    pub fn list(&self) -> Result<Vec<BlobHash>, StoreError> {
+        let entries = std::fs::read_dir(&self.folder).map_err(|error| away(&self.folder, &error))?;
+        let mut hashes: Vec<BlobHash> =
+            entries.filter_map(|entry| from_hex(entry.ok()?.file_name().to_str()?)).collect();
+        hashes.sort();
+        Ok(hashes)
+    }
+}

@@ -1,0 +1,137 @@
+//! Space that forgotten frames took, given back: segments go when nothing in them is needed any more, oldest first. One that
+//! still has a few frames in it has them written again at the journal's end.
+
+use std::ops::ControlFlow;
+
+use whimbrel_platform::store::{Partition, StoreError};
+
+use super::layout::{Kind, Record};
+use super::queue::{Effect, Queue};
+use super::recover::Slot;
+use super::{BATCH_BYTES, Embedded, damaged};
+
+/// Space is given back without being asked for once forgotten frames take more than what is left,
+const WASTE_SHARE: u64 = 2;
+/// and there are so many segments.
+const WASTE_SEGMENTS: usize = 4;
+/// When it is asked for, segments are left alone that are this full, in hundredths.
+const FULL_PERCENT: u64 = 90;
+
+/// What compacting did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compacted {
+    /// Bytes of the journal before.
+    pub before_bytes: u64,
+    /// And after.
+    pub after_bytes: u64,
+    /// Frames that were written again.
+    pub moved: u64,
+}
+
+impl Embedded {
+    /// Gives back the space of frames that were forgotten. `progress` is told how many segments are done, and of how many;
+    /// it may have enough: then the store is as good as before, only bigger than it could be.
+    ///
+    /// # Errors
+    /// The store cannot be written, or a frame cannot be read: then its segment is left as it is.
+    pub fn compact(&self, progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>) -> Result<Compacted, StoreError> {
+        let mut done = Compacted { before_bytes: self.journal_bytes(), ..Compacted::default() };
+        let wasteful = self.wasteful(FULL_PERCENT);
+        if !wasteful.is_empty() {
+            // The last segment is never moved: from now on that is a new one.
+            self.begin_segment()?;
+        }
+        for (index, segment) in wasteful.iter().enumerate() {
+            if progress(index as u64, wasteful.len() as u64).is_break() {
+                break;
+            }
+            done.moved += self.move_frames(*segment)?;
+            self.sweep();
+        }
+        done.after_bytes = self.journal_bytes();
+        Ok(done)
+    }
+
+    /// Gives back the space of the oldest segment if much is wasted.
+    pub(super) fn compact_a_little(&self) {
+        let (segments, bytes, frame_bytes) = {
+            let queue = self.queue();
+            (queue.segments.len(), sizes(&queue), queue.segments.values().map(|kept| kept.frame_bytes).sum::<u64>())
+        };
+        if segments <= WASTE_SEGMENTS || bytes < frame_bytes * WASTE_SHARE {
+            return;
+        }
+        let oldest = self.queue().segments.keys().next().copied();
+        // What cannot be moved stays where it is, and is tried again: nothing is lost by that but space.
+        if oldest.is_some_and(|oldest| self.move_frames(oldest).is_ok()) {
+            self.sweep();
+        }
+    }
+
+    /// Bytes of the journal's files.
+    fn journal_bytes(&self) -> u64 {
+        sizes(&self.queue())
+    }
+
+    /// The oldest segments, up to the last of those that are less full than this.
+    fn wasteful(&self, full_percent: u64) -> Vec<u32> {
+        let queue = self.queue();
+        let wasted = |kept: &super::queue::Kept| {
+            let bytes = kept.segment.len().unwrap_or_default();
+            kept.frame_bytes * 100 < bytes * full_percent
+        };
+        let last = queue.segments.iter().rev().find(|(_, kept)| wasted(kept)).map(|(number, _)| *number);
+        queue.segments.keys().copied().filter(|number| Some(*number) <= last).collect()
+    }
+
+    fn begin_segment(&self) -> Result<(), StoreError> {
+        let mut queue = self.queue();
+        queue.begin_segment = true;
+        let outcome = queue.pending.outcome.clone();
+        Ok(self.settle(queue, &outcome).1?)
+    }
+
+    /// Writes the frames of a segment again, at the end: how many.
+    fn move_frames(&self, number: u32) -> Result<u64, StoreError> {
+        let frames = found_in(&self.queue(), number);
+        let Some(segment) = self.queue().segments.get(&number).map(|kept| kept.segment.clone()) else { return Ok(0) };
+        let mut buffer = Vec::new();
+        let mut moved = 0;
+        let mut last = None;
+        for (partition, lsn, slot) in frames {
+            let read = segment.read(slot, self.store, &mut buffer);
+            let (header, frame) = read.map_err(|what| damaged(Partition(partition), lsn, &what))?;
+            let mut queue = self.queue();
+            if queue.logs.get(usize::from(partition)).and_then(|log| log.frames.slot(lsn)) != Some(slot) {
+                continue;
+            }
+            let record = Record { kind: Kind::Moved, ..header.record };
+            let effect = |at| Effect::Moved { partition, lsn, from: number, at, bytes: slot.bytes };
+            let outcome = queue.push(&record, frame, effect);
+            moved += 1;
+            if queue.pending.batch.bytes.len() > BATCH_BYTES / 2 {
+                self.settle(queue, &outcome).1?;
+            } else {
+                last = Some(outcome);
+            }
+        }
+        if let Some(outcome) = last {
+            self.settle(self.queue(), &outcome).1?;
+        }
+        Ok(moved)
+    }
+}
+
+fn sizes(queue: &Queue) -> u64 {
+    queue.segments.values().map(|kept| kept.segment.len().unwrap_or_default()).sum()
+}
+
+fn found_in(queue: &Queue, segment: u32) -> Vec<(u16, u64, Slot)> {
+    let mut frames = Vec::new();
+    for (partition, log) in queue.logs.iter().enumerate() {
+        let slots = log.frames.slots.iter().enumerate().filter(|(_, slot)| slot.segment == segment);
+        // There are fewer partitions than that.
+        frames.extend(slots.map(|(index, slot)| (partition as u16, log.frames.lsn(index), *slot)));
+    }
+    frames
+}

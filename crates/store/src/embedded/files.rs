@@ -1,0 +1,157 @@
+//! A store's files as they are found, before anything is done with them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Options;
+use super::folder::{Description, JOURNAL, Lock, OpenStoreError, at, create, describe, lock};
+use super::layout::{Place, SegmentHeader};
+use super::queue::{Kept, Log, Pending, Queue, count};
+use super::recover::Recovered;
+use super::segment::{Segment, file_name, list};
+use super::tail::Tail;
+use crate::watchers::Watchers;
+
+/// A store's directory, locked.
+pub struct Files {
+    /// The directory.
+    pub folder: PathBuf,
+    /// What it says of itself.
+    pub description: Description,
+    /// Held as long as this process uses it.
+    pub lock: Lock,
+}
+
+/// Who is told how far reading is: bytes done, bytes in all; and may have enough of it.
+pub type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
+
+impl Files {
+    /// Locks the directory of a store, which is made if it is to be.
+    pub fn lock(folder: &Path, options: &Options) -> Result<Self, OpenStoreError> {
+        if options.create {
+            at(folder, std::fs::create_dir_all(folder))?;
+        } else if !folder.is_dir() {
+            return Err(OpenStoreError::NoStore(folder.to_owned()));
+        }
+        if !options.create && describe(folder)?.is_none() {
+            return Err(OpenStoreError::NoStore(folder.to_owned()));
+        }
+        let lock = lock(folder)?;
+        let description = match describe(folder)? {
+            Some(description) => description,
+            None => create(folder, options.partitions)?,
+        };
+        match options.partitions {
+            Some(wanted) if wanted != description.partitions => {
+                let found = description.partitions;
+                Err(OpenStoreError::Partitions { folder: folder.to_owned(), found, wanted })
+            }
+            _ => Ok(Self { folder: folder.to_owned(), description, lock }),
+        }
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.folder.join(JOURNAL)
+    }
+
+    /// Reads the journal. `verify`: every byte, not only the newest segment's.
+    pub fn recover(&self, verify: bool, progress: &mut Progress<'_>) -> Result<Recovered, OpenStoreError> {
+        let journal = self.journal();
+        let numbers = at(&journal, list(&journal))?;
+        let mut recovered = Recovered::new(self.description.partitions);
+        if numbers.is_empty() {
+            recovered.skip(0, "all segments of the journal are missing".to_owned());
+        }
+        let size = |number: &u32| std::fs::metadata(journal.join(file_name(*number))).map_or(0, |file| file.len());
+        let total: u64 = numbers.iter().map(size).sum();
+        let mut done = 0;
+        for number in &numbers {
+            let path = journal.join(file_name(*number));
+            let bytes = at(&path, std::fs::read(&path))?;
+            let sealed = numbers.last() != Some(number);
+            self.add(&mut recovered, *number, &bytes, sealed, verify || !sealed);
+            done += bytes.len() as u64;
+            if progress(done, total).is_break() {
+                return Err(OpenStoreError::Io { path, error: io::ErrorKind::Interrupted.into() });
+            }
+        }
+        recovered.finish();
+        Ok(recovered)
+    }
+
+    fn add(&self, recovered: &mut Recovered, number: u32, bytes: &[u8], sealed: bool, verify: bool) {
+        let name = file_name(number);
+        match SegmentHeader::read(bytes) {
+            Ok(header) if header.store == self.description.store && header.segment == number => {
+                recovered.add(bytes, header, &name, sealed, verify);
+            }
+            Ok(_) => recovered.skip(number, format!("{name} is a file of another store")),
+            Err(why) => recovered.skip(number, format!("{name}: {why}")),
+        }
+    }
+
+    /// Opens all segments, and takes up writing where the last one ends.
+    pub fn tail(&self, recovered: &Recovered, options: &Options) -> Result<(Vec<Segment>, Tail), OpenStoreError> {
+        let (folder, store) = (self.journal(), self.description.store);
+        let numbers = at(&folder, list(&folder))?;
+        let mut segments = Vec::new();
+        for number in numbers {
+            segments.push(at(&folder.join(file_name(number)), Segment::open(&folder, number))?);
+        }
+        let Some(last) = segments.pop() else { return Err(OpenStoreError::NoStore(self.folder.clone())) };
+        at(&last.path, take_up(&last, recovered, store))?;
+        let end = at(&last.path, last.len())?;
+        let segment = Arc::new(last);
+        let tail = Tail {
+            folder,
+            store,
+            segment,
+            at: end,
+            allocated: end,
+            next_batch: recovered.next_batch,
+            segment_bytes: options.segment_bytes,
+            broken: false,
+        };
+        Ok((segments, tail))
+    }
+}
+
+/// Ends the last segment where what can be read ends; what was being written ends with its last whole record.
+fn take_up(last: &Segment, recovered: &Recovered, store: u64) -> io::Result<()> {
+    last.cut(recovered.end as u64)?;
+    if let Some((torn, kept)) = recovered.torn.and_then(|torn| Some((torn, torn.kept?))) {
+        let offset = torn.batch_offset as u64;
+        last.write(&kept.write(Place { store, segment: last.number, offset }), offset)?;
+    }
+    Ok(())
+}
+
+/// What an open store knows, from what its files say.
+pub fn queue(store: u64, recovered: Recovered, segments: Vec<Segment>, tail: Tail) -> Queue {
+    let mut kept = BTreeMap::new();
+    for segment in segments.into_iter().map(Arc::new).chain([tail.segment.clone()]) {
+        kept.insert(segment.number, Kept { segment, frames: 0, frame_bytes: 0 });
+    }
+    for slot in recovered.partitions.iter().flat_map(|frames| &frames.slots) {
+        count(&mut kept, *slot, true);
+    }
+    let logs = recovered.partitions.into_iter().map(|frames| Log { coming: frames.owned, frames }).collect();
+    Queue {
+        store,
+        logs,
+        keys_bytes: recovered.keys.iter().map(|(key, (_, value))| key.len() + value.len()).sum(),
+        keys: recovered.keys,
+        busy: Default::default(),
+        revision: recovered.revision,
+        watchers: Watchers::default(),
+        segments: kept,
+        pending: Pending::default(),
+        flying: None,
+        tail: Some(tail),
+        begin_segment: false,
+        written_bytes: 0,
+    }
+}

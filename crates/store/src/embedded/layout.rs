@@ -1,0 +1,317 @@
+//! The bytes of the journal's files (docs/design/store.md draws them). All numbers are little-endian; all checksums are
+//! CRC-32C, and begin with something that is this store's, so that a copy of a part of a store, inside a frame for
+//! instance, is never taken for a part of it.
+
+use crc32c::crc32c_append;
+
+/// The version of the layout that is written, and the only one that is read.
+pub const LAYOUT: u32 = 1;
+/// Bytes of the header of a segment.
+pub const SEGMENT_HEADER: usize = 64;
+/// Bytes of the header of a batch.
+pub const BATCH_HEADER: usize = 24;
+/// Bytes of the header of a record.
+pub const RECORD_HEADER: usize = 40;
+/// Batches and records begin at multiples of this.
+pub const ALIGN: usize = 8;
+
+const SEGMENT_MAGIC: &[u8; 8] = b"WHIMLOG\n";
+const BATCH_MAGIC: [u8; 4] = [0xB5, b'W', b'B', 0x0A];
+
+/// The next multiple of [`ALIGN`].
+pub fn aligned(bytes: usize) -> usize {
+    bytes.next_multiple_of(ALIGN)
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
+/// How a segment begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentHeader {
+    /// The store's own number, made by chance.
+    pub store: u64,
+    /// The segment's number, from 1.
+    pub segment: u32,
+    /// The number of its first batch.
+    pub first_batch: u64,
+}
+
+impl SegmentHeader {
+    /// Its bytes.
+    pub fn write(&self) -> [u8; SEGMENT_HEADER] {
+        let mut bytes = [0; SEGMENT_HEADER];
+        let fields = [
+            &SEGMENT_MAGIC[..],
+            &LAYOUT.to_le_bytes(),
+            &self.segment.to_le_bytes(),
+            &self.store.to_le_bytes(),
+            &self.first_batch.to_le_bytes(),
+        ];
+        let (body, crc) = bytes.split_at_mut(SEGMENT_HEADER - 4);
+        for (to, from) in body.iter_mut().zip(fields.concat()) {
+            *to = from;
+        }
+        crc.copy_from_slice(&crc32c::crc32c(body).to_le_bytes());
+        bytes
+    }
+
+    /// Reads it; why it cannot be read, if it cannot.
+    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+        let fields = || {
+            let crc = u32::from_le_bytes(array(bytes, SEGMENT_HEADER - 4)?);
+            let whole = crc == crc32c::crc32c(bytes.get(..SEGMENT_HEADER - 4)?);
+            let layout = u32::from_le_bytes(array(bytes, 8)?);
+            let segment = u32::from_le_bytes(array(bytes, 12)?);
+            let store = u64::from_le_bytes(array(bytes, 16)?);
+            let first_batch = u64::from_le_bytes(array(bytes, 24)?);
+            Some((whole, layout, Self { store, segment, first_batch }))
+        };
+        match fields() {
+            _ if !bytes.starts_with(SEGMENT_MAGIC) => Err("it does not begin as a segment does".to_owned()),
+            None => Err("it ends within its header".to_owned()),
+            Some((false, ..)) => Err("its header's checksum is wrong".to_owned()),
+            Some((_, LAYOUT, header)) => Ok(header),
+            Some((_, other, _)) => Err(format!("its layout is {other}, this version reads {LAYOUT}")),
+        }
+    }
+}
+
+/// Where a batch is: a part of its checksum.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The store's own number.
+    pub store: u64,
+    /// The segment.
+    pub segment: u32,
+    /// The byte.
+    pub offset: u64,
+}
+
+/// How a batch begins: what became durable with one flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchHeader {
+    /// Counts the store's batches.
+    pub batch: u64,
+    /// Bytes of its records.
+    pub bytes: u32,
+    /// How many records.
+    pub records: u32,
+}
+
+impl BatchHeader {
+    /// Its bytes.
+    pub fn write(&self, place: Place) -> [u8; BATCH_HEADER] {
+        let mut bytes = [0; BATCH_HEADER];
+        let (magic, rest) = bytes.split_at_mut(4);
+        let (crc, body) = rest.split_at_mut(4);
+        magic.copy_from_slice(&BATCH_MAGIC);
+        let fields = [&self.batch.to_le_bytes()[..], &self.bytes.to_le_bytes(), &self.records.to_le_bytes()];
+        for (to, from) in body.iter_mut().zip(fields.concat()) {
+            *to = from;
+        }
+        crc.copy_from_slice(&Self::checksum(body, place).to_le_bytes());
+        bytes
+    }
+
+    fn checksum(body: &[u8], place: Place) -> u32 {
+        let seed = crc32c_append(place.segment, &place.store.to_le_bytes());
+        crc32c_append(crc32c_append(seed, &place.offset.to_le_bytes()), body)
+    }
+
+    /// Reads it, if there is one here.
+    pub fn read(bytes: &[u8], place: Place) -> Option<Self> {
+        if array(bytes, 0)? != BATCH_MAGIC {
+            return None;
+        }
+        let crc = u32::from_le_bytes(array(bytes, 4)?);
+        let header = Self {
+            batch: u64::from_le_bytes(array(bytes, 8)?),
+            bytes: u32::from_le_bytes(array(bytes, 16)?),
+            records: u32::from_le_bytes(array(bytes, 20)?),
+        };
+        (crc == Self::checksum(bytes.get(8..BATCH_HEADER)?, place)).then_some(header)
+    }
+}
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A frame was appended.
+    Frame,
+    /// A frame of an older segment, written again so that the segment can go.
+    Moved,
+    /// A partition was opened in this epoch.
+    Opened,
+    /// The frames up to this place are forgotten.
+    Trimmed,
+    /// A key was written; the place is its revision.
+    Written,
+    /// A key was removed.
+    Removed,
+    /// All that was known when a segment began follows, this many records; the place is the last revision.
+    Checkpoint,
+    /// In a checkpoint: a partition's epoch, last number and last place; its bytes are the place up to which it is trimmed.
+    Owned,
+}
+
+impl Kind {
+    const ALL: [Self; 8] = [
+        Self::Frame,
+        Self::Moved,
+        Self::Opened,
+        Self::Trimmed,
+        Self::Written,
+        Self::Removed,
+        Self::Checkpoint,
+        Self::Owned,
+    ];
+
+    fn code(self) -> u8 {
+        self as u8 + 1
+    }
+}
+
+/// What a record says beside its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What it says.
+    pub kind: Kind,
+    /// Of which partition.
+    pub partition: u16,
+    /// In which epoch.
+    pub epoch: u64,
+    /// A frame's number.
+    pub number: u64,
+    /// A frame's place, or a key's revision.
+    pub lsn: u64,
+}
+
+/// How a record begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordHeader {
+    /// What it says.
+    pub record: Record,
+    /// How many bytes follow.
+    pub bytes: u32,
+    crc: u32,
+}
+
+impl Record {
+    /// Appends the record to `out`.
+    pub fn write(&self, payload: &[u8], store: u64, out: &mut Vec<u8>) {
+        let begin = out.len();
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&crc32c::crc32c(payload).to_le_bytes());
+        // Frames are far below 4 GiB: their sizes were checked.
+        out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        out.extend_from_slice(&self.partition.to_le_bytes());
+        out.extend_from_slice(&[self.kind.code(), 0]);
+        out.extend_from_slice(&self.epoch.to_le_bytes());
+        out.extend_from_slice(&self.number.to_le_bytes());
+        out.extend_from_slice(&self.lsn.to_le_bytes());
+        if let Some(header) = out.get_mut(begin..) {
+            let (to, body) = header.split_at_mut(4);
+            to.copy_from_slice(&header_checksum(body, store).to_le_bytes());
+        }
+        out.extend_from_slice(payload);
+        out.resize(aligned(out.len()), 0);
+    }
+}
+
+fn header_checksum(body: &[u8], store: u64) -> u32 {
+    crc32c_append(crc32c::crc32c(&store.to_le_bytes()), body)
+}
+
+impl RecordHeader {
+    /// Reads it, if there is one here.
+    pub fn read(bytes: &[u8], store: u64) -> Option<Self> {
+        let body = bytes.get(4..RECORD_HEADER)?;
+        if u32::from_le_bytes(array(bytes, 0)?) != header_checksum(body, store) {
+            return None;
+        }
+        let code = bytes.get(14)?;
+        let record = Record {
+            kind: Kind::ALL.into_iter().find(|kind| kind.code() == *code)?,
+            partition: u16::from_le_bytes(array(bytes, 12)?),
+            epoch: u64::from_le_bytes(array(bytes, 16)?),
+            number: u64::from_le_bytes(array(bytes, 24)?),
+            lsn: u64::from_le_bytes(array(bytes, 32)?),
+        };
+        Some(Self { record, bytes: u32::from_le_bytes(array(bytes, 8)?), crc: u32::from_le_bytes(array(bytes, 4)?) })
+    }
+
+    /// How many bytes the record takes, with its header and what fills it up.
+    pub fn whole_bytes(&self) -> usize {
+        RECORD_HEADER + aligned(self.bytes as usize)
+    }
+
+    /// Whether these are the record's bytes.
+    pub fn is_of(&self, payload: &[u8]) -> bool {
+        payload.len() == self.bytes as usize && crc32c::crc32c(payload) == self.crc
+    }
+}
+
+/// A key and its value, as one record's bytes.
+pub fn join_key(key: &str, value: &[u8]) -> Vec<u8> {
+    // Keys are far below 64 KiB: their sizes were checked.
+    [&(key.len() as u16).to_le_bytes(), key.as_bytes(), value].concat()
+}
+
+/// A key and its value.
+pub fn split_key(payload: &[u8]) -> Option<(&str, &[u8])> {
+    let (length, rest) = payload.split_first_chunk::<2>()?;
+    let (key, value) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+    Some((std::str::from_utf8(key).ok()?, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STORE: u64 = 0x1234_5678_9ABC_DEF0;
+
+    #[test]
+    fn headers_come_back_and_no_bit_may_differ() {
+        let header = SegmentHeader { store: STORE, segment: 7, first_batch: 99 };
+        let bytes = header.write();
+        assert_eq!(SegmentHeader::read(&bytes), Ok(header));
+        let place = Place { store: STORE, segment: 7, offset: 640 };
+        let batch = BatchHeader { batch: 100, bytes: 4_096, records: 3 };
+        let batch_bytes = batch.write(place);
+        assert_eq!(BatchHeader::read(&batch_bytes, place), Some(batch));
+        assert_eq!(BatchHeader::read(&batch_bytes, Place { offset: 648, ..place }), None);
+        assert_eq!(BatchHeader::read(&batch_bytes, Place { segment: 8, ..place }), None);
+        assert_eq!(BatchHeader::read(&batch_bytes, Place { store: 1, ..place }), None);
+        let record = Record { kind: Kind::Frame, partition: 300, epoch: 4, number: 5, lsn: 6 };
+        let mut record_bytes = Vec::new();
+        record.write(b"hello", STORE, &mut record_bytes);
+        let read = RecordHeader::read(&record_bytes, STORE).expect("it was written");
+        assert_eq!((read.record, read.bytes, read.whole_bytes()), (record, 5, record_bytes.len()));
+        assert!(read.is_of(b"hello") && !read.is_of(b"hellp") && !read.is_of(b"hell"));
+        for bit in 0..SEGMENT_HEADER * 8 {
+            let mut changed = bytes;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(SegmentHeader::read(&changed).is_err(), "bit {bit} of a segment's header");
+        }
+        for bit in 0..BATCH_HEADER * 8 {
+            let mut changed = batch_bytes;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(BatchHeader::read(&changed, place), None, "bit {bit} of a batch's header");
+        }
+        for bit in 0..RECORD_HEADER * 8 {
+            let mut changed = record_bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(RecordHeader::read(&changed, STORE), None, "bit {bit} of a record's header");
+        }
+    }
+
+    #[test]
+    fn keys_come_back() {
+        assert_eq!(split_key(&join_key("node/1", b"here")), Some(("node/1", &b"here"[..])));
+        assert_eq!(split_key(&join_key("", b"")), Some(("", &b""[..])));
+        assert_eq!(split_key(&[9, 0, b'x']), None);
+        assert_eq!(split_key(&[1, 0, 0xFF]), None);
+    }
+}

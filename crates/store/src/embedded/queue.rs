@@ -1,0 +1,280 @@
+//! What an open store knows, and what waits to be written: one batch is on its way to the disk, everybody who comes
+//! meanwhile joins the next.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use whimbrel_platform::store::{Append, AppendError, Epoch, Lsn, Partition, Revision};
+
+use super::layout::{Kind, Record, join_key};
+use super::recover::{Frames, Slot};
+use super::segment::Segment;
+use super::tail::{Batch, Failure, Tail};
+use crate::fence::{Admission, Ownership};
+use crate::watchers::Watchers;
+
+/// What became of a batch; not set while that is open.
+pub type Outcome = Arc<OnceLock<Result<(), Failure>>>;
+
+/// A partition: what is on the disk, and what it will be once all that waits is.
+#[derive(Debug)]
+pub struct Log {
+    /// What is on the disk.
+    pub frames: Frames,
+    /// Who may append once all that waits is written.
+    pub coming: Ownership,
+}
+
+/// A segment that is there.
+#[derive(Debug)]
+pub struct Kept {
+    /// The file.
+    pub segment: Arc<Segment>,
+    /// How many frames in it are not forgotten.
+    pub frames: u64,
+    /// Their bytes.
+    pub frame_bytes: u64,
+}
+
+/// What a record changes once it is on the disk. Places are bytes from the begin of the batch.
+#[derive(Debug)]
+pub enum Effect {
+    /// A frame was appended.
+    Frame { partition: u16, number: u64, lsn: u64, at: u32, bytes: u32 },
+    /// A frame is elsewhere now.
+    Moved { partition: u16, lsn: u64, from: u32, at: u32, bytes: u32 },
+    /// A partition was opened.
+    Opened { partition: u16, epoch: Epoch },
+    /// Frames are forgotten.
+    Trimmed { partition: u16, upto: u64 },
+    /// A key has a value.
+    Written { key: String, revision: Revision, value: Vec<u8> },
+    /// A key has none.
+    Removed { key: String },
+}
+
+/// A batch that is not written yet.
+#[derive(Debug, Default)]
+pub struct Pending {
+    /// Its records.
+    pub batch: Batch,
+    /// What they change.
+    pub effects: Vec<Effect>,
+    /// What becomes of it.
+    pub outcome: Outcome,
+}
+
+/// What became of a frame that somebody wants to append.
+pub enum Queued {
+    /// That is known already.
+    Done(Result<Lsn, AppendError>),
+    /// It is in this batch.
+    Waits(Lsn, Outcome),
+    /// Once this batch is written, its epoch is over.
+    Deposed(Epoch, Outcome),
+}
+
+/// What an open store knows.
+pub struct Queue {
+    /// The store's own number.
+    pub store: u64,
+    /// All partitions.
+    pub logs: Vec<Log>,
+    /// All keys.
+    pub keys: BTreeMap<String, (Revision, Vec<u8>)>,
+    /// The bytes of all of them.
+    pub keys_bytes: usize,
+    /// Keys that are being written.
+    pub busy: BTreeSet<String>,
+    /// The last revision given.
+    pub revision: u64,
+    /// Who watches keys.
+    pub watchers: Watchers,
+    /// The segments by their numbers.
+    pub segments: BTreeMap<u32, Kept>,
+    /// What waits.
+    pub pending: Pending,
+    /// What becomes of the batch that is on its way.
+    pub flying: Option<Outcome>,
+    /// Where the next batch is written; whoever writes has it.
+    pub tail: Option<Tail>,
+    /// The next batch goes into a new segment.
+    pub begin_segment: bool,
+    /// Bytes that were written since the store was opened.
+    pub written_bytes: u64,
+}
+
+impl Queue {
+    /// Adds a record to what waits: the byte of the batch it begins at.
+    pub fn push(&mut self, record: &Record, payload: &[u8], effect: impl FnOnce(u32) -> Effect) -> Outcome {
+        let at = self.pending.batch.bytes.len() as u32;
+        record.write(payload, self.store, &mut self.pending.batch.bytes);
+        self.pending.batch.records += 1;
+        self.pending.batch.frames |= matches!(record.kind, Kind::Frame | Kind::Moved);
+        self.pending.effects.push(effect(at));
+        self.pending.outcome.clone()
+    }
+
+    /// Adds a frame to what waits, if it may be appended.
+    pub fn push_frame(&mut self, append: &Append<'_>) -> Queued {
+        let Append { partition, epoch, number, frame } = *append;
+        let newest = self.newest();
+        let Some(log) = self.logs.get_mut(usize::from(partition.0)) else {
+            return Queued::Done(Err(AppendError::NotOpen { partition, epoch }));
+        };
+        let durable = log.frames.owned;
+        match log.coming.admit(append) {
+            Admission::Next(lsn) => {
+                log.coming.appended();
+                let record = Record { kind: Kind::Frame, partition: partition.0, epoch: epoch.0, number, lsn: lsn.0 };
+                let bytes = frame.len() as u32;
+                let effect = |at| Effect::Frame { partition: partition.0, number, lsn: lsn.0, at, bytes };
+                Queued::Waits(lsn, self.push(&record, frame, effect))
+            }
+            Admission::Again(lsn) if durable.epoch == epoch.0 && number <= durable.number => Queued::Done(Ok(lsn)),
+            Admission::Again(lsn) => Queued::Waits(lsn, newest),
+            Admission::Refused(AppendError::Fenced { by }) if durable.epoch <= epoch.0 => Queued::Deposed(by, newest),
+            Admission::Refused(error) => Queued::Done(Err(error)),
+        }
+    }
+
+    /// What becomes of the last batch to which something was added.
+    pub fn newest(&self) -> Outcome {
+        match &self.flying {
+            Some(flying) if self.pending.batch.records == 0 => flying.clone(),
+            _ => self.pending.outcome.clone(),
+        }
+    }
+
+    /// All that is known, as the first batch of a segment.
+    pub fn checkpoint(&self) -> Batch {
+        checkpoint(self.store, self.logs.iter().map(|log| log.frames.owned), &self.keys, self.revision)
+    }
+
+    /// A batch is on the disk, in this segment from this byte on.
+    pub fn publish(&mut self, effects: Vec<Effect>, segment: &Arc<Segment>, offset: u64) {
+        // Segments are far below 4 GiB.
+        let place = |at: u32, bytes| Slot { segment: segment.number, offset: offset as u32 + at, bytes };
+        self.segments.entry(segment.number).or_insert_with(|| Kept {
+            segment: segment.clone(),
+            frames: 0,
+            frame_bytes: 0,
+        });
+        for effect in effects {
+            match effect {
+                Effect::Frame { partition, number, lsn, at, bytes } => {
+                    let Some(log) = self.logs.get_mut(usize::from(partition)) else { continue };
+                    log.frames.owned.number = number;
+                    log.frames.owned.last = lsn;
+                    log.frames.slots.push_back(place(at, bytes));
+                    count(&mut self.segments, place(at, bytes), true);
+                }
+                Effect::Moved { partition, lsn, from, at, bytes } => {
+                    let Some(log) = self.logs.get_mut(usize::from(partition)) else { continue };
+                    // It may have been forgotten meanwhile.
+                    let Some(old) = log.frames.slot(lsn).filter(|slot| slot.segment == from) else { continue };
+                    log.frames.put(lsn, place(at, bytes));
+                    count(&mut self.segments, old, false);
+                    count(&mut self.segments, place(at, bytes), true);
+                }
+                Effect::Opened { partition, epoch } => {
+                    if let Some(log) = self.logs.get_mut(usize::from(partition)) {
+                        log.frames.owned.open(epoch);
+                    }
+                }
+                Effect::Trimmed { partition, upto } => {
+                    if let Some(log) = self.logs.get_mut(usize::from(partition)) {
+                        log.frames.trim(upto).for_each(|slot| count(&mut self.segments, slot, false));
+                        log.coming.trimmed = log.frames.owned.trimmed;
+                    }
+                }
+                Effect::Written { key, revision, value } => {
+                    self.busy.remove(&key);
+                    self.watchers.changed(&key, Some((revision, &value)));
+                    self.keys_bytes += key.len() + value.len();
+                    if let Some((_, old)) = self.keys.insert(key.clone(), (revision, value)) {
+                        self.keys_bytes -= key.len() + old.len();
+                    }
+                }
+                Effect::Removed { key } => {
+                    self.busy.remove(&key);
+                    if let Some((_, old)) = self.keys.remove(&key) {
+                        self.keys_bytes -= key.len() + old.len();
+                        self.watchers.changed(&key, None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A batch was not written: nor is what waits behind it.
+    pub fn revert(&mut self, failure: &Failure) {
+        let behind = std::mem::take(&mut self.pending);
+        let why = match failure {
+            Failure::NotWritten(why) | Failure::Unknown(why) => why.clone(),
+        };
+        let _ = behind.outcome.set(Err(Failure::NotWritten(why)));
+        self.busy.clear();
+        for log in &mut self.logs {
+            log.coming = log.frames.owned;
+        }
+    }
+
+    /// The oldest segments in which nothing is that is not forgotten.
+    pub fn take_dead(&mut self) -> Vec<Arc<Segment>> {
+        let mut dead = Vec::new();
+        while self.segments.len() > 1
+            && let Some(first) = self.segments.first_entry()
+            && first.get().frames == 0
+        {
+            dead.push(first.remove().segment);
+        }
+        dead
+    }
+
+    /// A partition of this store.
+    pub fn log(&self, partition: Partition) -> Option<&Log> {
+        self.logs.get(usize::from(partition.0))
+    }
+}
+
+/// A frame is in this segment, or no longer.
+pub fn count(segments: &mut BTreeMap<u32, Kept>, slot: Slot, more: bool) {
+    let Some(kept) = segments.get_mut(&slot.segment) else { return };
+    let bytes = u64::from(slot.bytes);
+    if more {
+        kept.frames += 1;
+        kept.frame_bytes += bytes;
+    } else {
+        kept.frames = kept.frames.saturating_sub(1);
+        kept.frame_bytes = kept.frame_bytes.saturating_sub(bytes);
+    }
+}
+
+/// All that is known, as the first batch of a segment.
+pub fn checkpoint(
+    store: u64,
+    owned: impl Iterator<Item = Ownership>,
+    keys: &BTreeMap<String, (Revision, Vec<u8>)>,
+    revision: u64,
+) -> Batch {
+    let mut batch = Batch::default();
+    let mut write = |record: Record, payload: &[u8]| {
+        record.write(payload, store, &mut batch.bytes);
+        batch.records += 1;
+    };
+    write(Record { kind: Kind::Checkpoint, partition: 0, epoch: 0, number: 0, lsn: revision }, &[]);
+    for (partition, owned) in owned.enumerate().filter(|(_, owned)| *owned != Ownership::default()) {
+        let Ownership { epoch, number, last, trimmed } = owned;
+        // There are fewer partitions than that.
+        let record = Record { kind: Kind::Owned, partition: partition as u16, epoch, number, lsn: last };
+        write(record, &trimmed.to_le_bytes());
+    }
+    for (key, (revision, value)) in keys {
+        write(
+            Record { kind: Kind::Written, partition: 0, epoch: 0, number: 0, lsn: revision.0 },
+            &join_key(key, value),
+        );
+    }
+    batch
+}

@@ -1,0 +1,262 @@
+//! What a journal's files say, put together: what is known when a store is opened, and what `check` reports.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use whimbrel_platform::store::{Lsn, Partition, Revision};
+
+use super::layout::{BATCH_HEADER, Kind, Record, RecordHeader, SEGMENT_HEADER, SegmentHeader, split_key};
+use super::scan::{Found, Scan, Torn};
+use crate::fence::Ownership;
+
+/// Where a frame's record is. Segment 0: nowhere, it is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// The segment.
+    pub segment: u32,
+    /// The byte at which the record begins.
+    pub offset: u32,
+    /// Bytes of the frame.
+    pub bytes: u32,
+}
+
+/// A partition's frames.
+#[derive(Clone, Debug, Default)]
+pub struct Frames {
+    /// Who may append, and up to where it is trimmed.
+    pub owned: Ownership,
+    /// Where each frame is, from the first that is not trimmed to the last.
+    pub slots: VecDeque<Slot>,
+}
+
+impl Frames {
+    /// The frame at this place.
+    pub fn slot(&self, lsn: u64) -> Option<Slot> {
+        let index = lsn.checked_sub(self.owned.trimmed + 1)?;
+        self.slots.get(usize::try_from(index).ok()?).copied()
+    }
+
+    /// The place of the frame at this index.
+    pub fn lsn(&self, index: usize) -> u64 {
+        self.owned.trimmed + 1 + index as u64
+    }
+
+    /// The same frame elsewhere; false if it is not kept any more.
+    pub fn put(&mut self, lsn: u64, slot: Slot) -> bool {
+        let index = lsn.checked_sub(self.owned.trimmed + 1).and_then(|index| usize::try_from(index).ok());
+        let Some(found) = index.and_then(|index| self.slots.get_mut(index)) else { return false };
+        *found = slot;
+        true
+    }
+
+    /// Forgets the frames up to this place, and says where they were.
+    pub fn trim(&mut self, upto: u64) -> impl Iterator<Item = Slot> + '_ {
+        let upto = upto.max(self.owned.trimmed);
+        let gone = usize::try_from(upto - self.owned.trimmed).unwrap_or(usize::MAX).min(self.slots.len());
+        self.owned.trimmed = upto;
+        self.slots.drain(..gone)
+    }
+
+    /// There are frames up to this place, wherever they are.
+    fn reach(&mut self, last: u64) {
+        self.owned.last = self.owned.last.max(last);
+        let kept = self.owned.last.saturating_sub(self.owned.trimmed);
+        // A number that no journal reaches would be a record made up by chance, with a checksum that fits.
+        self.slots.resize(usize::try_from(kept).unwrap_or(usize::MAX), Slot::default());
+    }
+
+    fn set(&mut self, owned: Ownership) {
+        self.trim(owned.trimmed).for_each(drop);
+        self.reach(owned.last);
+        self.owned.epoch = owned.epoch;
+        self.owned.number = owned.number;
+    }
+}
+
+/// Something that was acknowledged and is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The partition, if that is known.
+    pub partition: Option<Partition>,
+    /// Its frames from here on.
+    pub first: Lsn,
+    /// Up to here.
+    pub last: Lsn,
+    /// Where in which file, and how.
+    pub what: String,
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.partition {
+            Some(partition) if self.first == self.last => {
+                write!(to, "partition {}, frame {}: {}", partition.0, self.first.0, self.what)
+            }
+            Some(partition) => {
+                write!(to, "partition {}, frames {} to {}: {}", partition.0, self.first.0, self.last.0, self.what)
+            }
+            None => self.what.fmt(to),
+        }
+    }
+}
+
+/// What the files say.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// All partitions.
+    pub partitions: Vec<Frames>,
+    /// All keys.
+    pub keys: BTreeMap<String, (Revision, Vec<u8>)>,
+    /// The last revision given.
+    pub revision: u64,
+    /// What is damaged.
+    pub damage: Vec<Damage>,
+    /// Something is damaged of which it is not known what it was: acknowledged frames may be missing at the end of any
+    /// partition.
+    pub in_doubt: bool,
+    /// Where the last segment ends.
+    pub end: usize,
+    /// What was being written when the store was last left.
+    pub torn: Option<Torn>,
+    /// The number of the next batch.
+    pub next_batch: u64,
+    /// Bytes of what was being written.
+    pub torn_bytes: usize,
+    /// The last segment that was read.
+    last_segment: u32,
+}
+
+impl Recovered {
+    /// Nothing yet, of a store with so many partitions.
+    pub fn new(partitions: u16) -> Self {
+        Self {
+            partitions: vec![Frames::default(); usize::from(partitions)],
+            next_batch: 1,
+            // Until the first checkpoint, nothing is known.
+            in_doubt: true,
+            ..Self::default()
+        }
+    }
+
+    /// Adds what a segment says. They come in the order of their numbers; `sealed`: there are later ones.
+    pub fn add(&mut self, bytes: &[u8], header: SegmentHeader, name: &str, sealed: bool, verify: bool) {
+        let first = self.last_segment == 0;
+        if !first && header.segment != self.last_segment + 1 {
+            self.doubt(format!("segments {} to {} are missing", self.last_segment + 1, header.segment - 1));
+        } else if !first && header.first_batch != self.next_batch {
+            self.doubt(format!("the segment before {name} ends too early"));
+        }
+        self.last_segment = header.segment;
+        let end = Scan { bytes, header, sealed, verify }.run(&mut |found| match found {
+            Found::Record { header: record, offset, payload, whole } => {
+                if !whole {
+                    self.damaged_record(&record, offset, name);
+                }
+                let slot = Slot { segment: header.segment, offset, bytes: record.bytes };
+                self.apply(&record.record, slot, payload, whole);
+            }
+            Found::Damage { from, to } => self.doubt(format!("{name}: bytes {from} to {to} cannot be read")),
+        });
+        (self.end, self.next_batch) = (end.offset, end.next_batch);
+        if let Some(torn) = end.torn {
+            self.torn = Some(torn);
+            let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            self.torn_bytes = written.saturating_sub(end.offset);
+        }
+    }
+
+    /// A segment that cannot be read at all.
+    pub fn skip(&mut self, number: u32, what: String) {
+        self.doubt(what);
+        if self.last_segment != 0 {
+            self.last_segment = number;
+        }
+    }
+
+    fn doubt(&mut self, what: String) {
+        self.in_doubt = true;
+        self.damage.push(Damage { partition: None, first: Lsn(0), last: Lsn(0), what });
+    }
+
+    fn damaged_record(&mut self, header: &RecordHeader, offset: u32, name: &str) {
+        let Record { kind, partition, lsn, .. } = header.record;
+        if !matches!(kind, Kind::Frame | Kind::Moved) {
+            return self.doubt(format!("{name}: the record at byte {offset} is not as it was written"));
+        }
+        let kept = self.frames(partition).is_some_and(|frames| lsn > frames.owned.trimmed);
+        if kept {
+            let what = format!("{name}: at byte {offset}, it is not as it was written");
+            let (first, last) = (Lsn(lsn), Lsn(lsn));
+            self.damage.push(Damage { partition: Some(Partition(partition)), first, last, what });
+        }
+    }
+
+    fn frames(&mut self, partition: u16) -> Option<&mut Frames> {
+        self.partitions.get_mut(usize::from(partition))
+    }
+
+    fn apply(&mut self, record: &Record, slot: Slot, payload: &[u8], whole: bool) {
+        let Record { kind, partition, epoch, number, lsn } = *record;
+        match kind {
+            Kind::Checkpoint => {
+                self.in_doubt = false;
+                self.revision = self.revision.max(lsn);
+                self.keys.clear();
+            }
+            Kind::Written if whole => {
+                if let Some((key, value)) = split_key(payload) {
+                    self.keys.insert(key.to_owned(), (Revision(lsn), value.to_vec()));
+                }
+                self.revision = self.revision.max(lsn);
+            }
+            Kind::Removed if whole => {
+                if let Some((key, _)) = split_key(payload) {
+                    self.keys.remove(key);
+                }
+                self.revision = self.revision.max(lsn);
+            }
+            Kind::Written | Kind::Removed => {}
+            Kind::Frame | Kind::Moved | Kind::Opened | Kind::Trimmed | Kind::Owned => {
+                let Some(frames) = self.frames(partition) else { return };
+                match kind {
+                    Kind::Frame => {
+                        frames.owned.open(whimbrel_platform::store::Epoch(epoch));
+                        frames.owned.number = number;
+                        frames.reach(lsn);
+                        frames.put(lsn, slot);
+                    }
+                    Kind::Moved => {
+                        frames.put(lsn, slot);
+                    }
+                    Kind::Opened => frames.owned.open(whimbrel_platform::store::Epoch(epoch)),
+                    Kind::Trimmed => frames.trim(lsn).for_each(drop),
+                    _ => {
+                        let trimmed = payload.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                        frames.set(Ownership { epoch, number, last: lsn, trimmed });
+                    }
+                }
+            }
+        }
+    }
+
+    /// All has been added: says which frames are missing.
+    pub fn finish(&mut self) {
+        let mut missing = Vec::new();
+        for (partition, frames) in self.partitions.iter().enumerate() {
+            let mut index = 0;
+            while let Some(lost) = frames.slots.iter().skip(index).position(|slot| slot.segment == 0) {
+                let first = index + lost;
+                let count = frames.slots.iter().skip(first).take_while(|slot| slot.segment == 0).count();
+                missing.push(Damage {
+                    partition: Some(Partition(partition as u16)),
+                    first: Lsn(frames.lsn(first)),
+                    last: Lsn(frames.lsn(first + count - 1)),
+                    what: "missing".to_owned(),
+                });
+                index = first + count;
+            }
+        }
+        self.damage.append(&mut missing);
+        self.end = self.end.max(SEGMENT_HEADER);
+        debug_assert!(self.torn.is_none_or(|torn| torn.batch_offset + BATCH_HEADER <= self.end || torn.kept.is_none()));
+    }
+}

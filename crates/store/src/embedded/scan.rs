@@ -1,0 +1,155 @@
+//! Reads a segment's bytes: its records, what is damaged, and where what was never acknowledged begins.
+//!
+//! A batch is only written after the one before it was flushed. So whatever is broken before a batch that can be read was
+//! acknowledged: that is damage. What is broken and followed by nothing is what was being written when the process or the
+//! machine died: a torn tail, which nobody was told is safe.
+
+use super::layout::{
+    ALIGN, BATCH_HEADER, BatchHeader, Place, RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentHeader, aligned,
+};
+
+/// What was found in a segment, in its order.
+#[derive(Debug)]
+pub enum Found<'a> {
+    /// A record, which begins at this byte; `whole` if its bytes are as they were written (or were not looked at).
+    Record { header: RecordHeader, offset: u32, payload: &'a [u8], whole: bool },
+    /// Bytes that cannot be read, and were acknowledged.
+    Damage { from: usize, to: usize },
+}
+
+/// How a segment ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The byte after the last one that is kept.
+    pub offset: usize,
+    /// The number of the batch after the last.
+    pub next_batch: u64,
+    /// Of the batch that was being written, what can be kept.
+    pub torn: Option<Torn>,
+}
+
+/// What was being written when the process or the machine died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Torn {
+    /// Where its batch begins.
+    pub batch_offset: usize,
+    /// The batch as it is once it ends where it can be read; `None` if nothing of it can.
+    pub kept: Option<BatchHeader>,
+}
+
+/// A segment's bytes, and what is known of them.
+pub struct Scan<'a> {
+    /// All of them.
+    pub bytes: &'a [u8],
+    /// Its header.
+    pub header: SegmentHeader,
+    /// There are later segments: all in this one was acknowledged.
+    pub sealed: bool,
+    /// Look at the bytes of each record.
+    pub verify: bool,
+}
+
+impl Scan<'_> {
+    /// Tells of all that is in it.
+    pub fn run(&self, each: &mut dyn FnMut(Found<'_>)) -> End {
+        let mut at = SEGMENT_HEADER;
+        let mut next = self.header.first_batch;
+        while at < self.bytes.len() {
+            let here = self.batch(at).filter(|batch| batch.batch == next);
+            let Some(batch) = here else {
+                match self.later(at, next) {
+                    Some((found, number)) => {
+                        each(Found::Damage { from: at, to: found });
+                        (at, next) = (found, number);
+                        continue;
+                    }
+                    None => return self.last(at, next, each),
+                }
+            };
+            let end = at + BATCH_HEADER + aligned(batch.bytes as usize);
+            if let Err(broken) = self.records(at + BATCH_HEADER, end, batch, next, each) {
+                if !self.confirmed(end, next) {
+                    return Self::torn(at, batch, broken, next);
+                }
+                each(Found::Damage { from: broken.at, to: end.min(self.bytes.len()) });
+            }
+            at = end;
+            next += 1;
+        }
+        if at > self.bytes.len() {
+            // A batch of a sealed segment that the file does not hold to its end.
+            return End { offset: self.bytes.len(), next_batch: next, torn: None };
+        }
+        End { offset: at, next_batch: next, torn: None }
+    }
+
+    fn batch(&self, at: usize) -> Option<BatchHeader> {
+        let place = Place { store: self.header.store, segment: self.header.segment, offset: at as u64 };
+        BatchHeader::read(self.bytes.get(at..)?, place)
+    }
+
+    /// The next batch after this byte whose number is higher.
+    fn later(&self, at: usize, number: u64) -> Option<(usize, u64)> {
+        (at + ALIGN..self.bytes.len())
+            .step_by(ALIGN)
+            .find_map(|at| self.batch(at).filter(|batch| batch.batch > number).map(|batch| (at, batch.batch)))
+    }
+
+    /// Whether something was written after this batch, which ends at `end`: then it had been acknowledged.
+    fn confirmed(&self, end: usize, number: u64) -> bool {
+        self.sealed || self.batch(end).is_some() || self.later(end.saturating_sub(ALIGN), number).is_some()
+    }
+
+    /// Nothing follows this byte that can be read.
+    fn last(&self, at: usize, next: u64, each: &mut dyn FnMut(Found<'_>)) -> End {
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let empty = rest.iter().all(|byte| *byte == 0);
+        if self.sealed && !empty {
+            each(Found::Damage { from: at, to: self.bytes.len() });
+        }
+        let torn = (!self.sealed && !empty).then_some(Torn { batch_offset: at, kept: None });
+        End { offset: at, next_batch: next, torn }
+    }
+
+    fn torn(at: usize, batch: BatchHeader, broken: Broken, next: u64) -> End {
+        if broken.records == 0 {
+            return End { offset: at, next_batch: next, torn: Some(Torn { batch_offset: at, kept: None }) };
+        }
+        let bytes = (broken.at - at - BATCH_HEADER) as u32;
+        let kept = Some(BatchHeader { bytes, records: broken.records, ..batch });
+        End { offset: broken.at, next_batch: next + 1, torn: Some(Torn { batch_offset: at, kept }) }
+    }
+
+    /// Tells of a batch's records, up to the first that is broken.
+    fn records(
+        &self,
+        mut at: usize,
+        end: usize,
+        batch: BatchHeader,
+        next: u64,
+        each: &mut dyn FnMut(Found<'_>),
+    ) -> Result<(), Broken> {
+        for index in 0..batch.records {
+            let broken = Broken { at, records: index };
+            let header = self.bytes.get(at..).and_then(|bytes| RecordHeader::read(bytes, self.header.store));
+            let header = header.filter(|header| at + header.whole_bytes() <= end).ok_or(broken)?;
+            let begin = at + RECORD_HEADER;
+            let payload = self.bytes.get(begin..begin + header.bytes as usize).ok_or(broken)?;
+            let whole = !self.verify || header.is_of(payload);
+            if !whole && !self.confirmed(end, next) {
+                return Err(broken);
+            }
+            // Segments are far below 4 GiB.
+            each(Found::Record { header, offset: at as u32, payload, whole });
+            at += header.whole_bytes();
+        }
+        if at == end { Ok(()) } else { Err(Broken { at, records: batch.records }) }
+    }
+}
+
+/// Where a batch cannot be read any further, and how many of its records can.
+#[derive(Clone, Copy)]
+struct Broken {
+    at: usize,
+    records: u32,
+}

@@ -1,0 +1,150 @@
+//! The files of the journal.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::layout::{RECORD_HEADER, RecordHeader, SegmentHeader};
+use super::recover::Slot;
+
+/// How much of a segment is allocated at a time, at least and at most: as much again as there is.
+const STEP_BYTES_LEAST: u64 = 256 << 10;
+const STEP_BYTES_MOST: u64 = 16 << 20;
+
+/// A file of the journal.
+#[derive(Debug)]
+pub struct Segment {
+    /// Its number.
+    pub number: u32,
+    /// Where it is.
+    pub path: PathBuf,
+    file: File,
+    #[cfg(test)]
+    pub failing: std::sync::atomic::AtomicU32,
+}
+
+/// The name of a segment's file.
+pub fn file_name(number: u32) -> String {
+    format!("{number:010}.log")
+}
+
+/// The numbers of the segments in a folder, in their order.
+pub fn list(folder: &Path) -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_suffix(".log")).and_then(|number| number.parse().ok());
+        numbers.extend(number.filter(|number| name.to_str() == Some(&file_name(*number))));
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Flushes a folder: the files that were made in it, or removed, are so also after a power cut.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+impl Segment {
+    /// Opens one that is there.
+    pub fn open(folder: &Path, number: u32) -> io::Result<Self> {
+        let path = folder.join(file_name(number));
+        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        Ok(Self::of(file, number, path))
+    }
+
+    fn of(file: File, number: u32, path: PathBuf) -> Self {
+        Self {
+            number,
+            path,
+            file,
+            #[cfg(test)]
+            failing: std::sync::atomic::AtomicU32::new(0),
+        }
+    }
+
+    /// Makes one that begins with these bytes. It is there, whole, or it is not.
+    pub fn create(folder: &Path, header: SegmentHeader, first: &[u8]) -> io::Result<Self> {
+        let (draft, path) = (folder.join("draft"), folder.join(file_name(header.segment)));
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&draft)?;
+        let made = file
+            .write_all_at(&header.write(), 0)
+            .and_then(|()| file.write_all_at(first, super::layout::SEGMENT_HEADER as u64))
+            .and_then(|()| file.sync_all())
+            .and_then(|()| std::fs::rename(&draft, &path))
+            .and_then(|()| sync_folder(folder));
+        if let Err(error) = made {
+            // Full disks are to have room again.
+            let _ = file.set_len(0);
+            let _ = std::fs::remove_file(&draft);
+            return Err(error);
+        }
+        Ok(Self::of(file, header.segment, path))
+    }
+
+    /// Its size.
+    pub fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    /// Makes room up to `needed` bytes, and if there is some, for more. How much there is now.
+    pub fn allocate(&self, needed: u64) -> io::Result<u64> {
+        let more = needed + needed.clamp(STEP_BYTES_LEAST, STEP_BYTES_MOST);
+        let allocate = |bytes| rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), 0, bytes);
+        match allocate(more).map(|()| more).or_else(|_| allocate(needed).map(|()| needed)) {
+            Ok(bytes) => Ok(bytes),
+            // Not all file systems can: then a write says that the disk is full.
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => self.file.set_len(more).map(|()| more),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes bytes, and returns when they are safe.
+    pub fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.fail(1)?;
+        self.file.write_all_at(bytes, offset)?;
+        self.fail(2)?;
+        self.file.sync_data()
+    }
+
+    /// Ends it here, for good.
+    pub fn cut(&self, bytes: u64) -> io::Result<()> {
+        self.fail(4)?;
+        self.file.set_len(bytes)?;
+        self.file.sync_all()
+    }
+
+    #[cfg(test)]
+    fn fail(&self, which: u32) -> io::Result<()> {
+        match self.failing.load(std::sync::atomic::Ordering::Relaxed) & which {
+            0 => Ok(()),
+            _ => Err(io::Error::other(format!("fault {which}"))),
+        }
+    }
+
+    #[cfg(not(test))]
+    fn fail(&self, _which: u32) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Reads a frame into `buffer`: its header is there, too. What is wrong with it, if something is.
+    pub fn read<'a>(
+        &self,
+        slot: Slot,
+        store: u64,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<(RecordHeader, &'a [u8]), String> {
+        buffer.resize(RECORD_HEADER + slot.bytes as usize, 0);
+        let place = || format!("{} at byte {}", self.path.display(), slot.offset);
+        self.file
+            .read_exact_at(buffer, u64::from(slot.offset))
+            .map_err(|error| format!("{} cannot be read: {error}", place()))?;
+        let header = RecordHeader::read(buffer, store);
+        let payload = buffer.get(RECORD_HEADER..).unwrap_or_default();
+        match header.filter(|header| header.is_of(payload)) {
+            Some(header) => Ok((header, payload)),
+            None => Err(format!("{}: it is not as it was written", place())),
+        }
+    }
+}

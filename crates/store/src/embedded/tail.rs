@@ -1,0 +1,152 @@
+//! The end of the journal: where batches are written.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::layout::{BATCH_HEADER, BatchHeader, Place, SEGMENT_HEADER, SegmentHeader};
+use super::segment::Segment;
+
+/// What frames leave free of what is allocated, so that on a full disk frames can still be forgotten.
+pub const RESERVE_BYTES: u64 = 64 << 10;
+
+/// Why a batch was not acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It is certainly not in the journal.
+    NotWritten(String),
+    /// It may be.
+    Unknown(String),
+}
+
+/// Records, with room for the header of their batch before them.
+#[derive(Debug)]
+pub struct Batch {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// How many records.
+    pub records: u32,
+    /// There are frames in it.
+    pub frames: bool,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { bytes: vec![0; BATCH_HEADER], records: 0, frames: false }
+    }
+}
+
+/// The end of the journal.
+#[derive(Debug)]
+pub struct Tail {
+    /// Where the segments are.
+    pub folder: PathBuf,
+    /// The store's own number.
+    pub store: u64,
+    /// The last segment.
+    pub segment: Arc<Segment>,
+    /// Where the next batch goes.
+    pub at: u64,
+    /// How much is allocated.
+    pub allocated: u64,
+    /// The number of the next batch.
+    pub next_batch: u64,
+    /// At how many bytes a new segment begins.
+    pub segment_bytes: u64,
+    /// What was written last is there or is not; nothing is written before that is known.
+    pub broken: bool,
+}
+
+impl Tail {
+    /// Whether a batch is to be written into the segment that there is; else into a new one.
+    pub fn fits(&self, batch: &Batch) -> bool {
+        let end = self.at + batch.bytes.len() as u64;
+        if batch.frames {
+            end + RESERVE_BYTES <= self.segment_bytes
+        } else {
+            end <= self.allocated.max(self.segment_bytes)
+        }
+    }
+
+    /// Writes a batch: the byte its records begin at, once it is safe. With a checkpoint, it goes into a new segment.
+    pub fn put(&mut self, batch: &mut Batch, checkpoint: Option<Batch>) -> Result<u64, Failure> {
+        if self.broken {
+            self.mend().map_err(|error| Failure::NotWritten(format!("{error}, after a write that failed")))?;
+        }
+        if let Some(checkpoint) = checkpoint {
+            self.begin(checkpoint).map_err(|error| Failure::NotWritten(error.to_string()))?;
+        }
+        let reserve = if batch.frames { RESERVE_BYTES } else { 0 };
+        let needed = self.at + batch.bytes.len() as u64 + reserve;
+        if needed > self.allocated {
+            self.allocated = self.segment.allocate(needed).map_err(|error| Failure::NotWritten(error.to_string()))?;
+        }
+        self.write(batch).map_err(|error| self.failed(&error))
+    }
+
+    fn write(&mut self, batch: &mut Batch) -> io::Result<u64> {
+        seal(batch, self.next_batch, Place { store: self.store, segment: self.segment.number, offset: self.at });
+        self.segment.write(&batch.bytes, self.at)?;
+        let at = self.at;
+        self.at += batch.bytes.len() as u64;
+        self.next_batch += 1;
+        Ok(at)
+    }
+
+    /// A flush that failed says nothing about what is on the disk, and must not be tried again: the kernel may have
+    /// forgotten what it could not write. So the file is cut where it was last known to be safe.
+    fn failed(&mut self, error: &io::Error) -> Failure {
+        self.broken = true;
+        match self.mend() {
+            Ok(()) => Failure::NotWritten(error.to_string()),
+            Err(_) => Failure::Unknown(error.to_string()),
+        }
+    }
+
+    fn mend(&mut self) -> io::Result<()> {
+        self.segment.cut(self.at)?;
+        self.allocated = self.at;
+        self.broken = false;
+        Ok(())
+    }
+
+    /// Begins a new segment, which says first all that is known.
+    fn begin(&mut self, mut checkpoint: Batch) -> io::Result<()> {
+        self.segment.cut(self.at)?;
+        self.allocated = self.at;
+        let number = self.segment.number + 1;
+        self.segment = Arc::new(first(&self.folder, self.store, number, self.next_batch, &mut checkpoint)?);
+        self.at = SEGMENT_HEADER as u64 + checkpoint.bytes.len() as u64;
+        self.allocated = self.at;
+        self.next_batch += 1;
+        Ok(())
+    }
+
+    /// The journal is left: says so in it, and gives back what was allocated.
+    pub fn close(&mut self) {
+        if !self.broken && self.put(&mut Batch::default(), None).is_ok() {
+            let _ = self.segment.cut(self.at);
+        }
+    }
+}
+
+/// Makes a segment that begins with a checkpoint.
+pub fn first(
+    folder: &std::path::Path,
+    store: u64,
+    number: u32,
+    batch: u64,
+    checkpoint: &mut Batch,
+) -> io::Result<Segment> {
+    seal(checkpoint, batch, Place { store, segment: number, offset: SEGMENT_HEADER as u64 });
+    Segment::create(folder, SegmentHeader { store, segment: number, first_batch: batch }, &checkpoint.bytes)
+}
+
+fn seal(batch: &mut Batch, number: u64, place: Place) {
+    // Batches are far below 4 GiB.
+    let bytes = (batch.bytes.len() - BATCH_HEADER) as u32;
+    let header = BatchHeader { batch: number, bytes, records: batch.records }.write(place);
+    if let Some(room) = batch.bytes.first_chunk_mut::<BATCH_HEADER>() {
+        *room = header;
+    }
+}

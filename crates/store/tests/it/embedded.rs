@@ -1,0 +1,129 @@
+//! What is particular about a store in a folder.
+
+use std::ops::ControlFlow;
+
+use whimbrel_platform::store::{Append, Coord, Epoch, Journal, Lsn, Partition, Revision};
+use whimbrel_store::{Embedded, OpenStoreError, Options};
+
+use crate::folders::Folder;
+
+/// Opens a store of small segments.
+pub fn open(folder: &Folder) -> Embedded {
+    Embedded::open(folder.path(), &Options { segment_bytes: 128 << 10, ..Options::default() }).unwrap()
+}
+
+/// Appends frames of a size to a partition, from a number on.
+pub fn fill(store: &Embedded, partition: u16, numbers: std::ops::RangeInclusive<u64>, bytes: usize) -> Lsn {
+    let mut last = Lsn(0);
+    for number in numbers {
+        let frame = vec![number as u8; bytes];
+        let append = Append { partition: Partition(partition), epoch: Epoch(1), number, frame: &frame };
+        last = store.append(&[append])[0].clone().unwrap();
+    }
+    last
+}
+
+pub fn count(store: &Embedded, partition: u16) -> usize {
+    let mut count = 0;
+    Journal::read(store, Partition(partition), Lsn(0), &mut |_, _| {
+        count += 1;
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    count
+}
+
+fn segments(folder: &Folder) -> usize {
+    std::fs::read_dir(folder.path().join("journal")).unwrap().count()
+}
+
+#[test]
+fn a_store_is_one_processs_and_the_other_is_told_whose() {
+    let folder = Folder::new("lock");
+    let store = open(&folder);
+    let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
+    assert!(error.to_string().ends_with(&format!("is in use by process {}", std::process::id())), "{error}");
+    drop(store);
+    drop(open(&folder));
+}
+
+#[test]
+fn the_number_of_partitions_is_fixed() {
+    let folder = Folder::new("partitions");
+    let with = |partitions| Embedded::open(folder.path(), &Options { partitions, ..Options::default() });
+    assert!(matches!(with(Some(0)), Err(OpenStoreError::PartitionsOutOfRange(0))));
+    assert!(matches!(with(Some(16_385)), Err(OpenStoreError::PartitionsOutOfRange(16_385))));
+    assert_eq!(with(Some(16_384)).unwrap().partitions(), 16_384);
+    assert_eq!(with(None).unwrap().partitions(), 16_384);
+    assert!(matches!(with(Some(256)), Err(OpenStoreError::Partitions { found: 16_384, wanted: 256, .. })));
+}
+
+#[test]
+fn other_folders_are_left_alone() {
+    let folder = Folder::new("other");
+    std::fs::write(folder.path().join("thesis.tex"), "important").unwrap();
+    let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
+    assert!(matches!(&error, OpenStoreError::NotAStore { found, .. } if found == "thesis.tex"), "{error}");
+    let absent = folder.path().join("absent");
+    let error = Embedded::open(&absent, &Options { create: false, ..Options::default() }).unwrap_err();
+    assert!(matches!(error, OpenStoreError::NoStore(_)), "{error}");
+    assert!(!absent.exists());
+}
+
+#[test]
+fn a_store_of_a_later_layout_is_refused() {
+    let folder = Folder::new("layout");
+    drop(open(&folder));
+    let path = folder.path().join("store");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("layout 1", "layout 2")).unwrap();
+    let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
+    assert!(matches!(error, OpenStoreError::Layout { found: 2, .. }), "{error}");
+    std::fs::write(&path, text.replace("partitions 256", "partitions 255")).unwrap();
+    let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
+    assert!(matches!(error, OpenStoreError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn forgotten_frames_give_their_space_back() {
+    let folder = Folder::new("trim");
+    let store = open(&folder);
+    store.open(Partition(0), Epoch(1)).unwrap();
+    let mut last = Lsn(0);
+    for round in 0..20 {
+        last = fill(&store, 0, round * 100 + 1..=round * 100 + 100, 1_000);
+        store.trim(Partition(0), last).unwrap();
+        assert!(segments(&folder) <= 3, "{} segments in round {round}", segments(&folder));
+    }
+    drop(store);
+    let store = open(&folder);
+    assert_eq!(count(&store, 0), 1);
+    assert_eq!(store.open(Partition(0), Epoch(1)).unwrap(), last);
+}
+
+#[test]
+fn frames_that_stay_hold_no_space_that_is_not_theirs() {
+    let folder = Folder::new("pinned");
+    let store = open(&folder);
+    for partition in 0..3 {
+        store.open(Partition(partition), Epoch(1)).unwrap();
+    }
+    // One partition is quiet, and would keep the oldest segment for ever.
+    fill(&store, 1, 1..=3, 1_000);
+    let revision = store.write("key", Revision(0), b"value").unwrap();
+    for round in 0..20 {
+        let last = fill(&store, 0, round * 100 + 1..=round * 100 + 100, 1_000);
+        fill(&store, 2, round + 1..=round + 1, 1_000);
+        store.trim(Partition(0), last).unwrap();
+    }
+    assert!(segments(&folder) <= 6, "{} segments", segments(&folder));
+    let done = store.compact(&mut |_, _| ControlFlow::Continue(())).unwrap();
+    assert!(done.moved >= 24 && done.after_bytes < 300_000, "{done:?}");
+    let check = |store: &Embedded| {
+        assert_eq!((count(store, 0), count(store, 1), count(store, 2)), (1, 3, 20));
+        assert_eq!(Coord::read(store, "key").unwrap(), Some((revision, b"value".to_vec())));
+    };
+    check(&store);
+    drop(store);
+    check(&open(&folder));
+}

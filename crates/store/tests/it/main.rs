@@ -1,0 +1,12 @@
+//! What stores do, seen from outside.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that fails may panic"
+)]
+
+mod conformance;
+mod embedded;
+mod folders;

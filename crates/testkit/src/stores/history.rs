@@ -1,0 +1,191 @@
+//! Whether what several clients saw of one key could have happened one after the other.
+//!
+//! Successful writes have revisions, which put them in an order. So it is enough that this order agrees with what each
+//! operation says it saw, and with time: what was over before another began comes before it.
+
+/// What a client did and saw. Times count anything that rises, and are the same for all clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// When it was asked for.
+    pub began: u64,
+    /// When its outcome was known.
+    pub ended: u64,
+    /// What it was.
+    pub seen: Seen,
+}
+
+/// What an operation was, and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A read saw this revision (0: none).
+    Read(u64),
+    /// A write that expected the first made the second.
+    Wrote(u64, u64),
+    /// A write that expected the first was refused, because there was the second.
+    Refused(u64, u64),
+    /// A write that expected this was made, or was not.
+    Perhaps(u64),
+}
+
+impl Seen {
+    /// The revision that the key had once this was done; `None` if it is not known.
+    fn after(self) -> Option<u64> {
+        match self {
+            Self::Read(revision) | Self::Wrote(_, revision) | Self::Refused(_, revision) => Some(revision),
+            Self::Perhaps(_) => None,
+        }
+    }
+}
+
+/// The order of a key's revisions.
+struct Order<'a> {
+    /// Those that are known, from the first.
+    known: Vec<u64>,
+    /// Writes of which it is not known whether they were made, by what they expected.
+    perhaps: Vec<u64>,
+    history: &'a [Operation],
+}
+
+impl Order<'_> {
+    fn current(&self) -> u64 {
+        self.known.last().copied().unwrap_or_default()
+    }
+
+    /// Writes whose outcome was unknown lead from the current revision to this one.
+    fn reach(&mut self, revision: u64) -> bool {
+        while self.current() != revision {
+            let current = self.current();
+            let Some(made) = self.perhaps.iter().position(|expected| *expected == current) else { return false };
+            self.perhaps.swap_remove(made);
+            let next = self.perhaps.iter().copied().filter(|expected| *expected > current).chain([revision]).min();
+            self.known.push(next.unwrap_or(revision));
+        }
+        true
+    }
+
+    fn holds(&self, revision: u64) -> bool {
+        let last = self.current();
+        revision == 0 || self.known.contains(&revision) || (revision > last && self.perhaps.contains(&last))
+    }
+
+    /// Each revision is one that somebody wrote.
+    fn check_seen(&self) -> Result<(), String> {
+        for operation in self.history {
+            if operation.seen.after().is_some_and(|revision| !self.holds(revision)) {
+                return Err(format!("{operation:?} saw a revision that nobody wrote"));
+            }
+            if let Seen::Refused(expected, found) = operation.seen
+                && expected == found
+            {
+                return Err(format!("{operation:?} was refused for nothing"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What of one key's history cannot have happened.
+///
+/// # Errors
+/// The two operations that contradict each other, or the one that contradicts itself.
+pub fn check(history: &[Operation]) -> Result<(), String> {
+    let mut writes: Vec<(u64, u64, &Operation)> = history
+        .iter()
+        .filter_map(|operation| match operation.seen {
+            Seen::Wrote(before, after) => Some((after, before, operation)),
+            _ => None,
+        })
+        .collect();
+    writes.sort_by_key(|(after, ..)| *after);
+    let perhaps = history.iter().filter_map(|operation| match operation.seen {
+        Seen::Perhaps(before) => Some(before),
+        _ => None,
+    });
+    let mut order = Order { known: Vec::new(), perhaps: perhaps.collect(), history };
+    for (after, before, operation) in &writes {
+        if !order.reach(*before) || *after <= *before {
+            return Err(format!("{operation:?} was written over revision {}", order.current()));
+        }
+        order.known.push(*after);
+    }
+    order.check_seen()?;
+    in_time(history)
+}
+
+/// No operation saw less than another that was over before it began.
+fn in_time(history: &[Operation]) -> Result<(), String> {
+    let mut by_end: Vec<&Operation> = history.iter().collect();
+    by_end.sort_by_key(|operation| operation.ended);
+    let mut by_begin: Vec<&Operation> = history.iter().collect();
+    by_begin.sort_by_key(|operation| operation.began);
+    let mut over = by_end.into_iter().peekable();
+    let mut newest: Option<&Operation> = None;
+    for operation in by_begin {
+        while let Some(done) = over.next_if(|done| done.ended < operation.began) {
+            if newest.is_none_or(|newest| newest.seen.after() < done.seen.after()) {
+                newest = Some(done);
+            }
+        }
+        // A write that was made sees what was there before it.
+        let saw = match operation.seen {
+            Seen::Wrote(before, _) => Some(before),
+            seen => seen.after(),
+        };
+        if let Some(newest) = newest.filter(|newest| saw.is_some() && newest.seen.after() > saw) {
+            return Err(format!("{operation:?} saw less than {newest:?}, which was over before"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(began: u64, ended: u64, seen: Seen) -> Operation {
+        Operation { began, ended, seen }
+    }
+
+    #[test]
+    fn what_can_have_happened_is_let_through() {
+        let history = [
+            operation(0, 9, Seen::Wrote(0, 4)),
+            operation(1, 2, Seen::Read(0)),
+            operation(3, 4, Seen::Read(4)),
+            operation(5, 8, Seen::Refused(0, 4)),
+            operation(10, 12, Seen::Wrote(4, 7)),
+            operation(11, 13, Seen::Read(4)),
+        ];
+        assert_eq!(check(&history), Ok(()));
+    }
+
+    #[test]
+    fn stale_reads_and_double_writes_are_found() {
+        let wrote = operation(0, 1, Seen::Wrote(0, 4));
+        let stale = check(&[wrote, operation(2, 3, Seen::Read(0))]);
+        assert!(stale.is_err_and(|why| why.contains("saw less")));
+        let back = check(&[
+            operation(0, 9, Seen::Wrote(0, 4)),
+            operation(1, 2, Seen::Read(4)),
+            operation(3, 4, Seen::Read(0)),
+        ]);
+        assert!(back.is_err_and(|why| why.contains("saw less")));
+        let twice = check(&[wrote, operation(0, 1, Seen::Wrote(0, 5))]);
+        assert!(twice.is_err_and(|why| why.contains("over revision 4")));
+        let nobody = check(&[wrote, operation(0, 1, Seen::Read(3))]);
+        assert!(nobody.is_err_and(|why| why.contains("nobody wrote")));
+        let nothing = check(&[wrote, operation(2, 3, Seen::Refused(4, 4))]);
+        assert!(nothing.is_err_and(|why| why.contains("for nothing")));
+    }
+
+    #[test]
+    fn writes_that_were_perhaps_made_explain_revisions() {
+        let wrote = operation(0, 1, Seen::Wrote(0, 4));
+        let perhaps = operation(2, u64::MAX, Seen::Perhaps(4));
+        assert_eq!(check(&[wrote, perhaps, operation(5, 6, Seen::Wrote(9, 10))]), Ok(()));
+        assert_eq!(check(&[wrote, perhaps, operation(5, 6, Seen::Read(9))]), Ok(()));
+        assert!(check(&[wrote, operation(5, 6, Seen::Wrote(9, 10))]).is_err());
+        let gone = check(&[wrote, perhaps, operation(5, 6, Seen::Read(9)), operation(7, 8, Seen::Read(4))]);
+        assert!(gone.is_err_and(|why| why.contains("saw less")));
+    }
+}
