@@ -1,7 +1,7 @@
 // The initiator of the contract net: calls for proposals, waits for answers or for the deadline, awards the job.
 
 // How long bidders may think, in milliseconds.
-deadline(300).
+deadline(800).
 
 // Everybody has answered when nobody called for this job is missing.
 all_answered(Job) :- called(Job, Agents) & not (.member(A, Agents) & not answered(A, Job)).
@@ -16,7 +16,7 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
 
 +!start
    <- .df_subscribe("contractor");
-      .wait(everybody_is_here, 5000);
+      .wait(everybody_is_here, 30000);
       // One job after the other: who won the first may be too busy for the second.
       !contract(paint(fence));
       !contract(mend(roof));
@@ -58,7 +58,7 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
          .send(Loser, reject_proposal, Job)
       };
       .send(Winner, accept_proposal, Job);
-      .wait(done(Job)[source(Winner)], 2000);
+      .wait(done(Job)[source(Winner)], 10000);
       .print("  ", Winner, " reports: ", Job, " is done").
 
 -!award(Job, _)[error(wait_timeout)]

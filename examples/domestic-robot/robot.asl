@@ -9,11 +9,13 @@ enough(Drink) :- limit(Drink, Max) & served(Drink, N) & N >= Max.
    <- .concat("No more than ", Max, " glasses of ", Drink, " a day. It is for your own good!", Text);
       .send(owner, tell, message(Text)).
 
+// It is counted before it is poured: the owner may have drunk it, and asked for more, before the robot hears that the
+// glass is full.
 +!has(owner, Drink)[source(owner)] : served(Drink, N)
    <- !fetch(Drink);
       !at(owner);
-      pour(Drink);
       -+served(Drink, N + 1);
+      pour(Drink);
       .print("glass ", N + 1, " is served").
 
 +!fetch(Drink)
@@ -27,7 +29,7 @@ enough(Drink) :- limit(Drink, Max) & served(Drink, N) & N >= Max.
    <- .print("there is no ", Drink, " left, I order some");
       close(fridge);
       .send(supermarket, achieve, order(Drink, 3));
-      .wait(delivered(Drink), 5000);
+      .wait(delivered(Drink), 30000);
       -delivered(Drink)[source(supermarket)];
       !fetch(Drink).
 

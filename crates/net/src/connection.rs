@@ -75,7 +75,7 @@ impl Incoming {
 
     /// The next frame; `None` if not all of it is there.
     pub fn frame(&self) -> Result<Option<Frame<'_>>, FrameError> {
-        Frame::first(self.bytes.get(self.used..self.filled).unwrap_or_default())
+        Frame::first(self.unused())
     }
 
     /// The frame is done with.
@@ -83,8 +83,9 @@ impl Incoming {
         self.used = (self.used + bytes).min(self.filled);
     }
 
-    fn waiting(&self) -> usize {
-        self.filled - self.used
+    /// What came and was not used.
+    pub fn unused(&self) -> &[u8] {
+        self.bytes.get(self.used..self.filled).unwrap_or_default()
     }
 }
 
@@ -145,7 +146,7 @@ impl Connection {
                 }
                 return frame.parse().map_err(invalid);
             }
-            if self.incoming.waiting() > LINK_HELLO_BYTES_MAX {
+            if self.incoming.unused().len() > LINK_HELLO_BYTES_MAX {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             let room = self.incoming.room();

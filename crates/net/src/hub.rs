@@ -277,6 +277,15 @@ impl Hub {
         self.inner.peers.iter().find_map(|(_, peer)| peer.refused.get().map(String::as_str))
     }
 
+    /// What is wrong with what answers where this node connects, if that is no node; and what is in the way otherwise, if
+    /// no connection has come to anything yet.
+    pub fn obstacle(&self) -> (Option<&str>, Option<String>) {
+        let no_node = self.inner.peers.iter().find_map(|(_, peer)| peer.no_node.get().map(String::as_str));
+        let complaint = |peer: &Arc<Peer>| peer.complaint.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let complaints = self.inner.peers.iter().map(|(_, peer)| complaint(peer));
+        (no_node, complaints.into_iter().find(|complaint| !complaint.is_empty()))
+    }
+
     /// Whether all peers there ever were left, or did not want this node.
     pub fn is_alone(&self) -> bool {
         self.inner.peers.iter().all(|(_, peer)| peer.ended.load(Ordering::Acquire))

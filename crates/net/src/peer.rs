@@ -40,6 +40,10 @@ pub(crate) struct Peer {
     pub ended: AtomicBool,
     /// Why the peer does not want this node.
     pub refused: OnceLock<String>,
+    /// Why what answered where it should be is no node.
+    pub no_node: OnceLock<String>,
+    /// What was said last of a connection that cannot be made: it is not said again and again.
+    pub complaint: Mutex<String>,
     pub figures: Figures,
     pub faults: Faults,
 }
@@ -86,6 +90,8 @@ impl Peer {
             leaving: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             refused: OnceLock::new(),
+            no_node: OnceLock::new(),
+            complaint: Mutex::default(),
             figures: Figures::default(),
             faults: Faults::default(),
         }

@@ -38,6 +38,32 @@ pub(crate) fn of_tls(error: &Error) -> Option<RefusalReason> {
     }
 }
 
+/// Why what answered can be no node that this one could link with, if that is why a connection did not get as far as a link.
+pub(crate) fn of_no_node(error: &io::Error) -> Option<String> {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>())? {
+        Error::InvalidMessage(_) => Some("what answers there does not speak TLS".to_owned()),
+        Error::AlertReceived(alert) => Some(format!("what answers there refuses the handshake: {alert:?}")),
+        error => Some(format!("what answers there is not to be trusted: {error}")),
+    }
+}
+
+/// Characters that are shown of what came.
+const SHOWN_CHARS: usize = 60;
+
+/// Why the first bytes of a connection are not a node's; `None` if nothing came.
+pub(crate) fn of_answer(bytes: &[u8]) -> Option<String> {
+    match bytes {
+        [] => None,
+        // RFC 8446 5.1: a record's kind, and the version that all of them name.
+        [0x14..=0x17, 3, ..] => Some("what answers there speaks TLS (say --security and --credentials)".to_owned()),
+        _ => {
+            let text = String::from_utf8_lossy(bytes.get(..4 * SHOWN_CHARS).unwrap_or(bytes));
+            let line: String = text.lines().next().unwrap_or_default().chars().take(SHOWN_CHARS).collect();
+            Some(format!("what answers there says {line:?}"))
+        }
+    }
+}
+
 /// Why this node closed a connection of a link; `None` if that was no refusal.
 pub(crate) fn of_link(error: &LinkError) -> Option<RefusalReason> {
     match error {
@@ -63,5 +89,19 @@ pub(crate) fn of_fault(fault: &Fault) -> Option<RefusalReason> {
         Code::Protocol | Code::Version | Code::TooLong | Code::OverCredit => Some(RefusalReason::Malformed),
         Code::Busy | Code::TooManyNames => Some(RefusalReason::TooMany),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_node_is_shown_as_it_is() {
+        assert_eq!(of_answer(b""), None);
+        let http = of_answer(b"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n").unwrap();
+        assert_eq!(http, "what answers there says \"HTTP/1.1 400 Bad Request\"");
+        assert!(of_answer(&[0x15, 3, 3, 0, 2, 2, 50]).unwrap().contains("speaks TLS"));
+        assert!(of_answer(&[0xff; 1_000]).unwrap().chars().count() < 100);
     }
 }

@@ -3,8 +3,8 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -125,6 +125,23 @@ impl Task {
         self.peer.name.get().or(self.peer.address.get()).map_or("?", String::as_str)
     }
 
+    /// Says what is in the way of a connection, once.
+    fn complain(&self, what: &str) {
+        let mut complaint = self.peer.complaint.lock().unwrap_or_else(PoisonError::into_inner);
+        if *complaint != what {
+            what.clone_into(&mut complaint);
+            drop(complaint);
+            self.say(what);
+        }
+    }
+
+    /// What answers where the peer should be was never heard as a node, and is none.
+    fn note_no_node(&self, why: &str) {
+        if self.peer.dials() && self.peer.figures.items_in.load(Ordering::Relaxed) == 0 {
+            let _ = self.peer.no_node.set(why.to_owned());
+        }
+    }
+
     fn say(&self, what: &str) {
         (self.hub.log)(&format!("link to {}: {what}", self.peer_name()));
     }
@@ -159,8 +176,14 @@ impl Task {
                 if let Some(reason) = refusal::of_connection(&error) {
                     self.hub.refuse(reason, self.peer_name(), &error.to_string());
                 }
-                if self.peer.figures.connections.load(Ordering::Relaxed) == 0 {
-                    self.say(&format!("cannot connect: {error}"));
+                if let Some(why) = refusal::of_no_node(&error) {
+                    self.note_no_node(&why);
+                }
+                if self.peer.figures.items_in.load(Ordering::Relaxed) == 0 {
+                    let closed = tls.is_some() && error.kind() == io::ErrorKind::UnexpectedEof;
+                    let why =
+                        if closed { "it closes when TLS begins: perhaps it speaks none" } else { &error.to_string() };
+                    self.complain(&format!("cannot connect: {why}"));
                 }
                 let now = self.now();
                 self.link.handle_disconnected(now);
@@ -212,7 +235,10 @@ impl Task {
                 alarm.as_mut().poll(cx).map(|()| Ok(Happening::Woken))
             });
             match happened.await {
-                Ok(Happening::Came(0)) => return self.lost_connection("the peer closed the connection"),
+                Ok(Happening::Came(0)) => {
+                    self.note_answer(&connection);
+                    return self.lost_connection("the peer closed the connection");
+                }
                 Ok(Happening::Came(count)) => {
                     self.peer.figures.bytes_in.fetch_add(count as u64, Ordering::Relaxed);
                     connection.incoming.fill(count);
@@ -223,7 +249,12 @@ impl Task {
                     self.link.handle_disconnected(now);
                     return Some(self.begin(accepted.connection));
                 }
-                Err(error) => return self.lost_connection(&error.to_string()),
+                Err(error) => {
+                    if let Some(why) = refusal::of_no_node(&error) {
+                        self.note_no_node(&why);
+                    }
+                    return self.lost_connection(&error.to_string());
+                }
             }
         }
     }
@@ -480,15 +511,30 @@ impl Task {
         let now = self.now();
         self.link.handle_disconnected(now);
         if !self.peer.leaving.load(Ordering::Acquire) {
-            self.say(why);
+            match self.peer.figures.items_in.load(Ordering::Relaxed) {
+                0 => self.complain(why),
+                _ => self.say(why),
+            }
         }
         None
+    }
+
+    /// Notes that what came is not what nodes say, if anything did.
+    fn note_answer(&self, connection: &Connection) {
+        if let Some(why) = refusal::of_answer(connection.incoming.unused()) {
+            self.note_no_node(&why);
+        }
     }
 
     /// Closes a connection that is of no use any more, or ends the link if no other would be.
     async fn hang_up(&mut self, connection: Connection, error: &LinkError) -> Option<Connection> {
         self.peer.up.store(false, Ordering::Release);
-        self.say(&error.to_string());
+        // What came is no frame, or part of one and nothing more.
+        self.note_answer(&connection);
+        match self.peer.figures.items_in.load(Ordering::Relaxed) {
+            0 => self.complain(&error.to_string()),
+            _ => self.say(&error.to_string()),
+        }
         self.peer.faults.note(error.reason());
         if let Some(reason) = refusal::of_link(error).filter(|reason| *reason != RefusalReason::Impostor) {
             self.hub.refuse(reason, self.peer_name(), &error.to_string());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Tokens};
+use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, TokenFile, Tokens};
 use whimbrel_net::{Credentials, Level};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::session::Grant;
@@ -29,14 +29,10 @@ pub fn open(
     let address = if port.contains(':') { port.clone() } else { format!("127.0.0.1:{port}") };
     let (level, credentials) = level(&address)?;
     let constant = options.agent_token.as_deref().map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
-    let file = options.agent_tokens.clone();
-    match &file {
-        // What is wrong with it is told now, not to the first who comes.
-        Some(file) => drop(Tokens::read(file)?),
-        None if options.agent_token.is_none() && level == Level::Open => {
-            bail!("who may have agents here? Give --agent-token, or --agent-tokens (see `whimbrel help session`)")
-        }
-        None => {}
+    // What is wrong with it is told now, not to the first who comes.
+    let file = options.agent_tokens.as_deref().map(TokenFile::open).transpose()?;
+    if file.is_none() && options.agent_token.is_none() && level == Level::Open {
+        bail!("who may have agents here? Give --agent-token, or --agent-tokens (see `whimbrel help session`)")
     }
     let log = move |text: &str| {
         if !quiet {
@@ -48,13 +44,13 @@ pub fn open(
             return Some(Grant::new(name, vec![name.to_owned()]));
         }
         let token = claim.token?;
-        let listed = file.as_deref().map(|file| {
-            Tokens::read(file).unwrap_or_else(|error| {
+        let listed = file.as_ref().and_then(|file| {
+            file.grant(token).unwrap_or_else(|error| {
                 log(&error.to_string());
-                Tokens::none()
+                None
             })
         });
-        constant.clone().and(listed.unwrap_or_default()).grant(token)
+        constant.grant(token).or(listed)
     };
     let config = AgentPortConfig { level, credentials, authorise: Box::new(authorise), auditor, log: Box::new(log) };
     let port = AgentPort::open(config, platform.host(), &address)?;

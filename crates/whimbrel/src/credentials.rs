@@ -1,26 +1,23 @@
-//! A node's credentials as a folder: `node.pem`, `node.key` (its certificate and key), `agents.pem`, `agents.key` (those with
-//! which it certifies its agents), `authority.pem`, `revoked.pem` (whom it trusts, and whom not any more), and `authority`,
-//! where the authority serves, if the node enrolled there.
+//! A node's credentials as a folder: `node.pem` (its certificate and key), `agents.pem` (those with which it certifies its
+//! agents), `authority.pem`, `revoked.pem` (whom it trusts, and whom not any more), and `authority`, where the authority
+//! serves, if the node enrolled there. A certificate and its key are one file, so that neither is ever replaced without the
+//! other, whatever happens in between.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
-use whimbrel_net::authority::file::{replace_file, write_secret};
+use whimbrel_net::authority::file::{AUTHORITY, REVOKED, replace_file, replace_secret};
 use whimbrel_net::{Credentials, enrolment};
 
 use crate::terminal;
 
-const CERTIFICATE: &str = "node.pem";
-const KEY: &str = "node.key";
+const NODE: &str = "node.pem";
 const AGENTS: &str = "agents.pem";
-const AGENTS_KEY: &str = "agents.key";
-/// Also of an authority's own folder.
-pub const AUTHORITY: &str = "authority.pem";
-/// Also of an authority's own folder.
-pub const REVOKED: &str = "revoked.pem";
 const ADDRESS: &str = "authority";
-const ALL: [&str; 6] = [CERTIFICATE, KEY, AGENTS, AGENTS_KEY, AUTHORITY, REVOKED];
+const ALL: [&str; 4] = [NODE, AGENTS, AUTHORITY, REVOKED];
+/// What the key's part of a file begins with, as RFC 7468 10 has it.
+const KEY_BEGINS: &str = "-----BEGIN PRIVATE KEY-----";
 
 /// Made, and removed at once, to see whether files can be made.
 const PROBE: &str = "probe";
@@ -31,7 +28,7 @@ const ASK_EVERY: Duration = Duration::from_secs(30);
 
 /// Whether there are credentials in this folder.
 pub fn are_in(folder: &Path) -> bool {
-    folder.join(KEY).exists()
+    folder.join(NODE).exists()
 }
 
 /// Writes a file.
@@ -48,22 +45,25 @@ pub fn prepare(folder: &Path) -> anyhow::Result<()> {
     std::fs::remove_file(&probe).with_context(|| format!("cannot remove {}", probe.display()))
 }
 
-fn write_key(path: &Path, text: &str) -> anyhow::Result<()> {
-    let fresh = path.with_extension("key.new");
-    let _ = std::fs::remove_file(&fresh);
-    write_secret(&fresh, text.as_bytes())
-        .and_then(|()| std::fs::rename(&fresh, path))
-        .with_context(|| format!("cannot write {}", path.display()))
+/// Writes a certificate and its key as one file, which is its owner's only.
+fn write_pair(path: &Path, certificate_pem: &str, key_pem: &str) -> anyhow::Result<()> {
+    let text = format!("{certificate_pem}{key_pem}");
+    replace_secret(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// A certificate and its key; no key if there is none.
+fn read_pair(text: &str) -> (String, String) {
+    let (certificate, key) = text.split_at(text.find(KEY_BEGINS).unwrap_or(text.len()));
+    (certificate.to_owned(), key.to_owned())
 }
 
 /// Writes all files of a node's credentials.
 pub fn write(credentials: &Credentials, folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    write_key(&folder.join(AGENTS_KEY), &credentials.agents_key_pem)?;
-    write_text(&folder.join(AGENTS), &credentials.agents_pem)?;
+    // Each of these steps leaves what can be used.
     write_trust(&credentials.authority_pem, &credentials.revoked_pem, folder)?;
-    write_key(&folder.join(KEY), &credentials.key_pem)?;
-    write_text(&folder.join(CERTIFICATE), &credentials.certificate_pem)
+    write_pair(&folder.join(AGENTS), &credentials.agents_pem, &credentials.agents_key_pem)?;
+    write_pair(&folder.join(NODE), &credentials.certificate_pem, &credentials.key_pem)
 }
 
 fn write_trust(authority_pem: &str, revoked_pem: &str, folder: &Path) -> anyhow::Result<()> {
@@ -82,14 +82,10 @@ pub fn read(folder: &Path) -> anyhow::Result<Credentials> {
         let path = folder.join(file);
         std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
     };
-    Ok(Credentials {
-        certificate_pem: read(CERTIFICATE)?,
-        key_pem: read(KEY)?,
-        agents_pem: read(AGENTS)?,
-        agents_key_pem: read(AGENTS_KEY)?,
-        authority_pem: read(AUTHORITY)?,
-        revoked_pem: read(REVOKED)?,
-    })
+    let ((certificate_pem, key_pem), (agents_pem, agents_key_pem)) =
+        (read_pair(&read(NODE)?), read_pair(&read(AGENTS)?));
+    let (authority_pem, revoked_pem) = (read(AUTHORITY)?, read(REVOKED)?);
+    Ok(Credentials { certificate_pem, key_pem, agents_pem, agents_key_pem, authority_pem, revoked_pem })
 }
 
 /// A folder that a running node keeps an eye on.
@@ -158,4 +154,46 @@ impl Watched {
 /// When each file was written last.
 fn changes(folder: &Path) -> Vec<Option<SystemTime>> {
     ALL.iter().map(|file| std::fs::metadata(folder.join(file)).and_then(|about| about.modified()).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use whimbrel_net::Authority;
+
+    use super::*;
+
+    /// Whoever looks at any moment, or after a crash at any moment, finds certificates with their own keys.
+    #[test]
+    fn a_certificate_and_its_key_are_replaced_together() {
+        let folder = std::env::temp_dir().join(format!("whimbrel-pairs-{}", std::process::id()));
+        let mut authority = Authority::create("p").expect("randomness");
+        let mut issue = || authority.issue("n1", &[], 1).expect("a name");
+        let both = [issue(), issue()];
+        write(&both[0], &folder).expect("written");
+        assert!(read(&folder).expect("read") == both[0]);
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (0..100).for_each(|round| write(&both[round % 2], &folder).expect("written"));
+                done.store(true, Ordering::Release);
+            });
+            let mut looks = 0;
+            while !done.load(Ordering::Acquire) || looks == 0 {
+                let seen = read(&folder).expect("all files are there at any time");
+                let own = |one: &Credentials| (one.certificate_pem.clone(), one.key_pem.clone());
+                let agents = |one: &Credentials| (one.agents_pem.clone(), one.agents_key_pem.clone());
+                assert!(both.iter().any(|one| own(one) == own(&seen)));
+                assert!(both.iter().any(|one| agents(one) == agents(&seen)));
+                looks += 1;
+            }
+        });
+        for file in [NODE, AGENTS] {
+            let mode = std::fs::metadata(folder.join(file)).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{file}");
+        }
+        std::fs::remove_dir_all(folder).expect("removed");
+    }
 }

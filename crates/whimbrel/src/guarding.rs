@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use whimbrel::policy::{self, PolicyError};
+use whimbrel_net::authority::file::AUTHORITY;
 use whimbrel_net::signing::Evidence;
 use whimbrel_net::{AuditLog, HubConfig, Level};
 use whimbrel_platform::audit::Auditor;
@@ -70,7 +71,7 @@ impl Guards {
         config.evidence.clone_from(&self.evidence);
         // Whoever verifies has the authority's certificate from elsewhere, but for authorities that live as long as a run.
         let authority = config.credentials.as_ref().map_or("", |credentials| credentials.authority_pem.as_str());
-        credentials::write_text(&folder.join(credentials::AUTHORITY), authority)
+        credentials::write_text(&folder.join(AUTHORITY), authority)
     }
 
     /// Waits until what was recorded is written. To be called when the links are closed.

@@ -67,8 +67,13 @@ impl Membership {
             if let Some(why) = hub.refusal() {
                 bail!("the platform at {} does not want this node: {why}", arguments.address);
             }
+            let (no_node, obstacle) = hub.obstacle();
+            if let Some(why) = no_node {
+                bail!("there is no node at {} that this one could link with: {why}", arguments.address);
+            }
             if Instant::now() > until {
-                bail!("the platform at {} cannot be joined within {JOIN_PATIENCE:?}", arguments.address);
+                let why = obstacle.unwrap_or_else(|| "it does not tell of its agents".to_owned());
+                bail!("the platform at {} cannot be joined within {JOIN_PATIENCE:?}: {why}", arguments.address);
             }
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -27,7 +27,7 @@ use whimbrel_platform::session::{
 use whimbrel_platform::{EndReason, Time};
 
 use self::arrival::Arrival;
-pub use self::tokens::{TokenError, Tokens, new_token};
+pub use self::tokens::{TokenError, TokenFile, Tokens, new_token};
 use crate::authority::hex;
 use crate::refusal;
 use crate::security::{Credentials, Identity, Level, SecurityError, Tls};

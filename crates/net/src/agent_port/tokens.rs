@@ -3,7 +3,9 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -108,19 +110,66 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// These and those.
-    #[must_use]
-    pub fn and(mut self, mut others: Self) -> Self {
-        self.lines.append(&mut others.lines);
-        self
-    }
-
     /// What a session may have that shows this token.
     pub fn grant(&self, token: &str) -> Option<Grant> {
         // What is compared are hashes: the time it takes tells nothing of the token.
         let shown = hash(token);
         let (_, names) = self.lines.iter().find(|(hash, _)| *hash == shown)?;
         Some(Grant::new(names.join(" "), names.clone()))
+    }
+}
+
+/// A file that was changed so lately may be changed again without looking otherwise: its time is not exact.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// A file of tokens that is read again when it has changed.
+pub struct TokenFile {
+    path: PathBuf,
+    /// What was read, and how the file looked.
+    kept: Mutex<Option<(Look, Tokens)>>,
+}
+
+/// How a file looks from outside: its number, bytes, and when it was changed.
+type Look = (u64, u64, SystemTime);
+
+impl TokenFile {
+    /// This one.
+    ///
+    /// # Errors
+    /// It cannot be read, or has lines that are none.
+    pub fn open(path: &Path) -> Result<Self, TokenError> {
+        Tokens::read(path)?;
+        Ok(Self { path: path.to_owned(), kept: Mutex::default() })
+    }
+
+    /// What a session may have that shows this token, as the file is now.
+    ///
+    /// # Errors
+    /// It cannot be read any more, or has lines that are none: then it lets nobody in.
+    pub fn grant(&self, token: &str) -> Result<Option<Grant>, TokenError> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let look = self.look();
+        if let (Some(look), Some((before, tokens))) = (look, &*kept)
+            && look == *before
+        {
+            return Ok(tokens.grant(token));
+        }
+        *kept = None;
+        let tokens = Tokens::read(&self.path)?;
+        let grant = tokens.grant(token);
+        // The look from before it was read: what changed since then is noticed.
+        *kept =
+            look.filter(|(.., changed)| changed.elapsed().is_ok_and(|age| age > SETTLED)).map(|look| (look, tokens));
+        Ok(grant)
+    }
+
+    fn look(&self) -> Option<Look> {
+        let about = fs::metadata(&self.path).ok()?;
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&about);
+        #[cfg(not(unix))]
+        let number = 0;
+        Some((number, about.len(), about.modified().ok()?))
     }
 }
 
@@ -142,4 +191,36 @@ pub fn new_token(names: &[String]) -> Result<(String, String), TokenError> {
 
 fn hash(token: &str) -> String {
     hex(digest(&SHA256, token.as_bytes()).as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_again_only_when_it_has_changed() {
+        let path = std::env::temp_dir().join(format!("whimbrel-tokens-{}", std::process::id()));
+        let ((one, first), (two, second)) = (new_token(&["a".into()]).unwrap(), new_token(&["b".into()]).unwrap());
+        fs::write(&path, &first).unwrap();
+        let file = TokenFile::open(&path).unwrap();
+        let lets_in = |token: &str| file.grant(token).unwrap().is_some();
+        assert!(lets_in(&one) && !lets_in(&two) && file.kept.lock().unwrap().is_none(), "it may change at any moment");
+        fs::write(&path, &second).unwrap();
+        assert!(!lets_in(&one) && lets_in(&two), "as long as the first");
+        let long_ago = SystemTime::now() - Duration::from_secs(60);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+        assert!(lets_in(&two) && file.kept.lock().unwrap().is_some());
+        // Nobody reads it now: it would say otherwise.
+        let mut changed = fs::File::options().write(true).open(&path).unwrap();
+        io::Write::write_all(&mut changed, first.as_bytes()).unwrap();
+        changed.set_modified(long_ago).unwrap();
+        assert!(lets_in(&two) && !lets_in(&one));
+        changed.set_modified(long_ago + Duration::from_secs(1)).unwrap();
+        assert!(lets_in(&one) && !lets_in(&two));
+        fs::remove_file(&path).unwrap();
+        assert!(file.grant(&one).is_err(), "a file that is gone lets nobody in");
+        fs::write(&path, "nonsense\n").unwrap();
+        assert!(file.grant(&one).is_err());
+        fs::remove_file(path).unwrap();
+    }
 }

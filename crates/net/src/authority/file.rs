@@ -1,6 +1,6 @@
-//! An authority as a folder: `authority.json` (certificates, what was issued, tokens), and `authority.key`, its keys
-//! encrypted with one made of a passphrase (PBKDF2-HMAC-SHA256, then ChaCha20-Poly1305). Several processes may use one
-//! folder: see [`Folder`].
+//! An authority as a folder: `authority.json` (certificates, what was issued, tokens), `authority.key`, its keys encrypted
+//! with one made of a passphrase (PBKDF2-HMAC-SHA256, then ChaCha20-Poly1305), and for nodes `authority.pem` and
+//! `revoked.pem`: whom to trust, and whom not any more. Several processes may use one folder: see [`Folder`].
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,10 +12,14 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::pbkdf2;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::{Authority, AuthorityError, Register, Token, hex, unhex};
+use super::{Authority, AuthorityError, Register, Token, Trust, hex, unhex};
 
 const REGISTER: &str = "authority.json";
 const KEY: &str = "authority.key";
+/// The certificates of the authority: of its own folder, and of its nodes'.
+pub const AUTHORITY: &str = "authority.pem";
+/// Its lists of certificates that were taken back.
+pub const REVOKED: &str = "revoked.pem";
 /// Locked while a process changes something.
 const LOCK: &str = "authority.lock";
 /// The first line of an encrypted key.
@@ -51,8 +55,9 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> AuthorityFileError {
 ///
 /// # Errors
 /// The files cannot be written.
-pub fn save(authority: &Authority, folder: &Path, passphrase: &str) -> Result<(), AuthorityFileError> {
+pub fn save(authority: &mut Authority, folder: &Path, passphrase: &str) -> Result<(), AuthorityFileError> {
     fs::create_dir_all(folder).map_err(failed(folder))?;
+    let trust = authority.trust()?;
     let path = folder.join(REGISTER);
     let register = authority.register();
     let text = serde_json::to_vec_pretty(&register).map_err(|_| AuthorityError::BadFile(REGISTER))?;
@@ -66,15 +71,25 @@ pub fn save(authority: &Authority, folder: &Path, passphrase: &str) -> Result<()
     if now.len() < before.len() {
         save_keys(authority, folder, passphrase)?;
     }
+    publish(&trust, folder)
+}
+
+/// Writes for nodes whom to trust, as far as that has changed.
+fn publish(trust: &Trust, folder: &Path) -> Result<(), AuthorityFileError> {
+    for (file, text) in [(AUTHORITY, &trust.authority_pem), (REVOKED, &trust.revoked_pem)] {
+        let path = folder.join(file);
+        if fs::read(&path).is_ok_and(|present| present == text.as_bytes()) {
+            continue;
+        }
+        replace_file(&path, text.as_bytes()).map_err(failed(&path))?;
+    }
     Ok(())
 }
 
 fn save_keys(authority: &Authority, folder: &Path, passphrase: &str) -> Result<(), AuthorityFileError> {
-    let (key, fresh) = (folder.join(KEY), folder.join("authority.key.new"));
-    let _ = fs::remove_file(&fresh);
+    let key = folder.join(KEY);
     let keys = serde_json::to_string(&authority.keys_pem()).map_err(|_| AuthorityError::BadFile(KEY))?;
-    write_secret(&fresh, seal(&keys, passphrase)?.as_bytes()).map_err(failed(&fresh))?;
-    fs::rename(&fresh, &key).map_err(failed(&key))
+    replace_secret(&key, seal(&keys, passphrase)?.as_bytes()).map_err(failed(&key))
 }
 
 /// Reads an authority.
@@ -127,7 +142,8 @@ impl Folder {
         Ok(authority)
     }
 
-    /// Does something with the authority and keeps what became of it, unless `work` fails. Others wait meanwhile.
+    /// Does something with the authority and keeps what became of it, unless `work` fails, or changes nothing. Others wait
+    /// meanwhile.
     ///
     /// # Errors
     /// The files are not there or are no authority's, the passphrase is wrong, or `work` fails.
@@ -139,8 +155,14 @@ impl Folder {
         let file = private(fs::File::options().create(true).append(true)).open(&lock).map_err(failed(&lock))?;
         file.lock().map_err(failed(&lock))?;
         let mut authority = self.load()?;
+        let written = |authority: &Authority| {
+            serde_json::to_vec(&authority.register()).map_err(|_| AuthorityError::BadFile(REGISTER))
+        };
+        let before = written(&authority)?;
         let result = work(&mut authority)?;
-        save(&authority, &self.path, &self.passphrase)?;
+        if written(&authority)? != before {
+            save(&mut authority, &self.path, &self.passphrase)?;
+        }
         Ok(result)
     }
 
@@ -184,13 +206,30 @@ pub fn private(options: &mut fs::OpenOptions) -> &mut fs::OpenOptions {
 /// # Errors
 /// It cannot be written.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace(path, content, fs::OpenOptions::new().write(true).create_new(true))
+}
+
+/// The same with a file that only its owner can read.
+///
+/// # Errors
+/// It cannot be written.
+pub fn replace_secret(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace(path, content, private(fs::OpenOptions::new().write(true).create_new(true)))
+}
+
+fn replace(path: &Path, content: &[u8], options: &fs::OpenOptions) -> io::Result<()> {
     // Beside it, under a name of its own: others may be replacing its neighbours.
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(".new");
-    let mut file = fs::File::create(&fresh)?;
+    // Left over by a process that was killed, with whatever rights.
+    let _ = fs::remove_file(&fresh);
+    let mut file = options.open(&fresh)?;
     file.write_all(content)?;
     file.sync_all()?;
-    fs::rename(fresh, path)
+    fs::rename(&fresh, path)?;
+    // The new name counts only when the folder is written, too.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::File::open(folder)?.sync_all()
 }
 
 fn seal(keys: &str, passphrase: &str) -> Result<String, AuthorityError> {
@@ -239,5 +278,51 @@ mod tests {
         let tampered = format!("{}{digit}\n", &sealed[..last]);
         assert!(matches!(open(&tampered, "open sesame"), Err(AuthorityError::BadPassphrase)));
         assert!(matches!(open("something else", "open sesame"), Err(AuthorityError::BadFile(_))));
+    }
+
+    fn scratch(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("whimbrel-folder-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        path
+    }
+
+    #[test]
+    fn what_changes_nothing_writes_nothing() {
+        let path = scratch("same");
+        save(&mut Authority::create("p").unwrap(), &path, "open sesame").unwrap();
+        let folder = Folder::new(&path, "open sesame");
+        let about = || {
+            let files = [REGISTER, KEY, AUTHORITY, REVOKED].map(|file| path.join(file));
+            files.map(|file| (fs::metadata(&file).unwrap().modified().unwrap(), fs::read(&file).unwrap()))
+        };
+        let before = about();
+        let trust = folder.with(Authority::trust).unwrap();
+        assert_eq!(folder.with(Authority::trust).unwrap(), trust, "the same lists, not others that say the same");
+        assert_eq!(about(), before);
+        folder.with(|authority| authority.issue("n1", &[], 1)).unwrap();
+        assert_eq!(folder.with(Authority::trust).unwrap(), trust);
+        assert_eq!(folder.with(|authority| Ok(authority.revoke("n1"))).unwrap(), 2);
+        assert_ne!(fs::read_to_string(path.join(REVOKED)).unwrap(), trust.revoked_pem);
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    /// Whoever revokes last may not be who writes last.
+    #[test]
+    fn what_was_taken_back_is_not_given_again() {
+        const NODES: usize = 12;
+        let path = scratch("revoke");
+        let mut authority = Authority::create("p").unwrap();
+        (0..NODES).for_each(|node| drop(authority.issue(&format!("n{node}"), &[], 1).unwrap()));
+        save(&mut authority, &path, "open sesame").unwrap();
+        let folder = Folder::new(&path, "open sesame");
+        std::thread::scope(|scope| {
+            for node in 0..NODES {
+                let folder = folder.clone();
+                scope.spawn(move || folder.with(|authority| Ok(authority.revoke(&format!("n{node}")))).unwrap());
+            }
+        });
+        let published = fs::read_to_string(path.join(REVOKED)).unwrap();
+        assert_eq!(published, folder.with(Authority::trust).unwrap().revoked_pem);
+        fs::remove_dir_all(path).unwrap();
     }
 }

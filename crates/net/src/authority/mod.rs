@@ -103,7 +103,9 @@ pub struct Authority {
     signing: u32,
     issued: Vec<Issued>,
     permits: Vec<Permit>,
+    /// How many lists of revoked certificates were made, and the present one of each key, if it still fits.
     lists: u64,
+    revoked_pem: Option<String>,
 }
 
 /// A certificate of one of the authority's keys.
@@ -122,6 +124,8 @@ pub(crate) struct Register {
     pub issued: Vec<Issued>,
     pub permits: Vec<Permit>,
     pub lists: u64,
+    #[serde(default)]
+    pub revoked_pem: Option<String>,
 }
 
 /// What a node asks to be certified: its own key, and that with which it certifies its agents.
@@ -226,19 +230,19 @@ impl Authority {
     pub fn create(platform: &str) -> Result<Self, AuthorityError> {
         let signers = vec![Signer::create(platform, 1)?];
         let (platform, issued, permits) = (platform.to_owned(), Vec::new(), Vec::new());
-        Ok(Self { platform, signers, signing: 1, issued, permits, lists: 0 })
+        Ok(Self { platform, signers, signing: 1, issued, permits, lists: 0, revoked_pem: None })
     }
 
     /// From what was kept, and its keys by number.
     pub(crate) fn restore(register: Register, keys_pem: &[(u32, String)]) -> Result<Self, AuthorityError> {
-        let Register { platform, signers, signing, issued, permits, lists } = register;
+        let Register { platform, signers, signing, issued, permits, lists, revoked_pem } = register;
         let restore = |kept: KeptSigner| {
             let key = keys_pem.iter().find(|(number, _)| *number == kept.number);
             let (_, key) = key.ok_or(AuthorityError::BadFile("the key of one of its certificates is missing"))?;
             Signer::restore(kept, key)
         };
         let signers = signers.into_iter().map(restore).collect::<Result<_, _>>()?;
-        Ok(Self { platform, signers, signing, issued, permits, lists })
+        Ok(Self { platform, signers, signing, issued, permits, lists, revoked_pem })
     }
 
     pub(crate) fn register(&self) -> Register {
@@ -251,6 +255,7 @@ impl Authority {
             issued: self.issued.clone(),
             permits: self.permits.clone(),
             lists: self.lists,
+            revoked_pem: self.revoked_pem.clone(),
         }
     }
 
@@ -384,7 +389,11 @@ impl Authority {
         let now = OffsetDateTime::now_utc().unix_timestamp();
         let meant =
             |one: &&mut Issued| one.revoked_s.is_none() && (one.node == node_or_serial || one.serial == node_or_serial);
-        self.issued.iter_mut().filter(meant).map(|one| one.revoked_s = Some(now)).count()
+        let count = self.issued.iter_mut().filter(meant).map(|one| one.revoked_s = Some(now)).count();
+        if count > 0 {
+            self.revoked_pem = None;
+        }
+        count
     }
 
     /// Whom nodes are to trust now.
@@ -395,11 +404,14 @@ impl Authority {
         Ok(Trust { authority_pem: self.certificates_pem(), revoked_pem: self.revocation_lists()? })
     }
 
-    /// The lists of certificates that were taken back, one of each key.
+    /// The lists of certificates that were taken back, one of each key: the same until another one is.
     ///
     /// # Errors
     /// They cannot be made.
     pub fn revocation_lists(&mut self) -> Result<String, AuthorityError> {
+        if let Some(lists) = &self.revoked_pem {
+            return Ok(lists.clone());
+        }
         self.lists += 1;
         let now = OffsetDateTime::now_utc();
         let revoked = |one: &Issued| {
@@ -422,6 +434,7 @@ impl Authority {
             };
             lists += &params.signed_by(&signer.issuer)?.pem()?;
         }
+        self.revoked_pem = Some(lists.clone());
         Ok(lists)
     }
 
@@ -440,6 +453,7 @@ impl Authority {
         }
         let number = self.signing + 1;
         self.signers.push(Signer::create(&self.platform, number)?);
+        self.revoked_pem = None;
         Ok(())
     }
 
@@ -476,6 +490,7 @@ impl Authority {
         }
         let signing = self.signing;
         self.signers.retain(|signer| signer.number == signing);
+        self.revoked_pem = None;
         Ok(())
     }
 

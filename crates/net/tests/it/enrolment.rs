@@ -23,7 +23,7 @@ impl Service {
     fn start(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("whimbrel-ca-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
-        save(&Authority::create("p").unwrap(), &path, "open sesame").unwrap();
+        save(&mut Authority::create("p").unwrap(), &path, "open sesame").unwrap();
         let folder = Folder::new(&path, "open sesame");
         let config = EnrolmentConfig { folder: folder.clone(), auditor: None, log: Box::new(|_| ()) };
         let service = Enrolment::start(config, "127.0.0.1:0").unwrap();

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel ca init authority --platform garden
-  whimbrel ca issue authority n1 --out n1          n1/node.pem, node.key, authority.pem, revoked.pem
+  whimbrel ca issue authority n1 --out n1          n1/node.pem, agents.pem, authority.pem, revoked.pem
   whimbrel ca issue authority n2 --out n2 --address 10.0.0.2
   whimbrel ca issue authority bob --session --out bob       bob/session.pem, session.key, authority.pem
   whimbrel ca token authority n3                   for: whimbrel enrol ADDRESS --token TOKEN --out n3

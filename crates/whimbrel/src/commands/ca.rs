@@ -8,13 +8,13 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use whimbrel_net::authority::file::{Folder, load, save, write_secret};
+use whimbrel_net::authority::file::{AUTHORITY, Folder, REVOKED, load, save, write_secret};
 use whimbrel_net::enrolment::{Enrolment, EnrolmentConfig};
-use whimbrel_net::{AuditLog, Authority, Issued, Trust};
+use whimbrel_net::{AuditLog, Authority, Issued};
 use whimbrel_platform::audit::Auditor;
 
 use crate::arguments::{Ca, CaAction};
-use crate::credentials::{self, AUTHORITY, REVOKED, write_text};
+use crate::credentials::{self, write_text};
 use crate::stopping::Stopping;
 use crate::terminal;
 
@@ -49,14 +49,8 @@ fn init(folder: &Path, platform: &str) -> anyhow::Result<()> {
         bail!("{} exists already; choose another folder", folder.display());
     }
     let mut authority = Authority::create(platform)?;
-    save(&authority, folder, &passphrase()?)?;
-    write_trust(&authority.trust()?, folder)?;
+    save(&mut authority, folder, &passphrase()?)?;
     say(&format!("made the authority of {platform} in {}", folder.display()))
-}
-
-fn write_trust(trust: &Trust, folder: &Path) -> anyhow::Result<()> {
-    write_text(&folder.join(AUTHORITY), &trust.authority_pem)?;
-    write_text(&folder.join(REVOKED), &trust.revoked_pem)
 }
 
 fn open(folder: &Path) -> anyhow::Result<Folder> {
@@ -69,7 +63,7 @@ fn issue(folder: &Path, node: &str, out: &Path, addresses: &[String], days: u32)
     }
     let issued = open(folder)?.with(|authority| authority.issue(node, addresses, days))?;
     credentials::write(&issued, out)?;
-    say(&format!("{node} is good for {days} days; its key is in {}", out.join("node.key").display()))
+    say(&format!("{node} is good for {days} days; its key is in {}", out.join("node.pem").display()))
 }
 
 fn issue_session(folder: &Path, name: &str, out: &Path, days: u32) -> anyhow::Result<()> {
@@ -102,15 +96,11 @@ fn serve(folder: &Path, listen: &str, audit: Option<&Path>) -> anyhow::Result<()
 }
 
 fn rotate(folder: &Path, switch: bool, finish: bool, force: bool) -> anyhow::Result<()> {
-    let trust = open(folder)?.with(|authority| {
-        match (switch, finish) {
-            (true, _) => authority.switch_rotation()?,
-            (_, true) => authority.finish_rotation(force)?,
-            _ => authority.begin_rotation()?,
-        }
-        authority.trust()
+    open(folder)?.with(|authority| match (switch, finish) {
+        (true, _) => authority.switch_rotation(),
+        (_, true) => authority.finish_rotation(force),
+        _ => authority.begin_rotation(),
     })?;
-    write_trust(&trust, folder)?;
     say(match (switch, finish) {
         (true, _) => {
             "the new key signs; nodes that enrolled renew their certificates by themselves, give others new ones with \
@@ -125,14 +115,10 @@ fn rotate(folder: &Path, switch: bool, finish: bool, force: bool) -> anyhow::Res
 }
 
 fn revoke(folder: &Path, node_or_serial: &str) -> anyhow::Result<()> {
-    let (count, trust) = open(folder)?.with(|authority| {
-        let count = authority.revoke(node_or_serial);
-        Ok((count, authority.trust()?))
-    })?;
+    let count = open(folder)?.with(|authority| Ok(authority.revoke(node_or_serial)))?;
     if count == 0 {
         bail!("there is no certificate of {node_or_serial} that could be taken back");
     }
-    write_trust(&trust, folder)?;
     let certificates = if count == 1 { "1 certificate".to_owned() } else { format!("{count} certificates") };
     let revoked = folder.join(REVOKED);
     say(&format!("took back {certificates}; nodes that enrolled hear of it, give others {}", revoked.display()))

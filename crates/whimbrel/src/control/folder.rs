@@ -53,9 +53,13 @@ fn listen_in(folder: &Path, random: u64) -> anyhow::Result<(UnixListener, PathBu
     Ok((listener, path))
 }
 
-/// Makes sure that nobody else can put sockets there.
+/// Makes sure that nobody else can put sockets there, or have another folder stand in its place.
 fn check(folder: &Path) -> anyhow::Result<()> {
-    let about = std::fs::metadata(folder).with_context(|| format!("cannot look into {}", folder.display()))?;
+    // Of the folder itself: where a link leads may change before it is used.
+    let about = std::fs::symlink_metadata(folder).with_context(|| format!("cannot look into {}", folder.display()))?;
+    if about.is_symlink() {
+        bail!("{} is a symbolic link: expected a folder itself", folder.display());
+    }
     if !about.is_dir() {
         bail!("{} is no folder", folder.display());
     }
@@ -65,13 +69,26 @@ fn check(folder: &Path) -> anyhow::Result<()> {
     if about.mode() & 0o022 != 0 {
         bail!("others can write to {}", folder.display());
     }
+    check_parent(folder)
+}
+
+/// Whoever can write to the folder above could put another one here; unless it is one like `/tmp`, where each removes and
+/// renames only what is his own.
+fn check_parent(folder: &Path) -> anyhow::Result<()> {
+    let folder = std::path::absolute(folder).with_context(|| format!("cannot look into {}", folder.display()))?;
+    let Some(parent) = folder.parent() else { return Ok(()) };
+    let about = std::fs::metadata(parent).with_context(|| format!("cannot look into {}", parent.display()))?;
+    let is_trusted = about.uid() == 0 || about.uid() == rustix::process::geteuid().as_raw();
+    if !is_trusted || (about.mode() & 0o022 != 0 && about.mode() & 0o1000 == 0) {
+        bail!("others can put something else in the place of {}", folder.display());
+    }
     Ok(())
 }
 
 /// All sockets there are, and what is wrong with folders that there are.
 pub fn sockets() -> (Vec<PathBuf>, Vec<anyhow::Error>) {
     let (mut sockets, mut problems) = (Vec::new(), Vec::new());
-    for folder in candidates().into_iter().filter(|folder| folder.exists()) {
+    for folder in candidates().into_iter().filter(|folder| folder.symlink_metadata().is_ok()) {
         match check(&folder) {
             Ok(()) => sockets.extend(sockets_in(&folder)),
             Err(problem) => problems.push(problem),
@@ -101,5 +118,44 @@ pub fn connect(socket: &Path) -> io::Result<Option<UnixStream>> {
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(path: &Path, mode: u32) -> PathBuf {
+        std::fs::create_dir(path).expect("made");
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("set");
+        path.to_owned()
+    }
+
+    #[track_caller]
+    fn refused(folder: &Path, why: &str) {
+        let error = check(folder).expect_err("it is not to be used").to_string();
+        assert!(error.contains(why), "{error}");
+    }
+
+    #[test]
+    fn only_folders_that_nobody_else_has_a_hand_in_are_used() {
+        let all = std::env::temp_dir().join(format!("whimbrel-folders-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&all);
+        made(&all, 0o700);
+        let own = made(&all.join("own"), 0o700);
+        check(&own).expect("it is fine");
+        refused(&made(&all.join("shared"), 0o770), "others can write to");
+        // A link to a good folder: today.
+        let link = all.join("link");
+        std::os::unix::fs::symlink(&own, &link).expect("linked");
+        refused(&link, "is a symbolic link");
+        assert!(listen_in(&link, 1).is_err() && listen_in(&own, 1).is_ok());
+        let open = made(&all.join("open"), 0o777);
+        refused(&made(&open.join("run"), 0o700), "others can put something else in the place of");
+        let sticky = made(&all.join("sticky"), 0o1777);
+        check(&made(&sticky.join("run"), 0o700)).expect("as in /tmp");
+        std::fs::write(all.join("file"), "").expect("written");
+        refused(&all.join("file"), "is no folder");
+        std::fs::remove_dir_all(all).expect("removed");
     }
 }

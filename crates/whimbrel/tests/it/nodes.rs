@@ -102,8 +102,8 @@ fn an_authority_issues_and_takes_back() {
         "error: authority exists already; choose another folder\n"
     );
     let issued = ca(&["issue", "authority", "n1", "--out", "n1", "--days", "5"], "open sesame");
-    assert_eq!(issued.out, "n1 is good for 5 days; its key is in n1/node.key\n", "{}", issued.err);
-    for file in ["node.pem", "node.key", "authority.pem", "revoked.pem"] {
+    assert_eq!(issued.out, "n1 is good for 5 days; its key is in n1/node.pem\n", "{}", issued.err);
+    for file in ["node.pem", "agents.pem", "authority.pem", "revoked.pem"] {
         let text = std::fs::read_to_string(scratch.0.join("n1").join(file)).expect("it is there");
         assert!(text.starts_with("-----BEGIN "), "{file}");
     }
@@ -350,5 +350,68 @@ fn a_port_in_use_is_told_before_agents_begin() {
         let seen = scratch.run(&[&["run", "hi.asl"][..], &port].concat());
         assert_eq!((seen.out.as_str(), seen.code), ("", Some(1)));
         assert!(seen.err.contains(&address) && seen.err.contains("in use"), "{}", seen.err);
+    }
+}
+
+/// What is found where a node should be is told at once.
+#[test]
+fn joining_what_is_no_node_says_what_it_is() {
+    use std::io::{Read, Write};
+    let scratch = Scratch::with(&[("hi.asl", "!s. +!s <- .print(hi); .stopMAS.")]);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound").to_string();
+    std::thread::spawn(move || {
+        for (stream, answer) in listener.incoming().zip(["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-some\r\n"]) {
+            let mut stream = stream.expect("a connection");
+            stream.write_all(answer.as_bytes()).expect("written");
+            stream.shutdown(std::net::Shutdown::Write).expect("shut down");
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+    });
+    for says in ["HTTP/1.1 400 Bad Request", "SSH-2.0-some"] {
+        let begin = Instant::now();
+        let seen = scratch.run(&["join", &address, "hi.asl", "--token", "the token"]);
+        let last = seen.err.lines().last().unwrap_or_default();
+        assert!(last.contains("no node") && last.contains(says), "{}", seen.err);
+        assert!(begin.elapsed() < Duration::from_secs(8) && seen.code == Some(1), "{:?}", begin.elapsed());
+    }
+    // Nobody listens there: that may change, so it waits; but says so once.
+    let seen = scratch.run(&["join", "127.0.0.1:1", "hi.asl", "--token", "the token"]);
+    assert_eq!(seen.err.matches("cannot connect").count(), 2, "when it begins, and when it gives up: {}", seen.err);
+}
+
+/// The levels of the two ends do not fit: that is told, too.
+#[test]
+fn joining_at_another_level_says_so() {
+    let scratch = Scratch::with(&[("hi.asl", "!s. +!s <- .wait(60000).")]);
+    let make = |arguments: &[&str]| {
+        let mut command = whimbrel();
+        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        command.env("WHIMBREL_TOKEN", "the token").stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    for arguments in [
+        &["ca", "init", "authority"][..],
+        &["ca", "issue", "authority", "n1", "--out", "n1"],
+        &["ca", "issue", "authority", "n2", "--out", "n2"],
+    ] {
+        assert!(make(arguments).output().expect("it runs").status.success(), "{arguments:?}");
+    }
+    let listen = ["run", "hi.asl", "--listen", "127.0.0.1:0"];
+    for (more, joining, why) in [
+        (&["--credentials", "n1"][..], &[][..], "speaks TLS"),
+        (&[], &["--credentials", "n2"], "perhaps it speaks none"),
+    ] {
+        let mut host = make(&[&listen[..], more].concat()).spawn().expect("it runs");
+        let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
+        let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
+        let begin = Instant::now();
+        let seen =
+            super::Seen::from(make(&[&["join", &address, "hi.asl"], joining].concat()).output().expect("it runs"));
+        assert!(seen.err.contains(why) && seen.code == Some(1), "{}", seen.err);
+        let at_once = begin.elapsed() < Duration::from_secs(8);
+        assert!(at_once || !more.is_empty() || seen.err.matches("speaks none").count() == 2, "{}", seen.err);
+        host.kill().expect("it runs");
+        let _ = host.wait();
     }
 }
