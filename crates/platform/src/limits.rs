@@ -218,3 +218,42 @@ pub const STORE_VALUE_BYTES_MAX: usize = 512 << 10;
 pub const STORE_COORD_BYTES_MAX: usize = 32 << 20;
 /// Bytes of one blob in an embedded store.
 pub const STORE_BLOB_BYTES_MAX: usize = 1 << 30;
+/// Streams that the journals of a store in NATS are in, for which nothing else was asked. Each has a leader of its own: the
+/// loss of one server holds up only what it led.
+pub const STORE_NATS_STREAMS: u16 = 6;
+/// How long a request to NATS may take until it is not known what became of it.
+pub const STORE_NATS_REQUEST_MS: u64 = 2_000;
+/// How long a connection to a NATS server may take.
+pub const STORE_NATS_CONNECT_MS: u64 = 1_000;
+/// How often the connection is tried whether it still is one.
+pub const STORE_NATS_PING_MS: u64 = 1_000;
+/// So many requests' time without any answer, and another server is looked for.
+pub const STORE_NATS_TIMEOUTS_MAX: u32 = 2;
+/// How long what can be repeated is tried: NATS takes 4 to 9 s to choose new leaders.
+pub const STORE_NATS_PATIENCE_MS: u64 = 15_000;
+/// The longest pause between two tries.
+pub const STORE_NATS_PAUSE_MS_MAX: u64 = 50;
+/// How long to wait for one more server to say what it is.
+pub const STORE_NATS_SERVERS_WAIT_MS: u64 = 150;
+/// Bytes of a message's headers, and of what else stands around its payload.
+pub const STORE_NATS_HEADER_BYTES_MAX: usize = 1_024;
+/// Frames in one message of a journal.
+pub const STORE_NATS_FRAMES_PER_MESSAGE_MAX: usize = 4_096;
+/// Messages of a partition whose places its owner remembers; others are looked for.
+pub const STORE_NATS_INDEX_MAX: usize = 65_536;
+/// Bytes of one chunk of a blob.
+pub const STORE_NATS_CHUNK_BYTES_MAX: usize = 512 << 10;
+/// Chunks of one blob on their way at once.
+pub const STORE_NATS_CHUNKS_AT_ONCE: usize = 8;
+/// Messages that wait for one who watches keys; with more he begins anew.
+pub const STORE_NATS_WATCH_EVENTS_MAX: usize = 65_536;
+/// How often a watcher hears from the engine if nothing happens.
+pub const STORE_NATS_BEAT_MS: u64 = 1_000;
+/// Beats that may be missed before the engine counts as away.
+pub const STORE_NATS_BEATS_MISSED_MAX: u64 = 3;
+/// How long the engine remembers which messages it has.
+pub const STORE_NATS_REMEMBER_S: u64 = 120;
+/// How long it remembers that a key was removed.
+pub const STORE_NATS_REMOVED_S: u64 = 3_600;
+/// Bytes of the name of a store.
+pub const STORE_NAME_BYTES_MAX: usize = 64;

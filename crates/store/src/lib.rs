@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`Embedded`] | in a directory, no server | a power cut of the machine |
 //! | [`Memory`] | in this process, with faults at chosen points | nothing: for tests and the simulator |
+//! | `nats::Nats` (feature `nats`) | in a cluster of NATS servers | the loss of any one machine, as its settings say |
 //!
 //! [`Journal`]: whimbrel_platform::store::Journal
 //! [`Coord`]: whimbrel_platform::store::Coord
@@ -12,6 +13,8 @@
 mod embedded;
 mod fence;
 mod memory;
+#[cfg(feature = "nats")]
+pub mod nats;
 mod sizes;
 mod watchers;
 

@@ -49,6 +49,8 @@ fn main() -> ExitCode {
         Command::New(new) => commands::new::new(new),
         Command::Codec(codec) => commands::codec::codec(codec),
         Command::Ca(ca) => commands::ca::ca(ca),
+        #[cfg(feature = "nats")]
+        Command::Engine(engine) => commands::engine::engine(engine),
         Command::Session(session) => commands::session::session(session),
         Command::Prove(prove) => commands::prove::prove(prove),
         Command::Verify(verify) => commands::prove::verify(verify),

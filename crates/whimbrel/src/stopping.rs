@@ -41,6 +41,12 @@ impl Stopping {
         self.sender.clone()
     }
 
+    /// Whether there is a reason, waiting so long for one.
+    #[cfg(feature = "nats")]
+    pub fn within(&self, time: Duration) -> bool {
+        self.receiver.recv_timeout(time).is_ok()
+    }
+
     /// From now on reasons lead to `end`, with an exit code, and so does the time's running out.
     pub fn watch(self, time: Option<Duration>, end: impl Fn(i32) + Send + 'static) {
         std::thread::spawn(move || {

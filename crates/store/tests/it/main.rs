@@ -10,3 +10,5 @@
 mod conformance;
 mod embedded;
 mod folders;
+#[cfg(feature = "nats")]
+mod nats;

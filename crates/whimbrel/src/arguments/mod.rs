@@ -5,6 +5,8 @@ mod bench;
 mod ca;
 mod check;
 mod codec;
+#[cfg(feature = "nats")]
+mod engine;
 mod look;
 mod proof;
 mod run;
@@ -17,6 +19,8 @@ pub use self::bench::{Bench, BenchOptions, Benchmark, Messaging, Mode, Scenario}
 pub use self::ca::{Ca, CaAction, Enrol};
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
+#[cfg(feature = "nats")]
+pub use self::engine::{Engine, EngineAction, Sync};
 pub use self::look::{Agents, DeadLetters, Df, Links, Order, Ps, Showing, Sniff, Topics};
 pub use self::proof::{Prove, Verify};
 pub use self::run::{Guarding, Join, Run, SecurityLevel};
@@ -62,6 +66,8 @@ pub enum Command {
     New(New),
     Codec(Codec),
     Ca(Ca),
+    #[cfg(feature = "nats")]
+    Engine(Engine),
     Session(Session),
     Enrol(Enrol),
     Prove(Prove),

@@ -18,6 +18,8 @@ pub mod check;
 pub mod codec;
 pub mod dead_letters;
 pub mod df;
+#[cfg(feature = "nats")]
+pub mod engine;
 pub mod enrol;
 pub mod join;
 pub mod life;

@@ -7,6 +7,8 @@ mod check;
 mod codec;
 mod control;
 mod embedding;
+#[cfg(feature = "nats")]
+mod engine;
 mod examples;
 mod external_agents;
 mod fuzz;

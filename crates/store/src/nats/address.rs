@@ -1,0 +1,243 @@
+//! Where an engine is, in one line: `nats://HOST:PORT,HOST:PORT/NAME?replicas=3`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use whimbrel_platform::limits;
+use whimbrel_platform::store::Survives;
+
+use super::ConnectError;
+
+/// The port of NATS if none is said.
+const PORT: u16 = 4222;
+
+/// How an engine is to be used. What an address says goes before what is said here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The name of the store: several may be on one engine. Letters, digits, `-` and `_`.
+    pub name: String,
+    /// Copies of everything, each on another server: 1, 3 or 5.
+    pub replicas: u8,
+    /// Partitions, if the store is made now.
+    pub partitions: u16,
+    /// Streams that their journals are in, if the store is made now. Each has a leader of its own.
+    pub streams: u16,
+    /// What an acknowledgement must outlive, or there is no store.
+    pub survives: Survives,
+    /// Believe that the servers flush before they acknowledge, if they do not let themselves be asked.
+    pub sync_believed: bool,
+    /// How long a request may take until it is not known what became of it.
+    pub request_timeout: Duration,
+    /// Certificates (PEM) of authorities for the servers', beside the machine's own.
+    pub ca: Option<PathBuf>,
+    /// This node's certificate and its key (PEM).
+    pub certificate: Option<(PathBuf, PathBuf)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: "whimbrel".to_owned(),
+            replicas: 3,
+            partitions: limits::STORE_PARTITIONS,
+            streams: limits::STORE_NATS_STREAMS,
+            survives: Survives::OneMachine,
+            sync_believed: false,
+            request_timeout: Duration::from_millis(limits::STORE_NATS_REQUEST_MS),
+            ca: None,
+            certificate: None,
+        }
+    }
+}
+
+/// An address, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// `HOST:PORT`, with the scheme that says whether it is to be TLS.
+    pub servers: Vec<String>,
+    pub tls: bool,
+    pub user: Option<(String, String)>,
+    pub options: Options,
+}
+
+impl Address {
+    /// Reads an address; `options` hold for what it does not say.
+    pub(crate) fn parse(text: &str, options: Options) -> Result<Self, ConnectError> {
+        let wrong = |why: String| ConnectError::Address { address: without_password(text), why };
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it begins with nats:// or tls://".into()))?;
+        let tls = match scheme {
+            "nats" => false,
+            "tls" => true,
+            other => return Err(wrong(format!("it begins with nats:// or tls://, not {other}://"))),
+        };
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, name) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, hosts) = match authority.rsplit_once('@') {
+            Some((user, hosts)) => (Some(credentials(user).map_err(&wrong)?), hosts),
+            None => (None, authority),
+        };
+        let servers: Result<Vec<String>, String> = hosts.split(',').map(|host| server(scheme, host)).collect();
+        let mut address = Self { servers: servers.map_err(&wrong)?, tls, user, options };
+        if !name.is_empty() {
+            address.options.name = name.to_owned();
+        }
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            address.set(pair).map_err(&wrong)?;
+        }
+        address.check().map_err(wrong)?;
+        Ok(address)
+    }
+
+    fn set(&mut self, pair: &str) -> Result<(), String> {
+        let (key, value) = pair.split_once('=').ok_or_else(|| format!("{pair} is not KEY=VALUE"))?;
+        let value = decoded(value)?;
+        let number = || value.parse::<u16>().map_err(|_| format!("{key} is a number, not {value}"));
+        let options = &mut self.options;
+        match key {
+            "replicas" => options.replicas = u8::try_from(number()?).unwrap_or(u8::MAX),
+            "partitions" => options.partitions = number()?,
+            "streams" => options.streams = number()?,
+            "timeout_ms" => options.request_timeout = Duration::from_millis(number()?.into()),
+            "sync" if value == "always" => options.sync_believed = true,
+            "sync" => return Err("sync can only be believed to be `always`".into()),
+            "ca" => options.ca = Some(value.into()),
+            "cert" => {
+                let key = options.certificate.take().map(|(_, key)| key).unwrap_or_default();
+                options.certificate = Some((value.into(), key));
+            }
+            "key" => {
+                let cert = options.certificate.take().map(|(cert, _)| cert).unwrap_or_default();
+                options.certificate = Some((cert, value.into()));
+            }
+            _ => {
+                let known = "replicas, partitions, streams, timeout_ms, sync, ca, cert, key";
+                return Err(format!("there is no option {key}; there are {known}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let Options { name, replicas, partitions, streams, request_timeout, certificate, .. } = &self.options;
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || name.len() > limits::STORE_NAME_BYTES_MAX || !name.chars().all(plain) {
+            return Err(format!("a store's name has letters, digits, - and _, unlike {name:?}"));
+        }
+        if ![1, 3, 5].contains(replicas) {
+            return Err(format!("there are 1, 3 or 5 replicas, not {replicas}"));
+        }
+        if *partitions == 0 || *streams == 0 || streams > partitions {
+            return Err("there is at least one stream, and a partition for each".into());
+        }
+        if *partitions > limits::STORE_PARTITIONS_MAX {
+            return Err(format!("there are {} partitions at most", limits::STORE_PARTITIONS_MAX));
+        }
+        if request_timeout.is_zero() {
+            return Err("timeout_ms is at least 1".into());
+        }
+        if certificate.as_ref().is_some_and(|(cert, key)| cert.as_os_str().is_empty() || key.as_os_str().is_empty()) {
+            return Err("cert and key go together".into());
+        }
+        Ok(())
+    }
+}
+
+fn server(scheme: &str, host: &str) -> Result<String, String> {
+    let (name, port) = match host.rsplit_once(':') {
+        // The colons of an IPv6 address are not a port's.
+        Some((name, port)) if !port.ends_with(']') => (name, port),
+        _ => (host, ""),
+    };
+    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '@') {
+        return Err(format!("{host:?} is not HOST or HOST:PORT"));
+    }
+    let port = if port.is_empty() { PORT } else { port.parse().map_err(|_| format!("{port} is not a port"))? };
+    Ok(format!("{scheme}://{name}:{port}"))
+}
+
+fn credentials(text: &str) -> Result<(String, String), String> {
+    let (user, password) = text.split_once(':').unwrap_or((text, ""));
+    Ok((decoded(user)?, decoded(password)?))
+}
+
+/// Undoes %XX.
+fn decoded(text: &str) -> Result<String, String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        if first != b'%' {
+            bytes.push(first);
+            rest = after;
+            continue;
+        }
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(byte.ok_or("after % come two hexadecimal digits")?);
+        rest = after.get(2..).unwrap_or_default();
+    }
+    String::from_utf8(bytes).map_err(|_| "what %XX says is not UTF-8".into())
+}
+
+/// An address as it may be shown.
+pub(crate) fn without_password(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let end = rest.find('/').unwrap_or(rest.len());
+    let Some(at) = rest.get(..end).and_then(|authority| authority.rfind('@')) else { return text.to_owned() };
+    let user = rest.get(..at).and_then(|user| user.split(':').next()).unwrap_or_default();
+    format!("{scheme}://{user}:***{}", rest.get(at..).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Address, String> {
+        Address::parse(text, Options::default()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_address_says_servers_name_and_options() {
+        let address = parse("nats://a,b:1234,[::1]:5/garden?replicas=1&partitions=8&streams=2&timeout_ms=500").unwrap();
+        assert_eq!(address.servers, ["nats://a:4222", "nats://b:1234", "nats://[::1]:5"]);
+        assert_eq!((address.tls, address.user), (false, None));
+        let options = address.options;
+        assert_eq!((options.name.as_str(), options.replicas, options.partitions, options.streams), ("garden", 1, 8, 2));
+        assert_eq!(options.request_timeout, Duration::from_millis(500));
+    }
+
+    #[test]
+    fn credentials_and_certificates_are_read() {
+        let address = parse("tls://node:p%40ss@a?ca=x.pem&cert=y.pem&key=z.pem&sync=always").unwrap();
+        assert!(address.tls && address.options.sync_believed);
+        assert_eq!(address.user, Some(("node".into(), "p@ss".into())));
+        assert_eq!(address.options.ca, Some("x.pem".into()));
+        assert_eq!(address.options.certificate, Some(("y.pem".into(), "z.pem".into())));
+        assert_eq!(address.options.name, "whimbrel");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_the_password() {
+        let cases = [
+            ("localhost:4222", "it begins with nats:// or tls://"),
+            ("http://a", "not http://"),
+            ("nats://", "is not HOST or HOST:PORT"),
+            ("nats://a:x", "x is not a port"),
+            ("nats://a/b c", "a store's name has"),
+            ("nats://a?replicas=2", "1, 3 or 5 replicas, not 2"),
+            ("nats://a?replicas=x", "replicas is a number, not x"),
+            ("nats://a?streams=9&partitions=8", "a partition for each"),
+            ("nats://a?partitions=16385", "16384 partitions at most"),
+            ("nats://a?colour=red", "there is no option colour"),
+            ("nats://a?sync=never", "believed to be `always`"),
+            ("nats://a?cert=x", "cert and key go together"),
+            ("nats://a?ca=%4", "two hexadecimal digits"),
+            ("nats://a?timeout_ms=0", "timeout_ms is at least 1"),
+        ];
+        for (text, why) in cases {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        let error = parse("nats://me:secret@a?x").unwrap_err();
+        assert!(error.contains("nats://me:***@a?x") && !error.contains("secret"), "{error}");
+    }
+}

@@ -1,0 +1,347 @@
+//! Whether an engine is what was asked for, before anything is entrusted to it; and its streams.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use whimbrel_platform::limits;
+use whimbrel_platform::store::Survives;
+
+use super::address::Options;
+use super::engine::{Engine, NO_STREAM, Pause, Post, Server, Trouble, WRONG_LAST_SEQUENCE, servers};
+use super::journal::persist;
+use super::{ConnectError, patience};
+
+/// The oldest engine that keeps what is needed here.
+const VERSION_MIN: (u32, u32) = (2, 12);
+/// There are fewer servers than copies asked for, at the moment; there is no cluster at all.
+const NO_PEERS_NOW: u32 = 10_005;
+const NO_PEERS: [u32; 2] = [NO_PEERS_NOW, 10_074];
+
+/// What an engine is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The version of the server that this node is connected to.
+    pub version: String,
+    /// Its cluster; empty if there is none.
+    pub cluster: String,
+    /// Bytes of a message at most.
+    pub payload_bytes_max: usize,
+    /// All servers; empty if they do not let themselves be asked.
+    pub servers: Vec<Server>,
+}
+
+impl Standing {
+    /// Asks.
+    pub(crate) async fn of(engine: &Engine) -> Self {
+        let info = engine.client.server_info();
+        Self {
+            version: info.version.clone(),
+            cluster: info.cluster.clone().unwrap_or_default(),
+            payload_bytes_max: info.max_payload,
+            servers: servers(&engine.client).await,
+        }
+    }
+
+    /// Whether all servers that keep streams flush before they acknowledge; `None` if that is not known.
+    pub fn sync_always(&self) -> Option<bool> {
+        let mut keepers = self.servers.iter().filter(|server| server.jetstream).peekable();
+        keepers.peek()?;
+        Some(keepers.all(|server| server.sync_always))
+    }
+
+    /// What an acknowledgement outlives, with so many copies.
+    pub fn survives(&self, replicas: u8, sync_believed: bool) -> Survives {
+        match (replicas > 1, self.sync_always().unwrap_or(sync_believed)) {
+            (false, false) => Survives::Process,
+            (false, true) => Survives::PowerCut,
+            (true, false) => Survives::OneMachine,
+            (true, true) => Survives::OneMachineAndPowerCut,
+        }
+    }
+
+    /// Refuses an engine that is too old or promises less than asked.
+    pub(crate) fn check(&self, options: &Options) -> Result<(), ConnectError> {
+        let mut parts = self.version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
+        let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        if version < VERSION_MIN {
+            return Err(ConnectError::TooOld { version: self.version.clone() });
+        }
+        let promised = self.survives(options.replicas, options.sync_believed);
+        if covers(promised, options.survives) {
+            return Ok(());
+        }
+        Err(ConnectError::Weaker { asked: options.survives, promised, fix: self.fix(options) })
+    }
+
+    fn fix(&self, options: &Options) -> String {
+        let mut fixes = Vec::new();
+        if options.replicas == 1 && options.survives > Survives::PowerCut {
+            fixes.push("ask for three copies (?replicas=3), which needs three servers".to_owned());
+        }
+        let power = matches!(options.survives, Survives::PowerCut | Survives::OneMachineAndPowerCut);
+        match self.sync_always() {
+            Some(true) => {}
+            Some(false) if power => {
+                let lazy = self.servers.iter().filter(|server| server.jetstream && !server.sync_always);
+                let lazy: Vec<&str> = lazy.map(|server| server.name.as_str()).collect();
+                fixes.push(format!("set `sync_interval: always` in the jetstream block of {}", lazy.join(", ")));
+            }
+            None if power => fixes.push(
+                "the servers do not say whether they flush before they acknowledge: let this account import \
+                 $SYS.REQ.SERVER.PING.VARZ (deploy/README.md), or vouch for it with ?sync=always"
+                    .to_owned(),
+            ),
+            _ => {}
+        }
+        fixes.join("; ")
+    }
+}
+
+/// Whether what outlives `promised` outlives `asked`: a machine's loss does not include a power cut of all.
+fn covers(promised: Survives, asked: Survives) -> bool {
+    promised >= asked && (asked != Survives::PowerCut || promised != Survives::OneMachine)
+}
+
+/// How many partitions a store has, in how many streams: said when it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Layout {
+    format: u32,
+    pub partitions: u16,
+    pub streams: u16,
+}
+
+/// The version of what is stored.
+const FORMAT: u32 = 1;
+
+/// Makes the store's streams where they are missing, and checks those that are there.
+pub(crate) async fn prepare(engine: &Engine, options: &Options) -> Result<Layout, ConnectError> {
+    let name = &options.name;
+    ensure(engine, coordination(options)).await?;
+    let layout = layout(engine, options).await?;
+    for index in 0..layout.streams {
+        ensure(engine, journal(options, index)).await?;
+    }
+    ensure(engine, blobs(options)).await?;
+    // A stream that was just made has no leader for a while.
+    let deadline = Instant::now() + patience();
+    let marks = (0..layout.streams).map(|index| format!("{name}.j.{index}.begin"));
+    for mark in marks.chain([format!("{name}.b.mark")]) {
+        let post = Post::new(&b"begin"[..]).instead();
+        persist(deadline, || engine.publish(&mark, &post)).await.map_err(|trouble| failed(&mark, trouble))?;
+    }
+    Ok(layout)
+}
+
+/// What all streams have in common.
+fn settings(options: &Options, name: String, subjects: &[String], more: Value) -> Value {
+    let mut settings = json!({
+        "name": name,
+        "subjects": subjects,
+        "storage": "file",
+        "retention": "limits",
+        "discard": "new",
+        "num_replicas": options.replicas,
+        "allow_direct": false,
+        "max_age": 0,
+        "max_msgs": -1,
+        "max_bytes": -1,
+        "max_msgs_per_subject": -1,
+        "deny_delete": false,
+        "deny_purge": false,
+        "allow_rollup_hdrs": true,
+        "duplicate_window": Duration::from_secs(limits::STORE_NATS_REMEMBER_S).as_nanos() as u64,
+    });
+    if let (Some(all), Value::Object(more)) = (settings.as_object_mut(), more) {
+        all.extend(more);
+    }
+    settings
+}
+
+fn coordination(options: &Options) -> Value {
+    let Options { name, .. } = options;
+    let subjects = [format!("{name}.c.>"), format!("{name}.m.*")];
+    let more = json!({ "max_msgs_per_subject": 1, "allow_msg_ttl": true });
+    settings(options, format!("{name}-COORD"), &subjects, more)
+}
+
+fn journal(options: &Options, index: u16) -> Value {
+    let Options { name, .. } = options;
+    settings(options, format!("{name}-J{index}"), &[format!("{name}.j.{index}.>")], json!({}))
+}
+
+fn blobs(options: &Options) -> Value {
+    let Options { name, .. } = options;
+    let more = json!({ "max_msgs_per_subject": 1 });
+    settings(options, format!("{name}-BLOB"), &[format!("{name}.b.>")], more)
+}
+
+/// The settings that all streams of a store are to have.
+pub(crate) fn wanted(options: &Options, layout: Layout) -> Vec<Value> {
+    let journals = (0..layout.streams).map(|index| journal(options, index));
+    [coordination(options)].into_iter().chain(journals).chain([blobs(options)]).collect()
+}
+
+pub(crate) fn name_of(settings: &Value) -> &str {
+    settings.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// How a stream's settings differ from those that are wanted. The engine leaves out what is 0, false or empty.
+pub(crate) fn differences(wanted: &Value, there: &Value) -> Vec<String> {
+    let Some(wanted) = wanted.as_object() else { return Vec::new() };
+    let differs = |(key, wanted): (&String, &Value)| {
+        let there = there.get(key).cloned().unwrap_or(match wanted {
+            Value::Bool(_) => json!(false),
+            Value::Number(_) => json!(0),
+            _ => Value::Null,
+        });
+        (there != *wanted).then(|| format!("{key} is {there}, not {wanted}"))
+    };
+    wanted.iter().filter_map(differs).collect()
+}
+
+async fn ensure(engine: &Engine, wanted: Value) -> Result<(), ConnectError> {
+    let name = name_of(&wanted).to_owned();
+    let deadline = Instant::now() + patience();
+    let question = format!("STREAM.INFO.{name}");
+    let there = persist(deadline, || engine.ask(&question, &Value::Null)).await;
+    let there = match there {
+        Err(trouble) if trouble.code() == Some(NO_STREAM) => create(engine, &name, &wanted, deadline).await,
+        there => there,
+    };
+    let there = match there {
+        Ok(there) => there,
+        Err(trouble) if trouble.code().is_some_and(|code| NO_PEERS.contains(&code)) => {
+            let replicas = wanted.get("num_replicas").and_then(Value::as_u64).unwrap_or_default();
+            return Err(ConnectError::TooFewServers { replicas, why: trouble.to_string() });
+        }
+        Err(Trouble::NotTaken(_)) => return Err(ConnectError::NoJetStream),
+        Err(trouble) => return Err(failed(&name, trouble)),
+    };
+    let differences = differences(&wanted, there.get("config").unwrap_or(&Value::Null));
+    match differences.is_empty() {
+        true => Ok(()),
+        false => Err(ConnectError::Settings { stream: name, differences: differences.join("; ") }),
+    }
+}
+
+/// Makes a stream. Servers that were just started may not have found each other yet.
+async fn create(engine: &Engine, name: &str, wanted: &Value, deadline: Instant) -> Result<Value, Trouble> {
+    let mut pause = Pause::default();
+    let order = format!("STREAM.CREATE.{name}");
+    loop {
+        let made = persist(deadline, || engine.ask(&order, wanted)).await;
+        match made {
+            Err(trouble) if trouble.code() == Some(NO_PEERS_NOW) && Instant::now() < deadline => pause.wait().await,
+            made => return made,
+        }
+    }
+}
+
+/// Reads how the store is made, or says so first.
+async fn layout(engine: &Engine, options: &Options) -> Result<Layout, ConnectError> {
+    let subject = format!("{}.m.layout", options.name);
+    let stream = format!("{}-COORD", options.name);
+    let deadline = Instant::now() + patience();
+    let fresh = Layout { format: FORMAT, partitions: options.partitions, streams: options.streams };
+    let post = Post::new(json!(fresh).to_string()).expecting(0, &subject);
+    match persist(deadline, || engine.publish_settled(&subject, &post, deadline)).await {
+        Ok(_) => return Ok(fresh),
+        Err(trouble) if trouble.code() == Some(WRONG_LAST_SEQUENCE) => {}
+        Err(trouble) => return Err(failed(&subject, trouble)),
+    }
+    let there = layout_there(engine, options).await?;
+    there.ok_or_else(|| ConnectError::Failed { what: subject, why: format!("{stream} has lost it") })
+}
+
+/// How the store is made; `None` if it is not.
+pub(crate) async fn layout_there(engine: &Engine, options: &Options) -> Result<Option<Layout>, ConnectError> {
+    let subject = format!("{}.m.layout", options.name);
+    let stream = format!("{}-COORD", options.name);
+    let there = persist(Instant::now() + patience(), || engine.last(&stream, &subject)).await;
+    let there = match there {
+        Ok(Some(there)) => there.payload,
+        Ok(None) => return Ok(None),
+        Err(trouble) if trouble.code() == Some(NO_STREAM) => return Ok(None),
+        Err(trouble) => return Err(failed(&stream, trouble)),
+    };
+    let failed = |why: String| ConnectError::Failed { what: subject.clone(), why };
+    let layout: Layout = serde_json::from_slice(&there).map_err(|error| failed(error.to_string()))?;
+    if layout.format != FORMAT || layout.partitions == 0 || layout.streams == 0 {
+        return Err(failed(format!("its format is {}, and this version reads {FORMAT}", layout.format)));
+    }
+    Ok(Some(layout))
+}
+
+fn failed(what: &str, trouble: Trouble) -> ConnectError {
+    ConnectError::Failed { what: what.to_owned(), why: trouble.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(name: &str, sync_always: bool) -> Server {
+        Server {
+            name: name.into(),
+            version: "2.15.1".into(),
+            jetstream: true,
+            sync_always,
+            sync_interval: Duration::from_secs(120),
+            storage_bytes: 0,
+            uptime: String::new(),
+        }
+    }
+
+    fn standing(version: &str, servers: Vec<Server>) -> Standing {
+        Standing { version: version.into(), cluster: String::new(), payload_bytes_max: 1 << 20, servers }
+    }
+
+    fn asking(survives: Survives, replicas: u8, sync_believed: bool) -> Options {
+        Options { survives, replicas, sync_believed, ..Options::default() }
+    }
+
+    #[test]
+    fn an_engine_that_promises_what_is_asked_is_taken() {
+        let both = standing("2.15.1", vec![server("a", true), server("b", true)]);
+        let lazy = standing("2.12.0", vec![server("a", true), server("b", false)]);
+        let silent = standing("3.0.0-beta.1", Vec::new());
+        use Survives::*;
+        let cases = [
+            (&both, asking(OneMachineAndPowerCut, 3, false), true),
+            (&both, asking(PowerCut, 1, false), true),
+            (&both, asking(OneMachine, 1, false), false),
+            (&lazy, asking(OneMachine, 3, false), true),
+            (&lazy, asking(OneMachineAndPowerCut, 3, true), false),
+            (&lazy, asking(PowerCut, 3, false), false),
+            (&lazy, asking(Process, 1, false), true),
+            (&silent, asking(OneMachineAndPowerCut, 3, false), false),
+            (&silent, asking(OneMachineAndPowerCut, 3, true), true),
+        ];
+        for (standing, options, taken) in cases {
+            assert_eq!(standing.check(&options).is_ok(), taken, "{standing:?} {options:?}");
+        }
+    }
+
+    #[test]
+    fn what_to_do_is_said() {
+        let lazy = standing("2.15.1", vec![server("a", true), server("b", false)]);
+        let error = lazy.check(&asking(Survives::OneMachineAndPowerCut, 3, false)).unwrap_err().to_string();
+        assert!(error.contains("`sync_interval: always` in the jetstream block of b"), "{error}");
+        let silent = standing("2.15.1", Vec::new());
+        let error = silent.check(&asking(Survives::OneMachineAndPowerCut, 1, false)).unwrap_err().to_string();
+        assert!(error.contains("?replicas=3") && error.contains("?sync=always"), "{error}");
+        let error = standing("2.9.10", Vec::new()).check(&asking(Survives::Nothing, 1, false)).unwrap_err().to_string();
+        assert!(error.contains("2.9.10") && error.contains("2.12"), "{error}");
+    }
+
+    #[test]
+    fn settings_that_differ_are_named() {
+        let wanted = coordination(&Options::default());
+        let mut there = wanted.clone();
+        there.as_object_mut().unwrap().retain(|_, value| *value != json!(false) && *value != json!(0));
+        assert_eq!(differences(&wanted, &there), Vec::<String>::new());
+        there["num_replicas"] = json!(1);
+        there["allow_direct"] = json!(true);
+        assert_eq!(differences(&wanted, &there), ["allow_direct is true, not false", "num_replicas is 1, not 3"]);
+    }
+}

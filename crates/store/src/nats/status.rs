@@ -1,0 +1,92 @@
+//! What an engine is and how a store's streams are, beside what they should be. Looks only: nothing is made or changed.
+
+use serde_json::Value;
+
+use super::address::{Address, Options};
+use super::check::{Standing, differences, name_of, wanted};
+use super::engine::{Engine, NO_STREAM};
+use super::{Client, ConnectError, check};
+
+/// How an engine is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The engine.
+    pub standing: Standing,
+    /// The name of the store.
+    pub store: String,
+    /// What it was asked to keep.
+    pub options: Options,
+    /// Partitions; `None` if the store was not made yet.
+    pub partitions: Option<u16>,
+    /// The store's streams.
+    pub streams: Vec<StreamStatus>,
+    /// Why this engine would be refused, if it would.
+    pub refused: Option<String>,
+}
+
+/// How a stream is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamStatus {
+    /// Its name.
+    pub name: String,
+    /// The server that leads it; empty: none at the moment, or it is the only one.
+    pub leader: String,
+    /// The other servers that have it, and how many messages each is behind.
+    pub followers: Vec<(String, u64)>,
+    /// Messages in it.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What is not as it should be.
+    pub differences: Vec<String>,
+}
+
+/// Looks at the engine and the store at an address.
+///
+/// # Errors
+/// It cannot be reached.
+pub fn status(address: &str, options: Options) -> Result<Status, ConnectError> {
+    let address = Address::parse(address, options)?;
+    let runtime = Client::start()?;
+    runtime.block_on(async {
+        let engine = Engine::connect(&address).await?;
+        let options = address.options;
+        let standing = Standing::of(&engine).await;
+        let refused = standing.check(&options).err().map(|error| error.to_string());
+        let layout = check::layout_there(&engine, &options).await?;
+        let mut streams = Vec::new();
+        if let Some(layout) = layout {
+            for settings in wanted(&options, layout) {
+                streams.push(stream(&engine, &settings).await?);
+            }
+        }
+        let partitions = layout.map(|layout| layout.partitions);
+        Ok(Status { standing, store: options.name.clone(), options, partitions, streams, refused })
+    })
+}
+
+async fn stream(engine: &Engine, wanted: &Value) -> Result<StreamStatus, ConnectError> {
+    let name = name_of(wanted).to_owned();
+    let info = match engine.ask(&format!("STREAM.INFO.{name}"), &Value::Null).await {
+        Ok(info) => info,
+        Err(trouble) if trouble.code() == Some(NO_STREAM) => {
+            let differences = vec!["it is missing".to_owned()];
+            let leader = String::new();
+            return Ok(StreamStatus { name, leader, followers: Vec::new(), messages: 0, bytes: 0, differences });
+        }
+        Err(trouble) => return Err(ConnectError::Failed { what: name, why: trouble.to_string() }),
+    };
+    let number = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
+    let text =
+        |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let replicas = info.pointer("/cluster/replicas").and_then(Value::as_array);
+    let followers = replicas.into_iter().flatten().map(|replica| (text(replica, "/name"), number(replica, "/lag")));
+    Ok(StreamStatus {
+        leader: text(&info, "/cluster/leader"),
+        followers: followers.collect(),
+        messages: number(&info, "/state/messages"),
+        bytes: number(&info, "/state/bytes"),
+        differences: differences(wanted, info.get("config").unwrap_or(&Value::Null)),
+        name,
+    })
+}

@@ -1,0 +1,60 @@
+//! Engines that promise less than what is asked, and what is said of them.
+
+use whimbrel_platform::store::{Journal, Survives};
+use whimbrel_store::nats::{ConnectError, Nats, Options, status};
+
+use super::engine::{Engine, connect};
+
+fn asking(survives: Survives) -> Options {
+    Options { survives, partitions: 8, streams: 1, ..Options::default() }
+}
+
+/// Why a store at this address is refused.
+fn refused(address: &str, survives: Survives) -> String {
+    match Nats::connect(address, asking(survives)) {
+        Ok(_) => panic!("{address} was taken"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn an_engine_that_promises_less_is_refused() {
+    let Some(engine) = Engine::start(1, false) else { return };
+    let url = engine.cluster.url();
+    let server = url.split(['?', '/']).nth(2).unwrap();
+    let error = refused(&format!("nats://{server}/a?replicas=1"), Survives::PowerCut);
+    assert!(error.contains("set `sync_interval: always` in the jetstream block of whimbrel-1"), "{error}");
+    let error = refused(&format!("nats://{server}/a?replicas=1"), Survives::OneMachine);
+    assert!(error.contains("?replicas=3"), "{error}");
+    let error = refused(&format!("nats://{server}/a"), Survives::OneMachine);
+    assert!(error.contains("3 copies need 3 servers"), "{error}");
+    let error = refused("nats://127.0.0.1:1", Survives::Nothing);
+    assert!(error.contains("no NATS server answers at nats://127.0.0.1:1"), "{error}");
+    // It was not made by being refused.
+    let there = status(&format!("nats://{server}/a?replicas=1"), asking(Survives::OneMachine)).unwrap();
+    assert_eq!((there.partitions, there.streams.len()), (None, 0));
+    assert!(there.refused.unwrap().contains("?replicas=3"));
+}
+
+#[test]
+fn a_store_is_what_it_was_made() {
+    let Some(engine) = Engine::start(1, true) else { return };
+    let address = engine.fresh();
+    let store = connect(&address);
+    assert_eq!((store.partitions(), store.promises().survives), (8, Survives::PowerCut));
+    assert_eq!(store.standing().servers.len(), 1);
+    let again = Nats::connect(&address.replace("partitions=8&streams=2", "partitions=64"), asking(Survives::PowerCut));
+    assert_eq!(again.unwrap().partitions(), 8);
+    let there = status(&address, asking(Survives::PowerCut)).unwrap();
+    assert_eq!((there.partitions, there.refused), (Some(8), None));
+    let streams: Vec<_> = there
+        .streams
+        .iter()
+        .map(|stream| (stream.name.rsplit_once('-').unwrap().1, stream.differences.len()))
+        .collect();
+    assert_eq!(streams, [("COORD", 0), ("J0", 0), ("J1", 0), ("BLOB", 0)]);
+    let three = address.replace("replicas=1", "replicas=3");
+    let error = Nats::connect(&three, asking(Survives::OneMachine)).err().unwrap();
+    let ConnectError::Settings { differences, .. } = &error else { panic!("{error}") };
+    assert_eq!(differences, "num_replicas is 1, not 3");
+}

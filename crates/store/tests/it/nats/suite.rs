@@ -1,0 +1,52 @@
+//! The suite that every store is run through, on one server and on three.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use whimbrel_testkit::stores::{Candidate, Store, run};
+
+use super::engine::{Engine, connect};
+
+struct InNats {
+    engine: Engine,
+    addresses: RefCell<HashMap<*const (), String>>,
+}
+
+impl InNats {
+    fn open(&self, address: String) -> Arc<dyn Store> {
+        let store = Arc::new(connect(&address));
+        self.addresses.borrow_mut().insert(Arc::as_ptr(&store).cast(), address);
+        store
+    }
+}
+
+impl Candidate for InNats {
+    fn fresh(&self) -> Arc<dyn Store> {
+        self.open(self.engine.fresh())
+    }
+
+    fn reopen(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        let address = self.addresses.borrow()[&Arc::as_ptr(&store).cast()].clone();
+        assert_eq!(Arc::strong_count(&store), 1, "somebody else has it");
+        drop(store);
+        self.open(address)
+    }
+}
+
+fn passes(servers: u8, sync_always: bool) {
+    let Some(engine) = Engine::start(servers, sync_always) else { return };
+    if let Err(why) = run(&InNats { engine, addresses: RefCell::default() }, false) {
+        panic!("{why}");
+    }
+}
+
+#[test]
+fn one_server_does_what_a_store_must() {
+    passes(1, false);
+}
+
+#[test]
+fn three_servers_do_what_a_store_must() {
+    passes(3, true);
+}
