@@ -7,7 +7,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import cases, children, messaging, programs, report, targets
+from harness import cases, children, codecs, messaging, programs, report, targets
 
 
 class Projects(unittest.TestCase):
@@ -105,6 +105,13 @@ class Messaging(unittest.TestCase):
         self.assertAlmostEqual(messaging.metrics_of(answer, self.ASKED, 0.3)["cpu_s_per_million"], 10_000)
         with self.assertRaisesRegex(children.ChildFailed, "29 of 30 messages came"):
             messaging.metrics_of({**answer, "deliveries": 29}, self.ASKED, 0.3)
+
+    def test_versions_are_those_that_are_built(self):
+        versions = {peer.name: peer.version for peer in messaging.peers()}
+        for name, start in {"bare": r"rustls \d", "zenoh": r"Zenoh \d", "jade": r"JADE \d"}.items():
+            self.assertRegex(versions[name](), start)
+        for peer in codecs.peers():
+            self.assertRegex(peer.version, r" \d|^Java serialization$")
 
     def test_every_case_sends_something(self):
         for case in [case for scale in ("full", "quick") for case in cases.cases(scale) if case.bench == "messaging"]:

@@ -10,7 +10,7 @@ EVERYBODY = NATIVE + AGENTSPEAK
 MESSAGING_PEERS = ("bare", "zenoh", "nats", "zeromq", "erlang-distribution", "rabbitmq", "jade")
 MESSAGING = ("whimbrel",) + MESSAGING_PEERS
 # Codecs whose objects share equal texts, and those with a text in each object.
-CODEC_SHARED = ("java", "jadex", "kryo", "fory")
+CODEC_SHARED = ("java", "jadex", "jadex-xml", "jade-sl", "kryo", "fory")
 CODEC_OWNED = ("bitcode", "protobuf", "messagepack", "cbor", "rkyv")
 CODEC_PEERS = CODEC_SHARED + CODEC_OWNED
 CODEC = ("compact", "compact-owned") + CODEC_PEERS

@@ -51,8 +51,9 @@ def peers():
         return [str(CACHE / "codec-rust" / "release" / "codec-peer")]
 
     poms, lock = PEERS / "codec" / "java" / "pom.xml", PEERS / "codec" / "rust" / "Cargo.lock"
-    artifacts = {"jadex": ("Jadex Binary", "jadex-serialization-binary"), "kryo": ("Kryo", "kryo"),
-                 "fory": ("Fory (Java)", "fory-core")}
+    artifacts = {"jadex": ("Jadex Binary", "jadex-serialization-binary"),
+                 "jadex-xml": ("Jadex XML", "jadex-serialization-xml"), "jade-sl": ("FIPA-SL of JADE", "jade"),
+                 "kryo": ("Kryo", "kryo"), "fory": ("Fory (Java)", "fory-core")}
     crates = {"bitcode": "bitcode", "protobuf": "prost", "messagepack": "rmp-serde", "cbor": "ciborium", "rkyv": "rkyv"}
     return [
         Codec("java", "codec-java", java, "Java serialization"),

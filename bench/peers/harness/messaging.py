@@ -88,7 +88,7 @@ def peers():
         Pair("erlang-distribution", "erlang-distribution", erlang_node, erlang_version),
         Pair("rabbitmq", "rabbitmq", lambda *_: [go, "rabbitmq"],
              lambda: f"{rabbitmq_version()}, {required(gomod, 'amqp091-go')}", "rabbitmq"),
-        Pair("jade", "jade", jade, lambda: f"JADE {programs.pom(PEERS / 'messaging' / 'jade' / 'pom.xml', 'jade')}"),
+        Pair("jade", "jade", jade, lambda: f"JADE {programs.pom(MESSAGING / 'jade' / 'pom.xml', 'jade')}"),
     ]
 
 

@@ -1,8 +1,9 @@
+import jade.content.Concept;
 import java.io.Serializable;
 import java.util.Arrays;
 
 /** The object of the Jadex study, as a bean: a text, a random number as text, numbers, truths, children. */
-public class BenchmarkObject implements Serializable {
+public class BenchmarkObject implements Serializable, Concept {
     private static final long serialVersionUID = 1;
     private String text;
     private String random;

@@ -1,15 +1,22 @@
 import com.esotericsoftware.kryo.Kryo;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
+import jade.content.Predicate;
+import jade.content.abs.AbsContentElement;
+import jade.content.lang.sl.SLCodec;
+import jade.content.onto.BeanOntology;
+import jade.content.onto.Ontology;
 import jadex.binary.SBinarySerializer;
+import jadex.xml.bean.JavaReader;
+import jadex.xml.bean.JavaWriter;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
 import org.apache.fory.Fory;
-import org.apache.fory.config.Language;
 import org.apache.fory.logging.LoggerFactory;
 
 /** Measures one Java codec: CodecPeer NAME same|varied CHILDREN; one line of JSON. */
@@ -24,7 +31,7 @@ public class CodecPeer {
     private static final long WARM_NS = 2_500_000_000L;
     private static final int SAMPLES = 200;
 
-    static Codec codec(String name) {
+    static Codec codec(String name) throws Exception {
         ClassLoader loader = CodecPeer.class.getClassLoader();
         switch (name) {
             case "java":
@@ -51,6 +58,18 @@ public class CodecPeer {
                         return SBinarySerializer.readObjectFromByteArray(bytes, null, null, loader, null);
                     }
                 };
+            case "jadex-xml":
+                return new Codec() {
+                    public byte[] encode(Object object) {
+                        return JavaWriter.objectToByteArray(object, loader);
+                    }
+
+                    public Object decode(byte[] bytes) {
+                        return JavaReader.objectFromByteArray(bytes, loader, null);
+                    }
+                };
+            case "jade-sl":
+                return jadeSl();
             case "kryo":
                 return kryo();
             case "fory":
@@ -80,8 +99,9 @@ public class CodecPeer {
 
     static Codec fory() {
         LoggerFactory.disableLogging();
-        Fory fory = Fory.builder().withLanguage(Language.JAVA).withRefTracking(true).requireClassRegistration(false)
-            .withAsyncCompilation(false).build();
+        // A text that is shared is written once, as Java and Kryo do.
+        Fory fory = Fory.builder().withXlang(false).withRefTracking(true).ignoreStringRef(false)
+            .requireClassRegistration(false).withAsyncCompilation(false).build();
         return new Codec() {
             public byte[] encode(Object object) {
                 return fory.serialize(object);
@@ -89,6 +109,45 @@ public class CodecPeer {
 
             public Object decode(byte[] bytes) {
                 return fory.deserialize(bytes);
+            }
+        };
+    }
+
+    /** What JADE's agents say in SL: a predicate about the object. */
+    public static class Known implements Predicate {
+        private BenchmarkObject object;
+
+        public BenchmarkObject getObject() { return object; }
+        public void setObject(BenchmarkObject object) { this.object = object; }
+    }
+
+    /**
+     * JADE's SL, by way of its ontology of beans. It reads numbers as Long, and then cannot fill an int[]: decoding is
+     * parsing only, and what it has parsed must be written as it was read.
+     */
+    static Codec jadeSl() throws Exception {
+        SLCodec sl = new SLCodec();
+        Ontology ontology = new BeanOntology("benchmark") {
+            {
+                add(BenchmarkObject.class);
+                add(Known.class);
+            }
+        };
+        return new Codec() {
+            public byte[] encode(Object object) throws Exception {
+                AbsContentElement tree;
+                if (object instanceof AbsContentElement) {
+                    tree = (AbsContentElement) object;
+                } else {
+                    Known known = new Known();
+                    known.setObject((BenchmarkObject) object);
+                    tree = (AbsContentElement) ontology.fromObject(known);
+                }
+                return sl.encode(ontology, tree).getBytes(StandardCharsets.UTF_8);
+            }
+
+            public Object decode(byte[] bytes) throws Exception {
+                return sl.decode(ontology, new String(bytes, StandardCharsets.UTF_8));
             }
         };
     }
@@ -128,7 +187,10 @@ public class CodecPeer {
             BenchmarkObject.make(varied, children, BenchmarkObject.text(), new BenchmarkObject.Random());
         Codec codec = codec(arguments[0]);
         byte[] bytes = codec.encode(object);
-        if (!object.same((BenchmarkObject) codec.decode(bytes))) {
+        Object back = codec.decode(bytes);
+        boolean same = back instanceof BenchmarkObject ? object.same((BenchmarkObject) back)
+            : Arrays.equals(codec.encode(back), bytes);
+        if (!same) {
             throw new IllegalStateException("what was encoded does not come back");
         }
         double encodeUs = medianUs(() -> codec.encode(object));
