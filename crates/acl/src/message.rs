@@ -186,6 +186,17 @@ pub enum MessageBody {
     Owned(Box<AclMessage>),
     /// Shared by the envelopes of one message to many.
     Shared(Arc<AclMessage>),
+    /// Numbered by its sender, who keeps it until its receiver has written down that it was handled.
+    Numbered(Box<Numbered>),
+}
+
+/// A message that counts once, however often it comes.
+#[derive(Clone, Debug)]
+pub struct Numbered {
+    /// Its number among those of its sender.
+    pub number: u64,
+    /// The message.
+    pub message: Arc<AclMessage>,
 }
 
 impl MessageBody {
@@ -195,6 +206,7 @@ impl MessageBody {
         match self {
             Self::Owned(message) => message,
             Self::Shared(message) => unshare(message),
+            Self::Numbered(numbered) => unshare(numbered.message),
         }
     }
 
@@ -203,6 +215,7 @@ impl MessageBody {
         match self {
             Self::Owned(message) => Arc::from(message),
             Self::Shared(message) => message,
+            Self::Numbered(numbered) => numbered.message,
         }
     }
 }
@@ -219,6 +232,7 @@ impl std::ops::Deref for MessageBody {
         match self {
             Self::Owned(message) => message,
             Self::Shared(message) => message,
+            Self::Numbered(numbered) => &numbered.message,
         }
     }
 }

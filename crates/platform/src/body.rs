@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::compact::{Decode, Encode};
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Template, sym};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Template, sym};
 
+use crate::durable::{Origin, Ticket};
 use crate::limits::{SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
 use crate::{Services, Time};
 
@@ -43,6 +44,12 @@ pub trait AgentBody: Send {
     /// false if this kind of agent cannot be saved so. To be called before its first turn.
     fn go_on_saving(&mut self) -> bool {
         false
+    }
+
+    /// Where its code is, so that it can be made again from a [snapshot](AgentBody::snapshot) by another process; `None` if
+    /// nobody could.
+    fn origin(&self) -> Option<Origin> {
+        None
     }
 
     /// A second agent of the same code and state; `None` if this kind of agent cannot be cloned.
@@ -136,6 +143,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
         (**self).go_on_saving()
     }
 
+    fn origin(&self) -> Option<Origin> {
+        (**self).origin()
+    }
+
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
         (**self).duplicate(now)
     }
@@ -157,6 +168,9 @@ pub struct Mailbox {
     behind: u32,
     /// Messages taken since [`Mailbox::count_taken`].
     taken: u32,
+    /// Of these, those that are numbered.
+    #[allow(clippy::box_collection, reason = "few agents are durable; the others should not pay for them")]
+    tickets: Option<Box<Vec<Ticket>>>,
 }
 
 impl Mailbox {
@@ -221,8 +235,27 @@ impl Mailbox {
             None if self.behind > 0 => self.take_behind(),
             first => first,
         };
-        self.taken += u32::from(message.is_some());
+        self.note_taken(message.as_ref());
         message
+    }
+
+    #[inline]
+    fn note_taken(&mut self, message: Option<&MessageBody>) {
+        self.taken += u32::from(message.is_some());
+        if let Some(MessageBody::Numbered(numbered)) = message {
+            self.note_ticket(numbered);
+        }
+    }
+
+    #[cold]
+    fn note_ticket(&mut self, numbered: &Numbered) {
+        let ticket = Ticket { sender: numbered.message.sender.name, number: numbered.number };
+        self.tickets.get_or_insert_default().push(ticket);
+    }
+
+    /// The numbered messages that were taken since this was asked last, in the order they were.
+    pub fn take_tickets(&mut self) -> Vec<Ticket> {
+        self.tickets.take().map(|tickets| *tickets).unwrap_or_default()
     }
 
     fn take_behind(&mut self) -> Option<MessageBody> {
@@ -240,7 +273,7 @@ impl Mailbox {
             self.behind -= 1;
             rest.remove(index)
         };
-        self.taken += u32::from(message.is_some());
+        self.note_taken(message.as_ref());
         message
     }
 
@@ -462,6 +495,6 @@ mod tests {
 
     #[test]
     fn an_idle_mailbox_is_small() {
-        assert!(size_of::<Mailbox>() <= 32);
+        assert!(size_of::<Mailbox>() <= 40);
     }
 }

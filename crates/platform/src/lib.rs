@@ -10,6 +10,7 @@ mod counters;
 pub mod dead_letters;
 pub mod df;
 mod directory;
+pub mod durable;
 pub mod events;
 pub mod limits;
 pub mod link;

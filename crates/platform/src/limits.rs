@@ -257,3 +257,11 @@ pub const STORE_NATS_REMEMBER_S: u64 = 120;
 pub const STORE_NATS_REMOVED_S: u64 = 3_600;
 /// Bytes of the name of a store.
 pub const STORE_NAME_BYTES_MAX: usize = 64;
+/// Bytes of memory that the records of one frame of a journal may take when they are read.
+pub const FRAME_MEMORY_BYTES_MAX: usize = 1 << 30;
+/// Bytes of one frame from which on further steps go into the next.
+pub const FRAME_BYTES: usize = 256 << 10;
+/// Bytes of a partition's journal below which nobody tidies it up.
+pub const JOURNAL_TIDY_BYTES: u64 = 4 << 20;
+/// Messages of a durable agent that wait to be written; while there are more its turns come later.
+pub const UNWRITTEN_MESSAGES_MAX: usize = 4_096;

@@ -7,6 +7,7 @@ pub mod behaviour;
 mod census;
 mod clock;
 mod cpu;
+mod durable;
 mod ending;
 mod guard;
 mod handover;
@@ -34,6 +35,7 @@ mod worker;
 
 pub use agent::{Agent, Context, behaving};
 pub use census::AgentFigures;
+pub use durable::{Kept, RecoverError, erase, recover};
 pub use loader::{NoPrograms, ProgramLoader};
 pub use observers::Observation;
 pub use output::{Console, Output};

@@ -1,7 +1,8 @@
 //! Where agents come from that are created from a program's text, and the files programs read and write.
 
 use whimbrel_acl::{Symbol, Value};
-use whimbrel_platform::AgentBody;
+use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::{AgentBody, Time};
 
 /// Finds program files, compiles them, and makes agents of them. The runtime knows no language; who embeds it does.
 pub trait ProgramLoader: Send + Sync {
@@ -10,6 +11,24 @@ pub trait ProgramLoader: Send + Sync {
     /// # Errors
     /// The program is not to be had, or does not compile: why.
     fn load(&self, name: Symbol, path: &str, options: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String>;
+
+    /// Makes an agent's body again from what was kept of it: whole, and what changed since, in order.
+    ///
+    /// # Errors
+    /// Its program is not to be had or is another one by now, or the state is none of such a program: why.
+    fn restore(
+        &self,
+        _name: Symbol,
+        origin: &Origin,
+        _states: &[State],
+        _now: Time,
+    ) -> Result<Box<dyn AgentBody>, String> {
+        Err(match origin {
+            Origin::Program { path, .. } => format!("no loader is installed for programs such as {path}"),
+            Origin::Type(name) => format!("this platform knows no durable type {name}"),
+            _ => "its code is not known".to_owned(),
+        })
+    }
 
     /// Reads program text by the path a program names.
     ///

@@ -3,16 +3,20 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, sym};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent};
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
+use whimbrel_platform::durable::Born;
+use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, EndReason, Event, Links, Observer, Time};
 
 use crate::activity::Activity;
 use crate::clock::Clock;
+use crate::durable::Unwritten;
+use crate::durable::scribe::Scribe;
 use crate::ending::Ending;
 use crate::guard::Guard;
 use crate::linked::Linked;
@@ -49,6 +53,8 @@ pub(crate) struct Node {
     pub linked: Linked,
     pub guard: Guard,
     pub forum: Forum,
+    /// Who writes down what durable agents do, if anybody does.
+    pub scribe: Option<Scribe>,
     ams: Mutex<Ams>,
     df: Mutex<Df>,
     generations: AtomicU32,
@@ -94,11 +100,12 @@ pub(crate) struct Parts {
     pub observer: Option<Arc<dyn Observer>>,
     pub mailbox_limits: MailboxLimits,
     pub guard: Guard,
+    pub scribe: Option<Scribe>,
 }
 
 impl Node {
     pub fn new(parts: Parts) -> Self {
-        let Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard } = parts;
+        let Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard, scribe } = parts;
         let (mut ams, mut df) = (Ams::new(name), Df::new(name));
         let observers = Observers::of(observer);
         ams.observe(observers.any());
@@ -122,6 +129,7 @@ impl Node {
             linked: Linked::default(),
             guard,
             forum: Forum::default(),
+            scribe,
             ams: Mutex::new(ams),
             df: Mutex::new(df),
             generations: AtomicU32::new(1),
@@ -182,6 +190,14 @@ impl Node {
         changes.extend(std::iter::from_fn(|| ams.poll_change()));
         changes.iter().for_each(|change| self.tell(Event::Agent(change)));
         self.push_agents(ams, &changes);
+    }
+
+    /// Ends the platform, on all its nodes.
+    pub fn end_all(&self, delay_ms: u64, code: i32) {
+        self.ending.ask(Duration::from_millis(delay_ms), code);
+        if let Some(links) = self.linked.links() {
+            links.tell_all(News::Stop { delay_ms, code });
+        }
     }
 
     /// Gives the node links to others, which from now on hear of all changes.
@@ -310,6 +326,7 @@ impl Node {
         match body(aid.name) {
             Ok(mut slot) => {
                 slot.supervisor = who.supervisor;
+                self.make_durable(&mut slot, who.kind, aid.name, who.owner);
                 self.bring(shard, vec![christen(slot, aid.name, generation)]);
                 Ok(aid)
             }
@@ -334,9 +351,12 @@ impl Node {
             let aid = self.with_ams(|ams| ams.create(new, now))?;
             let generation = self.next_generation(1);
             self.expect(aid.name, shard, generation);
-            newcomers.push(christen(slot, aid.name, generation));
+            let mut slot = christen(slot, aid.name, generation);
+            self.make_durable(&mut slot, kind, aid.name, None);
+            newcomers.push(slot);
             aids.push(aid);
         }
+        self.post_kept();
         self.bring(shard, newcomers);
         Ok(aids)
     }
@@ -358,7 +378,9 @@ impl Node {
         for (i, aid) in aids.iter().enumerate() {
             let generation = first.wrapping_add(i as u32) % Route::GENERATIONS;
             self.expect(aid.name, shard, generation);
-            newcomers.push(christen(body(i), aid.name, generation));
+            let mut slot = christen(body(i), aid.name, generation);
+            self.make_durable(&mut slot, kind, aid.name, None);
+            newcomers.push(slot);
         }
         self.bring(shard, newcomers);
         Ok(aids)
@@ -397,12 +419,44 @@ impl Node {
         }
     }
 
+    /// Has a new agent's steps written down from now on, if this node writes down any and its kind can be.
+    fn make_durable(&self, slot: &mut Slot, kind: AgentKind, name: Symbol, owner: Option<Aid>) {
+        if self.scribe.is_none() || slot.unwritten.is_some() || kind == AgentKind::Service {
+            return;
+        }
+        if let Some(origin) = slot.body.origin() {
+            let founder = owner.is_none();
+            let owner = owner.map_or_else(Symbol::default, |owner| owner.name);
+            slot.unwritten = Some(Box::new(Unwritten::of(Born { agent: name, kind, owner, origin, founder })));
+        }
+    }
+
+    /// Sends the messages that were on their way when the journal was written last.
+    fn post_kept(&self) {
+        let Some(scribe) = &self.scribe else { return };
+        let letters = std::mem::take(&mut locked(&scribe.pending).letters);
+        let parcels: Vec<Parcel> = letters
+            .into_iter()
+            .filter_map(|(ticket, to, sent)| {
+                // What could not be written is an empty message: it was sent when it could be.
+                let message = Arc::new(sent.message().ok()?);
+                let body = MessageBody::Numbered(Box::new(Numbered { number: ticket.number, message }));
+                Some(Parcel::Posted(Envelope { to, body }))
+            })
+            .collect();
+        self.outside.sent.fetch_add(parcels.len() as u64, Ordering::Relaxed);
+        parcels.into_iter().for_each(|parcel| self.put(0, parcel));
+    }
+
     /// The copy that the AMS commanded is made, or cannot be.
     pub fn copied(&self, copy: Aid, shard: ShardIndex, generation: u32, body: Option<Box<dyn AgentBody>>) {
         match body {
             Some(body) => {
                 let _ = self.with_ams(|ams| ams.step(copy, LifecycleStep::Start));
-                self.bring(shard, vec![christen(Box::new(Slot::new(body)), copy.name, generation)]);
+                let mut slot: Box<Slot> = Box::new(Slot::new(body));
+                let kind = self.with_ams(|ams| ams.kind(copy)).unwrap_or(AgentKind::Native);
+                self.make_durable(&mut slot, kind, copy.name, Some(copy));
+                self.bring(shard, vec![christen(slot, copy.name, generation)]);
             }
             None => {
                 self.call_off(copy.name, shard, generation, "this kind of agent cannot be copied");
@@ -453,6 +507,10 @@ impl Node {
     /// False if some agent's turn did not end in time.
     pub fn close(&self, at_most: Duration) -> bool {
         self.stopping.store(true, Ordering::Release);
+        if let Some(scribe) = &self.scribe {
+            // What they did so far is written or was never seen; their end here is none of theirs.
+            scribe.suspended.store(true, Ordering::Release);
+        }
         self.with_ams(Ams::stop);
         self.activity.wait_still(Some(at_most));
         for shard in 0..self.seats.len() {
@@ -462,6 +520,9 @@ impl Node {
         self.closing.store(true, Ordering::Release);
         for seat in &self.seats {
             seat.inbox.put(|_| (), || self.activity.begin());
+        }
+        if let Some(scribe) = &self.scribe {
+            scribe.end();
         }
         still && self.living() == 0
     }

@@ -6,6 +6,7 @@ use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use crate::census::Census;
+use crate::durable::scribe::Released;
 use crate::shard::Slot;
 use crate::sync::Arc;
 use crate::turn::LateTurn;
@@ -27,6 +28,8 @@ pub(crate) enum Parcel {
     PostedChange(Bearer, Change),
     /// An agent that lost its name already is to end.
     Retire { slot: u32, generation: u32, reason: EndReason },
+    /// What durable agents did is written down: what they sent and printed may be seen.
+    Written(Vec<Released>),
     /// A turn is over that took so long that the shard went on without it.
     TurnOver(Box<LateTurn>),
     /// Every agent ends, the platform's own too.

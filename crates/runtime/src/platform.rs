@@ -1,5 +1,6 @@
 //! A platform in this process: building it, talking to it from outside, ending it.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,8 @@ use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Service
 use crate::agent::{Agent, NativeBody};
 use crate::census::AgentFigures;
 use crate::clock::Clock;
+use crate::durable::Kept;
+use crate::durable::scribe::{Orders, Scribe};
 use crate::guard::Guard;
 use crate::linked::NodeStation;
 use crate::loader::{NoPrograms, ProgramLoader};
@@ -62,6 +65,7 @@ pub struct PlatformBuilder {
     mailbox_limits: MailboxLimits,
     policy: Policy,
     auditor: Option<Arc<dyn Auditor>>,
+    kept: Option<Kept>,
 }
 
 impl PlatformBuilder {
@@ -130,6 +134,15 @@ impl PlatformBuilder {
         self
     }
 
+    /// Has agents outlive this process, if their kind can be written out ([`AgentBody::origin`]): what they do is written
+    /// to the journal that `kept` was [recovered](crate::recover) from, and those that are in it go on when the first
+    /// agents are [spawned together](Platform::spawn_together).
+    #[must_use]
+    pub fn durable(mut self, kept: Kept) -> Self {
+        self.kept = Some(kept);
+        self
+    }
+
     /// Starts the platform, with no agents but its own: `ams` and `df`.
     #[must_use]
     pub fn build(self) -> Platform {
@@ -138,15 +151,19 @@ impl PlatformBuilder {
             std::collections::hash_map::RandomState::new().build_hasher().finish()
         });
         let clock = Clock::Real(Instant::now());
-        let Self { name, workers, output, loader, observer, mailbox_limits, policy, auditor, .. } = self;
+        let Self { name, workers, output, loader, observer, mailbox_limits, policy, auditor, kept, .. } = self;
+        let (scribe, orders) = kept.map(Scribe::new).unzip();
         let guard = Guard::new(policy, auditor);
-        let parts = Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard };
+        let parts = Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard, scribe };
         let node = Arc::new(Node::new(parts));
         for index in 0..workers {
             node.activity.begin();
             watchdog::start(&node, Box::new(Shard::new(index as u16, Arc::clone(&node))));
         }
         watchdog::start_watching(&node);
+        if let Some(orders) = orders {
+            Orders::start(orders, &node);
+        }
         let platform = Platform {
             inner: Arc::new(Inner { services: NodeServices { node, shard: 0 }, reception: OnceLock::new() }),
         };
@@ -170,6 +187,7 @@ impl Platform {
             mailbox_limits: MailboxLimits { soft: MAILBOX_SOFT_MESSAGES, hard: MAILBOX_HARD_MESSAGES },
             policy: Policy::DEFAULT,
             auditor: None,
+            kept: None,
         }
     }
 
@@ -242,7 +260,9 @@ impl Platform {
         self.node().create_population(0, name.into(), count, kind, |i| Box::new(Slot::new(body(i))))
     }
 
-    /// Creates a whole society: every agent exists before the first one has its first turn.
+    /// Creates a whole society: every agent exists before the first one has its first turn. If the platform is
+    /// [durable](PlatformBuilder::durable), those whose state was kept go on with it, those that had ended stay away, and
+    /// those that had been created while it ran come back, too.
     ///
     /// # Errors
     /// One of the names is taken or no name, or the platform is stopping; the agents before it are registered then, and
@@ -253,7 +273,8 @@ impl Platform {
     ) -> Result<Vec<Aid>, CreateError> {
         let slot = |body| -> Box<Slot> { Box::new(Slot::new(body)) };
         let agents = agents.into_iter().map(|(name, kind, body)| (name, kind, slot(body)));
-        self.node().create_together(0, agents.collect())
+        let agents = self.inner.services.node.with_resumed(agents.collect())?;
+        self.node().create_together(0, agents)
     }
 
     /// Sends a message, from outside any agent. Messages sent here arrive in the order they were sent.
@@ -421,6 +442,12 @@ impl Platform {
         let code = self.node().ending.wait();
         self.stop();
         code
+    }
+
+    /// Whether an agent of a [durable](PlatformBuilder::durable) society ended it: there is nothing to go on with. Ended by
+    /// anything else, it is only interrupted.
+    pub fn has_concluded(&self) -> bool {
+        self.node().scribe.as_ref().is_some_and(|scribe| scribe.concluded.load(Ordering::Acquire))
     }
 
     /// Has [`Platform::run_until_stopped`] end the platform with this exit code.

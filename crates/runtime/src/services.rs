@@ -1,7 +1,6 @@
 //! What agents ask of the platform, answered by this node.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams};
@@ -14,6 +13,7 @@ use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLeve
 use whimbrel_platform::topics::TopicError;
 use whimbrel_platform::{Directory, Services, Time};
 
+use crate::durable::{Effect, backstage};
 use crate::node::{Introduction, Node};
 use crate::shard::Slot;
 
@@ -30,15 +30,21 @@ impl Services for NodeServices {
     }
 
     fn print(&self, agent: Aid, text: &str) {
-        self.node.output.print(agent, text);
+        if !self.keep_back(|| Effect::Print(agent, text.to_owned())) {
+            self.node.output.print(agent, text);
+        }
     }
 
     fn print_bare(&self, agent: Aid, text: &str) {
-        self.node.output.print_bare(agent, text);
+        if !self.keep_back(|| Effect::PrintBare(agent, text.to_owned())) {
+            self.node.output.print_bare(agent, text);
+        }
     }
 
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
-        self.node.output.log(agent, level, text);
+        if !self.keep_back(|| Effect::Log(agent, level, text.to_owned())) {
+            self.node.output.log(agent, level, text);
+        }
     }
 
     fn wall_clock_ms(&self) -> u64 {
@@ -98,9 +104,8 @@ impl Services for NodeServices {
     }
 
     fn stop(&self, delay_ms: u64, code: i32) {
-        self.node.ending.ask(Duration::from_millis(delay_ms), code);
-        if let Some(links) = self.node.linked.links() {
-            links.tell_all(News::Stop { delay_ms, code });
+        if !self.keep_back(|| Effect::Stop { delay_ms, code }) {
+            self.node.end_all(delay_ms, code);
         }
     }
 
@@ -208,6 +213,11 @@ impl Directory for NodeServices {
 }
 
 impl NodeServices {
+    /// Keeps back what a durable agent does until its step is written. False if there is no need to.
+    fn keep_back(&self, effect: impl FnOnce() -> Effect) -> bool {
+        self.node.scribe.is_some() && backstage::keep(effect)
+    }
+
     fn note_failure(&self, agent: Aid, outcome: Result<(), impl std::fmt::Display>) {
         if let Err(error) = outcome {
             self.log(agent, LogLevel::Warning, &error.to_string());

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use whimbrel_platform::limits::TURN_STEPS;
 use whimbrel_platform::{AgentBody, EndReason, Next, Outbox, Services, Time, Turn};
 
+use crate::durable::backstage;
 use crate::shard::{Doom, Slot};
 
 /// An agent whose turn is over, but whose shard did not wait for that.
@@ -43,6 +44,25 @@ impl Slot {
     /// Has a turn, the last one if it is to end. A panic in it is the agent's end, not the worker's.
     #[inline]
     pub fn have_turn(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
+        if self.unwritten.is_some() {
+            return self.have_turn_backstage(now, outbox, services);
+        }
+        self.have_turn_at_once(now, outbox, services)
+    }
+
+    /// A durable agent's turn: nobody sees what it does before it is written.
+    #[cold]
+    #[inline(never)]
+    fn have_turn_backstage(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
+        let (outcome, effects) = backstage::during(|| self.have_turn_at_once(now, outbox, services));
+        if let Some(unwritten) = &mut self.unwritten {
+            unwritten.effects.extend(effects);
+        }
+        outcome
+    }
+
+    #[inline]
+    fn have_turn_at_once(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
         let Self { aid, body, mailbox, doom, .. } = self;
         let turn = Turn { aid: *aid, now, mailbox, outbox, budget: TURN_STEPS, services };
         let mut call = Call { body, turn, outcome: Outcome::Wait };

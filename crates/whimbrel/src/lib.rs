@@ -34,6 +34,7 @@ pub use whimbrel_bdi as bdi;
 pub use whimbrel_net as net;
 pub use whimbrel_platform as platform;
 pub use whimbrel_runtime as runtime;
+pub use whimbrel_store as store;
 
 pub use society::Society;
 pub use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Template, Value};

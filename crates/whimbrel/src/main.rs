@@ -12,6 +12,7 @@ mod control;
 mod credentials;
 mod duration;
 mod guarding;
+mod keeping;
 mod membership;
 mod nodes;
 mod screen;

@@ -9,7 +9,8 @@ use whimbrel_bdi::AgentConfig;
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::reason::ProgramError;
 use whimbrel_bdi::syntax::{Diagnostic, Loader};
-use whimbrel_platform::AgentBody;
+use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::{AgentBody, Time};
 use whimbrel_runtime::ProgramLoader;
 
 use crate::files::{ReadError, Sources};
@@ -101,6 +102,33 @@ impl ProgramLoader for AgentSpeakLoader {
             crate::options::apply(&mut config, *key, &text)?;
         }
         Ok(Box::new(whimbrel_bdi::Agent::new(config)))
+    }
+
+    fn restore(
+        &self,
+        _name: Symbol,
+        origin: &Origin,
+        states: &[State],
+        now: Time,
+    ) -> Result<Box<dyn AgentBody>, String> {
+        let Origin::Program { path, fingerprint } = origin else {
+            return Err("it was made in Rust by another program than this one".to_owned());
+        };
+        let (image, _) = self.programs.compile(path).map_err(|error| error.to_string())?;
+        if image.fingerprint != *fingerprint {
+            return Err(format!("{path} is not the program any more that its state is of; --fresh begins anew"));
+        }
+        let Some((State::Whole(whole), changes)) = states.split_first() else {
+            return Err("its state was not kept whole".to_owned());
+        };
+        let mut agent = whimbrel_bdi::Agent::restore(whole, image, now).map_err(|error| error.to_string())?;
+        for change in changes {
+            if let State::Delta(delta) = change {
+                agent.apply_delta(delta, now).map_err(|error| error.to_string())?;
+            }
+        }
+        agent.go_on_saving();
+        Ok(Box::new(agent))
     }
 
     fn read_source(&self, path: &str) -> Result<String, String> {

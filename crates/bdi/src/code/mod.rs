@@ -403,6 +403,8 @@ pub enum Op {
 pub struct Image {
     /// A name for messages: the file.
     pub name: Text,
+    /// A fingerprint of its text and of all it includes; 0 if it was not made from text.
+    pub fingerprint: u64,
     /// Plans in source order, library plans last.
     pub plans: Vec<Arc<Plan>>,
     /// Initial beliefs in source order.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use whimbrel_acl::{Aid, Text, Value};
+use whimbrel_platform::durable::Origin;
 use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
 use super::Cycle;
@@ -38,11 +39,33 @@ pub struct ProgramError {
 /// # Errors
 /// The program is not well formed.
 pub fn load(text: &str, file: &Text, loader: &mut dyn Loader) -> Result<(Arc<Image>, Vec<Diagnostic>), ProgramError> {
-    let parsed = syntax::parse_program(text, file, loader);
+    let mut loader = Fingerprinting { loader, fingerprint: fingerprint(0, text) };
+    let parsed = syntax::parse_program(text, file, &mut loader);
     if !parsed.is_ok() {
         return Err(ProgramError { diagnostics: parsed.diagnostics });
     }
-    Ok((Arc::new(compile_program(parsed.program, file.clone())), parsed.diagnostics))
+    let image = Image { fingerprint: loader.fingerprint, ..compile_program(parsed.program, file.clone()) };
+    Ok((Arc::new(image), parsed.diagnostics))
+}
+
+/// A loader that notes the texts of all files that are included.
+struct Fingerprinting<'a> {
+    loader: &'a mut dyn Loader,
+    fingerprint: u64,
+}
+
+impl Loader for Fingerprinting<'_> {
+    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
+        let (name, text) = self.loader.load(path, from_file)?;
+        self.fingerprint = fingerprint(self.fingerprint, &text);
+        Ok((name, text))
+    }
+}
+
+/// A number that tells texts apart (FNV-1a), going on from one before.
+fn fingerprint(before: u64, text: &str) -> u64 {
+    text.bytes()
+        .fold(before ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Compiles a program with the library behind it.
@@ -233,6 +256,11 @@ impl AgentBody for Agent {
             self.saves = Some(Box::new(Saves::go_on(&mut self.mind, subject)));
         }
         true
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        let image = self.image.as_ref()?;
+        Some(Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint })
     }
 }
 

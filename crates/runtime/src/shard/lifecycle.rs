@@ -21,6 +21,7 @@ impl Shard {
         self.slots.reserve(if count > 64 { count } else { 0 });
         for slot in newcomers {
             let index = self.admit(slot);
+            self.list_newcomer(index);
             self.enqueue(index);
             self.welcome(index);
         }
@@ -164,6 +165,9 @@ impl Shard {
         let why_dead = if stopping { DeadReason::Stopped } else { DeadReason::AgentEnded };
         while let Some(message) = slot.mailbox.take() {
             self.undeliverable(aid, message, why_dead);
+        }
+        if let Some(unwritten) = slot.unwritten.take() {
+            self.write_end(name, *unwritten);
         }
         // An agent's last words may be a panic, too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));

@@ -13,6 +13,7 @@ mod pace;
 mod profile;
 mod queue;
 mod slot;
+mod steps;
 mod timers;
 mod turns;
 
@@ -32,6 +33,7 @@ use self::pace::Pace;
 use self::queue::Queue;
 use self::slot::Slots;
 pub(crate) use self::slot::{Doom, Slot};
+use self::steps::Steps;
 use self::timers::Timers;
 use crate::node::{MailboxLimits, Node};
 use crate::parcel::{Change, Parcel};
@@ -54,6 +56,8 @@ pub(crate) struct Shard {
     /// Agents that are slowed down.
     delayed: usize,
     held_up: HeldUp,
+    /// What durable agents did that is not written down yet.
+    steps: Steps,
     pace: Pace,
     /// Who gets what is sent to topics and groups.
     audiences: Audiences,
@@ -119,6 +123,7 @@ impl Shard {
             timers: Timers::default(),
             delayed: 0,
             held_up: HeldUp::default(),
+            steps: Steps::default(),
             pace: Pace::default(),
             audiences: Audiences::default(),
             outgoing,
@@ -181,6 +186,7 @@ impl Shard {
     pub fn end_round(&mut self) {
         let Tally { sent, handled, dead } = std::mem::take(&mut self.tally);
         self.balance(sent);
+        self.hand_in();
         self.flush();
         if let Some(seat) = self.node.seat(self.index) {
             Figures::add(&seat.figures.sent, sent);
@@ -228,6 +234,7 @@ impl Shard {
             Parcel::Change(whom, change) => self.take_change(whom, change),
             Parcel::PostedChange(whom, change) => self.change(whom, change),
             Parcel::Retire { slot, generation, reason } => self.doom(slot, generation, reason),
+            Parcel::Written(released) => self.release(released),
             Parcel::TurnOver(late) => self.finish_late(*late),
             Parcel::EndAll => self.doom_all(),
             Parcel::NeverComes(name) => self.nobody_comes(name),

@@ -100,7 +100,15 @@ impl Shard {
     pub(super) fn fence_reached(&mut self) {
         let Some(departure) = &mut self.departure else { return };
         departure.awaited -= 1;
-        if departure.awaited > 0 {
+        self.ship();
+    }
+
+    /// Sends those who leave on their way, if nothing more comes for them and all that they did is written.
+    pub(super) fn ship(&mut self) {
+        let Some(departure) = &self.departure else { return };
+        let mut places = departure.leaving.values();
+        let unwritten = |index: &u32| self.slots.at(*index).is_some_and(|slot| slot.is_unwritten());
+        if departure.awaited > 0 || places.any(unwritten) {
             return;
         }
         let Some(Departure { to, leaving, .. }) = self.departure.take() else { return };

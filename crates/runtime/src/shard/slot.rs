@@ -5,6 +5,7 @@ use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::{AgentBody, EndReason, Mailbox, Time};
 
 use super::held::Cause;
+use crate::durable::Unwritten;
 
 /// What an agent is doing, as its shard sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     pub timer_at: Time,
     /// Its next turn is its last.
     pub doom: Option<Box<Doom>>,
+    /// What it did since it was written down last, if it is durable.
+    pub unwritten: Option<Box<Unwritten>>,
     pub body: B,
 }
 
@@ -84,6 +87,7 @@ impl<B: AgentBody> Slot<B> {
             wake_at: Time::NEVER,
             timer_at: Time::NEVER,
             doom: None,
+            unwritten: None,
             body,
         }
     }
@@ -103,6 +107,7 @@ impl Slot {
         self.mailbox = std::mem::take(&mut old.mailbox);
         self.timer_at = old.timer_at;
         self.doom = old.doom.take();
+        self.unwritten = old.unwritten.take();
     }
 }
 

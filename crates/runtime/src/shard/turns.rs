@@ -34,6 +34,7 @@ impl Shard {
         if slot.crowded {
             self.relieve(&mut slot);
         }
+        let kept_back = if slot.unwritten.is_some() { self.keep_back(&mut slot, outbox) } else { Reception::Fine };
         slot.mailbox.spare_queue(&mut self.spare_queues);
         let (index, crowded, slowed) = (slot.index, slot.crowded, slot.slowed > 0);
         slot.status = Status::Idle;
@@ -41,7 +42,7 @@ impl Shard {
             slot.peer = to.name;
         }
         self.slots.put_back(slot);
-        let reception = self.send_all(outbox);
+        let reception = self.send_all(outbox).max(kept_back);
         if self.urgent {
             self.flush();
         }
@@ -67,6 +68,11 @@ impl Shard {
         let Some((to, body)) = outbox.take_first() else { return Reception::Fine };
         let reception = self.send(to, body);
         if outbox.has_rest() { self.send_rest(outbox, reception) } else { reception }
+    }
+
+    /// Sends what a durable agent sent once that is written.
+    pub(super) fn send_released(&mut self, to: Aid, body: MessageBody) {
+        self.send(to, body);
     }
 
     #[inline(always)]

@@ -19,6 +19,7 @@ use super::session::AgentPortOptions;
   whimbrel run hello.asl                           one agent, named hello after its file
   whimbrel run hello.asl --agents 3                hello1, hello2 and hello3
   whimbrel run auction.mas2j --nodes 3             three processes, the agents spread over them
+  whimbrel run long-plan --durable                 cut short at any moment, it goes on when it is run again
   whimbrel run hello.asl --for 10s --trace         for ten seconds, and show every message")]
 pub struct Run {
     /// A project (.mas2j), a program (.asl), or a folder with one project in it.
@@ -30,6 +31,16 @@ pub struct Run {
     /// End the society after this long, for instance 10s, 500ms, 2m.
     #[arg(long = "for", value_name = "TIME", value_parser = crate::duration::parse)]
     pub time: Option<Duration>,
+    /// Keep the society in the folder `.whimbrel` beside its file: however this process ends (Ctrl-C, kill -9, a power
+    /// cut), run again it goes on where it was, with every belief, intention and message.
+    #[arg(long, conflicts_with = "nodes")]
+    pub durable: bool,
+    /// Keep the society in this folder.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "nodes")]
+    pub store: Option<PathBuf>,
+    /// Forget what is kept of the society, and begin anew.
+    #[arg(long)]
+    pub fresh: bool,
     /// Show every message, and agents coming and going, on standard error.
     #[arg(long)]
     pub trace: bool,

@@ -14,6 +14,7 @@ use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
 use crate::credentials::Watched;
 use crate::guarding::Guards;
+use crate::keeping::Keeping;
 use crate::membership::{Membership, security_at};
 use crate::nodes::Nodes;
 use crate::stopping::Stopping;
@@ -45,12 +46,12 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     }
     let node = arguments.node.map(|node| format!("n{node}"));
     let (guards, builder) = Guards::set(&arguments.guarding, node.as_deref(), builder)?;
+    let (keeping, builder) = Keeping::set(arguments, &file, builder)?;
     let begin = Instant::now();
     let platform = builder.build();
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
-    let membership = arguments.listen.as_deref();
-    let membership = membership.map(|address| Membership::listen(arguments, address, &platform, &guards));
-    let membership = membership.transpose()?;
+    let listen = |address| Membership::listen(arguments, address, &platform, &guards);
+    let membership = arguments.listen.as_deref().map(listen).transpose()?;
     let agents_elsewhere = match arguments.node {
         None => open_agent_port(arguments, guards.auditor(), &platform)?,
         Some(_) => None,
@@ -81,6 +82,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         membership.end();
     }
     guards.end();
+    keeping.map_or(Ok(()), |keeping| keeping.end(&platform))?;
     let time = begin.elapsed();
     if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), time)) {
         // Nobody may be reading any more.

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod codec;
 mod control;
+mod durable;
 mod embedding;
 #[cfg(feature = "nats")]
 mod engine;

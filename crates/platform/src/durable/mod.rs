@@ -1,0 +1,37 @@
+//! What makes an agent outlive its node: each of its steps is written down, as records, before anybody sees what came of
+//! it.
+//!
+//! A step is atomic: the messages the agent handled, what it became, and what it sends are one piece of one journal frame.
+//! What it sends leaves when that frame is acknowledged, not before ("output commit"), so nobody ever saw anything of a
+//! step that is lost. A message between two durable agents has a number, given by its sender, who answers for it until the
+//! receiver has written down that it handled it: a [`Ticket`]. Whatever has no ticket when an agent is brought back is sent
+//! again; whatever has one is not. So each message changes the state of its receiver once.
+//!
+//! ```text
+//! sender's journal    Step { sent: #7 "cfp" }  ·················  Settled { #7 }
+//! receiver's journal                 Step { handled: sender #7, state, sent: #1 "propose" }
+//! ```
+//!
+//! The sender writes `Settled` when it is told of the ticket; only then the receiver forgets the ticket. [`Ledger`] keeps
+//! these books; it is a state machine: records in, and what is to be done out.
+
+mod ledger;
+mod record;
+
+pub use ledger::{Arrears, Ledger, Resumed};
+pub use record::{Born, FrameError, Origin, Record, Sent, State, Step, Ticket, decode_frame, encode_frame};
+
+use whimbrel_acl::Symbol;
+
+use crate::store::Partition;
+
+/// The partition an agent belongs to: FNV-1a of its name. Fixed for ever, for it decides where a store's agents are found.
+pub fn partition_of(agent: Symbol, partitions: u16) -> Partition {
+    let hash = agent
+        .as_str()
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    // The low bits of FNV are weak for short names.
+    let mixed = hash ^ (hash >> 29);
+    Partition((mixed % u64::from(partitions.max(1))) as u16)
+}

@@ -1,0 +1,201 @@
+//! The records in a journal's frames, and the frames as bytes.
+//!
+//! A frame is a byte for the layout and a list of records in the compact codec, whose readers go by the names of fields: a
+//! release that adds a field reads what older ones wrote.
+
+use whimbrel_acl::compact::{self, Decode, DecodeError, Encode, EncodeError, Limits};
+use whimbrel_acl::{AclMessage, Aid, Symbol};
+
+use crate::ams::AgentKind;
+use crate::limits::FRAME_MEMORY_BYTES_MAX;
+
+/// The first byte of a frame.
+const LAYOUT: u8 = 1;
+
+/// One thing that happened to a durable agent.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+#[non_exhaustive]
+pub enum Record {
+    /// It came to be.
+    Born(Born),
+    /// It took some turns.
+    Step(Step),
+    /// The receivers of these messages of its wrote down that they handled them: it need not keep them any more.
+    Settled {
+        /// The sender.
+        agent: Symbol,
+        /// The messages, by number, in ascending order.
+        numbers: Vec<u64>,
+    },
+    /// It ended the whole society.
+    Stopped {
+        /// Which.
+        agent: Symbol,
+        /// The exit code.
+        code: i32,
+    },
+    /// It ended.
+    Gone {
+        /// Which.
+        agent: Symbol,
+    },
+}
+
+/// How an agent came to be, as far as needed to make it once more.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+pub struct Born {
+    /// Its name.
+    pub agent: Symbol,
+    /// What runs it.
+    pub kind: AgentKind,
+    /// Who created it; empty if nobody.
+    pub owner: Symbol,
+    /// Where its code is.
+    pub origin: Origin,
+    /// Whether it is one of those that the society begins with: then it is not begun again when it has ended.
+    pub founder: bool,
+}
+
+/// Where an agent's code is.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[non_exhaustive]
+pub enum Origin {
+    /// It runs a program, which the node's loader finds.
+    Program {
+        /// The file.
+        path: String,
+        /// A fingerprint of its text: a mind goes on with the program it has, and no other.
+        fingerprint: u64,
+    },
+    /// It is a Rust type, known to the platform by this name.
+    Type(String),
+}
+
+/// What some turns of an agent came to.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+pub struct Step {
+    /// Whose.
+    pub agent: Symbol,
+    /// What it is now.
+    pub state: State,
+    /// The messages it handled, of those that have numbers.
+    pub handled: Vec<Ticket>,
+    /// The number of the first message it sent.
+    pub first: u64,
+    /// What it sent; each has the number after the one before it.
+    pub sent: Vec<Sent>,
+}
+
+/// An agent's state, as its kind writes it.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+pub enum State {
+    /// As before.
+    Same,
+    /// All of it.
+    Whole(Vec<u8>),
+    /// What changed since the state before.
+    Delta(Vec<u8>),
+}
+
+impl State {
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Same => 0,
+            Self::Whole(bytes) | Self::Delta(bytes) => bytes.len(),
+        }
+    }
+
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A message that was handled: who sent it, and its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub struct Ticket {
+    /// Its sender.
+    pub sender: Symbol,
+    /// Its number.
+    pub number: u64,
+}
+
+/// A message that was sent.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+pub struct Sent {
+    /// To whom.
+    pub to: Aid,
+    /// The message, as a document of the compact codec.
+    pub message: Vec<u8>,
+}
+
+impl Sent {
+    /// A message on its way to `to`, written down.
+    ///
+    /// # Errors
+    /// Its content is nested too deeply.
+    pub fn of(to: Aid, message: &AclMessage) -> Result<Self, EncodeError> {
+        let mut bytes = Vec::new();
+        compact::encode_message(message, &mut bytes)?;
+        Ok(Self { to, message: bytes })
+    }
+
+    /// The message.
+    ///
+    /// # Errors
+    /// The bytes are no message.
+    pub fn message(&self) -> Result<AclMessage, DecodeError> {
+        compact::decode_message(&self.message)
+    }
+}
+
+impl Record {
+    /// The agent it is about.
+    pub fn agent(&self) -> Symbol {
+        match self {
+            Self::Born(born) => born.agent,
+            Self::Step(step) => step.agent,
+            Self::Settled { agent, .. } | Self::Stopped { agent, .. } | Self::Gone { agent } => *agent,
+        }
+    }
+}
+
+/// Why bytes are no frame.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// It was written by a release with another layout.
+    #[error("the frame has layout {0}, this release reads layout {LAYOUT}")]
+    Layout(u8),
+    /// There is nothing.
+    #[error("the frame is empty")]
+    Empty,
+    /// Its records cannot be read.
+    #[error(transparent)]
+    Malformed(#[from] DecodeError),
+}
+
+/// Appends records as a frame.
+///
+/// # Errors
+/// A value in them is nested too deeply; nothing was written then.
+pub fn encode_frame(records: &Vec<Record>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let start = out.len();
+    out.push(LAYOUT);
+    compact::encode_body_of(records, out).inspect_err(|_| out.truncate(start))
+}
+
+/// The records in a frame.
+///
+/// # Errors
+/// The bytes are no frame, or would take too much memory.
+pub fn decode_frame(bytes: &[u8]) -> Result<Vec<Record>, FrameError> {
+    match bytes.split_first() {
+        None => Err(FrameError::Empty),
+        Some((&LAYOUT, body)) => {
+            Ok(compact::decode_body_as(body, Limits::MESSAGE.with_budget_bytes(FRAME_MEMORY_BYTES_MAX))?)
+        }
+        Some((layout, _)) => Err(FrameError::Layout(*layout)),
+    }
+}

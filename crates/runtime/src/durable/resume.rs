@@ -1,0 +1,53 @@
+//! Bringing back the agents that a journal keeps.
+
+use whimbrel_acl::Symbol;
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::durable::{Resumed, State};
+use whimbrel_platform::services::CreateError;
+
+use super::Unwritten;
+use crate::node::Node;
+use crate::shard::Slot;
+use crate::sync::locked;
+
+/// Agents to be.
+type Agents = Vec<(Symbol, AgentKind, Box<Slot>)>;
+
+impl Node {
+    /// A society's agents as they go on: those that were kept instead of new ones, without those that had ended, and with
+    /// those that came to be later. From now on what they do is written.
+    pub fn with_resumed(&self, founders: Agents) -> Result<Agents, CreateError> {
+        let Some(scribe) = &self.scribe else { return Ok(founders) };
+        let mut pending = locked(&scribe.pending);
+        let mut kept = std::mem::take(&mut pending.agents);
+        let ended = std::mem::take(&mut pending.ended);
+        drop(pending);
+        let mut agents = Vec::with_capacity(founders.len() + kept.len());
+        for (name, kind, slot) in founders.into_iter().filter(|(name, ..)| !ended.contains(name)) {
+            match kept.remove(&name).filter(|kept| !kept.states.is_empty()) {
+                Some(kept) => agents.push(self.resumed(kept)?),
+                None => agents.push((name, kind, slot)),
+            }
+        }
+        let mut others: Vec<Resumed> = kept.into_values().filter(|kept| !kept.states.is_empty()).collect();
+        others.sort_unstable_by_key(|kept| kept.born.agent.as_str().to_owned());
+        for other in others {
+            agents.push(self.resumed(other)?);
+        }
+        Ok(agents)
+    }
+
+    fn resumed(&self, kept: Resumed) -> Result<(Symbol, AgentKind, Box<Slot>), CreateError> {
+        let Resumed { born, states, last } = kept;
+        let name = born.agent;
+        let body = self
+            .loader
+            .restore(name, &born.origin, &states, self.now())
+            .map_err(|reason| CreateError::BadProgram { name, reason })?;
+        let mut slot: Box<Slot> = Box::new(Slot::new(body));
+        let mut sizes = states.iter().map(State::len);
+        let (whole_bytes, delta_bytes) = (sizes.next().unwrap_or_default(), sizes.sum());
+        slot.unwritten = Some(Box::new(Unwritten { whole_bytes, delta_bytes, ..Unwritten::after(last) }));
+        Ok((name, born.kind, slot))
+    }
+}

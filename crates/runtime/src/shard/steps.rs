@@ -1,0 +1,218 @@
+//! What durable agents do, from the end of a turn to when it may be seen.
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Symbol};
+use whimbrel_platform::durable::{Record, Sent, State, Step, Ticket};
+use whimbrel_platform::limits::UNWRITTEN_MESSAGES_MAX;
+use whimbrel_platform::services::LogLevel;
+use whimbrel_platform::{Outbox, Time};
+
+use super::Shard;
+use super::delivery::Reception;
+use super::slot::Slot;
+use crate::durable::scribe::{Batch, Entry, Released};
+use crate::durable::{Effect, Unwritten};
+use crate::node::Node;
+use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
+
+/// Agents that one batch holds, beside those that are new.
+const BATCH_AGENTS_MAX: usize = 4_096;
+
+/// Bytes of changes that may follow a whole state, however small that is.
+const DELTAS_BYTES: usize = 1 << 10;
+
+/// The durable agents of a shard that have something to be written.
+#[derive(Default)]
+pub(super) struct Steps {
+    /// New agents, by place and which bearers they are. They come first: who created them goes in the same batch.
+    born: Vec<(u32, u32)>,
+    /// Others.
+    changed: Vec<(u32, u32)>,
+    /// What those did last that have ended.
+    ended: Vec<Entry>,
+    /// The agents of the batch that is being written.
+    writing: Option<Vec<(u32, u32)>>,
+}
+
+impl Shard {
+    /// Keeps what a durable agent sent in its turn until it is written.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn keep_back(&mut self, slot: &mut Slot, outbox: &mut Outbox) -> Reception {
+        let handled = slot.mailbox.take_tickets();
+        let bearer = (slot.index, slot.generation);
+        let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
+        unwritten.handled.extend(handled);
+        unwritten.sent.extend(outbox.drain().map(|envelope| (envelope.to, envelope.body.into_shared())));
+        if !std::mem::replace(&mut unwritten.listed, true) {
+            self.steps.changed.push(bearer);
+        }
+        if unwritten.sent.len() > UNWRITTEN_MESSAGES_MAX { Reception::Busy } else { Reception::Fine }
+    }
+
+    /// A durable agent is new here.
+    pub(super) fn list_newcomer(&mut self, index: u32) {
+        let Some(slot) = self.slots.at(index) else { return };
+        let bearer = (index, slot.generation);
+        if let Some(unwritten) = &mut slot.unwritten
+            && unwritten.born.is_some()
+            && !std::mem::replace(&mut unwritten.listed, true)
+        {
+            self.steps.born.push(bearer);
+        }
+    }
+
+    /// A durable agent ended: that is its last step.
+    #[cold]
+    pub(super) fn write_end(&mut self, agent: Symbol, unwritten: Unwritten) {
+        let Some(scribe) = &self.node.scribe else { return };
+        if scribe.suspended.load(Ordering::Acquire) {
+            return;
+        }
+        let mut entry = entry(agent, unwritten, State::Same);
+        entry.records.push(Record::Gone { agent });
+        self.steps.ended.push(entry);
+    }
+
+    /// Hands what was done since to the scribe, unless it is still busy with what was done before.
+    pub(super) fn hand_in(&mut self) {
+        let Steps { born, changed, ended, writing } = &self.steps;
+        if writing.is_some() || (born.is_empty() && changed.is_empty() && ended.is_empty()) {
+            return;
+        }
+        self.capture();
+    }
+
+    #[cold]
+    fn capture(&mut self) {
+        let node = Arc::clone(&self.node);
+        let Some(scribe) = &node.scribe else { return };
+        if scribe.suspended.load(Ordering::Acquire) {
+            return;
+        }
+        // Whom agents created in this round is to be there if they are.
+        let newcomers = node.seat(self.index).map(|seat| seat.inbox.take_newcomers());
+        self.install(newcomers.unwrap_or_default());
+        let mut agents = std::mem::take(&mut self.steps.born);
+        let count = self.steps.changed.len().min(BATCH_AGENTS_MAX);
+        agents.extend(self.steps.changed.drain(..count));
+        let mut entries = std::mem::take(&mut self.steps.ended);
+        let now = self.now;
+        let mut away = Vec::new();
+        agents.retain(|&(index, generation)| match self.slots.bearer(index, generation) {
+            Some(slot) => {
+                entries.extend(captured(slot, now, &*node.output));
+                true
+            }
+            None => {
+                // Its turn goes on without this shard, or it has ended.
+                if self.slots.generation(index) == Some(generation) {
+                    away.push((index, generation));
+                }
+                false
+            }
+        });
+        self.steps.changed.append(&mut away);
+        if entries.is_empty() {
+            return;
+        }
+        self.steps.writing = Some(agents);
+        node.activity.begin();
+        scribe.write(Batch { shard: self.index, entries });
+    }
+
+    /// A batch is written: what was kept back may be seen.
+    pub(super) fn release(&mut self, released: Vec<Released>) {
+        for (index, generation) in self.steps.writing.take().unwrap_or_default() {
+            if let Some(unwritten) = self.slots.bearer(index, generation).and_then(|slot| slot.unwritten.as_deref_mut())
+            {
+                unwritten.captured = false;
+            }
+        }
+        for one in released {
+            match one {
+                Released::Effect(effect) => self.node.take_effect(effect),
+                Released::Message(to, body) => self.send_released(to, body),
+            }
+        }
+        self.ship();
+        self.hand_in();
+        self.node.activity.end();
+    }
+
+    /// A numbered message will never be handled: its sender need not answer for it.
+    #[cold]
+    pub(super) fn write_off(&self, body: &MessageBody) {
+        if let (MessageBody::Numbered(numbered), Some(scribe)) = (body, &self.node.scribe) {
+            scribe.write_off(Ticket { sender: numbered.message.sender.name, number: numbered.number });
+        }
+    }
+}
+
+impl Node {
+    /// Does what an agent did, now that it is written.
+    fn take_effect(&self, effect: Effect) {
+        match effect {
+            Effect::Print(agent, text) => self.output.print(agent, &text),
+            Effect::PrintBare(agent, text) => self.output.print_bare(agent, &text),
+            Effect::Log(agent, level, text) => self.output.log(agent, level, &text),
+            Effect::Stop { delay_ms, code } => self.end_all(delay_ms, code),
+        }
+    }
+}
+
+impl Slot {
+    /// Whether there is something of it that is not written yet.
+    pub(super) fn is_unwritten(&self) -> bool {
+        self.unwritten.as_ref().is_some_and(|unwritten| unwritten.listed || unwritten.captured)
+    }
+
+    /// What the agent is: the whole, or what changed since it was written last, as long as all changes take less than
+    /// the whole.
+    fn state(&mut self, now: Time) -> State {
+        let Some(unwritten) = &self.unwritten else { return State::Same };
+        let mut bytes = Vec::new();
+        let worth_while = unwritten.delta_bytes < unwritten.whole_bytes.max(DELTAS_BYTES);
+        if worth_while && self.body.save_delta(now, &mut bytes) {
+            return State::Delta(bytes);
+        }
+        bytes.clear();
+        if self.body.save_whole(now, &mut bytes) { State::Whole(bytes) } else { State::Same }
+    }
+}
+
+/// What an agent did since it was captured last, and what it is now.
+fn captured(slot: &mut Slot, now: Time, output: &dyn crate::Output) -> Option<Entry> {
+    let agent = slot.name();
+    let last = slot.unwritten.as_ref()?.last;
+    let state = slot.state(now);
+    let unwritten = slot.unwritten.as_mut()?;
+    let Unwritten { whole_bytes, delta_bytes, .. } = **unwritten;
+    let (whole_bytes, delta_bytes) = match &state {
+        State::Whole(_) => (state.len(), 0),
+        _ => (whole_bytes, delta_bytes + state.len()),
+    };
+    let last = last + unwritten.sent.len() as u64;
+    let next = Unwritten { captured: true, whole_bytes, delta_bytes, ..Unwritten::after(last) };
+    let done = std::mem::replace(&mut **unwritten, next);
+    if state == State::Same && done.born.is_some() {
+        output.log(slot.aid, LogLevel::Warning, "its state cannot be written out: it will not survive this process");
+    }
+    Some(entry(agent, done, state))
+}
+
+fn entry(agent: Symbol, unwritten: Unwritten, state: State) -> Entry {
+    let Unwritten { born, last, handled, sent, effects, .. } = unwritten;
+    let first = last + 1;
+    let mut records: Vec<Record> = born.map(|born| Record::Born(*born)).into_iter().collect();
+    let written = sent.iter().map(|(to, message)| written(*to, message)).collect();
+    records.push(Record::Step(Step { agent, state, handled, first, sent: written }));
+    let stops = |effect: &Effect| if let Effect::Stop { code, .. } = effect { Some(*code) } else { None };
+    records.extend(effects.iter().find_map(stops).map(|code| Record::Stopped { agent, code }));
+    Entry { agent, records, first, sent, effects }
+}
+
+/// A message as it is written. One that is nested too deeply for that is sent all the same, once.
+fn written(to: Aid, message: &AclMessage) -> Sent {
+    Sent::of(to, message).unwrap_or_else(|_| Sent { to, message: Vec::new() })
+}

@@ -1,0 +1,182 @@
+//! Durable agents: a society that is cut short at any moment goes on where it was.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use whimbrel::platform::services::LogLevel;
+use whimbrel::platform::store::Epoch;
+use whimbrel::runtime::recover;
+use whimbrel::store::{Fault, Memory, Point};
+use whimbrel::{Aid, Output, Platform, Society};
+
+use super::examples::repository;
+use super::{Scratch, whimbrel};
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Output for Lines {
+    fn print(&self, agent: Aid, text: &str) {
+        self.0.lock().unwrap().push(format!("[{}] {text}", agent.name));
+    }
+
+    fn log(&self, agent: Aid, _level: LogLevel, text: &str) {
+        if agent.name.as_str() != "journal" {
+            self.0.lock().unwrap().push(format!("[{}] LOG {text}", agent.name));
+        }
+    }
+}
+
+const PROJECT: &str = "MAS sums { agents: counter; worker #3; }";
+const COUNTER: &str = "
+total(0).
+done(0).
+@a[atomic] +!add(N) <- ?total(T); -+total(T+N).
+@f[atomic] +!finished <- ?done(D); -+done(D+1); !look.
++!look : done(3) <- ?total(T); .print(\"total \", T); .wait(5); .stopMAS.
++!look.
+";
+const WORKER: &str = "
+!work(1).
++!work(N) : N <= 20 <- !step(N); !work(N+1).
++!work(_) <- .send(counter, achieve, finished).
++!step(N) : N mod 7 = 0 <- .wait(2); .send(counter, achieve, add(N)); .fail.
++!step(N) <- .send(counter, achieve, add(N)).
+-!step(N) <- .print(\"failed at \", N).
+";
+
+/// Runs the society until it has ended, or the store has crashed. Whether it has ended.
+fn go_on(scratch: &Scratch, memory: &Arc<Memory>, epoch: u64, crashed: &AtomicBool, lines: &Lines) -> bool {
+    let society = Society::open(&scratch.0.join("sums.mas2j")).expect("it is right");
+    let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
+    if kept.stopped() == Some(0) {
+        return true;
+    }
+    let platform = Platform::builder().workers(2).loader(society.loader()).output(lines.clone()).durable(kept).build();
+    society.start(&platform).expect("they go on");
+    let ended = Arc::new(AtomicBool::new(false));
+    let (waits, end) = (platform.clone(), Arc::clone(&ended));
+    let waiter = std::thread::spawn(move || {
+        waits.run_until_stopped();
+        end.store(true, Ordering::Release);
+    });
+    let began = Instant::now();
+    while !ended.load(Ordering::Acquire) && !crashed.load(Ordering::Acquire) {
+        assert!(began.elapsed() < Duration::from_secs(60), "it hangs: {:?}", lines.0.lock().unwrap());
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let by_itself = ended.load(Ordering::Acquire);
+    platform.stop_with(0);
+    waiter.join().unwrap();
+    by_itself
+}
+
+#[test]
+fn a_society_that_is_cut_short_anywhere_counts_each_message_once() {
+    let scratch = Scratch::with(&[("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]);
+    for seed in 0..12_usize {
+        let memory = Arc::new(Memory::new(16));
+        let lines = Lines::default();
+        let mut ended = false;
+        for round in 0..400 {
+            let crashed = Arc::new(AtomicBool::new(false));
+            let (count, crash) = (AtomicUsize::new(0), Arc::clone(&crashed));
+            // How many appends go well, and how many frames of the one that does not.
+            let (well, torn) = (1 + (seed * 7 + round * 3) % 9, (seed + round) % 4);
+            memory.set_faults(move |point| {
+                if matches!(point, Point::Append(_)) && count.fetch_add(1, Ordering::Relaxed) >= well {
+                    crash.store(true, Ordering::Release);
+                    return Fault::Crash(torn);
+                }
+                Fault::None
+            });
+            ended = go_on(&scratch, &memory, round as u64 + 1, &crashed, &lines);
+            memory.clear_faults();
+            memory.recover();
+            if ended {
+                break;
+            }
+        }
+        assert!(ended, "{seed}");
+        let lines = lines.0.lock().unwrap();
+        let totals: Vec<&String> = lines.iter().filter(|line| line.contains("total")).collect();
+        assert!(totals.len() <= 1 && totals.iter().all(|total| *total == "[counter] total 630"), "{seed}: {lines:?}");
+        assert!(lines.iter().all(|line| line.contains("total") || line.contains("failed at")), "{seed}: {lines:?}");
+    }
+}
+
+/// Runs the example with its output in a file, and ends it by kill -9 after `life`, if that is not longer than it takes.
+/// Whether it came to its end by itself.
+fn run_and_kill(store: &Path, life: Duration, out: &Path) -> bool {
+    let file = std::fs::OpenOptions::new().append(true).create(true).open(out).expect("it can be written");
+    let mut child = whimbrel()
+        .args(["run", "examples/long-plan", "--quiet", "--store"])
+        .arg(store)
+        .current_dir(repository())
+        .stdout(file)
+        .spawn()
+        .expect("the binary runs");
+    let until = Instant::now() + life;
+    while Instant::now() < until {
+        if let Some(status) = child.try_wait().expect("it is ours") {
+            assert!(status.success(), "{status}");
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().expect("it is ours");
+    child.wait().expect("it is ours");
+    false
+}
+
+#[test]
+fn a_plan_goes_on_at_its_next_step_after_kill_nine() {
+    let scratch = Scratch::new();
+    let (store, out) = (scratch.0.join("store"), scratch.0.join("out"));
+    // The first lives are too short to come far; later ones are long enough to come to the end whatever the machine's load.
+    let mut lives = 0;
+    while !run_and_kill(&store, Duration::from_millis(100 + 37 * lives), &out) {
+        lives += 1;
+        assert!(lives < 200, "it does not come to its end");
+    }
+    let told = std::fs::read_to_string(&out).expect("it is text");
+    assert!(told.contains("[clerk] 12 stages, 12 different ones"), "after {lives} lives: {told}");
+    let counted: Vec<&str> = told.lines().filter(|line| line.starts_with("[clerk]") && line.contains(". ")).collect();
+    let mut once = counted.clone();
+    once.dedup();
+    assert_eq!(counted, once, "a line is printed once at most");
+    // Its end is its end: the next run begins anew.
+    std::fs::remove_file(&out).expect("it is there");
+    assert!(run_and_kill(&store, Duration::from_secs(60), &out));
+    let told = std::fs::read_to_string(&out).expect("it is text");
+    assert!(told.starts_with("[traveller] pack"), "{told}");
+}
+
+#[test]
+fn a_store_is_for_one_process_at_a_time_and_one_program() {
+    let scratch = Scratch::with(&[("a.asl", "!wait. +!wait <- .print(here); .wait(60000).")]);
+    let mut first = whimbrel()
+        .args(["run", "a.asl", "--durable"])
+        .current_dir(&scratch.0)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut line = String::new();
+    let mut output = std::io::BufReader::new(first.stdout.take().expect("it is piped"));
+    std::io::BufRead::read_line(&mut output, &mut line).expect("it prints");
+    assert_eq!(line, "[a] here\n");
+    let second = scratch.run(&["run", "a.asl", "--durable"]);
+    assert_eq!(second.code, Some(1), "{}", second.err);
+    assert!(second.err.contains(&first.id().to_string()), "{}", second.err);
+    first.kill().expect("it is ours");
+    first.wait().expect("it is ours");
+    std::fs::write(scratch.0.join("a.asl"), "!wait. +!wait <- .print(changed); .stopMAS.").expect("it can be written");
+    let changed = scratch.run(&["run", "a.asl", "--durable"]);
+    assert_eq!(changed.code, Some(1), "{}", changed.err);
+    assert!(changed.err.contains("is not the program any more"), "{}", changed.err);
+    assert!(changed.err.contains("--fresh"), "{}", changed.err);
+    let fresh = scratch.run(&["run", "a.asl", "--durable", "--fresh"]);
+    assert_eq!((fresh.out.as_str(), fresh.code), ("[a] changed\n", Some(0)), "{}", fresh.err);
+}
