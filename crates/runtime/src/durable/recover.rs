@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
-use whimbrel_platform::durable::{Arrears, FrameError, Ledger, Resumed, Sent, Ticket, decode_frame};
+use whimbrel_platform::durable::{Arrears, FrameError, Ledger, Record, Resumed, Sent, Ticket, decode_frame};
 use whimbrel_platform::store::{Epoch, Journal, Lsn, OpenError, Partition, StoreError};
 
 use crate::sync::Arc;
 
-/// Threads that open partitions.
-const OPENERS: usize = 32;
+/// Threads that open and read partitions.
+const READERS: usize = 32;
 
 /// What a journal holds, and the right to write to it: for [`crate::PlatformBuilder::durable`].
 pub struct Kept {
@@ -79,13 +79,11 @@ pub enum RecoverError {
 /// # Errors
 /// Another process owns it by now, or it cannot be read.
 pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverError> {
-    let all: Vec<Partition> = (0..journal.partitions()).map(Partition).collect();
-    open_all(&*journal, &all, epoch)?;
     let mut arrears = Arrears::new(journal.partitions());
     let mut bytes = FxHashMap::default();
-    for partition in all {
-        let size = read_partition(&*journal, partition, &mut arrears)?;
+    for (partition, size, records) in open_and_read_all(&*journal, epoch)? {
         bytes.insert(partition, size);
+        arrears.read(records);
     }
     let stopped = arrears.stopped();
     let (ledger, agents, letters) = arrears.finish();
@@ -93,29 +91,38 @@ pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverE
     Ok(Kept { journal, epoch, ledger, agents, letters, bytes, stopped })
 }
 
-/// Opens partitions, several at a time: each is written down, and those at a time are written down at once.
-fn open_all(journal: &dyn Journal, partitions: &[Partition], epoch: Epoch) -> Result<(), OpenError> {
-    let open = |some: &[Partition]| some.iter().try_for_each(|one| journal.open(*one, epoch).map(drop));
-    let share = partitions.len().div_ceil(OPENERS).max(1);
+/// A partition, the bytes in its journal, and the records.
+type Read = (Partition, u64, Vec<Record>);
+
+/// Opens and reads partitions, several at a time: to open one waits for a disk or a network, and those at a time wait at once.
+fn open_and_read_all(journal: &dyn Journal, epoch: Epoch) -> Result<Vec<Read>, RecoverError> {
+    let all: Vec<Partition> = (0..journal.partitions()).map(Partition).collect();
+    let read = |partition: &Partition| {
+        journal.open(*partition, epoch)?;
+        let (size, records) = read_partition(journal, *partition)?;
+        Ok((*partition, size, records))
+    };
+    let read_some = |some: &[Partition]| some.iter().map(read).collect::<Result<Vec<Read>, RecoverError>>();
+    let share = all.len().div_ceil(READERS).max(1);
     std::thread::scope(|scope| {
-        let openers: Vec<_> = partitions.chunks(share).map(|some| scope.spawn(move || open(some))).collect();
-        // A panic of one is a panic of all.
-        openers.into_iter().try_for_each(|opener| opener.join().unwrap_or_else(|why| std::panic::resume_unwind(why)))
+        let readers: Vec<_> = all.chunks(share).map(|some| scope.spawn(move || read_some(some))).collect();
+        let mut read = Vec::with_capacity(all.len());
+        for reader in readers {
+            // A panic of one is a panic of all.
+            read.append(&mut reader.join().unwrap_or_else(|why| std::panic::resume_unwind(why))?);
+        }
+        Ok(read)
     })
 }
 
-/// Reads one partition; how many bytes its frames have.
-pub(crate) fn read_partition(
-    journal: &dyn Journal,
-    partition: Partition,
-    into: &mut Arrears,
-) -> Result<u64, RecoverError> {
-    let (mut size, mut failed) = (0, None);
+/// Reads one partition: how many bytes its frames have, and what is in them.
+pub(crate) fn read_partition(journal: &dyn Journal, partition: Partition) -> Result<(u64, Vec<Record>), RecoverError> {
+    let (mut size, mut records, mut failed) = (0, Vec::new(), None);
     journal.read(partition, Lsn(0), &mut |lsn, frame| {
         size += frame.len() as u64;
         match decode_frame(frame) {
-            Ok(records) => {
-                into.read(records);
+            Ok(mut more) => {
+                records.append(&mut more);
                 ControlFlow::Continue(())
             }
             Err(error) => {
@@ -124,7 +131,7 @@ pub(crate) fn read_partition(
             }
         }
     })?;
-    failed.map_or(Ok(size), Err)
+    failed.map_or(Ok((size, records)), Err)
 }
 
 /// Forgets all that a journal holds: the society has ended.

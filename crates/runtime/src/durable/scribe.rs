@@ -349,7 +349,7 @@ impl Desk {
 
     fn condense(&mut self, partition: Partition) -> Result<(), RecoverError> {
         let mut arrears = Arrears::new(self.journal.partitions());
-        read_partition(&*self.journal, partition, &mut arrears)?;
+        arrears.read(read_partition(&*self.journal, partition)?.1);
         let last = self.journal.open(partition, self.epoch)?;
         let pieces = arrears.condense(&self.ledger).into_iter().map(|record| vec![record]).collect();
         let frames = self.frames(partition, pieces);

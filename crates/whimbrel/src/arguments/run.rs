@@ -35,9 +35,17 @@ pub struct Run {
     /// cut), run again it goes on where it was, with every belief, intention and message.
     #[arg(long, conflicts_with = "nodes")]
     pub durable: bool,
-    /// Keep the society in this folder.
-    #[arg(long, value_name = "FOLDER", conflicts_with = "nodes")]
-    pub store: Option<PathBuf>,
+    /// Keep the society in this folder; or in NATS JetStream, as nats://127.0.0.1:4222/garden, where another machine can go
+    /// on with it (`whimbrel engine up` starts servers for trying that out).
+    #[arg(long, value_name = "FOLDER|URL", conflicts_with = "nodes")]
+    pub store: Option<String>,
+    /// If another process runs the society, wait until it ends, however it does, and go on with it at once.
+    #[arg(long, requires = "store")]
+    pub standby: bool,
+    /// How long a process that runs the society may give no sign of life until it is thought dead: 3s if not given. Thought
+    /// so by mistake it is ended, and nothing is lost.
+    #[arg(long, value_name = "TIME", requires = "store", value_parser = crate::duration::parse)]
+    pub takeover: Option<Duration>,
     /// Forget what is kept of the society, and begin anew.
     #[arg(long)]
     pub fresh: bool,

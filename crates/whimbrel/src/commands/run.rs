@@ -5,16 +5,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use whimbrel::Society;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_platform::audit::Auditor;
-use whimbrel_runtime::Platform;
+use whimbrel_runtime::{Platform, PlatformBuilder};
 
 use super::{open, open_control, project_in};
 use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
 use crate::credentials::Watched;
 use crate::guarding::Guards;
-use crate::keeping::Keeping;
+use crate::keeping::{Begun, Keeping};
 use crate::membership::{Membership, security_at};
 use crate::nodes::Nodes;
 use crate::stopping::Stopping;
@@ -33,20 +34,14 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     }
     let stopping = Stopping::new()?;
     let watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
-    let mut builder =
-        Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
-    if let Some(workers) = arguments.workers.map(usize::from).or(society.workers()) {
-        builder = builder.workers(workers);
-    }
-    if let Some(seed) = arguments.seed {
-        builder = builder.seed(seed);
-    }
-    if let Some(watch) = &watch {
-        builder = builder.observer(watch.clone());
-    }
+    let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
     let node = arguments.node.map(|node| format!("n{node}"));
     let (guards, builder) = Guards::set(&arguments.guarding, node.as_deref(), builder)?;
-    let (keeping, builder) = Keeping::set(arguments, &file, builder)?;
+    let (mut keeping, builder) = match Keeping::begin(arguments, &file, builder, &stopping)? {
+        Begun::No(builder) => (None, builder),
+        Begun::Yes(keeping, builder) => (Some(keeping), builder),
+        Begun::Over(code) => return Ok(code),
+    };
     let begin = Instant::now();
     let platform = builder.build();
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
@@ -68,6 +63,9 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         }
     };
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
+    if let Some(keeping) = &mut keeping {
+        keeping.show(&platform);
+    }
     let control = open_control(&file, &platform, links, arguments.quiet);
     let time = arguments.time.filter(|_| arguments.node.is_none());
     let ending = platform.clone();
@@ -89,6 +87,21 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         let _ = writeln!(anstream::stdout().lock(), "{table}");
     }
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}
+
+fn platform_to_be(arguments: &Run, society: &Society, stopping: &Stopping, watch: Option<&Watch>) -> PlatformBuilder {
+    let mut builder =
+        Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
+    if let Some(workers) = arguments.workers.map(usize::from).or(society.workers()) {
+        builder = builder.workers(workers);
+    }
+    if let Some(seed) = arguments.seed {
+        builder = builder.seed(seed);
+    }
+    if let Some(watch) = watch {
+        builder = builder.observer(watch.clone());
+    }
+    builder
 }
 
 fn open_agent_port(

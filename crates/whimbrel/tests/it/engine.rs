@@ -18,7 +18,7 @@ fn root() -> PathBuf {
 }
 
 /// The server program; `None` if there is none on this machine.
-fn program() -> Option<PathBuf> {
+pub fn program() -> Option<PathBuf> {
     let installed = root().join(".cache/nats/bin/nats-server");
     let found = if installed.is_file() { Ok(installed) } else { whimbrel_store::nats::find_server() };
     match found {
@@ -32,7 +32,7 @@ fn program() -> Option<PathBuf> {
 }
 
 /// A first port that is free together with those behind it, most likely.
-fn port() -> u16 {
+pub fn port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().min(60_000)
 }
 

@@ -17,6 +17,7 @@ mod namespaces;
 mod new;
 mod nodes;
 mod run;
+mod standby;
 mod topics;
 mod transcripts;
 

@@ -1,0 +1,154 @@
+//! `--durable`, `--store`: a society that is kept, so that it goes on where it was however this process ends.
+
+mod tenure;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use whimbrel_platform::store::{Coord, Epoch, Journal};
+use whimbrel_runtime::{Kept, Platform, PlatformBuilder, erase, recover};
+use whimbrel_store::{Embedded, Options};
+
+use self::tenure::{Beating, Claim, Tenure, Terms, claim};
+use crate::arguments::Run;
+use crate::stopping::{INTERRUPTED, Stopping};
+use crate::terminal;
+
+/// The folder beside a project in which its society is kept.
+const FOLDER: &str = ".whimbrel";
+/// The exit code of a process whose society another one took over.
+pub const DEPOSED: i32 = 75;
+
+/// A store: a folder, or an engine.
+trait Store: Journal + Coord {}
+impl<S: Journal + Coord> Store for S {}
+
+/// A store, and this process's right to write to it.
+pub struct Keeping {
+    store: Arc<dyn Store>,
+    epoch: Epoch,
+    tenure: Option<Tenure>,
+    beating: Option<Beating>,
+}
+
+/// What a society's keeping begins with.
+pub enum Begun {
+    /// It is not kept.
+    No(PlatformBuilder),
+    /// It is.
+    Yes(Keeping, PlatformBuilder),
+    /// This process is not needed.
+    Over(ExitCode),
+}
+
+impl Keeping {
+    /// Opens the society's store, if it is to be kept, and gives the platform to be what is in it.
+    pub fn begin(arguments: &Run, file: &Path, builder: PlatformBuilder, stopping: &Stopping) -> anyhow::Result<Begun> {
+        let place = match &arguments.store {
+            Some(place) => place.clone(),
+            None if arguments.durable => default_folder(file).to_string_lossy().into_owned(),
+            None if arguments.fresh => {
+                anyhow::bail!("--fresh is for societies that are kept: with --durable or --store")
+            }
+            None => return Ok(Begun::No(builder)),
+        };
+        let on_engine = place.contains("://");
+        let store = open(&place, on_engine)?;
+        let coord: Arc<dyn Coord> = Arc::clone(&store) as _;
+        let terms = Terms {
+            exclusive: !on_engine,
+            standby: arguments.standby,
+            patience: arguments.takeover.unwrap_or(PATIENCE),
+        };
+        let tenure = match claim(&coord, &terms, |time| stopping.within(time), terminal::note)? {
+            Claim::Ours(tenure) => tenure,
+            Claim::Concluded => return Ok(Begun::Over(ExitCode::SUCCESS)),
+            Claim::Interrupted => return Ok(Begun::Over(ExitCode::from(INTERRUPTED as u8))),
+        };
+        if let Some(dead) = &tenure.succeeded {
+            terminal::note(&format!("{dead} gives no sign of life: taking over"));
+        }
+        let keeping = Self { epoch: tenure.epoch(), store, tenure: Some(tenure), beating: None };
+        if arguments.fresh {
+            keeping.erase()?;
+        }
+        let kept = keeping.kept(&place, arguments.quiet)?;
+        Ok(Begun::Yes(keeping, builder.durable(kept)))
+    }
+
+    /// The society runs: shows so to those who wait to take over, and ends the platform if one does.
+    pub fn show(&mut self, platform: &Platform) {
+        let deposed = platform.clone();
+        self.beating = self.tenure.take().map(|tenure| {
+            tenure.begin(move || {
+                terminal::note("another process took the society over");
+                deposed.leave_with(DEPOSED);
+            })
+        });
+    }
+
+    fn kept(&self, place: &str, quiet: bool) -> anyhow::Result<Kept> {
+        let read = || {
+            recover(Arc::clone(&self.store) as _, self.epoch)
+                .with_context(|| format!("cannot go on with what is kept in {place}"))
+        };
+        let mut kept = read()?;
+        if kept.stopped().is_some() {
+            // It was cut short between its end and our forgetting it.
+            self.erase()?;
+            kept = read()?;
+        }
+        if !quiet && !kept.is_empty() {
+            let (agents, messages) = (kept.agents(), kept.messages());
+            terminal::note(&format!(
+                "going on with {agents} agents and {messages} messages on their way, kept in {place} (--fresh begins anew)"
+            ));
+        }
+        Ok(kept)
+    }
+
+    /// The platform has stopped: if its society ended itself, there is nothing to go on with.
+    pub fn end(self, platform: &Platform) -> anyhow::Result<()> {
+        let concluded = platform.has_concluded();
+        let erased = if concluded { self.erase() } else { Ok(()) };
+        if let Some(beating) = self.beating {
+            beating.end(concluded);
+        }
+        erased
+    }
+
+    fn erase(&self) -> anyhow::Result<()> {
+        erase(&*self.store, self.epoch).context("cannot forget the society that has ended")
+    }
+}
+
+/// How long an owner may be silent if nobody says otherwise.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+fn open(place: &str, on_engine: bool) -> anyhow::Result<Arc<dyn Store>> {
+    if on_engine {
+        return open_engine(place);
+    }
+    let store = Embedded::open(place, &Options::default());
+    Ok(Arc::new(store.with_context(|| format!("cannot keep the society in {place}"))?))
+}
+
+#[cfg(feature = "nats")]
+fn open_engine(place: &str) -> anyhow::Result<Arc<dyn Store>> {
+    use whimbrel_store::nats::{Nats, Options};
+    Ok(Arc::new(Nats::connect(place, Options::default())?))
+}
+
+#[cfg(not(feature = "nats"))]
+fn open_engine(place: &str) -> anyhow::Result<Arc<dyn Store>> {
+    anyhow::bail!("cannot keep the society in {place}: this program was built without NATS")
+}
+
+/// Where a society is kept if nobody says where: beside its file.
+fn default_folder(file: &Path) -> PathBuf {
+    let stem = file.file_stem().unwrap_or_default();
+    file.parent().unwrap_or(Path::new("")).join(FOLDER).join(stem)
+}

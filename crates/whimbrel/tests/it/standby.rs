@@ -1,0 +1,128 @@
+//! Two processes and one society, kept in a NATS cluster: one runs it, the other waits to take over.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use whimbrel_store::nats::{Cluster, Setup};
+
+use super::engine::{port, program};
+use super::{Scratch, whimbrel};
+
+/// Counts to forty, and tells a second agent of each number, who prints it.
+const PROJECT: &str = "MAS count { agents: counter; teller; }";
+const COUNTER: &str = "
+!count(1).
++!count(N) : N <= 40 <- .send(teller, tell, number(N)); .wait(50); !count(N+1).
++!count(_) <- .send(teller, achieve, end).
+";
+const TELLER: &str = "
++number(N) <- .print(N).
++!end : .findall(N, number(N), All) <- .length(All, Count); .print(\"all \", Count); .stopMAS.
+";
+
+/// How long something may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Three servers, ended at the end.
+struct Engine(Cluster, #[expect(dead_code, reason = "it is removed when it is dropped")] Scratch);
+
+impl Engine {
+    fn start(program: std::path::PathBuf) -> Self {
+        let scratch = Scratch::new();
+        let setup = Setup { program, servers: 3, dir: scratch.0.clone(), port: port(), sync_always: true };
+        Self(Cluster::start(setup).expect("the servers start"), scratch)
+    }
+
+    /// The address of a store.
+    fn store(&self, name: &str) -> String {
+        format!("{}/{name}?partitions=16", self.0.url())
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+fn start(scratch: &Scratch, store: &str, out: &str) -> Child {
+    let err = File::create(scratch.0.join(format!("{out}.err"))).expect("it can be written");
+    whimbrel()
+        .args(["run", "count.mas2j", "--standby", "--takeover", "1s", "--store", store])
+        .current_dir(&scratch.0)
+        .stdout(File::create(scratch.0.join(out)).expect("it can be written"))
+        .stderr(err)
+        .spawn()
+        .expect("the binary runs")
+}
+
+fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn text(file: &Path) -> String {
+    std::fs::read_to_string(file).unwrap_or_default()
+}
+
+fn end_of(child: &mut Child) -> ExitStatus {
+    wait_for("it does not end", || child.try_wait().expect("it is ours").is_some());
+    child.wait().expect("it is ours")
+}
+
+/// What both printed, by the one who prints: each number once.
+fn assert_all_told_once(scratch: &Scratch) {
+    let told = text(&scratch.0.join("first")) + &text(&scratch.0.join("second"));
+    let expected: Vec<String> = (1..=40).map(|n| format!("[teller] {n}")).chain(["[teller] all 40".into()]).collect();
+    assert_eq!(told.lines().collect::<Vec<_>>(), expected, "{}", text(&scratch.0.join("second.err")));
+}
+
+fn scratch() -> Scratch {
+    Scratch::with(&[("count.mas2j", PROJECT), ("counter.asl", COUNTER), ("teller.asl", TELLER)])
+}
+
+#[test]
+fn who_was_stopped_and_goes_on_later_finds_that_another_took_over_and_says_nothing_more() {
+    let Some(program) = program() else { return };
+    let engine = Engine::start(program);
+    let (scratch, store) = (scratch(), engine.store("stopped"));
+    let mut first = start(&scratch, &store, "first");
+    wait_for("the first begins", || text(&scratch.0.join("first")).lines().count() >= 5);
+    let mut second = start(&scratch, &store, "second");
+    wait_for("the second waits", || text(&scratch.0.join("second.err")).contains("waiting to take over"));
+    kill_process(Pid::from_child(&first), Signal::STOP).expect("it is ours");
+    let told = text(&scratch.0.join("first"));
+    wait_for("the second takes over", || text(&scratch.0.join("second")).lines().count() >= 2);
+    kill_process(Pid::from_child(&first), Signal::CONT).expect("it is ours");
+    assert_eq!(end_of(&mut first).code(), Some(75), "{}", text(&scratch.0.join("first.err")));
+    assert_eq!(told, text(&scratch.0.join("first")), "it said something when it was none any more");
+    assert!(end_of(&mut second).success());
+    assert_all_told_once(&scratch);
+}
+
+#[test]
+fn a_society_goes_on_elsewhere_when_its_process_is_killed_or_leaves() {
+    let Some(program) = program() else { return };
+    let engine = Engine::start(program);
+    for (name, signal) in [("killed", Signal::KILL), ("left", Signal::INT)] {
+        let (scratch, store) = (scratch(), engine.store(name));
+        let mut first = start(&scratch, &store, "first");
+        wait_for("the first begins", || text(&scratch.0.join("first")).lines().count() >= 5);
+        let mut second = start(&scratch, &store, "second");
+        wait_for("the second waits", || text(&scratch.0.join("second.err")).contains("waiting to take over"));
+        kill_process(Pid::from_child(&first), signal).expect("it is ours");
+        assert!(!end_of(&mut first).success());
+        assert!(end_of(&mut second).success(), "{}", text(&scratch.0.join("second.err")));
+        // One line may be written down and not printed when a process is killed.
+        if name == "left" {
+            assert_all_told_once(&scratch);
+        }
+        assert!(text(&scratch.0.join("second")).ends_with("[teller] all 40\n"));
+    }
+}
