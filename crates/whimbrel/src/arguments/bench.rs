@@ -21,6 +21,24 @@ pub struct Bench {
     pub benchmark: Benchmark,
 }
 
+#[cfg(feature = "nats")]
+/// A society kept by three NATS servers, which this starts; nodes, one of which runs it while the others wait.
+#[derive(Debug, Args)]
+pub struct Failover {
+    /// Nodes.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(2..=9))]
+    pub nodes: u64,
+    /// Agents, each of which does something twice a second.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub agents: u64,
+    /// As for `whimbrel run`; its default if not given.
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
+    pub takeover: Option<std::time::Duration>,
+    /// Print the result as one line of JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// The benchmarks. Defaults are the studies'.
 #[derive(Debug, Subcommand)]
 pub enum Benchmark {
@@ -76,6 +94,9 @@ pub enum Benchmark {
         #[command(flatten)]
         options: BenchOptions,
     },
+    /// The node that runs a society is killed: how long until all agents answer again, and what is lost or done twice?
+    #[cfg(feature = "nats")]
+    Failover(Failover),
     /// The compact codec on the object of the Jadex study: how small, how fast?
     Codec {
         /// Objects that are all alike but for a random number, or that differ in all numbers.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 mod asl;
 pub mod codec;
+#[cfg(feature = "nats")]
+pub mod failover;
 pub mod messaging;
 mod native;
 mod plot;

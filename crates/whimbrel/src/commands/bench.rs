@@ -15,6 +15,8 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Chosen::Agents(bench, options) => (bench, options),
         Chosen::Messaging(what) => return messaging(what),
         Chosen::Codec { object, children, json } => return codec(object, children, json),
+        #[cfg(feature = "nats")]
+        Chosen::Failover(what) => return failover(what),
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.map_or(cores, usize::from);
@@ -62,11 +64,28 @@ fn messaging(what: &Messaging) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+#[cfg(feature = "nats")]
+fn failover(what: &crate::arguments::Failover) -> anyhow::Result<ExitCode> {
+    let metrics = crate::bench::failover::run(what)?;
+    let takeover = what.takeover.map_or(0, |takeover| takeover.as_millis());
+    let params = format!("\"nodes\": {}, \"agents\": {}, \"takeover_ms\": {takeover}", what.nodes, what.agents);
+    let title = format!("failover: nodes {}, agents {}", what.nodes, what.agents);
+    let text = if what.json { line("failover", &params, &metrics) } else { rows(&title, &metrics) };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// What is to be measured.
 enum Chosen<'a> {
+    #[cfg(feature = "nats")]
+    Failover(&'a crate::arguments::Failover),
     Agents(Bench, &'a crate::arguments::BenchOptions),
     Messaging(&'a Messaging),
-    Codec { object: codec::Object, children: u64, json: bool },
+    Codec {
+        object: codec::Object,
+        children: u64,
+        json: bool,
+    },
 }
 
 fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
@@ -88,6 +107,8 @@ fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
         }
         Benchmark::Spawn { agents, options } => (Bench::Spawn { agents: *agents }, options),
         Benchmark::Messaging(what) => return Chosen::Messaging(what),
+        #[cfg(feature = "nats")]
+        Benchmark::Failover(what) => return Chosen::Failover(what),
         Benchmark::Codec { object, children, json } => {
             return Chosen::Codec { object: *object, children: *children, json: *json };
         }
