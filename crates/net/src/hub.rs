@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
+use rustls::pki_types::CertificateDer;
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
-use whimbrel_acl::{Encoding, Envelope};
+use whimbrel_acl::{Encoding, Envelope, Symbol};
 use whimbrel_platform::ams::is_everywhere;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
@@ -25,6 +25,7 @@ use crate::refusal;
 use crate::security::{Credentials, Level, SecurityError, Tls};
 use crate::signing::{AgentCertificateError, Evidence, Signing};
 use crate::task;
+use crate::threads::Threads;
 
 /// Connections that have not said who they are yet, at most.
 const STRANGERS_MAX: u64 = 256;
@@ -148,7 +149,7 @@ pub(crate) struct Inner {
 /// See the module. Ends its links when it is dropped.
 pub struct Hub {
     inner: Arc<Inner>,
-    runtime: Option<Runtime>,
+    threads: Threads,
 }
 
 impl Hub {
@@ -176,13 +177,10 @@ impl Hub {
             Some(credentials) => Some(Signing::new(&platform, &node, incarnation, credentials, evidence)?),
             None => None,
         };
-        let mut building = tokio::runtime::Builder::new_multi_thread();
-        let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
-        let runtime = building.worker_threads(threads).thread_name("whimbrel-net").enable_all().build();
-        let runtime = runtime.map_err(HubError::Threads)?;
+        let threads = Threads::half("whimbrel-net").map_err(HubError::Threads)?;
         let listener = listen.map(|address| {
             let failed = |source| HubError::Listen { address: address.to_owned(), source };
-            runtime.block_on(TcpListener::bind(address)).map_err(failed)
+            threads.block_on(TcpListener::bind(address)).map_err(failed)
         });
         let listener = listener.transpose()?;
         let address = listener.as_ref().and_then(|listener| listener.local_addr().ok()).map(|addr| addr.to_string());
@@ -203,9 +201,9 @@ impl Hub {
             strangers: AtomicU64::new(0),
         });
         if let Some(listener) = listener {
-            runtime.spawn(accept(listener, Arc::clone(&inner)));
+            threads.spawn(accept(listener, Arc::clone(&inner)));
         }
-        Ok(Self { inner, runtime: Some(runtime) })
+        Ok(Self { inner, threads })
     }
 
     /// Where this node listens, if it does.
@@ -220,19 +218,19 @@ impl Hub {
 
     /// Connects to the node that listens there, now and whenever the connection breaks. Returns its number.
     pub fn connect(&self, address: &str) -> NodeId {
-        let _here = self.runtime.as_ref().map(Runtime::enter);
+        let _here = self.threads.enter();
         self.inner.dial(address, None)
     }
 
     /// Connects to the node of this name that listens there; it may be known already. Returns its number.
     pub fn connect_to(&self, node: &str, address: &str) -> NodeId {
-        let _here = self.runtime.as_ref().map(Runtime::enter);
+        let _here = self.threads.enter();
         self.inner.dial(address, Some(node))
     }
 
     /// The number of the node of this name, which is to connect later: messages for its agents wait until then.
     pub fn expect(&self, node: &str) -> NodeId {
-        let _here = self.runtime.as_ref().map(Runtime::enter);
+        let _here = self.threads.enter();
         self.inner.peer_named(node, false).id
     }
 
@@ -297,27 +295,10 @@ impl Hub {
     }
 
     /// Says good-bye on all links, after all that waits there was written; waits for that as long as this.
-    pub fn leave(mut self, at_most: Duration) {
-        for (_, peer) in &self.inner.peers {
-            peer.leave();
-        }
-        let until = std::time::Instant::now() + at_most;
-        while self.inner.peers.iter().any(|(_, peer)| peer.up.load(Ordering::Acquire))
-            && std::time::Instant::now() < until
-        {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_timeout(Duration::from_millis(100));
-        }
-    }
-}
-
-impl Drop for Hub {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+    pub fn leave(self, at_most: Duration) {
+        let Self { inner, threads } = self;
+        inner.peers.iter().for_each(|(_, peer)| peer.leave());
+        threads.end_when(at_most, || !inner.peers.iter().any(|(_, peer)| peer.up.load(Ordering::Acquire)));
     }
 }
 
@@ -334,6 +315,15 @@ impl HubView {
     /// Where this node listens, if it does.
     pub fn address(&self) -> Option<&str> {
         self.0.me.address.as_deref()
+    }
+
+    /// An agent of this node that keeps its key itself (a connected program) got this certificate for it. Where messages
+    /// are signed, other nodes hear of it, and what the agent signs leaves as it is.
+    pub fn adopt(&self, agent: Symbol, certificate: &CertificateDer<'static>, node: &CertificateDer<'static>) {
+        let Some(signing) = &self.0.signing else { return };
+        if let Some(news) = signing.signer.adopt(agent, certificate, node) {
+            self.0.tell_all(news);
+        }
     }
 
     /// How links are secured.

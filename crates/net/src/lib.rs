@@ -18,6 +18,7 @@ mod security;
 pub mod signing;
 mod stream;
 mod task;
+mod threads;
 
 pub use audit::AuditLog;
 pub use authority::{

@@ -147,6 +147,8 @@ pub const POLICY_BYTES_MAX: usize = 1 << 20;
 pub const SESSIONS_MAX: usize = 20_000;
 /// Sessions of one principal on one node: the others leave room for everybody else's.
 pub const SESSIONS_PER_PRINCIPAL_MAX: u64 = 5_000;
+/// Certificates a second, on average, that the agents of a session get; as many at once as it may have agents.
+pub const SESSION_CERTIFICATES_PER_S: u32 = 1;
 /// Agents of one session at a time.
 pub const SESSION_AGENTS_MAX: u32 = 64;
 /// Bytes of the first frame of a session's connection: whoever has said nothing yet may not use much memory.

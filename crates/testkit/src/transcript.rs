@@ -18,7 +18,7 @@ pub struct Transcript {
     pub about: String,
     /// `json`, if it can only be replayed in that form.
     pub only: Option<String>,
-    /// What it needs of the node: `port`, if tokens are to be checked.
+    /// What it needs of the node: `port`, if tokens are to be checked; `authority`, if it is to certify agents' keys.
     pub needs: Option<String>,
     grant: GrantData,
     steps: Vec<Step>,

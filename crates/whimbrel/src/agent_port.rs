@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use anyhow::bail;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, TokenFile, Tokens};
-use whimbrel_net::{Credentials, Level};
+use whimbrel_net::{Credentials, HubView, Level};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::session::Grant;
 use whimbrel_runtime::Platform;
 
 use crate::arguments::AgentPortOptions;
-use crate::credentials::Watched;
+use crate::credentials::{Watched, alone};
 use crate::terminal;
 
 /// How long good-byes may take.
@@ -22,6 +22,7 @@ pub fn open(
     options: &AgentPortOptions,
     level: impl FnOnce(&str) -> anyhow::Result<(Level, Option<Credentials>)>,
     auditor: Option<Arc<dyn Auditor>>,
+    links: Option<HubView>,
     quiet: bool,
     platform: &Platform,
 ) -> anyhow::Result<Option<Arc<AgentPort>>> {
@@ -52,7 +53,8 @@ pub fn open(
         });
         constant.grant(token).or(listed)
     };
-    let config = AgentPortConfig { level, credentials, authorise: Box::new(authorise), auditor, log: Box::new(log) };
+    let config =
+        AgentPortConfig { level, credentials, links, authorise: Box::new(authorise), auditor, log: Box::new(log) };
     let port = AgentPort::open(config, platform.host(), &address)?;
     log(&format!("agents can connect at {}", port.address()));
     Ok(Some(Arc::new(port)))
@@ -72,13 +74,7 @@ pub fn watch(port: Option<&Arc<AgentPort>>, credentials: Watched) {
 
 /// Says good-bye to the agents there.
 pub fn close(port: Option<Arc<AgentPort>>) {
-    let Some(mut port) = port else { return };
-    // Whoever looks after the credentials holds it for moments only.
-    loop {
-        match Arc::try_unwrap(port) {
-            Ok(port) => return port.close(CLOSE_PATIENCE),
-            Err(shared) => port = shared,
-        }
-        std::thread::sleep(Duration::from_millis(1));
+    if let Some(port) = port {
+        alone(port).close(CLOSE_PATIENCE);
     }
 }

@@ -4,6 +4,7 @@
 //! other, whatever happens in between.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
@@ -148,6 +149,17 @@ impl Watched {
             None if present.trusts_as(&trust)? => Ok(()),
             None => write_trust(&trust.authority_pem, &trust.revoked_pem, &self.folder),
         }
+    }
+}
+
+/// What is shared with whoever looks after its credentials, which holds it for moments only: for whoever ends it.
+pub fn alone<T>(mut shared: Arc<T>) -> T {
+    loop {
+        match Arc::try_unwrap(shared) {
+            Ok(alone) => return alone,
+            Err(still) => shared = still,
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

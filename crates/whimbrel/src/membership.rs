@@ -10,7 +10,7 @@ use whimbrel_net::{Credentials, Hub, HubConfig, HubView, Level};
 use whimbrel_runtime::Platform;
 
 use crate::arguments::{Join, Run, SecurityLevel};
-use crate::credentials::{self, Watched};
+use crate::credentials::{self, Watched, alone};
 use crate::guarding::Guards;
 use crate::terminal;
 
@@ -92,15 +92,7 @@ impl Membership {
 
     /// Says good-bye.
     pub fn end(self) {
-        // Whoever looks after the credentials holds it for moments only.
-        let mut hub = self.hub;
-        loop {
-            match Arc::try_unwrap(hub) {
-                Ok(hub) => return hub.leave(LEAVE_PATIENCE),
-                Err(shared) => hub = shared,
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        alone(self.hub).leave(LEAVE_PATIENCE);
     }
 }
 

@@ -11,16 +11,19 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::rand::{SecureRandom, SystemRandom};
 use rustc_hash::FxHashMap;
 use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Runtime;
 use tokio::sync::Notify;
+use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::limits::{SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX};
+use whimbrel_platform::policy::Principal;
 use whimbrel_platform::session::{
     Code, Fault, Frame, Grant, Hello, Host, Opening, Session, SharedSession, check_version,
 };
@@ -29,8 +32,11 @@ use whimbrel_platform::{EndReason, Time};
 use self::arrival::Arrival;
 pub use self::tokens::{TokenError, TokenFile, Tokens, new_token};
 use crate::authority::hex;
+use crate::hub::HubView;
 use crate::refusal;
 use crate::security::{Credentials, Identity, Level, SecurityError, Tls};
+use crate::signing::AgentAuthority;
+use crate::threads::Threads;
 
 /// Connections that have not said who they are yet, at most.
 const STRANGERS_MAX: u64 = 256;
@@ -55,8 +61,10 @@ pub type Authorise = Box<dyn Fn(&Claim<'_>) -> Option<Grant> + Send + Sync>;
 pub struct AgentPortConfig {
     /// How connections are secured: encrypted beyond [`Level::Open`].
     pub level: Level,
-    /// What this node shows, if connections are secured.
+    /// What this node shows, if connections are secured; and with what it certifies agents' keys.
     pub credentials: Option<Credentials>,
+    /// The node's links: other nodes are to know the certificates of agents here.
+    pub links: Option<HubView>,
     /// Who may come in.
     pub authorise: Authorise,
     /// Who keeps a record of what is refused.
@@ -151,6 +159,9 @@ struct Inner {
     authorise: Authorise,
     level: Level,
     tls: Mutex<Option<Arc<Tls>>>,
+    /// Certifies agents' keys.
+    certifier: Mutex<Option<Arc<AgentAuthority>>>,
+    links: Option<HubView>,
     log: Box<dyn Fn(&str) + Send + Sync>,
     auditor: Option<Arc<dyn Auditor>>,
     refusals: RefusalCounts,
@@ -163,7 +174,7 @@ struct Inner {
 pub struct AgentPort {
     inner: Arc<Inner>,
     address: String,
-    runtime: Option<Runtime>,
+    threads: Threads,
 }
 
 impl AgentPort {
@@ -172,20 +183,20 @@ impl AgentPort {
     /// # Errors
     /// The address is not to be had, threads are not, or the credentials are of no use.
     pub fn open(config: AgentPortConfig, host: Arc<dyn Host>, address: &str) -> Result<Self, AgentPortError> {
-        let AgentPortConfig { level, credentials, authorise, auditor, log } = config;
+        let AgentPortConfig { level, credentials, links, authorise, auditor, log } = config;
         let tls = Mutex::new(Tls::of_agent_port(level, credentials.as_ref())?.map(Arc::new));
-        let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
-        let mut building = tokio::runtime::Builder::new_multi_thread();
-        let runtime = building.worker_threads(threads).thread_name("whimbrel-agents").enable_all().build();
-        let runtime = runtime.map_err(AgentPortError::Threads)?;
+        let certifier = credentials.as_ref().map(|credentials| certifier(&*host, credentials)).transpose()?.flatten();
+        let threads = Threads::half("whimbrel-agents").map_err(AgentPortError::Threads)?;
         let failed = |source| AgentPortError::Listen { address: address.to_owned(), source };
-        let listener = runtime.block_on(TcpListener::bind(address)).map_err(failed)?;
+        let listener = threads.block_on(TcpListener::bind(address)).map_err(failed)?;
         let address = listener.local_addr().map_or_else(|_| address.to_owned(), |address| address.to_string());
         let inner = Arc::new(Inner {
             host,
             authorise,
             level,
             tls,
+            certifier: Mutex::new(certifier.map(Arc::new)),
+            links,
             log,
             auditor,
             refusals: RefusalCounts::default(),
@@ -193,8 +204,8 @@ impl AgentPort {
             accounts: Mutex::default(),
             strangers: AtomicU64::new(0),
         });
-        runtime.spawn(accept(listener, Arc::clone(&inner)));
-        Ok(Self { inner, address, runtime: Some(runtime) })
+        threads.spawn(accept(listener, Arc::clone(&inner)));
+        Ok(Self { inner, address, threads })
     }
 
     /// Where it listens.
@@ -209,6 +220,8 @@ impl AgentPort {
     /// They are of no use: nothing changed.
     pub fn set_credentials(&self, credentials: &Credentials) -> Result<(), SecurityError> {
         let tls = Tls::of_agent_port(self.inner.level, Some(credentials))?.map(Arc::new);
+        let certifier = certifier(&*self.inner.host, credentials)?.map(Arc::new);
+        *self.inner.certifier.lock().unwrap_or_else(PoisonError::into_inner) = certifier;
         self.inner.tls.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&tls);
         if let Some(tls) = tls {
             self.inner.end_distrusted(&tls);
@@ -235,27 +248,21 @@ impl AgentPort {
     }
 
     /// Says good-bye to all clients, and waits until that is written, for as long as this. Their agents end.
-    pub fn close(mut self, at_most: Duration) {
-        let now = self.inner.host.now();
-        for entry in self.inner.sessions().values() {
+    pub fn close(self, at_most: Duration) {
+        let Self { inner, threads, .. } = self;
+        let now = inner.host.now();
+        for entry in inner.sessions().values() {
             entry.end(now, EndReason::Killed, Fault::new(Code::Stopping, "the node stops"));
         }
-        let until = Instant::now() + at_most;
-        while !self.inner.sessions().is_empty() && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_timeout(Duration::from_millis(100));
-        }
+        threads.end_when(at_most, || inner.sessions().is_empty());
     }
 }
 
-impl Drop for AgentPort {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
+/// What certifies agents' keys with these credentials; nothing if they are not for that.
+fn certifier(host: &dyn Host, credentials: &Credentials) -> Result<Option<AgentAuthority>, SecurityError> {
+    let Some(node) = credentials.node()?.filter(|_| !credentials.agents_pem.is_empty()) else { return Ok(None) };
+    let certifier = AgentAuthority::new(host.platform().as_str(), &node, credentials);
+    certifier.map(Some).map_err(|error| SecurityError::Unfit(error.to_string()))
 }
 
 async fn accept(listener: TcpListener, inner: Arc<Inner>) {
@@ -315,6 +322,23 @@ impl Inner {
         if let Some(auditor) = &self.auditor {
             auditor.refused(what);
         }
+    }
+
+    /// Certifies the key of an agent that is here: its certificate and this node's, as PEM.
+    fn certify(&self, agent: Symbol, request: &str) -> Result<String, Fault> {
+        let certifier = self.certifier.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let certifier = certifier.ok_or_else(|| {
+            Fault::new(Code::NotAllowed, "this node has no certificate with which it could certify agents")
+        })?;
+        let certificate = certifier.certify(agent.as_str(), request).map_err(|error| {
+            let who = Principal::Session { name: agent, node: self.host.node() }.to_string();
+            self.refuse(&Refused::somebody(RefusalReason::BadCertificate, &who, &error.to_string()));
+            Fault::new(Code::BadRequest, error.to_string())
+        })?;
+        if let Some(links) = &self.links {
+            links.adopt(agent, &certificate, certifier.certificate());
+        }
+        Ok([&certificate, certifier.certificate()].map(|certificate| pem_of(certificate)).concat())
     }
 
     /// The session that a client may have, made if it is to be a new one.
@@ -401,6 +425,13 @@ impl Inner {
 /// What the client is told at the end of a connection that it made before another one.
 fn taken_over() -> Fault {
     Fault::new(Code::TakenOver, "the session goes on over another connection")
+}
+
+/// A certificate as PEM (RFC 7468).
+pub(crate) fn pem_of(certificate: &[u8]) -> String {
+    let text = BASE64.encode(certificate);
+    let lines = text.as_bytes().chunks(64).map(String::from_utf8_lossy).collect::<Vec<_>>().join("\n");
+    format!("-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----\n")
 }
 
 /// Sixteen random bytes in hexadecimal digits.

@@ -192,6 +192,10 @@ impl Task {
                 self.session.lock().handle_created(agent, outcome);
             }
             SessionEvent::Wake(agent) => self.port.host.wake(agent),
+            SessionEvent::Certify { number, agent, name, request } => {
+                let outcome = self.port.certify(name, &request);
+                self.session.lock().handle_certified(number, agent, outcome);
+            }
             SessionEvent::Forged { agent, sender } => {
                 let (who, object) = (self.principal(agent).to_string(), sender.to_string());
                 let (reason, detail) = (RefusalReason::Forged, "named as the sender of its message");

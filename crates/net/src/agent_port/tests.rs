@@ -1,5 +1,7 @@
+use std::time::Instant;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use whimbrel_acl::{Aid, Symbol};
+use whimbrel_acl::Aid;
 use whimbrel_platform::AgentBody;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{FrameReader, FrameWriter, Framing};
@@ -34,7 +36,7 @@ impl Host for Nobody {
 
 fn open(level: Level, credentials: Option<Credentials>) -> AgentPort {
     let authorise: Authorise = Box::new(|claim| Some(Grant::new(claim.certified.or(claim.token)?, vec!["*".into()])));
-    let config = AgentPortConfig { level, credentials, authorise, auditor: None, log: Box::new(|_| ()) };
+    let config = AgentPortConfig { level, credentials, links: None, authorise, auditor: None, log: Box::new(|_| ()) };
     AgentPort::open(config, Arc::new(Nobody), "127.0.0.1:0").unwrap()
 }
 

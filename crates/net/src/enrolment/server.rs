@@ -12,7 +12,6 @@ use rustls::crypto::ring::default_provider;
 use rustls::server::WebPkiClientVerifier;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Runtime;
 use tokio_rustls::TlsAcceptor;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::limits::{ENROLMENT_MS, ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX};
@@ -23,6 +22,7 @@ use crate::authority::{AuthorityError, Token};
 use crate::hub::HubError;
 use crate::refusal;
 use crate::security::{Identity, SecurityError, certificates, key, revocation_lists};
+use crate::threads::Threads;
 
 /// How long what the service shows and trusts is used at most before it is made anew: its certificate is for a day.
 const FRESH: Duration = Duration::from_secs(12 * 3_600);
@@ -41,7 +41,7 @@ pub struct EnrolmentConfig {
 pub struct Enrolment {
     inner: Arc<Inner>,
     address: SocketAddr,
-    runtime: Option<Runtime>,
+    _threads: Threads,
 }
 
 struct Inner {
@@ -65,13 +65,12 @@ impl Enrolment {
     pub fn start(config: EnrolmentConfig, address: &str) -> Result<Self, EnrolmentError> {
         let inner = Arc::new(Inner { config, refusals: RefusalCounts::default(), tls: Mutex::default() });
         inner.tls()?;
-        let building = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = building.map_err(HubError::Threads)?;
+        let threads = Threads::start(1, "whimbrel-authority").map_err(HubError::Threads)?;
         let failed = |source| HubError::Listen { address: address.to_owned(), source };
-        let listener = runtime.block_on(TcpListener::bind(address)).map_err(failed)?;
+        let listener = threads.block_on(TcpListener::bind(address)).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        runtime.spawn(accept(listener, Arc::clone(&inner)));
-        Ok(Self { inner, address, runtime: Some(runtime) })
+        threads.spawn(accept(listener, Arc::clone(&inner)));
+        Ok(Self { inner, address, _threads: threads })
     }
 
     /// Where it listens.
@@ -82,14 +81,6 @@ impl Enrolment {
     /// What was refused, by reason.
     pub fn refusals(&self) -> &RefusalCounts {
         &self.inner.refusals
-    }
-}
-
-impl Drop for Enrolment {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 

@@ -16,12 +16,12 @@ use rustls::server::danger::ClientCertVerifier;
 use std::sync::Arc;
 use std::time::Duration;
 use time::OffsetDateTime;
-use whimbrel_acl::Symbol;
+use whimbrel_acl::{AclMessage, Symbol};
 use whimbrel_platform::limits::{AGENT_CERTIFICATE_S, CERTIFICATE_BYTES_MAX, CERTIFICATE_REQUEST_BYTES_MAX};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::{Digest, sha256};
+use super::{Claims, Digest, NOTHING, Signature, document_of, now_ms, sha256};
 use crate::authority::{AuthorityError, CLOCK_SKEW, new_serial};
 use crate::security::{Credentials, SecurityError, agents_dns_name, certificates, revocation_lists};
 
@@ -40,6 +40,9 @@ pub enum AgentCertificateError {
     /// It cannot be made.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
+    /// A request for a certificate is none.
+    #[error("this is no request for a certificate: {0}")]
+    BadRequest(String),
     /// The request is for somebody else.
     #[error("the request is for {asked}, and may be for {agent} only")]
     NotYours {
@@ -124,6 +127,66 @@ pub(crate) struct AgentIdentity {
     pub renew_ms: u64,
 }
 
+/// The key of an agent that is not its node's: a connected program makes it, and keeps it.
+pub struct AgentKey {
+    pair: KeyPair,
+    key: Ed25519KeyPair,
+}
+
+impl AgentKey {
+    /// A new one.
+    ///
+    /// # Errors
+    /// There is no randomness to be had.
+    pub fn generate() -> Result<Self, AgentCertificateError> {
+        let failed = |error: rcgen::Error| AgentCertificateError::from(AuthorityError::from(error));
+        let pair = KeyPair::generate_for(&PKCS_ED25519).map_err(failed)?;
+        let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(pair.serialized_der())
+            .map_err(|_| AuthorityError::BadFile("an agent's key"))?;
+        Ok(Self { pair, key })
+    }
+
+    /// A request that this key be certified, as PEM: for the agent of this URI (`whimbrel://NODE/AGENT@PLATFORM`), or for
+    /// whoever asks.
+    ///
+    /// # Errors
+    /// This is no URI.
+    pub fn request(&self, uri: Option<&str>) -> Result<String, AgentCertificateError> {
+        let failed = |error: rcgen::Error| AgentCertificateError::from(AuthorityError::from(error));
+        let mut params = CertificateParams::default();
+        if let Some(uri) = uri {
+            params.subject_alt_names.push(SanType::URI(uri.try_into().map_err(failed)?));
+        }
+        params.serialize_request(&self.pair).and_then(|request| request.pem()).map_err(failed)
+    }
+
+    /// Signs a message with this key, for which a node gave these certificates (PEM): the one of this number in its
+    /// conversation, of this `run` (a random number of the program), after the message of that digest, if there was one. The
+    /// message's own digest.
+    ///
+    /// # Errors
+    /// The message cannot be written, or this is no certificate.
+    pub fn sign(
+        &self,
+        message: &mut AclMessage,
+        platform: &str,
+        certificates_pem: &str,
+        (run, sequence, previous): (u64, u64, Option<Digest>),
+    ) -> Result<Digest, AgentCertificateError> {
+        Signature::take_from(message);
+        let document = document_of(message).ok_or(AgentCertificateError::NoAgent("its message cannot be written"))?;
+        let chain = certificates(certificates_pem, "the agent's certificate")?;
+        let certificate = chain.first().ok_or(AgentCertificateError::NoKey)?;
+        let (certificate, previous) = (sha256(certificate), previous.unwrap_or(NOTHING));
+        let claims = Claims { certificate, run, sequence, time_ms: now_ms(), previous, seen: NOTHING };
+        let signed = claims.signed_bytes(platform, &document);
+        let mut signature = Signature { claims, signature: [0; 64] };
+        signature.signature.copy_from_slice(self.key.sign(&signed).as_ref());
+        signature.put_into(message);
+        Ok(sha256(&signed))
+    }
+}
+
 /// Certifies the agents of one node.
 pub struct AgentAuthority {
     platform: String,
@@ -160,40 +223,31 @@ impl AgentAuthority {
 
     /// A key and a certificate for an agent of this node.
     pub(crate) fn identify(&self, agent: Symbol, now_ms: u64) -> Result<AgentIdentity, AgentCertificateError> {
-        let failed = |error: rcgen::Error| AgentCertificateError::from(AuthorityError::from(error));
-        let pair = KeyPair::generate_for(&PKCS_ED25519).map_err(failed)?;
+        let AgentKey { pair, key } = AgentKey::generate()?;
         let certificate = self.sign(&self.name_of(agent.as_str()), &pair)?;
-        let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(pair.serialized_der())
-            .map_err(|_| AuthorityError::BadFile("an agent's key"))?;
         let digest = sha256(&certificate);
         let renew_ms = now_ms + AGENT_CERTIFICATE_S * 1_000 * 2 / 3;
         Ok(AgentIdentity { key, certificate, digest, renew_ms })
     }
 
-    /// A request for a certificate of the agent of this name, to be signed by the agent's own key.
+    /// A certificate for an agent of this node that made its key itself (a program that is connected): only for itself,
+    /// whoever else the request names.
     ///
     /// # Errors
-    /// No key can be made.
-    pub fn request(&self, agent: &str) -> Result<String, AgentCertificateError> {
-        let failed = |error: rcgen::Error| AgentCertificateError::from(AuthorityError::from(error));
-        let pair = KeyPair::generate_for(&PKCS_ED25519).map_err(failed)?;
-        let mut params = CertificateParams::default();
-        params.subject_alt_names = vec![uri_of(&self.name_of(agent))?];
-        params.serialize_request(&pair).and_then(|request| request.pem()).map_err(failed)
-    }
-
-    /// A certificate for an agent of this node that made its key itself (a program that is connected): only for itself.
-    ///
-    /// # Errors
-    /// The request is for somebody else, or is none.
+    /// The request is for somebody else or for another kind of key, or is none.
     pub fn certify(&self, agent: &str, csr_pem: &str) -> Result<CertificateDer<'static>, AgentCertificateError> {
-        let bad = |why: String| AuthorityError::BadRequest { node: self.node.clone(), why };
+        let bad = AgentCertificateError::BadRequest;
         if csr_pem.len() > CERTIFICATE_REQUEST_BYTES_MAX {
-            return Err(bad(format!("it has {} bytes", csr_pem.len())).into());
+            return Err(bad(format!("it has {} bytes: {CERTIFICATE_REQUEST_BYTES_MAX} are the most", csr_pem.len())));
         }
         let request = CertificateSigningRequestParams::from_pem(csr_pem).map_err(|error| bad(error.to_string()))?;
+        if *request.public_key.algorithm() != PKCS_ED25519 {
+            return Err(bad("its key is no Ed25519 key".to_owned()));
+        }
         let name = self.name_of(agent);
+        // Its client need not know which node it is connected to.
         let asked = match request.params.subject_alt_names.as_slice() {
+            [] => None,
             [SanType::URI(uri)] if uri.as_str() == name.uri() => None,
             names => Some(format!("{names:?}")),
         };
@@ -221,6 +275,12 @@ impl AgentAuthority {
         params.serial_number = Some(SerialNumber::from_slice(&new_serial()?));
         Ok(params.signed_by(key, &self.issuer).map_err(failed)?.der().clone())
     }
+}
+
+/// The key that a certificate is for.
+pub(super) fn public_key_of(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
+    let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
+    Some(parsed.public_key().subject_public_key.data.to_vec())
 }
 
 fn uri_of(name: &AgentName) -> Result<SanType, AgentCertificateError> {
@@ -370,14 +430,20 @@ mod tests {
     fn a_request_for_somebody_elses_name_is_refused() {
         let mut authority = Authority::create("p").unwrap();
         let (n1, credentials) = node(&mut authority, "n1");
-        let (n2, _) = node(&mut authority, "n2");
         let trust = AgentTrust::new(&credentials.authority_pem, &credentials.revoked_pem).unwrap();
-        let own = n1.certify("pump", &n1.request("pump").unwrap()).unwrap();
-        assert_eq!(trust.believe(&own, n1.certificate(), now_ms()).unwrap().name.agent, "pump");
-        for request in [n1.request("amy").unwrap(), n2.request("pump").unwrap()] {
-            let refused = n1.certify("pump", &request);
+        let key = AgentKey::generate().unwrap();
+        let request = |uri: &str| key.request(Some(uri)).unwrap();
+        for request in [key.request(None).unwrap(), request("whimbrel://n1/pump@p")] {
+            let own = n1.certify("pump", &request).unwrap();
+            let believed = trust.believe(&own, n1.certificate(), now_ms()).unwrap();
+            assert_eq!((believed.name.agent.as_str(), believed.name.node.as_str()), ("pump", "n1"));
+        }
+        for other in ["whimbrel://n1/amy@p", "whimbrel://n2/pump@p", "whimbrel://n1/pump@q", "x:y"] {
+            let refused = n1.certify("pump", &request(other));
             assert!(matches!(refused, Err(AgentCertificateError::NotYours { .. })), "{refused:?}");
         }
+        let other_kind = crate::NodeKeys::generate().unwrap().request("pump").unwrap().csr_pem;
+        assert!(matches!(n1.certify("pump", &other_kind), Err(AgentCertificateError::BadRequest(_))));
         assert!(n1.certify("pump", "nonsense").is_err());
     }
 }

@@ -23,7 +23,7 @@ use whimbrel_acl::{AclMessage, Envelope, MessageBody, Symbol, Text, Value, compa
 use crate::security::{Credentials, SecurityError};
 
 pub use bundle::{Bundle, BundleError, Said, Verified};
-pub use certificates::{AgentAuthority, AgentCertificateError};
+pub use certificates::{AgentAuthority, AgentCertificateError, AgentKey};
 pub use evidence::{Direction, Evidence, EvidenceError, prove};
 use signer::Signer;
 use verifier::{Place, Verifier};

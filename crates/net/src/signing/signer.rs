@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ring::signature::{ED25519, UnparsedPublicKey};
 use rustc_hash::FxHashMap;
 use rustls::pki_types::CertificateDer;
 use whimbrel_acl::{AclMessage, Envelope, MessageBody, Symbol, Text};
 use whimbrel_platform::limits::{SIGNED_CONVERSATIONS_MAX, SIGNED_SHARED_BYTES_MAX, SIGNED_SHARED_MAX};
 use whimbrel_platform::link::News;
 
-use super::certificates::{AgentAuthority, AgentCertificateError, AgentIdentity};
+use super::certificates::{AgentAuthority, AgentCertificateError, AgentIdentity, public_key_of};
 use super::evidence::{Direction, Evidence, Record};
 use super::recent::Recent;
 use super::{Claims, Digest, NOTHING, Signature, conversation_of, document_of, now_ms, sha256};
@@ -31,6 +32,8 @@ struct State {
     run: u64,
     authority: Arc<AgentAuthority>,
     identities: FxHashMap<Symbol, Arc<AgentIdentity>>,
+    /// Certificates of agents that keep their keys themselves: connected programs'.
+    guests: FxHashMap<Symbol, Arc<Guest>>,
     /// The last message of each sender in each conversation; conversations by the digests of their names.
     said: Recent<(Symbol, Digest), Said>,
     /// The last message of each conversation that this node has seen.
@@ -47,6 +50,16 @@ struct Said {
     digest: Digest,
 }
 
+/// An agent that keeps its key itself.
+struct Guest {
+    digest: Digest,
+    /// Its public key.
+    key: Vec<u8>,
+    certificate: CertificateDer<'static>,
+    /// That which it is signed with.
+    node: CertificateDer<'static>,
+}
+
 /// A message to many.
 struct Shared {
     plain: Arc<AclMessage>,
@@ -54,6 +67,12 @@ struct Shared {
     due: Option<Arc<Due>>,
     /// Of it, as a document.
     bytes: usize,
+}
+
+impl Guest {
+    fn introduction(&self) -> News {
+        News::Certificates { node: self.node.to_vec(), agents: vec![self.certificate.to_vec()] }
+    }
 }
 
 /// What is to be recorded of a message when it was handed to a link: once, if it goes to several receivers or nodes.
@@ -88,6 +107,7 @@ impl Signer {
             run,
             authority: Arc::new(AgentAuthority::new(platform, node, credentials)?),
             identities: FxHashMap::default(),
+            guests: FxHashMap::default(),
             said: Recent::new(SIGNED_CONVERSATIONS_MAX),
             seen: Recent::new(SIGNED_CONVERSATIONS_MAX),
             shared: VecDeque::new(),
@@ -108,7 +128,7 @@ impl Signer {
         Ok(())
     }
 
-    /// The certificates of all agents that have signed something, for a new peer.
+    /// The certificates of all agents that have signed something, or may, for a new peer.
     pub fn introductions(&self) -> Vec<News> {
         let state = self.state();
         let all: Vec<Vec<u8>> = state.identities.values().map(|identity| identity.certificate.to_vec()).collect();
@@ -116,12 +136,32 @@ impl Signer {
             node: state.authority.certificate().to_vec(),
             agents: some.to_vec(),
         };
-        all.chunks(CERTIFICATES_AT_ONCE).map(news).collect()
+        // What certified them may be another one by now.
+        let guests = state.guests.values().map(|guest| guest.introduction());
+        all.chunks(CERTIFICATES_AT_ONCE).map(news).chain(guests).collect()
+    }
+
+    /// An agent that keeps its key itself got this certificate for it: what it signs leaves as it is. What other nodes are
+    /// to hear; nothing if this is no certificate for a key that can be used.
+    pub fn adopt(
+        &self,
+        agent: Symbol,
+        certificate: &CertificateDer<'static>,
+        node: &CertificateDer<'static>,
+    ) -> Option<News> {
+        let key = public_key_of(certificate)?;
+        let (certificate, node) = (certificate.clone(), node.clone());
+        let guest = Guest { digest: sha256(&certificate), key, certificate, node };
+        let news = guest.introduction();
+        self.state().guests.insert(agent, Arc::new(guest));
+        Some(news)
     }
 
     /// An agent is no more: its key goes with it.
     pub fn forget(&self, agent: Symbol) {
-        self.state().identities.remove(&agent);
+        let mut state = self.state();
+        state.identities.remove(&agent);
+        state.guests.remove(&agent);
     }
 
     /// A message of another node was verified.
@@ -202,10 +242,17 @@ impl Signer {
         mut message: Box<AclMessage>,
         tell: &mut impl FnMut(News),
     ) -> Result<(Box<AclMessage>, Option<Arc<Due>>, usize), Box<AclMessage>> {
-        // Whatever was signed before on the way is somebody else's word.
-        Signature::take_from(&mut message);
+        // Whatever was signed before on the way is somebody else's word, if it is not its sender's own.
+        let own = Signature::take_from(&mut message);
         let Some(document) = document_of(&message) else { return Err(message) };
         let conversation = conversation_of(&message);
+        if let Some((guest, signature)) = self.own_word(message.sender.name, own, &conversation, &document) {
+            signature.put_into(&mut message);
+            let bytes = document.len();
+            let (agent, node) = (guest.certificate.clone(), guest.node.clone());
+            let record = Record { direction: Direction::Sent, conversation, signature, document, agent, node };
+            return Ok((message, self.due(record), bytes));
+        }
         let Some(prepared) = self.prepare(message.sender.name, &conversation, &document, tell) else {
             return Err(message);
         };
@@ -213,12 +260,32 @@ impl Signer {
         let mut signature = Signature { claims, signature: [0; 64] };
         signature.signature.copy_from_slice(identity.key.sign(&signed).as_ref());
         signature.put_into(&mut message);
-        let due = self.evidence.as_ref().map(|_| {
-            let agent = identity.certificate.clone();
-            let record = Record { direction: Direction::Sent, conversation, signature, document, agent, node };
-            Arc::new(Due(Mutex::new(Some(record))))
-        });
-        Ok((message, due, signed.len()))
+        let (agent, bytes) = (identity.certificate.clone(), signed.len());
+        let record = Record { direction: Direction::Sent, conversation, signature, document, agent, node };
+        Ok((message, self.due(record), bytes))
+    }
+
+    fn due(&self, record: Record) -> Option<Arc<Due>> {
+        self.evidence.as_ref().map(|_| Arc::new(Due(Mutex::new(Some(record)))))
+    }
+
+    /// The signature that an agent put under its message itself, with a key that was certified here, if it fits.
+    fn own_word(
+        &self,
+        sender: Symbol,
+        own: Option<Signature>,
+        conversation: &Text,
+        document: &[u8],
+    ) -> Option<(Arc<Guest>, Signature)> {
+        let own = own?;
+        let guest = self.state().guests.get(&sender).cloned()?;
+        if guest.digest != own.claims.certificate {
+            return None;
+        }
+        let signed = own.claims.signed_bytes(&self.platform, document);
+        UnparsedPublicKey::new(&ED25519, &guest.key).verify(&signed, &own.signature).ok()?;
+        self.saw(conversation, sha256(&signed));
+        Some((guest, own))
     }
 
     /// Gives a message its number and its place, in the order in which messages are signed.

@@ -6,7 +6,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::limits::{CERTIFICATE_BYTES_MAX, SIGNED_SHARED_MAX};
 use whimbrel_platform::link::News;
 
-use super::{Signature, Signing};
+use super::{AgentAuthority, AgentKey, Signature, Signing};
 use crate::Authority;
 
 /// Two nodes of one platform, and an agent of the first that writes to one of the second.
@@ -235,4 +235,45 @@ fn what_no_link_took_is_no_evidence() {
     evidence.settle(std::time::Duration::from_secs(10));
     assert_eq!(super::prove(&folder, "amy~bob").unwrap().len(), 2);
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn who_keeps_its_key_itself_is_believed_by_its_own_signature() {
+    let mut pair = Pair::new();
+    let credentials = pair.authority.issue("here", &[], 1).unwrap();
+    pair.here.set_credentials(&credentials).unwrap();
+    let node = AgentAuthority::new("p", "here", &credentials).unwrap();
+    let key = AgentKey::generate().unwrap();
+    let certificate = node.certify("amy", &key.request(None).unwrap()).unwrap();
+    let news = pair.here.signer.adopt("amy".into(), &certificate, node.certificate()).unwrap();
+    let learn = |news: News| {
+        let News::Certificates { node, agents } = news else { panic!("{news:?}") };
+        pair.there.verifier.learn("here", &node, &agents).unwrap();
+    };
+    learn(news);
+    let leave = |message: AclMessage| {
+        let mut batch = vec![envelope(message)];
+        assert!(pair.here.signer.sign(&mut batch, learn).unsigned.is_empty());
+        *batch.remove(0).body.into_message()
+    };
+    let certified = |message: &AclMessage| Signature::take_from(&mut message.clone()).unwrap().claims.certificate;
+    let (mut first, mut second) = (message(1), message(2));
+    let shown = crate::agent_port::pem_of(&certificate);
+    let digest = key.sign(&mut first, "p", &shown, (99, 1, None)).unwrap();
+    key.sign(&mut second, "p", &shown, (99, 2, Some(digest))).unwrap();
+    for said in [first.clone(), second] {
+        let left = leave(said.clone());
+        assert_eq!(left, said, "it leaves as it is");
+        assert_eq!((certified(&left), pair.check("here", left)), (super::sha256(&certificate), Ok(())));
+    }
+    // What does not fit is nobody's own word: the node says it for its agent, as it does for all others.
+    let altered = AclMessage { content: Value::Int(3), ..first };
+    for said in [altered, message(4)] {
+        let left = leave(said);
+        assert_ne!(certified(&left), super::sha256(&certificate));
+        assert_eq!(pair.check("here", left), Ok(()));
+    }
+    assert_eq!(pair.here.signer.introductions().len(), 2, "who comes later hears of both");
+    pair.here.signer.forget("amy".into());
+    assert!(pair.here.signer.introductions().is_empty(), "an agent's keys go with it");
 }

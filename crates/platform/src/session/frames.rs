@@ -33,6 +33,10 @@ pub enum Frame {
         /// What is wrong with it.
         why: String,
     },
+    /// An agent's key is to be certified.
+    Certify(Certify),
+    /// It is.
+    Certified(Certified),
     /// A frame was read and is not done, or a message cannot be handed over.
     Refused(Refused),
     /// Why the connection ends: its last frame.
@@ -153,6 +157,28 @@ pub struct Ended {
     pub reason: String,
 }
 
+/// An agent's key is to be certified, which its client made and keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Certify {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// A certificate signing request (PKCS #10, RFC 2986) for an Ed25519 key, as PEM.
+    pub request: String,
+}
+
+/// An agent's key is certified.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Certified {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// Its certificate, then that of its node which it is signed with, as PEM.
+    pub certificates: String,
+}
+
 /// A message from an agent of the session, or to one.
 #[derive(Clone, Debug)]
 pub struct MessageFrame {
@@ -237,4 +263,6 @@ pub enum Code {
     NoReceiver,
     /// What stands where a message should be is none.
     BadMessage,
+    /// What stands where a request for a certificate should be is none, or is for somebody else.
+    BadRequest,
 }

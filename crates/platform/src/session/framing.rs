@@ -85,6 +85,8 @@ const MESSAGE: u8 = 8;
 const REFUSED: u8 = 9;
 const ERROR: u8 = 10;
 const BYE: u8 = 11;
+const CERTIFY: u8 = 12;
+const CERTIFIED: u8 = 13;
 
 fn remembering(remember: u32) -> LinkLimits {
     match remember.min(SESSION_REMEMBER_MAX) {
@@ -180,6 +182,8 @@ impl FrameReader {
             REFUSED => Frame::Refused(whole(fields)?),
             ERROR => Frame::Error(whole(fields)?),
             BYE if fields.is_empty() => Frame::Bye,
+            CERTIFY => Frame::Certify(whole(fields)?),
+            CERTIFIED => Frame::Certified(whole(fields)?),
             other => return Err(ReadError::UnknownKind(other.to_string())),
         })
     }
@@ -237,6 +241,8 @@ fn read_json(bytes: &[u8]) -> Result<Frame, ReadError> {
         "refused" => Frame::Refused(from_json(bytes)?),
         "error" => Frame::Error(from_json(bytes)?),
         "bye" => Frame::Bye,
+        "certify" => Frame::Certify(from_json(bytes)?),
+        "certified" => Frame::Certified(from_json(bytes)?),
         other => return Err(ReadError::UnknownKind(format!("{other:?}"))),
     })
 }
@@ -276,6 +282,8 @@ impl FrameWriter {
                 return Err(nothing);
             }
             Frame::Refused(refused) => self.fields(REFUSED, "refused", refused, out),
+            Frame::Certify(certify) => self.fields(CERTIFY, "certify", certify, out),
+            Frame::Certified(certified) => self.fields(CERTIFIED, "certified", certified, out),
             Frame::Error(fault) => self.fields(ERROR, "error", fault, out),
             Frame::Bye => match self.framing {
                 Framing::Json => out.extend_from_slice(br#"{"type":"bye"}"#),

@@ -8,9 +8,9 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 use super::frames::{Code, Fault};
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
-use crate::EndReason;
 use crate::dead_letters::{DeadReason, failure_for};
-use crate::limits::AGENT_NAME_BYTES_MAX;
+use crate::limits::{AGENT_NAME_BYTES_MAX, SESSION_CERTIFICATES_PER_S};
+use crate::{EndReason, Time};
 
 /// An agent of a session.
 #[derive(Debug)]
@@ -97,6 +97,26 @@ impl Session {
                     self.refuse(waiting.number, Code::NoAgent, format!("there is no agent {agent}"));
                 }
             }
+        }
+    }
+
+    pub(super) fn certify(&mut self, now: Time, number: u64, agent: u32, request: String) {
+        let lodger = self.lodgers.get(&agent).filter(|lodger| lodger.aid.is_some() && lodger.ending.is_none());
+        let Some(name) = lodger.map(|lodger| lodger.name) else {
+            return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
+        };
+        if self.certificates.take(1, now) == 0 {
+            let text = format!("{SESSION_CERTIFICATES_PER_S} certificate a second is the most");
+            return self.refuse(number, Code::Busy, text);
+        }
+        self.events.push_back(SessionEvent::Certify { number, agent, name, request });
+    }
+
+    /// What [`SessionEvent::Certify`] came to: the certificates as PEM, or why there are none.
+    pub fn handle_certified(&mut self, number: u64, agent: u32, outcome: Result<String, Fault>) {
+        match outcome {
+            Ok(certificates) => self.window.push_back(Outgoing::Certified { agent, certificates }),
+            Err(Fault { code, text }) => self.refuse(number, code, text),
         }
     }
 

@@ -16,8 +16,8 @@ mod transmit;
 
 pub use body::{SessionBody, SharedSession};
 pub use frames::{
-    Ack, Code, Create, Created, End, Ended, Fault, Frame, Hello, MessageFrame, Refused, Resume, SESSION_VERSION,
-    Welcome,
+    Ack, Certified, Certify, Code, Create, Created, End, Ended, Fault, Frame, Hello, MessageFrame, Refused, Resume,
+    SESSION_VERSION, Welcome,
 };
 pub use framing::{FrameReader, FrameWriter, Framing, ReadError, WriteError};
 pub use grant::Grant;

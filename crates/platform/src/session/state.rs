@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use whimbrel_acl::{Aid, Symbol};
 
-use super::frames::{Ack, Code, Create, End, Fault, Frame, Hello, MessageFrame, SESSION_VERSION};
+use super::frames::{Ack, Certify, Code, Create, End, Fault, Frame, Hello, MessageFrame, SESSION_VERSION};
 use super::grant::Grant;
 use super::lodgers::Lodger;
 use super::rate::Rate;
 use super::transmit::Outgoing;
-use crate::limits::{SESSION_ACK_DELAY_MS, SESSION_LAST_FRAMES_MS, SESSION_QUEUE_BYTES_MAX};
+use crate::limits::{
+    SESSION_ACK_DELAY_MS, SESSION_CERTIFICATES_PER_S, SESSION_LAST_FRAMES_MS, SESSION_QUEUE_BYTES_MAX,
+};
 use crate::{EndReason, Time};
 
 /// What a session begins with.
@@ -39,6 +41,17 @@ pub enum SessionEvent {
     },
     /// Give this agent a turn.
     Wake(Aid),
+    /// Certify an agent's key, then call [`Session::handle_certified`].
+    Certify {
+        /// The number of the frame that asks for it.
+        number: u64,
+        /// What the agent is called in frames.
+        agent: u32,
+        /// Its local name.
+        name: Symbol,
+        /// The certificate signing request, as PEM.
+        request: String,
+    },
     /// A message said that somebody else sends it; it was refused.
     Forged {
         /// Who sent it.
@@ -83,6 +96,7 @@ pub struct Session {
     /// The highest number the client may send.
     pub(super) granted: u64,
     pub(super) rate: Rate,
+    pub(super) certificates: Rate,
     /// From the oldest that is not acknowledged, whose number is `first`.
     pub(super) window: VecDeque<Outgoing>,
     pub(super) first: u64,
@@ -105,6 +119,7 @@ impl Session {
         let grant = &opening.grant;
         let mut rate = Rate::new(grant.messages_per_s, grant.window, now);
         let granted = rate.take(u64::from(grant.window), now);
+        let certificates = Rate::new(SESSION_CERTIFICATES_PER_S, grant.agents, now);
         Self {
             opening,
             lodgers: BTreeMap::new(),
@@ -113,6 +128,7 @@ impl Session {
             queued_bytes: 0,
             granted,
             rate,
+            certificates,
             window: VecDeque::new(),
             first: 1,
             written: 0,
@@ -225,6 +241,10 @@ impl Session {
             Frame::Unreadable { number, why } => {
                 self.count(now, number)?;
                 self.refuse(number, Code::BadMessage, why);
+            }
+            Frame::Certify(Certify { number, agent, request }) => {
+                self.count(now, number)?;
+                self.certify(now, number, agent, request);
             }
             Frame::Bye => self.end(now, EndReason::Finished, Frame::Bye),
             _ => return Err(Fault::new(Code::Protocol, "a frame that is not a client's to say, or out of turn")),
@@ -407,6 +427,7 @@ mod tests {
             Frame::Created(created) => Some(format!("created {} {}", created.number, created.name)),
             Frame::Ended(ended) => Some(format!("ended {} {}", ended.number, ended.reason)),
             Frame::Message(frame) => Some(format!("message {} {}", frame.number, frame.message.content)),
+            Frame::Certified(certified) => Some(format!("certified {} {}", certified.number, certified.certificates)),
             Frame::Refused(refused) => Some(format!("refused {} {} {:?}", refused.number, refused.of, refused.code)),
             Frame::Error(fault) => Some(format!("error {:?}", fault.code)),
             Frame::Bye => Some("bye".into()),
@@ -651,6 +672,33 @@ mod tests {
         session.handle_created(BOB, Ok(Aid::local("bob")));
         assert_eq!(said(&mut session), ["created 1 bob@home", "ended 2 killed"]);
         assert_eq!((session.queued, session.queued_bytes), (0, 0));
+    }
+
+    #[test]
+    fn keys_of_agents_are_certified_and_not_too_many() {
+        let mut session = lodging(200);
+        let certify = |number: u64, agent: u32| Frame::Certify(Certify { number, agent, request: "please".into() });
+        hear(&mut session, certify(2, BOB)).unwrap();
+        let (name, request) = ("bob".into(), "please".to_owned());
+        assert_eq!(session.poll_event(), Some(SessionEvent::Certify { number: 2, agent: BOB, name, request }));
+        session.handle_certified(2, BOB, Ok("one".into()));
+        hear(&mut session, certify(3, 9)).unwrap();
+        hear(&mut session, certify(4, BOB)).unwrap();
+        session.handle_certified(4, BOB, Err(Fault::new(Code::BadRequest, "no")));
+        assert_eq!(said(&mut session), ["certified 2 one", "refused 3 3 NoAgent", "refused 4 4 BadRequest"]);
+        // As many at once as there may be agents, then one a second.
+        let now = Time::ZERO;
+        let most = u64::from(session.grant().agents);
+        for number in 5..=most + 10 {
+            session.handle_frame(now, certify(number, BOB), 100).unwrap();
+        }
+        assert!(said(&mut session).last().unwrap().ends_with("Busy"));
+        let written = session.written;
+        hear(&mut session, ack(written)).unwrap();
+        let later = Time::from_ms(1_001);
+        session.handle_frame(later, certify(most + 11, BOB), 100).unwrap();
+        let asked = std::iter::from_fn(|| session.poll_event());
+        assert_eq!(asked.filter(|event| matches!(event, SessionEvent::Certify { .. })).count() as u64, most);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, MessageBody};
 
-use super::frames::{Ack, Code, Created, Ended, Frame, MessageFrame, Refused, SESSION_VERSION, Welcome};
+use super::frames::{Ack, Certified, Code, Created, Ended, Frame, MessageFrame, Refused, SESSION_VERSION, Welcome};
 use super::state::Session;
 use crate::Time;
 use crate::limits::SESSION_ACK_DELAY_MS;
@@ -16,6 +16,7 @@ pub(super) enum Outgoing {
     Created { agent: u32, name: String },
     Ended { agent: u32, reason: String },
     Message { agent: u32, message: Arc<AclMessage> },
+    Certified { agent: u32, certificates: String },
     Refused { of: u64, code: Code, text: String },
 }
 
@@ -27,6 +28,7 @@ impl Outgoing {
             Self::Message { agent, message } => {
                 Frame::Message(MessageFrame { number, agent, message: MessageBody::Shared(message) })
             }
+            Self::Certified { agent, certificates } => Frame::Certified(Certified { number, agent, certificates }),
             Self::Refused { of, code, text } => Frame::Refused(Refused { number, of, code, text }),
         }
     }

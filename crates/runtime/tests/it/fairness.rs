@@ -87,8 +87,29 @@ impl Agent for Creature {
     }
 }
 
-/// Lets creatures meet at several brokers: how often each did, and where each broker's creatures were at the end.
-fn meet(brokers: usize, creatures: usize, meetings: u64, work: u32) -> (Vec<u64>, HashMap<Aid, String>) {
+/// How long the threads of this process have waited for a processor that others had; zero where nobody tells.
+fn waited() -> Duration {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let waited_ns = |task: std::fs::DirEntry| -> Option<u64> {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().nth(1)?.parse().ok()
+    };
+    Duration::from_nanos(tasks.filter_map(waited_ns).sum())
+}
+
+/// What came of meetings.
+struct Met {
+    /// How often each creature met another.
+    counts: Vec<u64>,
+    /// Where each broker's creatures were at the end.
+    places: HashMap<Aid, String>,
+    /// How long threads waited for a processor meanwhile.
+    waited: Duration,
+}
+
+/// Lets creatures meet at several brokers.
+fn meet(brokers: usize, creatures: usize, meetings: u64, work: u32) -> Met {
+    let before = waited();
     let platform = Platform::builder().workers(2).build();
     let (report, reports) = channel();
     let places = Places::default();
@@ -103,7 +124,8 @@ fn meet(brokers: usize, creatures: usize, meetings: u64, work: u32) -> (Vec<u64>
     let count = |_| reports.recv_timeout(deadline.saturating_duration_since(Instant::now())).unwrap();
     let counts = (0..brokers * creatures).map(count).collect();
     let places = places.lock().unwrap().clone();
-    (counts, places)
+    // While the workers are there.
+    Met { counts, places, waited: waited().saturating_sub(before) }
 }
 
 fn deviation(counts: &[u64]) -> f64 {
@@ -135,11 +157,23 @@ impl Drop for Noise {
     }
 }
 
+/// Who waits longer for a processor than so many turns take may have fewer of them than others, whoever placed him: then
+/// that was the operating system's doing.
+const DISTURBED: Duration = Duration::from_millis(1);
+/// How often one tries until a run is not disturbed.
+const TRIES: usize = 10;
+
 fn assert_fair(work: u32) {
     for creatures in [5, 50, 500] {
-        let (counts, _) = meet(1, creatures, 10_000, work);
-        let deviation = deviation(&counts);
-        assert!(deviation <= 3.0, "{creatures} creatures, work {work}: standard deviation {deviation}");
+        let mut least = f64::INFINITY;
+        for _ in 0..TRIES {
+            let met = meet(1, creatures, 10_000, work);
+            least = least.min(deviation(&met.counts));
+            if least <= 3.0 || met.waited < DISTURBED {
+                break;
+            }
+        }
+        assert!(least <= 3.0, "{creatures} creatures, work {work}: standard deviation {least}");
     }
 }
 
@@ -162,7 +196,7 @@ fn partners_meet_equally_often_on_a_busy_machine() {
 fn two_brokers_with_their_partners_use_two_workers() {
     // Beside other processes the second worker may be without a processor for a while: longer runs give it time.
     let apart = (0..6).any(|doubled| {
-        let (_, places) = meet(2, 50, 20_000 << doubled, rounds(SHORT));
+        let places = meet(2, 50, 20_000 << doubled, rounds(SHORT)).places;
         let places: Vec<&String> = places.values().collect();
         places.len() == 2 && places[0] != places[1]
     });

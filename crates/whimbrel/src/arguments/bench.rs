@@ -13,6 +13,7 @@ use super::SecurityLevel;
   whimbrel bench chameneos --creatures 50 --kind asl
   whimbrel bench fibonacci --max-n 25 --json
   whimbrel bench codec --object varied --children 10000
+  whimbrel bench sessions --frames compact --in-flight 1
   whimbrel bench fibonacci --plot pictures     response time by n, as pictures/fibonacci-native.svg
 
 `make bench-peers` runs the same beside Erlang, Go, Pekko, tokio, Jason, brokers, other links and other codecs.")]
@@ -86,6 +87,8 @@ pub enum Benchmark {
     },
     /// Agents in one process write to agents in another: how many messages a second, how long does each take?
     Messaging(Messaging),
+    /// Programs with agents at an agent port ask agents of its node: how many messages a second, how long for an answer?
+    Sessions(Sessions),
     /// Agents come to be: how fast, and how much memory does an idle one take?
     Spawn {
         /// How many.
@@ -144,6 +147,41 @@ pub struct Messaging {
     /// Where the first process listens; for the process with the producers.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub first: Option<String>,
+}
+
+/// Messages between a node and programs in another process.
+#[derive(Debug, Args)]
+pub struct Sessions {
+    /// Programs, each with a session, a connection and an agent.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub sessions: u16,
+    /// How they write.
+    #[arg(long, value_enum, default_value_t = Framed::Json)]
+    pub frames: Framed,
+    /// Bytes of content of a message.
+    #[arg(long, default_value_t = 64)]
+    pub bytes: u16,
+    /// Questions of each that wait for their answers; with 1 the time of one is measured.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub in_flight: u16,
+    /// Questions of each.
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub messages: u64,
+    /// One line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Where the node listens; for the process with the programs.
+    #[arg(long, hide = true, value_name = "ADDRESS")]
+    pub node: Option<String>,
+}
+
+/// The two forms of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Framed {
+    /// JSON.
+    Json,
+    /// Compact.
+    Compact,
 }
 
 /// Who writes to whom.

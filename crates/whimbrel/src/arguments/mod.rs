@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub use self::act::{Kill, Resume, Send, Stop, Suspend, Whom};
 #[cfg(feature = "nats")]
 pub use self::bench::Failover;
-pub use self::bench::{Bench, BenchOptions, Benchmark, Messaging, Mode, Scenario};
+pub use self::bench::{Bench, BenchOptions, Benchmark, Framed, Messaging, Mode, Scenario, Sessions};
 pub use self::ca::{Ca, CaAction, Enrol};
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};

@@ -335,7 +335,7 @@ pub fn produce(what: &Messaging, first: &str) -> anyhow::Result<()> {
 }
 
 /// Processor time that a process used so far.
-fn cpu_s(process: &str) -> anyhow::Result<f64> {
+pub(super) fn cpu_s(process: &str) -> anyhow::Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).context("this needs Linux")?;
     // The name, in brackets, may have blanks in it; what follows has not.
     let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

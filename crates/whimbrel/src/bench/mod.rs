@@ -11,6 +11,7 @@ mod native;
 mod plot;
 mod progress;
 mod report;
+pub mod sessions;
 
 pub use asl::AslError;
 pub use plot::picture;

@@ -74,7 +74,7 @@ fn readable(name: &str, value: f64) -> String {
     if name.ends_with("_us") {
         return if value < 10_000.0 { format!("{value:.1} us") } else { format!("{:.1} ms", value / 1000.0) };
     }
-    if name.starts_with("cpu_s") {
+    if name.contains("cpu_s") {
         return format!("{value:.2} s");
     }
     if value >= 1e6 { format!("{:.2} M", value / 1e6) } else { format!("{value:.1}") }
@@ -103,6 +103,8 @@ fn meaning(name: &str) -> &str {
         "p50_us" => "half of the messages arrived within this time",
         "p99_us" => "99 of 100 did",
         "cpu_s_per_million" => "seconds of processor time per million deliveries, both processes",
+        "node_cpu_s_per_million" => "seconds of processor time of the node per million messages, either way",
+        "clients_cpu_s_per_million" => "the same of the programs, all in one process",
         "bytes_per_agent" => "bytes of resident memory per idle agent",
         other => other,
     }

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::arguments::{Bench as Arguments, Benchmark, Messaging};
-use crate::bench::{Bench, Kind, Watching, codec, json, line, messaging, picture, rows, table};
+use crate::arguments::{Bench as Arguments, Benchmark, Messaging, Sessions};
+use crate::bench::{Bench, Kind, Watching, codec, json, line, messaging, picture, rows, sessions, table};
 use crate::terminal;
 
 /// Runs a benchmark and reports.
@@ -14,6 +14,7 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (bench, options) = match chosen(&arguments.benchmark) {
         Chosen::Agents(bench, options) => (bench, options),
         Chosen::Messaging(what) => return messaging(what),
+        Chosen::Sessions(what) => return sessions(what),
         Chosen::Codec { object, children, json } => return codec(object, children, json),
         #[cfg(feature = "nats")]
         Chosen::Failover(what) => return failover(what),
@@ -75,12 +76,25 @@ fn failover(what: &crate::arguments::Failover) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn sessions(what: &Sessions) -> anyhow::Result<ExitCode> {
+    if let Some(node) = &what.node {
+        sessions::ask(what, node)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let metrics = sessions::run(what)?;
+    let title = format!("sessions: {}", what.params().replace('"', ""));
+    let text = if what.json { line("sessions", &what.params(), &metrics) } else { rows(&title, &metrics) };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// What is to be measured.
 enum Chosen<'a> {
     #[cfg(feature = "nats")]
     Failover(&'a crate::arguments::Failover),
     Agents(Bench, &'a crate::arguments::BenchOptions),
     Messaging(&'a Messaging),
+    Sessions(&'a Sessions),
     Codec {
         object: codec::Object,
         children: u64,
@@ -109,6 +123,7 @@ fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
         Benchmark::Messaging(what) => return Chosen::Messaging(what),
         #[cfg(feature = "nats")]
         Benchmark::Failover(what) => return Chosen::Failover(what),
+        Benchmark::Sessions(what) => return Chosen::Sessions(what),
         Benchmark::Codec { object, children, json } => {
             return Chosen::Codec { object: *object, children: *children, json: *json };
         }

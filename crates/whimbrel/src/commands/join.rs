@@ -31,8 +31,14 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let membership = Membership::join(arguments, &platform, &guards)?;
     society.start(&platform)?;
     let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
-    let agents_elsewhere =
-        agent_port::open(&arguments.agents_elsewhere, level, guards.auditor(), arguments.quiet, &platform)?;
+    let agents_elsewhere = agent_port::open(
+        &arguments.agents_elsewhere,
+        level,
+        guards.auditor(),
+        Some(membership.view()),
+        arguments.quiet,
+        &platform,
+    )?;
     if let Some(folder) = &arguments.credentials {
         agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use whimbrel::Society;
+use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::{Platform, PlatformBuilder};
@@ -48,7 +49,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let listen = |address| Membership::listen(arguments, address, &platform, &guards);
     let membership = arguments.listen.as_deref().map(listen).transpose()?;
     let agents_elsewhere = match arguments.node {
-        None => open_agent_port(arguments, guards.auditor(), &platform)?,
+        None => open_agent_port(arguments, guards.auditor(), membership.as_ref().map(Membership::view), &platform)?,
         Some(_) => None,
     };
     let nodes = match arguments.nodes {
@@ -107,13 +108,14 @@ fn platform_to_be(arguments: &Run, society: &Society, stopping: &Stopping, watch
 fn open_agent_port(
     arguments: &Run,
     auditor: Option<Arc<dyn Auditor>>,
+    links: Option<HubView>,
     platform: &Platform,
 ) -> anyhow::Result<Option<Arc<AgentPort>>> {
     let folder = arguments.credentials.as_deref();
     // The authority of `--nodes` is known to nobody else.
     let asked = arguments.security.filter(|asked| arguments.nodes.is_none() || *asked == SecurityLevel::Open);
     let level = |address: &str| security_at(asked, address, folder);
-    let port = agent_port::open(&arguments.agents_elsewhere, level, auditor, arguments.quiet, platform)?;
+    let port = agent_port::open(&arguments.agents_elsewhere, level, auditor, links, arguments.quiet, platform)?;
     if let Some(folder) = folder {
         let is_looked_after = arguments.listen.is_some();
         let watched = if is_looked_after { Watched::following(folder) } else { Watched::new(folder) };

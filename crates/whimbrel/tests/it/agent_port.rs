@@ -26,6 +26,7 @@ fn open_audited(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> 
     let config = AgentPortConfig {
         level: Level::Open,
         credentials: None,
+        links: None,
         authorise: Box::new(|claim| Some(Grant::new(claim.token?, vec!["*".into()]))),
         auditor,
         log: Box::new(|_| ()),
@@ -35,7 +36,7 @@ fn open_audited(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> 
 }
 
 /// A client of which nothing is hidden.
-struct Client {
+pub struct Client {
     socket: TcpStream,
     reader: FrameReader,
     writer: FrameWriter,
@@ -57,14 +58,14 @@ impl Client {
     }
 
     /// With an agent of this name.
-    fn with_agent(port: &AgentPort, framing: Framing, name: &str) -> Self {
+    pub fn with_agent(port: &AgentPort, framing: Framing, name: &str) -> Self {
         let mut client = Self::begin(port, framing, &hello()).expect("a welcome");
         client.write(&Frame::Create(Create { number: 1, agent: 0, name: name.into() }));
         while !matches!(client.read(), Some(Frame::Created(_))) {}
         client
     }
 
-    fn write(&mut self, frame: &Frame) {
+    pub fn write(&mut self, frame: &Frame) {
         let mut bytes = vec![0; 4];
         self.writer.write(frame, &mut bytes).expect("it can be written");
         let length = (bytes.len() as u32 - 4).to_be_bytes();
@@ -86,6 +87,16 @@ impl Client {
         let mut bytes = vec![0; u32::from_be_bytes(length) as usize];
         self.socket.read_exact(&mut bytes).ok()?;
         Some(self.reader.read(&bytes).expect("the node writes frames"))
+    }
+
+    /// The next frame of which this is so.
+    pub fn read_until(&mut self, so: impl Fn(&Frame) -> bool) -> Frame {
+        loop {
+            let frame = self.read().expect("the connection is open");
+            if so(&frame) {
+                return frame;
+            }
+        }
     }
 
     fn last_error(&mut self) -> Option<Code> {

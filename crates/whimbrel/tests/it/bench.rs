@@ -50,3 +50,19 @@ fn messages_cross_processes_in_every_scenario() {
         }
     }
 }
+
+#[test]
+fn programs_at_the_agent_port_ask_and_are_answered() {
+    let scratch = Scratch::new();
+    for (frames, in_flight) in [("json", "1"), ("compact", "200")] {
+        let arguments = ["bench", "sessions", "--sessions", "3", "--messages", "500", "--json"];
+        let more = ["--frames", frames, "--in-flight", in_flight];
+        let seen = run_in(&scratch.0, &[arguments.as_slice(), more.as_slice()].concat());
+        assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{frames}");
+        let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
+        assert_eq!(line["params"]["frames"], frames);
+        for metric in ["messages_per_s", "p50_us", "p99_us", "node_cpu_s_per_million"] {
+            assert!(line["metrics"][metric].as_f64().is_some_and(|figure| figure > 0.0), "{metric}: {}", seen.out);
+        }
+    }
+}

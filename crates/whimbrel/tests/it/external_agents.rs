@@ -31,6 +31,7 @@ fn open(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> (Platfor
     let config = AgentPortConfig {
         level: Level::Open,
         credentials: None,
+        links: None,
         authorise: Box::new(move |claim| tokens.grant(claim.token?)),
         auditor,
         log: Box::new(|_| ()),

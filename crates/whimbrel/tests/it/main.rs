@@ -16,6 +16,7 @@ mod fuzz;
 mod namespaces;
 mod new;
 mod nodes;
+mod own_keys;
 mod run;
 mod standby;
 mod topics;

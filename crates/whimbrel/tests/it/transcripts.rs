@@ -5,8 +5,8 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use whimbrel_acl::{MessageBody, Performative};
-use whimbrel_net::Level;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
+use whimbrel_net::{Authority, Level};
 use whimbrel_platform::session::Framing;
 use whimbrel_runtime::{Agent, Context, Platform};
 use whimbrel_testkit::{TOKEN, Transcript, TranscriptNode};
@@ -109,12 +109,17 @@ fn transcripts_are_replayed_at_a_real_port() {
     let mut replayed = 0;
     for (name, transcript) in &transcripts {
         for framing in [Framing::Json, Framing::Compact].into_iter().filter(|framing| transcript.is_for(*framing)) {
-            let platform = Platform::builder().name("home").workers(2).build();
+            let certifies = transcript.needs.as_deref() == Some("authority");
+            let called = if certifies { "p" } else { "home" };
+            let issue = || Authority::create(called).and_then(|mut authority| authority.issue("n1", &[], 1));
+            let credentials = certifies.then(|| issue().expect("randomness"));
+            let platform = Platform::builder().name(called).workers(2).build();
             platform.spawn("amy", Echo).expect("a free name");
             let grant = transcript.grant();
             let config = AgentPortConfig {
                 level: Level::Open,
-                credentials: None,
+                credentials,
+                links: None,
                 authorise: Box::new(move |claim| (claim.token == Some(TOKEN)).then(|| grant.clone())),
                 auditor: None,
                 log: Box::new(|_| ()),
@@ -127,5 +132,5 @@ fn transcripts_are_replayed_at_a_real_port() {
             replayed += 1;
         }
     }
-    assert!(replayed >= 17, "{replayed}");
+    assert!(replayed >= 19, "{replayed}");
 }

@@ -1,0 +1,246 @@
+//! External agents at an agent port: programs in another process, each with a session and an agent of its own, ask an echo
+//! agent of the node, and hear what they said. A message is a whole ACL message, either way.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_net::Level;
+use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
+use whimbrel_platform::session::{
+    Ack, Create, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, MessageFrame, SESSION_VERSION,
+};
+use whimbrel_runtime::{Agent, Context, Platform};
+
+use super::messaging::cpu_s;
+use super::{Metrics, percentile};
+use crate::arguments::{Framed, Sessions};
+
+const TOKEN: &str = "a token for benchmarks";
+/// Agents and texts that compact messages refer to by number.
+const REMEMBER: u32 = 64;
+/// Bytes of the longest frame that a client takes.
+const FRAME_BYTES_MAX: usize = 1 << 20;
+/// An acknowledgement is due after so many frames.
+const ACK_EVERY: u64 = 32;
+
+impl Sessions {
+    fn framing(&self) -> Framing {
+        match self.frames {
+            Framed::Json => Framing::Json,
+            Framed::Compact => Framing::Compact,
+        }
+    }
+
+    /// The parameters, as JSON.
+    pub fn params(&self) -> String {
+        let frames = if self.frames == Framed::Json { "json" } else { "compact" };
+        let Self { sessions, in_flight, bytes, messages, .. } = self;
+        format!(
+            "\"sessions\": {sessions}, \"frames\": \"{frames}\", \"bytes\": {bytes}, \"in_flight\": {in_flight}, \
+             \"messages\": {messages}"
+        )
+    }
+}
+
+/// Answers each message with what it says.
+struct Echo;
+
+impl Agent for Echo {
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        if message.performative == Performative::Request {
+            ctx.reply(&message, Performative::Inform, message.content.clone());
+        }
+    }
+}
+
+/// What the process with the clients tells.
+#[derive(Serialize, Deserialize)]
+struct Heard {
+    seconds: f64,
+    us: Vec<f64>,
+    cpu_s: f64,
+}
+
+/// Runs it: this process is the node, and starts the one with the clients.
+///
+/// # Errors
+/// The other process cannot be started, or does not hear all answers.
+pub fn run(what: &Sessions) -> anyhow::Result<Metrics> {
+    let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
+    let platform = Platform::builder().workers(threads).build();
+    platform.spawn_population("echo", usize::from(what.sessions), |_| Echo)?;
+    let grant = Grant { messages_per_s: u32::MAX, ..Grant::new("bench", vec!["*".into()]) };
+    let config = AgentPortConfig {
+        level: Level::Open,
+        credentials: None,
+        links: None,
+        authorise: Box::new(move |claim| (claim.token == Some(TOKEN)).then(|| grant.clone())),
+        auditor: None,
+        log: Box::new(|_| ()),
+    };
+    let port = AgentPort::open(config, platform.host(), "127.0.0.1:0")?;
+    let before = cpu_s("self")?;
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut child = Command::new(program)
+        .args(std::env::args_os().skip(1))
+        .args(["--node", port.address()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start the clients' process")?;
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().context("its output is a pipe")?).read_line(&mut line)?;
+    let _ = child.wait();
+    let heard: Heard = serde_json::from_str(&line).context("the clients did not hear all answers")?;
+    let cpu = cpu_s("self")? - before;
+    port.close(Duration::from_secs(1));
+    let Heard { seconds, mut us, cpu_s } = heard;
+    // To the node and back.
+    let messages = (2 * what.messages * u64::from(what.sessions)) as f64;
+    Ok(vec![
+        ("messages_per_s", (seconds > 0.0).then_some(messages / seconds)),
+        ("p50_us", percentile(50.0, &mut us)),
+        ("p99_us", percentile(99.0, &mut us)),
+        ("node_cpu_s_per_million", Some(cpu / messages * 1e6)),
+        ("clients_cpu_s_per_million", Some(cpu_s / messages * 1e6)),
+        ("seconds", Some(seconds)),
+    ])
+}
+
+/// The other process: clients of the node that listens there, a thread for each.
+///
+/// # Errors
+/// The node does not do what it should.
+pub fn ask(what: &Sessions, node: &str) -> anyhow::Result<()> {
+    let clients = (1..=what.sessions).map(|number| Client::begin(what, node, number));
+    let clients: Vec<Client> = clients.collect::<anyhow::Result<_>>()?;
+    let begun = Instant::now();
+    let asking: Vec<_> = clients.into_iter().map(|client| std::thread::spawn(move || client.run())).collect();
+    let mut us = Vec::new();
+    for client in asking {
+        let Ok(heard) = client.join() else { bail!("a client failed") };
+        us.extend(heard?);
+    }
+    let heard = Heard { seconds: begun.elapsed().as_secs_f64(), us, cpu_s: cpu_s("self")? };
+    println!("{}", serde_json::to_string(&heard)?);
+    Ok(())
+}
+
+/// A program with a session and one agent.
+struct Client {
+    reading: BufReader<TcpStream>,
+    writing: BufWriter<TcpStream>,
+    reader: FrameReader,
+    writer: FrameWriter,
+    question: AclMessage,
+    /// Numbered frames written and read so far, what of these is acknowledged, and the highest number that may be written.
+    number: u64,
+    received: u64,
+    acknowledged: u64,
+    credit: u64,
+    left: u64,
+    in_flight: usize,
+    /// When each question that waits for its answer was written; answers come in order.
+    asked: VecDeque<Instant>,
+}
+
+impl Client {
+    /// Connects, and has an agent when this returns.
+    fn begin(what: &Sessions, node: &str, number: u16) -> anyhow::Result<Self> {
+        let socket = TcpStream::connect(node).context("cannot connect")?;
+        socket.set_nodelay(true)?;
+        let framing = what.framing();
+        let remember = if framing == Framing::Compact { REMEMBER } else { 0 };
+        let content = Value::from("x".repeat(usize::from(what.bytes)));
+        let echo = Aid::local(format!("echo{number}").as_str());
+        let mut client = Self {
+            reading: BufReader::new(socket.try_clone()?),
+            writing: BufWriter::new(socket),
+            reader: FrameReader::new(framing, remember),
+            writer: FrameWriter::new(framing, remember, FRAME_BYTES_MAX),
+            question: AclMessage::new(Performative::Request, Aid::NOBODY, echo, content),
+            number: 1,
+            received: 0,
+            acknowledged: 0,
+            credit: 0,
+            left: what.messages,
+            in_flight: usize::from(what.in_flight),
+            asked: VecDeque::new(),
+        };
+        let token = Some(TOKEN.to_owned());
+        client.write(&Frame::Hello(Hello { versions: vec![SESSION_VERSION], token, remember, ..Hello::default() }))?;
+        client.write(&Frame::Create(Create { number: 1, agent: 0, name: format!("client{number}") }))?;
+        client.writing.flush()?;
+        while client.received == 0 {
+            client.read()?;
+        }
+        Ok(client)
+    }
+
+    fn write(&mut self, frame: &Frame) -> anyhow::Result<()> {
+        let mut bytes = vec![0; 4];
+        self.writer.write(frame, &mut bytes)?;
+        let length = u32::try_from(bytes.len() - 4)?.to_be_bytes();
+        bytes.splice(..4, length);
+        Ok(self.writing.write_all(&bytes)?)
+    }
+
+    /// Reads a frame. Whether it is an answer.
+    fn read(&mut self) -> anyhow::Result<bool> {
+        let mut length = [0; 4];
+        self.reading.read_exact(&mut length)?;
+        let mut bytes = vec![0; u32::from_be_bytes(length) as usize];
+        self.reading.read_exact(&mut bytes)?;
+        match self.reader.read(&bytes)? {
+            Frame::Welcome(welcome) => self.credit = welcome.credit,
+            Frame::Ack(ack) => self.credit = ack.credit.unwrap_or(self.credit),
+            Frame::Created(created) => self.received = created.number,
+            Frame::Message(message) => {
+                self.received = message.number;
+                return Ok(true);
+            }
+            Frame::Refused(refused) => bail!("refused: {}", refused.text),
+            Frame::Error(fault) => bail!("closed: {}", fault.text),
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    /// Asks until all is answered. How long each answer took, in microseconds.
+    fn run(mut self) -> anyhow::Result<Vec<f64>> {
+        let mut us = Vec::with_capacity(self.left as usize);
+        while self.left > 0 || !self.asked.is_empty() {
+            while self.left > 0 && self.asked.len() < self.in_flight && self.number < self.credit {
+                self.number += 1;
+                let message = MessageBody::Owned(Box::new(self.question.clone()));
+                self.asked.push_back(Instant::now());
+                self.write(&Frame::Message(MessageFrame { number: self.number, agent: 0, message }))?;
+                self.left -= 1;
+            }
+            if self.received >= self.acknowledged + ACK_EVERY {
+                self.acknowledged = self.received;
+                self.write(&Frame::Ack(Ack { received: self.received, credit: None }))?;
+            }
+            self.writing.flush()?;
+            // One at least; then what came with it.
+            loop {
+                if self.read()?
+                    && let Some(asked) = self.asked.pop_front()
+                {
+                    us.push(asked.elapsed().as_nanos() as f64 / 1_000.0);
+                }
+                if self.reading.buffer().len() < 4 {
+                    break;
+                }
+            }
+        }
+        self.write(&Frame::Bye)?;
+        self.writing.flush()?;
+        Ok(us)
+    }
+}
