@@ -104,6 +104,8 @@ def quick():
 PACED_MESSAGES = 500
 # Deliveries that take some seconds: of most, and of those that have to do with fewer, in broadcasts and otherwise.
 BROADCAST_DELIVERIES, OTHER_DELIVERIES = 16_000_000, 4_000_000
+# A signature and its check for each message take most of the time.
+SIGNED_DELIVERIES = 200_000
 FEWER_DELIVERIES = {
     "zenoh": (4_000_000, 4_000_000), "nats": (1_000_000, 2_000_000), "zeromq": (8_000_000, 1_000_000),
     "erlang-distribution": (500_000, 500_000), "rabbitmq": (100_000, 100_000), "jade": (20_000, 20_000),
@@ -117,6 +119,8 @@ def messaging(scenario, mode, size=64, security="authenticated", who=MESSAGING):
     name, producers, consumers = scenario
     params = {"scenario": name, "producers": producers, "consumers": consumers, "bytes": size, "mode": mode,
               "security": security, "messages": messages((BROADCAST_DELIVERIES, OTHER_DELIVERIES), scenario, mode)}
+    if security == "signed" and mode == "saturated":
+        params["messages"] = messages((SIGNED_DELIVERIES, SIGNED_DELIVERIES), scenario, mode)
     fewer = {} if mode == "paced" else {
         contender: {"messages": messages(deliveries, scenario, mode)} for contender, deliveries in FEWER_DELIVERIES.items()}
     size_text = "1 KiB" if size == 1024 else f"{size} B"

@@ -125,6 +125,7 @@ def codec(figures):
         label = f"{case}, {group}"
         if case == "100 children":
             yield Row("bytes", label, figures.find("compact", group, case, "bytes"), CODEC_BYTES[group], False)
+        if case == "100 children" and group == "same data":
             yield Row("us for a small message, there and back", "60 characters",
                       figures.find("compact", group, case, "message_us"), MESSAGE_US, False)
         if case == "0 children":

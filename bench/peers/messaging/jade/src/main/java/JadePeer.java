@@ -116,11 +116,12 @@ public class JadePeer {
             }
             got++;
             long now = wallNs();
+            long made = ByteBuffer.wrap(content).order(ByteOrder.LITTLE_ENDIAN).getLong();
             if (begunNs == 0) {
-                begunNs = now;
+                // Not when it came: where all goes into one mailbox, its agent may get no turn before the last has come.
+                begunNs = made;
             }
             if (what.paced || got % TIMED_OF == 0) {
-                long made = ByteBuffer.wrap(content).order(ByteOrder.LITTLE_ENDIAN).getLong();
                 us[timed++] = Math.max(0, now - made) / 1e3;
             }
             if (got == what.due()) {
