@@ -8,6 +8,11 @@ pub const RESOLVER_DEPTH_MAX: usize = 4;
 pub const EXPRESSION_DEPTH_MAX: usize = 64;
 /// How deep content values nest, in JSON as in the compact encoding.
 pub const VALUE_DEPTH_MAX: usize = 96;
+/// How deep lists and structures nest in what an AgentSpeak agent builds: more than Jason's stack takes, which ends at
+/// about 3,000.
+pub const TERM_LEVELS_MAX: u32 = 5_000;
+/// How deep values nest in state that is read back: a term in what a program may write around it.
+pub const STATE_DEPTH_MAX: u32 = TERM_LEVELS_MAX + 500;
 /// How deep brackets nest in SL content.
 pub const SL_DEPTH_MAX: usize = 96;
 /// Bytes of texts that a code table of the bit-efficient encoding holds together.

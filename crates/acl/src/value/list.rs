@@ -14,13 +14,22 @@ pub struct Cons {
     /// The rest: a list, or a variable.
     pub tail: Value,
     ground: bool,
+    levels: u32,
 }
 
 impl Cons {
     /// The list of `head` followed by `tail`.
     pub fn new(head: Value, tail: Value) -> Self {
         let ground = head.is_ground() && tail.is_ground();
-        Self { head, tail, ground }
+        // A list is as deep as its deepest element, however long.
+        let levels = (head.levels() + 1).max(tail.levels());
+        Self { head, tail, ground, levels }
+    }
+
+    /// How deep the list nests; 1 if there is nothing but constants in it.
+    #[inline]
+    pub fn levels(&self) -> u32 {
+        self.levels
     }
 
     /// Whether no variable is in it.

@@ -8,6 +8,7 @@
 mod code;
 mod drop;
 mod footprint;
+mod levels;
 mod list;
 mod object;
 mod order;
@@ -37,6 +38,7 @@ pub struct Var {
 
 /// A content value; see the module.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub enum Value {
     /// Nothing (JSON's null; an absent content).
     #[default]
@@ -146,6 +148,17 @@ impl Value {
             Self::Map(pairs) => pairs.iter().all(|(key, value)| key.is_ground() && value.is_ground()),
             Self::Record(record) => record.fields.iter().all(|(_, value)| value.is_ground()),
             _ => true,
+        }
+    }
+
+    /// How deep lists and structures nest in it; 0 for anything else, containers included, as messages bound the depth of
+    /// maps and records.
+    #[inline]
+    pub fn levels(&self) -> u32 {
+        match self {
+            Self::List(cons) => cons.levels(),
+            Self::Term(term) => term.levels(),
+            _ => 0,
         }
     }
 

@@ -59,6 +59,7 @@ impl Annot {
 
 /// A structure `~ns::functor(args)[annots]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Parts")]
 pub struct Structure {
     /// The name.
     pub functor: Symbol,
@@ -67,31 +68,69 @@ pub struct Structure {
     /// Strong negation, `~`.
     pub negated: bool,
     ground: bool,
+    /// How deep it nests; in what the fields around it leave free.
+    #[serde(skip)]
+    levels: u32,
     /// The arguments.
     pub args: Args,
     /// The annotations, sorted, each once.
     pub annots: Annots,
 }
 
+/// A structure as it is written out. What follows from its arguments is not believed.
+#[derive(Deserialize)]
+struct Parts {
+    functor: Symbol,
+    namespace: Symbol,
+    negated: bool,
+    #[serde(rename = "ground")]
+    _ground: bool,
+    args: Args,
+    annots: Annots,
+}
+
+impl From<Parts> for Structure {
+    fn from(parts: Parts) -> Self {
+        Self::full(parts.namespace, parts.negated, parts.functor, parts.args, parts.annots)
+    }
+}
+
+/// Whether no variable is in any of the arguments, and how deep a structure of them nests.
+#[inline]
+fn shape(args: &[Value]) -> (bool, u32) {
+    let (mut ground, mut levels) = (true, 0);
+    for arg in args {
+        ground &= arg.is_ground();
+        levels = levels.max(arg.levels());
+    }
+    (ground, levels + 1)
+}
+
+/// The same of annotations.
+fn shape_of_annots(annots: &[Annot]) -> (bool, u32) {
+    let levels = |annot: &Annot| if let Annot::Term(value) = annot { value.levels() + 1 } else { 1 };
+    (annots.iter().all(Annot::is_ground), annots.iter().map(levels).max().unwrap_or(1))
+}
+
 impl Structure {
     /// `functor(args)`, not negated, in the default namespace, without annotations.
     pub fn new(functor: Symbol, args: Args) -> Self {
-        let ground = args.iter().all(Value::is_ground);
-        Self { functor, namespace: sym::DEFAULT, negated: false, ground, args, annots: Annots::new() }
+        Self::bare(sym::DEFAULT, false, functor, args)
     }
 
     /// Without annotations.
     #[inline]
     pub fn bare(namespace: Symbol, negated: bool, functor: Symbol, args: Args) -> Self {
-        let ground = args.iter().all(Value::is_ground);
-        Self { functor, namespace, negated, ground, args, annots: Annots::new() }
+        let (ground, levels) = shape(&args);
+        Self { functor, namespace, negated, ground, levels, args, annots: Annots::new() }
     }
 
     /// All parts; annotations are sorted, doubles removed.
     pub fn full(namespace: Symbol, negated: bool, functor: Symbol, args: Args, mut annots: Annots) -> Self {
         normalize(&mut annots);
-        let ground = args.iter().all(Value::is_ground) && annots.iter().all(Annot::is_ground);
-        Self { functor, namespace, negated, ground, args, annots }
+        let (known, levels) = shape(&args);
+        let (noted, of_annots) = shape_of_annots(&annots);
+        Self { functor, namespace, negated, ground: known && noted, levels: levels.max(of_annots), args, annots }
     }
 
     /// Becomes another structure without annotations, in the same memory.
@@ -99,7 +138,7 @@ impl Structure {
         self.args.clear();
         self.annots.clear();
         self.args.extend(args);
-        self.ground = self.args.iter().all(Value::is_ground);
+        (self.ground, self.levels) = shape(&self.args);
         (self.namespace, self.negated, self.functor) = (namespace, negated, functor);
     }
 
@@ -112,10 +151,25 @@ impl Structure {
     /// Replaces the annotations.
     pub fn set_annots(&mut self, mut annots: Annots) {
         normalize(&mut annots);
-        let had_open = self.annots.iter().any(|annot| !annot.is_ground());
-        let open = annots.iter().any(|annot| !annot.is_ground());
         self.annots = annots;
-        self.ground = !open && (self.ground || (had_open && self.args.iter().all(Value::is_ground)));
+        self.look_again();
+    }
+
+    /// Replaces the arguments.
+    pub fn set_args(&mut self, args: Args) {
+        self.args = args;
+        self.look_again();
+    }
+
+    fn look_again(&mut self) {
+        let ((known, levels), (noted, of_annots)) = (shape(&self.args), shape_of_annots(&self.annots));
+        (self.ground, self.levels) = (known && noted, levels.max(of_annots));
+    }
+
+    /// How deep it nests; 1 if there is nothing but constants in it.
+    #[inline]
+    pub fn levels(&self) -> u32 {
+        self.levels
     }
 
     /// Whether no variable is in it.

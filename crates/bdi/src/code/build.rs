@@ -5,7 +5,7 @@ use std::sync::Arc;
 use whimbrel_acl::{Annot, Annots, Args, Cons, Structure, Symbol, Value, Var, sym};
 
 use super::{ArithExpr, Expr, FunctionExpr, TermExpr};
-use crate::logic::{Bindings, Solver, arith, match_annots};
+use crate::logic::{Bindings, Solver, arith, levels, match_annots};
 
 /// The value of an expression in the frame at `base`; unbound variables stay variables. `names` are the frame's.
 #[inline(always)]
@@ -124,10 +124,10 @@ fn build_term(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[
     let args = build_args(solver, bindings, base, names, &term.args);
     let key = term.key;
     if term.annots.is_empty() && term.annots_tail.is_none() && !args.is_empty() {
-        return Value::Term(Arc::new(Structure::bare(key.namespace, key.negated, key.functor, args)));
+        return levels::checked(Value::Term(Arc::new(Structure::bare(key.namespace, key.negated, key.functor, args))));
     }
     let annots = build_annots(solver, bindings, base, names, term);
-    Structure::full(key.namespace, key.negated, key.functor, args, annots).into_value()
+    levels::checked(Structure::full(key.namespace, key.negated, key.functor, args, annots).into_value())
 }
 
 /// The annotations of a structure to build.
@@ -156,7 +156,7 @@ fn build_list(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[
     let (head, tail) = cell;
     let head = build(solver, bindings, base, names, head);
     let tail = build(solver, bindings, base, names, tail);
-    Value::List(Arc::new(Cons::new(head, tail)))
+    levels::checked(Value::List(Arc::new(Cons::new(head, tail))))
 }
 
 fn build_function(
@@ -211,8 +211,7 @@ fn match_slot(bindings: &mut Bindings, slot: u32, name: Option<Symbol>, value: &
         }
         other if other.is_ground() => {
             let other = other.clone();
-            bindings.bind(slot, other);
-            true
+            bindings.bind_value(slot, other)
         }
         _ => {
             let var = Value::Var(Var { slot, name: name.unwrap_or(sym::ANY) });

@@ -1,8 +1,10 @@
 //! Variable bindings: one stack of slots and a trail, as in a Prolog machine. No maps, nothing cloned per candidate.
 
+use std::cell::Cell;
+
 use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var};
 
-use super::arith;
+use super::{arith, levels};
 
 /// The values of variables. A slot holds [`Value::Null`] while its variable is unbound. Terms in slots refer to other
 /// variables by their absolute slot numbers.
@@ -10,6 +12,8 @@ use super::arith;
 pub struct Bindings {
     slots: Vec<Value>,
     trail: Vec<u32>,
+    /// How deep the term nests that is being looked at, variables followed.
+    level: Cell<u32>,
 }
 
 /// A state to return to.
@@ -143,6 +147,34 @@ impl Bindings {
         self.trail.push(slot);
     }
 
+    /// Binds an unbound variable to what is no variable; false if that nests too deep.
+    #[inline]
+    pub fn bind_value(&mut self, slot: u32, value: Value) -> bool {
+        let fits = levels::fits(&value);
+        if fits {
+            self.bind(slot, value);
+        }
+        fits
+    }
+
+    /// Goes a level deeper; false if that is too deep, which is noted.
+    #[inline]
+    pub(super) fn enter(&self) -> bool {
+        let level = self.level.get();
+        if level >= levels::TERM_LEVELS_MAX {
+            levels::note();
+            return false;
+        }
+        self.level.set(level + 1);
+        true
+    }
+
+    /// Comes back from a level that was [entered](Self::enter).
+    #[inline]
+    pub(super) fn leave(&self) {
+        self.level.set(self.level.get() - 1);
+    }
+
     /// What `value` stands for: follows bound variables until something else, or an unbound variable.
     #[inline]
     pub fn deref<'a>(&'a self, value: &'a Value) -> &'a Value {
@@ -184,14 +216,23 @@ impl Bindings {
     pub fn resolve(&self, value: &Value) -> Value {
         let value = self.deref(value);
         match value {
-            Value::List(cons) if !cons.is_ground() => {
+            Value::List(cons) if !cons.is_ground() => self.deeper(|| {
                 let mut items = value.items();
                 let heads: Vec<Value> = items.by_ref().map(|item| self.resolve(item)).collect();
                 self.resolve_tail(heads, items.tail())
-            }
-            Value::Term(term) if !term.is_ground() => self.resolve_term(term),
+            }),
+            Value::Term(term) if !term.is_ground() => self.deeper(|| self.resolve_term(term)),
             ground => ground.clone(),
         }
+    }
+
+    fn deeper(&self, resolve: impl FnOnce() -> Value) -> Value {
+        if !self.enter() {
+            return Value::Nil;
+        }
+        let resolved = levels::checked(resolve());
+        self.leave();
+        resolved
     }
 
     fn resolve_tail(&self, mut heads: Vec<Value>, tail: &Value) -> Value {

@@ -2,6 +2,7 @@
 
 pub mod arith;
 mod bindings;
+pub mod levels;
 mod shallow;
 mod solve;
 mod unify;

@@ -12,7 +12,7 @@ use whimbrel_platform::{Services, Time, limits};
 
 use super::bindings::variables;
 use super::shallow::{Shallow, ShallowProof};
-use super::{Bindings, Mark, match_annot_subsets, match_annots};
+use super::{Bindings, Mark, levels, match_annot_subsets, match_annots};
 use crate::actions::{Action, Answer, Call};
 use crate::code::{
     CallExpr, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, Rule, TermExpr, build, build_annots,
@@ -230,6 +230,8 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
                 Next::Prove(formula, scope, rest) => self.prove(formula, scope, rest, bindings),
                 Next::Proceed(NOTHING) => return true,
                 Next::Proceed(at) => self.proceed(at),
+                // A term nests too deep: that fails the whole proof.
+                Next::Fail if levels::noted() => return false,
                 Next::Fail => match self.backtrack(bindings) {
                     Some(next) => next,
                     None => return false,
@@ -460,7 +462,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         next: u32,
         bindings: &mut Bindings,
     ) -> Next<'f> {
-        if bindings.len() > limits::PROOF_SLOTS_MAX {
+        if bindings.len() > limits::PROOF_SLOTS_MAX || levels::noted() {
             return Next::Fail;
         }
         let base = bindings.extend(rule.slots);

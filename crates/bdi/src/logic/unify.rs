@@ -15,8 +15,8 @@ impl Bindings {
             (Value::Num(a), Value::Num(b)) => a == b,
             (Value::Str(a), Value::Str(b)) => a == b,
             (Value::Nil, Value::Nil) => true,
-            (Value::List(_), Value::List(_)) => self.unify_lists(left, right),
-            (Value::Term(a), Value::Term(b)) => self.unify_terms(a, b),
+            (Value::List(_), Value::List(_)) => self.enter() && left_again(self, |own| own.unify_lists(left, right)),
+            (Value::Term(a), Value::Term(b)) => self.enter() && left_again(self, |own| own.unify_terms(a, b)),
             (Value::Term(term), other) | (other, Value::Term(term)) => self.unify_mixed(term, other, left),
             _ => left == right,
         }
@@ -62,8 +62,7 @@ impl Bindings {
         if self.occurs(slot, &value) {
             return false;
         }
-        self.bind(slot, value);
-        true
+        self.bind_value(slot, value)
     }
 
     fn unify_lists(&mut self, left: &Value, right: &Value) -> bool {
@@ -148,6 +147,14 @@ impl Bindings {
             _ => false,
         }
     }
+}
+
+/// Does what is done a level deeper.
+#[inline]
+fn left_again(bindings: &mut Bindings, work: impl FnOnce(&mut Bindings) -> bool) -> bool {
+    let unified = work(bindings);
+    bindings.leave();
+    unified
 }
 
 fn open(annots: &[Annot]) -> bool {

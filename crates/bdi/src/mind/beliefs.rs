@@ -597,7 +597,7 @@ impl BeliefBase {
         }
         let Some(Some(Entry::Fact(fact))) = table.entries.front_mut() else { return Err(args) };
         match Arc::get_mut(fact) {
-            Some(fact) => fact.args = args,
+            Some(fact) => fact.set_args(args),
             None => {
                 let mut new = Structure::bare(key.namespace, key.negated, key.functor, args);
                 new.annots.push(Annot::Source(sym::SELF));

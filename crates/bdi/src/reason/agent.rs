@@ -9,7 +9,7 @@ use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 use super::Cycle;
 use super::cycle::with_own_source;
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
-use crate::logic::Bindings;
+use crate::logic::{Bindings, levels};
 use crate::mind::{Event, Mind, Options, RuleRef};
 use crate::snapshot::{self, Begin, Saves, SnapshotError, Subject};
 use crate::syntax::{self, Diagnostic, Loader, ast};
@@ -221,6 +221,9 @@ impl AgentBody for Agent {
             Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
         }
         let next = cycle.run_turn();
+        if levels::take() {
+            cycle.tell_too_deep(None);
+        }
         self.image = Some(image);
         next
     }

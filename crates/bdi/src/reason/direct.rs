@@ -9,6 +9,7 @@ use super::Cycle;
 use super::cycle::Handled;
 use super::messages::kqml_name;
 use crate::code::{Key, Plan, TriggerKind, TriggerOp};
+use crate::logic::levels::TERM_LEVELS_MAX;
 use crate::mind::{Event, Frame, Place, PlanRef, Request, TriggerKey};
 
 impl Cycle<'_> {
@@ -23,7 +24,7 @@ impl Cycle<'_> {
         }
         let sender = self.agent_name(message.sender);
         let goal = match std::mem::take(&mut message.content) {
-            Value::Term(goal) if goal.is_ground() && goal.annots.is_empty() => goal,
+            Value::Term(goal) if goal.is_ground() && goal.annots.is_empty() && goal.levels() <= TERM_LEVELS_MAX => goal,
             content => {
                 message.content = content;
                 return Err(message);

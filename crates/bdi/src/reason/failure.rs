@@ -4,11 +4,27 @@ use whimbrel_acl::{Annot, Structure, Value, Var, sym};
 use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
+use super::step::TERM_TOO_DEEP;
 use crate::actions::Failure;
 use crate::code::{Key, TriggerKind, TriggerOp};
-use crate::logic::{Bindings, map_annots, map_vars};
+use crate::logic::{Bindings, levels, map_annots, map_vars};
 use crate::mind::{Event, Frame, IntentionId, TriggerKey};
 use crate::syntax::ast;
+
+/// How many goals of an intention are told when it fails, besides the outermost.
+const GOALS_TOLD_MAX: usize = 30;
+
+/// How many characters of a goal are told.
+const GOAL_TEXT_MAX: usize = 1_000;
+
+/// A text for people, of a length that they may read.
+fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(GOAL_TEXT_MAX) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}
 
 /// The annotations every failure event has.
 pub(super) fn error_annots(error: &str, message: Value) -> Vec<Value> {
@@ -41,22 +57,46 @@ impl Cycle<'_> {
         annots.extend(failure.annots);
         annots.extend(self.code_annots(id));
         let source = self.current_source(id);
-        if !self.fail_intention(id, annots, &reason)
-            && let Some((step, line, file)) = source
-        {
+        let handled = self.fail_intention(id, annots, &reason);
+        // What is said about the step is cut where it nests too deep.
+        levels::take();
+        if !handled && let Some((step, line, file)) = source {
             self.tell_unhandled(&reason, &told, &step, line, &file);
         }
     }
 
     /// Says what went wrong in a step whose failure nobody handles, if its own word for it says more than that.
     fn tell_unhandled(&self, error: &str, message: &str, step: &ast::Step, line: u32, file: &str) {
-        if error.starts_with("body_var") {
+        if error.starts_with("body_var") || error == TERM_TOO_DEEP {
             self.log(LogLevel::Severe, message);
         } else if step.kind == ast::StepKind::InternalAction && error != "ia_failed" {
             let action = written(&step.term);
             let text = format!("Error in internal action '{action}' (file:{file}:{line}): {message}");
             self.log(LogLevel::Severe, &text);
         }
+    }
+
+    /// Says that a term nests too deep, and in which plan.
+    pub(super) fn too_deep_message(&self, id: Option<IntentionId>) -> String {
+        let frame = id.and_then(|id| self.mind.intentions.find(id)?.frames.len().checked_sub(1));
+        let plan = id.zip(frame).and_then(|(id, frame)| self.plan_of(id, frame));
+        let line = id.and_then(|id| self.current_source(id)).map_or(0, |(_, line, _)| line);
+        let place = plan.map_or_else(String::new, |plan| {
+            format!(" in plan @{}, {}:{line}", plan.label.functor().unwrap_or_default(), plan.body.file)
+        });
+        format!("a term nests more than {} levels deep{place}", levels::TERM_LEVELS_MAX)
+    }
+
+    pub(super) fn tell_too_deep(&self, id: Option<IntentionId>) {
+        self.log(LogLevel::Severe, &self.too_deep_message(id));
+    }
+
+    /// Says that a plan is not applicable for a term in its context nests too deep.
+    pub(super) fn tell_no_plan_for_depth(&self, plan: &crate::code::Plan) {
+        let label = plan.label.functor().unwrap_or_default();
+        let most = levels::TERM_LEVELS_MAX;
+        let text = format!("plan @{label} is not applicable: a term nests more than {most} levels deep in its context");
+        self.log(LogLevel::Severe, &text);
     }
 
     /// `code(..)`, `code_src(..)`, `code_line(..)` of the current step.
@@ -234,8 +274,9 @@ impl Cycle<'_> {
             event.display()
         });
         let text = format!(
-            "No failure event was generated for {}[{told}]\n{}",
-            goal.unwrap_or_default(),
+            "No failure event was generated for {}[{}]\n{}",
+            shortened(goal.unwrap_or_default()),
+            shortened(told),
             self.describe_stack(id)
         );
         self.log(LogLevel::Warning, &text);
@@ -247,13 +288,22 @@ impl Cycle<'_> {
     pub fn describe_stack(&self, id: IntentionId) -> String {
         let Some(intention) = self.mind.intentions.find(id) else { return String::new() };
         let mut text = format!("  intention {}:", id.number);
+        let count = intention.frames.len();
         for (place, frame) in intention.frames.iter().enumerate().rev() {
+            let told = count - place;
+            if told > GOALS_TOLD_MAX && place > 0 {
+                continue;
+            }
+            if told > GOALS_TOLD_MAX + 1 {
+                text.push_str(&format!("\n    .. and {} others ..", told - GOALS_TOLD_MAX - 1));
+            }
             let event = Event::external(frame.trigger.op, frame.trigger.kind, called_literal(frame, &intention.slots));
             let Some(plan) = self.plan_of(id, place) else { continue };
             let body = frame.extra.as_ref().and_then(|e| e.splices.last()).map_or(&plan.body, |splice| &splice.body);
             let line = body.sources.get(frame.pc as usize).or(body.sources.last()).map_or(0, |source| source.line);
             let label = plan.label.functor().unwrap_or_default();
-            text.push_str(&format!("\n    {} in plan @{label}, {}:{line}", event.display(), plan.body.file));
+            let goal = shortened(event.display());
+            text.push_str(&format!("\n    {goal} in plan @{label}, {}:{line}", plan.body.file));
         }
         text
     }

@@ -9,6 +9,7 @@ use super::select::{matches_head, settle};
 use super::step::At;
 use super::{Cycle, solver};
 use crate::code::{Formula, Listeners, Plan, Site, TriggerKind, TriggerOp, build};
+use crate::logic::levels;
 use crate::mind::{Frame, IntentionId, Place, PlanRef, TriggerKey};
 
 /// Which variable of a goal is which slot of its caller.
@@ -181,6 +182,7 @@ impl Cycle<'_> {
         let mut results = Results::new();
         let tail = match plans.plain
             && self.push_args(site, at)
+            && !levels::noted()
             && open_variables(self.bindings.from(base), base, &mut results)
         {
             true => self.is_tail_call(at.id, &trigger, &results),
@@ -231,6 +233,9 @@ impl Cycle<'_> {
         if applies {
             settle(self.bindings, top);
             return true;
+        }
+        if levels::take() {
+            self.tell_no_plan_for_depth(plan);
         }
         self.bindings.undo(mark);
         if !results.is_empty() {

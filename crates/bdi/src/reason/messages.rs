@@ -6,6 +6,7 @@ use whimbrel_platform::services::LogLevel;
 use super::Cycle;
 use super::select::structure;
 use crate::code::{TriggerKind, TriggerOp};
+use crate::logic::levels;
 use crate::mind::{Event, Feedback, IntentionId, Place, Resumption, WaitFor};
 
 /// How the identifiers of questions begin that an intention waits for.
@@ -26,6 +27,13 @@ impl Cycle<'_> {
     /// Takes in one message.
     pub(super) fn receive(&mut self, message: Box<AclMessage>) {
         let Err(mut message) = self.take_request(message) else { return };
+        if !levels::fits(&message.content) {
+            levels::take();
+            let most = levels::TERM_LEVELS_MAX;
+            let text = format!("a message from {} nests more than {most} levels deep: it is ignored", message.sender);
+            self.log(LogLevel::Warning, &text);
+            return;
+        }
         let content = std::mem::take(&mut message.content);
         if message.extras.is_some() && self.is_answer(&message, &content) {
             return;

@@ -8,7 +8,7 @@ use whimbrel_platform::services::LogLevel;
 use super::cycle::{Handled, is_scoped};
 use super::{Cycle, solver};
 use crate::code::{Expr, Head, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
-use crate::logic::{Bindings, Solver, close_gap, match_annots, shift};
+use crate::logic::{Bindings, Solver, close_gap, levels, match_annots, shift};
 use crate::mind::{Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef, Selected};
 
 type Path = smallvec::SmallVec<[u32; 2]>;
@@ -170,6 +170,9 @@ impl<'m> Cycle<'m> {
         let applicable = is_relevant(&solver, self.bindings, plan, event, base, outer.is_some())
             && solver.first(&plan.context, self.bindings, base, &plan.names);
         if !applicable {
+            if levels::take() {
+                self.tell_no_plan_for_depth(plan);
+            }
             self.bindings.undo(mark);
             return None;
         }

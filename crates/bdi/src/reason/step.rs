@@ -12,7 +12,7 @@ use crate::code::{
     AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, SendExpr, Site, TriggerKind, TriggerOp, build,
     build_args,
 };
-use crate::logic::{Found, open_value};
+use crate::logic::{Found, levels, open_value};
 use crate::mind::{Event, IntentionId, Loop, PlanHold, Selected, Splice};
 use crate::syntax::ast::StepKind;
 
@@ -46,6 +46,9 @@ enum Stepped {
     /// The step failed.
     Failed(Failure),
 }
+
+/// The error of a step in which a term nests too deep.
+pub(super) const TERM_TOO_DEEP: &str = "term_too_deep";
 
 /// Where a step finds its variables.
 #[derive(Clone, Copy)]
@@ -95,7 +98,10 @@ impl<'m> Cycle<'m> {
 
     fn run_body(&mut self, body: &Body, mut pc: u32, at: At<'_>) -> bool {
         while let Some(op) = body.ops.get(pc as usize) {
-            let stepped = self.execute(op, at);
+            let mut stepped = self.execute(op, at);
+            if levels::noted() {
+                stepped = self.too_deep(stepped, at);
+            }
             let unheard = matches!(stepped, Stepped::Unheard);
             pc = match stepped {
                 Stepped::Next | Stepped::Unheard => body.skip_jumps(pc + 1),
@@ -138,6 +144,17 @@ impl<'m> Cycle<'m> {
             self.make_ready(id);
         }
         stays
+    }
+
+    /// What became of a step in which a term nested too deep: it failed, unless the intention is elsewhere already.
+    #[cold]
+    fn too_deep(&mut self, stepped: Stepped, at: At<'_>) -> Stepped {
+        levels::take();
+        if matches!(stepped, Stepped::Moved | Stepped::Called) {
+            self.tell_too_deep(Some(at.id));
+            return stepped;
+        }
+        Stepped::Failed(Failure::new(TERM_TOO_DEEP, self.too_deep_message(Some(at.id))))
     }
 
     fn execute(&mut self, op: &Op, at: At<'_>) -> Stepped {
@@ -197,7 +214,7 @@ impl<'m> Cycle<'m> {
                 if term.annots.is_empty() && term.annots_tail.is_none() {
                     let mut literal = Structure::bare(key.namespace, key.negated, key.functor, args);
                     literal.annots.push(whimbrel_acl::Annot::Source(whimbrel_acl::sym::SELF));
-                    return Some(literal);
+                    return if levels::noted() { None } else { Some(literal) };
                 }
                 let annots = crate::code::build_annots(&solver, self.bindings, at.base, at.names, term);
                 Structure::full(key.namespace, key.negated, key.functor, args, annots)
@@ -205,7 +222,7 @@ impl<'m> Cycle<'m> {
             other => structure(self.value(other, at))?,
         };
         super::cycle::with_own_source(&mut literal);
-        Some(literal)
+        if levels::noted() { None } else { Some(literal) }
     }
 
     /// An event about a literal of the intention at work, its variables numbered from 0.
@@ -227,6 +244,9 @@ impl<'m> Cycle<'m> {
         }
         let solver = solver!(self);
         let args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
+        if levels::noted() {
+            return unfit();
+        }
         let known = args.iter().all(Value::is_ground);
         let quiet = known && self.hears_nothing(at.id);
         let added = || site.trigger(TriggerOp::Add, TriggerKind::Belief);
@@ -281,6 +301,9 @@ impl<'m> Cycle<'m> {
                 let solver = solver!(self);
                 let args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
                 let event = self.event(TriggerOp::Add, TriggerKind::Achieve, own_literal(site.key, args));
+                if levels::noted() {
+                    return unfit();
+                }
                 self.suspend_with(event, at.id)
             }
         }
@@ -448,7 +471,7 @@ impl<'m> Cycle<'m> {
 
     fn act_on_environment(&mut self, expr: &Expr, at: At<'_>) -> Stepped {
         let action = self.value(expr, at);
-        self.request(action, at)
+        if levels::noted() { unfit() } else { self.request(action, at) }
     }
 
     fn request(&mut self, action: Value, at: At<'_>) -> Stepped {
@@ -460,6 +483,9 @@ impl<'m> Cycle<'m> {
     /// A step whose term is a variable: what it holds is the step.
     fn dynamic(&mut self, kind: StepKind, expr: &Expr, at: At<'_>) -> Stepped {
         let value = self.value(expr, at);
+        if levels::noted() {
+            return unfit();
+        }
         if super::failure::is_unbound(&value) {
             let place = self.current_source(at.id).map(|(_, line, file)| format!("file:{file}:{line}: "));
             let message = format!("{}Variable '{value}' must be ground.", place.unwrap_or_default());
@@ -545,13 +571,13 @@ impl<'m> Cycle<'m> {
             Action::Unknown => {
                 let solver = solver!(self);
                 let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
-                self.request(Value::term(call.name, args), at)
+                if levels::noted() { unfit() } else { self.request(Value::term(call.name, args), at) }
             }
         }
     }
 
     fn send_message(&mut self, message: &SendExpr, at: At<'_>) -> Stepped {
-        if self.send_directly(message, at) { Stepped::Next } else { self.call(&message.call, at) }
+        if self.send_directly(message, at) || levels::noted() { Stepped::Next } else { self.call(&message.call, at) }
     }
 
     /// Sends a message to an agent given by its name; false if the receiver is something else, or not there.
@@ -565,6 +591,9 @@ impl<'m> Cycle<'m> {
             }
         }
         let content = self.content(&message.content, at);
+        if levels::noted() {
+            return false;
+        }
         let outgoing = AclMessage::new(Performative::Other(message.performative), self.aid, receiver, content);
         let outgoing = match self.spare_message.take() {
             Some(mut spare) => {
@@ -587,7 +616,7 @@ impl<'m> Cycle<'m> {
             let (solver, bindings, key) = (solver!(self), &mut *self.bindings, term.key);
             let args = term.args.iter().map(|arg| build(&solver, bindings, at.base, at.names, arg));
             structure.refill(key.namespace, key.negated, key.functor, args);
-            return Value::Term(spare);
+            return levels::checked(Value::Term(spare));
         }
         self.value(expr, at)
     }
@@ -605,6 +634,9 @@ impl<'m> Cycle<'m> {
     fn query_action(&mut self, action: crate::actions::QueryAction, call: &CallExpr, at: At<'_>) -> Stepped {
         let solver = solver!(self);
         let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
+        if levels::noted() {
+            return unfit();
+        }
         let mut query =
             Call { solver: &solver, bindings: self.bindings, base: at.base, names: at.names, args: &args, call };
         let answer = action(&mut query);
@@ -632,6 +664,9 @@ impl<'m> Cycle<'m> {
         let mut args = smallvec::SmallVec::with_capacity(call.args.len());
         for arg in &call.args {
             args.push(build(&solver, self.bindings, at.base, at.names, arg));
+        }
+        if levels::noted() {
+            return unfit();
         }
         // What an action says about time counts from now, not from the beginning of a turn that has lasted a while.
         self.now = self.services.now();
@@ -822,6 +857,11 @@ fn dynamic_kind(value: &Value) -> StepKind {
         Some(functor) if crate::code::compile::is_internal_action(functor) => StepKind::InternalAction,
         _ => StepKind::Action,
     }
+}
+
+/// A step that was not done for a term in it nests too deep, as is noted.
+fn unfit() -> Stepped {
+    Stepped::Failed(Failure::said_no())
 }
 
 fn not_a_literal(expr: &Expr) -> Stepped {

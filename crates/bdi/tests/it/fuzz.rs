@@ -2,10 +2,12 @@
 
 #[path = "../../../../fuzz/src/language.rs"]
 mod language;
+#[path = "../../../../fuzz/src/minds.rs"]
+mod minds;
 #[path = "../../../../fuzz/src/replay.rs"]
 mod replay;
 
-use replay::replay;
+use replay::{change, replay};
 
 #[test]
 fn programs_are_replayed() {
@@ -15,6 +17,16 @@ fn programs_are_replayed() {
 #[test]
 fn projects_are_replayed() {
     replay("mas2j_parser", language::mas2j_parser);
+}
+
+#[test]
+fn minds_are_replayed() {
+    replay("mind_decoder", minds::mind_decoder);
+}
+
+#[test]
+fn changed_minds_are_read_or_refused() {
+    change(&minds::seeds(), 300, minds::mind_decoder);
 }
 
 #[test]

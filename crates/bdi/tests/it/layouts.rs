@@ -60,6 +60,18 @@ fn layout_3_is_read() {
 #[test]
 fn layout_4_is_read() {
     reads("layout-4");
+    applies("layout-4");
+}
+
+/// What changed in the time after the mind was written out is applied to it.
+fn applies(layout: &str) {
+    let folder = folder(layout);
+    let read = |name: &str| std::fs::read(folder.join(name)).expect("the fixture is there");
+    let expected = std::fs::read_to_string(folder.join("expected-after-delta.txt")).expect("the fixture has an output");
+    let (start, image) = (5_000, program(&folder));
+    let mut agent = Agent::restore(&read("mind.bin"), image, Time::from_ms(start)).expect("the layout is read");
+    agent.apply_delta(&read("delta.bin"), Time::from_ms(start)).expect("the delta is applied");
+    assert_eq!(output_from(agent, start), expected.lines().collect::<Vec<_>>());
 }
 
 /// Writes a fixture of this release's layout into the folder named by the variable `LAYOUT_FOLDER`, with what the agent
@@ -74,8 +86,16 @@ fn write_a_fixture() {
     simulation.run_for(WRITTEN_MS);
     let before = simulation.output().len();
     let bytes = agent.0.lock().expect("no turn panicked").snapshot(simulation.now()).expect("it is written out");
+    assert!(agent.0.lock().expect("no turn panicked").go_on_saving());
+    simulation.run_for(WRITTEN_MS);
+    let until_delta = simulation.output().len();
+    let mut delta = Vec::new();
+    assert!(agent.0.lock().expect("no turn panicked").save_delta(simulation.now(), &mut delta));
     simulation.run_for(REST_MS);
-    let after = simulation.output().get(before..).unwrap_or_default().join("\n");
-    std::fs::write(folder.join("mind.bin"), bytes).expect("the folder can be written to");
-    std::fs::write(folder.join("expected.txt"), after + "\n").expect("the folder can be written to");
+    let after = |lines: usize| simulation.output().get(lines..).unwrap_or_default().join("\n") + "\n";
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).expect("it can be written");
+    write("mind.bin", &bytes);
+    write("delta.bin", &delta);
+    write("expected.txt", after(before).as_bytes());
+    write("expected-after-delta.txt", after(until_delta).as_bytes());
 }

@@ -3,6 +3,7 @@
 
 mod actions;
 mod deltas;
+mod depth;
 mod diagnostics;
 mod fuzz;
 mod layouts;

@@ -1,0 +1,118 @@
+//! Programs that build terms without end: their plans fail, nothing else does.
+
+use std::sync::{Arc, Mutex};
+
+use whimbrel_acl::limits::TERM_LEVELS_MAX;
+use whimbrel_acl::{AclMessage, Aid, Performative, Text, Value};
+use whimbrel_bdi::syntax::NoFiles;
+use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_platform::AgentBody;
+use whimbrel_testkit::Simulation;
+
+/// Runs `test` with the stack that a worker has: it is the frames of a debug build that take more than a test's.
+fn on_a_worker(test: impl FnOnce() + Send + 'static) {
+    let stack = whimbrel_platform::limits::WORKER_STACK_BYTES;
+    let thread = std::thread::Builder::new().stack_size(stack).spawn(test).expect("a thread is started");
+    thread.join().expect("the test passes");
+}
+
+fn agent(text: &str) -> Agent {
+    let image = whimbrel_bdi::load(text, &Text::from("p.asl"), &mut NoFiles).expect("it compiles").0;
+    Agent::new(AgentConfig::new(image))
+}
+
+fn run(text: &str) -> (Vec<String>, Vec<String>) {
+    let mut simulation = Simulation::new(1);
+    simulation.spawn("prog", Box::new(agent(text)));
+    simulation.run_for(50);
+    (simulation.output(), simulation.log())
+}
+
+#[test]
+fn a_step_that_builds_a_term_without_end_fails() {
+    on_a_worker(|| {
+        // Terms with variables are built anew each time: many levels at once make it short.
+        let open = format!("!g(X). +!g(T) <- !g({}T, Y{}).", "f(".repeat(90), ")".repeat(90));
+        let programs = [
+            // Terms that are known, with variables, and lists.
+            "!g(z). +!g(T) <- !g(f(T)).",
+            open.as_str(),
+            "!g(z). +!g(T) <- U = [T]; !g(U).",
+            "!g(z). +!g(T) <- .findall(T, true, L); !g(L).",
+            "!g(z). +!g(T) <- T2 =.. [f, [T], []]; !g(T2).",
+            "!g(z). +!g(T) <- !g(b[T]).",
+            // Beliefs, and steps beside others.
+            "!g(z). +!g(T) <- -+b(T); ?b(X); !g(s(X)).",
+            "!g(z). !other. +!g(T) <- !g(f(T)); A = 1. +!other <- .wait(1).",
+            // Chains of variables, no link of which is deep.
+            "d(0, z). d(N, f(T)) :- N > 0 & d(N - 1, T). !g(0). +!g(_) <- ?d(20000, X); .print(never).",
+            "!g(0). +!g(_) <- !down(20000, X); .print(never). +!down(0, z). +!down(N, f(Y)) <- !down(N - 1, Y).",
+            "p(X) :- p(f(X)). !g(0). +!g(_) <- ?p(1).",
+        ];
+        for program in programs {
+            let (output, log) = run(&format!("{program} -!g(_)[error(E)] <- .print(failed(E))."));
+            assert_eq!(output, ["[prog] failed(term_too_deep)"], "{program}\n{log:?}");
+        }
+    });
+}
+
+#[test]
+fn a_failure_that_nobody_handles_names_the_plan_and_the_limit() {
+    on_a_worker(|| {
+        let (_, log) = run("!g(z). @dig +!g(T) <- !g(f(T)).");
+        let told = log.join("\n");
+        assert!(told.contains("a term nests more than 5000 levels deep in plan @dig, p.asl:1"), "{told}");
+        assert!(told.len() < 20_000, "{} bytes", told.len());
+        let (output, log) =
+            run("!g(z). +!g(T) : p(T) <- .print(never). -!g(_)[error(E)] <- .print(E). p(X) :- p(f(X)).");
+        assert_eq!(output, ["[prog] no_applicable"]);
+        assert!(log.join("\n").contains("is not applicable: a term nests more than 5000 levels deep"), "{log:?}");
+    });
+}
+
+#[test]
+fn terms_that_are_as_deep_as_they_may_be_can_be_used() {
+    on_a_worker(|| {
+        let levels = TERM_LEVELS_MAX - 2;
+        let program = format!(
+            "!g({levels}, z). +!g(0, T) <- +b(T); ?b(X); ?(X == T); .print(equal); .term2string(X, S); .length(S, N); .print(N);
+             .sort([X, T, a], L); .length(L, M); .send(prog, tell, c(T)).
+             +!g(N, T) <- !g(N - 1, f(T)). +c(X) : b(X) <- .print(same)."
+        );
+        let (output, log) = run(&program);
+        let length = u64::from(levels) * 3 + 1;
+        assert_eq!(output, ["[prog] equal", &format!("[prog] {length}"), "[prog] same"], "{log:?}");
+    });
+}
+
+#[test]
+fn minds_with_deep_terms_are_written_out_and_read_back() {
+    on_a_worker(|| {
+        let mut simulation = Simulation::new(1);
+        let program = format!("!g({}, z). +!g(0, T) <- +b(T). +!g(N, T) <- !g(N - 1, f(T)).", TERM_LEVELS_MAX - 2);
+        let image = whimbrel_bdi::load(&program, &Text::from("p.asl"), &mut NoFiles).expect("it compiles").0;
+        let agent = Arc::new(Mutex::new(Agent::new(AgentConfig::new(Arc::clone(&image)))));
+        let body = Arc::clone(&agent);
+        simulation.spawn("prog", whimbrel_testkit::turning(move |turn| body.lock().expect("it is whole").turn(turn)));
+        simulation.run_for(20);
+        let agent = agent.lock().expect("it is whole");
+        let bytes = agent.snapshot(simulation.now()).expect("it is written out");
+        let restored = Agent::restore(&bytes, image, simulation.now()).expect("it is read back");
+        assert_eq!(restored.snapshot(simulation.now()), Some(bytes));
+    });
+}
+
+#[test]
+fn messages_that_nest_too_deep_are_ignored() {
+    on_a_worker(|| {
+        let mut simulation = Simulation::new(1);
+        simulation.spawn("prog", Box::new(agent("+!g(_) <- .print(never). +ok <- .print(ok).")));
+        let deep = (0..=TERM_LEVELS_MAX).fold(Value::Nil, |value, _| Value::term("g", [value]));
+        let aid = |name: &str| Aid::local(name);
+        simulation.send(AclMessage::new(Performative::Request, aid("other"), aid("prog"), deep));
+        simulation.tell("prog", Value::atom("ok"));
+        simulation.run_for(10);
+        assert_eq!(simulation.output(), ["[prog] ok"]);
+        assert!(simulation.log().join("\n").contains("nests more than 5000 levels deep: it is ignored"));
+    });
+}
