@@ -20,18 +20,33 @@ use crate::syntax::quote::{is_code, quote, unquote_body, unquote_term};
 #[derive(Clone, Copy, Default)]
 pub struct Functions<'a> {
     rules: &'a [ast::FunctionRule],
-    /// Notes that a function is called somewhere.
-    called: Option<&'a Cell<bool>>,
+    /// Notes what is called somewhere.
+    seen: Option<&'a Seen>,
+}
+
+/// What of a program has to be known wherever it runs.
+#[derive(Default)]
+struct Seen {
+    /// Whether it calls functions.
+    functions: Cell<bool>,
+    /// Whether a formula asks for the agent's desires.
+    desires: Cell<bool>,
 }
 
 impl<'a> Functions<'a> {
     fn of(image: &'a Image) -> Self {
-        Self { rules: &image.functions, called: None }
+        Self { rules: &image.functions, seen: None }
     }
 
     fn called(&self) {
-        if let Some(called) = self.called {
-            called.set(true);
+        if let Some(seen) = self.seen {
+            seen.functions.set(true);
+        }
+    }
+
+    fn asks_desires(&self) {
+        if let Some(seen) = self.seen {
+            seen.desires.set(true);
         }
     }
 
@@ -84,8 +99,8 @@ pub struct Compiler<'a> {
 pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Image {
     let mut image = Image { name, functions: program.functions.clone(), ..Image::default() };
     let functions = program.functions.clone();
-    let called = Cell::new(false);
-    let functions = Functions { rules: &functions, called: Some(&called) };
+    let seen = Seen::default();
+    let functions = Functions { rules: &functions, seen: Some(&seen) };
     for rule in &program.beliefs {
         add_belief(&mut image, rule, functions);
     }
@@ -107,7 +122,11 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
         image.plans.push(plan);
     }
     image.source = Arc::new(program);
-    image.calls_functions = called.get();
+    image.calls_functions = seen.functions.get();
+    image.asks_desires = seen.desires.get();
+    if image.asks_desires {
+        image.index.hide_ordinary();
+    }
     image
 }
 
@@ -432,6 +451,9 @@ impl<'a> Compiler<'a> {
             _ => {}
         }
         if is_internal_action(literal.functor) {
+            if literal.functor.as_str() == ".desire" {
+                self.functions.asks_desires();
+            }
             return Formula::Call(Box::new(self.call(literal)));
         }
         if matches!(literal.namespace, Some(ast::Namespace::Var(_))) {

@@ -423,6 +423,9 @@ pub struct Image {
     pub has_meta_plans: bool,
     /// Whether the program calls functions at all.
     pub calls_functions: bool,
+    /// Whether a context or another formula asks for the agent's desires, the one that is looked at among them: its
+    /// events are all written out then.
+    pub asks_desires: bool,
     /// Whether some plan is for the agent's falling idle or waking.
     pub tells_idleness: bool,
     /// Whether a plan of the program's own is for messages as such (`+!kqml_received`).

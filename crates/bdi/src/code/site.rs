@@ -58,7 +58,8 @@ impl Listeners {
 
 impl Plans {
     fn of(image: &Image, places: &[PlanRef]) -> Self {
-        let plain = places.iter().all(|place| image.plans.get(place.0 as usize).is_some_and(|plan| plan.is_plain));
+        let plain = !image.asks_desires
+            && places.iter().all(|place| image.plans.get(place.0 as usize).is_some_and(|plan| plan.is_plain));
         Self { places: places.into(), plain }
     }
 }

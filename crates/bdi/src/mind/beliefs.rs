@@ -295,7 +295,8 @@ impl Table {
             self.entries.push_front(Some(entry));
             self.front -= 1;
         }
-        if self.index.is_none() && self.live >= INDEXED_FROM {
+        // Where an entry cannot be indexed that is tried again only once there are twice as many.
+        if self.index.is_none() && self.live >= INDEXED_FROM && self.live.is_power_of_two() {
             self.rebuild_index();
         }
         number
@@ -542,7 +543,9 @@ impl BeliefBase {
     pub fn add(&mut self, literal: Structure, at_end: bool) -> Change {
         let place = self.place_made(Key::of(&literal));
         let table = self.tables.get_mut(place)?;
-        if let Some(number) = table.find_same(&literal.args) {
+        // Beliefs with variables are each one of its own, however alike.
+        let known = literal.args.iter().all(Value::is_ground);
+        if let Some(number) = known.then(|| table.find_same(&literal.args)).flatten() {
             let at = (number - table.front) as usize;
             let Some(Some(Entry::Fact(fact))) = table.entries.get_mut(at) else { return None };
             let new: Annots = literal.annots.iter().filter(|annot| !fact.annots.contains(annot)).cloned().collect();

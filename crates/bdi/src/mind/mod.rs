@@ -138,6 +138,8 @@ pub struct Mind {
     pub events: EventQueue,
     /// The event of the atomic intention; it goes before all others.
     pub atomic_event: Option<Box<Event>>,
+    /// The event that a plan is being selected for, if the program asks for such things.
+    pub selected_event: Option<Box<Event>>,
     /// Events of suspended intentions.
     pub suspended_events: Vec<Event>,
     /// What it is doing.

@@ -91,6 +91,11 @@ impl PlanIndex {
         }
     }
 
+    /// Has no plans counted as ordinary ones any more.
+    pub fn hide_ordinary(&mut self) {
+        self.by_trigger.values_mut().for_each(|listed| listed.ordinary = false);
+    }
+
     fn replace(&mut self, old: PlanRef, new: PlanRef) {
         let by_trigger = self.by_trigger.values_mut().flat_map(|listed| listed.plans.iter_mut());
         let any = self.any.values_mut().flat_map(|plans| plans.iter_mut());

@@ -29,6 +29,12 @@ impl<'m> Cycle<'m> {
         self.take_up(event.intention);
         let (choice, relevant) = match event.selected.as_deref() {
             Some(selected) => self.selected(selected),
+            None if self.image.asks_desires || !self.mind.plans.is_original() => {
+                self.mind.selected_event = Some(Box::new(event.clone()));
+                let found = self.find_plan(&event);
+                self.mind.selected_event = None;
+                found
+            }
             None => self.find_plan(&event),
         };
         match choice {

@@ -96,8 +96,9 @@ pub fn intend(call: &mut Call<'_, '_>) -> Outcome {
 pub fn desire(call: &mut Call<'_, '_>) -> Outcome {
     check(call)?;
     let mind = call.solver.known.mind;
+    let selected = mind.selected_event.as_deref().into_iter().map(Cow::Borrowed);
     let others = mind.atomic_event.as_deref().into_iter().chain(&mind.suspended_events);
-    let events = mind.events.iter().chain(others.map(Cow::Borrowed));
+    let events = selected.chain(mind.events.iter()).chain(others.map(Cow::Borrowed));
     let wanted = events.filter(|event| is_goal(event.op, event.kind));
     let mut found: Vec<(Value, Value)> =
         wanted.map(|event| (event.literal.clone().into_value(), owner(&event))).collect();
