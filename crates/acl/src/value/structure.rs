@@ -161,7 +161,12 @@ impl Structure {
         self.look_again();
     }
 
+    #[inline]
     fn look_again(&mut self) {
+        if let [] | [Annot::Source(_)] = self.annots.as_slice() {
+            (self.ground, self.levels) = shape(&self.args);
+            return;
+        }
         let ((known, levels), (noted, of_annots)) = (shape(&self.args), shape_of_annots(&self.annots));
         (self.ground, self.levels) = (known && noted, levels.max(of_annots));
     }
