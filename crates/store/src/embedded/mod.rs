@@ -21,6 +21,8 @@ mod recover;
 mod scan;
 mod segment;
 mod tail;
+#[cfg(test)]
+mod tests;
 
 pub use self::compact::Compacted;
 pub use self::folder::OpenStoreError;

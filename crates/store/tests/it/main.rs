@@ -10,5 +10,7 @@
 mod conformance;
 mod embedded;
 mod folders;
+mod full;
 #[cfg(feature = "nats")]
 mod nats;
+mod torn;

@@ -1,0 +1,288 @@
+//! What is there after a process or a machine died in the middle of writing: everything that was acknowledged, perhaps
+//! something of what was not, never anything else. And what was acknowledged and is damaged is said to be.
+
+use std::io::{BufRead, BufReader, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use whimbrel_platform::store::{Append, Epoch, Journal, Lsn, Partition, StoreError};
+use whimbrel_store::{Embedded, Options};
+use whimbrel_testkit::Random;
+
+use crate::folders::Folder;
+
+const PARTITIONS: u16 = 4;
+/// Where the process that is killed finds the store.
+const CHILD_FOLDER: &str = "WHIMBREL_TEST_STORE";
+
+pub fn options() -> Options {
+    Options { segment_bytes: 256 << 10, ..Options::default() }
+}
+
+/// The only frame that is ever appended at this place of this partition.
+pub fn content(partition: u16, sequence: u64) -> Vec<u8> {
+    let mut random = Random::new(u64::from(partition) << 32 | sequence);
+    let length = random.between(0..=600);
+    let head = [&partition.to_le_bytes()[..], &sequence.to_le_bytes()].concat();
+    head.into_iter().chain((0..length).map(|_| random.next_u64() as u8)).collect()
+}
+
+/// Reads a partition: how many frames, if all are what they must be; else where it cannot be read.
+pub fn read(store: &Embedded, partition: u16) -> (u64, Result<(), StoreError>) {
+    let mut count = 0;
+    let outcome = Journal::read(store, Partition(partition), Lsn(0), &mut |lsn, frame| {
+        count += 1;
+        assert_eq!(lsn.0, count, "partition {partition}");
+        assert!(frame == content(partition, count), "partition {partition}: frame {count} is garbage");
+        ControlFlow::Continue(())
+    });
+    (count, outcome)
+}
+
+/// The owner of all partitions.
+pub struct Owner {
+    random: Random,
+    epoch: Epoch,
+    begun: Vec<u64>,
+    written: Vec<u64>,
+}
+
+impl Owner {
+    pub fn new(store: &Embedded, seed: u64) -> Self {
+        let begun: Vec<u64> = (0..PARTITIONS).map(|partition| read(store, partition).0).collect();
+        // Each is an owner of its own, also one that wrote nothing.
+        let epoch = (1..).map(Epoch).find(|epoch| store.open(Partition(0), *epoch).is_ok()).unwrap();
+        let epoch = Epoch(epoch.0 + 1);
+        for partition in 0..PARTITIONS {
+            store.open(Partition(partition), epoch).unwrap();
+        }
+        Self { random: Random::new(seed), epoch, written: begun.clone(), begun }
+    }
+
+    /// Appends frames to all partitions in one call, and tells what was acknowledged.
+    pub fn write(&mut self, store: &Embedded, mut acknowledged: impl FnMut(u16, u64)) {
+        let mut contents = Vec::new();
+        for _ in 0..self.random.between(1..=12) {
+            let partition = self.random.between(0..=u64::from(PARTITIONS) - 1) as usize;
+            self.written[partition] += 1;
+            let sequence = self.written[partition];
+            contents.push((partition, sequence, content(partition as u16, sequence)));
+        }
+        let appends: Vec<Append<'_>> = contents
+            .iter()
+            .map(|(partition, sequence, frame)| Append {
+                partition: Partition(*partition as u16),
+                epoch: self.epoch,
+                number: sequence - self.begun[*partition],
+                frame,
+            })
+            .collect();
+        for (result, (partition, sequence, _)) in store.append(&appends).into_iter().zip(&contents) {
+            assert_eq!(result, Ok(Lsn(*sequence)));
+            acknowledged(*partition as u16, *sequence);
+        }
+    }
+}
+
+/// A new owner appends frames to all partitions in so many calls.
+pub fn write(store: &Embedded, seed: u64, calls: u64, mut acknowledged: impl FnMut(u16, u64)) {
+    let mut owner = Owner::new(store, seed);
+    for _ in 0..calls {
+        owner.write(store, &mut acknowledged);
+    }
+}
+
+/// Not a test of its own: the process that `what_a_killed_process_was_told_is_safe_is_there` kills.
+#[test]
+fn writes_until_killed() {
+    let Some(folder) = std::env::var_os(CHILD_FOLDER) else { return };
+    let store = Embedded::open(Path::new(&folder), &options()).unwrap();
+    write(&store, u64::from(std::process::id()), u64::MAX, |partition, sequence| {
+        let line = format!("ack {partition} {sequence}\n");
+        std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+    });
+}
+
+fn start(folder: &Folder) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "torn::writes_until_killed", "--nocapture"])
+        .env(CHILD_FOLDER, folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn what_a_killed_process_was_told_is_safe_is_there() {
+    let rounds = std::env::var("WHIMBREL_ROUNDS").map_or(5, |rounds| rounds.parse().unwrap());
+    let folder = Folder::new("killed");
+    let mut random = Random::new(7);
+    let mut before = [0; PARTITIONS as usize];
+    for round in 0..rounds {
+        let mut child = start(&folder);
+        let mut told = before;
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut left = random.between(1..=2_000);
+        for line in lines {
+            let line = line.unwrap();
+            let mut words = line.split(' ').skip_while(|word| !word.ends_with("ack"));
+            if let (Some(_), Some(partition), Some(sequence)) = (words.next(), words.next(), words.next()) {
+                told[partition.parse::<usize>().unwrap()] = sequence.parse().unwrap();
+                left -= 1;
+            }
+            if left == 0 {
+                child.kill().unwrap();
+                // What it said before that counts.
+                left = u64::MAX;
+            }
+        }
+        child.wait().unwrap();
+        let store = Embedded::open(folder.path(), &options()).unwrap();
+        assert_eq!(store.found().damage, [], "round {round}");
+        for partition in 0..PARTITIONS {
+            let (count, outcome) = read(&store, partition);
+            assert_eq!(outcome, Ok(()));
+            let told = told[usize::from(partition)];
+            assert!(count >= told, "round {round}, partition {partition}: {told} were acknowledged, {count} are there");
+            before[usize::from(partition)] = count;
+        }
+    }
+    assert!(before.iter().all(|count| *count > 0), "{before:?}");
+    eprintln!("{rounds} rounds of kill -9: {before:?} frames, none lost");
+}
+
+fn last_segment(folder: &Path) -> std::path::PathBuf {
+    let files = std::fs::read_dir(folder.join("journal")).unwrap();
+    files.map(|file| file.unwrap().path()).max().unwrap()
+}
+
+/// A copy of a store that is not written to meanwhile.
+pub fn copy(from: &Path, to: &Path) {
+    for inner in ["journal", "blobs"] {
+        std::fs::create_dir_all(to.join(inner)).unwrap();
+        for file in std::fs::read_dir(from.join(inner)).unwrap() {
+            let path = file.unwrap().path();
+            std::fs::copy(&path, to.join(inner).join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    std::fs::copy(from.join("store"), to.join("store")).unwrap();
+}
+
+/// A power cut: of the last call's bytes, any sectors may be there, and any not.
+#[test]
+fn after_a_power_cut_what_was_flushed_is_there() {
+    const SECTOR: usize = 512;
+    let mut random = Random::new(11);
+    for round in 0..60 {
+        let (folder, after) = (Folder::new("cut"), Folder::new("cut-after"));
+        let mut safe = [0; PARTITIONS as usize];
+        let store = Embedded::open(folder.path(), &options()).unwrap();
+        let mut owner = Owner::new(&store, round);
+        for _ in 0..random.between(1..=20) {
+            owner.write(&store, |partition, sequence| safe[usize::from(partition)] = sequence);
+        }
+        let path = last_segment(folder.path());
+        let before = std::fs::read(&path).unwrap();
+        let mut torn = safe;
+        owner.write(&store, |partition, sequence| torn[usize::from(partition)] = sequence);
+        copy(folder.path(), after.path());
+        let path = last_segment(after.path());
+        if path.file_name() != last_segment(folder.path()).file_name() {
+            continue;
+        }
+        let mut bytes = std::fs::read(&path).unwrap();
+        if random.one_in(3) {
+            let least = bytes.iter().zip(&before).take_while(|(a, b)| a == b).count();
+            bytes.truncate(random.between(least as u64..=bytes.len() as u64) as usize);
+        }
+        for (index, sector) in bytes.chunks_mut(SECTOR).enumerate() {
+            if random.one_in(2) {
+                let old = before.iter().skip(index * SECTOR).chain(std::iter::repeat(&0));
+                sector.iter_mut().zip(old).for_each(|(to, from)| *to = *from);
+            }
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        for again in 0..2 {
+            let store = Embedded::open(after.path(), &options()).unwrap();
+            assert_eq!(store.found().damage, [], "round {round}, {again}");
+            for partition in 0..PARTITIONS {
+                let (count, outcome) = read(&store, partition);
+                assert_eq!(outcome, Ok(()));
+                let (safe, torn) = (safe[usize::from(partition)], torn[usize::from(partition)]);
+                assert!(
+                    (safe..=torn).contains(&count),
+                    "round {round}: {safe} were safe, {torn} written, {count} there"
+                );
+            }
+            // It goes on from there.
+            write(&store, round, 2, |partition, sequence| {
+                safe[usize::from(partition)] = sequence;
+                torn[usize::from(partition)] = sequence;
+            });
+            torn.iter_mut().for_each(|torn| *torn = u64::MAX);
+        }
+    }
+}
+
+/// Bits that turned, bytes that are gone: said, with their place, or at the very end taken for what was never acknowledged.
+#[test]
+fn what_is_damaged_is_said_and_never_skipped() {
+    let folder = Folder::new("damage");
+    let mut there = [0; PARTITIONS as usize];
+    let mut store = Embedded::open(folder.path(), &options()).unwrap();
+    write(&store, 3, 150, |partition, sequence| there[usize::from(partition)] = sequence);
+    drop(store);
+    // Written in two lives.
+    store = Embedded::open(folder.path(), &options()).unwrap();
+    write(&store, 4, 150, |partition, sequence| there[usize::from(partition)] = sequence);
+    drop(store);
+    let mut random = Random::new(5);
+    let (mut refused, mut said) = (0, 0);
+    for round in 0..150 {
+        let copied = Folder::new("damage-copy");
+        copy(folder.path(), copied.path());
+        let mut files: Vec<_> = std::fs::read_dir(copied.path().join("journal")).unwrap().collect();
+        files.sort_by_key(|file| file.as_ref().unwrap().path());
+        let path = random.pick(&files).unwrap().as_ref().unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = random.between(0..=bytes.len() as u64 - 1) as usize;
+        match round % 3 {
+            0 => bytes[at] ^= 1 << random.between(0..=7),
+            1 => bytes.truncate(at),
+            _ => bytes.iter_mut().skip(at).take(4_096).for_each(|byte| *byte = 0),
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        match Embedded::open(copied.path(), &options()) {
+            Err(error) => {
+                refused += 1;
+                assert!(error.to_string().contains("is damaged: "), "{error}");
+            }
+            Ok(store) => {
+                let mut missing = 0;
+                for partition in 0..PARTITIONS {
+                    let (count, outcome) = read(&store, partition);
+                    match outcome {
+                        // It stopped at the first damaged frame, and said which that is.
+                        Err(error) => {
+                            said += 1;
+                            let place = format!("partition {partition}, frame {}", count + 1);
+                            assert!(error.to_string().contains(&place), "{error}, not {place}");
+                            assert!(
+                                store.found().damage.iter().any(|damage| {
+                                    damage.partition == Some(Partition(partition)) && damage.first.0 == count + 1
+                                }) || !path.ends_with(last_segment(copied.path()).file_name().unwrap())
+                            );
+                        }
+                        Ok(()) => missing += there[usize::from(partition)] - count,
+                    }
+                }
+                // Nothing says that the end of the newest file was once there.
+                let at_end = path == last_segment(copied.path()) && store.found().torn_bytes > 0 || round % 3 == 1;
+                assert!(missing == 0 || at_end, "round {round}: {missing} frames were skipped in silence");
+            }
+        }
+    }
+    assert!(refused > 10 && said > 20, "{refused} refused, {said} said");
+}
