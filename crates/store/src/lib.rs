@@ -18,5 +18,8 @@ pub mod nats;
 mod sizes;
 mod watchers;
 
-pub use embedded::{Compacted, Damage, Embedded, Found, OpenStoreError, Options};
+pub use embedded::{
+    ArchiveError, Archived, Compacted, Damage, Embedded, Found, OpenStoreError, Options, PartitionReport, Progress,
+    Report, check, export, import,
+};
 pub use memory::{Fault, Memory, Point};

@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Command::Prove(prove) => commands::prove::prove(prove),
         Command::Verify(verify) => commands::prove::verify(verify),
         Command::Enrol(enrol) => commands::enrol::enrol(enrol),
+        Command::Store(store) => commands::store::store(store),
         Command::Bench(bench) => commands::bench::bench(bench),
     };
     match done {

@@ -84,7 +84,7 @@ impl Embedded {
         queue.segments.keys().copied().filter(|number| Some(*number) <= last).collect()
     }
 
-    fn begin_segment(&self) -> Result<(), StoreError> {
+    pub(super) fn begin_segment(&self) -> Result<(), StoreError> {
         let mut queue = self.queue();
         queue.begin_segment = true;
         let outcome = queue.pending.outcome.clone();

@@ -53,7 +53,8 @@ impl Files {
         }
     }
 
-    fn journal(&self) -> PathBuf {
+    /// Where the journal is.
+    pub fn journal(&self) -> PathBuf {
         self.folder.join(JOURNAL)
     }
 

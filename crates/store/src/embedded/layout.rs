@@ -152,12 +152,16 @@ pub enum Kind {
     Removed,
     /// All that was known when a segment began follows, this many records; the place is the last revision.
     Checkpoint,
-    /// In a checkpoint: a partition's epoch, last number and last place; its bytes are the place up to which it is trimmed.
+    /// A partition's epoch, last number and last place; its bytes are the place up to which it is trimmed.
     Owned,
+    /// In an export only: a blob.
+    Blob,
+    /// In an export only: its end; the place is how many records are before it.
+    End,
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Frame,
         Self::Moved,
         Self::Opened,
@@ -166,6 +170,8 @@ impl Kind {
         Self::Removed,
         Self::Checkpoint,
         Self::Owned,
+        Self::Blob,
+        Self::End,
     ];
 
     fn code(self) -> u8 {

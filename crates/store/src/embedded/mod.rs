@@ -11,7 +11,9 @@ use whimbrel_platform::store::{
     Revision, StoreError, Survives, Watch, Watched, WriteError,
 };
 
+mod archive;
 mod blobs;
+mod check;
 mod compact;
 mod files;
 mod folder;
@@ -24,7 +26,10 @@ mod tail;
 #[cfg(test)]
 mod tests;
 
+pub use self::archive::{ArchiveError, Archived, export, import};
+pub use self::check::{PartitionReport, Report, check};
 pub use self::compact::Compacted;
+pub use self::files::Progress;
 pub use self::folder::OpenStoreError;
 pub use self::recover::Damage;
 
@@ -166,14 +171,14 @@ impl Embedded {
                 return (queue, done.clone());
             }
             queue = match queue.tail.take() {
-                Some(tail) => self.write(queue, tail),
+                Some(tail) => self.flush(queue, tail),
                 None => self.turn.wait(queue).unwrap_or_else(PoisonError::into_inner),
             };
         }
     }
 
     /// Writes all that waits.
-    fn write<'a>(&'a self, mut queue: MutexGuard<'a, Queue>, mut tail: Tail) -> MutexGuard<'a, Queue> {
+    fn flush<'a>(&'a self, mut queue: MutexGuard<'a, Queue>, mut tail: Tail) -> MutexGuard<'a, Queue> {
         let Pending { mut batch, effects, outcome } = std::mem::take(&mut queue.pending);
         let begin = std::mem::take(&mut queue.begin_segment) || !tail.fits(&batch);
         let checkpoint = begin.then(|| queue.checkpoint());

@@ -47,6 +47,8 @@ pub enum Effect {
     Opened { partition: u16, epoch: Epoch },
     /// Frames are forgotten.
     Trimmed { partition: u16, upto: u64 },
+    /// What is known of a partition, of which nothing was known before.
+    Owned { partition: u16, owned: Ownership },
     /// A key has a value.
     Written { key: String, revision: Revision, value: Vec<u8> },
     /// A key has none.
@@ -186,6 +188,12 @@ impl Queue {
                     if let Some(log) = self.logs.get_mut(usize::from(partition)) {
                         log.frames.trim(upto).for_each(|slot| count(&mut self.segments, slot, false));
                         log.coming.trimmed = log.frames.owned.trimmed;
+                    }
+                }
+                Effect::Owned { partition, owned } => {
+                    if let Some(log) = self.logs.get_mut(usize::from(partition)) {
+                        log.frames.set(owned);
+                        log.coming = owned;
                     }
                 }
                 Effect::Written { key, revision, value } => {

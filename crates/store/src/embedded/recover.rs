@@ -64,7 +64,8 @@ impl Frames {
         self.slots.resize(usize::try_from(kept).unwrap_or(usize::MAX), Slot::default());
     }
 
-    fn set(&mut self, owned: Ownership) {
+    /// What a checkpoint or an export says of it.
+    pub fn set(&mut self, owned: Ownership) {
         self.trim(owned.trimmed).for_each(drop);
         self.reach(owned.last);
         self.owned.epoch = owned.epoch;
@@ -214,7 +215,7 @@ impl Recovered {
                 }
                 self.revision = self.revision.max(lsn);
             }
-            Kind::Written | Kind::Removed => {}
+            Kind::Written | Kind::Removed | Kind::Blob | Kind::End => {}
             Kind::Frame | Kind::Moved | Kind::Opened | Kind::Trimmed | Kind::Owned => {
                 let Some(frames) = self.frames(partition) else { return };
                 match kind {

@@ -11,6 +11,7 @@ mod look;
 mod proof;
 mod run;
 mod session;
+mod store;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -27,6 +28,7 @@ pub use self::look::{Agents, DeadLetters, Df, Links, Order, Ps, Showing, Sniff, 
 pub use self::proof::{Prove, Verify};
 pub use self::run::{Guarding, Join, Run, SecurityLevel};
 pub use self::session::{AgentPortOptions, Session, SessionAction};
+pub use self::store::{Store, StoreAction};
 
 /// Whimbrel runs societies of agents written in AgentSpeak and Rust.
 #[derive(Debug, Parser)]
@@ -74,6 +76,7 @@ pub enum Command {
     Enrol(Enrol),
     Prove(Prove),
     Verify(Verify),
+    Store(Store),
     Bench(Bench),
 }
 

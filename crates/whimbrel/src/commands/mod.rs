@@ -31,6 +31,7 @@ pub mod run;
 pub mod send;
 pub mod session;
 pub mod sniff;
+pub mod store;
 pub mod topics;
 
 /// Opens the node's control socket. A node without one runs as well; it is only not seen.
