@@ -39,7 +39,7 @@ impl Ownership {
         match append.number {
             0 => Admission::Refused(AppendError::Behind),
             // The places of an epoch's frames are without a gap.
-            number if number <= self.number => Admission::Again(Lsn(self.last - (self.number - number))),
+            number if number <= self.number => Admission::Again(Lsn(self.last.saturating_sub(self.number - number))),
             number if number == self.number + 1 => Admission::Next(Lsn(self.last + 1)),
             _ => Admission::Refused(AppendError::Behind),
         }

@@ -12,6 +12,8 @@
 
 mod embedded;
 mod fence;
+#[doc(hidden)]
+pub mod fuzzing;
 mod memory;
 #[cfg(feature = "nats")]
 pub mod nats;

@@ -13,7 +13,7 @@ use super::files::{Files, Progress};
 use super::folder::{BLOBS, OpenStoreError};
 use super::layout::{Kind, RECORD_HEADER, Record, RecordHeader, aligned, join_key, split_key};
 use super::queue::Effect;
-use super::recover::{Damage, Recovered};
+use super::recover::{Damage, FRAMES_MOST, Recovered};
 use super::segment::{Segment, sync_folder};
 use super::{BATCH_BYTES, Embedded, Options};
 use crate::fence::Ownership;
@@ -23,8 +23,6 @@ const MAGIC: &[u8; 8] = b"WHIMEXP\n";
 const VERSION: u32 = 1;
 /// Bytes of an export's header: the magic, the version, the number of partitions and two of nothing.
 const HEADER: usize = 16;
-/// Frames of one partition: each takes a slot in memory, also one that is missing.
-const FRAMES_MOST: u64 = 1 << 26;
 /// Exports are no store's: their checksums begin with this.
 const NO_STORE: u64 = 0;
 
@@ -111,6 +109,19 @@ impl<W: Write> Writer<W> {
     }
 }
 
+/// An export's bytes, by itself.
+pub fn export_of<'a>(records: impl Iterator<Item = (Record, &'a [u8])>, partitions: u16) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // Nothing goes wrong in memory.
+    if let Ok(mut writer) = Writer::new(&mut bytes, partitions) {
+        for (record, payload) in records {
+            let _ = writer.write(record, payload);
+        }
+        let _ = writer.write(plain(Kind::End, writer.records), &[]);
+    }
+    bytes
+}
+
 fn plain(kind: Kind, lsn: u64) -> Record {
     Record { kind, partition: 0, epoch: 0, number: 0, lsn }
 }
@@ -183,7 +194,7 @@ fn write_journal<W: Write>(
             };
             match segment.read(*slot, files.description.store, &mut buffer) {
                 Ok((header, frame)) => {
-                    writer.write(header.record, frame).map_err(failed)?;
+                    writer.write(Record { kind: Kind::Frame, ..header.record }, frame).map_err(failed)?;
                     done.frames += 1;
                     done.frame_bytes += frame.len() as u64;
                 }
@@ -213,7 +224,7 @@ fn write_blobs<W: Write>(
     done: &mut Archived,
     failed: &dyn Fn(io::Error) -> ArchiveError,
 ) -> Result<(), ArchiveError> {
-    let blobs = BlobFiles::open(files.folder.join(BLOBS)).map_err(failed)?;
+    let blobs = BlobFiles::new(files.folder.join(BLOBS));
     for hash in blobs.list()? {
         match blobs.fetch(hash) {
             Ok(bytes) => {

@@ -40,6 +40,11 @@ fn away(path: &Path, error: &io::Error) -> StoreError {
 }
 
 impl BlobFiles {
+    /// Those in a folder, as they are.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, drafts: AtomicU64::new(0) }
+    }
+
     /// Those in a folder. What was not finished there is removed.
     pub fn open(folder: PathBuf) -> io::Result<Self> {
         for entry in std::fs::read_dir(&folder)? {
@@ -48,7 +53,7 @@ impl BlobFiles {
                 std::fs::remove_file(entry.path())?;
             }
         }
-        Ok(Self { folder, drafts: AtomicU64::new(0) })
+        Ok(Self::new(folder))
     }
 
     fn path(&self, hash: BlobHash) -> PathBuf {

@@ -96,7 +96,7 @@ fn of_partition((partition, frames): (usize, &Frames)) -> Option<PartitionReport
 fn check_blobs(files: &Files, report: &mut Report, progress: &mut Progress<'_>) -> Result<(), OpenStoreError> {
     let folder = files.folder.join(BLOBS);
     let failed = |error: StoreError| OpenStoreError::Io { path: folder.clone(), error: std::io::Error::other(error) };
-    let blobs = at(&folder, BlobFiles::open(folder.clone()))?;
+    let blobs = BlobFiles::new(folder.clone());
     let hashes = blobs.list().map_err(failed)?;
     for (index, hash) in hashes.iter().enumerate() {
         match blobs.fetch(*hash) {

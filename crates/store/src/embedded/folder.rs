@@ -155,6 +155,7 @@ fn read(text: &str, folder: &Path) -> Result<Description, OpenStoreError> {
     let body = text.rsplit_once("checksum ").map_or("", |(body, _)| body);
     let checksum = field("checksum").and_then(|checksum| u32::from_str_radix(checksum, 16).ok());
     let partitions = field("partitions").and_then(|partitions| partitions.parse().ok());
+    let partitions = partitions.filter(|partitions| (1..=STORE_PARTITIONS_MAX).contains(partitions));
     let store = field("id").and_then(|id| u64::from_str_radix(id, 16).ok());
     match (partitions, store) {
         (Some(partitions), Some(store)) if checksum == Some(crc32c::crc32c(body.as_bytes())) => {
@@ -162,6 +163,11 @@ fn read(text: &str, folder: &Path) -> Result<Description, OpenStoreError> {
         }
         _ => Err(damaged(folder)),
     }
+}
+
+/// What a description says: partitions and the store's number.
+pub fn read_description(text: &str) -> Option<(u16, u64)> {
+    read(text, Path::new("")).ok().map(|description| (description.partitions, description.store))
 }
 
 fn damaged(folder: &Path) -> OpenStoreError {

@@ -161,7 +161,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 10] = [
+    /// All of them.
+    pub const ALL: [Self; 10] = [
         Self::Frame,
         Self::Moved,
         Self::Opened,

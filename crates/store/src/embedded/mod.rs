@@ -27,15 +27,21 @@ mod tail;
 mod tests;
 
 pub use self::archive::{ArchiveError, Archived, export, import};
+pub(crate) use self::archive::{Reader as ExportReader, export_of};
 pub use self::check::{PartitionReport, Report, check};
 pub use self::compact::Compacted;
 pub use self::files::Progress;
 pub use self::folder::OpenStoreError;
+pub(crate) use self::folder::read_description;
+pub(crate) use self::layout::{Kind, Place, Record, SegmentHeader};
 pub use self::recover::Damage;
+pub(crate) use self::recover::Recovered;
+pub(crate) use self::scan::{Found as ScanFound, Scan};
+pub(crate) use self::tail::batch_of;
 
 use self::blobs::BlobFiles;
 use self::files::Files;
-use self::layout::{Kind, Record, join_key};
+use self::layout::join_key;
 use self::queue::{Effect, Outcome, Pending, Queue, Queued};
 use self::recover::Slot;
 use self::segment::{Segment, sync_folder};

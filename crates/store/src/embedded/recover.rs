@@ -8,6 +8,11 @@ use super::layout::{BATCH_HEADER, Kind, Record, RecordHeader, SEGMENT_HEADER, Se
 use super::scan::{Found, Scan, Torn};
 use crate::fence::Ownership;
 
+/// Frames of one partition that are kept at once: each takes a slot in memory, also one that is missing.
+pub const FRAMES_MOST: u64 = 1 << 26;
+/// A place that no journal reaches: whatever says it is damaged, although its checksum fits.
+const PLACE_MOST: u64 = 1 << 60;
+
 /// Where a frame's record is. Segment 0: nowhere, it is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
@@ -60,7 +65,6 @@ impl Frames {
     fn reach(&mut self, last: u64) {
         self.owned.last = self.owned.last.max(last);
         let kept = self.owned.last.saturating_sub(self.owned.trimmed);
-        // A number that no journal reaches would be a record made up by chance, with a checksum that fits.
         self.slots.resize(usize::try_from(kept).unwrap_or(usize::MAX), Slot::default());
     }
 
@@ -141,8 +145,9 @@ impl Recovered {
     /// Adds what a segment says. They come in the order of their numbers; `sealed`: there are later ones.
     pub fn add(&mut self, bytes: &[u8], header: SegmentHeader, name: &str, sealed: bool, verify: bool) {
         let first = self.last_segment == 0;
-        if !first && header.segment != self.last_segment + 1 {
-            self.doubt(format!("segments {} to {} are missing", self.last_segment + 1, header.segment - 1));
+        if !first && header.segment != self.last_segment.saturating_add(1) {
+            let (after, before) = (self.last_segment, header.segment);
+            self.doubt(format!("segments between {after} and {before} are missing"));
         } else if !first && header.first_batch != self.next_batch {
             self.doubt(format!("the segment before {name} ends too early"));
         }
@@ -218,6 +223,13 @@ impl Recovered {
             Kind::Written | Kind::Removed | Kind::Blob | Kind::End => {}
             Kind::Frame | Kind::Moved | Kind::Opened | Kind::Trimmed | Kind::Owned => {
                 let Some(frames) = self.frames(partition) else { return };
+                let ahead = lsn.saturating_sub(frames.owned.last.max(frames.owned.trimmed));
+                let said = payload.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                let trimmed = if kind == Kind::Owned { said } else { 0 };
+                let kept = if kind == Kind::Owned { lsn.saturating_sub(trimmed) } else { ahead };
+                if kept > FRAMES_MOST || lsn.max(trimmed) > PLACE_MOST {
+                    return self.doubt(format!("partition {partition} has no frame {lsn}"));
+                }
                 match kind {
                     Kind::Frame => {
                         frames.owned.open(whimbrel_platform::store::Epoch(epoch));
@@ -231,7 +243,6 @@ impl Recovered {
                     Kind::Opened => frames.owned.open(whimbrel_platform::store::Epoch(epoch)),
                     Kind::Trimmed => frames.trim(lsn).for_each(drop),
                     _ => {
-                        let trimmed = payload.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
                         frames.set(Ownership { epoch, number, last: lsn, trimmed });
                     }
                 }

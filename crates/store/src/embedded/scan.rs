@@ -67,14 +67,11 @@ impl Scan<'_> {
                 }
             };
             let end = at + BATCH_HEADER + aligned(batch.bytes as usize);
-            if let Err(broken) = self.records(at + BATCH_HEADER, end, batch, next, each) {
-                if !self.confirmed(end, next) {
-                    return Self::torn(at, batch, broken, next);
-                }
-                each(Found::Damage { from: broken.at, to: end.min(self.bytes.len()) });
+            if let Err(broken) = self.records(at + BATCH_HEADER, end, next, each) {
+                return Self::torn(at, batch, broken, next);
             }
             at = end;
-            next += 1;
+            next = next.saturating_add(1);
         }
         if at > self.bytes.len() {
             // A batch of a sealed segment that the file does not hold to its end.
@@ -117,24 +114,25 @@ impl Scan<'_> {
         }
         let bytes = (broken.at - at - BATCH_HEADER) as u32;
         let kept = Some(BatchHeader { bytes, records: broken.records, ..batch });
-        End { offset: broken.at, next_batch: next + 1, torn: Some(Torn { batch_offset: at, kept }) }
+        End { offset: broken.at, next_batch: next.saturating_add(1), torn: Some(Torn { batch_offset: at, kept }) }
     }
 
-    /// Tells of a batch's records, up to the first that is broken.
-    fn records(
-        &self,
-        mut at: usize,
-        end: usize,
-        batch: BatchHeader,
-        next: u64,
-        each: &mut dyn FnMut(Found<'_>),
-    ) -> Result<(), Broken> {
-        for index in 0..batch.records {
-            let broken = Broken { at, records: index };
-            let header = self.bytes.get(at..).and_then(|bytes| RecordHeader::read(bytes, self.header.store));
-            let header = header.filter(|header| at + header.whole_bytes() <= end).ok_or(broken)?;
-            let begin = at + RECORD_HEADER;
-            let payload = self.bytes.get(begin..begin + header.bytes as usize).ok_or(broken)?;
+    /// Tells of a batch's records: of one that was acknowledged all that can be read, of another all up to the first that
+    /// cannot.
+    fn records(&self, mut at: usize, end: usize, next: u64, each: &mut dyn FnMut(Found<'_>)) -> Result<(), Broken> {
+        let mut records = 0;
+        while at < end {
+            let broken = Broken { at, records };
+            let Some((header, payload)) = self.record(at, end) else {
+                if !self.confirmed(end, next) {
+                    return Err(broken);
+                }
+                let further = (at + ALIGN..end).step_by(ALIGN).find(|at| self.record(*at, end).is_some());
+                let to = further.unwrap_or(end.min(self.bytes.len()));
+                each(Found::Damage { from: at, to });
+                at = further.unwrap_or(end);
+                continue;
+            };
             let whole = !self.verify || header.is_of(payload);
             if !whole && !self.confirmed(end, next) {
                 return Err(broken);
@@ -142,8 +140,17 @@ impl Scan<'_> {
             // Segments are far below 4 GiB.
             each(Found::Record { header, offset: at as u32, payload, whole });
             at += header.whole_bytes();
+            records += 1;
         }
-        if at == end { Ok(()) } else { Err(Broken { at, records: batch.records }) }
+        Ok(())
+    }
+
+    /// The record that begins here.
+    fn record(&self, at: usize, end: usize) -> Option<(RecordHeader, &[u8])> {
+        let header = RecordHeader::read(self.bytes.get(at..)?, self.header.store)?;
+        let begin = at + RECORD_HEADER;
+        let payload = self.bytes.get(begin..begin + header.bytes as usize)?;
+        (at + header.whole_bytes() <= end).then_some((header, payload))
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::layout::{BATCH_HEADER, BatchHeader, Place, SEGMENT_HEADER, SegmentHeader};
+use super::layout::{BATCH_HEADER, BatchHeader, Place, Record, SEGMENT_HEADER, SegmentHeader};
 use super::segment::Segment;
 
 /// What frames leave free of what is allocated, so that on a full disk frames can still be forgotten.
@@ -149,4 +149,15 @@ fn seal(batch: &mut Batch, number: u64, place: Place) {
     if let Some(room) = batch.bytes.first_chunk_mut::<BATCH_HEADER>() {
         *room = header;
     }
+}
+
+/// A batch's bytes, by itself.
+pub fn batch_of<'a>(records: impl Iterator<Item = (Record, &'a [u8])>, number: u64, place: Place) -> Vec<u8> {
+    let mut batch = Batch::default();
+    for (record, payload) in records {
+        record.write(payload, place.store, &mut batch.bytes);
+        batch.records += 1;
+    }
+    seal(&mut batch, number, place);
+    batch.bytes
 }

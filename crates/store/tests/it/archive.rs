@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use whimbrel_platform::store::{Blobs, Coord, Epoch, Journal, Lsn, Partition, Revision};
+use whimbrel_platform::store::{Append, Blobs, Coord, Epoch, Journal, Lsn, Partition, Revision};
 use whimbrel_store::{ArchiveError, Archived, Embedded, Options, Report, check, export, import};
 
 use crate::folders::Folder;
@@ -176,4 +176,32 @@ fn a_blob_that_is_damaged_is_found() {
     std::fs::write(&file, b"a smapshot").unwrap();
     let report = checked(&from);
     assert!(report.damage.len() == 1 && report.damage[0].to_string().starts_with("blob "), "{:?}", report.damage);
+}
+
+#[test]
+fn beside_a_damaged_header_the_rest_of_its_batch_is_saved() {
+    let folder = Folder::new("header");
+    let path = folder.path().join("store");
+    let store = Embedded::open(&path, &options()).unwrap();
+    store.open(Partition(0), Epoch(1)).unwrap();
+    let contents: Vec<Vec<u8>> = (1..=12).map(|sequence| crate::torn::content(0, sequence)).collect();
+    for batch in [&contents[..10], &contents[10..]] {
+        let first = if batch.len() == 10 { 1 } else { 11 };
+        let append = |(number, frame)| Append { partition: Partition(0), epoch: Epoch(1), number, frame };
+        let appends: Vec<Append<'_>> = (first..).zip(batch.iter().map(Vec::as_slice)).map(append).collect();
+        assert!(store.append(&appends).iter().all(Result::is_ok));
+    }
+    drop(store);
+    let segment = path.join("journal/0000000001.log");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let fifth = bytes.windows(contents[4].len()).position(|window| window == contents[4]).unwrap();
+    bytes[fifth - 20] ^= 1;
+    std::fs::write(&segment, &bytes).unwrap();
+    let report = checked(&path);
+    assert!(report.in_doubt, "{report:?}");
+    assert_eq!(report.opened[0].frames, 11);
+    assert!(report.damage.iter().any(|one| one.to_string() == "partition 0, frame 5: missing"), "{:?}", report.damage);
+    let file = folder.path().join("file");
+    assert_eq!(export(&path, &file, true, &mut on).unwrap().frames, 11);
+    assert_eq!(import(&file, &folder.path().join("saved"), &mut on).unwrap().frames, 11);
 }

@@ -12,6 +12,8 @@ mod conformance;
 mod embedded;
 mod folders;
 mod full;
+mod fuzz;
 #[cfg(feature = "nats")]
 mod nats;
 mod torn;
+mod versions;

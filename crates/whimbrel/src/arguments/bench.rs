@@ -14,6 +14,7 @@ use super::SecurityLevel;
   whimbrel bench fibonacci --max-n 25 --json
   whimbrel bench codec --object varied --children 10000
   whimbrel bench sessions --frames compact --in-flight 1
+  whimbrel bench state --store embedded --seconds 10
   whimbrel bench fibonacci --plot pictures     response time by n, as pictures/fibonacci-native.svg
 
 `make bench-peers` runs the same beside Erlang, Go, Pekko, tokio, Jason, brokers, other links and other codecs.")]
@@ -89,6 +90,8 @@ pub enum Benchmark {
     Messaging(Messaging),
     /// Programs with agents at an agent port ask agents of its node: how many messages a second, how long for an answer?
     Sessions(Sessions),
+    /// Agents' state is written to a store, nine writes to a read: how fast, how soon safe, in how many bytes?
+    State(State),
     /// Agents come to be: how fast, and how much memory does an idle one take?
     Spawn {
         /// How many.
@@ -182,6 +185,41 @@ pub enum Framed {
     Json,
     /// Compact.
     Compact,
+}
+
+/// Agents whose state is durable.
+#[derive(Debug, Args)]
+pub struct State {
+    /// Where it is kept.
+    #[arg(long, value_enum, default_value_t = StoreKind::Embedded)]
+    pub store: StoreKind,
+    /// Agents, each with one operation at a time.
+    #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub writers: u64,
+    /// Bytes of an agent's state.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(16..))]
+    pub bytes: u16,
+    /// How long it is measured.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub seconds: u64,
+    /// Threads that write for the agents; as many as there are cores if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// The folder in which the store is made, and removed at the end; this one if not given.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// One line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Where state is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StoreKind {
+    /// In a directory.
+    Embedded,
+    /// In this process's memory: what all but the disk costs.
+    Memory,
 }
 
 /// Who writes to whom.

@@ -12,6 +12,7 @@ mod plot;
 mod progress;
 mod report;
 pub mod sessions;
+pub mod state;
 
 pub use asl::AslError;
 pub use plot::picture;

@@ -74,6 +74,12 @@ fn readable(name: &str, value: f64) -> String {
     if name.ends_with("_us") {
         return if value < 10_000.0 { format!("{value:.1} us") } else { format!("{:.1} ms", value / 1000.0) };
     }
+    if name.ends_with("_ms") {
+        return format!("{value:.2} ms");
+    }
+    if name.ends_with("amplification") {
+        return format!("{value:.2}");
+    }
     if name.contains("cpu_s") {
         return format!("{value:.2} s");
     }
@@ -105,6 +111,13 @@ fn meaning(name: &str) -> &str {
         "cpu_s_per_million" => "seconds of processor time per million deliveries, both processes",
         "node_cpu_s_per_million" => "seconds of processor time of the node per million messages, either way",
         "clients_cpu_s_per_million" => "the same of the programs, all in one process",
+        "writes_per_s" => "states a second that are safe",
+        "reads_per_s" => "reads a second beside them",
+        "p50_ms" => "half of the writes were safe within this time",
+        "p99_ms" => "99 of 100 were",
+        "max_ms" => "the slowest",
+        "write_amplification" => "bytes of the journal per byte of state",
+        "device_amplification" => "bytes that the system wrote to disks per byte of state",
         "bytes_per_agent" => "bytes of resident memory per idle agent",
         other => other,
     }

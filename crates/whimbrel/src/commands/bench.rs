@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::arguments::{Bench as Arguments, Benchmark, Messaging, Sessions};
-use crate::bench::{Bench, Kind, Watching, codec, json, line, messaging, picture, rows, sessions, table};
+use crate::arguments::{Bench as Arguments, Benchmark, Messaging, Sessions, State};
+use crate::bench::{Bench, Kind, Watching, codec, json, line, messaging, picture, rows, sessions, state, table};
 use crate::terminal;
 
 /// Runs a benchmark and reports.
@@ -14,6 +14,7 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (bench, options) = match chosen(&arguments.benchmark) {
         Chosen::Agents(bench, options) => (bench, options),
         Chosen::Messaging(what) => return messaging(what),
+        Chosen::State(what) => return state(what),
         Chosen::Sessions(what) => return sessions(what),
         Chosen::Codec { object, children, json } => return codec(object, children, json),
         #[cfg(feature = "nats")]
@@ -88,12 +89,21 @@ fn sessions(what: &Sessions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn state(what: &State) -> anyhow::Result<ExitCode> {
+    let metrics = state::run(what)?;
+    let title = format!("state: {}", what.params().replace('"', ""));
+    let text = if what.json { line("state", &what.params(), &metrics) } else { rows(&title, &metrics) };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// What is to be measured.
 enum Chosen<'a> {
     #[cfg(feature = "nats")]
     Failover(&'a crate::arguments::Failover),
     Agents(Bench, &'a crate::arguments::BenchOptions),
     Messaging(&'a Messaging),
+    State(&'a State),
     Sessions(&'a Sessions),
     Codec {
         object: codec::Object,
@@ -121,6 +131,7 @@ fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
         }
         Benchmark::Spawn { agents, options } => (Bench::Spawn { agents: *agents }, options),
         Benchmark::Messaging(what) => return Chosen::Messaging(what),
+        Benchmark::State(what) => return Chosen::State(what),
         #[cfg(feature = "nats")]
         Benchmark::Failover(what) => return Chosen::Failover(what),
         Benchmark::Sessions(what) => return Chosen::Sessions(what),

@@ -19,6 +19,7 @@ mod nodes;
 mod own_keys;
 mod run;
 mod standby;
+mod store;
 mod topics;
 mod transcripts;
 

@@ -1,0 +1,79 @@
+//! The decoders of the store's files by themselves, for the fuzz targets (`fuzz/src/store.rs`) and the tests that replay
+//! what these found. No part of the interface.
+
+use std::collections::BTreeMap;
+
+use crate::embedded::{
+    ExportReader, Kind, Place, Record, Recovered, Scan, ScanFound, SegmentHeader, batch_of, export_of,
+};
+
+const STORE: u64 = 7;
+
+/// A record, as a target says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its kind; any number.
+    pub kind: u8,
+    /// Its partition.
+    pub partition: u16,
+    /// Its epoch, number and place are this.
+    pub place: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+fn record(piece: &Piece) -> Record {
+    let kind = Kind::ALL.get(usize::from(piece.kind) % Kind::ALL.len()).copied().unwrap_or(Kind::Frame);
+    Record { kind, partition: piece.partition, epoch: piece.place, number: piece.place, lsn: piece.place }
+}
+
+/// A segment with these records, batch by batch.
+pub fn segment(batches: &[Vec<Piece>]) -> Vec<u8> {
+    let mut bytes = SegmentHeader { store: STORE, segment: 1, first_batch: 1 }.write().to_vec();
+    for (index, pieces) in batches.iter().enumerate() {
+        let place = Place { store: STORE, segment: 1, offset: bytes.len() as u64 };
+        let records = pieces.iter().map(|piece| (record(piece), piece.bytes.as_slice()));
+        bytes.extend(batch_of(records, index as u64 + 1, place));
+    }
+    bytes
+}
+
+/// What a segment's bytes say: each record that is told as whole; and how much is left once it is put together.
+pub fn read_segment(bytes: &[u8], sealed: bool) -> Option<(Vec<Piece>, usize)> {
+    let header = SegmentHeader::read(bytes).ok()?;
+    let mut pieces = Vec::new();
+    let end = Scan { bytes, header, sealed, verify: true }.run(&mut |found| {
+        if let ScanFound::Record { header, payload, whole: true, .. } = found {
+            let Record { kind, partition, lsn, .. } = header.record;
+            pieces.push(Piece { kind: kind as u8, partition, place: lsn, bytes: payload.to_vec() });
+        }
+    });
+    let mut recovered = Recovered::new(16);
+    recovered.add(bytes, header, "segment", sealed, true);
+    recovered.finish();
+    Some((pieces, end.offset))
+}
+
+/// An export with these records.
+pub fn export(pieces: &[Piece]) -> Vec<u8> {
+    export_of(pieces.iter().map(|piece| (record(piece), piece.bytes.as_slice())), 16)
+}
+
+/// What an export's bytes say, if they are one to their end.
+///
+/// # Errors
+/// Why they are not.
+pub fn read_export(bytes: &[u8]) -> Result<Vec<Piece>, String> {
+    let mut reader = ExportReader::new(bytes)?;
+    let mut pieces = Vec::new();
+    while let Some((Record { kind, partition, lsn, .. }, bytes)) = reader.next()? {
+        pieces.push(Piece { kind: kind as u8, partition, place: lsn, bytes: bytes.to_vec() });
+    }
+    Ok(pieces)
+}
+
+/// What a store's description says: partitions and number; it may be any text.
+pub fn read_description(text: &str) -> Option<BTreeMap<&'static str, u64>> {
+    let (partitions, store) = crate::embedded::read_description(text)?;
+    Some(BTreeMap::from([("partitions", u64::from(partitions)), ("store", store)]))
+}

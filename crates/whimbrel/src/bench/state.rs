@@ -1,0 +1,315 @@
+//! The state of agents, written to a store: nine operations of ten write an agent's new state, one reads its last. Each
+//! agent has one operation at a time, as agents have whose steps are durable before anybody hears of them.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, bail};
+use whimbrel_platform::store::{Append, Epoch, Journal, Lsn, Partition};
+use whimbrel_store::{Embedded, Memory, Options};
+
+use super::{Metrics, percentile};
+use crate::arguments::{State, StoreKind};
+
+/// One operation of so many is a read.
+const READ_ONE_IN: u64 = 10;
+/// What is not measured: until caches are warm and files are there.
+const WARM_UP: Duration = Duration::from_millis(500);
+/// After how many calls frames that nobody needs any more are forgotten, a partition at a time.
+const TRIM_CALLS: u64 = 16;
+/// What shells report for a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+const EPOCH: Epoch = Epoch(1);
+
+/// What is measured, and what else is known of it.
+#[derive(Clone)]
+struct Subject {
+    journal: Arc<dyn Journal>,
+    embedded: Option<Arc<Embedded>>,
+}
+
+impl Subject {
+    fn open(what: &State, folder: &std::path::Path) -> anyhow::Result<Self> {
+        Ok(match what.store {
+            StoreKind::Memory => Self { journal: Arc::new(Memory::default()), embedded: None },
+            StoreKind::Embedded => {
+                let embedded = Arc::new(Embedded::open(folder, &Options::default())?);
+                Self { journal: embedded.clone(), embedded: Some(embedded) }
+            }
+        })
+    }
+
+    fn journal_bytes(&self) -> Option<u64> {
+        self.embedded.as_ref().map(|store| store.written_bytes())
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// The store cannot be opened, refuses a frame, or has not what it acknowledged.
+pub fn run(what: &State) -> anyhow::Result<Metrics> {
+    let folder = Folder::new(what.dir.as_deref())?;
+    let left = folder.0.clone();
+    ctrlc::set_handler(move || {
+        let _ = std::fs::remove_dir_all(&left);
+        std::process::exit(INTERRUPTED);
+    })?;
+    let subject = Subject::open(what, &folder.0)?;
+    for partition in 0..subject.journal.partitions() {
+        subject.journal.open(Partition(partition), EPOCH)?;
+    }
+    let threads = what.threads.map_or_else(cores, u64::from).min(what.writers).max(1);
+    let begin = Instant::now() + WARM_UP;
+    let end = begin + Duration::from_secs(what.seconds);
+    let mut before = (None, None);
+    let committers = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..threads)
+            .map(|index| {
+                let mut committer = Committer::new(what, &*subject.journal, index, threads);
+                scope.spawn(move || committer.run(begin, end).map(|()| committer.done()))
+            })
+            .collect();
+        std::thread::sleep(begin.saturating_duration_since(Instant::now()));
+        before = (subject.journal_bytes(), device_bytes());
+        let joined = started.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a thread panicked"))?);
+        joined.collect::<anyhow::Result<Vec<Done>>>()
+    })?;
+    let after = (subject.journal_bytes(), device_bytes());
+    drop(subject);
+    check(what, &folder, &committers)?;
+    Ok(metrics(what, committers, before, after))
+}
+
+fn cores() -> u64 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64)
+}
+
+/// Bytes that this process had written to disks, where the operating system tells.
+fn device_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/io").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("write_bytes: "))?.parse().ok()
+}
+
+/// A folder that goes when it is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(within: Option<&std::path::Path>) -> anyhow::Result<Self> {
+        let within = within.map_or_else(|| std::env::current_dir().unwrap_or_default(), std::path::Path::to_owned);
+        let path = within.join(format!("whimbrel-bench-{}", std::process::id()));
+        std::fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An agent, and where its last state is.
+struct Agent {
+    name: u64,
+    writes: u64,
+    last: Lsn,
+}
+
+/// A partition: its agents, and how many frames it has.
+struct Part {
+    partition: Partition,
+    agents: Vec<Agent>,
+    number: u64,
+}
+
+/// A thread, which writes for the agents of its partitions.
+struct Committer<'a> {
+    journal: &'a dyn Journal,
+    parts: Vec<Part>,
+    bytes: usize,
+    random: u64,
+    write_ms: Vec<f64>,
+    reads: u64,
+}
+
+/// What a thread did.
+struct Done {
+    write_ms: Vec<f64>,
+    reads: u64,
+    /// What was acknowledged last of each agent: its partition, its place, its frame.
+    last: Vec<(Partition, Lsn, Vec<u8>)>,
+}
+
+/// A state of an agent: who, how often it was written, and bytes that are its own.
+fn state(name: u64, writes: u64, bytes: usize) -> Vec<u8> {
+    let mut random = name.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ writes | 1;
+    let mut frame = Vec::with_capacity(bytes + 8);
+    frame.extend_from_slice(&name.to_le_bytes());
+    frame.extend_from_slice(&writes.to_le_bytes());
+    while frame.len() < bytes {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        frame.extend_from_slice(&random.to_le_bytes());
+    }
+    frame.truncate(bytes);
+    frame
+}
+
+impl<'a> Committer<'a> {
+    fn new(what: &State, journal: &'a dyn Journal, index: u64, threads: u64) -> Self {
+        let partitions = u64::from(journal.partitions());
+        let mine = (0..partitions).filter(|partition| partition % threads == index);
+        let parts = mine.map(|partition| Part {
+            partition: Partition(partition as u16),
+            agents: (partition..what.writers)
+                .step_by(partitions as usize)
+                .map(|name| Agent { name, writes: 0, last: Lsn(0) })
+                .collect(),
+            number: 0,
+        });
+        let bytes = usize::from(what.bytes);
+        let random = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        Self { journal, parts: parts.collect(), bytes, random, write_ms: Vec::new(), reads: 0 }
+    }
+
+    /// One operation of each agent after the other, until time is over.
+    fn run(&mut self, begin: Instant, end: Instant) -> anyhow::Result<()> {
+        self.call(true)?;
+        for calls in 0.. {
+            let started = Instant::now();
+            if started >= end {
+                break;
+            }
+            let (writes, reads) = self.call(false)?;
+            if started >= begin {
+                let ms = started.elapsed().as_secs_f64() * 1_000.0;
+                self.write_ms.extend((0..writes).map(|_| ms));
+                self.reads += reads;
+            }
+            if u64::is_multiple_of(calls, TRIM_CALLS) {
+                self.trim(calls / TRIM_CALLS)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An operation of each agent: how many were writes, and how many reads.
+    fn call(&mut self, writes_only: bool) -> anyhow::Result<(u64, u64)> {
+        let mut frames = Vec::new();
+        let mut reads = 0;
+        for (part_index, part) in self.parts.iter_mut().enumerate() {
+            for (index, agent) in part.agents.iter_mut().enumerate() {
+                self.random =
+                    self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                if !writes_only && (self.random >> 33).is_multiple_of(READ_ONE_IN) {
+                    read(self.journal, part.partition, agent.last, &state(agent.name, agent.writes, self.bytes))?;
+                    reads += 1;
+                    continue;
+                }
+                agent.writes += 1;
+                part.number += 1;
+                let frame = state(agent.name, agent.writes, self.bytes);
+                frames.push((part_index, index, part.partition, part.number, frame));
+            }
+        }
+        let appends: Vec<Append<'_>> = frames
+            .iter()
+            .map(|(.., partition, number, frame)| Append {
+                partition: *partition,
+                epoch: EPOCH,
+                number: *number,
+                frame,
+            })
+            .collect();
+        for (result, (part, index, ..)) in self.journal.append(&appends).into_iter().zip(&frames) {
+            let agent = self.parts.get_mut(*part).and_then(|part| part.agents.get_mut(*index));
+            if let Some(agent) = agent {
+                agent.last = result?;
+            }
+        }
+        Ok((frames.len() as u64, reads))
+    }
+
+    /// Forgets what is older than the last state of any agent of a partition.
+    fn trim(&self, turn: u64) -> anyhow::Result<()> {
+        let count = self.parts.len().max(1) as u64;
+        let Some(part) = self.parts.get((turn % count) as usize) else { return Ok(()) };
+        if let Some(oldest) = part.agents.iter().map(|agent| agent.last).min() {
+            self.journal.trim(part.partition, oldest)?;
+        }
+        Ok(())
+    }
+
+    fn done(&mut self) -> Done {
+        let bytes = self.bytes;
+        let of_part = |part: &Part| {
+            let partition = part.partition;
+            let of_agent = |agent: &Agent| (partition, agent.last, state(agent.name, agent.writes, bytes));
+            part.agents.iter().map(of_agent).collect::<Vec<_>>()
+        };
+        let last = self.parts.iter().flat_map(of_part).collect();
+        Done { write_ms: std::mem::take(&mut self.write_ms), reads: self.reads, last }
+    }
+}
+
+/// Reads a frame, which must be this one.
+fn read(journal: &dyn Journal, partition: Partition, lsn: Lsn, expected: &[u8]) -> anyhow::Result<()> {
+    let mut found = false;
+    journal.read(partition, lsn, &mut |at, frame| {
+        found = at == lsn && frame == expected;
+        ControlFlow::Break(())
+    })?;
+    if !found {
+        bail!("frame {} of partition {} is not what was acknowledged", lsn.0, partition.0);
+    }
+    Ok(())
+}
+
+/// What was acknowledged is there, also when the store is opened anew.
+fn check(what: &State, folder: &Folder, committers: &[Done]) -> anyhow::Result<()> {
+    if what.store == StoreKind::Memory {
+        return Ok(());
+    }
+    let subject = Subject::open(what, &folder.0)?;
+    let mut last = committers.iter().flat_map(|done| &done.last);
+    last.try_for_each(|(partition, lsn, frame)| read(&*subject.journal, *partition, *lsn, frame))
+}
+
+type Bytes = (Option<u64>, Option<u64>);
+
+fn metrics(what: &State, committers: Vec<Done>, before: Bytes, after: Bytes) -> Metrics {
+    let seconds = what.seconds as f64;
+    let reads: u64 = committers.iter().map(|done| done.reads).sum();
+    let mut write_ms: Vec<f64> = committers.into_iter().flat_map(|done| done.write_ms).collect();
+    let user_bytes = write_ms.len() as f64 * f64::from(what.bytes);
+    let share = |before: Option<u64>, after: Option<u64>| Some((after? - before?) as f64 / user_bytes);
+    let (p50, p99) = (percentile(50.0, &mut write_ms), percentile(99.0, &mut write_ms));
+    vec![
+        ("writes_per_s", Some(write_ms.len() as f64 / seconds)),
+        ("reads_per_s", Some(reads as f64 / seconds)),
+        ("p50_ms", p50),
+        ("p99_ms", p99),
+        ("max_ms", write_ms.last().copied()),
+        ("write_amplification", share(before.0, after.0)),
+        ("device_amplification", share(before.1, after.1)),
+    ]
+}
+
+impl State {
+    /// The parameters as JSON.
+    pub fn params(&self) -> String {
+        let store = match self.store {
+            StoreKind::Embedded => "embedded",
+            StoreKind::Memory => "memory",
+        };
+        let threads = self.threads.map_or_else(cores, u64::from);
+        format!(
+            "\"store\": \"{store}\", \"writers\": {}, \"bytes\": {}, \"seconds\": {}, \"threads\": {threads}",
+            self.writers, self.bytes, self.seconds
+        )
+    }
+}

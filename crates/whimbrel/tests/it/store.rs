@@ -1,0 +1,102 @@
+//! `whimbrel store` and `whimbrel bench state`.
+
+use serde_json::Value;
+use whimbrel_platform::store::{Append, Blobs, Coord, Epoch, Journal, Lsn, Partition, Revision};
+use whimbrel_store::{Embedded, Options};
+
+use crate::{Scratch, run_in};
+
+const FRAMES: u64 = 3_000;
+
+/// A store of some small segments in `society.store`, of which the older frames are forgotten.
+fn make(scratch: &Scratch) {
+    let options = Options { segment_bytes: 256 << 10, ..Options::default() };
+    let store = Embedded::open(scratch.0.join("society.store"), &options).unwrap();
+    for partition in [3, 4] {
+        store.open(Partition(partition), Epoch(2)).unwrap();
+        for number in 1..=FRAMES {
+            let frame = [number as u8; 100];
+            let append = Append { partition: Partition(partition), epoch: Epoch(2), number, frame: &frame };
+            store.append(&[append])[0].clone().unwrap();
+        }
+    }
+    store.trim(Partition(3), Lsn(FRAMES - 9)).unwrap();
+    store.write("shard/3", Revision(0), b"n1").unwrap();
+    store.put(b"a snapshot").unwrap();
+}
+
+fn json(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+#[test]
+fn a_store_is_checked_compacted_exported_and_imported() {
+    let scratch = Scratch::new();
+    make(&scratch);
+    let checked = |name: &str| {
+        let seen = run_in(&scratch.0, &["store", "check", name, "--json"]);
+        assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
+        json(&seen.out)
+    };
+    let before = checked("society.store");
+    assert_eq!((&before["frames"], &before["keys"], &before["blobs"]), (&(FRAMES + 10).into(), &1.into(), &1.into()));
+    assert_eq!(before["opened"][0]["first"], FRAMES - 9);
+    let seen = run_in(&scratch.0, &["store", "compact", "society.store", "--json"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+    let compacted = json(&seen.out);
+    assert!(compacted["after_bytes"].as_u64() < compacted["before_bytes"].as_u64(), "{compacted}");
+    let after = checked("society.store");
+    assert_eq!(before["opened"], after["opened"]);
+    assert_eq!(after["journal_bytes"], compacted["after_bytes"]);
+    let seen = run_in(&scratch.0, &["store", "export", "society.store", "file"]);
+    let said =
+        format!("exported into file: {} frames of {} bytes, 1 keys, 1 blobs\n", FRAMES + 10, (FRAMES + 10) * 100);
+    assert_eq!((seen.code, seen.out), (Some(0), said));
+    let seen = run_in(&scratch.0, &["store", "import", "other.store", "file"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+    assert_eq!(checked("other.store")["opened"], before["opened"]);
+    let seen = run_in(&scratch.0, &["store", "import", "other.store", "file"]);
+    assert_eq!(seen.code, Some(1));
+    assert_eq!(seen.err, "error: other.store is not empty: an export is only restored into an empty store\n");
+    let seen = run_in(&scratch.0, &["store", "check", "no.store"]);
+    assert_eq!((seen.code, seen.err.as_str()), (Some(1), "error: there is no store in no.store\n"));
+}
+
+#[test]
+fn a_damaged_store_is_told_from_a_sound_one() {
+    let scratch = Scratch::new();
+    make(&scratch);
+    let seen = run_in(&scratch.0, &["store", "check", "society.store"]);
+    assert!(seen.out.ends_with("all of it is as it was written\n"), "{}", seen.out);
+    let journal = scratch.0.join("society.store/journal");
+    let first = std::fs::read_dir(&journal).unwrap().map(|file| file.unwrap().path()).min().unwrap();
+    let mut bytes = std::fs::read(&first).unwrap();
+    let frame = bytes.windows(100).rposition(|window| window == [7; 100]).unwrap();
+    bytes[frame + 50] = 8;
+    std::fs::write(&first, bytes).unwrap();
+    let seen = run_in(&scratch.0, &["store", "check", "society.store"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(seen.err.contains("damaged: partition 4, frame "), "{}", seen.err);
+    let seen = run_in(&scratch.0, &["store", "export", "society.store", "file"]);
+    assert!(seen.code == Some(1) && seen.err.contains("is damaged: partition 4, frame "), "{}", seen.err);
+    let seen = run_in(&scratch.0, &["store", "export", "society.store", "file", "--salvage", "--json"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+    assert_eq!(json(&seen.out)["damage"][0]["partition"], 4);
+}
+
+#[test]
+fn the_state_of_agents_is_measured() {
+    let scratch = Scratch::new();
+    for store in ["embedded", "memory"] {
+        let arguments =
+            ["bench", "state", "--store", store, "--writers", "50", "--bytes", "64", "--seconds", "1", "--json"];
+        let seen = run_in(&scratch.0, &arguments);
+        assert_eq!(seen.code, Some(0), "{}", seen.err);
+        let line = json(&seen.out);
+        assert_eq!((&line["bench"], &line["params"]["writers"]), (&"state".into(), &50.into()));
+        assert!(line["metrics"]["writes_per_s"].as_f64().unwrap() > 10.0, "{line}");
+        let share = line["metrics"]["write_amplification"].as_f64();
+        assert_eq!(store == "embedded", share.is_some_and(|share| share > 1.0 && share < 10.0), "{line}");
+    }
+    assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 0, "something is left");
+}
