@@ -122,6 +122,11 @@ impl Connection {
         .await
     }
 
+    /// The same, told of what happens by the runtime in whose context this is called.
+    pub fn move_here(self) -> io::Result<Self> {
+        Ok(Self { socket: self.socket.move_here()?, incoming: self.incoming })
+    }
+
     /// Why the peer is not the node of this name, if it showed a certificate that says so; or if it had to and did not.
     pub fn contradicts(&self, node: &str, level: Level) -> Option<(RefusalReason, String)> {
         let from = self.socket.socket().peer_addr().ok().map(|address| address.ip());

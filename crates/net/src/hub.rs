@@ -20,6 +20,7 @@ use whimbrel_platform::{Links, Station};
 
 use crate::authority::is_node_name;
 use crate::connection::{Accepted, Connection};
+use crate::driver::{Driver, Drivers};
 use crate::peer::Peer;
 use crate::refusal;
 use crate::security::{Credentials, Level, SecurityError, Tls};
@@ -29,6 +30,8 @@ use crate::threads::Threads;
 
 /// Connections that have not said who they are yet, at most.
 const STRANGERS_MAX: u64 = 256;
+/// Threads that see to links, if no worker does, at most.
+const DRIVERS_MAX: usize = 4;
 
 /// What a hub is to be.
 pub struct HubConfig {
@@ -122,6 +125,8 @@ pub struct LinkStatus {
     pub bytes_in: u64,
     /// See `bytes_in`.
     pub bytes_out: u64,
+    /// Microseconds that a question to the peer takes to be answered, smoothed, if that is known.
+    pub round_trip_us: Option<u64>,
     /// Why connections ended that were of no use any more, and how often: see [`LinkError::reason`].
     pub faults: Vec<(&'static str, u64)>,
 }
@@ -144,12 +149,16 @@ pub(crate) struct Inner {
     peers: boxcar::Vec<Arc<Peer>>,
     by_name: Mutex<FxHashMap<String, NodeId>>,
     strangers: AtomicU64,
+    /// Each has some of the links.
+    drivers: Vec<Arc<Driver>>,
 }
 
 /// See the module. Ends its links when it is dropped.
 pub struct Hub {
     inner: Arc<Inner>,
+    /// Where strangers are heard.
     threads: Threads,
+    drivers: Drivers,
 }
 
 impl Hub {
@@ -177,13 +186,15 @@ impl Hub {
             Some(credentials) => Some(Signing::new(&platform, &node, incarnation, credentials, evidence)?),
             None => None,
         };
-        let threads = Threads::half("whimbrel-net").map_err(HubError::Threads)?;
+        let threads = Threads::start(1, "whimbrel-net").map_err(HubError::Threads)?;
         let listener = listen.map(|address| {
             let failed = |source| HubError::Listen { address: address.to_owned(), source };
             threads.block_on(TcpListener::bind(address)).map_err(failed)
         });
         let listener = listener.transpose()?;
         let address = listener.as_ref().and_then(|listener| listener.local_addr().ok()).map(|addr| addr.to_string());
+        let drivers = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, DRIVERS_MAX));
+        let drivers = Drivers::start(drivers).map_err(HubError::Threads)?;
         let inner = Arc::new(Inner {
             me: Speaker { platform, node, incarnation, address, token },
             station,
@@ -199,11 +210,12 @@ impl Hub {
             peers: boxcar::Vec::new(),
             by_name: Mutex::default(),
             strangers: AtomicU64::new(0),
+            drivers: drivers.all(),
         });
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));
         }
-        Ok(Self { inner, threads })
+        Ok(Self { inner, threads, drivers })
     }
 
     /// Where this node listens, if it does.
@@ -218,19 +230,16 @@ impl Hub {
 
     /// Connects to the node that listens there, now and whenever the connection breaks. Returns its number.
     pub fn connect(&self, address: &str) -> NodeId {
-        let _here = self.threads.enter();
         self.inner.dial(address, None)
     }
 
     /// Connects to the node of this name that listens there; it may be known already. Returns its number.
     pub fn connect_to(&self, node: &str, address: &str) -> NodeId {
-        let _here = self.threads.enter();
         self.inner.dial(address, Some(node))
     }
 
     /// The number of the node of this name, which is to connect later: messages for its agents wait until then.
     pub fn expect(&self, node: &str) -> NodeId {
-        let _here = self.threads.enter();
         self.inner.peer_named(node, false).id
     }
 
@@ -296,9 +305,10 @@ impl Hub {
 
     /// Says good-bye on all links, after all that waits there was written; waits for that as long as this.
     pub fn leave(self, at_most: Duration) {
-        let Self { inner, threads } = self;
+        let Self { inner, threads, drivers } = self;
         inner.peers.iter().for_each(|(_, peer)| peer.leave());
         threads.end_when(at_most, || !inner.peers.iter().any(|(_, peer)| peer.up.load(Ordering::Acquire)));
+        drop(drivers);
     }
 }
 
@@ -350,6 +360,7 @@ fn status_of(peer: &Peer) -> LinkStatus {
         items_out: figure(&figures.items_out),
         bytes_in: figure(&figures.bytes_in),
         bytes_out: figure(&figures.bytes_out),
+        round_trip_us: Some(figure(&figures.round_trip_us)).filter(|us| *us > 0),
         faults: peer.faults.counts(),
     }
 }
@@ -534,8 +545,20 @@ impl Inner {
         // Whether it dials, the peer says, and may say later.
         let mut link = Link::new(self.me.clone(), self.encoding, false, seed, self.station.now());
         link.set_patience(self.patience);
-        tokio::spawn(task::run(Arc::clone(self), Arc::clone(&peer), link, accepted));
+        if let Some(driver) = self.driver_of(peer.id) {
+            driver.spawn(task::run(Arc::clone(self), Arc::clone(&peer), link, accepted));
+        }
         peer
+    }
+
+    fn driver_of(&self, peer: NodeId) -> Option<&Arc<Driver>> {
+        self.drivers.get(peer.0 as usize % self.drivers.len().max(1))
+    }
+
+    /// The driver that this shard's worker lends itself to; none if what links do takes longer than an agent should have
+    /// to wait for its turn.
+    fn driver_for(&self, shard: ShardIndex) -> Option<&Arc<Driver>> {
+        self.drivers.get(usize::from(shard) % self.drivers.len().max(1)).filter(|_| self.signing.is_none())
     }
 
     fn peer(&self, id: NodeId) -> Option<&Arc<Peer>> {
@@ -615,10 +638,31 @@ impl Inner {
 
 impl Links for Inner {
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
-        match (self.peer(to), &self.signing) {
-            (None, _) => usize::MAX,
-            (Some(peer), None) => peer.send(batch, from, |_| ()),
-            (Some(peer), Some(signing)) => self.send_signed(signing, peer, batch, from),
+        let Some(peer) = self.peer(to) else { return usize::MAX };
+        let (room, driver) = match &self.signing {
+            None => (peer.send(batch, from, |_| ()), self.driver_of(to)),
+            Some(signing) => (self.send_signed(signing, peer, batch, from), None),
+        };
+        // What is sent now is written now, if this thread can do that: whom it would wake has farther to go.
+        if !driver.is_some_and(|driver| driver.drive(|| peer.wake.notify_one(), 1)) {
+            peer.wake.notify_one();
+        }
+        room
+    }
+
+    fn drive(&self, shard: ShardIndex) {
+        if let Some(driver) = self.driver_for(shard) {
+            driver.drive(|| (), 2);
+        }
+    }
+
+    fn attend(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
+        self.driver_for(shard).is_some_and(|driver| driver.attend(at_most, begin))
+    }
+
+    fn recall(&self, shard: ShardIndex) {
+        if let Some(driver) = self.driver_for(shard) {
+            driver.recall();
         }
     }
 

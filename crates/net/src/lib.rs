@@ -6,14 +6,17 @@
 #![forbid(unsafe_code)]
 
 pub mod agent_port;
+mod alarm;
 mod audit;
 pub mod authority;
 mod connection;
+mod driver;
 pub mod enrolment;
 mod faults;
 mod hub;
 mod peer;
 mod refusal;
+mod secure;
 mod security;
 pub mod signing;
 mod stream;

@@ -56,6 +56,8 @@ pub(crate) struct Figures {
     pub items_out: AtomicU64,
     pub items_in: AtomicU64,
     pub connections: AtomicU64,
+    /// Microseconds that the peer takes to answer, smoothed; 0 if that is not known.
+    pub round_trip_us: AtomicU64,
 }
 
 /// What was handed to the link and is not in its window yet.
@@ -120,8 +122,9 @@ impl Peer {
         self.wake.notify_one();
     }
 
-    /// Takes messages from a shard, as far as there is room: `taken` hears how many, before they leave. How many more may
-    /// follow before their senders should wait; if none, the shard is told when they may go on.
+    /// Takes messages from a shard, as far as there is room: `taken` hears how many, before they leave. The link's task is
+    /// to be woken then. How many more may follow before their senders should wait; if none, the shard is told when they
+    /// may go on.
     pub fn send(&self, batch: &mut Vec<Envelope>, from: ShardIndex, taken: impl FnOnce(usize)) -> usize {
         let waiting = self.waiting.load(Ordering::Relaxed);
         let room = LINK_HARD_MESSAGES.saturating_sub(waiting).min(batch.len());
@@ -137,8 +140,6 @@ impl Peer {
             outbox.waiters.push(from);
             self.has_waiters.store(true, Ordering::Release);
         }
-        drop(outbox);
-        self.wake.notify_one();
         left
     }
 

@@ -2,45 +2,55 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use crate::secure::Secure;
 use crate::security::{Identity, Tls};
-use std::sync::Arc;
 
 /// See the module.
 pub(crate) enum Stream {
     Plain(TcpStream),
-    Secure(Box<TlsStream<TcpStream>>),
+    Secure(Box<Secure>),
 }
 
 impl Stream {
     /// The end that was connected to.
     pub async fn accept(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
         let Some(tls) = tls else { return Ok(Self::Plain(socket)) };
-        let secure = TlsAcceptor::from(Arc::clone(&tls.server)).accept(socket).await?;
-        tls.check_level(secure.get_ref().1.alpn_protocol())?;
-        Ok(Self::Secure(Box::new(secure.into())))
+        let (socket, session) = TlsAcceptor::from(Arc::clone(&tls.server)).accept(socket).await?.into_inner();
+        tls.check_level(session.alpn_protocol())?;
+        Ok(Self::Secure(Box::new(Secure::new(socket, session.into()))))
     }
 
     /// The end that connected.
     pub async fn connect(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
         let Some(tls) = tls else { return Ok(Self::Plain(socket)) };
         let connector = TlsConnector::from(Arc::clone(&tls.client));
-        let secure = connector.connect(tls.name.clone(), socket).await?;
-        tls.check_level(secure.get_ref().1.alpn_protocol())?;
-        Ok(Self::Secure(Box::new(secure.into())))
+        let (socket, session) = connector.connect(tls.name.clone(), socket).await?.into_inner();
+        tls.check_level(session.alpn_protocol())?;
+        Ok(Self::Secure(Box::new(Secure::new(socket, session.into()))))
+    }
+
+    /// The same socket, from now on told of what happens to it by the runtime in whose context this is called.
+    pub fn move_here(self) -> io::Result<Self> {
+        let moved = |socket: TcpStream| TcpStream::from_std(socket.into_std()?);
+        Ok(match self {
+            Self::Plain(socket) => Self::Plain(moved(socket)?),
+            Self::Secure(secure) => Self::Secure(Box::new(secure.with_socket(moved)?)),
+        })
     }
 
     /// The socket under it.
     pub fn socket(&self) -> &TcpStream {
         match self {
             Self::Plain(socket) => socket,
-            Self::Secure(secure) => secure.get_ref().0,
+            Self::Secure(secure) => secure.socket(),
         }
     }
 
@@ -48,7 +58,7 @@ impl Stream {
     pub fn certificates(&self) -> Option<&[CertificateDer<'static>]> {
         match self {
             Self::Plain(_) => None,
-            Self::Secure(secure) => secure.get_ref().1.peer_certificates(),
+            Self::Secure(secure) => secure.session().peer_certificates(),
         }
     }
 

@@ -159,7 +159,7 @@ impl Task {
                 let until = self.link.poll_timeout();
                 let wait = (until - self.now()).min(SLEEP_MAX);
                 tokio::select! {
-                    accepted = self.accepted.recv() => accepted.map(|accepted| self.begin(accepted.connection)),
+                    accepted = self.accepted.recv() => accepted.and_then(|accepted| self.begin(accepted.connection)),
                     () = self.peer.wake.notified() => None,
                     () = tokio::time::sleep(wait) => None,
                 }
@@ -171,7 +171,7 @@ impl Task {
         let address = self.peer.address.get()?.clone();
         let tls = self.hub.tls();
         match Connection::open(&address, tls.as_deref()).await {
-            Ok(connection) => Some(self.begin(connection)),
+            Ok(connection) => self.begin(connection),
             Err(error) => {
                 if let Some(reason) = refusal::of_connection(&error) {
                     self.hub.refuse(reason, self.peer_name(), &error.to_string());
@@ -192,13 +192,18 @@ impl Task {
         }
     }
 
-    fn begin(&mut self, connection: Connection) -> Connection {
+    fn begin(&mut self, connection: Connection) -> Option<Connection> {
         let now = self.now();
+        // Where it was accepted is not where its link is.
+        let Ok(connection) = connection.move_here() else {
+            self.link.handle_disconnected(now);
+            return None;
+        };
         self.out.clear();
         self.written = 0;
         self.peer.figures.connections.fetch_add(1, Ordering::Relaxed);
         self.link.handle_connected(now);
-        connection
+        Some(connection)
     }
 
     /// Exchanges bytes until something about the connection changes. Returns the connection that is to be used then.
@@ -247,7 +252,7 @@ impl Task {
                 Ok(Happening::Accepted(accepted)) => {
                     let now = self.now();
                     self.link.handle_disconnected(now);
-                    return Some(self.begin(accepted.connection));
+                    return self.begin(accepted.connection);
                 }
                 Err(error) => {
                     if let Some(why) = refusal::of_no_node(&error) {
@@ -431,6 +436,8 @@ impl Task {
             self.react(event);
         }
         self.peer.done(self.link.take_released());
+        let round_trip_us = self.link.round_trip().map_or(0, |took| (took.as_micros() as u64).max(1));
+        self.peer.figures.round_trip_us.store(round_trip_us, Ordering::Relaxed);
         if self.peer.leaving.load(Ordering::Acquire) && !self.link.is_up() {
             self.next = Next::End;
         }

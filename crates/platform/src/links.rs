@@ -1,5 +1,7 @@
 //! The ports between a node's scheduler and its links to other nodes. Neither knows the other.
 
+use std::time::Duration;
+
 use whimbrel_acl::{Aid, Envelope};
 
 use crate::Time;
@@ -12,6 +14,18 @@ pub trait Links: Send + Sync {
     /// is full, or there is none. How many more may follow before their senders should wait: if that is 0, the shard hears
     /// by [`Station::drained`] when they may go on.
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize;
+
+    /// Does what there is to do on links, on this thread, without waiting. For workers that are busy, now and then.
+    fn drive(&self, _shard: ShardIndex) {}
+
+    /// Has this thread, a worker with nothing to do, see to links until it is [recalled](Links::recall), or for `at_most`.
+    /// `begin` is called just before that, and says whether to. False if it is not needed: then the worker should rest.
+    fn attend(&self, _shard: ShardIndex, _at_most: Option<Duration>, _begin: &dyn Fn() -> bool) -> bool {
+        false
+    }
+
+    /// Ends the [attendance](Links::attend) of this shard's worker: there is something for it to do.
+    fn recall(&self, _shard: ShardIndex) {}
 
     /// There is room again, after [`Station::has_room`] said that there was none.
     fn go_on(&self);

@@ -10,25 +10,33 @@ use crate::sync::{Condvar, Mutex, locked, wait, wait_timeout};
 
 #[derive(Debug)]
 pub(crate) struct Activity {
-    busy: Mutex<usize>,
+    state: Mutex<State>,
     still: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Busy parties.
+    busy: usize,
+    /// Those who wait for stillness: nobody is told if nobody waits.
+    waiting: usize,
 }
 
 impl Activity {
     pub fn new() -> Self {
-        Self { busy: Mutex::new(0), still: Condvar::new() }
+        Self { state: Mutex::new(State::default()), still: Condvar::new() }
     }
 
     /// One more party is busy.
     pub fn begin(&self) {
-        *locked(&self.busy) += 1;
+        locked(&self.state).busy += 1;
     }
 
     /// One party is busy no more.
     pub fn end(&self) {
-        let mut busy = locked(&self.busy);
-        *busy = busy.saturating_sub(1);
-        if *busy == 0 {
+        let mut state = locked(&self.state);
+        state.busy = state.busy.saturating_sub(1);
+        if state.busy == 0 && state.waiting > 0 {
             self.still.notify_all();
         }
     }
@@ -36,19 +44,20 @@ impl Activity {
     /// Waits until nobody is busy; false if that did not happen in time.
     pub fn wait_still(&self, at_most: Option<Duration>) -> bool {
         let deadline = at_most.and_then(|at_most| Instant::now().checked_add(at_most));
-        let mut busy = locked(&self.busy);
-        while *busy > 0 {
-            busy = match deadline {
-                None => wait(&self.still, busy),
+        let mut state = locked(&self.state);
+        state.waiting += 1;
+        let mut in_time = true;
+        while state.busy > 0 && in_time {
+            state = match deadline {
+                None => wait(&self.still, state),
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return false;
-                    }
-                    wait_timeout(&self.still, busy, left).0
+                    in_time = !left.is_zero();
+                    if in_time { wait_timeout(&self.still, state, left).0 } else { state }
                 }
             };
         }
-        true
+        state.waiting -= 1;
+        state.busy == 0
     }
 }

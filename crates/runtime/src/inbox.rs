@@ -2,7 +2,8 @@
 //!
 //! One lock, taken once per batch and never per message: a sender appends its whole batch, the owner swaps the whole
 //! content for an empty vector. A flag beside it tells the owner without the lock whether to look. The owner sleeps on
-//! the same lock, so no wake-up can be lost: whoever appends to the inbox of a sleeping shard finds it marked asleep.
+//! the same lock, so no wake-up can be lost: whoever appends to the inbox of a sleeping shard finds it marked asleep. An
+//! owner that waits elsewhere, where other things may wake it, too, is marked so.
 
 use std::time::Duration;
 
@@ -26,10 +27,21 @@ impl<P, N> Default for Content<P, N> {
     }
 }
 
+/// Where the owner of an inbox waits for something to be put in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// Nowhere: it looks by itself.
+    No,
+    /// At the inbox.
+    Here,
+    /// Somewhere else, and has to be called.
+    Elsewhere,
+}
+
 #[derive(Debug)]
 struct State<P, N> {
     content: Content<P, N>,
-    asleep: bool,
+    owner: Waits,
 }
 
 /// See the module.
@@ -45,7 +57,7 @@ pub(crate) struct Inbox<P, N> {
 
 impl<P, N> Inbox<P, N> {
     pub fn new() -> Self {
-        let state = State { content: Content::default(), asleep: false };
+        let state = State { content: Content::default(), owner: Waits::No };
         Self {
             filled: CachePadded::new(AtomicBool::new(false)),
             parcels: AtomicUsize::new(0),
@@ -65,16 +77,18 @@ impl<P, N> Inbox<P, N> {
         self.parcels.load(Ordering::Relaxed)
     }
 
-    /// Puts something in, and wakes the owner if it sleeps. `on_wake` runs before the owner can: whoever counts
-    /// running shards counts this one there.
-    pub fn put(&self, fill: impl FnOnce(&mut Content<P, N>), on_wake: impl FnOnce()) {
+    /// Puts something in, and wakes the owner if it sleeps here. `on_wake` is told where it waited, and runs before the
+    /// owner can: whoever counts running shards counts this one there, and calls an owner that waits elsewhere.
+    pub fn put(&self, fill: impl FnOnce(&mut Content<P, N>), on_wake: impl FnOnce(Waits)) {
         let mut state = locked(&self.state);
         fill(&mut state.content);
         self.parcels.store(state.content.parcels.len(), Ordering::Relaxed);
         self.filled.store(true, Ordering::Release);
-        if state.asleep {
-            state.asleep = false;
-            on_wake();
+        let owner = std::mem::replace(&mut state.owner, Waits::No);
+        if owner != Waits::No {
+            on_wake(owner);
+        }
+        if owner == Waits::Here {
             self.alarm.notify_one();
         }
     }
@@ -100,21 +114,41 @@ impl<P, N> Inbox<P, N> {
         if self.is_filled() {
             return;
         }
-        state.asleep = true;
+        state.owner = Waits::Here;
         on_sleep();
-        while state.asleep {
+        while state.owner == Waits::Here {
             state = match at_most {
                 None => crate::sync::wait(&self.alarm, state),
                 Some(at_most) => {
                     let (mut state, timed_out) = crate::sync::wait_timeout(&self.alarm, state, at_most);
-                    if timed_out && state.asleep {
-                        state.asleep = false;
+                    if timed_out && state.owner == Waits::Here {
+                        state.owner = Waits::No;
                         on_timeout();
                         return;
                     }
                     state
                 }
             };
+        }
+    }
+
+    /// The owner is about to wait elsewhere: false, and nothing is done, if something was put in since [`Inbox::take`].
+    /// Whoever puts something in calls it from now on, until [`Inbox::come_back`].
+    pub fn go_elsewhere(&self, on_sleep: impl FnOnce()) -> bool {
+        let mut state = locked(&self.state);
+        let goes = !self.is_filled();
+        if goes {
+            state.owner = Waits::Elsewhere;
+            on_sleep();
+        }
+        goes
+    }
+
+    /// The owner waits no more; `on_timeout` runs if nobody called it.
+    pub fn come_back(&self, on_timeout: impl FnOnce()) {
+        let mut state = locked(&self.state);
+        if std::mem::replace(&mut state.owner, Waits::No) != Waits::No {
+            on_timeout();
         }
     }
 }

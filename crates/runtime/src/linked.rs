@@ -113,9 +113,7 @@ impl Node {
     fn bury_all(&self, messages: Vec<Envelope>, why: DeadReason) {
         let mut parcels: Vec<Parcel> =
             messages.into_iter().map(|envelope| Parcel::Undeliverable(envelope, why)).collect();
-        if let Some(seat) = self.seat(0) {
-            seat.inbox.put(|content| content.parcels.append(&mut parcels), || self.activity.begin());
-        }
+        self.fill(0, |content| content.parcels.append(&mut parcels));
     }
 
     fn agents_came(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>) {
@@ -213,9 +211,9 @@ impl Station for NodeStation {
             node.bury_all(forbidden, DeadReason::Forbidden);
         }
         let mut by_shard = locked(&node.linked.arrivals).sort(node, from, messages);
-        for (seat, batch) in node.seats.iter().zip(&mut by_shard) {
+        for (shard, batch) in by_shard.iter_mut().enumerate() {
             if !batch.is_empty() {
-                seat.inbox.put(|content| content.parcels.append(batch), || node.activity.begin());
+                node.fill(shard as ShardIndex, |content| content.parcels.append(batch));
             }
         }
     }
@@ -295,9 +293,7 @@ impl Station for NodeStation {
         node.with_topics(|topics| topics.handle_node_lost(lost));
         node.wake_df();
         let mut parcels: Vec<Parcel> = messages.into_iter().map(lost_parcel).collect();
-        if let Some(seat) = node.seat(0) {
-            seat.inbox.put(|content| content.parcels.append(&mut parcels), || node.activity.begin());
-        }
+        node.fill(0, |content| content.parcels.append(&mut parcels));
     }
 
     fn refuse(&self, messages: Vec<Envelope>) {

@@ -19,6 +19,7 @@ use crate::durable::Unwritten;
 use crate::durable::scribe::Scribe;
 use crate::ending::Ending;
 use crate::guard::Guard;
+use crate::inbox::{Content, Waits};
 use crate::linked::Linked;
 use crate::loader::ProgramLoader;
 use crate::monitors::Monitors;
@@ -145,9 +146,20 @@ impl Node {
 
     /// Leaves something in a shard's inbox.
     pub fn put(&self, shard: ShardIndex, parcel: Parcel) {
-        if let Some(seat) = self.seat(shard) {
-            seat.inbox.put(|content| content.parcels.push(parcel), || self.activity.begin());
-        }
+        self.fill(shard, |content| content.parcels.push(parcel));
+    }
+
+    /// Puts something into a shard's inbox, and has its worker look there.
+    pub fn fill(&self, shard: ShardIndex, fill: impl FnOnce(&mut Content<Parcel, Newcomer>)) {
+        let Some(seat) = self.seat(shard) else { return };
+        seat.inbox.put(fill, |worker_waits| {
+            self.activity.begin();
+            if worker_waits == Waits::Elsewhere
+                && let Some(links) = self.linked.links()
+            {
+                links.recall(shard);
+            }
+        });
     }
 
     /// Sends a message from outside any agent's turn, by way of `shard`: two messages sent by way of the same shard
@@ -160,9 +172,7 @@ impl Node {
             parcels.push(Parcel::Posted(envelope));
         });
         self.outside.sent.fetch_add(parcels.len() as u64, Ordering::Relaxed);
-        if let Some(seat) = self.seat(shard) {
-            seat.inbox.put(|content| content.parcels.append(&mut parcels), || self.activity.begin());
-        }
+        self.fill(shard, |content| content.parcels.append(&mut parcels));
     }
 
     /// An agent is not crowded any more: who was held up by that may go on, in every shard.
@@ -407,16 +417,13 @@ impl Node {
     }
 
     fn bring(&self, shard: ShardIndex, mut newcomers: Vec<Newcomer>) {
-        if let Some(seat) = self.seat(shard) {
-            let fill = |content: &mut crate::inbox::Content<Parcel, Newcomer>| {
-                if content.newcomers.is_empty() {
-                    content.newcomers = newcomers;
-                } else {
-                    content.newcomers.append(&mut newcomers);
-                }
-            };
-            seat.inbox.put(fill, || self.activity.begin());
-        }
+        self.fill(shard, |content| {
+            if content.newcomers.is_empty() {
+                content.newcomers = newcomers;
+            } else {
+                content.newcomers.append(&mut newcomers);
+            }
+        });
     }
 
     /// Has a new agent's steps written down from now on, if this node writes down any and its kind can be.
@@ -518,8 +525,8 @@ impl Node {
         }
         let still = self.activity.wait_still(Some(at_most));
         self.closing.store(true, Ordering::Release);
-        for seat in &self.seats {
-            seat.inbox.put(|_| (), || self.activity.begin());
+        for shard in 0..self.seats.len() {
+            self.fill(shard as ShardIndex, |_| ());
         }
         if let Some(scribe) = &self.scribe {
             scribe.end();

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use whimbrel_platform::Outbox;
+use whimbrel_platform::{Outbox, Time};
 
 use crate::cpu::Thread;
 use crate::handover::Lease;
 use crate::node::Node;
 use crate::parcel::Parcel;
-use crate::seat::Holder;
+use crate::seat::{Holder, Seat};
 use crate::services::NodeServices;
 use crate::shard::Shard;
 use crate::sync::locked;
@@ -18,6 +18,8 @@ use crate::turn::LateTurn;
 
 /// How long an idle worker looks for work before it sleeps, at most.
 const SPIN_US_MAX: u32 = 50;
+/// How often a busy worker sees to links.
+const DRIVE_EVERY_US: u64 = 50;
 /// Timers farther away than this are never.
 const SLEEP_MAX: Duration = Duration::from_secs(1 << 30);
 
@@ -27,6 +29,8 @@ pub(crate) struct Worker {
     outbox: Outbox,
     /// How long it pays to look for work before sleeping, by experience.
     spin_us: u32,
+    /// When this worker saw to links last.
+    drove_at: Time,
 }
 
 impl Worker {
@@ -39,8 +43,10 @@ impl Worker {
             *locked(&seat.holder) = Some(Holder { desk, thread: Thread::current() });
         }
         let services = NodeServices { node: Arc::clone(&node), shard: index };
-        let mut worker = Self { node, services, outbox: Outbox::default(), spin_us: SPIN_US_MAX / 2 };
+        let mut worker =
+            Self { node, services, outbox: Outbox::default(), spin_us: SPIN_US_MAX / 2, drove_at: Time::ZERO };
         loop {
+            worker.drive_links(&lease);
             lease.begin_round(worker.node.now());
             lease = match worker.turns(lease) {
                 Some(lease) => lease,
@@ -103,12 +109,36 @@ impl Worker {
             if unfinished {
                 node.activity.begin();
             }
-            seat.inbox.sleep(at_most, || node.activity.end(), || node.activity.begin());
+            self.sleep(shard, seat, at_most);
             if unfinished {
                 node.activity.end();
             }
         }
         true
+    }
+
+    /// Sleeps until something is put into the inbox, or for `at_most`; where there are links, on them, so that what comes
+    /// over them and is for this shard is handled on this thread.
+    fn sleep(&mut self, shard: &Shard, seat: &Seat, at_most: Option<Duration>) {
+        let node = &self.node;
+        let begin = || seat.inbox.go_elsewhere(|| node.activity.end());
+        if node.linked.links().is_some_and(|links| links.attend(shard.index, at_most, &begin)) {
+            seat.inbox.come_back(|| node.activity.begin());
+            self.drove_at = node.now();
+        } else {
+            seat.inbox.sleep(at_most, || node.activity.end(), || node.activity.begin());
+        }
+    }
+
+    /// Sees to links now and then, though there is work: nobody else may.
+    fn drive_links(&mut self, shard: &Shard) {
+        if shard.now.0 < self.drove_at.0 + DRIVE_EVERY_US {
+            return;
+        }
+        if let Some(links) = self.node.linked.links() {
+            links.drive(shard.index);
+            self.drove_at = shard.now;
+        }
     }
 
     /// Looks for work for a while, the longer the more often that paid. True if there is some.

@@ -158,6 +158,8 @@ pub enum LinkEvent {
 
 /// How often a connection's round trip is measured when it begins.
 const QUESTIONS: u32 = 4;
+/// How much of the round trip that is known counts beside a new one: all but one part of so many (as for TCP, RFC 6298).
+const ROUND_TRIP_INERTIA: u32 = 8;
 
 /// What a connection knows.
 struct Connection {
@@ -172,6 +174,10 @@ struct Connection {
     question: u64,
     /// How many questions this end still asks at the beginning.
     questions: u32,
+    /// When it asked last.
+    asked_at: Time,
+    /// How long the peer took to answer, smoothed.
+    round_trip: Option<Duration>,
     /// Bytes of frames that may be sent in all; that could be at first; and that were.
     allowed: u64,
     allowed_at_first: u64,
@@ -204,10 +210,13 @@ impl Connection {
 
     /// The peer answered what was asked at this time, if it did.
     fn handle_answer(&mut self, now: Time, asked: u64) {
-        if asked == 0 {
+        if asked == 0 || asked > now.0 {
             return;
         }
-        self.flight.handle_answer(now - Time(asked));
+        let took = now - Time(asked);
+        self.flight.handle_answer(took);
+        let smoothed = |known: Duration| (known * (ROUND_TRIP_INERTIA - 1) + took) / ROUND_TRIP_INERTIA;
+        self.round_trip = Some(self.round_trip.map_or(took, smoothed));
         // The next question, if the beginning is not over.
         self.ping |= self.questions > 0;
         self.questions = self.questions.saturating_sub(1);
@@ -341,6 +350,12 @@ impl Link {
         std::mem::take(&mut self.released)
     }
 
+    /// How long a question to the peer takes to be answered on the present connection, smoothed: about what a message and
+    /// its acknowledgement take, waiting at both ends included. `None` until the first answer.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.connection.as_ref()?.round_trip
+    }
+
     /// Whether items can be exchanged now.
     pub fn is_up(&self) -> bool {
         self.connection.as_ref().is_some_and(|connection| connection.greeted)
@@ -359,6 +374,8 @@ impl Link {
             ping: false,
             question: 0,
             questions: QUESTIONS,
+            asked_at: Time::ZERO,
+            round_trip: None,
             allowed: 0,
             allowed_at_first: 0,
             sent_bytes: 0,
@@ -654,16 +671,21 @@ impl Link {
         }
     }
 
-    /// Writes a sign of life, if one is due and nothing else is written (`alone`); or a question, or an answer.
+    /// Writes a sign of life, if one is due and nothing else is written (`alone`); or a question, if that is due; or an
+    /// answer.
     fn write_ping(&mut self, now: Time, alone: bool, out: &mut Vec<u8>) {
         let Some(connection) = &mut self.connection else { return };
         let answer = std::mem::take(&mut connection.question);
         let due = std::mem::take(&mut connection.ping) && alone;
-        let asks = due || connection.questions == QUESTIONS;
+        let asks_again = now >= connection.asked_at + Duration::from_millis(LINK_PING_MS);
+        let asks = due || asks_again || connection.questions == QUESTIONS;
         if !asks && answer == 0 {
             return;
         }
         connection.questions -= u32::from(connection.questions == QUESTIONS);
+        if asks {
+            connection.asked_at = now;
+        }
         let (next, question) = (self.first + self.sent as u64, if asks { now.0.max(1) } else { 0 });
         write_frame(&Ping { ack: connection.told, next, question, answer }, out);
     }

@@ -265,9 +265,9 @@ impl Shard {
     #[inline(never)]
     fn flush(&mut self) {
         self.urgent = false;
-        for (batch, seat) in self.outgoing.iter_mut().zip(&self.node.seats) {
+        for (shard, batch) in self.outgoing.iter_mut().enumerate() {
             if !batch.is_empty() {
-                seat.inbox.put(|content| content.parcels.append(batch), || self.node.activity.begin());
+                self.node.fill(shard as ShardIndex, |content| content.parcels.append(batch));
             }
         }
         if !self.linked.is_empty() {

@@ -71,7 +71,7 @@ fn an_inbox_keeps_each_senders_order_and_wakes_its_owner() {
             let inbox = &inbox;
             s.spawn(move || {
                 for i in 0..EACH {
-                    inbox.put(|content| content.parcels.push((sender, i)), || ());
+                    inbox.put(|content| content.parcels.push((sender, i)), |_| ());
                     if i % 997 == 0 {
                         std::thread::sleep(std::time::Duration::from_micros(50));
                     }

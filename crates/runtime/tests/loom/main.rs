@@ -16,7 +16,7 @@ use sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::activity::Activity;
 use crate::handover::Lease;
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Waits};
 
 /// All interleavings in which threads are interrupted three times at most: nearly all faults show with two.
 fn all_interleavings(check: impl Fn() + Send + Sync + 'static) {
@@ -90,7 +90,7 @@ fn no_wake_up_is_lost() {
         let senders: Vec<_> = (0..2)
             .map(|sender| {
                 let inbox = Arc::clone(&inbox);
-                thread::spawn(move || inbox.put(|content| content.parcels.push(sender), || ()))
+                thread::spawn(move || inbox.put(|content| content.parcels.push(sender), |_| ()))
             })
             .collect();
         let (mut parcels, mut got) = (Vec::new(), 0);
@@ -99,6 +99,55 @@ fn no_wake_up_is_lost() {
             got += parcels.drain(..).count();
             if got < 2 {
                 inbox.sleep(None, || (), || ());
+            }
+        }
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+    });
+}
+
+/// A call that is not missed, though nobody waits for it yet.
+struct Bell {
+    rung: sync::Mutex<bool>,
+    rings: sync::Condvar,
+}
+
+impl Bell {
+    fn ring(&self) {
+        *sync::locked(&self.rung) = true;
+        self.rings.notify_one();
+    }
+
+    fn wait(&self) {
+        let mut rung = sync::locked(&self.rung);
+        while !std::mem::take(&mut *rung) {
+            rung = sync::wait(&self.rings, rung);
+        }
+    }
+}
+
+/// An owner that waits elsewhere is called for all that is put in, by whomever, and once each time.
+#[test]
+fn who_waits_elsewhere_is_called() {
+    all_interleavings(|| {
+        let inbox = Arc::new(Inbox::<u32, ()>::new());
+        let bell = Arc::new(Bell { rung: sync::Mutex::new(false), rings: sync::Condvar::new() });
+        let senders: Vec<_> = (0..2)
+            .map(|sender| {
+                let (inbox, bell) = (Arc::clone(&inbox), Arc::clone(&bell));
+                let call = move |owner| {
+                    assert_eq!(owner, Waits::Elsewhere);
+                    bell.ring();
+                };
+                thread::spawn(move || inbox.put(|content| content.parcels.push(sender), call))
+            })
+            .collect();
+        let (mut parcels, mut got) = (Vec::new(), 0);
+        while got < 2 {
+            inbox.take(&mut parcels);
+            got += parcels.drain(..).count();
+            if got < 2 && inbox.go_elsewhere(|| ()) {
+                bell.wait();
+                inbox.come_back(|| panic!("it was called"));
             }
         }
         senders.into_iter().for_each(|sender| sender.join().unwrap());
@@ -132,14 +181,14 @@ fn stillness_is_seen_only_when_all_is_done() {
         let first = {
             let (activity, inbox) = (Arc::clone(&activity), Arc::clone(&inbox));
             thread::spawn(move || {
-                inbox.put(|content| content.parcels.push(()), || activity.begin());
+                inbox.put(|content| content.parcels.push(()), |_| activity.begin());
                 activity.end();
             })
         };
         activity.wait_still(None);
         assert_eq!(done.load(Ordering::Relaxed), 1);
         closing.store(true, Ordering::Release);
-        inbox.put(|_| (), || activity.begin());
+        inbox.put(|_| (), |_| activity.begin());
         first.join().unwrap();
         second.join().unwrap();
     });

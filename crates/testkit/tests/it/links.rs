@@ -2,7 +2,7 @@
 
 use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::limits::LINK_MESSAGE_BYTES_MAX;
-use whimbrel_platform::limits::{LINK_FLIGHT_BYTES, LINK_GIVE_UP_MS};
+use whimbrel_platform::limits::{LINK_FLIGHT_BYTES, LINK_GIVE_UP_MS, LINK_SILENCE_MS};
 use whimbrel_platform::link::Item;
 use whimbrel_testkit::{Faults, LinkPair};
 
@@ -24,6 +24,27 @@ fn what_is_offered_arrives() {
     assert_eq!(pair.ends[0].numbers(), count_to(500));
     assert_eq!((pair.ends[0].link.waiting(), pair.ends[1].link.waiting()), (0, 0), "all is acknowledged");
     assert_eq!((pair.ends[0].began, pair.ends[0].resumed), (1, 0));
+}
+
+#[test]
+fn both_ends_know_how_long_an_answer_takes_as_long_as_they_are_connected() {
+    let mut pair = LinkPair::new(2);
+    assert_eq!(pair.ends[0].link.round_trip(), None);
+    pair.run_for(100);
+    for end in &pair.ends {
+        let took = end.link.round_trip().expect("both asked");
+        assert!(took <= std::time::Duration::from_millis(10), "{took:?}");
+    }
+    pair.severed = true;
+    pair.ends[0].send(1);
+    pair.run_for(2 * LINK_SILENCE_MS);
+    assert!(
+        pair.ends.iter().all(|end| end.link.round_trip().is_none()),
+        "of a connection that is gone nothing is known"
+    );
+    pair.severed = false;
+    pair.run_for(5_000);
+    assert!(pair.ends.iter().all(|end| end.link.round_trip().is_some()));
 }
 
 #[test]

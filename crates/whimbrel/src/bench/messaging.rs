@@ -28,6 +28,8 @@ const PACED_MESSAGES: u64 = 500;
 const PACE_US: u64 = 1_000;
 /// Messages of all producers together that do not, if nothing else is said.
 const SATURATED_MESSAGES: u64 = 2_000_000;
+/// The same if each is signed: a signature takes a hundred times as long as all the rest.
+const SATURATED_SIGNED_MESSAGES: u64 = 50_000;
 /// Of how many messages one is timed, if they come as fast as they can.
 const TIMED_OF: u64 = 16;
 /// The kernel's unit of processor time, a hundredth of a second, on every Linux there is.
@@ -52,10 +54,14 @@ impl Messaging {
         match (self.mode, self.messages) {
             (_, Some(messages)) => messages,
             (Mode::Paced, None) => PACED_MESSAGES,
-            (Mode::Saturated, None) => match self.scenario {
-                Scenario::Broadcast => SATURATED_MESSAGES / self.producers() / self.consumers().min(4),
-                _ => SATURATED_MESSAGES / self.producers(),
-            },
+            (Mode::Saturated, None) => {
+                let all = match self.security {
+                    SecurityLevel::Signed => SATURATED_SIGNED_MESSAGES,
+                    _ => SATURATED_MESSAGES,
+                };
+                let shared = if self.scenario == Scenario::Broadcast { self.consumers().min(4) } else { 1 };
+                (all / self.producers() / shared).max(1)
+            }
         }
     }
 

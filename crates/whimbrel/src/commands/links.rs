@@ -89,10 +89,16 @@ fn row(link: &LinkInfo, at: u64, before: Option<&(LinkInfo, u64)>) -> Row {
     }
 }
 
-const COLUMNS: [Column; 13] = [
+/// A time in microseconds, for people.
+fn latency(us: u64) -> String {
+    if us < 10_000 { format!("{us} us") } else { format!("{} ms", us / 1_000) }
+}
+
+const COLUMNS: [Column; 14] = [
     left("NODE"),
     left("PEER"),
     left("STATE"),
+    right("LATENCY"),
     right("WAITING"),
     right("IN"),
     right("IN/S"),
@@ -119,6 +125,7 @@ fn page(seen: &Seen, room: Room) -> String {
             cell(&link.node),
             known(link.peer.as_ref().or(link.address.as_ref())),
             Cell::styled(state.0, state.1),
+            known(link.round_trip_us.map(latency)),
             counted(link.waiting),
             counted(link.items_in),
             known(row.items_in_per_s.map(count)),

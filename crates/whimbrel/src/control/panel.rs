@@ -220,6 +220,7 @@ impl Panel {
             items_out: link.items_out,
             bytes_in: link.bytes_in,
             bytes_out: link.bytes_out,
+            round_trip_us: link.round_trip_us,
         };
         self.statuses().into_iter().map(link).collect()
     }

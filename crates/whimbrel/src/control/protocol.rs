@@ -365,6 +365,9 @@ pub struct LinkInfo {
     pub bytes_in: u64,
     /// Bytes sent.
     pub bytes_out: u64,
+    /// Microseconds that a question to the other end takes to be answered, smoothed, if that is known.
+    #[serde(default)]
+    pub round_trip_us: Option<u64>,
 }
 
 /// Which events are wanted. What is not set matches any; patterns are those of [`AgentsWanted::name`].

@@ -202,7 +202,9 @@ fn three_processes_are_one_platform() {
     site.until(|| {
         let links = site.json(&["links", "--json"]);
         let links = links["links"].as_array().cloned().unwrap_or_default();
-        let busy = |link: &&Value| link["up"] == true && link["items_in"].as_u64() > Some(0);
+        let busy = |link: &&Value| {
+            link["up"] == true && link["items_in"].as_u64() > Some(0) && link["round_trip_us"].as_u64() > Some(0)
+        };
         links.len() == 6 && links.iter().filter(busy).count() == 6
     });
     site.until(|| site.json(&["df", "--json"])["entries"].as_array().map(Vec::len) == Some(1));

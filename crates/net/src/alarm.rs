@@ -1,0 +1,99 @@
+//! An alarm that is exact: tokio's goes off at whole milliseconds, and agents' times are finer.
+
+use std::io;
+use std::time::Duration;
+
+#[cfg(target_os = "linux")]
+mod exact {
+    use super::{Duration, io};
+
+    use std::os::fd::OwnedFd;
+
+    use rustix::time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+    };
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    /// See the module.
+    pub(crate) struct Alarm(AsyncFd<OwnedFd>);
+
+    impl Alarm {
+        /// An alarm of the runtime in whose context this is called.
+        #[allow(
+            deprecated,
+            reason = "what takes its place is unsafe for types that give out other descriptors than their own"
+        )]
+        pub fn new() -> io::Result<Self> {
+            let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+            Ok(Self(AsyncFd::with_interest(timer, Interest::READABLE)?))
+        }
+
+        /// Waits for so long.
+        pub async fn rings_in(&mut self, wait: Duration) {
+            // Nothing at all would mean never.
+            let wait = wait.max(Duration::from_nanos(1));
+            let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let Ok(seconds) = wait.as_secs().try_into() else { return std::future::pending().await };
+            let it_value = Timespec { tv_sec: seconds, tv_nsec: wait.subsec_nanos().into() };
+            let set = Itimerspec { it_interval: none, it_value };
+            if timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &set).is_err() {
+                return tokio::time::sleep(wait).await;
+            }
+            let mut times = [0; 8];
+            loop {
+                let Ok(mut ready) = self.0.readable().await else { return };
+                // What is there may be left from the last time: setting the alarm took that back.
+                if ready.try_io(|timer| Ok(rustix::io::read(timer.get_ref(), &mut times)?)).is_ok() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod exact {
+    use super::{Duration, io};
+
+    /// See the module.
+    pub(crate) struct Alarm;
+
+    impl Alarm {
+        /// An alarm of the runtime in whose context this is called.
+        pub fn new() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        /// Waits for so long.
+        pub async fn rings_in(&mut self, wait: Duration) {
+            tokio::time::sleep(wait).await;
+        }
+    }
+}
+
+pub(crate) use exact::Alarm;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn it_rings_when_it_should_and_can_be_set_anew() {
+        let mut alarm = Alarm::new().unwrap();
+        for wait in [Duration::ZERO, Duration::from_micros(300), Duration::from_millis(3)] {
+            let begun = Instant::now();
+            alarm.rings_in(wait).await;
+            assert!(begun.elapsed() >= wait);
+        }
+        // Not waited for, though it rings: the next time is not cut short by that.
+        let given_up = tokio::time::timeout(Duration::ZERO, alarm.rings_in(Duration::from_millis(20))).await;
+        assert!(given_up.is_err());
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        let begun = Instant::now();
+        alarm.rings_in(Duration::from_millis(5)).await;
+        assert!(begun.elapsed() >= Duration::from_millis(5));
+    }
+}
