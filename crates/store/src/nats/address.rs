@@ -22,8 +22,9 @@ pub struct Options {
     pub partitions: u16,
     /// Streams that their journals are in, if the store is made now. Each has a leader of its own.
     pub streams: u16,
-    /// What an acknowledgement must outlive, or there is no store.
-    pub survives: Survives,
+    /// What an acknowledgement must outlive, or there is no store; if not said, the loss of a machine with several copies,
+    /// the end of a process with one.
+    pub survives: Option<Survives>,
     /// Believe that the servers flush before they acknowledge, if they do not let themselves be asked.
     pub sync_believed: bool,
     /// How long a request may take until it is not known what became of it.
@@ -34,6 +35,13 @@ pub struct Options {
     pub certificate: Option<(PathBuf, PathBuf)>,
 }
 
+impl Options {
+    /// What an acknowledgement must outlive.
+    pub(crate) fn asked(&self) -> Survives {
+        self.survives.unwrap_or(if self.replicas > 1 { Survives::OneMachine } else { Survives::Process })
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -41,7 +49,7 @@ impl Default for Options {
             replicas: 3,
             partitions: limits::STORE_PARTITIONS,
             streams: limits::STORE_NATS_STREAMS,
-            survives: Survives::OneMachine,
+            survives: None,
             sync_believed: false,
             request_timeout: Duration::from_millis(limits::STORE_NATS_REQUEST_MS),
             ca: None,
@@ -100,6 +108,7 @@ impl Address {
             "timeout_ms" => options.request_timeout = Duration::from_millis(number()?.into()),
             "sync" if value == "always" => options.sync_believed = true,
             "sync" => return Err("sync can only be believed to be `always`".into()),
+            "outlives" => options.survives = Some(outlives(&value)?),
             "ca" => options.ca = Some(value.into()),
             "cert" => {
                 let key = options.certificate.take().map(|(_, key)| key).unwrap_or_default();
@@ -110,7 +119,7 @@ impl Address {
                 options.certificate = Some((cert, value.into()));
             }
             _ => {
-                let known = "replicas, partitions, streams, timeout_ms, sync, ca, cert, key";
+                let known = "replicas, partitions, streams, timeout_ms, outlives, sync, ca, cert, key";
                 return Err(format!("there is no option {key}; there are {known}"));
             }
         }
@@ -139,6 +148,17 @@ impl Address {
             return Err("cert and key go together".into());
         }
         Ok(())
+    }
+}
+
+/// What is asked for, in words.
+fn outlives(text: &str) -> Result<Survives, String> {
+    match text {
+        "process" => Ok(Survives::Process),
+        "power-cut" => Ok(Survives::PowerCut),
+        "machine" => Ok(Survives::OneMachine),
+        "machine-and-power-cut" => Ok(Survives::OneMachineAndPowerCut),
+        _ => Err("outlives is process, power-cut, machine, or machine-and-power-cut".into()),
     }
 }
 
@@ -178,8 +198,8 @@ fn decoded(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "what %XX says is not UTF-8".into())
 }
 
-/// An address as it may be shown.
-pub(crate) fn without_password(text: &str) -> String {
+/// An address as it may be shown: `***` for its password.
+pub fn without_password(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
     let end = rest.find('/').unwrap_or(rest.len());
     let Some(at) = rest.get(..end).and_then(|authority| authority.rfind('@')) else { return text.to_owned() };
@@ -203,6 +223,10 @@ mod tests {
         let options = address.options;
         assert_eq!((options.name.as_str(), options.replicas, options.partitions, options.streams), ("garden", 1, 8, 2));
         assert_eq!(options.request_timeout, Duration::from_millis(500));
+        assert_eq!(options.asked(), Survives::Process);
+        assert_eq!(parse("nats://a").unwrap().options.asked(), Survives::OneMachine);
+        let strict = parse("nats://a?outlives=machine-and-power-cut").unwrap().options;
+        assert_eq!(strict.asked(), Survives::OneMachineAndPowerCut);
     }
 
     #[test]
@@ -227,6 +251,7 @@ mod tests {
             ("nats://a?replicas=x", "replicas is a number, not x"),
             ("nats://a?streams=9&partitions=8", "a partition for each"),
             ("nats://a?partitions=16385", "16384 partitions at most"),
+            ("nats://a?outlives=everything", "outlives is process, power-cut"),
             ("nats://a?colour=red", "there is no option colour"),
             ("nats://a?sync=never", "believed to be `always`"),
             ("nats://a?cert=x", "cert and key go together"),

@@ -67,18 +67,18 @@ impl Standing {
             return Err(ConnectError::TooOld { version: self.version.clone() });
         }
         let promised = self.survives(options.replicas, options.sync_believed);
-        if covers(promised, options.survives) {
+        if covers(promised, options.asked()) {
             return Ok(());
         }
-        Err(ConnectError::Weaker { asked: options.survives, promised, fix: self.fix(options) })
+        Err(ConnectError::Weaker { asked: options.asked(), promised, fix: self.fix(options) })
     }
 
     fn fix(&self, options: &Options) -> String {
         let mut fixes = Vec::new();
-        if options.replicas == 1 && options.survives > Survives::PowerCut {
+        if options.replicas == 1 && options.asked() > Survives::PowerCut {
             fixes.push("ask for three copies (?replicas=3), which needs three servers".to_owned());
         }
-        let power = matches!(options.survives, Survives::PowerCut | Survives::OneMachineAndPowerCut);
+        let power = matches!(options.asked(), Survives::PowerCut | Survives::OneMachineAndPowerCut);
         match self.sync_always() {
             Some(true) => {}
             Some(false) if power => {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     fn asking(survives: Survives, replicas: u8, sync_believed: bool) -> Options {
-        Options { survives, replicas, sync_believed, ..Options::default() }
+        Options { survives: Some(survives), replicas, sync_believed, ..Options::default() }
     }
 
     #[test]

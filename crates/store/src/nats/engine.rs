@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use async_nats::{Client, ConnectOptions, Event, HeaderMap, Message, Request, RequestErrorKind, StatusCode};
@@ -98,6 +98,14 @@ impl Post {
         self
     }
 
+    /// Its size, as it is kept.
+    fn bytes(&self) -> usize {
+        let headers = self.headers.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
+        // `NATS/1.0`, and a line's end after each line.
+        let lines = headers.map(|(name, value)| AsRef::<[u8]>::as_ref(name).len() + value.as_str().len() + 3);
+        self.payload.len() + lines.sum::<usize>() + 12
+    }
+
     /// Once only, under this name.
     pub(crate) fn once(mut self, id: &str) -> Self {
         self.headers.insert(MESSAGE_ID, id);
@@ -165,6 +173,7 @@ pub(crate) struct Engine {
     connected: watch::Receiver<bool>,
     answered: Mutex<Instant>,
     leaving: AtomicBool,
+    written: AtomicU64,
 }
 
 impl Engine {
@@ -209,7 +218,13 @@ impl Engine {
             connected,
             answered: Mutex::new(Instant::now()),
             leaving: AtomicBool::new(false),
+            written: AtomicU64::new(0),
         })
+    }
+
+    /// Bytes of the messages that were stored, each once.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     /// Tells whether there is a connection, and of changes.
@@ -225,7 +240,10 @@ impl Engine {
         match stamp {
             Stamp { error: Some(refusal), .. } => Err(refusal.into()),
             Stamp { seq: 0, .. } => Err(Trouble::Nonsense("an acknowledgement without a sequence".into())),
-            Stamp { seq, .. } => Ok(seq),
+            Stamp { seq, .. } => {
+                self.written.fetch_add((subject.len() + post.bytes()) as u64, Ordering::Relaxed);
+                Ok(seq)
+            }
         }
     }
 

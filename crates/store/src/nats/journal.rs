@@ -318,9 +318,14 @@ impl Journals {
         if frames::unpack(&last.payload).map_err(damaged)?.0.place <= place {
             return Ok(last.sequence);
         }
-        // The first message from `low` on begins at the place or before it (or there is none such); that from `high` on
-        // begins behind it.
-        let (mut low, mut high) = (1, last.sequence);
+        // What is left is read from its beginning on mostly.
+        let first = persist(deadline, || engine.next(&on.stream, &on.log, 1)).await.map_err(away)?;
+        let Some(first) = first else { return Ok(1) };
+        if frames::unpack(&first.payload).map_err(damaged)?.0.last_place() >= place {
+            return Ok(first.sequence);
+        }
+        // The first message from `low` on begins at the place or before it; that from `high` on begins behind it.
+        let (mut low, mut high) = (first.sequence, last.sequence);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             let next = persist(deadline, || engine.next(&on.stream, &on.log, middle)).await.map_err(away)?;

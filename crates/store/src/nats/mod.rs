@@ -34,7 +34,7 @@ use self::coord::Keys;
 use self::engine::Engine;
 use self::journal::Journals;
 
-pub use self::address::Options;
+pub use self::address::{Options, without_password};
 pub use self::check::Standing;
 pub use self::engine::Server;
 pub use self::local::{Cluster, ClusterError, Setup, find_server};
@@ -189,6 +189,12 @@ impl Nats {
         let chunks = Chunks::new(&options.name, standing.payload_bytes_max);
         let keys = Arc::new(Keys::new(&options.name));
         Ok(Self { engine: Arc::new(engine), journals, keys, chunks, promises, standing, runtime })
+    }
+
+    /// Bytes of the messages that this node stored, as each of the servers that keep them writes them to its streams; not
+    /// those of the servers' own log, in which everything stands once more.
+    pub fn written_bytes(&self) -> u64 {
+        self.engine.written_bytes()
     }
 
     /// What the engine was when this node connected.

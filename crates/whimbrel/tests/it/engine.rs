@@ -169,7 +169,7 @@ fn the_sample_configurations_make_a_cluster_that_a_platform_takes() {
     assert!(seen.out.contains("nats-3") && seen.out.contains("always"), "{}{}", seen.out, seen.err);
     // The strictest demand is met, and by certificate only.
     let options = whimbrel_store::nats::Options {
-        survives: whimbrel_platform::store::Survives::OneMachineAndPowerCut,
+        survives: Some(whimbrel_platform::store::Survives::OneMachineAndPowerCut),
         ..Default::default()
     };
     drop(whimbrel_store::nats::Nats::connect(&url, options.clone()).unwrap());

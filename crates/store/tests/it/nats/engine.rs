@@ -38,7 +38,7 @@ impl Engine {
 }
 
 pub fn connect(address: &str) -> Nats {
-    Nats::connect(address, Options { survives: Survives::Nothing, ..Options::default() }).unwrap()
+    Nats::connect(address, Options { survives: Some(Survives::Nothing), ..Options::default() }).unwrap()
 }
 
 /// The server program: where `make nats` puts it, or wherever else it is.

@@ -6,7 +6,7 @@ use whimbrel_store::nats::{ConnectError, Nats, Options, status};
 use super::engine::{Engine, connect};
 
 fn asking(survives: Survives) -> Options {
-    Options { survives, partitions: 8, streams: 1, ..Options::default() }
+    Options { survives: Some(survives), partitions: 8, streams: 1, ..Options::default() }
 }
 
 /// Why a store at this address is refused.

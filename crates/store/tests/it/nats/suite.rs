@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
-use whimbrel_testkit::stores::{Candidate, Store, run};
+use whimbrel_testkit::stores::{Candidate, Store, cases};
 
 use super::engine::{Engine, connect};
 
@@ -36,8 +37,13 @@ impl Candidate for InNats {
 
 fn passes(servers: u8, sync_always: bool) {
     let Some(engine) = Engine::start(servers, sync_always) else { return };
-    if let Err(why) = run(&InNats { engine, addresses: RefCell::default() }, false) {
-        panic!("{why}");
+    let candidate = InNats { engine, addresses: RefCell::default() };
+    for case in cases() {
+        let began = Instant::now();
+        if let Err(why) = (case.run)(&candidate) {
+            panic!("{}: {why}", case.name);
+        }
+        eprintln!("{servers} servers, {:.1} s: {}", began.elapsed().as_secs_f64(), case.name);
     }
 }
 
