@@ -294,13 +294,22 @@ impl Node {
             }
             break;
         }
+        self.note_retired(name);
         ams.handle_ended(Aid::local(name), reason);
         self.with_df(|df| df.handle_agent_ended(Aid::local(name)));
         self.leave_all(name);
     }
 
+    /// A name is about to be free.
+    fn note_retired(&self, name: Symbol) {
+        if let Some(scribe) = &self.scribe {
+            scribe.retire(name);
+        }
+    }
+
     /// An agent ended by itself; its route is gone already.
     pub fn ended(&self, name: Symbol, reason: &EndReason) {
+        self.note_retired(name);
         self.with_ams(|ams| ams.handle_ended(Aid::local(name), reason.clone()));
         self.with_df(|df| df.handle_agent_ended(Aid::local(name)));
         self.leave_all(name);
@@ -428,13 +437,15 @@ impl Node {
 
     /// Has a new agent's steps written down from now on, if this node writes down any and its kind can be.
     fn make_durable(&self, slot: &mut Slot, kind: AgentKind, name: Symbol, owner: Option<Aid>) {
-        if self.scribe.is_none() || slot.unwritten.is_some() || kind == AgentKind::Service {
+        let Some(scribe) = &self.scribe else { return };
+        if slot.unwritten.is_some() || kind == AgentKind::Service {
             return;
         }
         if let Some(origin) = slot.body.origin() {
             let founder = owner.is_none();
             let owner = owner.map_or_else(Symbol::default, |owner| owner.name);
-            slot.unwritten = Some(Box::new(Unwritten::of(Born { agent: name, kind, owner, origin, founder })));
+            let after = scribe.numbers_for(name);
+            slot.unwritten = Some(Box::new(Unwritten::of(Born { agent: name, kind, owner, origin, founder, after })));
         }
     }
 

@@ -29,6 +29,7 @@ pub fn apply(config: &mut AgentConfig, key: Symbol, text: &str) -> Result<(), St
         "tro" => options.tail_calls = text.parse().map_err(|_| one_of("true or false"))?,
         "nrcbp" => options.perceive_every = text.parse().map_err(|_| one_of("a whole number"))?,
         "verbose" => options.verbose = text.parse().map_err(|_| one_of("0, 1 or 2"))?,
+        "durability" if !matches!(text, "volatile" | "local") => return Err(one_of("volatile or local")),
         _ => options.user.push((key, Value::from(text))),
     }
     Ok(())
@@ -74,6 +75,8 @@ mod tests {
     fn options_are_applied() {
         assert!(!check("intBels", "newFocus", Ok(())).options.same_focus);
         assert!(check("events", "requeue", Ok(())).options.requeue);
+        assert!(check("durability", "volatile", Ok(())).options.is_volatile());
+        assert!(!check("durability", "local", Ok(())).options.is_volatile());
         assert_eq!(check("color", "blue", Ok(())).options.user.len(), 1);
         let config = check("beliefs", "price(fence, 10), ~rainy[source(radio)], name(\"x, y\")", Ok(()));
         let shown: Vec<String> = config.beliefs.iter().map(Value::to_string).collect();
@@ -83,6 +86,7 @@ mod tests {
     #[test]
     fn wrong_values_are_told() {
         check("events", "forget", Err("events is `forget`; expected discard, requeue or retrieve"));
+        check("durability", "none", Err("durability is `none`; expected volatile or local"));
         check("nrcbp", "often", Err("nrcbp is `often`; expected a whole number"));
     }
 }

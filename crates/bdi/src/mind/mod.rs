@@ -43,6 +43,13 @@ pub struct Options {
     pub user: Vec<(Symbol, Value)>,
 }
 
+impl Options {
+    /// `durability=volatile`: the agent begins anew with its process, also where others are kept.
+    pub fn is_volatile(&self) -> bool {
+        self.user.iter().any(|(key, value)| key.as_str() == "durability" && value.as_str() == Some("volatile"))
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self { same_focus: true, tail_calls: true, requeue: false, perceive_every: 1, verbose: 1, user: Vec::new() }

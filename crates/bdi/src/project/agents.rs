@@ -13,12 +13,13 @@ use crate::syntax::{Diagnostic, nearest, parse_embedded};
 /// What may follow an agent's name, source and options.
 const AGENT_PARTS: [&str; 4] = ["agentArchClass", "agentClass", "beliefBaseClass", "at"];
 /// Options that mean something to the engine; others are the program's own.
-const OPTIONS: [&str; 17] = [
+const OPTIONS: [&str; 18] = [
     "beliefs",
     "cycles",
     "cycles_act",
     "cycles_deliberate",
     "cycles_sense",
+    "durability",
     "events",
     "goals",
     "intBels",

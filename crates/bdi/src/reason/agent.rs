@@ -262,7 +262,7 @@ impl AgentBody for Agent {
     }
 
     fn origin(&self) -> Option<Origin> {
-        let image = self.image.as_ref()?;
+        let image = self.image.as_ref().filter(|_| !self.mind.options.is_volatile())?;
         Some(Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint })
     }
 }

@@ -21,6 +21,8 @@ pub struct Ledger {
     settled: FxHashMap<Partition, Vec<(Ticket, Symbol)>>,
     /// Who handled the messages whose settlement is being written.
     confirming: FxHashMap<Ticket, Symbol>,
+    /// How many lives there were of which anything is known: see [`numbers_of_life`].
+    lives: u64,
 }
 
 /// What is known of one agent.
@@ -39,8 +41,27 @@ struct Account {
 impl Account {
     /// Nobody needs it any more.
     fn is_closed(&self) -> bool {
-        let remembered = self.born.as_ref().is_some_and(|born| born.founder);
-        self.gone && !remembered && self.unsettled.is_empty() && self.tickets.is_empty()
+        let remembered = self.born.as_ref().is_some_and(|born| born.founder || !self.gone);
+        !remembered && self.unsettled.is_empty() && self.tickets.is_empty()
+    }
+
+    /// It begins, perhaps as another one of the same name. False if it is known already, or another one is by now.
+    fn begin(&mut self, born: &Born) -> bool {
+        let newer = self.born.as_ref().is_none_or(|known| known.after < born.after);
+        if newer {
+            // Whoever had the name of one that the society began with: that one has ended.
+            let founder = born.founder || self.born.as_ref().is_some_and(|known| known.founder);
+            (self.born, self.gone) = (Some(Born { founder, ..born.clone() }), false);
+            self.last = self.last.max(born.after);
+        }
+        newer
+    }
+
+    /// One that had sent so many messages ended. Whether that was the last one of the name.
+    fn end(&mut self, last: u64) -> bool {
+        let ours = self.born.as_ref().is_none_or(|born| born.after <= last);
+        self.gone |= ours;
+        ours
     }
 }
 
@@ -52,7 +73,18 @@ impl Ledger {
             accounts: FxHashMap::default(),
             settled: FxHashMap::default(),
             confirming: FxHashMap::default(),
+            lives: 0,
         }
+    }
+
+    /// A life that nothing is known of, nor of any after it: see [`numbers_of_life`].
+    pub fn next_life(&self) -> u64 {
+        self.lives
+    }
+
+    /// How many things are remembered: agents, and messages of which somebody is to be told or to tell.
+    pub fn remembered(&self) -> usize {
+        self.accounts.len() + self.confirming.len() + self.settled.values().map(Vec::len).sum::<usize>()
     }
 
     /// The partition of an agent.
@@ -84,14 +116,13 @@ impl Ledger {
     pub fn note(&mut self, record: &Record) {
         match record {
             Record::Born(born) => {
-                let account = self.accounts.entry(born.agent).or_default();
-                (account.born, account.gone) = (Some(born.clone()), false);
+                self.accounts.entry(born.agent).or_default().begin(born);
             }
             Record::Step(step) => self.note_step(step),
             Record::Settled { agent, numbers } => self.note_settled(*agent, numbers),
             Record::Stopped { .. } => {}
-            Record::Gone { agent } => {
-                self.accounts.entry(*agent).or_default().gone = true;
+            Record::Gone { agent, last } => {
+                self.accounts.entry(*agent).or_default().end(*last);
                 self.close(*agent);
             }
         }
@@ -206,12 +237,14 @@ impl Arrears {
     /// Takes in a partition's next frame. Partitions may be read in any order, each from its first frame to its last.
     pub fn read(&mut self, records: Vec<Record>) {
         for record in records {
+            self.ledger.lives = self.ledger.lives.max(record.life() + 1);
             // What one partition says of another's messages is not known before all are read: see `finish`.
             match record {
                 Record::Born(born) => {
-                    let account = self.ledger.accounts.entry(born.agent).or_default();
-                    self.states.remove(&born.agent);
-                    (account.born, account.gone) = (Some(born), false);
+                    // One that is known already stands in a copy of its journal that was not finished.
+                    if self.ledger.accounts.entry(born.agent).or_default().begin(&born) {
+                        self.states.remove(&born.agent);
+                    }
                 }
                 Record::Step(step) => self.read_step(step),
                 Record::Settled { agent, numbers } => {
@@ -223,9 +256,10 @@ impl Arrears {
                     }
                 }
                 Record::Stopped { code, .. } => self.stopped = Some(code),
-                Record::Gone { agent } => {
-                    self.states.remove(&agent);
-                    self.ledger.accounts.entry(agent).or_default().gone = true;
+                Record::Gone { agent, last } => {
+                    if self.ledger.accounts.entry(agent).or_default().end(last) {
+                        self.states.remove(&agent);
+                    }
                 }
             }
         }
@@ -240,6 +274,10 @@ impl Arrears {
         }
         account.last = account.last.max(step.first.saturating_sub(1));
         account.tickets.extend(step.handled);
+        if account.born.as_ref().is_some_and(|born| step.first <= born.after) {
+            // What an earlier agent of this name did last, written late.
+            return;
+        }
         let states = self.states.entry(step.agent).or_default();
         match step.state {
             State::Same => {}
@@ -284,15 +322,17 @@ impl Arrears {
         (self.ledger, agents, letters)
     }
 
-    /// All that a partition's journal says, in as few records as can be: to be written in its place.
-    pub fn condense(mut self, books: &Ledger) -> Vec<Record> {
+    /// All that a partition's journal says, in as few records as can be, in pieces that must not be torn: to be written
+    /// in its place, behind it first.
+    pub fn condense(mut self, books: &Ledger) -> Vec<Vec<Record>> {
         let mut names: Vec<Symbol> = self.ledger.accounts.keys().copied().collect();
         names.sort_unstable_by_key(|name| name.as_str().to_owned());
-        let mut records = Vec::new();
+        let mut pieces = Vec::new();
         for agent in names {
             // What the books have closed, nobody asks for.
             let Some(account) = books.accounts.get(&agent) else { continue };
-            records.extend(account.born.clone().map(Record::Born));
+            // What an agent is goes in one piece: half of it would be another agent.
+            let mut records: Vec<Record> = account.born.clone().map(Record::Born).into_iter().collect();
             let mut states = self.states.remove(&agent).unwrap_or_default().into_iter();
             let mut handled: Vec<Ticket> = account.tickets.iter().copied().collect();
             handled.sort_unstable();
@@ -301,17 +341,18 @@ impl Arrears {
             records.extend(states.map(|state| {
                 Record::Step(Step { agent, state, handled: Vec::new(), first: account.last + 1, sent: Vec::new() })
             }));
+            if account.gone {
+                records.push(Record::Gone { agent, last: account.last });
+            }
+            pieces.push(records);
             let mut numbers: Vec<u64> = account.unsettled.iter().copied().collect();
             numbers.sort_unstable();
             for first in numbers {
                 let Some(sent) = self.letters.remove(&Ticket { sender: agent, number: first }) else { continue };
                 let (state, handled) = (State::Same, Vec::new());
-                records.push(Record::Step(Step { agent, state, handled, first, sent: vec![sent] }));
-            }
-            if account.gone {
-                records.push(Record::Gone { agent });
+                pieces.push(vec![Record::Step(Step { agent, state, handled, first, sent: vec![sent] })]);
             }
         }
-        records
+        pieces
     }
 }

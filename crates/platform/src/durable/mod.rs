@@ -25,6 +25,15 @@ use whimbrel_acl::Symbol;
 
 use crate::store::Partition;
 
+/// Bits of a message's number that count what one agent sends. An agent that has the name of an earlier one has a later life
+/// than that, so that its messages have higher numbers, whoever writes first.
+const LIFE_BITS: u32 = 32;
+
+/// What the numbers of an agent's messages come after in this life: [`Born::after`].
+pub fn numbers_of_life(life: u64) -> u64 {
+    life << LIFE_BITS
+}
+
 /// The partition an agent belongs to: FNV-1a of its name. Fixed for ever, for it decides where a store's agents are found.
 pub fn partition_of(agent: Symbol, partitions: u16) -> Partition {
     let hash = agent

@@ -6,11 +6,14 @@
 use whimbrel_acl::compact::{self, Decode, DecodeError, Encode, EncodeError, Limits};
 use whimbrel_acl::{AclMessage, Aid, Symbol};
 
+use super::LIFE_BITS;
 use crate::ams::AgentKind;
 use crate::limits::FRAME_MEMORY_BYTES_MAX;
 
 /// The first byte of a frame.
 const LAYOUT: u8 = 1;
+/// The highest number that a message may have: there is always a next one.
+const NUMBER_MAX: u64 = u64::MAX / 2;
 
 /// One thing that happened to a durable agent.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
@@ -38,6 +41,8 @@ pub enum Record {
     Gone {
         /// Which.
         agent: Symbol,
+        /// The number of the last message it sent.
+        last: u64,
     },
 }
 
@@ -54,6 +59,9 @@ pub struct Born {
     pub origin: Origin,
     /// Whether it is one of those that the society begins with: then it is not begun again when it has ended.
     pub founder: bool,
+    /// Its messages have higher numbers than this ([`numbers_of_life`](super::numbers_of_life)), which is higher than those
+    /// of all agents that had its name before: so it is told from them, whoever writes first.
+    pub after: u64,
 }
 
 /// Where an agent's code is.
@@ -156,7 +164,26 @@ impl Record {
         match self {
             Self::Born(born) => born.agent,
             Self::Step(step) => step.agent,
-            Self::Settled { agent, .. } | Self::Stopped { agent, .. } | Self::Gone { agent } => *agent,
+            Self::Settled { agent, .. } | Self::Stopped { agent, .. } | Self::Gone { agent, .. } => *agent,
+        }
+    }
+
+    /// The latest life that it speaks of.
+    pub(super) fn life(&self) -> u64 {
+        self.highest() >> LIFE_BITS
+    }
+
+    /// The highest number of a message in it.
+    fn highest(&self) -> u64 {
+        match self {
+            Self::Born(born) => born.after,
+            Self::Step(step) => {
+                let last = step.first.saturating_add(step.sent.len() as u64).saturating_sub(1);
+                step.handled.iter().map(|ticket| ticket.number).fold(last, u64::max)
+            }
+            Self::Settled { numbers, .. } => numbers.iter().copied().max().unwrap_or_default(),
+            Self::Stopped { .. } => 0,
+            Self::Gone { last, .. } => *last,
         }
     }
 }
@@ -171,6 +198,9 @@ pub enum FrameError {
     /// There is nothing.
     #[error("the frame is empty")]
     Empty,
+    /// A message's number is one that no agent comes to.
+    #[error("a message has the number {0}")]
+    Number(u64),
     /// Its records cannot be read.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
@@ -194,7 +224,10 @@ pub fn decode_frame(bytes: &[u8]) -> Result<Vec<Record>, FrameError> {
     match bytes.split_first() {
         None => Err(FrameError::Empty),
         Some((&LAYOUT, body)) => {
-            Ok(compact::decode_body_as(body, Limits::MESSAGE.with_budget_bytes(FRAME_MEMORY_BYTES_MAX))?)
+            let limits = Limits::MESSAGE.with_budget_bytes(FRAME_MEMORY_BYTES_MAX);
+            let records: Vec<Record> = compact::decode_body_as(body, limits)?;
+            let highest = records.iter().map(Record::highest).max().unwrap_or_default();
+            if highest > NUMBER_MAX { Err(FrameError::Number(highest)) } else { Ok(records) }
         }
         Some((layout, _)) => Err(FrameError::Layout(*layout)),
     }

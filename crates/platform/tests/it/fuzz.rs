@@ -1,5 +1,7 @@
-//! Replays what the fuzzers of sessions and of links start from and what they once found.
+//! Replays what the fuzzers of sessions, of links and of journals start from and what they once found.
 
+#[path = "../../../../fuzz/src/durable.rs"]
+mod durable;
 #[path = "../../../../fuzz/src/links.rs"]
 mod links;
 #[path = "../../../../fuzz/src/replay.rs"]
@@ -27,4 +29,14 @@ fn frames_of_links_are_replayed() {
 #[test]
 fn changed_frames_of_links_do_no_harm() {
     change(&links::seeds(), 2_000, links::link_frames);
+}
+
+#[test]
+fn frames_of_journals_are_replayed() {
+    replay("journal_frame", durable::journal_frame);
+}
+
+#[test]
+fn changed_frames_of_journals_do_no_harm() {
+    change(&durable::seeds(), 4_000, durable::journal_frame);
 }

@@ -6,5 +6,6 @@ mod ams;
 mod ams_model;
 mod df;
 mod df_model;
+mod durable_model;
 mod fuzz;
 mod topics_model;

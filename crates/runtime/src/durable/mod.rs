@@ -45,7 +45,8 @@ pub(crate) struct Unwritten {
 impl Unwritten {
     /// Of an agent that is new.
     pub fn of(born: Born) -> Self {
-        Self { born: Some(Box::new(born)), ..Self::after(0) }
+        let last = born.after;
+        Self { born: Some(Box::new(born)), ..Self::after(last) }
     }
 
     /// Of an agent whose last message had this number.

@@ -25,6 +25,10 @@ impl Node {
         let mut agents = Vec::with_capacity(founders.len() + kept.len());
         for (name, kind, slot) in founders.into_iter().filter(|(name, ..)| !ended.contains(name)) {
             match kept.remove(&name).filter(|kept| !kept.states.is_empty()) {
+                Some(_) if slot.body.origin().is_none() => {
+                    let reason = "it is volatile now, and its state was kept; --fresh begins anew".to_owned();
+                    return Err(CreateError::BadProgram { name, reason });
+                }
                 Some(kept) => agents.push(self.resumed(kept)?),
                 None => agents.push((name, kind, slot)),
             }

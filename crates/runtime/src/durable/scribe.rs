@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Numbered, Symbol, sym};
-use whimbrel_platform::durable::{Arrears, Ledger, Record, Resumed, Sent, Ticket, encode_frame};
+use whimbrel_platform::durable::{Arrears, Ledger, Record, Resumed, Sent, Ticket, encode_frame, numbers_of_life};
 use whimbrel_platform::limits::{FRAME_BYTES, JOURNAL_TIDY_BYTES};
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::LogLevel;
@@ -64,6 +64,16 @@ pub(crate) struct Scribe {
     pub suspended: AtomicBool,
     /// An agent ended the whole society, and that is written.
     pub concluded: AtomicBool,
+    lives: Mutex<Lives>,
+}
+
+/// Which lives agents have whose names others had before.
+struct Lives {
+    /// That of all who are the first of their name in this process.
+    first: u64,
+    next: u64,
+    /// Names that were given up.
+    retired: FxHashSet<Symbol>,
 }
 
 /// Who and what waits to be brought back.
@@ -103,10 +113,12 @@ impl Scribe {
         let (jobs, waiting) = channel();
         let Kept { journal, epoch, ledger, agents, letters, bytes, .. } = kept;
         let ended = ledger.ended().collect();
+        let first = ledger.next_life();
+        let lives = Mutex::new(Lives { first, next: first + 1, retired: FxHashSet::default() });
         let orders = Orders { journal, epoch, ledger, bytes, jobs: waiting };
         let pending = Mutex::new(Pending { agents, ended, letters });
         let (suspended, concluded) = (AtomicBool::new(false), AtomicBool::new(false));
-        (Self { jobs, thread: Mutex::new(None), pending, suspended, concluded }, orders)
+        (Self { jobs, thread: Mutex::new(None), pending, suspended, concluded, lives }, orders)
     }
 
     /// Waits until all that was handed in is written, and ends the thread.
@@ -122,6 +134,21 @@ impl Scribe {
     /// Has a batch written. Its shard gets back what is released.
     pub fn write(&self, batch: Batch) {
         let _ = self.jobs.send(Job::Write(batch));
+    }
+
+    /// What the numbers of the messages come after that the next agent of this name sends.
+    pub fn numbers_for(&self, name: Symbol) -> u64 {
+        let mut lives = locked(&self.lives);
+        if !lives.retired.contains(&name) {
+            return numbers_of_life(lives.first);
+        }
+        lives.next += 1;
+        numbers_of_life(lives.next - 1)
+    }
+
+    /// This name will be free, though the last steps of the agent that had it are not written.
+    pub fn retire(&self, name: Symbol) {
+        locked(&self.lives).retired.insert(name);
     }
 
     /// A message will not be handled: its sender need not keep it.
@@ -231,9 +258,9 @@ impl Desk {
         Some(Frame { partition, number: *number, records, bytes })
     }
 
-    /// Appends frames, however long it takes.
-    fn append(&mut self, mut frames: Vec<Frame>) -> Result<(), Fenced> {
-        let (mut wait, mut said) = (RETRY, false);
+    /// Appends frames, however long it takes. How many never will be, because they are too big.
+    fn append(&mut self, mut frames: Vec<Frame>) -> Result<usize, Fenced> {
+        let (mut wait, mut said, mut passed_over) = (RETRY, false, 0);
         while !frames.is_empty() {
             let epoch = self.epoch;
             let appends: Vec<Append<'_>> = frames
@@ -263,6 +290,7 @@ impl Desk {
             }
             frames = left;
             for (frame, error) in too_big {
+                passed_over += 1;
                 self.pass_over(frame, &error, &mut frames);
             }
             if let Some(why) = why.filter(|_| !frames.is_empty()) {
@@ -279,7 +307,7 @@ impl Desk {
         if said {
             self.log("their steps are written; agents go on");
         }
-        Ok(())
+        Ok(passed_over)
     }
 
     /// Waits, but not when the platform ends.
@@ -351,12 +379,13 @@ impl Desk {
         let mut arrears = Arrears::new(self.journal.partitions());
         arrears.read(read_partition(&*self.journal, partition)?.1);
         let last = self.journal.open(partition, self.epoch)?;
-        let pieces = arrears.condense(&self.ledger).into_iter().map(|record| vec![record]).collect();
+        let pieces = arrears.condense(&self.ledger);
         let frames = self.frames(partition, pieces);
         let bytes = frames.iter().map(|frame| frame.bytes.len() as u64).sum();
         // What it says is in the books already.
         let frames = frames.into_iter().map(|frame| Frame { records: Vec::new(), ..frame }).collect();
-        if self.append(frames).is_ok() {
+        // What does not fit is in the old frames only.
+        if self.append(frames).is_ok_and(|passed_over| passed_over == 0) {
             self.journal.trim(partition, Lsn(last.0 + 1))?;
             self.sizes.insert(partition, Size { bytes, tidy: bytes });
         }

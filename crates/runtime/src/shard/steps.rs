@@ -69,8 +69,9 @@ impl Shard {
         if scribe.suspended.load(Ordering::Acquire) {
             return;
         }
+        let last = unwritten.last + unwritten.sent.len() as u64;
         let mut entry = entry(agent, unwritten, State::Same);
-        entry.records.push(Record::Gone { agent });
+        entry.records.push(Record::Gone { agent, last });
         self.steps.ended.push(entry);
     }
 

@@ -154,6 +154,48 @@ fn a_plan_goes_on_at_its_next_step_after_kill_nine() {
     assert!(told.starts_with("[traveller] pack"), "{told}");
 }
 
+/// Runs a project until it prints this line, then ends it by kill -9. What it printed.
+fn run_until(scratch: &Scratch, project: &str, line: &str) -> Vec<String> {
+    let mut child = whimbrel()
+        .args(["run", project, "--durable", "--quiet"])
+        .current_dir(&scratch.0)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let output = std::io::BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut lines = Vec::new();
+    for printed in std::io::BufRead::lines(output) {
+        lines.push(printed.expect("it is text"));
+        if lines.iter().any(|printed| printed == line) {
+            break;
+        }
+    }
+    child.kill().expect("it is ours");
+    child.wait().expect("it is ours");
+    assert!(lines.iter().any(|printed| printed == line), "{lines:?}");
+    lines
+}
+
+#[test]
+fn a_volatile_agent_begins_anew_while_the_others_go_on() {
+    let project = "MAS m { agents: kept; lost kept.asl [durability=volatile]; }";
+    let program = "lives(0).
+        !live.
+        +!live <- ?lives(N); -+lives(N+1); .print(\"life \", N+1); !!wait.
+        +!wait <- .wait(20); .print(\"still there\"); .wait(60000).";
+    let scratch = Scratch::with(&[("m.mas2j", project), ("kept.asl", program)]);
+    run_until(&scratch, "m.mas2j", "[kept] still there");
+    // The one that is kept is in the middle of its plan, and says nothing of a new life.
+    let second = run_until(&scratch, "m.mas2j", "[lost] still there");
+    assert_eq!(second, ["[lost] life 1", "[lost] still there"]);
+    let changed =
+        project.replace(" kept.asl [durability=volatile]", " kept.asl").replace("kept;", "kept [durability=volatile];");
+    std::fs::write(scratch.0.join("m.mas2j"), changed).expect("it can be written");
+    let refused = scratch.run(&["run", "m.mas2j", "--durable"]);
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(refused.err.contains("kept") && refused.err.contains("it is volatile now"), "{}", refused.err);
+}
+
 #[test]
 fn a_store_is_for_one_process_at_a_time_and_one_program() {
     let scratch = Scratch::with(&[("a.asl", "!wait. +!wait <- .print(here); .wait(60000).")]);

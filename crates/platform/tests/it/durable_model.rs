@@ -1,0 +1,396 @@
+//! The books of durable agents against a model: agents that send, handle, end and are born again, frames over several
+//! partitions, of which a crash leaves as many as it likes, and journals condensed at any time.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::durable::{
+    Arrears, Born, Ledger, Origin, Record, Sent, State, Step, Ticket, decode_frame, encode_frame, numbers_of_life,
+};
+use whimbrel_platform::store::Partition;
+
+const PARTITIONS: u16 = 3;
+/// The last one ends and is born again, the others live as long as the test.
+const NAMES: [&str; 4] = ["ann", "bob", "cid", "eve"];
+const MORTAL: &str = "eve";
+/// Who ended is remembered by name, if the society began with it.
+const FOUNDER: &str = "bob";
+
+#[derive(Clone, Debug)]
+enum Input {
+    Send {
+        from: usize,
+        to: usize,
+    },
+    Handle {
+        agent: usize,
+        all: bool,
+    },
+    /// Some agents' steps are written, each in a frame of its own or not.
+    Write {
+        agents: u8,
+        apart: bool,
+    },
+    /// The same, and a crash that leaves some of it.
+    Crash {
+        agents: u8,
+        apart: bool,
+        left: Vec<Index>,
+        order: Index,
+    },
+    /// A partition is written anew; a crash in the middle of it leaves so many frames.
+    Condense {
+        partition: u16,
+        crash: Option<Index>,
+    },
+    EndMortal,
+    BearMortal,
+}
+
+fn inputs() -> impl Strategy<Value = Vec<Input>> {
+    let agent = || 0..NAMES.len();
+    let left = || prop::collection::vec(any::<Index>(), usize::from(PARTITIONS));
+    let input = prop_oneof![
+        8 => (agent(), agent()).prop_map(|(from, to)| Input::Send { from, to }),
+        6 => (agent(), any::<bool>()).prop_map(|(agent, all)| Input::Handle { agent, all }),
+        6 => (any::<u8>(), any::<bool>()).prop_map(|(agents, apart)| Input::Write { agents, apart }),
+        2 => (any::<u8>(), any::<bool>(), left(), any::<Index>())
+            .prop_map(|(agents, apart, left, order)| Input::Crash { agents, apart, left, order }),
+        2 => (0..PARTITIONS, prop::option::of(any::<Index>()))
+            .prop_map(|(partition, crash)| Input::Condense { partition, crash }),
+        1 => Just(Input::EndMortal),
+        1 => Just(Input::BearMortal),
+    ];
+    prop::collection::vec(input, 0..120)
+}
+
+/// What an agent remembers: its whole history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Deed {
+    SentTo(String),
+    Handled { from: String, life: u64, number: i64 },
+}
+
+#[derive(Debug)]
+struct Actor {
+    name: Symbol,
+    /// Which agent of the name it is.
+    life: u64,
+    born: Option<Born>,
+    /// How many of its deeds are written; none if not even its birth is.
+    written: Option<usize>,
+    deeds: Vec<Deed>,
+    last: u64,
+    handled: Vec<Ticket>,
+    sent: Vec<(Symbol, AclMessage)>,
+    mailbox: VecDeque<(Ticket, AclMessage)>,
+}
+
+impl Actor {
+    fn new(name: &str, life: u64) -> Self {
+        let after = numbers_of_life(life);
+        let agent = Symbol::new(name);
+        let founder = name == FOUNDER;
+        let (owner, origin) = (Symbol::default(), Origin::Type("actor".to_owned()));
+        let born = Born { agent, kind: AgentKind::Native, owner, origin, founder, after };
+        Self { born: Some(born), ..Self::going_on(agent, after, after, Vec::new()) }
+    }
+
+    fn going_on(name: Symbol, life: u64, last: u64, deeds: Vec<Deed>) -> Self {
+        let written = Some(deeds.len());
+        let (handled, sent, mailbox) = Default::default();
+        Self { name, life, born: None, written, deeds, last, handled, sent, mailbox }
+    }
+
+    fn send(&mut self, to: Symbol) {
+        let number = self.deeds.iter().filter(|deed| **deed == Deed::SentTo(to.to_string())).count() as i64;
+        let content = Value::list([Value::Int(self.life as i64), Value::Int(number)]);
+        let message = AclMessage::new(Performative::Inform, Aid::local(self.name), Aid::local(to), content);
+        self.deeds.push(Deed::SentTo(to.to_string()));
+        self.sent.push((to, message));
+    }
+
+    fn handle(&mut self) {
+        let Some((ticket, message)) = self.mailbox.pop_front() else { return };
+        let mut items = message.content.items().map(|item| item.as_i64().unwrap());
+        let (life, number) = (items.next().unwrap() as u64, items.next().unwrap());
+        self.handled.push(ticket);
+        self.deeds.push(Deed::Handled { from: message.sender.name.to_string(), life, number });
+    }
+
+    /// Its step as records, and what leaves when they are written.
+    fn capture(&mut self) -> (Vec<Record>, Vec<(Ticket, Symbol, AclMessage)>) {
+        let born = self.born.take();
+        let whole = born.is_some() || self.deeds.len().is_multiple_of(5);
+        let new = if whole { &self.deeds[..] } else { &self.deeds[self.written.unwrap()..] };
+        let bytes: Vec<u8> = new.iter().flat_map(|deed| postcard::to_stdvec(deed).unwrap()).collect();
+        let state = if whole { State::Whole(bytes) } else { State::Delta(bytes) };
+        self.written = Some(self.deeds.len());
+        let first = self.last + 1;
+        let sent = std::mem::take(&mut self.sent);
+        self.last += sent.len() as u64;
+        let written = sent.iter().map(|(to, message)| Sent::of(Aid::local(*to), message).unwrap()).collect();
+        let handled = std::mem::take(&mut self.handled);
+        let step = Record::Step(Step { agent: self.name, state, handled, first, sent: written });
+        let ticket = |number| Ticket { sender: self.name, number };
+        let leaves = (first..).zip(sent).map(|(number, (to, message))| (ticket(number), to, message)).collect();
+        (born.map(Record::Born).into_iter().chain([step]).collect(), leaves)
+    }
+}
+
+struct Platform {
+    ledger: Ledger,
+    /// The life of the next that is born.
+    next_life: u64,
+    actors: Vec<Actor>,
+    /// What those did last that have ended.
+    ended: Vec<Actor>,
+    journals: Vec<Vec<Vec<u8>>>,
+}
+
+fn frame(records: Vec<Record>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_frame(&records, &mut bytes).unwrap();
+    bytes
+}
+
+fn deeds_of(states: &[State]) -> Vec<Deed> {
+    let mut deeds = Vec::new();
+    for (place, state) in states.iter().enumerate() {
+        let (State::Whole(bytes) | State::Delta(bytes)) = state else { panic!("{state:?}") };
+        assert_eq!(matches!(state, State::Whole(_)), place == 0, "the whole comes first, and once");
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let (deed, behind) = postcard::take_from_bytes(rest).unwrap();
+            deeds.push(deed);
+            rest = behind;
+        }
+    }
+    deeds
+}
+
+impl Platform {
+    fn new() -> Self {
+        let ledger = Ledger::new(PARTITIONS);
+        let next_life = ledger.next_life() + 1;
+        let actors = NAMES.iter().map(|name| Actor::new(name, next_life - 1)).collect();
+        let journals = vec![Vec::new(); usize::from(PARTITIONS)];
+        Self { ledger, next_life, actors, ended: Vec::new(), journals }
+    }
+
+    fn actor(&mut self, name: &str) -> Option<&mut Actor> {
+        self.actors.iter_mut().find(|actor| actor.name.as_str() == name)
+    }
+
+    fn end(&mut self, name: &str) {
+        let Some(place) = self.actors.iter().position(|actor| actor.name.as_str() == name) else { return };
+        let mut actor = self.actors.remove(place);
+        for (ticket, _) in actor.mailbox.drain(..) {
+            self.ledger.write_off(ticket);
+        }
+        // Its turn goes on though its name is free.
+        actor.send(Symbol::new(NAMES[0]));
+        self.ended.push(actor);
+    }
+
+    /// Writes what some agents did; `left` says how many frames of each partition a crash leaves. Whether all went well.
+    fn write(&mut self, agents: u8, apart: bool, left: Option<&[Index]>) -> bool {
+        let mut pieces: BTreeMap<Partition, Vec<Vec<Record>>> = BTreeMap::new();
+        for partition in self.ledger.partitions_to_settle() {
+            pieces.entry(partition).or_default().push(self.ledger.take_settled(partition));
+        }
+        let mut leaves = Vec::new();
+        let chosen = |place: usize| agents & (1 << place) != 0;
+        for (_, actor) in self.actors.iter_mut().enumerate().filter(|(place, _)| chosen(*place)) {
+            let (records, left) = actor.capture();
+            pieces.entry(self.ledger.partition_of(actor.name)).or_default().push(records);
+            leaves.extend(left);
+        }
+        // Another shard's, perhaps: the end of one may be written after the birth of the next.
+        let ended = if chosen(7) { std::mem::take(&mut self.ended) } else { Vec::new() };
+        for mut actor in ended {
+            let (mut records, left) = actor.capture();
+            records.push(Record::Gone { agent: actor.name, last: actor.last });
+            pieces.entry(self.ledger.partition_of(actor.name)).or_default().push(records);
+            leaves.extend(left);
+        }
+        for (partition, pieces) in pieces {
+            let mut frames = if apart { pieces } else { vec![pieces.concat()] };
+            if let Some(left) = left {
+                frames.truncate(left[usize::from(partition.0)].index(frames.len() + 1));
+            }
+            for records in frames {
+                if left.is_none() {
+                    records.iter().for_each(|record| self.ledger.note(record));
+                }
+                self.journals[usize::from(partition.0)].push(frame(records));
+            }
+        }
+        if left.is_some() {
+            return false;
+        }
+        leaves.into_iter().for_each(|(ticket, to, message)| self.deliver(ticket, to, message));
+        true
+    }
+
+    fn deliver(&mut self, ticket: Ticket, to: Symbol, message: AclMessage) {
+        let durable = self.ledger.is_durable(to);
+        match self.actor(to.as_str()) {
+            Some(actor) if durable => actor.mailbox.push_back((ticket, message)),
+            // Before its birth is written it is not known to be durable; and who has ended gets nothing.
+            _ => self.ledger.write_off(ticket),
+        }
+    }
+
+    fn recover(&mut self, order: usize) {
+        let mut arrears = Arrears::new(PARTITIONS);
+        for place in 0..self.journals.len() {
+            for bytes in &self.journals[(place + order) % self.journals.len()] {
+                arrears.read(decode_frame(bytes).unwrap());
+            }
+        }
+        let (ledger, resumed, letters) = arrears.finish();
+        self.next_life = ledger.next_life() + 1;
+        self.ended.clear();
+        self.actors.clear();
+        for resumed in resumed {
+            let deeds = deeds_of(&resumed.states);
+            self.actors.push(Actor::going_on(resumed.born.agent, resumed.born.after, resumed.last, deeds));
+        }
+        for name in NAMES.iter().filter(|name| **name != MORTAL) {
+            if self.actor(name).is_none() {
+                // Nothing was written of it: it begins, as all that the society begins with.
+                self.actors.push(Actor::new(name, self.next_life - 1));
+            }
+        }
+        self.ledger = ledger;
+        for (ticket, to, sent) in letters {
+            let message = sent.message().unwrap();
+            self.deliver(ticket, to.name, message);
+        }
+    }
+
+    fn condense(&mut self, partition: u16, crash: Option<Index>) {
+        let mut arrears = Arrears::new(PARTITIONS);
+        let journal = &mut self.journals[usize::from(partition)];
+        for bytes in journal.iter() {
+            arrears.read(decode_frame(bytes).unwrap());
+        }
+        let old = journal.len();
+        journal.extend(arrears.condense(&self.ledger).into_iter().map(frame));
+        match crash {
+            Some(left) => {
+                let kept = old + left.index(journal.len() - old + 1);
+                journal.truncate(kept);
+                self.recover(kept);
+            }
+            None => drop(journal.drain(..old)),
+        }
+    }
+
+    fn apply(&mut self, input: Input) {
+        match input {
+            Input::Send { from, to } => {
+                if let Some(actor) = self.actor(NAMES[from]) {
+                    actor.send(Symbol::new(NAMES[to]));
+                }
+            }
+            Input::Handle { agent, all } => {
+                if let Some(actor) = self.actor(NAMES[agent]) {
+                    let count = if all { actor.mailbox.len() } else { 1 };
+                    (0..count).for_each(|_| actor.handle());
+                }
+            }
+            Input::Write { agents, apart } => drop(self.write(agents, apart, None)),
+            Input::Crash { agents, apart, left, order } => {
+                self.write(agents, apart, Some(&left));
+                self.recover(order.index(usize::from(PARTITIONS)));
+            }
+            Input::Condense { partition, crash } => self.condense(partition, crash),
+            Input::EndMortal => self.end(MORTAL),
+            Input::BearMortal => {
+                if self.actor(MORTAL).is_none() {
+                    self.next_life += 1;
+                    self.actors.push(Actor::new(MORTAL, self.next_life - 1));
+                }
+            }
+        }
+    }
+
+    /// What each has handled so far is of each sender in order, nothing twice, and of those that live all along without a
+    /// gap.
+    fn check(&self) {
+        for actor in &self.actors {
+            let mut heard: BTreeMap<(&str, u64), i64> = BTreeMap::new();
+            for deed in &actor.deeds {
+                let Deed::Handled { from, life, number } = deed else { continue };
+                let before = heard.insert((from, *life), *number).unwrap_or(-1);
+                assert!(*number > before, "{}: {:?}", actor.name, actor.deeds);
+                let both_live = actor.name.as_str() != MORTAL && from != MORTAL;
+                assert!(!both_live || *number == before + 1, "{}: {:?}", actor.name, actor.deeds);
+            }
+        }
+    }
+
+    /// Goes on until all is handled and everybody knows.
+    fn drain(&mut self) {
+        for _ in 0..6 {
+            self.actors.iter_mut().for_each(|actor| (0..actor.mailbox.len()).for_each(|_| actor.handle()));
+            self.write(0xFF, false, None);
+        }
+        assert!(self.actors.iter().all(|actor| actor.mailbox.is_empty()));
+    }
+
+    fn sent(&self, from: &str, to: &str) -> usize {
+        let actor = self.actors.iter().find(|actor| actor.name.as_str() == from).unwrap();
+        actor.deeds.iter().filter(|deed| **deed == Deed::SentTo(to.to_owned())).count()
+    }
+
+    fn handled(&self, by: &str, sender: &str) -> usize {
+        let actor = self.actors.iter().find(|actor| actor.name.as_str() == by).unwrap();
+        actor.deeds.iter().filter(|deed| matches!(deed, Deed::Handled { from, .. } if from == sender)).count()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_message_is_handled_once_and_nothing_is_remembered_for_ever(inputs in inputs()) {
+        let mut platform = Platform::new();
+        // All that a society begins with is written at once.
+        platform.write(0xFF, true, None);
+        for input in inputs {
+            platform.apply(input);
+            platform.check();
+        }
+        platform.drain();
+        platform.check();
+        let living = || NAMES.iter().filter(|name| **name != MORTAL);
+        for (from, to) in living().flat_map(|from| living().map(move |to| (from, to))) {
+            prop_assert_eq!(platform.handled(to, from), platform.sent(from, to), "{} to {}", from, to);
+        }
+        prop_assert_eq!(platform.ledger.unsettled(), 0);
+        prop_assert_eq!(platform.ledger.agents(), platform.actors.len());
+        for name in NAMES {
+            platform.end(name);
+        }
+        platform.drain();
+        prop_assert_eq!(platform.ledger.agents(), 0);
+        // The one that the society began with is known to have ended.
+        prop_assert_eq!(platform.ledger.remembered(), 1);
+        for partition in 0..PARTITIONS {
+            platform.condense(partition, None);
+        }
+        prop_assert_eq!(platform.journals.iter().flatten().count(), 1);
+        let mut arrears = Arrears::new(PARTITIONS);
+        platform.journals.iter().flatten().for_each(|bytes| arrears.read(decode_frame(bytes).unwrap()));
+        let (ledger, agents, letters) = arrears.finish();
+        prop_assert_eq!((agents.len(), letters.len(), ledger.remembered()), (0, 0, 1));
+        prop_assert_eq!(ledger.ended().collect::<Vec<_>>(), [Symbol::new(FOUNDER)]);
+    }
+}

@@ -1,0 +1,56 @@
+//! What must hold of the frames in a journal of durable agents, whatever is in them. The fuzz target looks for bytes of
+//! which it does not; a test of `platform` replays those that were found.
+
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::durable::{
+    Arrears, Born, Origin, Record, Sent, State, Step, Ticket, decode_frame, encode_frame,
+};
+
+/// What can be read is written so that the same is read again; and whatever it says, a society comes of it, and a journal
+/// that says no less.
+pub fn journal_frame(bytes: &[u8]) {
+    let Ok(records) = decode_frame(bytes) else { return };
+    let mut again = Vec::new();
+    encode_frame(&records, &mut again).expect("what was read can be written");
+    assert_eq!(decode_frame(&again).as_ref(), Ok(&records));
+    let (ledger, agents, letters) = read([records.clone()]).finish();
+    assert_eq!(agents.len(), ledger.agents());
+    letters.iter().for_each(|(_, _, sent)| drop(sent.message()));
+    let pieces = read([records]).condense(&ledger);
+    let (copy, copied, _) = read(pieces).finish();
+    assert_eq!((copied, copy.agents()), (agents, ledger.agents()));
+}
+
+fn read(frames: impl IntoIterator<Item = Vec<Record>>) -> Arrears {
+    let mut arrears = Arrears::new(1);
+    frames.into_iter().for_each(|records| arrears.read(records));
+    arrears
+}
+
+/// Frames to start from.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let [ann, bob] = ["ann", "bob"].map(Symbol::new);
+    let origin = Origin::Program { path: "ann.asl".to_owned(), fingerprint: 7 };
+    let born = |agent, origin, after| {
+        Record::Born(Born { agent, kind: AgentKind::AgentSpeak, owner: bob, origin, founder: false, after })
+    };
+    let message = AclMessage::new(Performative::Request, Aid::local(ann), Aid::local(bob), Value::atom("go"));
+    let sent = Sent::of(Aid::local(bob), &message).expect("it is flat");
+    let step = |agent, state, first, sent| {
+        Record::Step(Step { agent, state, handled: vec![Ticket { sender: ann, number: 3 }], first, sent })
+    };
+    let frames = [
+        vec![born(ann, origin, 1), step(ann, State::Whole(b"mind".to_vec()), 2, vec![sent.clone(), sent.clone()])],
+        vec![step(ann, State::Delta(b"more".to_vec()), 4, vec![sent]), Record::Stopped { agent: ann, code: 1 }],
+        vec![born(bob, Origin::Type("counter".to_owned()), 9), step(bob, State::Same, 10, Vec::new())],
+        vec![Record::Settled { agent: ann, numbers: vec![2, 3] }, Record::Gone { agent: ann, last: 4 }],
+    ];
+    let all = frames.concat();
+    let bytes = |records: &Vec<Record>| {
+        let mut bytes = Vec::new();
+        encode_frame(records, &mut bytes).expect("it is flat");
+        bytes
+    };
+    frames.iter().chain([&all]).map(bytes).collect()
+}
