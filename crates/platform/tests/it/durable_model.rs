@@ -78,8 +78,8 @@ enum Deed {
 #[derive(Debug)]
 struct Actor {
     name: Symbol,
-    /// Which agent of the name it is.
-    life: u64,
+    /// Which agent it is, of all that ever were: lives of which nothing is known any more may come again.
+    serial: u64,
     born: Option<Born>,
     /// How many of its deeds are written; none if not even its birth is.
     written: Option<usize>,
@@ -91,24 +91,24 @@ struct Actor {
 }
 
 impl Actor {
-    fn new(name: &str, life: u64) -> Self {
+    fn new(name: &str, life: u64, serial: u64) -> Self {
         let after = numbers_of_life(life);
         let agent = Symbol::new(name);
         let founder = name == FOUNDER;
-        let (owner, origin) = (Symbol::default(), Origin::Type("actor".to_owned()));
+        let (owner, origin) = (Symbol::default(), Origin::Type(serial.to_string()));
         let born = Born { agent, kind: AgentKind::Native, owner, origin, founder, after };
-        Self { born: Some(born), ..Self::going_on(agent, after, after, Vec::new()) }
+        Self { born: Some(born), ..Self::going_on(agent, serial, after, Vec::new()) }
     }
 
-    fn going_on(name: Symbol, life: u64, last: u64, deeds: Vec<Deed>) -> Self {
+    fn going_on(name: Symbol, serial: u64, last: u64, deeds: Vec<Deed>) -> Self {
         let written = Some(deeds.len());
         let (handled, sent, mailbox) = Default::default();
-        Self { name, life, born: None, written, deeds, last, handled, sent, mailbox }
+        Self { name, serial, born: None, written, deeds, last, handled, sent, mailbox }
     }
 
     fn send(&mut self, to: Symbol) {
         let number = self.deeds.iter().filter(|deed| **deed == Deed::SentTo(to.to_string())).count() as i64;
-        let content = Value::list([Value::Int(self.life as i64), Value::Int(number)]);
+        let content = Value::list([Value::Int(self.serial as i64), Value::Int(number)]);
         let message = AclMessage::new(Performative::Inform, Aid::local(self.name), Aid::local(to), content);
         self.deeds.push(Deed::SentTo(to.to_string()));
         self.sent.push((to, message));
@@ -146,6 +146,8 @@ struct Platform {
     ledger: Ledger,
     /// The life of the next that is born.
     next_life: u64,
+    /// How many agents ever were.
+    born: u64,
     actors: Vec<Actor>,
     /// What those did last that have ended.
     ended: Vec<Actor>,
@@ -177,9 +179,9 @@ impl Platform {
     fn new() -> Self {
         let ledger = Ledger::new(PARTITIONS);
         let next_life = ledger.next_life() + 1;
-        let actors = NAMES.iter().map(|name| Actor::new(name, next_life - 1)).collect();
+        let actors = (0..).zip(NAMES).map(|(serial, name)| Actor::new(name, next_life - 1, serial)).collect();
         let journals = vec![Vec::new(); usize::from(PARTITIONS)];
-        Self { ledger, next_life, actors, ended: Vec::new(), journals }
+        Self { ledger, next_life, born: NAMES.len() as u64, actors, ended: Vec::new(), journals }
     }
 
     fn actor(&mut self, name: &str) -> Option<&mut Actor> {
@@ -259,12 +261,15 @@ impl Platform {
         self.actors.clear();
         for resumed in resumed {
             let deeds = deeds_of(&resumed.states);
-            self.actors.push(Actor::going_on(resumed.born.agent, resumed.born.after, resumed.last, deeds));
+            let Origin::Type(serial) = &resumed.born.origin else { panic!("{:?}", resumed.born) };
+            let serial = serial.parse().unwrap();
+            self.actors.push(Actor::going_on(resumed.born.agent, serial, resumed.last, deeds));
         }
         for name in NAMES.iter().filter(|name| **name != MORTAL) {
             if self.actor(name).is_none() {
                 // Nothing was written of it: it begins, as all that the society begins with.
-                self.actors.push(Actor::new(name, self.next_life - 1));
+                self.born += 1;
+                self.actors.push(Actor::new(name, self.next_life - 1, self.born));
             }
         }
         self.ledger = ledger;
@@ -315,7 +320,8 @@ impl Platform {
             Input::BearMortal => {
                 if self.actor(MORTAL).is_none() {
                     self.next_life += 1;
-                    self.actors.push(Actor::new(MORTAL, self.next_life - 1));
+                    self.born += 1;
+                    self.actors.push(Actor::new(MORTAL, self.next_life - 1, self.born));
                 }
             }
         }
