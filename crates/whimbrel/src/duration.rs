@@ -18,6 +18,18 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * unit_s).map_err(|_| "that is too long".to_owned())
 }
 
+/// The shortest time after which somebody who shows four times a second that he is alive may be thought dead.
+const TAKEOVER_MIN: Duration = Duration::from_secs(1);
+
+/// Reads how long a process may give no sign of life.
+pub fn parse_takeover(text: &str) -> Result<Duration, String> {
+    let time = parse(text)?;
+    if time < TAKEOVER_MIN {
+        return Err("a process that is well may give no sign of life for that long: 1s at least".to_owned());
+    }
+    Ok(time)
+}
+
 /// A duration as a person reads it.
 pub fn readable(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();

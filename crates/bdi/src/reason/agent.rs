@@ -263,6 +263,10 @@ impl AgentBody for Agent {
 
     fn origin(&self) -> Option<Origin> {
         let image = self.image.as_ref().filter(|_| !self.mind.options.is_volatile())?;
+        if image.fingerprint == 0 {
+            // It was not made from a program's text, so nobody could find that again.
+            return None;
+        }
         Some(Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint })
     }
 }

@@ -102,6 +102,11 @@ impl Ledger {
         self.accounts.iter().filter(|(_, account)| account.gone).map(|(agent, _)| *agent)
     }
 
+    /// Whether the sender of this message answers for it.
+    pub fn answers_for(&self, message: Ticket) -> bool {
+        self.accounts.get(&message.sender).is_some_and(|account| account.unsettled.contains(&message.number))
+    }
+
     /// How many durable agents there are.
     pub fn agents(&self) -> usize {
         self.accounts.values().filter(|account| account.born.is_some() && !account.gone).count()
@@ -130,8 +135,10 @@ impl Ledger {
 
     fn note_step(&mut self, step: &Step) {
         let account = self.accounts.entry(step.agent).or_default();
-        for number in (step.first..).take(step.sent.len()) {
-            account.unsettled.insert(number);
+        for (number, sent) in (step.first..).zip(&step.sent) {
+            if sent.is_kept() {
+                account.unsettled.insert(number);
+            }
             account.last = account.last.max(number);
         }
         account.tickets.extend(&step.handled);
@@ -268,8 +275,11 @@ impl Arrears {
     fn read_step(&mut self, step: Step) {
         let account = self.ledger.accounts.entry(step.agent).or_default();
         for (number, sent) in (step.first..).zip(step.sent) {
-            account.unsettled.insert(number);
             account.last = account.last.max(number);
+            if !sent.is_kept() {
+                continue;
+            }
+            account.unsettled.insert(number);
             self.letters.insert(Ticket { sender: step.agent, number }, sent);
         }
         account.last = account.last.max(step.first.saturating_sub(1));

@@ -134,7 +134,8 @@ pub struct Ticket {
 pub struct Sent {
     /// To whom.
     pub to: Aid,
-    /// The message, as a document of the compact codec.
+    /// The message, as a document of the compact codec. Empty if it is not kept: its receiver writes nothing down, and it is
+    /// sent once at most.
     pub message: Vec<u8>,
 }
 
@@ -147,6 +148,16 @@ impl Sent {
         let mut bytes = Vec::new();
         compact::encode_message(message, &mut bytes)?;
         Ok(Self { to, message: bytes })
+    }
+
+    /// A message that is sent once at most.
+    pub fn unkept(to: Aid) -> Self {
+        Self { to, message: Vec::new() }
+    }
+
+    /// Whether it is sent again until its receiver has written down that it handled it.
+    pub fn is_kept(&self) -> bool {
+        !self.message.is_empty()
     }
 
     /// The message.

@@ -34,6 +34,8 @@ pub(crate) struct Entry {
     pub first: u64,
     pub sent: Vec<(Aid, Arc<AclMessage>)>,
     pub effects: Vec<Effect>,
+    /// Messages that it did not handle before it ended.
+    pub unhandled: Vec<MessageBody>,
 }
 
 /// What agents of one shard did.
@@ -45,7 +47,13 @@ pub(crate) struct Batch {
 /// What became visible because it is written down, in order.
 pub(crate) enum Released {
     Effect(Effect),
-    Message(Aid, MessageBody),
+    Message {
+        from: Symbol,
+        to: Aid,
+        body: MessageBody,
+    },
+    /// A message to an agent that has ended.
+    Unhandled(Aid, MessageBody),
 }
 
 enum Job {
@@ -65,6 +73,8 @@ pub(crate) struct Scribe {
     /// An agent ended the whole society, and that is written.
     pub concluded: AtomicBool,
     lives: Mutex<Lives>,
+    /// The agents that write down what they handle, those included that are only about to.
+    durable: Mutex<FxHashSet<Symbol>>,
 }
 
 /// Which lives agents have whose names others had before.
@@ -116,9 +126,10 @@ impl Scribe {
         let first = ledger.next_life();
         let lives = Mutex::new(Lives { first, next: first + 1, retired: FxHashSet::default() });
         let orders = Orders { journal, epoch, ledger, bytes, jobs: waiting };
+        let durable = Mutex::new(agents.keys().copied().collect());
         let pending = Mutex::new(Pending { agents, ended, letters });
         let (suspended, concluded) = (AtomicBool::new(false), AtomicBool::new(false));
-        (Self { jobs, thread: Mutex::new(None), pending, suspended, concluded, lives }, orders)
+        (Self { jobs, thread: Mutex::new(None), pending, suspended, concluded, lives, durable }, orders)
     }
 
     /// Waits until all that was handed in is written, and ends the thread.
@@ -138,6 +149,7 @@ impl Scribe {
 
     /// What the numbers of the messages come after that the next agent of this name sends.
     pub fn numbers_for(&self, name: Symbol) -> u64 {
+        locked(&self.durable).insert(name);
         let mut lives = locked(&self.lives);
         if !lives.retired.contains(&name) {
             return numbers_of_life(lives.first);
@@ -146,9 +158,27 @@ impl Scribe {
         numbers_of_life(lives.next - 1)
     }
 
+    /// The last agent of this name has ended, and that is written.
+    fn forget(&self, name: Symbol) {
+        locked(&self.durable).remove(&name);
+    }
+
     /// This name will be free, though the last steps of the agent that had it are not written.
     pub fn retire(&self, name: Symbol) {
         locked(&self.lives).retired.insert(name);
+    }
+
+    /// What an agent sent, as it is written: what goes to agents that write nothing down, to topics and to other platforms
+    /// is not kept, nor is what is nested too deeply to be.
+    pub fn written(&self, platform: Symbol, sent: &[(Aid, Arc<AclMessage>)]) -> Vec<Sent> {
+        let durable = locked(&self.durable);
+        let written = |(to, message): &(Aid, Arc<AclMessage>)| {
+            let ours = to.platform == sym::EMPTY || to.platform == platform;
+            let kept = ours && durable.contains(&to.name);
+            let sent = if kept { Sent::of(*to, message).ok() } else { None };
+            sent.unwrap_or_else(|| Sent::unkept(*to))
+        };
+        sent.iter().map(written).collect()
     }
 
     /// A message will not be handled: its sender need not keep it.
@@ -197,11 +227,11 @@ impl Desk {
                     Job::End => ends = true,
                 }
             }
-            if batches.is_empty() {
+            if batches.is_empty() && self.ledger.partitions_to_settle().is_empty() {
                 continue;
             }
             let Ok(touched) = self.write_down(&mut batches) else {
-                return self.give_up(batches);
+                return self.give_up(batches, jobs);
             };
             for batch in batches {
                 self.release(batch);
@@ -232,12 +262,13 @@ impl Desk {
         let mut frames: Vec<Frame> = Vec::new();
         let (mut records, mut size) = (Vec::new(), 0);
         for piece in pieces {
-            size += piece.iter().map(bytes_of).sum::<usize>();
-            records.extend(piece);
-            if size >= FRAME_BYTES {
+            let more = piece.iter().map(bytes_of).sum::<usize>();
+            if size + more > FRAME_BYTES {
                 frames.extend(self.frame(partition, std::mem::take(&mut records)));
                 size = 0;
             }
+            size += more;
+            records.extend(piece);
         }
         frames.extend(self.frame(partition, records));
         frames
@@ -258,9 +289,9 @@ impl Desk {
         Some(Frame { partition, number: *number, records, bytes })
     }
 
-    /// Appends frames, however long it takes. How many never will be, because they are too big.
-    fn append(&mut self, mut frames: Vec<Frame>) -> Result<usize, Fenced> {
-        let (mut wait, mut said, mut passed_over) = (RETRY, false, 0);
+    /// Appends frames, however long it takes.
+    fn append(&mut self, mut frames: Vec<Frame>) -> Result<(), Fenced> {
+        let (mut wait, mut said) = (RETRY, false);
         while !frames.is_empty() {
             let epoch = self.epoch;
             let appends: Vec<Append<'_>> = frames
@@ -273,7 +304,7 @@ impl Desk {
                 })
                 .collect();
             let results = self.journal.append(&appends);
-            let (mut left, mut too_big, mut why) = (Vec::new(), Vec::new(), None);
+            let (mut left, mut why) = (Vec::new(), None);
             for (frame, result) in frames.into_iter().zip(results) {
                 match result {
                     Ok(_) => self.written(frame),
@@ -281,7 +312,15 @@ impl Desk {
                         self.log(&error.to_string());
                         return Err(Fenced);
                     }
-                    Err(error @ AppendError::TooBig { .. }) => too_big.push((frame, error)),
+                    Err(error @ AppendError::TooBig { .. }) => {
+                        // To go on would be to promise what cannot be kept.
+                        let agents: Vec<&str> = frame.records.iter().map(|record| record.agent().as_str()).collect();
+                        self.log(&format!(
+                            "the society ends, for a step of {} cannot be kept: {error}",
+                            agents.join(", ")
+                        ));
+                        return Err(Fenced);
+                    }
                     Err(error) => {
                         why.get_or_insert(error);
                         left.push(frame);
@@ -289,11 +328,7 @@ impl Desk {
                 }
             }
             frames = left;
-            for (frame, error) in too_big {
-                passed_over += 1;
-                self.pass_over(frame, &error, &mut frames);
-            }
-            if let Some(why) = why.filter(|_| !frames.is_empty()) {
+            if let Some(why) = why {
                 if !std::mem::replace(&mut said, true) {
                     self.log(&format!("agents wait until their steps can be written: {why}"));
                 }
@@ -307,7 +342,7 @@ impl Desk {
         if said {
             self.log("their steps are written; agents go on");
         }
-        Ok(passed_over)
+        Ok(())
     }
 
     /// Waits, but not when the platform ends.
@@ -323,18 +358,16 @@ impl Desk {
         self.node.scribe.as_ref().is_none_or(|scribe| scribe.suspended.load(Ordering::Acquire))
     }
 
-    /// A frame that will never be written: its agents go on, and would come back as they were before.
-    fn pass_over(&mut self, frame: Frame, error: &AppendError, behind: &mut [Frame]) {
-        let agents: Vec<&str> = frame.records.iter().map(|record| record.agent().as_str()).collect();
-        self.log(&format!("a step of {} is not kept: {error}", agents.join(", ")));
-        frame.records.iter().for_each(|record| self.ledger.note(record));
-        behind.iter_mut().filter(|other| other.partition == frame.partition).for_each(|other| other.number -= 1);
-        *self.numbers.entry(frame.partition).or_default() -= 1;
-    }
-
     fn written(&mut self, frame: Frame) {
         self.sizes.entry(frame.partition).or_default().bytes += frame.bytes.len() as u64;
-        frame.records.iter().for_each(|record| self.ledger.note(record));
+        for record in &frame.records {
+            self.ledger.note(record);
+            if let (Record::Gone { agent, .. }, Some(scribe)) = (record, &self.node.scribe)
+                && !self.ledger.is_durable(*agent)
+            {
+                scribe.forget(*agent);
+            }
+        }
         if frame.records.iter().any(|record| matches!(record, Record::Stopped { .. }))
             && let Some(scribe) = &self.node.scribe
         {
@@ -347,16 +380,17 @@ impl Desk {
         let mut released = Vec::new();
         for entry in batch.entries {
             released.extend(entry.effects.into_iter().map(Released::Effect));
+            let from = entry.agent;
             for (number, (to, message)) in (entry.first..).zip(entry.sent) {
-                let ours = to.platform == sym::EMPTY || to.platform == self.node.name;
-                let body = if ours && self.ledger.is_durable(to.name) {
+                let body = if self.ledger.answers_for(Ticket { sender: from, number }) {
                     MessageBody::Numbered(Box::new(Numbered { number, message }))
                 } else {
-                    self.ledger.write_off(Ticket { sender: entry.agent, number });
                     MessageBody::Shared(message)
                 };
-                released.push(Released::Message(to, body));
+                released.push(Released::Message { from, to, body });
             }
+            let ended = Aid::local(from);
+            released.extend(entry.unhandled.into_iter().map(|body| Released::Unhandled(ended, body)));
         }
         self.node.put(batch.shard, Parcel::Written(released));
     }
@@ -381,11 +415,18 @@ impl Desk {
         let last = self.journal.open(partition, self.epoch)?;
         let pieces = arrears.condense(&self.ledger);
         let frames = self.frames(partition, pieces);
+        let bytes_max = self.journal.promises().frame_bytes_max;
+        if frames.iter().any(|frame| frame.bytes.len() > bytes_max) {
+            // All that an agent is goes in one piece, and this one's fits in several only.
+            *self.numbers.entry(partition).or_default() -= frames.len() as u64;
+            let size = self.sizes.entry(partition).or_default();
+            size.tidy = size.bytes;
+            return Ok(());
+        }
         let bytes = frames.iter().map(|frame| frame.bytes.len() as u64).sum();
         // What it says is in the books already.
         let frames = frames.into_iter().map(|frame| Frame { records: Vec::new(), ..frame }).collect();
-        // What does not fit is in the old frames only.
-        if self.append(frames).is_ok_and(|passed_over| passed_over == 0) {
+        if self.append(frames).is_ok() {
             self.journal.trim(partition, Lsn(last.0 + 1))?;
             self.sizes.insert(partition, Size { bytes, tidy: bytes });
         }
@@ -393,13 +434,19 @@ impl Desk {
     }
 
     /// Another process has the journal: what is not written was never seen, and must not be.
-    fn give_up(self, batches: Vec<Batch>) {
+    fn give_up(self, batches: Vec<Batch>, jobs: &Receiver<Job>) {
         if let Some(scribe) = &self.node.scribe
             && !scribe.suspended.swap(true, Ordering::AcqRel)
         {
             self.node.ending.ask(Duration::ZERO, FENCED);
         }
-        batches.iter().for_each(|batch| self.node.put(batch.shard, Parcel::Written(Vec::new())));
+        let answer = |batch: &Batch| self.node.put(batch.shard, Parcel::Written(Vec::new()));
+        batches.iter().for_each(answer);
+        while let Ok(Job::Write(_) | Job::WriteOff(_)) = jobs.recv().inspect(|job| {
+            if let Job::Write(batch) = job {
+                answer(batch);
+            }
+        }) {}
     }
 
     fn log(&self, text: &str) {
@@ -407,7 +454,7 @@ impl Desk {
     }
 }
 
-/// Another process has the journal.
+/// Nothing more can be written: another process has the journal, or a step is too big for it.
 struct Fenced;
 
 /// About how many bytes a record takes.

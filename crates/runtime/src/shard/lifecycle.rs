@@ -161,13 +161,15 @@ impl Shard {
             self.node.ended(name, &reason);
         }
         let aid = Aid::local(name);
+        if let Some(unwritten) = slot.unwritten.take().filter(|_| self.node.writes_steps()) {
+            // Who wrote to it hears of that when its end is written.
+            let unhandled = std::iter::from_fn(|| slot.mailbox.take()).collect();
+            self.write_end(name, *unwritten, unhandled);
+        }
         let stopping = self.node.stopping.load(Ordering::Relaxed);
         let why_dead = if stopping { DeadReason::Stopped } else { DeadReason::AgentEnded };
         while let Some(message) = slot.mailbox.take() {
             self.undeliverable(aid, message, why_dead);
-        }
-        if let Some(unwritten) = slot.unwritten.take() {
-            self.write_end(name, *unwritten);
         }
         // An agent's last words may be a panic, too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));

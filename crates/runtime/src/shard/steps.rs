@@ -1,7 +1,8 @@
 //! What durable agents do, from the end of a turn to when it may be seen.
 
-use whimbrel_acl::{AclMessage, Aid, MessageBody, Symbol};
-use whimbrel_platform::durable::{Record, Sent, State, Step, Ticket};
+use whimbrel_acl::{Aid, MessageBody, Symbol};
+use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::durable::{Record, State, Step, Ticket};
 use whimbrel_platform::limits::UNWRITTEN_MESSAGES_MAX;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{Outbox, Time};
@@ -64,13 +65,10 @@ impl Shard {
 
     /// A durable agent ended: that is its last step.
     #[cold]
-    pub(super) fn write_end(&mut self, agent: Symbol, unwritten: Unwritten) {
-        let Some(scribe) = &self.node.scribe else { return };
-        if scribe.suspended.load(Ordering::Acquire) {
-            return;
-        }
+    pub(super) fn write_end(&mut self, agent: Symbol, unwritten: Unwritten, unhandled: Vec<MessageBody>) {
         let last = unwritten.last + unwritten.sent.len() as u64;
-        let mut entry = entry(agent, unwritten, State::Same);
+        let mut entry = entry(&self.node, agent, unwritten, State::Same);
+        entry.unhandled = unhandled;
         entry.records.push(Record::Gone { agent, last });
         self.steps.ended.push(entry);
     }
@@ -87,10 +85,7 @@ impl Shard {
     #[cold]
     fn capture(&mut self) {
         let node = Arc::clone(&self.node);
-        let Some(scribe) = &node.scribe else { return };
-        if scribe.suspended.load(Ordering::Acquire) {
-            return;
-        }
+        let Some(scribe) = node.scribe.as_ref().filter(|_| node.writes_steps()) else { return };
         // Whom agents created in this round is to be there if they are.
         let newcomers = node.seat(self.index).map(|seat| seat.inbox.take_newcomers());
         self.install(newcomers.unwrap_or_default());
@@ -102,7 +97,7 @@ impl Shard {
         let mut away = Vec::new();
         agents.retain(|&(index, generation)| match self.slots.bearer(index, generation) {
             Some(slot) => {
-                entries.extend(captured(slot, now, &*node.output));
+                entries.extend(captured(&node, slot, now));
                 true
             }
             None => {
@@ -133,7 +128,8 @@ impl Shard {
         for one in released {
             match one {
                 Released::Effect(effect) => self.node.take_effect(effect),
-                Released::Message(to, body) => self.send_released(to, body),
+                Released::Message { from, to, body } => self.send_kept_back(from, to, body),
+                Released::Unhandled(to, body) => self.undeliverable(to, body, DeadReason::AgentEnded),
             }
         }
         self.ship();
@@ -141,16 +137,34 @@ impl Shard {
         self.node.activity.end();
     }
 
+    /// Sends what an agent sent, and has it slow down if its receiver has too much to do.
+    fn send_kept_back(&mut self, from: Symbol, to: Aid, body: MessageBody) {
+        let reception = self.send_released(to, body);
+        if reception != Reception::Fine
+            && let Some(sender) = self.slot_here(Aid::local(from))
+        {
+            self.slow_down(sender, reception);
+        }
+    }
+
     /// A numbered message will never be handled: its sender need not answer for it.
     #[cold]
     pub(super) fn write_off(&self, body: &MessageBody) {
-        if let (MessageBody::Numbered(numbered), Some(scribe)) = (body, &self.node.scribe) {
+        if let (MessageBody::Numbered(numbered), Some(scribe)) = (body, &self.node.scribe)
+            // That the platform stops is no end of anything that is kept.
+            && self.node.writes_steps()
+        {
             scribe.write_off(Ticket { sender: numbered.message.sender.name, number: numbered.number });
         }
     }
 }
 
 impl Node {
+    /// Whether what durable agents do is written: there are some, and the platform does not stop.
+    pub fn writes_steps(&self) -> bool {
+        self.scribe.as_ref().is_some_and(|scribe| !scribe.suspended.load(Ordering::Acquire))
+    }
+
     /// Does what an agent did, now that it is written.
     fn take_effect(&self, effect: Effect) {
         match effect {
@@ -183,7 +197,7 @@ impl Slot {
 }
 
 /// What an agent did since it was captured last, and what it is now.
-fn captured(slot: &mut Slot, now: Time, output: &dyn crate::Output) -> Option<Entry> {
+fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<Entry> {
     let agent = slot.name();
     let last = slot.unwritten.as_ref()?.last;
     let state = slot.state(now);
@@ -197,23 +211,22 @@ fn captured(slot: &mut Slot, now: Time, output: &dyn crate::Output) -> Option<En
     let next = Unwritten { captured: true, whole_bytes, delta_bytes, ..Unwritten::after(last) };
     let done = std::mem::replace(&mut **unwritten, next);
     if state == State::Same && done.born.is_some() {
-        output.log(slot.aid, LogLevel::Warning, "its state cannot be written out: it will not survive this process");
+        node.output.log(
+            slot.aid,
+            LogLevel::Warning,
+            "its state cannot be written out: it will not survive this process",
+        );
     }
-    Some(entry(agent, done, state))
+    Some(entry(node, agent, done, state))
 }
 
-fn entry(agent: Symbol, unwritten: Unwritten, state: State) -> Entry {
+fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: State) -> Entry {
     let Unwritten { born, last, handled, sent, effects, .. } = unwritten;
     let first = last + 1;
     let mut records: Vec<Record> = born.map(|born| Record::Born(*born)).into_iter().collect();
-    let written = sent.iter().map(|(to, message)| written(*to, message)).collect();
+    let written = node.scribe.as_ref().map(|scribe| scribe.written(node.name, &sent)).unwrap_or_default();
     records.push(Record::Step(Step { agent, state, handled, first, sent: written }));
     let stops = |effect: &Effect| if let Effect::Stop { code, .. } = effect { Some(*code) } else { None };
     records.extend(effects.iter().find_map(stops).map(|code| Record::Stopped { agent, code }));
-    Entry { agent, records, first, sent, effects }
-}
-
-/// A message as it is written. One that is nested too deeply for that is sent all the same, once.
-fn written(to: Aid, message: &AclMessage) -> Sent {
-    Sent::of(to, message).unwrap_or_else(|_| Sent { to, message: Vec::new() })
+    Entry { agent, records, first, sent, effects, unhandled: Vec::new() }
 }

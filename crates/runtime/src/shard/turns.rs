@@ -71,8 +71,8 @@ impl Shard {
     }
 
     /// Sends what a durable agent sent once that is written.
-    pub(super) fn send_released(&mut self, to: Aid, body: MessageBody) {
-        self.send(to, body);
+    pub(super) fn send_released(&mut self, to: Aid, body: MessageBody) -> Reception {
+        self.send(to, body)
     }
 
     #[inline(always)]

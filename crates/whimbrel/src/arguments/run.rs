@@ -44,7 +44,7 @@ pub struct Run {
     pub standby: bool,
     /// How long a process that runs the society may give no sign of life until it is thought dead: 3s if not given. Thought
     /// so by mistake it is ended, and nothing is lost.
-    #[arg(long, value_name = "TIME", requires = "store", value_parser = crate::duration::parse)]
+    #[arg(long, value_name = "TIME", requires = "store", value_parser = crate::duration::parse_takeover)]
     pub takeover: Option<Duration>,
     /// Forget what is kept of the society, and begin anew.
     #[arg(long)]

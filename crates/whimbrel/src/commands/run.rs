@@ -38,7 +38,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
     let node = arguments.node.map(|node| format!("n{node}"));
     let (guards, builder) = Guards::set(&arguments.guarding, node.as_deref(), builder)?;
-    let (mut keeping, builder) = match Keeping::begin(arguments, &file, builder, &stopping)? {
+    let (keeping, builder) = match Keeping::begin(arguments, &file, builder, &stopping)? {
         Begun::No(builder) => (None, builder),
         Begun::Yes(keeping, builder) => (Some(keeping), builder),
         Begun::Over(code) => return Ok(code),
@@ -64,8 +64,8 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         }
     };
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
-    if let Some(keeping) = &mut keeping {
-        keeping.show(&platform);
+    if let Some(keeping) = &keeping {
+        keeping.runs_on(&platform);
     }
     let control = open_control(&file, &platform, links, arguments.quiet);
     let time = arguments.time.filter(|_| arguments.node.is_none());

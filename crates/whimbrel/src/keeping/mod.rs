@@ -4,21 +4,23 @@ mod tenure;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context;
-use whimbrel_platform::store::{Coord, Epoch, Journal};
+use whimbrel_platform::store::{Coord, Epoch, Journal, Revision};
 use whimbrel_runtime::{Kept, Platform, PlatformBuilder, erase, recover};
 use whimbrel_store::{Embedded, Options};
 
-use self::tenure::{Beating, Claim, Tenure, Terms, claim};
+use self::tenure::{Beating, Claim, Terms, claim};
 use crate::arguments::Run;
 use crate::stopping::{INTERRUPTED, Stopping};
 use crate::terminal;
 
 /// The folder beside a project in which its society is kept.
 const FOLDER: &str = ".whimbrel";
+/// The key that is there while what is kept is being forgotten.
+const ERASING: &str = "erasing";
 /// The exit code of a process whose society another one took over.
 pub const DEPOSED: i32 = 75;
 
@@ -30,8 +32,9 @@ impl<S: Journal + Coord> Store for S {}
 pub struct Keeping {
     store: Arc<dyn Store>,
     epoch: Epoch,
-    tenure: Option<Tenure>,
-    beating: Option<Beating>,
+    beating: Beating,
+    /// Where the society runs, once it does.
+    platform: Arc<OnceLock<Platform>>,
 }
 
 /// What a society's keeping begins with.
@@ -71,35 +74,39 @@ impl Keeping {
         if let Some(dead) = &tenure.succeeded {
             terminal::note(&format!("{dead} gives no sign of life: taking over"));
         }
-        let keeping = Self { epoch: tenure.epoch(), store, tenure: Some(tenure), beating: None };
-        if arguments.fresh {
+        let (epoch, took_over) = (tenure.epoch(), tenure.succeeded.is_some());
+        let platform = Arc::new(OnceLock::new());
+        let beating = tenure.begin(deposed(Arc::clone(&platform)));
+        let keeping = Self { store, epoch, beating, platform };
+        if arguments.fresh || keeping.was_being_erased()? {
             keeping.erase()?;
         }
-        let kept = keeping.kept(&place, arguments.quiet)?;
+        let kept = keeping.recover(&place)?;
+        if kept.stopped().is_some() && took_over {
+            terminal::note("it had ended the society, which is not begun again");
+            keeping.erase()?;
+            keeping.beating.end(true);
+            return Ok(Begun::Over(ExitCode::SUCCESS));
+        }
+        let kept = keeping.kept(kept, &place, arguments.quiet)?;
         Ok(Begun::Yes(keeping, builder.durable(kept)))
     }
 
-    /// The society runs: shows so to those who wait to take over, and ends the platform if one does.
-    pub fn show(&mut self, platform: &Platform) {
-        let deposed = platform.clone();
-        self.beating = self.tenure.take().map(|tenure| {
-            tenure.begin(move || {
-                terminal::note("another process took the society over");
-                deposed.leave_with(DEPOSED);
-            })
-        });
+    /// The society runs on this platform, which is to end if another process takes the society over.
+    pub fn runs_on(&self, platform: &Platform) {
+        let _ = self.platform.set(platform.clone());
     }
 
-    fn kept(&self, place: &str, quiet: bool) -> anyhow::Result<Kept> {
-        let read = || {
-            recover(Arc::clone(&self.store) as _, self.epoch)
-                .with_context(|| format!("cannot go on with what is kept in {place}"))
-        };
-        let mut kept = read()?;
+    fn recover(&self, place: &str) -> anyhow::Result<Kept> {
+        recover(Arc::clone(&self.store) as _, self.epoch)
+            .with_context(|| format!("cannot go on with what is kept in {place}"))
+    }
+
+    fn kept(&self, mut kept: Kept, place: &str, quiet: bool) -> anyhow::Result<Kept> {
         if kept.stopped().is_some() {
             // It was cut short between its end and our forgetting it.
             self.erase()?;
-            kept = read()?;
+            kept = self.recover(place)?;
         }
         if !quiet && !kept.is_empty() {
             let (agents, messages) = (kept.agents(), kept.messages());
@@ -114,14 +121,36 @@ impl Keeping {
     pub fn end(self, platform: &Platform) -> anyhow::Result<()> {
         let concluded = platform.has_concluded();
         let erased = if concluded { self.erase() } else { Ok(()) };
-        if let Some(beating) = self.beating {
-            beating.end(concluded);
-        }
+        self.beating.end(concluded);
         erased
     }
 
+    /// Forgets all that is kept; whoever finds that it was begun goes on with it.
     fn erase(&self) -> anyhow::Result<()> {
-        erase(&*self.store, self.epoch).context("cannot forget the society that has ended")
+        let coord: &dyn Coord = &*self.store;
+        let erase = || -> anyhow::Result<()> {
+            let begun = coord.read(ERASING)?.map_or(Revision(0), |(revision, _)| revision);
+            let begun = coord.write(ERASING, begun, b"")?;
+            erase(&*self.store, self.epoch)?;
+            Ok(coord.remove(ERASING, begun)?)
+        };
+        erase().context("cannot forget what was kept")
+    }
+
+    fn was_being_erased(&self) -> anyhow::Result<bool> {
+        Ok(Coord::read(&*self.store, ERASING)?.is_some())
+    }
+}
+
+/// What happens when another process takes the society over.
+fn deposed(platform: Arc<OnceLock<Platform>>) -> impl FnOnce() + Send {
+    move || {
+        terminal::note("another process took the society over");
+        match platform.get() {
+            Some(platform) => platform.leave_with(DEPOSED),
+            // It has not begun yet.
+            None => std::process::exit(DEPOSED),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who runs a society that is kept in a store which several machines reach: one node at a time.
 //!
-//! The owner rewrites one key every second. Whoever waits to take over counts, by a clock of its own, how long that key did
+//! The owner rewrites one key four times a second. Whoever waits to take over counts, by a clock of its own, how long that key did
 //! not change; no two clocks are ever compared. That an owner is thought dead decides only who tries: what makes it safe is
 //! that the journal takes nothing more from an owner once another one has opened it.
 
@@ -16,7 +16,9 @@ use whimbrel_platform::store::{Coord, Epoch, Revision, StoreError, WriteError};
 /// The key that the owner rewrites.
 const OWNER: &str = "owner";
 /// How often it does.
-const BEAT: Duration = Duration::from_secs(1);
+const BEAT: Duration = Duration::from_millis(250);
+/// How long those who wait let a store be that cannot be reached.
+const AWAY: Duration = Duration::from_secs(1);
 /// How often those who wait look.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -25,6 +27,8 @@ const LOOK: Duration = Duration::from_millis(100);
 struct Owner {
     /// The owner, for people: its machine and process.
     node: String,
+    /// Unlike any other owner's, whatever they are called.
+    nonce: u64,
     epoch: u64,
     beat: u64,
     state: State,
@@ -86,7 +90,7 @@ pub fn claim(
                 // The store's silence is not the owner's: all counting begins anew.
                 note(&error.to_string());
                 seen = None;
-                if wait(BEAT) {
+                if wait(AWAY) {
                     return Ok(Claim::Interrupted);
                 }
                 continue;
@@ -121,8 +125,11 @@ pub fn claim(
             }
             dead => {
                 let succeeded = dead.map(|owner| owner.node.clone()).filter(|_| !terms.exclusive);
-                if let Some(tenure) = take(store, revision, owner, succeeded)? {
-                    return Ok(Claim::Ours(tenure));
+                match take(store, revision, owner, succeeded) {
+                    Ok(Some(tenure)) => return Ok(Claim::Ours(tenure)),
+                    Ok(None) => {}
+                    Err(error) if waited => note(&format!("{error:#}")),
+                    Err(error) => return Err(error),
                 }
             }
         }
@@ -143,7 +150,7 @@ fn take(
     succeeded: Option<String>,
 ) -> anyhow::Result<Option<Tenure>> {
     let epoch = before.map_or(0, |owner| owner.epoch) + 1;
-    let owner = Owner { node: me(), epoch, beat: 0, state: State::Running };
+    let owner = Owner { node: me(), nonce: nonce(), epoch, beat: 0, state: State::Running };
     match store.write(OWNER, revision, &serde_json::to_vec(&owner)?) {
         Ok(revision) => Ok(Some(Tenure { store: Arc::clone(store), owner, revision, succeeded })),
         // What is not known is read again: if it was written, that owner is this process.
@@ -155,6 +162,11 @@ fn take(
         }
         Err(error) => Err(error).context("cannot take the store over"),
     }
+}
+
+fn nonce() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish()
 }
 
 /// This process, for people.
@@ -200,7 +212,7 @@ impl Tenure {
             }
             Err(WriteError::Conflict(_)) => match read(&*self.store) {
                 // A beat whose outcome was not known had been written.
-                Ok((revision, Some(now))) if now.node == self.owner.node && now.epoch == self.owner.epoch => {
+                Ok((revision, Some(now))) if now.nonce == self.owner.nonce => {
                     self.revision = revision;
                     true
                 }

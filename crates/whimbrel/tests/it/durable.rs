@@ -73,34 +73,38 @@ fn go_on(scratch: &Scratch, memory: &Arc<Memory>, epoch: u64, crashed: &AtomicBo
     by_itself
 }
 
+/// Runs the society, the store crashing after so many appends, in the middle of the next (`faults` says of each round how
+/// many go well and how many frames of the last one are kept), until it has come to its end: what it printed.
+fn cut_short_until_it_ends(scratch: &Scratch, seed: usize, faults: impl Fn(usize) -> (usize, usize)) -> Vec<String> {
+    let memory = Arc::new(Memory::new(16));
+    let lines = Lines::default();
+    for round in 0..400 {
+        let crashed = Arc::new(AtomicBool::new(false));
+        let (count, crash) = (AtomicUsize::new(0), Arc::clone(&crashed));
+        let (well, torn) = faults(round);
+        memory.set_faults(move |point| {
+            if matches!(point, Point::Append(_)) && count.fetch_add(1, Ordering::Relaxed) >= well {
+                crash.store(true, Ordering::Release);
+                return Fault::Crash(torn);
+            }
+            Fault::None
+        });
+        let ended = go_on(scratch, &memory, round as u64 + 1, &crashed, &lines);
+        memory.clear_faults();
+        memory.recover();
+        if ended {
+            return lines.0.lock().unwrap().clone();
+        }
+    }
+    panic!("{seed}: it does not come to its end: {:?}", lines.0.lock().unwrap());
+}
+
 #[test]
 fn a_society_that_is_cut_short_anywhere_counts_each_message_once() {
     let scratch = Scratch::with(&[("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]);
     for seed in 0..12_usize {
-        let memory = Arc::new(Memory::new(16));
-        let lines = Lines::default();
-        let mut ended = false;
-        for round in 0..400 {
-            let crashed = Arc::new(AtomicBool::new(false));
-            let (count, crash) = (AtomicUsize::new(0), Arc::clone(&crashed));
-            // How many appends go well, and how many frames of the one that does not.
-            let (well, torn) = (1 + (seed * 7 + round * 3) % 9, (seed + round) % 4);
-            memory.set_faults(move |point| {
-                if matches!(point, Point::Append(_)) && count.fetch_add(1, Ordering::Relaxed) >= well {
-                    crash.store(true, Ordering::Release);
-                    return Fault::Crash(torn);
-                }
-                Fault::None
-            });
-            ended = go_on(&scratch, &memory, round as u64 + 1, &crashed, &lines);
-            memory.clear_faults();
-            memory.recover();
-            if ended {
-                break;
-            }
-        }
-        assert!(ended, "{seed}");
-        let lines = lines.0.lock().unwrap();
+        let lines =
+            cut_short_until_it_ends(&scratch, seed, |round| (1 + (seed * 7 + round * 3) % 9, (seed + round) % 4));
         let totals: Vec<&String> = lines.iter().filter(|line| line.contains("total")).collect();
         assert!(totals.len() <= 1 && totals.iter().all(|total| *total == "[counter] total 630"), "{seed}: {lines:?}");
         assert!(lines.iter().all(|line| line.contains("total") || line.contains("failed at")), "{seed}: {lines:?}");
@@ -221,4 +225,52 @@ fn a_store_is_for_one_process_at_a_time_and_one_program() {
     assert!(changed.err.contains("--fresh"), "{}", changed.err);
     let fresh = scratch.run(&["run", "a.asl", "--durable", "--fresh"]);
     assert_eq!((fresh.out.as_str(), fresh.code), ("[a] changed\n", Some(0)), "{}", fresh.err);
+}
+
+/// Agents that come and go under the same names, written to in between.
+const FOREMAN: &str = "
+done(0).
+!run(1).
++!run(N) : N <= 12 <- .create_agent(hand, \"hand.asl\"); .send(hand, achieve, work(N)); .wait({+finished(N)}); !run(N+1).
++!run(_) <- ?done(D); .print(\"done \", D); .wait(5); .stopMAS.
+@count[atomic] +finished(N)[source(hand)] <- ?done(D); -+done(D+N); .kill_agent(hand).
+";
+const HAND: &str = "+!work(N) <- .wait(1); .send(foreman, tell, finished(N)).";
+
+#[test]
+fn agents_that_come_and_go_under_one_name_are_told_apart_after_a_crash() {
+    let files = [("sums.mas2j", "MAS sums { agents: foreman; }"), ("foreman.asl", FOREMAN), ("hand.asl", HAND)];
+    let scratch = Scratch::with(&files);
+    for seed in 0..6_usize {
+        let lines =
+            cut_short_until_it_ends(&scratch, seed, |round| (2 + (seed * 5 + round * 3) % 11, (seed + round) % 3));
+        let done: Vec<&String> = lines.iter().filter(|line| line.contains("done")).collect();
+        assert!(done.len() <= 1 && done.iter().all(|done| *done == "[foreman] done 78"), "{seed}: {lines:?}");
+    }
+}
+
+#[test]
+fn what_is_in_mailboxes_at_ctrl_c_is_there_when_it_goes_on() {
+    let scratch = Scratch::with(&[("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]);
+    let memory = Arc::new(Memory::new(16));
+    let lines = Lines::default();
+    let crashed = AtomicBool::new(false);
+    for epoch in 1..200 {
+        // Ended in order, after a moment, whatever it was doing.
+        let moment = std::time::Duration::from_millis(1 + epoch % 5);
+        let over = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(moment);
+                crashed.store(true, Ordering::Release);
+            });
+            go_on(&scratch, &memory, epoch, &crashed, &lines)
+        });
+        crashed.store(false, Ordering::Release);
+        if over {
+            let lines = lines.0.lock().unwrap();
+            assert!(lines.iter().any(|line| line == "[counter] total 630"), "{lines:?}");
+            return;
+        }
+    }
+    panic!("it does not come to its end: {:?}", lines.0.lock().unwrap());
 }

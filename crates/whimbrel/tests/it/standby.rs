@@ -31,9 +31,14 @@ struct Engine(Cluster, #[expect(dead_code, reason = "it is removed when it is dr
 
 impl Engine {
     fn start(program: std::path::PathBuf) -> Self {
-        let scratch = Scratch::new();
-        let setup = Setup { program, servers: 3, dir: scratch.0.clone(), port: port(), sync_always: true };
-        Self(Cluster::start(setup).expect("the servers start"), scratch)
+        // Another test may have taken one of the ports in between.
+        let start = |_| {
+            let scratch = Scratch::new();
+            let (program, dir) = (program.clone(), scratch.0.clone());
+            let setup = Setup { program, servers: 3, dir, port: port(), sync_always: true };
+            Cluster::start(setup).map(|cluster| Self(cluster, scratch)).ok()
+        };
+        (0..5).find_map(start).expect("the servers start")
     }
 
     /// The address of a store.
