@@ -110,6 +110,12 @@ pub(crate) struct Layout {
     pub streams: u16,
 }
 
+impl Layout {
+    pub(crate) fn of(partitions: u16, streams: u16) -> Self {
+        Self { format: FORMAT, partitions, streams }
+    }
+}
+
 /// The version of what is stored.
 const FORMAT: u32 = 1;
 
@@ -185,6 +191,18 @@ pub(crate) fn name_of(settings: &Value) -> &str {
     settings.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
+/// Removes a store's streams: first what says that it is there.
+pub(crate) async fn erase(engine: &Engine, options: &Options, layout: Layout) -> Result<(), ConnectError> {
+    for settings in wanted(options, layout) {
+        let order = format!("STREAM.DELETE.{}", name_of(&settings));
+        match persist(Instant::now() + patience(), || engine.ask(&order, &Value::Null)).await {
+            Err(trouble) if trouble.code() != Some(NO_STREAM) => return Err(failed(name_of(&settings), trouble)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// How a stream's settings differ from those that are wanted. The engine leaves out what is 0, false or empty.
 pub(crate) fn differences(wanted: &Value, there: &Value) -> Vec<String> {
     let Some(wanted) = wanted.as_object() else { return Vec::new() };
@@ -242,7 +260,7 @@ async fn layout(engine: &Engine, options: &Options) -> Result<Layout, ConnectErr
     let subject = format!("{}.m.layout", options.name);
     let stream = format!("{}-COORD", options.name);
     let deadline = Instant::now() + patience();
-    let fresh = Layout { format: FORMAT, partitions: options.partitions, streams: options.streams };
+    let fresh = Layout::of(options.partitions, options.streams);
     let post = Post::new(json!(fresh).to_string()).expecting(0, &subject);
     match persist(deadline, || engine.publish_settled(&subject, &post, deadline)).await {
         Ok(_) => return Ok(fresh),

@@ -74,6 +74,10 @@ impl Journals {
         self.message_bytes_max.saturating_sub(frames::OVERHEAD_BYTES)
     }
 
+    pub(crate) fn streams(&self) -> u16 {
+        self.streams
+    }
+
     pub(crate) fn partitions(&self) -> u16 {
         u16::try_from(self.slots.len()).unwrap_or(u16::MAX)
     }

@@ -48,6 +48,7 @@ pub struct Nats {
     chunks: Chunks,
     promises: Promises,
     standing: Standing,
+    name: String,
     // Last, so that all else is gone when it ends.
     runtime: Client,
 }
@@ -188,7 +189,18 @@ impl Nats {
         };
         let chunks = Chunks::new(&options.name, standing.payload_bytes_max);
         let keys = Arc::new(Keys::new(&options.name));
-        Ok(Self { engine: Arc::new(engine), journals, keys, chunks, promises, standing, runtime })
+        let name = options.name.clone();
+        Ok(Self { engine: Arc::new(engine), journals, keys, chunks, promises, standing, name, runtime })
+    }
+
+    /// Removes the store from the engine, with all that is in it, for every node.
+    ///
+    /// # Errors
+    /// It cannot be reached; part of the store may be there.
+    pub fn erase(&self) -> Result<(), ConnectError> {
+        let layout = check::Layout::of(self.journals.partitions(), self.journals.streams());
+        let options = Options { name: self.name.clone(), ..Options::default() };
+        self.runtime.block_on(check::erase(&self.engine, &options, layout))
     }
 
     /// Bytes of the messages that this node stored, as each of the servers that keep them writes them to its streams; not

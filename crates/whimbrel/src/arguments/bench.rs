@@ -15,6 +15,7 @@ use super::SecurityLevel;
   whimbrel bench codec --object varied --children 10000
   whimbrel bench sessions --frames compact --in-flight 1
   whimbrel bench state --store embedded --seconds 10
+  whimbrel bench state --store 'nats://127.0.0.1:4222/bench?partitions=16' --threads 16 --reads 0
   whimbrel bench fibonacci --plot pictures     response time by n, as pictures/fibonacci-native.svg
 
 `make bench-peers` runs the same beside Erlang, Go, Pekko, tokio, Jason, brokers, other links and other codecs.")]
@@ -190,8 +191,9 @@ pub enum Framed {
 /// Agents whose state is durable.
 #[derive(Debug, Args)]
 pub struct State {
-    /// Where it is kept.
-    #[arg(long, value_enum, default_value_t = StoreKind::Embedded)]
+    /// Where it is kept: embedded, memory (what all but the disk costs), or a cluster engine at nats://HOST:PORT/NAME, where
+    /// a store of that name is made and removed.
+    #[arg(long, value_name = "STORE", default_value = "embedded")]
     pub store: StoreKind,
     /// Agents, each with one operation at a time.
     #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
@@ -199,6 +201,9 @@ pub struct State {
     /// Bytes of an agent's state.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(16..))]
     pub bytes: u16,
+    /// How many of a hundred operations read. With a cluster engine none should: its owner has an agent's state in memory.
+    #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=90))]
+    pub reads: u64,
     /// How long it is measured.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: u64,
@@ -214,12 +219,29 @@ pub struct State {
 }
 
 /// Where state is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreKind {
     /// In a directory.
     Embedded,
     /// In this process's memory: what all but the disk costs.
     Memory,
+    /// In a cluster engine at this address.
+    #[cfg(feature = "nats")]
+    Nats(String),
+}
+
+impl std::str::FromStr for StoreKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "embedded" => Ok(Self::Embedded),
+            "memory" => Ok(Self::Memory),
+            #[cfg(feature = "nats")]
+            address if address.contains("://") => Ok(Self::Nats(address.to_owned())),
+            _ => Err("embedded, memory, or nats://HOST:PORT/NAME".to_owned()),
+        }
+    }
 }
 
 /// Who writes to whom.

@@ -1,6 +1,7 @@
 //! The state of agents, written to a store: nine operations of ten write an agent's new state, one reads its last. Each
 //! agent has one operation at a time, as agents have whose steps are durable before anybody hears of them.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,8 +14,6 @@ use whimbrel_store::{Embedded, Memory, Options};
 use super::{Metrics, percentile};
 use crate::arguments::{State, StoreKind};
 
-/// One operation of so many is a read.
-const READ_ONE_IN: u64 = 10;
 /// What is not measured: until caches are warm and files are there.
 const WARM_UP: Duration = Duration::from_millis(500);
 /// After how many calls frames that nobody needs any more are forgotten, a partition at a time.
@@ -28,21 +27,53 @@ const EPOCH: Epoch = Epoch(1);
 struct Subject {
     journal: Arc<dyn Journal>,
     embedded: Option<Arc<Embedded>>,
+    #[cfg(feature = "nats")]
+    nats: Option<Arc<whimbrel_store::nats::Nats>>,
 }
 
 impl Subject {
     fn open(what: &State, folder: &std::path::Path) -> anyhow::Result<Self> {
-        Ok(match what.store {
-            StoreKind::Memory => Self { journal: Arc::new(Memory::default()), embedded: None },
+        let mut subject = Self {
+            journal: Arc::new(Memory::default()),
+            embedded: None,
+            #[cfg(feature = "nats")]
+            nats: None,
+        };
+        match &what.store {
+            StoreKind::Memory => {}
             StoreKind::Embedded => {
                 let embedded = Arc::new(Embedded::open(folder, &Options::default())?);
-                Self { journal: embedded.clone(), embedded: Some(embedded) }
+                subject.journal = embedded.clone();
+                subject.embedded = Some(embedded);
             }
-        })
+            #[cfg(feature = "nats")]
+            StoreKind::Nats(address) => {
+                let name = format!("bench-{}", std::process::id());
+                let options = whimbrel_store::nats::Options { name, ..Default::default() };
+                let nats = Arc::new(whimbrel_store::nats::Nats::connect(address, options)?);
+                subject.journal = nats.clone();
+                subject.nats = Some(nats);
+            }
+        }
+        Ok(subject)
     }
 
+    /// Bytes written to the journal so far.
     fn journal_bytes(&self) -> Option<u64> {
+        #[cfg(feature = "nats")]
+        if let Some(nats) = &self.nats {
+            return Some(nats.written_bytes());
+        }
         self.embedded.as_ref().map(|store| store.written_bytes())
+    }
+
+    /// Removes what is not in the folder.
+    fn remove(self) -> anyhow::Result<()> {
+        #[cfg(feature = "nats")]
+        if let Some(nats) = &self.nats {
+            nats.erase()?;
+        }
+        Ok(())
     }
 }
 
@@ -133,6 +164,7 @@ struct Committer<'a> {
     random: u64,
     write_ms: Vec<f64>,
     reads: u64,
+    reads_percent: u64,
 }
 
 /// What a thread did.
@@ -173,7 +205,15 @@ impl<'a> Committer<'a> {
         });
         let bytes = usize::from(what.bytes);
         let random = index.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-        Self { journal, parts: parts.collect(), bytes, random, write_ms: Vec::new(), reads: 0 }
+        Self {
+            journal,
+            parts: parts.collect(),
+            bytes,
+            random,
+            write_ms: Vec::new(),
+            reads: 0,
+            reads_percent: what.reads,
+        }
     }
 
     /// One operation of each agent after the other, until time is over.
@@ -205,7 +245,7 @@ impl<'a> Committer<'a> {
             for (index, agent) in part.agents.iter_mut().enumerate() {
                 self.random =
                     self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                if !writes_only && (self.random >> 33).is_multiple_of(READ_ONE_IN) {
+                if !writes_only && (self.random >> 33) % 100 < self.reads_percent {
                     read(self.journal, part.partition, agent.last, &state(agent.name, agent.writes, self.bytes))?;
                     reads += 1;
                     continue;
@@ -275,8 +315,24 @@ fn check(what: &State, folder: &Folder, committers: &[Done]) -> anyhow::Result<(
         return Ok(());
     }
     let subject = Subject::open(what, &folder.0)?;
-    let mut last = committers.iter().flat_map(|done| &done.last);
-    last.try_for_each(|(partition, lsn, frame)| read(&*subject.journal, *partition, *lsn, frame))
+    let mut wanted: BTreeMap<Partition, BTreeMap<Lsn, &[u8]>> = BTreeMap::new();
+    for (partition, lsn, frame) in committers.iter().flat_map(|done| &done.last) {
+        wanted.entry(*partition).or_default().insert(*lsn, frame);
+    }
+    for (partition, mut wanted) in wanted {
+        let Some((&first, _)) = wanted.first_key_value() else { continue };
+        let mut differs = None;
+        subject.journal.read(partition, first, &mut |lsn, frame| {
+            if wanted.remove(&lsn).is_some_and(|expected| expected != frame) {
+                differs = Some(lsn);
+            }
+            ControlFlow::Continue(())
+        })?;
+        if let Some(lsn) = differs.or(wanted.into_keys().next()) {
+            bail!("frame {} of partition {} is not what was acknowledged", lsn.0, partition.0);
+        }
+    }
+    subject.remove()
 }
 
 type Bytes = (Option<u64>, Option<u64>);
@@ -302,14 +358,16 @@ fn metrics(what: &State, committers: Vec<Done>, before: Bytes, after: Bytes) -> 
 impl State {
     /// The parameters as JSON.
     pub fn params(&self) -> String {
-        let store = match self.store {
-            StoreKind::Embedded => "embedded",
-            StoreKind::Memory => "memory",
+        let store = match &self.store {
+            StoreKind::Embedded => "embedded".to_owned(),
+            StoreKind::Memory => "memory".to_owned(),
+            #[cfg(feature = "nats")]
+            StoreKind::Nats(address) => whimbrel_store::nats::without_password(address),
         };
         let threads = self.threads.map_or_else(cores, u64::from);
         format!(
-            "\"store\": \"{store}\", \"writers\": {}, \"bytes\": {}, \"seconds\": {}, \"threads\": {threads}",
-            self.writers, self.bytes, self.seconds
+            "\"store\": \"{store}\", \"writers\": {}, \"bytes\": {}, \"reads\": {}, \"seconds\": {}, \"threads\": {threads}",
+            self.writers, self.bytes, self.reads, self.seconds
         )
     }
 }
