@@ -165,10 +165,15 @@ fn open(place: &str, on_engine: bool) -> anyhow::Result<Arc<dyn Store>> {
     Ok(Arc::new(store.with_context(|| format!("cannot keep the society in {place}"))?))
 }
 
+/// Partitions of a store that is made on an engine, if its address does not say. One node has all of them: the fewer, the
+/// more steps share a frame, and the sooner they are taken over.
+#[cfg(feature = "nats")]
+const ENGINE_PARTITIONS: u16 = 16;
+
 #[cfg(feature = "nats")]
 fn open_engine(place: &str) -> anyhow::Result<Arc<dyn Store>> {
     use whimbrel_store::nats::{Nats, Options};
-    Ok(Arc::new(Nats::connect(place, Options::default())?))
+    Ok(Arc::new(Nats::connect(place, Options { partitions: ENGINE_PARTITIONS, ..Options::default() })?))
 }
 
 #[cfg(not(feature = "nats"))]
