@@ -99,7 +99,8 @@ impl Worker {
             node.activity.end();
             return false;
         }
-        if self.spin(|| seat.inbox.is_filled()) {
+        // With links, work may as well come on a socket: who spins does not see it.
+        if node.linked.links().is_none() && self.spin(|| seat.inbox.is_filled()) {
             return true;
         }
         let at_most = shard.next_timer().map(|at| at - node.now()).filter(|left| *left < SLEEP_MAX);
