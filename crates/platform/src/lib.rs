@@ -6,6 +6,7 @@ pub mod agent_management;
 pub mod ams;
 pub mod audit;
 pub mod body;
+pub mod cluster;
 mod counters;
 pub mod dead_letters;
 pub mod df;

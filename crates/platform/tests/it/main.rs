@@ -4,6 +4,7 @@
 mod agent_management;
 mod ams;
 mod ams_model;
+mod cluster;
 mod df;
 mod df_model;
 mod durable_model;

@@ -1,0 +1,24 @@
+//! A society on several nodes: which of them serves which partition of its durable agents.
+//!
+//! Every node watches the same few keys of a [`Coord`](crate::store::Coord) and comes to its own view of them: who is alive
+//! ([`Roster`]), who serves what ([`Placement`]), what is to be changed about that ([`proposal`]) and what it is to do itself
+//! ([`Holdings`]). These are state machines and functions without I/O. Whoever carries them out beats, watches and writes;
+//! what it serves agents with is a [`LocalNode`].
+//!
+//! Nothing here has to be right for agents to be safe. Two nodes that both believe to be the placer, or a node that thinks
+//! a living one dead, cost moves, not messages: a partition's journal takes nothing from an owner after the next one opened
+//! it. `docs/design/cluster.md` has the whole of it.
+
+mod holdings;
+mod local;
+mod member;
+mod placement;
+mod placer;
+mod roster;
+
+pub use holdings::{Duties, Holdings};
+pub use local::{AdoptError, LocalNode, YieldError};
+pub use member::{Member, MemberState, Nonce};
+pub use placement::{Candidate, Change, ChangeKind, Part, Placement, choose};
+pub use placer::{MOVES_AT_ONCE_SHARE, SETTLE, is_placer, proposal};
+pub use roster::Roster;

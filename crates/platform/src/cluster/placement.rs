@@ -1,0 +1,337 @@
+//! The table that says who serves which partition, and whom to choose.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::member::Nonce;
+use crate::limits::STORE_PARTITIONS_MAX;
+use crate::store::{Epoch, Partition, StoreError};
+
+/// Who serves one partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The node that serves it, or is about to.
+    pub owner: Option<Nonce>,
+    /// In which epoch. That of a partition which nobody ever served is 0.
+    pub epoch: Epoch,
+    /// The node that it is to be handed over to.
+    pub next: Option<Nonce>,
+}
+
+/// Who serves what: one value in the store, of which each change has one winner.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
+pub struct Placement {
+    /// A line for each partition.
+    pub parts: Vec<Part>,
+}
+
+/// The table as it is stored: the nodes' numbers once, and places in that list instead of them. Sixteen thousand partitions fit in
+/// one value.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    nodes: Vec<Nonce>,
+    /// Epoch, owner, next; those that nobody is are left out at the end, or -1.
+    parts: Vec<Vec<i64>>,
+}
+
+const NOBODY: i64 = -1;
+
+impl From<Placement> for Stored {
+    fn from(placement: Placement) -> Self {
+        let named = placement.parts.iter().flat_map(|part| [part.owner, part.next]).flatten();
+        let nodes: Vec<Nonce> = named.collect::<BTreeSet<_>>().into_iter().collect();
+        let place = |node: Option<Nonce>| {
+            let found = node.and_then(|node| nodes.binary_search(&node).ok());
+            found.and_then(|place| i64::try_from(place).ok()).unwrap_or(NOBODY)
+        };
+        let line = |part: &Part| {
+            let mut line = vec![i64::try_from(part.epoch.0).unwrap_or(i64::MAX), place(part.owner), place(part.next)];
+            while line.len() > 1 && line.last() == Some(&NOBODY) {
+                line.pop();
+            }
+            line
+        };
+        let parts = placement.parts.iter().map(line).collect();
+        Self { nodes, parts }
+    }
+}
+
+impl TryFrom<Stored> for Placement {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        if stored.parts.len() > usize::from(STORE_PARTITIONS_MAX) {
+            return Err("more partitions than a store has");
+        }
+        let node = |place: Option<&i64>| match place.copied().unwrap_or(NOBODY) {
+            NOBODY => Ok(None),
+            place => {
+                let found = usize::try_from(place).ok().and_then(|place| stored.nodes.get(place));
+                found.map(|node| Some(*node)).ok_or("a node that is not listed")
+            }
+        };
+        let part = |line: &Vec<i64>| -> Result<Part, Self::Error> {
+            let epoch = line.first().and_then(|epoch| u64::try_from(*epoch).ok()).ok_or("a line without an epoch")?;
+            Ok(Part { epoch: Epoch(epoch), owner: node(line.get(1))?, next: node(line.get(2))? })
+        };
+        Ok(Self { parts: stored.parts.iter().map(part).collect::<Result<_, _>>()? })
+    }
+}
+
+impl Placement {
+    /// A table in which nobody serves anything; the first owner of each partition has the epoch after `after`.
+    pub fn new(partitions: u16, after: Epoch) -> Self {
+        Self { parts: vec![Part { epoch: after, ..Part::default() }; usize::from(partitions)] }
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if it is none, or not one of so many partitions.
+    pub fn decode(bytes: &[u8], partitions: u16) -> Result<Self, StoreError> {
+        let damaged = |why: String| StoreError::Damaged(format!("it does not say who serves what: {why}"));
+        let read: Self = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
+        if read.parts.len() != usize::from(partitions) {
+            return Err(damaged(format!("{} partitions of {partitions}", read.parts.len())));
+        }
+        Ok(read)
+    }
+
+    /// Writes it.
+    pub fn encode(&self) -> Vec<u8> {
+        // Numbers and lists can be written as JSON.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Each partition with its line.
+    pub fn iter(&self) -> impl Iterator<Item = (Partition, &Part)> {
+        (0..).map(Partition).zip(&self.parts)
+    }
+
+    /// A partition's line.
+    pub fn part(&self, partition: Partition) -> Option<&Part> {
+        self.parts.get(usize::from(partition.0))
+    }
+
+    fn part_mut(&mut self, partition: Partition) -> Option<&mut Part> {
+        self.parts.get_mut(usize::from(partition.0))
+    }
+
+    /// Whether anything is this node's, or is to be.
+    pub fn names(&self, node: Nonce) -> bool {
+        self.parts.iter().any(|part| part.owner == Some(node) || part.next == Some(node))
+    }
+
+    /// How many partitions this node owns.
+    pub fn owned_by(&self, node: Nonce) -> usize {
+        self.parts.iter().filter(|part| part.owner == Some(node)).count()
+    }
+
+    /// All nodes that are named.
+    pub fn nodes(&self) -> BTreeSet<Nonce> {
+        self.parts.iter().flat_map(|part| [part.owner, part.next]).flatten().collect()
+    }
+
+    /// The highest epoch of all.
+    pub fn highest_epoch(&self) -> Epoch {
+        self.parts.iter().map(|part| part.epoch).max().unwrap_or_default()
+    }
+
+    /// What `me` has yielded goes to whom it is to go, or back to `me`; in either case in a new epoch, for the old one's writer is
+    /// no more. What is no longer `me`'s is left alone.
+    pub fn hand_over(&mut self, me: Nonce, yielded: &[Partition]) {
+        for partition in yielded {
+            if let Some(part) = self.part_mut(*partition).filter(|part| part.owner == Some(me)) {
+                part.owner = part.next.take().or(Some(me));
+                part.epoch.0 += 1;
+            }
+        }
+    }
+
+    /// All partitions are `me`'s, in one epoch higher than any before.
+    pub fn take_all(&mut self, me: Nonce) -> Epoch {
+        let epoch = Epoch(self.highest_epoch().0 + 1);
+        self.parts.fill(Part { owner: Some(me), epoch, next: None });
+        epoch
+    }
+
+    /// What is different from `before`.
+    pub fn changes_since(&self, before: &Self) -> Vec<Change> {
+        let change = |((partition, now), then): ((Partition, &Part), &Part)| {
+            let kind = match () {
+                () if now.epoch != then.epoch && then.owner.is_some() && then.next == now.owner => {
+                    ChangeKind::HandedOver
+                }
+                () if now.epoch != then.epoch => ChangeKind::TakenOver,
+                () if now.next != then.next && now.next.is_some() => ChangeKind::Planned,
+                () => return None,
+            };
+            let to = if kind == ChangeKind::Planned { now.next } else { now.owner };
+            Some(Change { partition, from: then.owner, to, kind })
+        };
+        self.iter().zip(&before.parts).filter_map(change).collect()
+    }
+}
+
+/// What happened to a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which.
+    pub partition: Partition,
+    /// Who had it.
+    pub from: Option<Nonce>,
+    /// Who has it now, or is to have it.
+    pub to: Option<Nonce>,
+    /// How.
+    pub kind: ChangeKind,
+}
+
+/// How a partition comes to another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// Its owner is to hand it over.
+    Planned,
+    /// Its owner handed it over.
+    HandedOver,
+    /// It was nobody's, or its owner is dead or has left.
+    TakenOver,
+}
+
+/// A node that may serve partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Which.
+    pub node: Nonce,
+    /// Its weight; 0 counts as 1.
+    pub weight: u32,
+}
+
+/// Who is to serve what, given who does (or is about to). Nodes that are no candidates lose all they have. Each candidate gets its
+/// share of the partitions, in proportion to its weight, rounded down or up; as few as possible go from one candidate
+/// to another. Who gets what nobody has is decided by weighted rendezvous hashing with bounded loads (Thaler and
+/// Ravishankar 1998; Mirrokni et al. 2018). Everybody who asks with the same arguments gets the same answer. If there is no
+/// candidate, nobody is to serve anything.
+pub fn choose(bearers: &[Option<Nonce>], candidates: &[Candidate]) -> Vec<Option<Nonce>> {
+    let mut choice = Choice::new(bearers.len(), candidates);
+    choice.keep(bearers);
+    choice.fill(Load::floor);
+    choice.fill(Load::ceiling);
+    choice.level();
+    choice.chosen
+}
+
+/// How many partitions a node has, and how many it should.
+struct Load {
+    weight: u64,
+    has: u64,
+    /// Partitions times weight: its share times the sum of all weights.
+    share: u128,
+    sum: u128,
+}
+
+impl Load {
+    fn floor(&self) -> u64 {
+        (self.share / self.sum) as u64
+    }
+
+    fn ceiling(&self) -> u64 {
+        self.share.div_ceil(self.sum) as u64
+    }
+}
+
+struct Choice {
+    loads: BTreeMap<Nonce, Load>,
+    chosen: Vec<Option<Nonce>>,
+}
+
+impl Choice {
+    fn new(partitions: usize, candidates: &[Candidate]) -> Self {
+        let weights: BTreeMap<Nonce, u64> =
+            candidates.iter().map(|candidate| (candidate.node, u64::from(candidate.weight.max(1)))).collect();
+        let sum = weights.values().map(|weight| u128::from(*weight)).sum::<u128>().max(1);
+        let load = |(node, weight): (Nonce, u64)| {
+            (node, Load { weight, has: 0, share: partitions as u128 * u128::from(weight), sum })
+        };
+        Self { loads: weights.into_iter().map(load).collect(), chosen: vec![None; partitions] }
+    }
+
+    /// Candidates keep what they have, up to their share: what they are the best for rather than the rest.
+    fn keep(&mut self, bearers: &[Option<Nonce>]) {
+        let here = (0..).zip(bearers).filter_map(|(index, bearer)| Some((index, (*bearer)?)));
+        let mut held: Vec<(f64, usize, Nonce)> = here
+            .filter_map(|(index, node)| Some((score(index, node, self.loads.get(&node)?.weight), index, node)))
+            .collect();
+        held.sort_by(best_first);
+        for (_, index, node) in held {
+            self.give(index, node, Load::ceiling);
+        }
+    }
+
+    /// Gives what nobody has to candidates that have less than `bound`.
+    fn fill(&mut self, bound: fn(&Load) -> u64) {
+        let free: Vec<usize> =
+            (0..).zip(&self.chosen).filter(|(_, node)| node.is_none()).map(|(index, _)| index).collect();
+        let mut pairs: Vec<(f64, usize, Nonce)> = Vec::new();
+        for (node, load) in self.loads.iter().filter(|(_, load)| load.has < bound(load)) {
+            pairs.extend(free.iter().map(|index| (score(*index, *node, load.weight), *index, *node)));
+        }
+        pairs.sort_by(best_first);
+        for (_, index, node) in pairs {
+            self.give(index, node, bound);
+        }
+    }
+
+    /// Takes from those above the lower bound of their share as long as somebody is below it.
+    fn level(&mut self) {
+        while let Some((to, weight)) =
+            self.loads.iter().find(|(_, load)| load.has < load.floor()).map(|(node, load)| (*node, load.weight))
+        {
+            let above = |node: &Nonce| self.loads.get(node).is_some_and(|load| load.has > load.floor());
+            let held = (0..).zip(&self.chosen).filter_map(|(index, node)| node.filter(above).map(|_| index));
+            let offers = held.map(|index| (score(index, to, weight), index, to));
+            let Some((_, index, _)) = offers.min_by(best_first) else { return };
+            self.take(index);
+            self.give(index, to, Load::floor);
+        }
+    }
+
+    fn give(&mut self, index: usize, node: Nonce, bound: fn(&Load) -> u64) {
+        if let (Some(chosen @ None), Some(load)) = (self.chosen.get_mut(index), self.loads.get_mut(&node))
+            && load.has < bound(load)
+        {
+            *chosen = Some(node);
+            load.has += 1;
+        }
+    }
+
+    fn take(&mut self, index: usize) {
+        if let Some(node) = self.chosen.get_mut(index).and_then(Option::take)
+            && let Some(load) = self.loads.get_mut(&node)
+        {
+            load.has -= 1;
+        }
+    }
+}
+
+fn best_first(one: &(f64, usize, Nonce), other: &(f64, usize, Nonce)) -> std::cmp::Ordering {
+    other.0.total_cmp(&one.0).then((one.1, one.2).cmp(&(other.1, other.2)))
+}
+
+/// How well a node suits a partition: `-weight / ln(hash)`, with a hash between 0 and 1. Of all nodes, one with twice the weight
+/// has the highest score twice as often.
+fn score(partition: usize, node: Nonce, weight: u64) -> f64 {
+    let hash = mix(node.0 ^ mix(partition as u64 + 1));
+    // 53 bits, and never 0 nor 1.
+    let unit = ((hash >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+    -(weight as f64) / unit.ln()
+}
+
+/// SplitMix64's last step: every bit of the input matters to every bit of the output.
+fn mix(mut word: u64) -> u64 {
+    word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}

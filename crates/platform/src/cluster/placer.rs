@@ -1,0 +1,74 @@
+//! What one node, the placer, writes into the table.
+
+use std::time::Duration;
+
+use super::member::Nonce;
+use super::placement::{Placement, choose};
+use super::roster::Roster;
+use crate::store::Partition;
+use crate::time::Time;
+
+/// Of all partitions, this part (and at least one) is on its way from one living node to another at a time.
+pub const MOVES_AT_ONCE_SHARE: usize = 8;
+/// How long nodes must not have come or gone until partitions are moved for the sake of balance: who comes with others is
+/// waited for.
+pub const SETTLE: Duration = Duration::from_secs(1);
+
+/// Whether `me` is the one who writes: the living node with the lowest number, as far as this node sees. Others may see otherwise;
+/// then one of their writes has no effect.
+pub fn is_placer(roster: &Roster, me: Nonce, now: Time) -> bool {
+    roster.is_clear()
+        && roster.living(now).find(|(_, member)| member.takes_part()).is_some_and(|(first, _)| first == me)
+}
+
+/// The table as the placer wants it now; `None` if it is well as it is.
+///
+/// What dead nodes had goes to others at once. What is to go from a living node to another is marked, a few partitions at a
+/// time, and handed over by its owner. A node that takes no more partitions (because it drains, or stands by) loses its own without
+/// delay; for balance, nothing moves before the nodes have been the same since `settled` for [`SETTLE`].
+pub fn proposal(placement: &Placement, roster: &Roster, settled: Time, now: Time) -> Option<Placement> {
+    let candidates = roster.candidates(|node| placement.owned_by(node), now);
+    let may_have = |node: Nonce| candidates.iter().any(|candidate| candidate.node == node);
+    let lives = |node: Nonce| !roster.is_dead(node, now);
+    let bearer =
+        |part: &super::Part| part.next.filter(|node| may_have(*node)).or(part.owner).filter(|node| lives(*node));
+    let bearers: Vec<Option<Nonce>> = placement.parts.iter().map(bearer).collect();
+    let chosen = choose(&bearers, &candidates);
+    let mut proposed = placement.clone();
+    let mut waiting: Vec<(Partition, Nonce)> = Vec::new();
+    let mut moving = 0;
+    for ((index, part), to) in (0..).zip(&mut proposed.parts).zip(chosen) {
+        let owner = part.owner.filter(|owner| lives(*owner));
+        match (owner, to) {
+            // Nobody lives who could have it: it waits.
+            (_, None) => part.next = part.next.filter(|node| may_have(*node)),
+            (None, Some(to)) => {
+                (part.owner, part.next) = (Some(to), None);
+                part.epoch.0 += 1;
+            }
+            (Some(_), Some(to)) => {
+                part.next = part.next.filter(|next| may_have(*next) && Some(*next) != part.owner);
+                match part.next {
+                    Some(_) => moving += 1,
+                    None if part.owner != Some(to) => waiting.push((Partition(index), to)),
+                    None => {}
+                }
+            }
+        }
+    }
+    mark(&mut proposed, waiting, moving, |owner| !may_have(owner) || now - settled >= SETTLE);
+    (proposed != *placement).then_some(proposed)
+}
+
+/// Marks what is to move from owners that `may_go`, as many as may be on their way at once.
+fn mark(table: &mut Placement, waiting: Vec<(Partition, Nonce)>, moving: usize, may_go: impl Fn(Nonce) -> bool) {
+    let at_once = (table.parts.len() / MOVES_AT_ONCE_SHARE).max(1);
+    let mut room = at_once.saturating_sub(moving);
+    for (partition, to) in waiting {
+        let Some(part) = table.parts.get_mut(usize::from(partition.0)) else { continue };
+        if room > 0 && part.owner.is_some_and(&may_go) {
+            part.next = Some(to);
+            room -= 1;
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! Who serves which partition: the choice, the table, the view of who is alive, and what one node is to do.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use whimbrel_platform::Time;
+use whimbrel_platform::cluster::{
+    Candidate, ChangeKind, Duties, Holdings, Member, MemberState, Nonce, Part, Placement, Roster, SETTLE, choose,
+    is_placer, proposal,
+};
+use whimbrel_platform::store::{Epoch, Partition, Revision};
+
+const PATIENCE: Duration = Duration::from_secs(3);
+
+fn candidates(weights: &[u32]) -> Vec<Candidate> {
+    // Numbers as they are drawn: all bits matter.
+    let number = |index: u64| Nonce((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    (0..).zip(weights).map(|(index, weight)| Candidate { node: number(index), weight: *weight }).collect()
+}
+
+fn counts(chosen: &[Option<Nonce>]) -> BTreeMap<Nonce, usize> {
+    let mut counts = BTreeMap::new();
+    for node in chosen.iter().flatten() {
+        *counts.entry(*node).or_default() += 1;
+    }
+    counts
+}
+
+/// Each has its share, rounded down or up.
+fn assert_fair(chosen: &[Option<Nonce>], candidates: &[Candidate]) {
+    let sum: u64 = candidates.iter().map(|candidate| u64::from(candidate.weight.max(1))).sum();
+    let counts = counts(chosen);
+    for candidate in candidates {
+        let share = chosen.len() as u64 * u64::from(candidate.weight.max(1));
+        let has = counts.get(&candidate.node).copied().unwrap_or(0) as u64;
+        assert!((share / sum..=share.div_ceil(sum)).contains(&has), "{has} of {}, share {share}/{sum}", chosen.len());
+    }
+    assert!(chosen.iter().all(Option::is_some), "one is nobody's");
+}
+
+fn moved(before: &[Option<Nonce>], after: &[Option<Nonce>]) -> usize {
+    before.iter().zip(after).filter(|(before, after)| before != after).count()
+}
+
+proptest! {
+    #[test]
+    fn everybody_gets_a_share_by_weight(weights in prop::collection::vec(0u32..2_000, 1..15), partitions in 0usize..600) {
+        let candidates = candidates(&weights);
+        let chosen = choose(&vec![None; partitions], &candidates);
+        assert_fair(&chosen, &candidates);
+        // Whoever asks, in whatever order, gets the same; and what is chosen stays so.
+        let turned: Vec<Candidate> = candidates.iter().rev().copied().collect();
+        prop_assert_eq!(&chosen, &choose(&vec![None; partitions], &turned));
+        prop_assert_eq!(&chosen, &choose(&chosen, &turned));
+    }
+
+    #[test]
+    fn who_leaves_moves_only_what_it_had_if_all_are_alike(nodes in 2usize..15, gone in any::<prop::sample::Index>(), partitions in 1usize..600) {
+        let mut candidates = candidates(&vec![100; nodes]);
+        let before = choose(&vec![None; partitions], &candidates);
+        let gone = candidates.remove(gone.index(nodes)).node;
+        let after = choose(&before, &candidates);
+        assert_fair(&after, &candidates);
+        let had = counts(&before).get(&gone).copied().unwrap_or(0);
+        prop_assert_eq!(moved(&before, &after), had);
+    }
+
+    #[test]
+    fn who_joins_moves_no_more_than_what_it_gets(weights in prop::collection::vec(1u32..500, 2..15), partitions in 1usize..600) {
+        let mut candidates = candidates(&weights);
+        let newcomer = candidates.remove(0);
+        let before = choose(&vec![None; partitions], &candidates);
+        candidates.push(newcomer);
+        let after = choose(&before, &candidates);
+        assert_fair(&after, &candidates);
+        let gets = counts(&after).get(&newcomer.node).copied().unwrap_or(0);
+        // One each of the others may go to another of them, because shares are rounded.
+        prop_assert!(moved(&before, &after) <= gets + candidates.len(), "{} moved, {gets} to the newcomer", moved(&before, &after));
+    }
+
+    #[test]
+    fn a_table_is_read_as_it_was_written(parts in prop::collection::vec((0u64..9, 0u64..5, 0u64..5), 0..50)) {
+        let node = |number: u64| (number > 0).then_some(Nonce(number << 40));
+        let part = |(epoch, owner, next): &(u64, u64, u64)| Part { epoch: Epoch(*epoch), owner: node(*owner), next: node(*next) };
+        let table = Placement { parts: parts.iter().map(part).collect() };
+        let partitions = table.parts.len() as u16;
+        prop_assert_eq!(Placement::decode(&table.encode(), partitions), Ok(table.clone()));
+        prop_assert!(Placement::decode(&table.encode(), partitions + 1).is_err());
+    }
+
+    #[test]
+    fn what_is_no_table_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert!(Placement::decode(&bytes, 16).is_err());
+    }
+}
+
+#[test]
+fn equal_nodes_get_equally_many_and_the_hash_spreads_them() {
+    let candidates = candidates(&[100; 4]);
+    let chosen = choose(&[None; 1024], &candidates);
+    assert!(counts(&chosen).values().all(|count| *count == 256));
+    // If nobody were bounded, few would go to another than the best: the scores are spread evenly.
+    let alone: Vec<usize> =
+        candidates.iter().map(|one| moved(&choose(&[None; 1024], &candidates), &vec![Some(one.node); 1024])).collect();
+    assert_eq!(alone, [768; 4]);
+}
+
+#[test]
+fn nobody_to_choose_is_nobody() {
+    assert_eq!(choose(&[Some(Nonce(1)), None], &[]), [None, None]);
+}
+
+#[test]
+fn a_table_with_lines_that_make_no_sense_is_refused() {
+    for bad in [
+        r#"{"nodes":[],"parts":[[1,0]]}"#,
+        r#"{"nodes":["0000000000000001"],"parts":[[-1,0]]}"#,
+        r#"{"nodes":["0000000000000001"],"parts":[[1,-2]]}"#,
+        r#"{"nodes":["1"],"parts":[[1,0]]}"#,
+        r#"{"nodes":["+000000000000001"],"parts":[[1,0]]}"#,
+        r#"{"nodes":[],"parts":[[]]}"#,
+        r#"{"parts":[[1]]}"#,
+    ] {
+        assert!(Placement::decode(bad.as_bytes(), 1).is_err(), "{bad}");
+    }
+    let read = Placement::decode(br#"{"nodes":["00000000000000ff"],"parts":[[7,0]],"later":1}"#, 1).unwrap();
+    assert_eq!(read.parts, [Part { owner: Some(Nonce(255)), epoch: Epoch(7), next: None }]);
+}
+
+#[test]
+fn the_greatest_table_fits_in_a_value() {
+    use whimbrel_platform::limits::{STORE_PARTITIONS_MAX, STORE_VALUE_BYTES_MAX};
+    let candidates = candidates(&[1; 500]);
+    let chosen: Vec<Option<Nonce>> =
+        (0..usize::from(STORE_PARTITIONS_MAX)).map(|index| candidates.get(index % 500).map(|one| one.node)).collect();
+    let part = |(index, owner): (usize, &Option<Nonce>)| Part {
+        owner: *owner,
+        epoch: Epoch(1_000_000),
+        next: chosen.get(index + 1).copied().flatten(),
+    };
+    let table = Placement { parts: chosen.iter().enumerate().map(part).collect() };
+    assert!(table.encode().len() < STORE_VALUE_BYTES_MAX, "{} bytes", table.encode().len());
+}
+
+fn member(weight: u32, state: MemberState) -> Member {
+    Member {
+        name: "n".into(),
+        address: String::new(),
+        weight,
+        state,
+        standby: false,
+        term: 1,
+        agents: 0,
+        beat: 0,
+        process: String::new(),
+    }
+}
+
+/// A roster that was told of these, at time 0.
+fn roster(members: &[(u64, Member)]) -> Roster {
+    let mut roster = Roster::new(PATIENCE);
+    for (node, member) in members {
+        roster.written(Nonce(*node), Revision(*node), member.clone(), Time::ZERO);
+    }
+    roster.complete(Time::ZERO);
+    roster.look(Time::ZERO);
+    roster
+}
+
+fn running() -> Member {
+    member(100, MemberState::Running)
+}
+
+/// Looks often until then.
+fn look_until(roster: &mut Roster, from_ms: u64, to_ms: u64) {
+    (from_ms..=to_ms).step_by(250).for_each(|ms| roster.look(Time::from_ms(ms)));
+}
+
+#[test]
+fn who_is_silent_for_too_long_is_dead_and_who_left_is_at_once() {
+    let mut roster = roster(&[(1, running()), (2, running()), (3, member(1, MemberState::Left))]);
+    look_until(&mut roster, 0, 2_000);
+    roster.written(Nonce(1), Revision(10), running(), Time::from_ms(2_000));
+    // Told again, it is no sign of life.
+    roster.written(Nonce(2), Revision(2), running(), Time::from_ms(2_000));
+    look_until(&mut roster, 2_250, 3_000);
+    let dead = |roster: &Roster, at: u64| [1, 2, 3].map(|node| roster.is_dead(Nonce(node), Time::from_ms(at)));
+    assert_eq!(dead(&roster, 2_999), [false, false, true]);
+    assert_eq!(dead(&roster, 3_000), [false, true, true]);
+    assert_eq!(roster.living(Time::from_ms(3_000)).map(|(node, _)| node.0).collect::<Vec<_>>(), [1]);
+    roster.removed(Nonce(1), Time::from_ms(3_000));
+    assert_eq!(dead(&roster, 3_000), [true, true, true]);
+}
+
+#[test]
+fn while_the_store_is_away_nobody_is_suspected_and_afterwards_all_have_time() {
+    let mut roster = roster(&[(1, running()), (2, running())]);
+    roster.away();
+    look_until(&mut roster, 0, 60_000);
+    assert!(!roster.is_clear() && !roster.is_dead(Nonce(1), Time::from_ms(60_000)));
+    roster.back(Time::from_ms(60_000));
+    roster.written(Nonce(2), Revision(2), running(), Time::from_ms(60_100));
+    assert!(!roster.is_dead(Nonce(1), Time::from_ms(60_100)), "not all is told again");
+    roster.complete(Time::from_ms(60_200));
+    assert!(roster.is_clear());
+    // Whoever was not told of again is gone; the other has all its time.
+    let dead = |roster: &Roster, at: u64| [1, 2].map(|node| roster.is_dead(Nonce(node), Time::from_ms(at)));
+    assert_eq!(dead(&roster, 60_200), [true, false]);
+    look_until(&mut roster, 60_250, 63_250);
+    assert_eq!(dead(&roster, 63_199), [true, false]);
+    assert_eq!(dead(&roster, 63_200), [true, true]);
+}
+
+#[test]
+fn who_stood_still_itself_suspects_nobody_for_that() {
+    let mut roster = roster(&[(1, running())]);
+    look_until(&mut roster, 0, 2_000);
+    roster.look(Time::from_ms(30_000));
+    assert!(!roster.is_dead(Nonce(1), Time::from_ms(30_000)));
+    look_until(&mut roster, 30_250, 33_000);
+    assert!(roster.is_dead(Nonce(1), Time::from_ms(33_000)));
+}
+
+#[test]
+fn who_is_only_heard_of_has_as_much_time_as_others() {
+    let mut roster = roster(&[(1, running())]);
+    look_until(&mut roster, 0, 1_000);
+    roster.mentioned(Nonce(9), Time::from_ms(1_000));
+    look_until(&mut roster, 1_000, 4_000);
+    assert!(!roster.is_dead(Nonce(9), Time::from_ms(3_999)));
+    assert!(roster.is_dead(Nonce(9), Time::from_ms(4_000)));
+    assert!(!roster.is_dead(Nonce(10), Time::from_ms(4_000)), "nobody mentioned it");
+}
+
+#[test]
+fn who_has_the_store_for_itself_is_alone() {
+    let mut roster = Roster::alone(Nonce(2));
+    roster.written(Nonce(1), Revision(1), running(), Time::ZERO);
+    roster.written(Nonce(2), Revision(2), running(), Time::ZERO);
+    roster.complete(Time::ZERO);
+    assert!(roster.is_dead(Nonce(1), Time::ZERO) && !roster.is_dead(Nonce(2), Time::NEVER));
+    assert!(is_placer(&roster, Nonce(2), Time::ZERO));
+}
+
+#[test]
+fn who_stands_by_gets_partitions_only_if_no_ordinary_node_lives() {
+    let standing = Member { standby: true, ..running() };
+    let none = |_: Nonce| 0;
+    let both = roster(&[(1, standing.clone()), (2, running()), (3, running())]);
+    let nodes = |roster: &Roster| roster.candidates(none, Time::ZERO).iter().map(|one| one.node.0).collect::<Vec<_>>();
+    assert_eq!(nodes(&both), [2, 3]);
+    let waiting = roster(&[(1, standing.clone()), (2, standing.clone()), (3, member(1, MemberState::Draining))]);
+    assert_eq!(nodes(&waiting), [1], "one of them is enough");
+    let serving = waiting.candidates(|node| usize::from(node == Nonce(2)), Time::ZERO);
+    assert_eq!(serving.iter().map(|one| one.node.0).collect::<Vec<_>>(), [2], "who serves goes on serving");
+}
+
+fn table(owners: &[u64]) -> Placement {
+    let part = |owner: &u64| Part { owner: Some(Nonce(*owner)), epoch: Epoch(1), next: None };
+    Placement { parts: owners.iter().map(part).collect() }
+}
+
+/// What the placer wants, long after anybody came or went.
+fn proposed(placement: &Placement, roster: &Roster) -> Option<Placement> {
+    proposal(placement, roster, Time::ZERO, Time::ZERO + SETTLE)
+}
+
+#[test]
+fn a_society_begins_with_all_partitions_at_once() {
+    let roster = roster(&[(1, running())]);
+    let begun = proposal(&Placement::new(16, Epoch(41)), &roster, Time::ZERO, Time::ZERO).unwrap();
+    assert!(begun.parts.iter().all(|part| *part == Part { owner: Some(Nonce(1)), epoch: Epoch(42), next: None }));
+    assert_eq!(proposed(&begun, &roster), None);
+}
+
+#[test]
+fn what_a_dead_node_had_goes_to_others_at_once_in_a_new_epoch() {
+    let mut roster = roster(&[(1, running()), (2, running()), (3, running())]);
+    roster.removed(Nonce(2), Time::ZERO);
+    let before = table(&[1, 2, 3, 1, 2, 3, 1, 2, 3]);
+    let after = proposal(&before, &roster, Time::ZERO, Time::ZERO).unwrap();
+    for (before, after) in before.parts.iter().zip(&after.parts) {
+        let moved = before.owner == Some(Nonce(2));
+        assert_eq!(after.epoch, Epoch(if moved { 2 } else { 1 }));
+        assert!(after.owner != Some(Nonce(2)) && (moved || before == after));
+    }
+    let kinds: Vec<ChangeKind> = after.changes_since(&before).iter().map(|change| change.kind).collect();
+    assert_eq!(kinds, [ChangeKind::TakenOver; 3]);
+}
+
+#[test]
+fn who_joins_is_given_its_share_a_few_at_a_time_and_not_before_things_have_settled() {
+    let roster = roster(&[(1, running()), (2, running())]);
+    let mut at = table(&[1; 16]);
+    assert_eq!(proposal(&at, &roster, Time::ZERO, Time::ZERO), None, "others may come");
+    let mut rounds = 0;
+    while let Some(next) = proposed(&at, &roster) {
+        let marked: Vec<Partition> =
+            next.iter().filter(|(_, part)| part.next.is_some()).map(|(partition, _)| partition).collect();
+        assert_eq!(marked.len(), 2, "an eighth of 16");
+        assert_eq!(proposed(&next, &roster), None, "no more before these have arrived");
+        at = next;
+        at.hand_over(Nonce(1), &marked);
+        rounds += 1;
+    }
+    assert_eq!((at.owned_by(Nonce(1)), at.owned_by(Nonce(2)), rounds), (8, 8, 4));
+    assert_eq!(at.iter().filter(|(_, part)| part.epoch == Epoch(2)).count(), 8);
+}
+
+#[test]
+fn who_drains_hands_over_at_once_and_keeps_what_nobody_can_take() {
+    let draining = member(100, MemberState::Draining);
+    let both = roster(&[(1, draining.clone()), (2, running())]);
+    let next = proposal(&table(&[1; 8]), &both, Time::ZERO, Time::ZERO).unwrap();
+    assert_eq!(next.parts.iter().filter(|part| part.next == Some(Nonce(2))).count(), 1);
+    let alone = roster(&[(1, draining)]);
+    assert_eq!(proposed(&table(&[1; 8]), &alone), None);
+}
+
+#[test]
+fn where_a_partition_was_to_go_may_end_before_it_does() {
+    let both = roster(&[(1, running()), (2, running())]);
+    let marked = proposed(&table(&[1; 8]), &both).unwrap();
+    let alone = roster(&[(1, running())]);
+    assert_eq!(proposed(&marked, &alone), Some(table(&[1; 8])));
+    // And its owner may.
+    let mut heir = roster(&[(1, running()), (2, running())]);
+    heir.removed(Nonce(1), Time::ZERO);
+    let after = proposal(&marked, &heir, Time::ZERO, Time::ZERO).unwrap();
+    assert!(after.parts.iter().all(|part| *part == Part { owner: Some(Nonce(2)), epoch: Epoch(2), next: None }));
+}
+
+#[test]
+fn the_placer_is_the_first_of_those_who_take_part() {
+    let joining = member(1, MemberState::Joining);
+    let roster = roster(&[(1, joining), (2, running()), (3, running())]);
+    assert_eq!([1, 2, 3].map(|node| is_placer(&roster, Nonce(node), Time::ZERO)), [false, true, false]);
+}
+
+#[test]
+fn a_node_serves_yields_and_hands_over_what_the_table_says() {
+    let me = Nonce(1);
+    let mut holdings = Holdings::default();
+    let mut at = table(&[1, 2, 1]);
+    let both = [(Partition(0), Epoch(1)), (Partition(2), Epoch(1))];
+    assert_eq!(holdings.duties(&at, me), Duties { adopt: both.to_vec(), ..Duties::default() });
+    assert_eq!(holdings.duties(&at, me), Duties::default(), "it is told once");
+    at.parts[0].next = Some(Nonce(2));
+    assert_eq!(holdings.duties(&at, me), Duties::default(), "it is not served yet");
+    holdings.adopted(&both);
+    assert_eq!(holdings.duties(&at, me).yield_up, [Partition(0)]);
+    holdings.yielded(&[Partition(0)]);
+    assert_eq!(holdings.duties(&at, me).hand_over, [Partition(0)]);
+    at.hand_over(me, &[Partition(0)]);
+    assert_eq!(at.parts[0], Part { owner: Some(Nonce(2)), epoch: Epoch(2), next: None });
+    assert_eq!(holdings.duties(&at, me), Duties::default());
+    assert_eq!(holdings.served().collect::<Vec<_>>(), [Partition(2)]);
+}
+
+#[test]
+fn what_was_yielded_for_nothing_comes_back_in_a_new_epoch() {
+    let me = Nonce(1);
+    let mut holdings = Holdings::default();
+    let mut at = table(&[1]);
+    holdings.duties(&at, me);
+    holdings.adopted(&[(Partition(0), Epoch(1))]);
+    at.parts[0].next = Some(Nonce(2));
+    holdings.duties(&at, me);
+    at.parts[0].next = None;
+    holdings.yielded(&[Partition(0)]);
+    assert_eq!(holdings.duties(&at, me).hand_over, [Partition(0)]);
+    at.hand_over(me, &[Partition(0)]);
+    assert_eq!(holdings.duties(&at, me).adopt, [(Partition(0), Epoch(2))]);
+}
+
+#[test]
+fn who_lost_a_partition_without_yielding_it_was_deposed() {
+    let me = Nonce(1);
+    for served in [false, true] {
+        let mut holdings = Holdings::default();
+        let mut at = table(&[1]);
+        holdings.duties(&at, me);
+        if served {
+            holdings.adopted(&[(Partition(0), Epoch(1))]);
+        }
+        at.parts[0] = Part { owner: Some(Nonce(2)), epoch: Epoch(2), next: None };
+        assert!(holdings.duties(&at, me).deposed);
+    }
+}
+
+#[test]
+fn what_went_wrong_is_tried_again() {
+    let me = Nonce(1);
+    let mut holdings = Holdings::default();
+    let mut at = table(&[1]);
+    let mine = holdings.duties(&at, me).adopt;
+    holdings.not_adopted(&mine);
+    assert_eq!(holdings.duties(&at, me).adopt, mine);
+    holdings.adopted(&mine);
+    at.parts[0].next = Some(Nonce(2));
+    assert_eq!(holdings.duties(&at, me).yield_up, [Partition(0)]);
+    holdings.not_yielded(&[Partition(0)]);
+    assert_eq!(holdings.duties(&at, me).yield_up, [Partition(0)]);
+}
