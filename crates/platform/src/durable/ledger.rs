@@ -3,88 +3,74 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use whimbrel_acl::{Aid, Symbol};
+use whimbrel_acl::Symbol;
 
-use super::partition_of;
-use super::record::{Born, Record, Sent, State, Step, Ticket};
+use super::account::Account;
+use super::arrears::Letter;
+use super::facts::{Facts, Receipt};
+use super::record::{Record, Sent, Step, Ticket};
+use super::refusals::Refusals;
+use super::{numbers_of_life, partition_of};
 use crate::store::Partition;
 
-/// The books; see the [module](super).
+/// The books of one node: of the agents of the partitions that it serves; see the [module](super).
 ///
 /// Feed it each record once it is acknowledged ([`Ledger::note`]). It tells what is to be written because of that
-/// ([`Ledger::take_settled`]).
+/// ([`Ledger::take_settled`]), and what other nodes are to know ([`Ledger::poll_facts`]).
 #[derive(Debug)]
 pub struct Ledger {
     partitions: u16,
-    accounts: FxHashMap<Symbol, Account>,
-    /// Messages whose senders are to write that they are settled, and who handled them.
-    settled: FxHashMap<Partition, Vec<(Ticket, Symbol)>>,
-    /// Who handled the messages whose settlement is being written.
-    confirming: FxHashMap<Ticket, Symbol>,
+    served: FxHashSet<Partition>,
+    pub(super) accounts: FxHashMap<Symbol, Account>,
+    /// Messages whose senders are to write that they are settled.
+    settled: FxHashMap<Partition, Vec<Ticket>>,
+    /// Who handled the messages whose settlement is to be written, or is being written.
+    pub(super) confirming: FxHashMap<Ticket, Symbol>,
+    refusals: Refusals,
+    /// Messages that senders served here answer for, if they are kept.
+    letters: Option<FxHashMap<Ticket, Sent>>,
+    /// What is to be told to those who serve other partitions.
+    facts: BTreeMap<Partition, Facts>,
+    /// Messages that their receivers served here may forget, if anybody asks.
+    known: Vec<(Symbol, Ticket)>,
     /// How many lives there were of which anything is known: see [`numbers_of_life`].
     lives: u64,
 }
 
-/// What is known of one agent.
-#[derive(Debug, Default)]
-struct Account {
-    born: Option<Born>,
-    gone: bool,
-    /// The number of the last message it sent.
-    last: u64,
-    /// Messages it answers for, by number: whose receivers did not write down yet that they handled them.
-    unsettled: FxHashSet<u64>,
-    /// Messages it handled, whose senders did not write down yet that they know.
-    tickets: FxHashSet<Ticket>,
-}
-
-impl Account {
-    /// Nobody needs it any more.
-    fn is_closed(&self) -> bool {
-        let remembered = self.born.as_ref().is_some_and(|born| born.founder || !self.gone);
-        !remembered && self.unsettled.is_empty() && self.tickets.is_empty()
-    }
-
-    /// It begins, perhaps as another one of the same name. False if it is known already, or another one is by now.
-    fn begin(&mut self, born: &Born) -> bool {
-        let newer = self.born.as_ref().is_none_or(|known| known.after < born.after);
-        if newer {
-            // Whoever had the name of one that the society began with: that one has ended.
-            let founder = born.founder || self.born.as_ref().is_some_and(|known| known.founder);
-            (self.born, self.gone) = (Some(Born { founder, ..born.clone() }), false);
-            self.last = self.last.max(born.after);
-        }
-        newer
-    }
-
-    /// One that had sent so many messages ended. Whether that was the last one of the name.
-    fn end(&mut self, last: u64) -> bool {
-        let ours = self.born.as_ref().is_none_or(|born| born.after <= last);
-        self.gone |= ours;
-        ours
-    }
-}
-
 impl Ledger {
-    /// Books without entries, of a store with so many partitions.
+    /// Books of a node that serves nothing yet, of a store with so many partitions.
     pub fn new(partitions: u16) -> Self {
         Self {
             partitions,
+            served: FxHashSet::default(),
             accounts: FxHashMap::default(),
             settled: FxHashMap::default(),
             confirming: FxHashMap::default(),
+            refusals: Refusals::default(),
+            letters: None,
+            facts: BTreeMap::new(),
+            known: Vec::new(),
             lives: 0,
         }
     }
 
-    /// A life that nothing is known of, nor of any after it: see [`numbers_of_life`].
+    /// From now on it keeps what is written of each message until that is settled ([`Ledger::say_again`]), and which
+    /// messages may be forgotten ([`Ledger::take_known`]): other nodes may serve partitions. To be said before anything
+    /// else; a node that is alone does not pay for it.
+    pub fn keep_letters(&mut self) {
+        self.letters.get_or_insert_default();
+    }
+
+    /// A life that nothing is known of, nor of any after it, in the partitions that were ever served here: see
+    /// [`numbers_of_life`].
     pub fn next_life(&self) -> u64 {
         self.lives
     }
 
     /// How many things are remembered: agents, and messages of which somebody is to be told or to tell.
     pub fn remembered(&self) -> usize {
-        self.accounts.len() + self.confirming.len() + self.settled.values().map(Vec::len).sum::<usize>()
+        let facts = self.facts.values().map(Facts::len).sum::<usize>();
+        self.accounts.len() + self.confirming.len() + self.refusals.len() + facts
     }
 
     /// The partition of an agent.
@@ -92,75 +78,138 @@ impl Ledger {
         partition_of(agent, self.partitions)
     }
 
-    /// Whether this agent writes down what it handles.
-    pub fn is_durable(&self, agent: Symbol) -> bool {
-        self.accounts.get(&agent).is_some_and(|account| account.born.is_some() && !account.gone)
+    /// Whether this node serves it.
+    pub fn serves(&self, partition: Partition) -> bool {
+        self.served.contains(&partition)
     }
 
-    /// The agents that have ended, of those that anything is known of: among them all that the society began with.
+    fn serves_agent(&self, agent: Symbol) -> bool {
+        // Whoever is alone need not look at names.
+        self.served.len() == usize::from(self.partitions) || self.serves(self.partition_of(agent))
+    }
+
+    /// Whether this agent, served here, writes down what it handles.
+    pub fn is_durable(&self, agent: Symbol) -> bool {
+        self.accounts.get(&agent).is_some_and(Account::lives)
+    }
+
+    /// The agents served here that have ended, of those that anything is known of: among them all that the society began
+    /// with.
     pub fn ended(&self) -> impl Iterator<Item = Symbol> {
         self.accounts.iter().filter(|(_, account)| account.gone).map(|(agent, _)| *agent)
     }
 
-    /// Whether the sender of this message answers for it.
+    /// Whether the sender of this message, served here, answers for it.
     pub fn answers_for(&self, message: Ticket) -> bool {
         self.accounts.get(&message.sender).is_some_and(|account| account.unsettled.contains(&message.number))
     }
 
-    /// How many durable agents there are.
-    pub fn agents(&self) -> usize {
-        self.accounts.values().filter(|account| account.born.is_some() && !account.gone).count()
+    /// Numbered messages that this agent handled, by what is written, and must not handle again, until
+    /// [they may be forgotten](Ledger::take_known). Whoever has its name now, and if nobody has.
+    pub fn tickets_of(&self, agent: Symbol) -> impl Iterator<Item = Ticket> {
+        self.accounts.get(&agent).into_iter().flat_map(|account| account.tickets.iter().copied())
     }
 
-    /// How many messages somebody answers for.
+    /// How many durable agents are served here.
+    pub fn agents(&self) -> usize {
+        self.accounts.values().filter(|account| account.lives()).count()
+    }
+
+    /// How many messages agents served here answer for.
     pub fn unsettled(&self) -> usize {
         self.accounts.values().map(|account| account.unsettled.len()).sum()
     }
 
-    /// A record was acknowledged.
-    pub fn note(&mut self, record: &Record) {
+    /// A record was acknowledged. One of a partition that is not served here changes nothing.
+    pub fn note(&mut self, record: Record) {
+        if !self.serves_agent(record.agent()) {
+            return;
+        }
+        self.lived(&record);
         match record {
             Record::Born(born) => {
-                self.accounts.entry(born.agent).or_default().begin(born);
+                if self.accounts.entry(born.agent).or_default().begin(&born) {
+                    self.release_refusals(born.agent);
+                }
             }
             Record::Step(step) => self.note_step(step),
-            Record::Settled { agent, numbers } => self.note_settled(*agent, numbers),
-            Record::Stopped { .. } => {}
+            Record::Settled { agent, numbers } => self.note_settled(agent, &numbers),
+            Record::Stopped { .. } | Record::Lives { .. } => {}
             Record::Gone { agent, last } => {
-                self.accounts.entry(*agent).or_default().end(*last);
-                self.close(*agent);
+                if self.accounts.entry(agent).or_default().end(last) {
+                    self.release_refusals(agent);
+                }
+                self.close(agent);
             }
         }
     }
 
-    fn note_step(&mut self, step: &Step) {
+    fn note_step(&mut self, step: Step) {
         let account = self.accounts.entry(step.agent).or_default();
-        for (number, sent) in (step.first..).zip(&step.sent) {
+        for (number, sent) in (step.first..).zip(step.sent) {
+            account.last = account.last.max(number);
             if sent.is_kept() {
                 account.unsettled.insert(number);
+                if let Some(letters) = &mut self.letters {
+                    letters.insert(Ticket { sender: step.agent, number }, sent);
+                }
             }
-            account.last = account.last.max(number);
         }
         account.tickets.extend(&step.handled);
-        for ticket in &step.handled {
-            self.settle(*ticket, step.agent);
+        for ticket in step.handled {
+            self.settle(ticket, step.agent);
         }
     }
 
-    /// A message will not be handled any more: nobody answers for it.
-    pub fn write_off(&mut self, ticket: Ticket) {
-        self.settle(ticket, Symbol::default());
+    /// A message will not be handled any more, for its receiver has ended or never was: nobody needs to answer for it as
+    /// soon as that is written. Whoever does not serve the receiver's partition cannot know, and changes nothing.
+    pub fn write_off(&mut self, ticket: Ticket, receiver: Symbol) {
+        if !self.serves_agent(receiver) {
+            return;
+        }
+        match self.accounts.get(&receiver) {
+            Some(account) if account.tickets.contains(&ticket) => {}
+            Some(account) if account.lives() => self.refusals.hold(receiver, ticket),
+            _ => self.refusals.add(self.partition_of(receiver), receiver, ticket),
+        }
     }
 
-    /// A message was handled: its sender is to write that down.
+    fn release_refusals(&mut self, agent: Symbol) {
+        if self.refusals.holds(agent) {
+            self.refusals.release(self.partition_of(agent), agent);
+        }
+    }
+
+    /// A message was handled, and that is written: its sender is to write that down, or to be told.
     fn settle(&mut self, ticket: Ticket, by: Symbol) {
+        let partition = self.partition_of(ticket.sender);
+        if !self.serves(partition) {
+            self.facts.entry(partition).or_default().handled.push(Receipt::new(ticket, by));
+            return;
+        }
         let sender = self.accounts.get_mut(&ticket.sender);
         if sender.is_some_and(|sender| sender.unsettled.remove(&ticket.number)) {
-            self.settled.entry(partition_of(ticket.sender, self.partitions)).or_default().push((ticket, by));
-        } else {
-            // It knows already: this ticket has served.
-            self.forget(ticket, by);
+            if let Some(letters) = &mut self.letters {
+                letters.remove(&ticket);
+            }
+            self.settled.entry(partition).or_default().push(ticket);
+            self.confirming.insert(ticket, by);
+        } else if !self.confirming.contains_key(&ticket) {
+            // It is written that its sender knows.
+            self.release(ticket, by);
         }
+    }
+
+    /// What accounts say of messages is brought together with what their senders' accounts say: of those whose sender's or
+    /// receiver's partition is one of these.
+    pub(super) fn settle_all_of(&mut self, partition: impl Fn(Partition) -> bool) {
+        let mut handled: Vec<(Ticket, Symbol)> = Vec::new();
+        for (&by, account) in &self.accounts {
+            let ours = partition(self.partition_of(by));
+            let tickets = account.tickets.iter().filter(|ticket| ours || partition(self.partition_of(ticket.sender)));
+            handled.extend(tickets.map(|ticket| (*ticket, by)));
+        }
+        handled.into_iter().for_each(|(ticket, by)| self.settle(ticket, by));
     }
 
     fn note_settled(&mut self, agent: Symbol, numbers: &[u64]) {
@@ -171,198 +220,158 @@ impl Ledger {
                 sender.last = sender.last.max(number);
             }
             if let Some(by) = self.confirming.remove(&ticket) {
-                self.forget(ticket, by);
+                self.release(ticket, by);
             }
         }
         self.close(agent);
     }
 
+    /// The sender of this message knows for ever that it was handled: its receiver may forget that it handled it.
+    fn release(&mut self, ticket: Ticket, by: Symbol) {
+        if self.serves_agent(by) {
+            self.forget(ticket, by);
+        } else {
+            let facts = self.facts.entry(self.partition_of(by)).or_default();
+            facts.known.push(Receipt::new(ticket, by));
+        }
+    }
+
     fn forget(&mut self, ticket: Ticket, by: Symbol) {
-        if let Some(account) = self.accounts.get_mut(&by) {
-            account.tickets.remove(&ticket);
+        let account = self.accounts.get_mut(&by);
+        if account.is_some_and(|account| account.tickets.remove(&ticket)) && self.letters.is_some() {
+            self.known.push((by, ticket));
         }
         self.close(by);
     }
 
-    fn close(&mut self, agent: Symbol) {
+    pub(super) fn close(&mut self, agent: Symbol) {
         if self.accounts.get(&agent).is_some_and(Account::is_closed) {
             self.accounts.remove(&agent);
         }
     }
 
-    /// What is to be written to a partition's journal because receivers handled messages.
+    /// What is to be written to a partition's journal because receivers handled messages, or never will.
     pub fn take_settled(&mut self, partition: Partition) -> Vec<Record> {
         let mut by_sender: BTreeMap<Symbol, Vec<u64>> = BTreeMap::new();
-        for (ticket, by) in self.settled.remove(&partition).unwrap_or_default() {
+        for ticket in self.settled.remove(&partition).unwrap_or_default() {
             by_sender.entry(ticket.sender).or_default().push(ticket.number);
-            if by != Symbol::default() {
-                self.confirming.insert(ticket, by);
-            }
         }
         let record = |(agent, mut numbers): (Symbol, Vec<u64>)| {
             numbers.sort_unstable();
             Record::Settled { agent, numbers }
         };
-        by_sender.into_iter().map(record).collect()
+        by_sender.into_iter().map(record).chain(self.refusals.take(partition)).collect()
     }
 
     /// The partitions that have something to be written by [`Ledger::take_settled`].
     pub fn partitions_to_settle(&self) -> Vec<Partition> {
-        let mut all: Vec<Partition> = self.settled.keys().copied().collect();
+        let mut all: Vec<Partition> = self.settled.keys().copied().chain(self.refusals.partitions()).collect();
         all.sort_unstable();
+        all.dedup();
         all
     }
-}
 
-/// A journal being read: the books, and what the agents are.
-#[derive(Debug)]
-pub struct Arrears {
-    ledger: Ledger,
-    states: FxHashMap<Symbol, Vec<State>>,
-    letters: FxHashMap<Ticket, Sent>,
-    stopped: Option<i32>,
-}
-
-/// A durable agent as its journal leaves it.
-#[derive(Debug, PartialEq)]
-pub struct Resumed {
-    /// How it came to be.
-    pub born: Born,
-    /// Its state: the whole, then what changed since, in order. Empty if it never had one.
-    pub states: Vec<State>,
-    /// The number of the last message it sent.
-    pub last: u64,
-}
-
-impl Arrears {
-    /// Nothing read yet, of a store with so many partitions.
-    pub fn new(partitions: u16) -> Self {
-        let (states, letters) = (FxHashMap::default(), FxHashMap::default());
-        Self { ledger: Ledger::new(partitions), states, letters, stopped: None }
+    /// A record that says no more than which lives there were, if there were any.
+    pub(super) fn lives_until_now(&self) -> Option<Record> {
+        self.lives.checked_sub(1).map(|latest| Record::Lives { after: numbers_of_life(latest) })
     }
 
-    /// Takes in a partition's next frame. Partitions may be read in any order, each from its first frame to its last.
-    pub fn read(&mut self, records: Vec<Record>) {
-        for record in records {
-            self.ledger.lives = self.ledger.lives.max(record.life() + 1);
-            // What one partition says of another's messages is not known before all are read: see `finish`.
-            match record {
-                Record::Born(born) => {
-                    // One that is known already stands in a copy of its journal that was not finished.
-                    if self.ledger.accounts.entry(born.agent).or_default().begin(&born) {
-                        self.states.remove(&born.agent);
-                    }
-                }
-                Record::Step(step) => self.read_step(step),
-                Record::Settled { agent, numbers } => {
-                    let account = self.ledger.accounts.entry(agent).or_default();
-                    for number in numbers {
-                        account.unsettled.remove(&number);
-                        account.last = account.last.max(number);
-                        self.letters.remove(&Ticket { sender: agent, number });
-                    }
-                }
-                Record::Stopped { code, .. } => self.stopped = Some(code),
-                Record::Gone { agent, last } => {
-                    if self.ledger.accounts.entry(agent).or_default().end(last) {
-                        self.states.remove(&agent);
-                    }
-                }
+    pub(super) fn lived(&mut self, record: &Record) {
+        self.lives = self.lives.max(record.life() + 1);
+    }
+
+    pub(super) fn serve(&mut self, partitions: &[Partition]) {
+        self.served.extend(partitions);
+    }
+}
+
+/// Several nodes.
+impl Ledger {
+    /// Takes over the books of partitions that were read ([`Arrears::finish`](super::Arrears::finish)), with the messages that
+    /// their agents answer for: they are served here now. Which life comes next may have changed.
+    pub fn take_over(&mut self, books: Self, letters: &[Letter]) {
+        let taken = books.served;
+        self.give_up(&taken.iter().copied().collect::<Vec<_>>());
+        self.lives = self.lives.max(books.lives);
+        self.accounts.extend(books.accounts);
+        self.confirming.extend(books.confirming);
+        for (partition, mut tickets) in books.settled {
+            self.settled.entry(partition).or_default().append(&mut tickets);
+        }
+        if let Some(kept) = &mut self.letters {
+            kept.extend(letters.iter().map(|(ticket, _, sent)| (*ticket, sent.clone())));
+        }
+        self.served.extend(&taken);
+        // Nobody is told what this node knows itself.
+        self.facts.retain(|partition, _| !taken.contains(partition));
+        self.settle_all_of(|partition| taken.contains(&partition));
+    }
+
+    /// These partitions are another node's from now on: what is known of their agents is forgotten.
+    pub fn give_up(&mut self, partitions: &[Partition]) {
+        let count = self.partitions;
+        let gone = |agent: Symbol| partitions.contains(&partition_of(agent, count));
+        for partition in partitions {
+            self.served.remove(partition);
+            self.settled.remove(partition);
+            self.refusals.give_up(*partition, gone);
+        }
+        self.accounts.retain(|agent, _| !gone(*agent));
+        self.confirming.retain(|ticket, _| !gone(ticket.sender));
+        self.known.retain(|(receiver, _)| !gone(*receiver));
+        if let Some(letters) = &mut self.letters {
+            letters.retain(|ticket, _| !gone(ticket.sender));
+        }
+    }
+
+    /// What other nodes are to know: to be sent to whoever serves the partition. If nobody does, or nobody knows who, it may
+    /// be dropped: it will be [said again](Ledger::say_again).
+    pub fn poll_facts(&mut self) -> Option<(Partition, Facts)> {
+        self.facts.pop_first()
+    }
+
+    /// What another node told. What is about agents that are not served here is ignored; what is told twice changes nothing.
+    pub fn hear(&mut self, facts: &Facts) {
+        for receipt in &facts.handled {
+            if self.serves_agent(receipt.sender) {
+                self.settle(receipt.ticket(), receipt.by);
+            }
+        }
+        for receipt in &facts.known {
+            if self.serves_agent(receipt.by) {
+                self.forget(receipt.ticket(), receipt.by);
             }
         }
     }
 
-    fn read_step(&mut self, step: Step) {
-        let account = self.ledger.accounts.entry(step.agent).or_default();
-        for (number, sent) in (step.first..).zip(step.sent) {
-            account.last = account.last.max(number);
-            if !sent.is_kept() {
-                continue;
+    /// Another node serves these partitions, now, or once more: all that it may have missed, which is the messages to their
+    /// agents that are not settled, each sender's in their order, and the facts that it is to hear
+    /// ([`Ledger::poll_facts`] tells them).
+    pub fn say_again(&mut self, partitions: &[Partition]) -> Vec<Letter> {
+        let others: FxHashSet<Partition> = partitions.iter().copied().filter(|one| !self.serves(*one)).collect();
+        for (&by, account) in &self.accounts {
+            for ticket in &account.tickets {
+                let partition = partition_of(ticket.sender, self.partitions);
+                if others.contains(&partition) {
+                    self.facts.entry(partition).or_default().handled.push(Receipt::new(*ticket, by));
+                }
             }
-            account.unsettled.insert(number);
-            self.letters.insert(Ticket { sender: step.agent, number }, sent);
         }
-        account.last = account.last.max(step.first.saturating_sub(1));
-        account.tickets.extend(step.handled);
-        if account.born.as_ref().is_some_and(|born| step.first <= born.after) {
-            // What an earlier agent of this name did last, written late.
-            return;
-        }
-        let states = self.states.entry(step.agent).or_default();
-        match step.state {
-            State::Same => {}
-            State::Whole(_) => *states = vec![step.state],
-            State::Delta(_) => states.push(step.state),
-        }
+        self.letters_to(partitions)
     }
 
-    /// The exit code, if an agent ended the whole society.
-    pub fn stopped(&self) -> Option<i32> {
-        self.stopped
-    }
-
-    /// All is read: the books, the agents that go on, and the messages that were sent and not handled, each sender's in
-    /// their order.
-    pub fn finish(mut self) -> (Ledger, Vec<Resumed>, Vec<(Ticket, Aid, Sent)>) {
-        let handled: Vec<(Ticket, Symbol)> = self
-            .ledger
-            .accounts
-            .iter()
-            .flat_map(|(agent, account)| account.tickets.iter().map(|ticket| (*ticket, *agent)))
-            .collect();
-        for (ticket, by) in handled {
-            self.letters.remove(&ticket);
-            self.ledger.settle(ticket, by);
-        }
-        let ended: Vec<Symbol> = self.ledger.accounts.keys().copied().collect();
-        ended.into_iter().for_each(|agent| self.ledger.close(agent));
-        let mut letters: Vec<(Ticket, Aid, Sent)> =
-            self.letters.into_iter().map(|(ticket, sent)| (ticket, sent.to, sent)).collect();
+    /// Messages to agents of these partitions that senders served here answer for, each sender's in their order: for a node
+    /// that serves them itself from now on.
+    pub fn letters_to(&self, partitions: &[Partition]) -> Vec<Letter> {
+        let theirs = |sent: &Sent| partitions.contains(&self.partition_of(sent.to.name));
+        let letters = self.letters.iter().flatten().filter(|(_, sent)| theirs(sent));
+        let mut letters: Vec<Letter> = letters.map(|(ticket, sent)| (*ticket, sent.to, sent.clone())).collect();
         letters.sort_unstable_by_key(|(ticket, ..)| *ticket);
-        let states = &mut self.states;
-        let mut agents: Vec<Resumed> = (self.ledger.accounts.values())
-            .filter(|account| !account.gone)
-            .filter_map(|account| {
-                let born = account.born.clone()?;
-                let states = states.remove(&born.agent).unwrap_or_default();
-                Some(Resumed { born, states, last: account.last })
-            })
-            .collect();
-        agents.sort_unstable_by_key(|agent| agent.born.agent.as_str().to_owned());
-        (self.ledger, agents, letters)
+        letters
     }
 
-    /// All that a partition's journal says, in as few records as can be, in pieces that must not be torn: to be written
-    /// in its place, behind it first.
-    pub fn condense(mut self, books: &Ledger) -> Vec<Vec<Record>> {
-        let mut names: Vec<Symbol> = self.ledger.accounts.keys().copied().collect();
-        names.sort_unstable_by_key(|name| name.as_str().to_owned());
-        let mut pieces = Vec::new();
-        for agent in names {
-            // What the books have closed, nobody asks for.
-            let Some(account) = books.accounts.get(&agent) else { continue };
-            // What an agent is goes in one piece: half of it would be another agent.
-            let mut records: Vec<Record> = account.born.clone().map(Record::Born).into_iter().collect();
-            let mut states = self.states.remove(&agent).unwrap_or_default().into_iter();
-            let mut handled: Vec<Ticket> = account.tickets.iter().copied().collect();
-            handled.sort_unstable();
-            let state = states.next().unwrap_or(State::Same);
-            records.push(Record::Step(Step { agent, state, handled, first: account.last + 1, sent: Vec::new() }));
-            records.extend(states.map(|state| {
-                Record::Step(Step { agent, state, handled: Vec::new(), first: account.last + 1, sent: Vec::new() })
-            }));
-            if account.gone {
-                records.push(Record::Gone { agent, last: account.last });
-            }
-            pieces.push(records);
-            let mut numbers: Vec<u64> = account.unsettled.iter().copied().collect();
-            numbers.sort_unstable();
-            for first in numbers {
-                let Some(sent) = self.letters.remove(&Ticket { sender: agent, number: first }) else { continue };
-                let (state, handled) = (State::Same, Vec::new());
-                pieces.push(vec![Record::Step(Step { agent, state, handled, first, sent: vec![sent] })]);
-            }
-        }
-        pieces
+    /// Messages that receivers served here may forget, since this was asked last.
+    pub fn take_known(&mut self) -> Vec<(Symbol, Ticket)> {
+        std::mem::take(&mut self.known)
     }
 }

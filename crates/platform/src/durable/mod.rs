@@ -13,13 +13,23 @@
 //! ```
 //!
 //! The sender writes `Settled` when it is told of the ticket; only then the receiver forgets the ticket. [`Ledger`] keeps
-//! these books; it is a state machine: records in, and what is to be done out.
+//! these books; it is a state machine: records in, and what is to be done out. If the two agents live on two nodes, the books
+//! are in two places, and [`Facts`] travel between them; [`Servers`] says which of the messages that come over links are to be
+//! taken. `docs/design/cluster.md` has the whole.
 
+mod account;
+mod arrears;
+mod facts;
 mod ledger;
 mod record;
+mod refusals;
+mod servers;
 
-pub use ledger::{Arrears, Ledger, Resumed};
+pub use arrears::{Arrears, Letter, Resumed};
+pub use facts::{Facts, Receipt};
+pub use ledger::Ledger;
 pub use record::{Born, FrameError, Origin, Record, Sent, State, Step, Ticket, decode_frame, encode_frame};
+pub use servers::{Heard, Servers};
 
 use whimbrel_acl::Symbol;
 

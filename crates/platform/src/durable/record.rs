@@ -44,6 +44,12 @@ pub enum Record {
         /// The number of the last message it sent.
         last: u64,
     },
+    /// Of all agents of the partition there ever were, also those of whom nothing else is known any more, none had numbers
+    /// of later lives than these come after ([`numbers_of_life`](super::numbers_of_life)).
+    Lives {
+        /// As in [`Born::after`].
+        after: u64,
+    },
 }
 
 /// How an agent came to be, as far as needed to make it once more.
@@ -170,9 +176,10 @@ impl Sent {
 }
 
 impl Record {
-    /// The agent it is about.
+    /// The agent it is about; no name if it is about a partition.
     pub fn agent(&self) -> Symbol {
         match self {
+            Self::Lives { .. } => Symbol::default(),
             Self::Born(born) => born.agent,
             Self::Step(step) => step.agent,
             Self::Settled { agent, .. } | Self::Stopped { agent, .. } | Self::Gone { agent, .. } => *agent,
@@ -195,6 +202,7 @@ impl Record {
             Self::Settled { numbers, .. } => numbers.iter().copied().max().unwrap_or_default(),
             Self::Stopped { .. } => 0,
             Self::Gone { last, .. } => *last,
+            Self::Lives { after } => *after,
         }
     }
 }

@@ -58,7 +58,7 @@ pub(crate) enum Released {
 
 enum Job {
     Write(Batch),
-    WriteOff(Ticket),
+    WriteOff(Ticket, Symbol),
     End,
 }
 
@@ -181,9 +181,9 @@ impl Scribe {
         sent.iter().map(written).collect()
     }
 
-    /// A message will not be handled: its sender need not keep it.
-    pub fn write_off(&self, ticket: Ticket) {
-        let _ = self.jobs.send(Job::WriteOff(ticket));
+    /// A message will not be handled, for there is no such receiver: its sender need not keep it.
+    pub fn write_off(&self, ticket: Ticket, receiver: Symbol) {
+        let _ = self.jobs.send(Job::WriteOff(ticket, receiver));
     }
 }
 
@@ -223,7 +223,7 @@ impl Desk {
             for job in std::iter::once(first).chain(jobs.try_iter()) {
                 match job {
                     Job::Write(batch) => batches.push(batch),
-                    Job::WriteOff(ticket) => self.ledger.write_off(ticket),
+                    Job::WriteOff(ticket, receiver) => self.ledger.write_off(ticket, receiver),
                     Job::End => ends = true,
                 }
             }
@@ -360,18 +360,16 @@ impl Desk {
 
     fn written(&mut self, frame: Frame) {
         self.sizes.entry(frame.partition).or_default().bytes += frame.bytes.len() as u64;
-        for record in &frame.records {
-            self.ledger.note(record);
-            if let (Record::Gone { agent, .. }, Some(scribe)) = (record, &self.node.scribe)
-                && !self.ledger.is_durable(*agent)
-            {
-                scribe.forget(*agent);
+        let Some(scribe) = &self.node.scribe else { return };
+        for record in frame.records {
+            let gone = if let Record::Gone { agent, .. } = &record { Some(*agent) } else { None };
+            if matches!(record, Record::Stopped { .. }) {
+                scribe.concluded.store(true, Ordering::Release);
             }
-        }
-        if frame.records.iter().any(|record| matches!(record, Record::Stopped { .. }))
-            && let Some(scribe) = &self.node.scribe
-        {
-            scribe.concluded.store(true, Ordering::Release);
+            self.ledger.note(record);
+            if let Some(agent) = gone.filter(|agent| !self.ledger.is_durable(*agent)) {
+                scribe.forget(agent);
+            }
         }
     }
 
@@ -442,7 +440,7 @@ impl Desk {
         }
         let answer = |batch: &Batch| self.node.put(batch.shard, Parcel::Written(Vec::new()));
         batches.iter().for_each(answer);
-        while let Ok(Job::Write(_) | Job::WriteOff(_)) = jobs.recv().inspect(|job| {
+        while let Ok(Job::Write(_) | Job::WriteOff(..)) = jobs.recv().inspect(|job| {
             if let Job::Write(batch) = job {
                 answer(batch);
             }

@@ -339,7 +339,7 @@ impl Shard {
     #[cold]
     pub(super) fn undeliverable(&mut self, to: Aid, body: MessageBody, why: DeadReason) {
         let Err(envelope) = self.choose_again(Envelope { to, body }, why) else { return };
-        self.write_off(&envelope.body);
+        self.write_off(&envelope);
         self.node.tell(Event::Died(&envelope, why));
         self.tally.dead += 1;
         let failure = locked(&self.node.dead_letters).bury(self.now, envelope, why);

@@ -1,6 +1,6 @@
 //! What durable agents do, from the end of a turn to when it may be seen.
 
-use whimbrel_acl::{Aid, MessageBody, Symbol};
+use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::{Record, State, Step, Ticket};
 use whimbrel_platform::limits::UNWRITTEN_MESSAGES_MAX;
@@ -149,12 +149,13 @@ impl Shard {
 
     /// A numbered message will never be handled: its sender need not answer for it.
     #[cold]
-    pub(super) fn write_off(&self, body: &MessageBody) {
-        if let (MessageBody::Numbered(numbered), Some(scribe)) = (body, &self.node.scribe)
+    pub(super) fn write_off(&self, envelope: &Envelope) {
+        if let (MessageBody::Numbered(numbered), Some(scribe)) = (&envelope.body, &self.node.scribe)
             // That the platform stops is no end of anything that is kept.
             && self.node.writes_steps()
         {
-            scribe.write_off(Ticket { sender: numbered.message.sender.name, number: numbered.number });
+            let ticket = Ticket { sender: numbered.message.sender.name, number: numbered.number };
+            scribe.write_off(ticket, envelope.to.name);
         }
     }
 }

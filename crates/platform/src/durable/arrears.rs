@@ -1,0 +1,182 @@
+//! A journal being read back.
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{Aid, Symbol};
+
+use super::account::Account;
+use super::ledger::Ledger;
+use super::record::{Born, Record, Sent, State, Step, Ticket};
+use crate::store::Partition;
+
+/// A message that somebody answers for: its ticket, its receiver, and what is written of it.
+pub type Letter = (Ticket, Aid, Sent);
+
+/// A journal being read: the books, and what the agents are.
+#[derive(Debug)]
+pub struct Arrears {
+    ledger: Ledger,
+    states: FxHashMap<Symbol, Vec<State>>,
+    letters: FxHashMap<Ticket, Sent>,
+    stopped: Option<i32>,
+}
+
+/// A durable agent as its journal leaves it.
+#[derive(Debug, PartialEq)]
+pub struct Resumed {
+    /// How it came to be.
+    pub born: Born,
+    /// Its state: the whole, then what changed since, in order.
+    pub states: Vec<State>,
+    /// The number of the last message it sent.
+    pub last: u64,
+}
+
+impl Arrears {
+    /// Nothing read yet, of a store with so many partitions, all of which will be read.
+    pub fn new(partitions: u16) -> Self {
+        let all: Vec<Partition> = (0..partitions).map(Partition).collect();
+        Self::of(partitions, &all)
+    }
+
+    /// Nothing read yet, of a store with so many partitions, of which these will be read, each to its end.
+    pub fn of(partitions: u16, read: &[Partition]) -> Self {
+        let mut ledger = Ledger::new(partitions);
+        ledger.serve(read);
+        let (states, letters) = Default::default();
+        Self { ledger, states, letters, stopped: None }
+    }
+
+    /// Takes in a partition's next frame. Partitions may be read in any order, each from its first frame to its last.
+    pub fn read(&mut self, records: Vec<Record>) {
+        for record in records {
+            self.ledger.lived(&record);
+            // What one partition says of another's messages is not known before all are read: see `finish`.
+            match record {
+                Record::Born(born) => {
+                    // One that is known already stands in a copy of its journal that was not finished.
+                    if self.account(born.agent).begin(&born) {
+                        self.states.remove(&born.agent);
+                    }
+                }
+                Record::Step(step) => self.read_step(step),
+                Record::Settled { agent, numbers } => {
+                    let account = self.ledger.accounts.entry(agent).or_default();
+                    for number in numbers {
+                        account.unsettled.remove(&number);
+                        account.last = account.last.max(number);
+                        self.letters.remove(&Ticket { sender: agent, number });
+                    }
+                }
+                Record::Stopped { code, .. } => self.stopped = Some(code),
+                Record::Lives { .. } => {}
+                Record::Gone { agent, last } => {
+                    if self.account(agent).end(last) {
+                        self.states.remove(&agent);
+                    }
+                }
+            }
+        }
+    }
+
+    fn account(&mut self, agent: Symbol) -> &mut Account {
+        self.ledger.accounts.entry(agent).or_default()
+    }
+
+    fn read_step(&mut self, step: Step) {
+        let account = self.ledger.accounts.entry(step.agent).or_default();
+        for (number, sent) in (step.first..).zip(step.sent) {
+            account.last = account.last.max(number);
+            if !sent.is_kept() {
+                continue;
+            }
+            account.unsettled.insert(number);
+            self.letters.insert(Ticket { sender: step.agent, number }, sent);
+        }
+        account.last = account.last.max(step.first.saturating_sub(1));
+        account.tickets.extend(step.handled);
+        if account.born.as_ref().is_some_and(|born| step.first <= born.after) {
+            // What an earlier agent of this name did last, written late.
+            return;
+        }
+        let states = self.states.entry(step.agent).or_default();
+        match step.state {
+            State::Same => {}
+            State::Whole(_) => *states = vec![step.state],
+            State::Delta(_) => states.push(step.state),
+        }
+    }
+
+    /// The exit code, if an agent ended the whole society.
+    pub fn stopped(&self) -> Option<i32> {
+        self.stopped
+    }
+
+    /// All is read: the books, the agents that go on, and the messages that were sent and not handled, each sender's in
+    /// their order. Messages to agents of partitions that were not read are among them: whether those were handled, others
+    /// know.
+    pub fn finish(mut self) -> (Ledger, Vec<Resumed>, Vec<Letter>) {
+        let agents = self.agents();
+        self.ledger.settle_all_of(|_| true);
+        for ticket in self.ledger.confirming.keys() {
+            self.letters.remove(ticket);
+        }
+        let names: Vec<Symbol> = self.ledger.accounts.keys().copied().collect();
+        names.into_iter().for_each(|agent| self.ledger.close(agent));
+        let mut letters: Vec<Letter> = self.letters.into_iter().map(|(ticket, sent)| (ticket, sent.to, sent)).collect();
+        letters.sort_unstable_by_key(|(ticket, ..)| *ticket);
+        (self.ledger, agents, letters)
+    }
+
+    /// The agents that go on. Of one whose state could never be written out nothing is left to go on.
+    fn agents(&mut self) -> Vec<Resumed> {
+        let mut agents = Vec::new();
+        for (name, account) in self.ledger.accounts.iter_mut().filter(|(_, account)| account.lives()) {
+            match (&account.born, self.states.remove(name).filter(|states| !states.is_empty())) {
+                (Some(born), Some(states)) => {
+                    agents.push(Resumed { born: born.clone(), states, last: account.last });
+                }
+                _ => account.born = None,
+            }
+        }
+        agents.sort_unstable_by_key(|agent| agent.born.agent.as_str().to_owned());
+        agents
+    }
+
+    /// All that a partition's journal says, in as few records as can be, in pieces that must not be torn: to be written
+    /// in its place, behind it first.
+    pub fn condense(mut self, books: &Ledger) -> Vec<Vec<Record>> {
+        let mut names: Vec<Symbol> = self.ledger.accounts.keys().copied().collect();
+        names.sort_unstable_by_key(|name| name.as_str().to_owned());
+        let mut pieces: Vec<Vec<Record>> = self.ledger.lives_until_now().into_iter().map(|lives| vec![lives]).collect();
+        for agent in names {
+            // What the books have closed, nobody asks for.
+            let Some(account) = books.accounts.get(&agent) else { continue };
+            pieces.push(self.condense_agent(agent, account));
+            let mut numbers: Vec<u64> = account.unsettled.iter().copied().collect();
+            numbers.sort_unstable();
+            for first in numbers {
+                let Some(sent) = self.letters.remove(&Ticket { sender: agent, number: first }) else { continue };
+                let (state, handled) = (State::Same, Vec::new());
+                pieces.push(vec![Record::Step(Step { agent, state, handled, first, sent: vec![sent] })]);
+            }
+        }
+        pieces
+    }
+
+    /// What an agent is goes in one piece: half of it would be another agent.
+    fn condense_agent(&mut self, agent: Symbol, account: &Account) -> Vec<Record> {
+        let mut records: Vec<Record> = account.born.clone().map(Record::Born).into_iter().collect();
+        let mut states = self.states.remove(&agent).unwrap_or_default().into_iter();
+        let mut handled: Vec<Ticket> = account.tickets.iter().copied().collect();
+        handled.sort_unstable();
+        let state = states.next().unwrap_or(State::Same);
+        records.push(Record::Step(Step { agent, state, handled, first: account.last + 1, sent: Vec::new() }));
+        records.extend(states.map(|state| {
+            Record::Step(Step { agent, state, handled: Vec::new(), first: account.last + 1, sent: Vec::new() })
+        }));
+        if account.gone {
+            records.push(Record::Gone { agent, last: account.last });
+        }
+        records
+    }
+}
