@@ -2,7 +2,7 @@
 //!
 //! Every node watches the same few keys of a [`Coord`](crate::store::Coord) and comes to its own view of them: who is alive
 //! ([`Roster`]), who serves what ([`Placement`]), what is to be changed about that ([`proposal`]) and what it is to do itself
-//! ([`Holdings`]). These are state machines and functions without I/O. Whoever carries them out beats, watches and writes;
+//! ([`Holdings`]). [`Participant`] puts them together. These are state machines and functions without I/O. Whoever carries them out beats, watches and writes;
 //! what it serves agents with is a [`LocalNode`].
 //!
 //! Nothing here has to be right for agents to be safe. Two nodes that both believe to be the placer, or a node that thinks
@@ -12,13 +12,17 @@
 mod holdings;
 mod local;
 mod member;
+mod participant;
 mod placement;
 mod placer;
 mod roster;
+mod society;
 
 pub use holdings::{Duties, Holdings};
 pub use local::{AdoptError, LocalNode, YieldError};
 pub use member::{Member, MemberState, Nonce};
+pub use participant::{Action, BEAT, Ending, NODE, NodeView, PAUSE, PLACEMENT, Participant, SOCIETY, Terms};
 pub use placement::{Candidate, Change, ChangeKind, Part, Placement, choose};
 pub use placer::{MOVES_AT_ONCE_SHARE, SETTLE, is_placer, proposal};
 pub use roster::Roster;
+pub use society::{Society, SocietyState};

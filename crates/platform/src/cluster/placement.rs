@@ -150,6 +150,13 @@ impl Placement {
         }
     }
 
+    /// A partition of `me` goes on in this epoch, if it is higher than its own.
+    pub fn raise(&mut self, me: Nonce, partition: Partition, epoch: Epoch) {
+        if let Some(part) = self.part_mut(partition).filter(|part| part.owner == Some(me)) {
+            part.epoch = part.epoch.max(epoch);
+        }
+    }
+
     /// All partitions are `me`'s, in one epoch higher than any before.
     pub fn take_all(&mut self, me: Nonce) -> Epoch {
         let epoch = Epoch(self.highest_epoch().0 + 1);

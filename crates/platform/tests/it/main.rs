@@ -5,6 +5,7 @@ mod agent_management;
 mod ams;
 mod ams_model;
 mod cluster;
+mod cluster_model;
 mod df;
 mod df_model;
 mod durable_model;

@@ -1,0 +1,63 @@
+//! Leaving, and what the last one does.
+
+use super::{Action, Ending, Participant, Phase};
+use crate::cluster::member::MemberState;
+use crate::cluster::society::{Society, SocietyState};
+use crate::store::StoreError;
+use crate::time::Time;
+
+impl Participant {
+    /// The society has ended here: all other nodes are to end, too. When this one has ([`Participant::leave`]), it waits for them
+    /// and forgets what is kept.
+    pub fn conclude(&mut self) {
+        self.concluding = true;
+    }
+
+    /// This node serves nothing any more.
+    pub fn leave(&mut self) {
+        if self.phase != Phase::Ended {
+            self.phase = Phase::Leaving;
+        }
+    }
+
+    /// What is done before it is over.
+    pub(super) fn finish(&mut self, now: Time) -> Option<Action> {
+        if self.concluding {
+            let society = self.society.as_ref().map(|society| society.value.clone());
+            match society.filter(|society| society.term == self.me.term) {
+                Some(society) if society.state == SocietyState::Running => {
+                    return Some(self.write_society(Society { state: SocietyState::Concluded, ..society }));
+                }
+                Some(_) if self.others_still_end(now) => return None,
+                Some(_) if self.forgotten.is_none() => return self.forget(),
+                // Another society is there already, or this one was never written down.
+                _ => {}
+            }
+        }
+        match self.roster.member(self.terms.me).map(|me| me.state) {
+            None | Some(MemberState::Left) => Some(self.end(Ending::Left)),
+            Some(_) if self.me.state == MemberState::Left => None,
+            Some(_) => {
+                self.me.state = MemberState::Left;
+                Some(self.beat(now))
+            }
+        }
+    }
+
+    fn others_still_end(&self, now: Time) -> bool {
+        self.others(now).any(|(_, member)| member.takes_part() && member.term == self.me.term)
+    }
+
+    /// What came of [`Action::Forget`]. What failed is left to the next who begins a society there.
+    pub fn forgot(&mut self, outcome: Result<(), StoreError>, now: Time) {
+        self.forgetting = false;
+        match (outcome, self.phase) {
+            (Ok(()), _) => self.forgotten = self.taken,
+            (Err(error), Phase::Leaving) => {
+                self.concluding = false;
+                self.to_do.push_back(Action::Note(format!("cannot forget what was kept: {error}")));
+            }
+            (Err(_), _) => self.failed(false, now),
+        }
+    }
+}

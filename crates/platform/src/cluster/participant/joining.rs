@@ -1,0 +1,218 @@
+//! Being let in.
+
+use super::{Action, Ending, Participant, Phase};
+use crate::cluster::member::{MemberState, Nonce};
+use crate::cluster::placement::Placement;
+use crate::cluster::society::{FormerState, Society, SocietyState};
+use crate::store::Epoch;
+use crate::time::Time;
+
+impl Participant {
+    /// Nobody knows of it yet: whatever is in its way is found before anybody does.
+    pub(super) fn ask(&mut self, now: Time) -> Option<Action> {
+        if !self.roster.is_clear() {
+            return None;
+        }
+        if let Some(why) = self.objection() {
+            return Some(self.end(Ending::Failed(why)));
+        }
+        if self.former_may_live(now) {
+            return None;
+        }
+        self.me.name = self.terms.name.clone().unwrap_or_else(|| self.free_name(now));
+        self.phase = Phase::Joining;
+        None
+    }
+
+    /// Why this node cannot be let in.
+    fn objection(&self) -> Option<String> {
+        let society = self.society.as_ref().map(|society| &society.value)?;
+        let is_other = society.project != self.terms.project && society.state == SocietyState::Running;
+        (is_other && !self.terms.fresh).then(|| {
+            "another project's society is kept there: the same folder or address with another project is another society's \
+             (--fresh forgets it and begins anew)"
+                .to_owned()
+        })
+    }
+
+    /// Whether a process of a release before clusters may be running the society. That one does not share.
+    fn former_may_live(&mut self, now: Time) -> bool {
+        let Some(former) = self.former.as_ref().filter(|_| self.table.is_none() && !self.terms.alone) else {
+            return false;
+        };
+        let (running, revision) = (former.value.state == FormerState::Running, former.revision);
+        if !running || now - self.former_since >= self.terms.patience {
+            return false;
+        }
+        match self.rival {
+            Some((_, seen)) if seen != revision => {
+                let node = former.value.node.clone();
+                self.fail(format!("{node} runs this society with an earlier release: end it first"));
+            }
+            _ => self.rival = Some((self.terms.me, revision)),
+        }
+        true
+    }
+
+    /// A name that nobody has: `n1`, `n2`, ...
+    fn free_name(&self, now: Time) -> String {
+        let taken = |name: &String| self.others(now).any(|(_, member)| member.name == *name);
+        (1..).map(|number| format!("n{number}")).find(|name| !taken(name)).unwrap_or_default()
+    }
+
+    /// All other nodes that may live.
+    pub(super) fn others(&self, now: Time) -> impl Iterator<Item = (Nonce, &crate::cluster::Member)> {
+        self.roster.living(now).filter(|(node, _)| *node != self.terms.me)
+    }
+
+    /// Its key is written.
+    pub(super) fn join(&mut self, now: Time) -> Option<Action> {
+        // Whoever wrote a key before this node did is seen before this node sees its own.
+        if !self.seen_self || !self.roster.is_clear() || !self.has_its_name(now) {
+            return None;
+        }
+        if let Some(why) = self.objection() {
+            self.fail(why);
+            return None;
+        }
+        let society = self.society.as_ref().map(|society| society.value.clone());
+        // Whoever begins a society anew does so once.
+        self.terms.fresh &= society.as_ref().is_none_or(|society| society.state == SocietyState::Running);
+        let was_being_forgotten = society.is_none() && self.former_erasing;
+        match society {
+            None if !self.terms.fresh && !was_being_forgotten => {
+                let society = self.society_of_its_own(SocietyState::Running, 1);
+                Some(self.write_society(society))
+            }
+            Some(society) if society.state == SocietyState::Concluded => self.begin_anew(society.term, now),
+            society if self.terms.fresh || was_being_forgotten => {
+                let other = self.others(now).find(|(_, member)| member.takes_part()).map(|(node, _)| node);
+                if let Some(node) = other {
+                    return self.wait_or_refuse(node);
+                }
+                let term = society.map_or(1, |society| society.term);
+                let society = self.society_of_its_own(SocietyState::Concluded, term);
+                Some(self.write_society(society))
+            }
+            Some(society) => Some(self.accept(&society, now)),
+            None => None,
+        }
+    }
+
+    fn society_of_its_own(&self, state: SocietyState, term: u64) -> Society {
+        Society { state, project: self.terms.project.clone(), token: self.terms.token.clone(), term }
+    }
+
+    /// Whether no other node has its name. If it may have any, it takes another one; else it waits whether the other one is
+    /// dead, as after a restart.
+    fn has_its_name(&mut self, now: Time) -> bool {
+        let Some((node, _)) = self.others(now).find(|(_, member)| member.name == self.me.name) else { return true };
+        if self.terms.name.is_none() {
+            self.me.name = self.free_name(now);
+            (self.seen_self, self.beat_at) = (false, None);
+        } else if self.is_beating(node) {
+            self.fail(format!("another node is called {}: give this one another --name", self.me.name));
+        }
+        false
+    }
+
+    /// `--fresh`, and there is a node: is it alive?
+    fn wait_or_refuse(&mut self, node: Nonce) -> Option<Action> {
+        if self.is_beating(node) {
+            let name = self.name_of(node);
+            self.fail(format!("{name} runs this society: --fresh begins anew only what nobody runs"));
+        }
+        None
+    }
+
+    /// Whether a node was seen to change since it was looked at here first.
+    fn is_beating(&mut self, node: Nonce) -> bool {
+        let revision = self.roster.members().find(|(found, ..)| *found == node).map(|(_, revision, _)| revision);
+        let Some(revision) = revision else { return false };
+        match self.rival {
+            Some((rival, seen)) if rival == node => seen != revision,
+            _ => {
+                self.rival = Some((node, revision));
+                false
+            }
+        }
+    }
+
+    /// The society before has ended. When all its nodes have, one of those that ask to be let in forgets what is kept of it.
+    fn begin_anew(&mut self, term: u64, now: Time) -> Option<Action> {
+        let ends_still = self.others(now).any(|(_, member)| member.takes_part() && member.term == term);
+        let first = self.roster.living(now).find(|(_, member)| member.state == MemberState::Joining);
+        if ends_still || first.is_none_or(|(first, _)| first != self.terms.me) {
+            return None;
+        }
+        match self.forgotten {
+            None => self.forget(),
+            // Nobody has anything yet; whoever gets it has it in a new epoch.
+            Some(epoch) if self.table.as_ref().is_none_or(|table| table.value.nodes().contains(&self.terms.me)) => {
+                Some(self.write_table(Placement::new(self.terms.partitions, epoch)))
+            }
+            Some(_) => {
+                let society = self.society_of_its_own(SocietyState::Running, term + 1);
+                Some(self.write_society(society))
+            }
+        }
+    }
+
+    /// Takes all partitions, and has what is in them forgotten.
+    pub(super) fn forget(&mut self) -> Option<Action> {
+        if self.forgetting {
+            return None;
+        }
+        let me = self.terms.me;
+        let mine = |table: &Placement| {
+            let first = table.parts.first()?;
+            table.parts.iter().all(|part| part == first && part.owner == Some(me)).then_some(first.epoch)
+        };
+        if let Some(epoch) =
+            self.taken.filter(|taken| self.table.as_ref().and_then(|table| mine(&table.value)) == Some(*taken))
+        {
+            self.forgetting = true;
+            return Some(Action::Forget(epoch));
+        }
+        let mut table = self.table_or_first();
+        self.taken = Some(table.take_all(me));
+        Some(self.write_table(table))
+    }
+
+    /// The table; if there is none, one in which nobody has anything.
+    pub(super) fn table_or_first(&self) -> Placement {
+        let former = self.former.as_ref().map_or(Epoch(0), |former| Epoch(former.value.epoch));
+        let first = || Placement::new(self.terms.partitions, former);
+        self.table.as_ref().map_or_else(first, |table| table.value.clone())
+    }
+
+    fn accept(&mut self, society: &Society, now: Time) -> Action {
+        self.phase = Phase::Accepted;
+        self.me.term = society.term;
+        (self.forgotten, self.taken) = (None, None);
+        let others: Vec<&str> = self
+            .others(now)
+            .filter(|(_, member)| member.takes_part())
+            .map(|(_, member)| member.name.as_str())
+            .collect();
+        if !others.is_empty() {
+            let (names, verb) = (others.join(", "), if others.len() == 1 { "runs" } else { "run" });
+            let what = match self.terms.standby {
+                true => "waiting to take over (Ctrl-C ends that)".to_owned(),
+                false => format!("joining as {}", self.me.name),
+            };
+            self.to_do.push_back(Action::Note(format!("{names} {verb} this society; {what}")));
+        }
+        Action::Accepted { name: self.me.name.clone(), token: society.token.clone() }
+    }
+
+    /// It is ready, and can be reached by other nodes at `address` (empty if there are none).
+    pub fn begin(&mut self, address: String) {
+        if self.phase == Phase::Accepted {
+            self.me.address = address;
+            self.me.state = MemberState::Running;
+            (self.phase, self.is_due, self.beat_at) = (Phase::Serving, true, None);
+            self.heed_draining();
+        }
+    }
+}

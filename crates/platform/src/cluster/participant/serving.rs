@@ -1,0 +1,211 @@
+//! Serving, and having others serve.
+
+use super::{Action, DRAIN, Ending, LOOK, NODE, Participant, Phase};
+use crate::cluster::holdings::Duties;
+use crate::cluster::member::{Member, MemberState, Nonce};
+use crate::cluster::placer::{is_placer, proposal};
+use crate::cluster::society::{Society, SocietyState};
+use crate::store::{Epoch, Partition, Revision};
+use crate::time::Time;
+
+/// A node as another one sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeView {
+    /// Which.
+    pub node: Nonce,
+    /// What it says of itself.
+    pub member: Member,
+    /// It gives no sign of life, or has left.
+    pub dead: bool,
+    /// It is the one who writes who serves what.
+    pub placer: bool,
+    /// How many partitions it has.
+    pub partitions: usize,
+    /// How many of them it is to hand over.
+    pub leaving: usize,
+}
+
+impl Participant {
+    pub(super) fn serve(&mut self, now: Time) -> Option<Action> {
+        if let Some(action) = self.end_of_society() {
+            return action;
+        }
+        if let Some(links) = self.new_links(now) {
+            return Some(Action::LinkWith(links));
+        }
+        if std::mem::take(&mut self.is_due)
+            && let Some(action) = self.duties()
+        {
+            return Some(action);
+        }
+        if let Some((node, drains)) = self.wishes.pop() {
+            return self.wish(node, drains);
+        }
+        if now < self.look_at {
+            return None;
+        }
+        self.look_at = now + LOOK;
+        self.note_candidates(now);
+        if is_placer(&self.roster, self.terms.me, now) { self.place(now) } else { None }
+    }
+
+    /// If the society has ended, there is nothing else to do than that.
+    fn end_of_society(&mut self) -> Option<Option<Action>> {
+        let society = self.society.as_ref().map(|society| society.value.clone())?;
+        if society.state == SocietyState::Running && society.term == self.me.term {
+            let ended = Society { state: SocietyState::Concluded, ..society };
+            return self.concluding.then(|| Some(self.write_society(ended)));
+        }
+        let tell = !self.concluding && !self.told_concluded;
+        self.told_concluded = true;
+        Some(tell.then_some(Action::Conclude))
+    }
+
+    /// The nodes to be linked with, if they have changed.
+    fn new_links(&mut self, now: Time) -> Option<Vec<(String, String)>> {
+        let known = self
+            .others(now)
+            .filter(|(_, member)| member.takes_part() && member.term == self.me.term && !member.address.is_empty());
+        let links: Vec<(String, String)> =
+            known.map(|(_, member)| (member.name.clone(), member.address.clone())).collect();
+        if links == self.linked {
+            return None;
+        }
+        self.linked.clone_from(&links);
+        Some(links)
+    }
+
+    /// What this node is to serve, and what no longer.
+    fn duties(&mut self) -> Option<Action> {
+        let raised = self.raised();
+        let table = &self.table.as_ref()?.value;
+        if !raised.is_empty() {
+            let mut table = table.clone();
+            raised.into_iter().for_each(|(partition, epoch)| table.raise(self.terms.me, partition, epoch));
+            self.is_due = true;
+            return Some(self.write_table(table));
+        }
+        let Duties { adopt, yield_up, hand_over, deposed } = self.holdings.duties(table, self.terms.me);
+        if deposed {
+            return Some(self.end(Ending::Deposed));
+        }
+        if !adopt.is_empty() {
+            self.to_do.push_back(Action::Adopt(adopt));
+        }
+        if !yield_up.is_empty() {
+            self.to_do.push_back(Action::Yield(yield_up));
+        }
+        if hand_over.is_empty() {
+            return self.to_do.pop_front();
+        }
+        // Until that is written, it is due.
+        self.is_due = true;
+        let mut table = self.table.as_ref()?.value.clone();
+        table.hand_over(self.terms.me, &hand_over);
+        Some(self.write_table(table))
+    }
+
+    /// A partition was opened in a higher epoch than the table knows of: its owner goes beyond that.
+    pub(super) fn raise(&mut self, partition: Partition, by: Epoch) {
+        self.too_low.insert(partition, by);
+    }
+
+    fn raised(&mut self) -> Vec<(Partition, Epoch)> {
+        let (me, table) = (self.terms.me, self.table.as_ref().map(|table| &table.value));
+        let is_low = |partition: &Partition, by: &Epoch| {
+            let part = table.and_then(|table| table.part(*partition));
+            part.is_some_and(|part| part.owner == Some(me) && part.epoch <= *by)
+        };
+        self.too_low.retain(|partition, by| is_low(partition, by));
+        self.too_low.iter().map(|(partition, by)| (*partition, Epoch(by.0 + 1))).collect()
+    }
+
+    /// Since when those who could have partitions have been the same.
+    fn note_candidates(&mut self, now: Time) {
+        let candidates = self.candidates(now);
+        if candidates != self.candidates {
+            (self.candidates, self.settled) = (candidates, now);
+        }
+    }
+
+    fn candidates(&self, now: Time) -> Vec<Nonce> {
+        let has = |node| self.table.as_ref().map_or(0, |table| table.value.owned_by(node));
+        self.roster.candidates(has, now).iter().map(|candidate| candidate.node).collect()
+    }
+
+    /// The placer's work: the table, and then what the dead left behind.
+    fn place(&mut self, now: Time) -> Option<Action> {
+        let table = self.table_or_first();
+        if let Some(next) = proposal(&table, &self.roster, self.settled, now) {
+            return Some(self.write_table(next));
+        }
+        let is_over = |node: Nonce| node != self.terms.me && !table.names(node) && self.roster.is_dead(node, now);
+        let over = self.roster.members().find(|(node, ..)| is_over(*node)).map(|(node, revision, _)| (node, revision));
+        if let Some((node, revision)) = over {
+            return Some(self.remove(format!("{NODE}{node}"), revision));
+        }
+        let unknown = |node: &Nonce| self.roster.member(*node).is_none();
+        let wish = self.draining.iter().find(|(node, _)| unknown(node)).map(|(node, revision)| (*node, *revision));
+        wish.map(|(node, revision)| self.remove(format!("{DRAIN}{node}"), revision))
+    }
+
+    /// Has a node hand over what it has, and take nothing more; or take its share again. The name of a node that lives is known.
+    ///
+    /// # Errors
+    /// Nobody who lives has this name.
+    pub fn ask_to_drain(&mut self, name: &str, drains: bool, now: Time) -> Result<(), String> {
+        let found = self.roster.living(now).find(|(_, member)| member.name == name).map(|(node, _)| node);
+        let node = found.ok_or_else(|| format!("no node here is called {name}"))?;
+        self.wishes.push((node, drains));
+        Ok(())
+    }
+
+    fn wish(&mut self, node: Nonce, drains: bool) -> Option<Action> {
+        let key = format!("{DRAIN}{node}");
+        match (self.draining.get(&node).copied(), drains) {
+            (None, true) => Some(self.write_other(key, Revision(0), Vec::new())),
+            (Some(revision), false) => Some(self.remove(key, revision)),
+            _ => None,
+        }
+    }
+
+    /// This node is to end: what it serves goes to others, if there are any, until [`Participant::has_handed_over`].
+    pub fn prepare_to_leave(&mut self) {
+        self.leaving = true;
+        self.heed_draining();
+    }
+
+    /// Whether everything is handed over, or there is nobody to take it.
+    pub fn has_handed_over(&self, now: Time) -> bool {
+        let me = self.terms.me;
+        let has_nothing = self.holdings.is_empty() && self.table.as_ref().is_none_or(|table| !table.value.names(me));
+        let is_told = self.roster.member(me).is_none_or(|me| me.state != MemberState::Running);
+        self.phase != Phase::Serving
+            || has_nothing
+            || is_told && self.roster.is_clear() && self.candidates(now).is_empty()
+    }
+
+    /// So many agents live here.
+    pub fn set_agents(&mut self, agents: u64) {
+        self.me.agents = agents;
+    }
+
+    /// All nodes, as this one sees them.
+    pub fn nodes(&self, now: Time) -> Vec<NodeView> {
+        let table = self.table.as_ref().map(|table| &table.value);
+        let placer = self.roster.living(now).find(|(_, member)| member.takes_part()).map(|(node, _)| node);
+        let count = |node: Nonce, leaving: bool| {
+            let has = |part: &&crate::cluster::Part| part.owner == Some(node) && (!leaving || part.next.is_some());
+            table.map_or(0, |table| table.parts.iter().filter(has).count())
+        };
+        let view = |(node, _, member): (Nonce, Revision, &Member)| NodeView {
+            node,
+            member: member.clone(),
+            dead: self.roster.is_dead(node, now),
+            placer: placer == Some(node),
+            partitions: count(node, false),
+            leaving: count(node, true),
+        };
+        self.roster.members().map(view).collect()
+    }
+}

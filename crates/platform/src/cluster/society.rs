@@ -1,0 +1,42 @@
+//! What is written about the society itself.
+
+use serde::{Deserialize, Serialize};
+
+/// The key that says which society is in a store, and whether it goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Society {
+    /// Whether it goes on.
+    pub state: SocietyState,
+    /// Which project it runs: nodes with another one are not let in.
+    pub project: String,
+    /// What nodes must know to link with each other: whoever may read the store may join.
+    pub token: String,
+    /// Counts the societies that were in this store, one after the other.
+    pub term: u64,
+}
+
+/// Whether a society goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SocietyState {
+    /// It does.
+    Running,
+    /// It has ended: what is kept of it is to be forgotten before another one begins.
+    Concluded,
+}
+
+/// What releases before clusters wrote about a store's only owner.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct FormerOwner {
+    pub node: String,
+    pub epoch: u64,
+    pub state: FormerState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum FormerState {
+    Running,
+    Left,
+    Concluded,
+}
