@@ -2,9 +2,10 @@
 //! which it does not; a test of `platform` replays those that were found.
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
-use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::ams::{AgentKind, AgentState};
+use whimbrel_platform::df::{DfDescription, NoticeForm};
 use whimbrel_platform::durable::{
-    Arrears, Born, Origin, Record, Sent, State, Step, Ticket, decode_frame, encode_frame,
+    Arrears, Born, DfSubscription, Origin, Record, Sent, Standing, State, Step, Ticket, decode_frame, encode_frame,
 };
 
 /// What can be read is written so that the same is read again; and whatever it says, a society comes of it, and a journal
@@ -17,9 +18,18 @@ pub fn journal_frame(bytes: &[u8]) {
     let (ledger, agents, letters) = read([records.clone()]).finish();
     assert_eq!(agents.len(), ledger.agents());
     letters.iter().for_each(|(_, _, sent)| drop(sent.message()));
+    let standings = agents.iter().filter_map(|agent| agent.standing.as_ref());
+    standings.flat_map(|standing| &standing.subscriptions).for_each(can_be_read_again);
     let pieces = read([records]).condense(&ledger);
     let (copy, copied, _) = read(pieces).finish();
     assert_eq!((copied, copy.agents()), (agents, ledger.agents()));
+}
+
+/// How a subscriber is told, if that can be read, is written so that the same is read again.
+fn can_be_read_again(subscription: &DfSubscription) {
+    let Ok(form) = subscription.form() else { return };
+    let again = DfSubscription::of(&subscription.template, &form).expect("what was read can be written");
+    assert_eq!(again.form().as_ref(), Ok(&form));
 }
 
 fn read(frames: impl IntoIterator<Item = Vec<Record>>) -> Arrears {
@@ -40,11 +50,24 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let step = |agent, state, first, sent| {
         Record::Step(Step { agent, state, handled: vec![Ticket { sender: ann, number: 3 }], first, sent })
     };
+    let tea = DfDescription::offering("tea", "drink");
+    let fipa = NoticeForm::Fipa { inform: Box::new(message), action: Value::term("search", [Value::Int(1)]) };
+    let subscription = |form| DfSubscription::of(&DfDescription::offering("", "cake"), form).expect("it is flat");
+    let standing = Standing {
+        agent: ann,
+        last: 3,
+        entry: Some(DfDescription { agent: Some(Aid::local(ann)), ..tea }),
+        expires_ms: Some(1_700_000_000_000),
+        subscriptions: vec![subscription(&NoticeForm::Provider), subscription(&fipa)],
+        places: vec![Symbol::new("topic:news")],
+        state: AgentState::Suspended,
+    };
     let frames = [
         vec![born(ann, origin, 1), step(ann, State::Whole(b"mind".to_vec()), 2, vec![sent.clone(), sent.clone()])],
         vec![step(ann, State::Delta(b"more".to_vec()), 4, vec![sent]), Record::Stopped { agent: ann, code: 1 }],
         vec![born(bob, Origin::Type("counter".to_owned()), 9), step(bob, State::Same, 10, Vec::new())],
         vec![Record::Settled { agent: ann, numbers: vec![2, 3] }, Record::Gone { agent: ann, last: 4 }],
+        vec![born(ann, Origin::Type("stall".to_owned()), 1), Record::Standing(standing)],
     ];
     let all = frames.concat();
     let bytes = |records: &Vec<Record>| {

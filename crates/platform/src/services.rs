@@ -120,6 +120,10 @@ pub trait Services: Send + Sync {
         Principal::Agent { name: agent.name, node: self.node() }
     }
 
+    /// What the platform knows of `agent` (its entry in the DF, its subscriptions there) changed in another one's turn. A
+    /// platform that keeps that for the time after its process has it written.
+    fn note_standing(&self, _agent: Aid) {}
+
     /// Counts and records that something was refused.
     fn audit(&self, _refused: &Refused<'_>) {}
 

@@ -375,6 +375,10 @@ impl Node {
             newcomers.push(slot);
             aids.push(aid);
         }
+        if let Some(scribe) = &self.scribe {
+            let standings = std::mem::take(&mut locked(&scribe.pending).standings);
+            self.restore_standings(standings);
+        }
         self.post_kept();
         self.bring(shard, newcomers);
         Ok(aids)

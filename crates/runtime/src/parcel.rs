@@ -73,6 +73,8 @@ pub(crate) enum Change {
     Release(EndReason),
     /// It is to move to this shard.
     MoveTo(ShardIndex),
+    /// What the platform knows of it changed: that is to be written.
+    NoteStanding,
     /// Make a copy of it, to be the agent `copy`, owned by this shard, of this generation.
     Copy { copy: Aid, shard: u16, generation: u32 },
 }

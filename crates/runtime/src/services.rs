@@ -15,6 +15,7 @@ use whimbrel_platform::{Directory, Services, Time};
 
 use crate::durable::{Effect, backstage};
 use crate::node::{Introduction, Node};
+use crate::parcel::Change;
 use crate::shard::Slot;
 
 /// The node as the agents of one shard see it: what they create is created in that shard.
@@ -119,12 +120,14 @@ impl Services for NodeServices {
         let now = self.now();
         let registered = self.node.with_df(|df| df.add_service(agent, service, kind, now));
         self.note_failure(agent, registered);
+        self.keep_standing();
         self.node.wake_df();
     }
 
     fn df_deregister(&self, agent: Aid, service: &str, kind: &str) {
         let now = self.now();
         self.node.with_df(|df| df.remove_service(agent, service, kind, now));
+        self.keep_standing();
         self.node.wake_df();
     }
 
@@ -137,15 +140,20 @@ impl Services for NodeServices {
         let now = self.now();
         let subscribed = self.node.with_df(|df| df.subscribe_providers(agent, service, kind, now));
         self.note_failure(agent, subscribed);
+        self.keep_standing();
         self.node.wake_df();
     }
 
     fn join(&self, agent: Aid, to: Aid) -> Result<(), TopicError> {
-        self.node.join(agent, to)
+        self.node.join(agent, to).inspect(|()| self.keep_standing())
     }
 
     fn leave(&self, agent: Aid, from: Aid) -> bool {
-        self.node.with_topics(|topics| topics.leave(agent.name, from.name))
+        let left = self.node.with_topics(|topics| topics.leave(agent.name, from.name));
+        if left {
+            self.keep_standing();
+        }
+        left
     }
 
     fn members(&self, group: Aid) -> Vec<Aid> {
@@ -185,6 +193,12 @@ impl Services for NodeServices {
         self.node.principal(agent)
     }
 
+    fn note_standing(&self, agent: Aid) {
+        if self.node.scribe.is_some() {
+            self.node.change(agent.name, Change::NoteStanding);
+        }
+    }
+
     fn audit(&self, refused: &Refused<'_>) {
         self.node.audit(refused);
     }
@@ -216,6 +230,11 @@ impl NodeServices {
     /// Keeps back what a durable agent does until its step is written. False if there is no need to.
     fn keep_back(&self, effect: impl FnOnce() -> Effect) -> bool {
         self.node.scribe.is_some() && backstage::keep(effect)
+    }
+
+    /// What the platform knows of the agent whose turn it is changed: if it is durable, that is written with its step.
+    fn keep_standing(&self) {
+        self.keep_back(|| Effect::Standing);
     }
 
     fn note_failure(&self, agent: Aid, outcome: Result<(), impl std::fmt::Display>) {

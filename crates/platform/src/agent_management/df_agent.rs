@@ -76,8 +76,8 @@ fn answer(df: &mut Df, question: &Question<'_>, turn: &mut Turn<'_>, wall_ms: u6
     let mut answers = Answers { message, me: turn.aid, outbox: turn.outbox };
     let understood = answers.check_ontology().and_then(|()| match message.performative {
         Performative::Request => request(df, question, &mut answers, now, wall_ms),
-        Performative::Subscribe => subscribe(df, &mut answers, now, wall_ms),
-        Performative::Cancel => cancel(df, &mut answers),
+        Performative::Subscribe => subscribe(df, question, &mut answers, now, wall_ms),
+        Performative::Cancel => cancel(df, question, &mut answers),
         other => Err(Misunderstanding::UnsupportedAct(Symbol::from(other))),
     });
     if let Err(reason) = understood {
@@ -96,7 +96,11 @@ fn request(
     match read_request(&asked, question, df.platform(), wall_ms) {
         Ok(request) => {
             answers.agree(&asked);
+            let only_looks = matches!(request, DfRequest::Search(_));
             let outcome = carry_out(df, request, now);
+            if !only_looks {
+                question.services.note_standing(question.message.sender);
+            }
             answers.report(&asked, outcome);
         }
         Err(reason) => answers.refuse(&asked, &reason),
@@ -162,7 +166,13 @@ fn register_failure(error: RegisterError) -> FailureReason {
 }
 
 //= fipa00023 4.1.4
-fn subscribe(df: &mut Df, answers: &mut Answers<'_>, now: Time, wall_ms: u64) -> Result<(), Misunderstanding> {
+fn subscribe(
+    df: &mut Df,
+    question: &Question<'_>,
+    answers: &mut Answers<'_>,
+    now: Time,
+    wall_ms: u64,
+) -> Result<(), Misunderstanding> {
     let me = frames::agent_identifier(answers.me, df.platform());
     let asked = Asked::read_subscription(&*content_of(answers.message)?, &me)?;
     if asked.function.as_str() != "search" {
@@ -177,6 +187,7 @@ fn subscribe(df: &mut Df, answers: &mut Answers<'_>, now: Time, wall_ms: u64) ->
             if let Err(error) = df.subscribe(answers.message.sender, query.template, form, now) {
                 answers.report(&asked, Err(FailureReason::InternalError(error.to_string())));
             }
+            question.services.note_standing(question.message.sender);
             send_notices(df, answers.outbox);
         }
         Err(reason) => answers.refuse(&asked, &reason),
@@ -186,7 +197,7 @@ fn subscribe(df: &mut Df, answers: &mut Answers<'_>, now: Time, wall_ms: u64) ->
 
 /// Ends the subscription made in the message's conversation.
 //= fipa00035 1.2
-fn cancel(df: &mut Df, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
+fn cancel(df: &mut Df, question: &Question<'_>, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
     let message = answers.message;
     let sender = crate::dead_letters::agent_atom(message.sender);
     let action = crate::dead_letters::sending(message, answers.me);
@@ -196,6 +207,7 @@ fn cancel(df: &mut Df, answers: &mut Answers<'_>) -> Result<(), Misunderstanding
         args: Vec::new(),
     };
     let ended = df.unsubscribe(message.sender, message.extras().conversation_id.as_ref());
+    question.services.note_standing(message.sender);
     let outcome = if ended { Ok(Outcome::Done) } else { Err(FailureReason::NotRegistered) };
     answers.report(&asked, outcome);
     Ok(())

@@ -4,10 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use whimbrel_acl::compact::{Decode, Encode};
 
 /// Where an agent is in its life. An agent that ended has no record and so no state (FIPA's `unknown`).
 //= fipa00023 5.1
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentState {
     /// Created, not running yet. Its messages wait.

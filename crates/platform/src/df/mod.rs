@@ -34,8 +34,8 @@ use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Text, Value, sym};
 
 pub use self::description::{DfDescription, ServiceDescription};
 use self::index::{Index, Number, keys};
-pub use self::subscriptions::NoticeForm;
-use self::subscriptions::{Subscription, Subscriptions, provider};
+pub use self::subscriptions::{NoticeForm, Subscription};
+use self::subscriptions::{Subscriptions, provider};
 use crate::Time;
 use crate::agent_management::frames;
 use crate::limits::{DF_SERVICES_PER_AGENT_MAX, DF_SUBSCRIPTIONS_PER_AGENT_MAX, SEARCH_RESULTS_MAX};
@@ -395,6 +395,11 @@ impl Df {
         now: Time,
     ) -> Result<(), SubscribeError> {
         self.subscribe(subscriber, DfDescription::offering(service, kind), NoticeForm::Provider, now)
+    }
+
+    /// What the agent wants to be told of, the oldest first.
+    pub fn subscriptions_of(&self, subscriber: Aid) -> impl Iterator<Item = &Subscription> {
+        self.subscriptions.of(self.local(subscriber))
     }
 
     /// The agent's entry.

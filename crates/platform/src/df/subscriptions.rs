@@ -27,9 +27,12 @@ pub enum NoticeForm {
 
 /// A standing search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Subscription {
+pub struct Subscription {
+    /// Who is told.
     pub subscriber: Aid,
+    /// Of which entries.
     pub template: DfDescription,
+    /// And how.
     pub form: NoticeForm,
 }
 
@@ -69,6 +72,11 @@ impl Subscriptions {
     /// How many `subscriber` has.
     pub fn count_of(&self, subscriber: Aid) -> usize {
         self.by_subscriber.get(&subscriber).map_or(0, Vec::len)
+    }
+
+    /// Those of `subscriber`, oldest first.
+    pub fn of(&self, subscriber: Aid) -> impl Iterator<Item = &Subscription> {
+        self.by_subscriber.get(&subscriber).into_iter().flatten().filter_map(|number| self.all.get(number))
     }
 
     /// Removes those of `subscriber` that fit; tells how many.

@@ -6,6 +6,7 @@ use whimbrel_acl::{Aid, Symbol};
 use super::account::Account;
 use super::ledger::Ledger;
 use super::record::{Born, Record, Sent, State, Step, Ticket};
+use super::standing::Standing;
 use crate::store::Partition;
 
 /// A message that somebody answers for: its ticket, its receiver, and what is written of it.
@@ -16,6 +17,7 @@ pub type Letter = (Ticket, Aid, Sent);
 pub struct Arrears {
     ledger: Ledger,
     states: FxHashMap<Symbol, Vec<State>>,
+    standings: FxHashMap<Symbol, Standing>,
     letters: FxHashMap<Ticket, Sent>,
     stopped: Option<i32>,
 }
@@ -27,6 +29,8 @@ pub struct Resumed {
     pub born: Born,
     /// Its state: the whole, then what changed since, in order.
     pub states: Vec<State>,
+    /// What the platform knew of it, if it ever said so.
+    pub standing: Option<Standing>,
     /// The number of the last message it sent.
     pub last: u64,
 }
@@ -42,8 +46,8 @@ impl Arrears {
     pub fn of(partitions: u16, read: &[Partition]) -> Self {
         let mut ledger = Ledger::new(partitions);
         ledger.serve(read);
-        let (states, letters) = Default::default();
-        Self { ledger, states, letters, stopped: None }
+        let (states, standings, letters) = Default::default();
+        Self { ledger, states, standings, letters, stopped: None }
     }
 
     /// Takes in a partition's next frame. Partitions may be read in any order, each from its first frame to its last.
@@ -56,9 +60,11 @@ impl Arrears {
                     // One that is known already stands in a copy of its journal that was not finished.
                     if self.account(born.agent).begin(&born) {
                         self.states.remove(&born.agent);
+                        self.standings.remove(&born.agent);
                     }
                 }
                 Record::Step(step) => self.read_step(step),
+                Record::Standing(standing) => self.read_standing(standing),
                 Record::Settled { agent, numbers } => {
                     let account = self.ledger.accounts.entry(agent).or_default();
                     for number in numbers {
@@ -72,6 +78,7 @@ impl Arrears {
                 Record::Gone { agent, last } => {
                     if self.account(agent).end(last) {
                         self.states.remove(&agent);
+                        self.standings.remove(&agent);
                     }
                 }
             }
@@ -106,6 +113,15 @@ impl Arrears {
         }
     }
 
+    fn read_standing(&mut self, standing: Standing) {
+        let account = self.account(standing.agent);
+        account.last = account.last.max(standing.last);
+        // What was known of an earlier agent of this name may be written late.
+        if account.born.as_ref().is_some_and(|born| born.after <= standing.last) {
+            self.standings.insert(standing.agent, standing);
+        }
+    }
+
     /// The exit code, if an agent ended the whole society.
     pub fn stopped(&self) -> Option<i32> {
         self.stopped
@@ -133,7 +149,8 @@ impl Arrears {
         for (name, account) in self.ledger.accounts.iter_mut().filter(|(_, account)| account.lives()) {
             match (&account.born, self.states.remove(name).filter(|states| !states.is_empty())) {
                 (Some(born), Some(states)) => {
-                    agents.push(Resumed { born: born.clone(), states, last: account.last });
+                    let standing = self.standings.remove(name);
+                    agents.push(Resumed { born: born.clone(), states, standing, last: account.last });
                 }
                 _ => account.born = None,
             }
@@ -174,6 +191,7 @@ impl Arrears {
         records.extend(states.map(|state| {
             Record::Step(Step { agent, state, handled: Vec::new(), first: account.last + 1, sent: Vec::new() })
         }));
+        records.extend(self.standings.remove(&agent).map(Record::Standing));
         if account.gone {
             records.push(Record::Gone { agent, last: account.last });
         }

@@ -134,7 +134,7 @@ impl Ledger {
             }
             Record::Step(step) => self.note_step(step),
             Record::Settled { agent, numbers } => self.note_settled(agent, &numbers),
-            Record::Stopped { .. } | Record::Lives { .. } => {}
+            Record::Stopped { .. } | Record::Lives { .. } | Record::Standing(_) => {}
             Record::Gone { agent, last } => {
                 if self.accounts.entry(agent).or_default().end(last) {
                     self.release_refusals(agent);

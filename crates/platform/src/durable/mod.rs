@@ -24,12 +24,14 @@ mod ledger;
 mod record;
 mod refusals;
 mod servers;
+mod standing;
 
 pub use arrears::{Arrears, Letter, Resumed};
 pub use facts::{Facts, Receipt};
 pub use ledger::Ledger;
 pub use record::{Born, FrameError, Origin, Record, Sent, State, Step, Ticket, decode_frame, encode_frame};
 pub use servers::{Heard, Servers};
+pub use standing::{DfSubscription, Standing};
 
 use whimbrel_acl::Symbol;
 

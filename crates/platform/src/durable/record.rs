@@ -7,6 +7,7 @@ use whimbrel_acl::compact::{self, Decode, DecodeError, Encode, EncodeError, Limi
 use whimbrel_acl::{AclMessage, Aid, Symbol};
 
 use super::LIFE_BITS;
+use super::standing::Standing;
 use crate::ams::AgentKind;
 use crate::limits::FRAME_MEMORY_BYTES_MAX;
 
@@ -50,6 +51,8 @@ pub enum Record {
         /// As in [`Born::after`].
         after: u64,
     },
+    /// What the platform knows of it is this from now on.
+    Standing(Standing),
 }
 
 /// How an agent came to be, as far as needed to make it once more.
@@ -182,6 +185,7 @@ impl Record {
             Self::Lives { .. } => Symbol::default(),
             Self::Born(born) => born.agent,
             Self::Step(step) => step.agent,
+            Self::Standing(standing) => standing.agent,
             Self::Settled { agent, .. } | Self::Stopped { agent, .. } | Self::Gone { agent, .. } => *agent,
         }
     }
@@ -201,7 +205,7 @@ impl Record {
             }
             Self::Settled { numbers, .. } => numbers.iter().copied().max().unwrap_or_default(),
             Self::Stopped { .. } => 0,
-            Self::Gone { last, .. } => *last,
+            Self::Gone { last, .. } | Self::Standing(Standing { last, .. }) => *last,
             Self::Lives { after } => *after,
         }
     }

@@ -159,6 +159,12 @@ impl Topics {
         }
     }
 
+    /// What an agent of this node is in, in the order in which it came.
+    pub fn places_of(&self, agent: Symbol) -> Vec<Symbol> {
+        let known = self.agents.get(&agent).map(Agent::places_in_order).unwrap_or_default();
+        known.into_iter().map(|(_, name)| name).collect()
+    }
+
     /// An agent of this node is no subscriber or member any more; false if it was none.
     pub fn leave(&mut self, agent: Symbol, from: Symbol) -> bool {
         let Some(known) = self.agents.get_mut(&agent) else { return false };

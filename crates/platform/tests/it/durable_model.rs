@@ -7,9 +7,10 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
-use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::ams::{AgentKind, AgentState};
 use whimbrel_platform::durable::{
-    Arrears, Born, Ledger, Origin, Record, Sent, State, Step, Ticket, decode_frame, encode_frame, numbers_of_life,
+    Arrears, Born, Ledger, Origin, Record, Sent, Standing, State, Step, Ticket, decode_frame, encode_frame,
+    numbers_of_life,
 };
 use whimbrel_platform::store::Partition;
 
@@ -138,7 +139,16 @@ impl Actor {
         let step = Record::Step(Step { agent: self.name, state, handled, first, sent: written });
         let ticket = |number| Ticket { sender: self.name, number };
         let leaves = (first..).zip(sent).map(|(number, (to, message))| (ticket(number), to, message)).collect();
-        (born.map(Record::Born).into_iter().chain([step]).collect(), leaves)
+        let standing = Record::Standing(self.standing());
+        (born.map(Record::Born).into_iter().chain([step, standing]).collect(), leaves)
+    }
+
+    /// What the platform knows of it tells who it is, and how much it has done.
+    fn standing(&self) -> Standing {
+        let places = vec![Symbol::new(&self.serial.to_string()), Symbol::new(&self.deeds.len().to_string())];
+        let (entry, expires_ms, subscriptions) = Default::default();
+        let state = AgentState::Active;
+        Standing { agent: self.name, last: self.last, entry, expires_ms, subscriptions, places, state }
     }
 }
 
@@ -263,7 +273,10 @@ impl Platform {
             let deeds = deeds_of(&resumed.states);
             let Origin::Type(serial) = &resumed.born.origin else { panic!("{:?}", resumed.born) };
             let serial = serial.parse().unwrap();
-            self.actors.push(Actor::going_on(resumed.born.agent, serial, resumed.last, deeds));
+            let actor = Actor::going_on(resumed.born.agent, serial, resumed.last, deeds);
+            let (standing, known) = (actor.standing(), resumed.standing.unwrap());
+            assert_eq!((known.agent, known.places), (standing.agent, standing.places), "it is its own, and the last");
+            self.actors.push(actor);
         }
         for name in NAMES.iter().filter(|name| **name != MORTAL) {
             if self.actor(name).is_none() {

@@ -36,6 +36,17 @@ fn frames_of_journals_are_replayed() {
     replay("journal_frame", durable::journal_frame);
 }
 
+/// Journals outlive releases: frames with the records that there were before what the platform knows of agents was kept.
+#[test]
+fn frames_of_earlier_releases_are_read() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/journal_frame");
+    for (name, count) in [("seed-00", 2), ("seed-01", 2), ("seed-02", 2), ("seed-03", 2), ("seed-04", 8)] {
+        let bytes = std::fs::read(corpus.join(name)).unwrap();
+        let records = whimbrel_platform::durable::decode_frame(&bytes).unwrap();
+        assert_eq!(records.len(), count, "{name}");
+    }
+}
+
 #[test]
 fn changed_frames_of_journals_do_no_harm() {
     change(&durable::seeds(), 4_000, durable::journal_frame);

@@ -12,6 +12,7 @@ pub(crate) mod backstage;
 mod recover;
 mod resume;
 pub(crate) mod scribe;
+mod standing;
 
 use whimbrel_acl::{AclMessage, Aid};
 use whimbrel_platform::durable::{Born, Ticket};
@@ -75,4 +76,6 @@ pub(crate) enum Effect {
     Log(Aid, LogLevel, String),
     /// It ended the platform.
     Stop { delay_ms: u64, code: i32 },
+    /// What the platform knows of it changed. That is done already; it is only to be written.
+    Standing,
 }

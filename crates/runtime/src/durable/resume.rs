@@ -2,7 +2,7 @@
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::durable::{Resumed, State};
+use whimbrel_platform::durable::{Resumed, Standing, State};
 use whimbrel_platform::services::CreateError;
 
 use super::Unwritten;
@@ -23,26 +23,33 @@ impl Node {
         let ended = std::mem::take(&mut pending.ended);
         drop(pending);
         let mut agents = Vec::with_capacity(founders.len() + kept.len());
+        let mut standings = Vec::new();
         for (name, kind, slot) in founders.into_iter().filter(|(name, ..)| !ended.contains(name)) {
             match kept.remove(&name).filter(|kept| !kept.states.is_empty()) {
                 Some(_) if slot.body.origin().is_none() => {
                     let reason = "it is volatile now, and its state was kept; --fresh begins anew".to_owned();
                     return Err(CreateError::BadProgram { name, reason });
                 }
-                Some(kept) => agents.push(self.resumed(kept)?),
+                Some(kept) => agents.push(self.resumed(kept, &mut standings)?),
                 None => agents.push((name, kind, slot)),
             }
         }
         let mut others: Vec<Resumed> = kept.into_values().filter(|kept| !kept.states.is_empty()).collect();
         others.sort_unstable_by_key(|kept| kept.born.agent.as_str().to_owned());
         for other in others {
-            agents.push(self.resumed(other)?);
+            agents.push(self.resumed(other, &mut standings)?);
         }
+        locked(&scribe.pending).standings = standings;
         Ok(agents)
     }
 
-    fn resumed(&self, kept: Resumed) -> Result<(Symbol, AgentKind, Box<Slot>), CreateError> {
-        let Resumed { born, states, last } = kept;
+    fn resumed(
+        &self,
+        kept: Resumed,
+        standings: &mut Vec<Standing>,
+    ) -> Result<(Symbol, AgentKind, Box<Slot>), CreateError> {
+        let Resumed { born, states, standing, last } = kept;
+        standings.extend(standing);
         let name = born.agent;
         let body = self
             .loader

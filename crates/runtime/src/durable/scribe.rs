@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Numbered, Symbol, sym};
-use whimbrel_platform::durable::{Arrears, Ledger, Record, Resumed, Sent, Ticket, encode_frame, numbers_of_life};
+use whimbrel_platform::durable::{
+    Arrears, Ledger, Record, Resumed, Sent, Standing, Ticket, encode_frame, numbers_of_life,
+};
 use whimbrel_platform::limits::{FRAME_BYTES, JOURNAL_TIDY_BYTES};
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::LogLevel;
@@ -92,6 +94,8 @@ pub(crate) struct Pending {
     /// Agents the society began with that have ended.
     pub ended: FxHashSet<Symbol>,
     pub letters: Vec<(Ticket, Aid, Sent)>,
+    /// What the platform knew of those that go on.
+    pub standings: Vec<Standing>,
 }
 
 /// What a scribe begins with.
@@ -127,7 +131,7 @@ impl Scribe {
         let lives = Mutex::new(Lives { first, next: first + 1, retired: FxHashSet::default() });
         let orders = Orders { journal, epoch, ledger, bytes, jobs: waiting };
         let durable = Mutex::new(agents.keys().copied().collect());
-        let pending = Mutex::new(Pending { agents, ended, letters });
+        let pending = Mutex::new(Pending { agents, ended, letters, standings: Vec::new() });
         let (suspended, concluded) = (AtomicBool::new(false), AtomicBool::new(false));
         (Self { jobs, thread: Mutex::new(None), pending, suspended, concluded, lives, durable }, orders)
     }
@@ -463,6 +467,7 @@ fn bytes_of(record: &Record) -> usize {
             step.state.len() + sent + step.handled.len() * 8 + 16
         }
         Record::Settled { numbers, .. } => numbers.len() * 2 + 8,
+        Record::Standing(standing) => standing.size(),
         _ => 64,
     }
 }

@@ -65,10 +65,12 @@ impl Shard {
                 self.delayed -= usize::from(slot.status == Status::Delayed);
                 let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
                 slot.status = if leaves { Status::LeavingHeld } else { Status::Held };
+                self.note_standing(index);
             }
             (Change::Run, Some(slot)) => {
                 if matches!(slot.status, Status::Held | Status::LeavingHeld) {
                     self.enqueue(index);
+                    self.note_standing(index);
                 }
             }
             (Change::Wake, Some(slot)) => {
@@ -88,6 +90,7 @@ impl Shard {
                 slot.doom = Some(Box::new(Doom::End(reason)));
                 self.enqueue(index);
             }
+            (Change::NoteStanding, Some(_)) => self.note_standing(index),
             (Change::Copy { copy, shard, generation }, slot) => {
                 let body = slot.and_then(|slot| slot.body.duplicate(now));
                 self.node.copied(copy, shard, generation, body);
@@ -100,8 +103,9 @@ impl Shard {
     fn change_away(&mut self, index: u32, change: Change) {
         let Some(away) = self.slots.away(index) else { return };
         match change {
-            Change::Hold => away.hold = true,
-            Change::Run => away.hold = false,
+            Change::Hold => (away.hold, away.standing) = (true, true),
+            Change::Run => (away.hold, away.standing) = (false, true),
+            Change::NoteStanding => away.standing = true,
             Change::Wake => away.wake = true,
             Change::Renew(new) => away.doom = Some(Box::new(Doom::Renew(new))),
             Change::Release(reason) => away.doom = Some(Box::new(Doom::End(reason))),

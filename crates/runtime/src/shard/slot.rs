@@ -118,6 +118,8 @@ pub(crate) struct Away {
     pub generation: u32,
     pub mailbox: Mailbox,
     pub hold: bool,
+    /// What the platform knows of it changed.
+    pub standing: bool,
     pub wake: bool,
     pub doom: Option<Box<Doom>>,
 }

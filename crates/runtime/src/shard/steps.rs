@@ -63,6 +63,18 @@ impl Shard {
         }
     }
 
+    /// What the platform knows of an agent changed, though it had no turn: if it is durable, that is written.
+    pub(super) fn note_standing(&mut self, index: u32) {
+        let Some(slot) = self.slots.at(index) else { return };
+        let bearer = (index, slot.generation);
+        if let Some(unwritten) = &mut slot.unwritten {
+            unwritten.effects.push(Effect::Standing);
+            if !std::mem::replace(&mut unwritten.listed, true) {
+                self.steps.changed.push(bearer);
+            }
+        }
+    }
+
     /// A durable agent ended: that is its last step.
     #[cold]
     pub(super) fn write_end(&mut self, agent: Symbol, unwritten: Unwritten, unhandled: Vec<MessageBody>) {
@@ -173,6 +185,7 @@ impl Node {
             Effect::PrintBare(agent, text) => self.output.print_bare(agent, &text),
             Effect::Log(agent, level, text) => self.output.log(agent, level, &text),
             Effect::Stop { delay_ms, code } => self.end_all(delay_ms, code),
+            Effect::Standing => {}
         }
     }
 }
@@ -218,7 +231,10 @@ fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<Entry> {
             "its state cannot be written out: it will not survive this process",
         );
     }
-    Some(entry(node, agent, done, state))
+    let changed = done.effects.iter().any(|effect| matches!(effect, Effect::Standing));
+    let mut entry = entry(node, agent, done, state);
+    entry.records.extend(changed.then(|| Record::Standing(node.standing_of(agent, last))));
+    Some(entry)
 }
 
 fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: State) -> Entry {

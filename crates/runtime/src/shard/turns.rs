@@ -213,5 +213,8 @@ impl Shard {
         {
             slot.status = Status::Held;
         }
+        if away.standing {
+            self.note_standing(index);
+        }
     }
 }

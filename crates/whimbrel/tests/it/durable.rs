@@ -1,15 +1,20 @@
 //! Durable agents: a society that is cut short at any moment goes on where it was.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use whimbrel::platform::agent_management::frames;
+use whimbrel::platform::ams::{AgentState, LifecycleStep};
+use whimbrel::platform::df::{Df, DfDescription, NoticeForm, ServiceDescription};
+use whimbrel::platform::durable::{Record, Standing, decode_frame};
 use whimbrel::platform::services::LogLevel;
-use whimbrel::platform::store::Epoch;
+use whimbrel::platform::store::{Epoch, Journal, Lsn, Partition};
 use whimbrel::runtime::recover;
 use whimbrel::store::{Fault, Memory, Point};
-use whimbrel::{Aid, Output, Platform, Society};
+use whimbrel::{AclMessage, Aid, Output, Performative, Platform, Society, Value};
 
 use super::examples::repository;
 use super::{Scratch, whimbrel};
@@ -111,6 +116,173 @@ fn a_society_that_is_cut_short_anywhere_counts_each_message_once() {
     }
 }
 
+/// Begins, or goes on with, the society of `s.mas2j`.
+fn begin(scratch: &Scratch, memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> Platform {
+    let society = Society::open(&scratch.0.join("s.mas2j")).expect("it is right");
+    let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
+    let platform = Platform::builder().workers(2).loader(society.loader()).output(lines.clone()).durable(kept).build();
+    society.start(&platform).expect("they begin");
+    platform
+}
+
+fn wait_for(lines: &Lines, line: &str) {
+    let began = Instant::now();
+    while !lines.0.lock().unwrap().iter().any(|printed| printed == line) {
+        assert!(began.elapsed() < Duration::from_secs(60), "{line}: {:?}", lines.0.lock().unwrap());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn set_state(platform: &Platform, agent: &str, step: LifecycleStep) -> Option<AgentState> {
+    let directory = platform.services().directory().expect("it has one");
+    let mut state = None;
+    directory.ams(&mut |ams| {
+        state = ams.state(Aid::local(agent));
+        ams.step(Aid::local(agent), step).expect("it leads from its state");
+    });
+    state
+}
+
+/// Waits until a record of this kind is in the journal.
+fn wait_until_written(memory: &Memory, wanted: impl Fn(&Record) -> bool) {
+    let began = Instant::now();
+    loop {
+        let mut found = false;
+        for partition in (0..memory.partitions()).map(Partition) {
+            let mut look = |_: Lsn, frame: &[u8]| {
+                found |= decode_frame(frame).expect("it is ours").iter().any(&wanted);
+                ControlFlow::Continue(())
+            };
+            memory.read(partition, Lsn(0), &mut look).expect("it can be read");
+        }
+        if found {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "it is not written");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A project with agents that the platform knows something of, and one that is not durable and runs `probe`.
+fn stalls(probe: &str) -> Scratch {
+    let project = "MAS s { agents: baker; guest; sleeper; probe [durability=volatile]; }";
+    let baker = "!open.
+        +!open <- .df_register(bread, food); .subscribe(news); .join_group(shops); .send(probe, tell, ready(1)).
+        +fresh(N) <- .print(\"hears \", N).
+        +shop(N) <- .print(\"is told \", N).";
+    let guest = "!look.
+        +!look <- .df_subscribe(\"\", drink); .send(probe, tell, ready(2)).
+        +provider(A, S) <- .print(\"sees \", A).";
+    let sleeper = "!tick. +!tick <- .print(tick); .wait(20); !!tick.";
+    let programs = [("baker.asl", baker), ("guest.asl", guest), ("sleeper.asl", sleeper), ("probe.asl", probe)];
+    Scratch::with(&[&[("s.mas2j", project)], &programs[..]].concat())
+}
+
+/// Says so when the others are ready.
+const READY: &str = "+ready(_) : ready(1) & ready(2) <- .print(ready).";
+const FOUND: [&str; 4] = ["[probe] finds [baker]", "[guest] sees probe", "[baker] hears N", "[baker] is told N"];
+
+/// A probe that tries whether the others are still known, and what is to be seen then, all of it new to them.
+fn trying(number: u32) -> (String, Vec<String>) {
+    let program = "!look.
+        +!look <- .df_search(bread, L); .print(\"finds \", L); .df_register(teaN, drink); .publish(news, tell, fresh(N));
+            .send(\"group:shops\", tell, shop(N)).";
+    let numbered = |text: &str| text.replace('N', &number.to_string());
+    (program.replace("teaN", &numbered("teaN")).replace("(N)", &numbered("(N)")), FOUND.map(numbered).to_vec())
+}
+
+#[test]
+fn what_the_platform_knows_of_agents_is_there_after_kill_nine() {
+    let scratch = stalls(READY);
+    run_until(&scratch, "s.mas2j", &["[probe] ready"]);
+    // Twice: what is restored is kept, too.
+    for number in 1..3 {
+        let (program, found) = trying(number);
+        std::fs::write(scratch.0.join("probe.asl"), program).expect("it can be written");
+        run_until(&scratch, "s.mas2j", &found.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn who_is_suspended_stays_so_until_the_ams_resumes_it() {
+    let scratch = stalls(READY);
+    let (memory, lines) = (Arc::new(Memory::new(16)), Lines::default());
+    let platform = begin(&scratch, &memory, 1, &lines);
+    wait_for(&lines, "[probe] ready");
+    wait_for(&lines, "[sleeper] tick");
+    set_state(&platform, "sleeper", LifecycleStep::Suspend);
+    let suspended = |record: &Record| matches!(record, Record::Standing(Standing { state: AgentState::Suspended, .. }));
+    wait_until_written(&memory, suspended);
+    platform.stop_with(0);
+    platform.run_until_stopped();
+    let (program, found) = trying(1);
+    std::fs::write(scratch.0.join("probe.asl"), program).expect("it can be written");
+    let lines = Lines::default();
+    let platform = begin(&scratch, &memory, 2, &lines);
+    found.iter().for_each(|line| wait_for(&lines, line));
+    assert!(!lines.0.lock().unwrap().iter().any(|line| line.contains("tick")), "it is suspended");
+    assert_eq!(set_state(&platform, "sleeper", LifecycleStep::Resume), Some(AgentState::Suspended));
+    wait_for(&lines, "[sleeper] tick");
+    platform.stop_with(0);
+    platform.run_until_stopped();
+}
+
+/// What the agent `baker` says to the DF in FIPA's words.
+fn say(platform: &Platform, performative: Performative, function: &str, described: &DfDescription) {
+    let frame = frames::df_agent_description(described, None, platform.services().platform());
+    let message = AclMessage::new(performative, Aid::local("baker"), Aid::local("df"), Value::term(function, [frame]));
+    platform.send(message.in_conversation("flour"));
+}
+
+#[test]
+fn what_agents_told_the_df_in_messages_is_kept() {
+    let scratch = stalls("!idle. +!idle.");
+    let (memory, lines) = (Arc::new(Memory::new(16)), Lines::default());
+    let platform = begin(&scratch, &memory, 1, &lines);
+    let entry = |service: &str| DfDescription::of(Aid::local("baker")).with(ServiceDescription::new(service, "food"));
+    let leased = |lease_ms| DfDescription { lease_ms: Some(lease_ms), ..entry("cake") };
+    let search = DfDescription::offering("flour", "");
+    wait_until_written(&memory, |record| matches!(record, Record::Standing(Standing { entry: Some(_), .. })));
+    say(&platform, Performative::Request, "modify", &leased(3_600_000));
+    say(&platform, Performative::Subscribe, "search", &search);
+    wait_until_written(&memory, |record| {
+        matches!(record, Record::Standing(Standing { entry: Some(_), expires_ms: Some(_), subscriptions, .. })
+            if subscriptions.len() == 1)
+    });
+    platform.stop_with(0);
+    platform.run_until_stopped();
+    let platform = begin(&scratch, &memory, 2, &Lines::default());
+    let directory = platform.services().directory().expect("it has one");
+    let known = |df: &mut Df| {
+        let form = df.subscriptions_of(Aid::local("baker")).next().map(|made| made.form.clone());
+        (df.description_of(Aid::local("baker")).cloned(), df.expires(Aid::local("baker")), form)
+    };
+    let (entry, expires, form) = directory.with_df(known).expect("it is there");
+    let entry = entry.expect("it is registered");
+    assert_eq!(entry.services[0].name.as_str(), "cake");
+    let left = expires.expect("it has a lease") - platform.services().now();
+    assert!(left <= Duration::from_secs(3_600) && left > Duration::from_secs(3_000), "{left:?}");
+    let Some(NoticeForm::Fipa { inform, action }) = form else { panic!("{form:?}") };
+    assert_eq!(inform.extras().conversation_id.as_ref().map(|id| id.as_str()), Some("flour"));
+    assert!(action.to_string().contains("search"), "{action}");
+    // An entry whose lease ends while nobody is there is not there when somebody is.
+    let soon = DfDescription { lease_ms: Some(300), ..entry };
+    directory.with_df(|df| df.modify(soon, platform.services().now())).expect("it is there").expect("it is right");
+    platform.services().note_standing(Aid::local("baker"));
+    let in_lease = |record: &Record| {
+        matches!(record, Record::Standing(Standing { entry: Some(entry), .. })
+        if entry.lease_ms == Some(300))
+    };
+    wait_until_written(&memory, in_lease);
+    platform.stop_with(0);
+    platform.run_until_stopped();
+    std::thread::sleep(Duration::from_millis(400));
+    let platform = begin(&scratch, &memory, 3, &Lines::default());
+    assert_eq!(platform.services().df_search("cake", ""), []);
+    platform.stop_with(0);
+    platform.run_until_stopped();
+}
+
 /// Runs the example with its output in a file, and ends it by kill -9 after `life`, if that is not longer than it takes.
 /// Whether it came to its end by itself.
 fn run_and_kill(store: &Path, life: Duration, out: &Path) -> bool {
@@ -158,8 +330,8 @@ fn a_plan_goes_on_at_its_next_step_after_kill_nine() {
     assert!(told.starts_with("[traveller] pack"), "{told}");
 }
 
-/// Runs a project until it prints this line, then ends it by kill -9. What it printed.
-fn run_until(scratch: &Scratch, project: &str, line: &str) -> Vec<String> {
+/// Runs a project until it printed these lines, then ends it by kill -9. What it printed.
+fn run_until(scratch: &Scratch, project: &str, wanted: &[&str]) -> Vec<String> {
     let mut child = whimbrel()
         .args(["run", project, "--durable", "--quiet"])
         .current_dir(&scratch.0)
@@ -170,13 +342,13 @@ fn run_until(scratch: &Scratch, project: &str, line: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for printed in std::io::BufRead::lines(output) {
         lines.push(printed.expect("it is text"));
-        if lines.iter().any(|printed| printed == line) {
+        if wanted.iter().all(|wanted| lines.iter().any(|line| line == wanted)) {
             break;
         }
     }
     child.kill().expect("it is ours");
     child.wait().expect("it is ours");
-    assert!(lines.iter().any(|printed| printed == line), "{lines:?}");
+    assert!(wanted.iter().all(|wanted| lines.iter().any(|line| line == wanted)), "{lines:?}");
     lines
 }
 
@@ -188,9 +360,9 @@ fn a_volatile_agent_begins_anew_while_the_others_go_on() {
         +!live <- ?lives(N); -+lives(N+1); .print(\"life \", N+1); !!wait.
         +!wait <- .wait(20); .print(\"still there\"); .wait(60000).";
     let scratch = Scratch::with(&[("m.mas2j", project), ("kept.asl", program)]);
-    run_until(&scratch, "m.mas2j", "[kept] still there");
+    run_until(&scratch, "m.mas2j", &["[kept] still there"]);
     // The one that is kept is in the middle of its plan, and says nothing of a new life.
-    let second = run_until(&scratch, "m.mas2j", "[lost] still there");
+    let second = run_until(&scratch, "m.mas2j", &["[lost] still there"]);
     assert_eq!(second, ["[lost] life 1", "[lost] still there"]);
     let changed =
         project.replace(" kept.asl [durability=volatile]", " kept.asl").replace("kept;", "kept [durability=volatile];");
