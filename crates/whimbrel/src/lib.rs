@@ -22,6 +22,7 @@
 //! A society written in AgentSpeak is a [`Society`]: [open](Society::open) its project, [start](Society::start) it on a
 //! [`Platform`].
 
+pub mod cluster;
 pub mod environment;
 pub mod files;
 pub mod options;

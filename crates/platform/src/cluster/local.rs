@@ -29,6 +29,9 @@ pub trait LocalNode: Send + Sync {
 
     /// The society has ended on another node.
     fn concluded(&self);
+
+    /// This node cannot do its part, for this reason: it must end.
+    fn failed(&self, why: &str);
 }
 
 /// Why partitions are not served.

@@ -13,6 +13,9 @@ pub struct Society {
     pub token: String,
     /// Counts the societies that were in this store, one after the other.
     pub term: u64,
+    /// How many nodes were given names in it: `n1`, `n2`, ... No name comes twice.
+    #[serde(default)]
+    pub named: u64,
 }
 
 /// Whether a society goes on.

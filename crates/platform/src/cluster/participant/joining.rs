@@ -19,7 +19,7 @@ impl Participant {
         if self.former_may_live(now) {
             return None;
         }
-        self.me.name = self.terms.name.clone().unwrap_or_else(|| self.free_name(now));
+        self.me.name = self.terms.name.clone().unwrap_or_default();
         self.phase = Phase::Joining;
         None
     }
@@ -27,11 +27,13 @@ impl Participant {
     /// Why this node cannot be let in.
     fn objection(&self) -> Option<String> {
         let society = self.society.as_ref().map(|society| &society.value)?;
-        let is_other = society.project != self.terms.project && society.state == SocietyState::Running;
+        let (kept, mine) = (&society.project, &self.terms.project);
+        let is_other = kept != mine && society.state == SocietyState::Running;
         (is_other && !self.terms.fresh).then(|| {
-            "another project's society is kept there: the same folder or address with another project is another society's \
-             (--fresh forgets it and begins anew)"
-                .to_owned()
+            format!(
+                "the society {kept} is kept there, not {mine}: the same folder or address with another project is another \
+                 society's (--fresh forgets it and begins anew)"
+            )
         })
     }
 
@@ -52,12 +54,6 @@ impl Participant {
             _ => self.rival = Some((self.terms.me, revision)),
         }
         true
-    }
-
-    /// A name that nobody has: `n1`, `n2`, ...
-    fn free_name(&self, now: Time) -> String {
-        let taken = |name: &String| self.others(now).any(|(_, member)| member.name == *name);
-        (1..).map(|number| format!("n{number}")).find(|name| !taken(name)).unwrap_or_default()
     }
 
     /// All other nodes that may live.
@@ -94,22 +90,27 @@ impl Participant {
                 let society = self.society_of_its_own(SocietyState::Concluded, term);
                 Some(self.write_society(society))
             }
+            Some(society) if self.me.name.is_empty() => {
+                self.numbering = Some(society.named + 1);
+                Some(self.write_society(Society { named: society.named + 1, ..society }))
+            }
             Some(society) => Some(self.accept(&society, now)),
             None => None,
         }
     }
 
     fn society_of_its_own(&self, state: SocietyState, term: u64) -> Society {
-        Society { state, project: self.terms.project.clone(), token: self.terms.token.clone(), term }
+        Society { state, project: self.terms.project.clone(), token: self.terms.token.clone(), term, named: 0 }
     }
 
-    /// Whether no other node has its name. If it may have any, it takes another one; else it waits whether the other one is
-    /// dead, as after a restart.
+    /// Whether no other node has its name. Of one that has, it waits whether it is dead, as after a restart.
     fn has_its_name(&mut self, now: Time) -> bool {
-        let Some((node, _)) = self.others(now).find(|(_, member)| member.name == self.me.name) else { return true };
+        let named = !self.me.name.is_empty();
+        let twin = self.others(now).find(|(_, member)| named && member.name == self.me.name).map(|(node, _)| node);
+        let Some(node) = twin else { return true };
         if self.terms.name.is_none() {
-            self.me.name = self.free_name(now);
-            (self.seen_self, self.beat_at) = (false, None);
+            // Somebody asked for what was the next number's name: there are more.
+            self.me.name.clear();
         } else if self.is_beating(node) {
             self.fail(format!("another node is called {}: give this one another --name", self.me.name));
         }

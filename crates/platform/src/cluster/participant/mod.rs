@@ -193,8 +193,10 @@ pub struct Participant {
     too_low: BTreeMap<Partition, Epoch>,
     /// It took all partitions in this epoch, to forget what is kept.
     taken: Option<Epoch>,
-    /// Its own key was told, with its present name.
+    /// Its own key was told.
     seen_self: bool,
+    /// The number of which its name is made, while that is being written.
+    numbering: Option<u64>,
     /// Somebody who may be alive or not, and what it wrote last when it was looked at first.
     rival: Option<(Nonce, Revision)>,
 }
@@ -247,6 +249,7 @@ impl Participant {
             too_low: BTreeMap::new(),
             taken: None,
             seen_self: false,
+            numbering: None,
             rival: None,
             terms,
         }
@@ -332,6 +335,7 @@ impl Participant {
     /// What came of the last [`Action::Write`] or [`Action::Remove`].
     pub fn wrote(&mut self, key: &str, outcome: Result<Revision, WriteError>, now: Time) {
         let writing = self.writing.take();
+        let numbering = self.numbering.take();
         match (outcome, writing) {
             (Ok(revision), Some(Writing::Beat(me))) => {
                 (self.me.beat, self.revision) = (me.beat, revision);
@@ -344,7 +348,12 @@ impl Participant {
                 }
             }
             (Ok(revision), Some(Writing::Table(table))) => self.table_is(revision, table, now),
-            (Ok(revision), Some(Writing::Society(society))) => self.society_is(revision, society),
+            (Ok(revision), Some(Writing::Society(society))) => {
+                if let Some(number) = numbering {
+                    self.me.name = format!("n{number}");
+                }
+                self.society_is(revision, society);
+            }
             (Ok(_), _) => {}
             (Err(WriteError::Conflict(_) | WriteError::Unknown(_)), writing) => {
                 if !matches!(writing, Some(Writing::Other)) {
@@ -407,7 +416,7 @@ impl Participant {
         if let Some(node) = key.strip_prefix(NODE).and_then(Nonce::parse) {
             // What cannot be read is of a later release: somebody who lives.
             if let Ok(member) = serde_json::from_slice::<Member>(bytes) {
-                self.seen_self |= node == self.terms.me && member.name == self.me.name;
+                self.seen_self |= node == self.terms.me;
                 self.names.insert(node, member.name.clone());
                 self.roster.written(node, revision, member, now);
             } else {

@@ -1,0 +1,203 @@
+//! This process's part in a cluster (docs/design/cluster.md): a thread that shows that it lives, watches the others, and carries
+//! out what [`Participant`] says.
+
+mod thread;
+pub mod weight;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use whimbrel_platform::cluster::{LocalNode, NodeView, Nonce, Participant, Terms};
+use whimbrel_platform::store::{Coord, Epoch, StoreError};
+
+use self::thread::{Input, Thread};
+
+/// How long good-byes may take, beside the others' time to end.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(15);
+/// How often somebody who waits looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The exit code of a process that others took for dead.
+pub const DEPOSED: i32 = 75;
+
+/// Forgets all that is kept in the store, as the owner of all partitions in an epoch.
+pub type Forget = Box<dyn Fn(Epoch) -> Result<(), StoreError> + Send>;
+
+/// A part in a cluster. Ends without a word when it is dropped: others will take this node for dead.
+pub struct Cluster {
+    /// This node's name.
+    pub name: String,
+    /// What links between nodes are opened with.
+    pub token: String,
+    inputs: Sender<Input>,
+    thread: JoinHandle<()>,
+    view: View,
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What came of asking to be let in.
+#[derive(Debug)]
+pub enum Joined {
+    /// This node takes part.
+    In(Cluster),
+    /// Whoever started it does not want to wait any longer.
+    Interrupted,
+}
+
+/// Why a node does not take part.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// The store cannot be watched.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It is not let in.
+    #[error("{0}")]
+    Refused(String),
+    /// There can be no more threads.
+    #[error("no thread for the cluster: {0}")]
+    Thread(std::io::Error),
+}
+
+/// The nodes, as this one sees them, for others than the cluster's owner.
+#[derive(Clone, Debug)]
+pub struct View {
+    nodes: Arc<Mutex<Vec<NodeView>>>,
+    inputs: Sender<Input>,
+    me: Nonce,
+}
+
+/// A number like no other.
+pub fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+/// This process, for people.
+pub fn this_process() -> String {
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("process {} on {machine}", std::process::id())
+}
+
+impl Cluster {
+    /// Asks to be let in. `wait` waits, and says whether to stop waiting; `note` is told what people may want to know.
+    ///
+    /// # Errors
+    /// The store cannot be watched; or the node is not let in.
+    pub fn join(
+        store: Arc<dyn Coord>,
+        terms: Terms,
+        forget: Forget,
+        mut wait: impl FnMut(Duration) -> bool,
+        note: impl Fn(&str) + Send + 'static,
+    ) -> Result<Joined, JoinError> {
+        let (inputs, received) = channel();
+        let told = inputs.clone();
+        let watch = store.watch("", Box::new(move |watched| drop(told.send(Input::Told(watched)))))?;
+        let view = View { nodes: Arc::default(), inputs: inputs.clone(), me: terms.me };
+        let began = Instant::now();
+        let participant = Participant::new(terms, thread::time(began));
+        let (answer, answers) = sync_channel(1);
+        let thread = Thread {
+            participant,
+            began,
+            store,
+            note: Box::new(note),
+            inputs: inputs.clone(),
+            answer: Some(answer),
+            node: None,
+            worker: None,
+            forget: Arc::new(Mutex::new(forget)),
+            nodes: Arc::clone(&view.nodes),
+            handed_over: Vec::new(),
+        };
+        let run = move || {
+            thread.run(&received);
+            drop(watch);
+        };
+        let thread = std::thread::Builder::new().name("whimbrel-cluster".to_owned()).spawn(run);
+        let thread = thread.map_err(JoinError::Thread)?;
+        loop {
+            if wait(LOOK) {
+                let _ = inputs.send(Input::Leave { concluded: false });
+                let _ = thread.join();
+                return Ok(Joined::Interrupted);
+            }
+            match answers.try_recv() {
+                Ok(Ok((name, token))) => return Ok(Joined::In(Self { name, token, inputs, thread, view })),
+                Ok(Err(why)) => return Err(JoinError::Refused(why)),
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => return Err(JoinError::Refused("its thread ended".to_owned())),
+            }
+        }
+    }
+
+    /// This node can serve, and is reached by others at `address` (empty if there are none).
+    pub fn begin(&self, address: &str, node: Arc<dyn LocalNode>) {
+        let _ = self.inputs.send(Input::Begin(address.to_owned(), node));
+    }
+
+    /// Hands everything over to other nodes, if there are any, within this time. `wait` waits, and says whether to stop waiting.
+    pub fn hand_over(&self, at_most: Duration, mut wait: impl FnMut(Duration) -> bool) {
+        let (answer, answers): (_, Receiver<()>) = sync_channel(1);
+        let _ = self.inputs.send(Input::HandOver(answer));
+        let until = Instant::now() + at_most;
+        while answers.try_recv() == Err(TryRecvError::Empty) && Instant::now() < until {
+            if wait(LOOK) {
+                return;
+            }
+        }
+    }
+
+    /// This node serves nothing any more. If the society has ended here, all nodes are to end, and what is kept is forgotten
+    /// when they have.
+    pub fn end(self, concluded: bool) {
+        let _ = self.inputs.send(Input::Leave { concluded });
+        let until = Instant::now() + LEAVE_PATIENCE;
+        while !self.thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+        // Otherwise the others find out themselves.
+        if self.thread.is_finished() {
+            let _ = self.thread.join();
+        }
+    }
+
+    /// The nodes, as this one sees them.
+    pub fn view(&self) -> View {
+        self.view.clone()
+    }
+}
+
+impl View {
+    /// All nodes that there are keys of.
+    pub fn nodes(&self) -> Vec<NodeView> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// This node's number.
+    pub fn me(&self) -> Nonce {
+        self.me
+    }
+
+    /// Has a node hand over what it serves and take no more; or take its share again.
+    ///
+    /// # Errors
+    /// No node that lives is called so.
+    pub fn drain(&self, node: &str, drains: bool) -> Result<(), String> {
+        let (answer, answers) = sync_channel(1);
+        let gone = || "this node ends".to_owned();
+        self.inputs.send(Input::Drain { node: node.to_owned(), drains, answer }).map_err(|_| gone())?;
+        answers.recv().unwrap_or_else(|_| Err(gone()))
+    }
+}

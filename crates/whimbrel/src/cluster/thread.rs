@@ -1,0 +1,228 @@
+//! The thread, and the one beside it that does what takes long.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use whimbrel_platform::Time;
+use whimbrel_platform::cluster::{Action, AdoptError, Ending, LocalNode, NodeView, PAUSE, Participant, YieldError};
+use whimbrel_platform::store::{Coord, Epoch, Partition, Revision, StoreError, Watched};
+
+use super::Forget;
+
+/// What the thread is told.
+pub(super) enum Input {
+    Told(Watched),
+    Begin(String, Arc<dyn LocalNode>),
+    Adopted(Vec<(Partition, Epoch)>, Result<(), AdoptError>),
+    Yielded(Vec<Partition>, Result<(), YieldError>),
+    Forgot(Result<(), StoreError>),
+    /// Tell this one when everything is handed over, or nobody is there to take it.
+    HandOver(SyncSender<()>),
+    Leave {
+        concluded: bool,
+    },
+    Drain {
+        node: String,
+        drains: bool,
+        answer: SyncSender<Result<(), String>>,
+    },
+}
+
+/// What may take seconds.
+pub(super) enum Job {
+    Adopt(Arc<dyn LocalNode>, Vec<(Partition, Epoch)>),
+    Yield(Arc<dyn LocalNode>, Vec<Partition>),
+    Forget(Epoch),
+}
+
+/// What came of asking to be let in: name and token.
+type Admission = Result<(String, String), String>;
+
+/// The thread.
+pub(super) struct Thread {
+    pub participant: Participant,
+    pub began: Instant,
+    pub store: Arc<dyn Coord>,
+    pub note: Box<dyn Fn(&str) + Send>,
+    pub inputs: Sender<Input>,
+    /// Who waits to be let in.
+    pub answer: Option<SyncSender<Admission>>,
+    pub node: Option<Arc<dyn LocalNode>>,
+    pub worker: Option<Sender<Job>>,
+    pub forget: Arc<Mutex<Forget>>,
+    pub nodes: Arc<Mutex<Vec<NodeView>>>,
+    pub handed_over: Vec<SyncSender<()>>,
+}
+
+/// The time of a participant that began then.
+pub(super) fn time(began: Instant) -> Time {
+    Time::ZERO + began.elapsed()
+}
+
+impl Thread {
+    pub fn run(mut self, received: &Receiver<Input>) {
+        loop {
+            match received.recv_timeout(PAUSE) {
+                Ok(input) => self.hear(input),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            received.try_iter().for_each(|input| self.hear(input));
+            if let Some(node) = &self.node {
+                self.participant.set_agents(node.agents());
+            }
+            while let Some(action) = self.participant.act(self.now()) {
+                if let Action::End(ending) = action {
+                    return self.end(ending);
+                }
+                self.carry_out(action);
+            }
+            self.show();
+        }
+    }
+
+    fn now(&self) -> Time {
+        time(self.began)
+    }
+
+    fn hear(&mut self, input: Input) {
+        let now = self.now();
+        match input {
+            Input::Told(watched) => self.participant.told(watched, now),
+            Input::Begin(address, node) => {
+                self.node = Some(node);
+                self.participant.begin(address);
+            }
+            Input::Adopted(partitions, outcome) => {
+                if let Err(error) = &outcome {
+                    (self.note)(&format!("cannot serve what is this node's, and tries again: {error}"));
+                }
+                self.participant.adopted(&partitions, outcome, now);
+            }
+            Input::Yielded(partitions, outcome) => self.participant.yielded(&partitions, outcome, now),
+            Input::Forgot(outcome) => self.participant.forgot(outcome, now),
+            Input::HandOver(answer) => {
+                self.handed_over.push(answer);
+                self.participant.prepare_to_leave();
+            }
+            Input::Leave { concluded } => {
+                if concluded {
+                    self.participant.conclude();
+                }
+                self.participant.leave();
+            }
+            Input::Drain { node, drains, answer } => {
+                let _ = answer.send(self.participant.ask_to_drain(&node, drains, now));
+            }
+        }
+    }
+
+    fn carry_out(&mut self, action: Action) {
+        match action {
+            Action::Write(key, expected, value) => {
+                let outcome = self.store.write(&key, expected, &value);
+                self.participant.wrote(&key, outcome, self.now());
+            }
+            Action::Remove(key, expected) => {
+                let outcome = self.store.remove(&key, expected).map(|()| Revision(0));
+                self.participant.wrote(&key, outcome, self.now());
+            }
+            Action::Read(key) => {
+                let outcome = self.store.read(&key);
+                self.participant.read(&key, outcome, self.now());
+            }
+            Action::Adopt(partitions) => self.do_with_node(|node| Job::Adopt(node, partitions)),
+            Action::Yield(partitions) => self.do_with_node(|node| Job::Yield(node, partitions)),
+            Action::Forget(epoch) => self.hand_to_worker(Job::Forget(epoch)),
+            Action::Accepted { name, token } => self.answer(Ok((name, token))),
+            Action::LinkWith(members) => self.with_node(|node| node.link_with(&members)),
+            Action::Note(text) => (self.note)(&text),
+            Action::Conclude => {
+                (self.note)("the society has ended on another node");
+                self.with_node(|node| node.concluded());
+            }
+            Action::End(_) => {}
+        }
+    }
+
+    fn with_node(&self, call: impl FnOnce(&dyn LocalNode)) {
+        if let Some(node) = &self.node {
+            call(&**node);
+        }
+    }
+
+    fn do_with_node(&mut self, job: impl FnOnce(Arc<dyn LocalNode>) -> Job) {
+        if let Some(node) = self.node.clone() {
+            self.hand_to_worker(job(node));
+        }
+    }
+
+    /// Has something done by the other thread, after all that was handed to it before.
+    fn hand_to_worker(&mut self, job: Job) {
+        let worker = self.worker.get_or_insert_with(|| {
+            let (jobs, received) = channel();
+            let (inputs, forget) = (self.inputs.clone(), Arc::clone(&self.forget));
+            std::thread::spawn(move || work(&received, &inputs, &forget));
+            jobs
+        });
+        let _ = worker.send(job);
+    }
+
+    fn answer(&mut self, admission: Admission) {
+        if let Some(answer) = self.answer.take() {
+            let _ = answer.send(admission);
+        }
+    }
+
+    /// Lets others see how things are.
+    fn show(&mut self) {
+        let now = self.now();
+        *self.nodes.lock().unwrap_or_else(PoisonError::into_inner) = self.participant.nodes(now);
+        if !self.handed_over.is_empty() && self.participant.has_handed_over(now) {
+            for answer in self.handed_over.drain(..) {
+                let _ = answer.send(());
+            }
+        }
+    }
+
+    fn end(mut self, ending: Ending) {
+        match ending {
+            Ending::Left => {}
+            Ending::Deposed => match &self.node {
+                Some(node) => {
+                    (self.note)("other nodes took this one for dead, and what it served is theirs");
+                    node.deposed();
+                }
+                None => self.answer(Err("other nodes took this one for dead before it began".to_owned())),
+            },
+            Ending::Failed(why) => match &self.node {
+                Some(node) => node.failed(&why),
+                None => self.answer(Err(why)),
+            },
+        }
+    }
+}
+
+/// Does one job after the other.
+fn work(jobs: &Receiver<Job>, inputs: &Sender<Input>, forget: &Mutex<Forget>) {
+    for job in jobs {
+        let done = match job {
+            Job::Adopt(node, partitions) => {
+                let outcome = node.adopt(&partitions);
+                Input::Adopted(partitions, outcome)
+            }
+            Job::Yield(node, partitions) => {
+                let outcome = node.yield_up(&partitions);
+                Input::Yielded(partitions, outcome)
+            }
+            Job::Forget(epoch) => {
+                let forget = forget.lock().unwrap_or_else(PoisonError::into_inner);
+                Input::Forgot(forget(epoch))
+            }
+        };
+        if inputs.send(done).is_err() {
+            return;
+        }
+    }
+}
