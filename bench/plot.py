@@ -18,13 +18,15 @@ PANELS = {
     "spawn": [("us_per_agent", "us per agent"), ("bytes_per_agent", "bytes per agent")],
     "messaging": [("messages_per_s", "deliveries per s (higher is better)"), ("p50_us", "latency, p50 us"),
                   ("p99_us", "latency, p99 us"), ("cpu_s_per_million", "CPU s per million")],
+    "rtt": [("rtt_mean_ms", "round trip, mean ms"), ("rtt_p99_ms", "round trip, p99 ms"),
+            ("round_trips_per_s", "round trips per s (higher is better)"), ("rss_mb", "MB of memory at most")],
     "codec": [("bytes", "bytes"), ("encode_us", "encode us"), ("decode_us", "decode us")],
 }
 OURS = ("native", "asl", "mas2j", "whimbrel", "compact", "compact-owned")
 # One colour each, the same in all pictures.
 COLOURS = {"native": "C0", "asl": "C9", "mas2j": "C2", "erlang": "C3", "go": "C4", "pekko": "C5", "tokio": "C1",
            "jason": "C7", "pekko-throughput": "C8", "tokio-one-thread": "C6", "whimbrel": "C0", "compact": "C0",
-           "compact-owned": "C9"}
+           "compact-owned": "C9", "jade": "C7"}
 
 
 def main():

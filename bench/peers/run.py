@@ -4,6 +4,7 @@
     bench/peers/run.py                                  all benchmarks, all peers, the studies' parameters: hours
     bench/peers/run.py --quick                          the same in small, in about half an hour on two cores
     bench/peers/run.py --quick --only messaging         messages between processes, in about ten minutes
+    bench/peers/run.py --quick --only rtt               round trips, in about twenty minutes
     bench/peers/run.py --quick --rounds 1               a look
     bench/peers/run.py --only ring,micro --peers erlang,jason
     bench/peers/run.py --ours none --peers go           a peer alone, without Whimbrel
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from harness import cases, children, contenders, machine, programs, report, servers, targets, toolchains
 
-TIMEOUT_S = {"full": 900, "quick": 120}
+TIMEOUT_S = {"full": 900, "quick": 300}
 EXIT_INTERRUPTED = 130
 
 
@@ -63,14 +64,14 @@ def parse_options():
                         help="of " + ",".join(contenders.peers()) + " (or none)")
     parser.add_argument("--ours", type=names_of(report.OURS), default=report.OURS,
                         help="native (Rust agents), asl (our AgentSpeak benchmark), "
-                             "mas2j (the project that Jason runs too), whimbrel (messaging), compact and compact-owned "
+                             "mas2j (the project that Jason runs too), whimbrel (messaging, rtt), compact and compact-owned "
                              "(codec: texts shared, or one in each object), or none")
     parser.add_argument("--quick", dest="scale", action="store_const", const="quick", default="full",
                         help="the same shapes in small; without it the study's parameters, which take hours")
     parser.add_argument("--rounds", type=int, default=3, help="default: 3")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)),
                         help="size of the AgentSpeak engines' thread pool (default: the cores)")
-    parser.add_argument("--timeout", type=int, metavar="S", help="limit for one run (default: 900, quick: 120)")
+    parser.add_argument("--timeout", type=int, metavar="S", help="limit for one run (default: 900, quick: 300)")
     parser.add_argument("--whimbrel", type=Path, default=default_binary(), metavar="PATH", help="our binary")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: bench/results/peers-DATE.json")
     options = parser.parse_args()

@@ -96,6 +96,29 @@ class Targets(unittest.TestCase):
         self.assertEqual(targets.table([self.result("nats", "paced, 64 B, authenticated", p50_us=1)]), [])
 
 
+    def test_round_trips_are_compared_with_jades_and_with_what_the_cores_allow(self):
+        def result(name, group, case, **metrics):
+            return {"bench": "rtt", "group": group, "case": case, "contender": name, "metrics": metrics}
+
+        group = "one process"
+        results = [
+            result("whimbrel", group, "2 pairs", rtt_mean_ms=40.0), result("jade", group, "2 pairs", rtt_mean_ms=39.0),
+            result("whimbrel", group, "2,048 pairs", rtt_mean_ms=10.0), result("jade", group, "2,048 pairs", rtt_mean_ms=30.0),
+            result("whimbrel", group, "4,096 pairs", lost=1, rss_mb=400.0),
+            result("whimbrel", "64 pairs", "4 nodes", share_of_allowed=0.91),
+        ]
+        rows = [(row.what, row.is_met()) for row in targets.rtt(targets.Figures(results, "rtt"))]
+        self.assertEqual(rows, [
+            ("jade's round trip / ours", False), ("jade's round trip / ours", True), ("messages lost", False),
+            ("MB of memory", True), ("throughput / what the cores allow", True)])
+        self.assertIn("| jade's round trip / ours", "\n".join(targets.table(results)))
+
+    def test_every_target_of_round_trips_has_a_case_at_either_scale(self):
+        for scale in ("full", "quick"):
+            labels = {case.label for case in cases.cases(scale) if case.bench == "rtt"}
+            self.assertLessEqual({*targets.RTT_RATIO, targets.RTT_ALL, "1 node", "2 nodes", "4 nodes"}, labels)
+
+
 class Messaging(unittest.TestCase):
     ASKED = {"scenario": "broadcast", "producers": 2, "consumers": 3, "messages": 5}
 

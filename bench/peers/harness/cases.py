@@ -14,6 +14,7 @@ CODEC_SHARED = ("java", "jadex", "jadex-xml", "jade-sl", "kryo", "fory")
 CODEC_OWNED = ("bitcode", "protobuf", "messagepack", "cbor", "rkyv")
 CODEC_PEERS = CODEC_SHARED + CODEC_OWNED
 CODEC = ("compact", "compact-owned") + CODEC_PEERS
+RTT = ("whimbrel", "jade")
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Case:
 
 
 ACTORS = ("ring", "chameneos", "fibonacci", "spawn", "micro")
-BENCHES = ACTORS + ("messaging", "codec")
+BENCHES = ACTORS + ("messaging", "codec", "rtt")
 
 
 def cases(scale):
@@ -83,6 +84,8 @@ def full():
         Case("micro", "", {"goals": 1_000_000, "fib": 18, "reversals": 200}, AGENTSPEAK),
         *every_messaging(),
         *(codec(kind, children) for children in (0, 100, 10_000, 100_000) for kind in ("same", "varied")),
+        *(rtt(pairs, max(4, 1_024 // pairs)) for pairs in (2, 32, 256, 1_024, 2_048, 4_096)),
+        *(rtt_on_nodes(nodes, 8) for nodes in (1, 2, 4)),
     ]
 
 
@@ -97,6 +100,8 @@ def quick():
         Case("micro", "", {}, AGENTSPEAK),
         *quick_messaging(),
         *(codec(kind, 100) for kind in ("same", "varied")),
+        *(rtt(pairs, messages) for pairs, messages in ((2, 128), (256, 2), (2_048, 2), (4_096, 1))),
+        *(rtt_on_nodes(nodes, 4) for nodes in (1, 2, 4)),
     ]
 
 
@@ -154,6 +159,17 @@ def quick_messaging():
         for mode in ("saturated", "paced"):
             who = ("whimbrel", "bare") if security == "open" else ("whimbrel",)
             yield messaging(ONE_TO_ONE[2], mode, security=security, who=who)
+
+
+def rtt(pairs, messages):
+    """The Siebog study's senders and receivers."""
+    params = {"pairs": pairs, "limit": 20_000, "bytes": 65_536, "messages": messages}
+    return Case("rtt", f"{pairs:,} pairs", params, RTT, group="one process")
+
+
+def rtt_on_nodes(nodes, messages):
+    params = {**rtt(64, messages).params, "nodes": nodes}
+    return Case("rtt", f"{nodes} node{'s' if nodes > 1 else ''}", params, ("whimbrel",), group="64 pairs")
 
 
 def codec(kind, children):

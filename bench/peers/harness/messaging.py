@@ -1,4 +1,4 @@
-"""Who takes part in messaging between two processes, and how they are driven (messaging/README.md)."""
+"""Who takes part in messaging between two processes and in round trips, and how they are driven (messaging/README.md)."""
 
 import json
 import re
@@ -62,15 +62,31 @@ def metrics_of(answer, params, cpu_seconds):
 
 
 @dataclass
+class Jade(Pair):
+    """Two containers for messaging; one for round trips."""
+
+    benches: tuple = ("messaging", "rtt")
+
+    def measure(self, bench, params, timeout_s, threads):
+        if bench == "messaging":
+            return super().measure(bench, params, timeout_s, threads)
+        program = programs.Program(self.name, self.peer, jade_program("RttPeer"), self.benches)
+        measured = program.measure(bench, params, timeout_s, threads)
+        return programs.Measurement(self.version(), measured.params, measured.metrics)
+
+
+@dataclass
 class OurMessaging:
-    """`whimbrel bench messaging`, which starts its second process itself."""
+    """`whimbrel bench messaging` and `rtt`, which start their other processes themselves."""
 
     name: str
     command: list
-    benches: tuple = ("messaging",)
+    benches: tuple = ("messaging", "rtt")
 
     def measure(self, bench, params, timeout_s, threads):
-        params = {key: value for key, value in params.items() if key != "consumers" or params["scenario"] == "broadcast"}
+        if bench == "messaging":
+            wanted = params["scenario"] == "broadcast"
+            params = {key: value for key, value in params.items() if key != "consumers" or wanted}
         program = programs.Program(self.name, "", self.command, self.benches, ["--json"])
         return program.measure(bench, params, timeout_s, threads)
 
@@ -88,7 +104,7 @@ def peers():
         Pair("erlang-distribution", "erlang-distribution", erlang_node, erlang_version),
         Pair("rabbitmq", "rabbitmq", lambda *_: [go, "rabbitmq"],
              lambda: f"{rabbitmq_version()}, {required(gomod, 'amqp091-go')}", "rabbitmq"),
-        Pair("jade", "jade", jade, lambda: f"JADE {programs.pom(MESSAGING / 'jade' / 'pom.xml', 'jade')}"),
+        Jade("jade", "jade", jade, lambda: f"JADE {programs.pom(MESSAGING / 'jade' / 'pom.xml', 'jade')}"),
     ]
 
 
@@ -117,8 +133,12 @@ def erlang_tls():
 def jade(role, params, address):
     if params["security"] != "open" and not (servers.Folder.make() / "authority.p12").exists():
         certificates.make_java_trust(servers.Folder.make())
+    return jade_program("JadePeer")
+
+
+def jade_program(main):
     classpath = f"{CACHE / 'jade' / 'jade-peer.jar'}:{CACHE / 'jade' / 'lib'}/*"
-    return [programs.find_java(), "-cp", classpath, "JadePeer"]
+    return [programs.find_java(), "-cp", classpath, main]
 
 
 def required(gomod, module):

@@ -14,10 +14,14 @@ COMPARED = {
     "spawn": [("us_per_agent", "us per agent", True), ("bytes_per_agent", "bytes per agent", True)],
     "messaging": [("messages_per_s", "deliveries per s", True), ("p50_us", "latency, p50 us", True),
                   ("p99_us", "latency, p99 us", True), ("cpu_s_per_million", "CPU s per million, of all processes", True)],
+    "rtt": [("rtt_mean_ms", "round trip, mean ms", True), ("rtt_p50_ms", "round trip, p50 ms", True),
+            ("rtt_p99_ms", "round trip, p99 ms", True), ("round_trips_per_s", "round trips per s", True),
+            ("share_of_allowed", "share of what the cores allow", True), ("rss_mb", "MB of memory at most", True),
+            ("lost", "lost", True)],
     "codec": [("bytes", "bytes", True), ("encode_us", "encode us", True), ("decode_us", "decode us", True)],
 }
 # More is better; of all others less is.
-MORE_IS_BETTER = ("messages_per_s",)
+MORE_IS_BETTER = ("messages_per_s", "round_trips_per_s", "share_of_allowed")
 OURS = ("native", "asl", "mas2j", "whimbrel", "compact", "compact-owned")
 # Which of ours a peer is compared with: what runs the same program, or what a user would choose instead.
 REFERENCES = {"jason": ("asl", "mas2j"), **dict.fromkeys(cases.MESSAGING_PEERS, ("whimbrel",)),

@@ -43,10 +43,16 @@ CODEC_SPEED = [("compact", "java", 15, 12), ("compact", "jadex", 50, 25), ("comp
                ("compact-owned", "java", 10, 6), ("compact-owned", "bitcode", 1, 1)]
 VIEW_SPEED = 50
 
+# How many times longer JADE's round trips are at least.
+RTT_RATIO = {"2 pairs": 1, "2,048 pairs": 3}
+RTT_ALL, RTT_MB = "4,096 pairs", 512
+# Of the computations that the cores do if there is nothing else to do.
+RTT_SHARE = 0.9
+
 
 def table(results):
     """The lines of a table with every target that this run says something about."""
-    rows = [*messaging(Figures(results, "messaging")), *codec(Figures(results, "codec"))]
+    rows = [*messaging(Figures(results, "messaging")), *codec(Figures(results, "codec")), *rtt(Figures(results, "rtt"))]
     if not rows:
         return []
     missed = sum(not row.is_met() for row in rows)
@@ -144,3 +150,16 @@ def codec_speed(figures, group, case, label):
     ratio = figures.ratio(("java", group, case, "decode_us"), ("compact", group, case, "view_us"))
     if ratio is not None:
         yield Row("java's decode time / that of a view", label, ratio, VIEW_SPEED)
+
+
+def rtt(figures):
+    for group, case in figures.of("whimbrel"):
+        ratio = figures.ratio(("jade", group, case, "rtt_mean_ms"), ("whimbrel", group, case, "rtt_mean_ms"))
+        if ratio is not None and case in RTT_RATIO:
+            yield Row("jade's round trip / ours", case, ratio, RTT_RATIO[case])
+        if case == RTT_ALL:
+            yield Row("messages lost", case, figures.find("whimbrel", group, case, "lost"), 0, False)
+            yield Row("MB of memory", case, figures.find("whimbrel", group, case, "rss_mb"), RTT_MB, False)
+        if case.endswith(("node", "nodes")):
+            share = figures.find("whimbrel", group, case, "share_of_allowed")
+            yield Row("throughput / what the cores allow", f"{group}, {case}", share, RTT_SHARE)

@@ -14,6 +14,7 @@ use super::SecurityLevel;
   whimbrel bench fibonacci --max-n 25 --json
   whimbrel bench codec --object varied --children 10000
   whimbrel bench sessions --frames compact --in-flight 1
+  whimbrel bench rtt --pairs 256 --nodes 2
   whimbrel bench state --store embedded --seconds 10
   whimbrel bench state --store 'nats://127.0.0.1:4222/bench?partitions=16' --threads 16 --reads 0
   whimbrel bench fibonacci --plot pictures     response time by n, as pictures/fibonacci-native.svg
@@ -91,6 +92,8 @@ pub enum Benchmark {
     Messaging(Messaging),
     /// Programs with agents at an agent port ask agents of its node: how many messages a second, how long for an answer?
     Sessions(Sessions),
+    /// Agents in pairs send each other long texts, and compute: how long until the answer comes, as the Siebog study asks?
+    Rtt(Rtt),
     /// Agents' state is written to a store, nine writes to a read: how fast, how soon safe, in how many bytes?
     State(State),
     /// Agents come to be: how fast, and how much memory does an idle one take?
@@ -151,6 +154,41 @@ pub struct Messaging {
     /// Where the first process listens; for the process with the producers.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub first: Option<String>,
+}
+
+/// Senders and receivers in pairs. A receiver counts primes before it answers, which takes most of the time.
+#[derive(Debug, Args)]
+pub struct Rtt {
+    /// Pairs.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub pairs: u32,
+    /// A receiver counts the primes up to this number, dividing each number by all smaller ones.
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub limit: u32,
+    /// Bytes of random text in each message, either way.
+    #[arg(long, default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(16..=8 << 20))]
+    pub bytes: u32,
+    /// Processes, linked as nodes of one platform. The two of a pair are on different ones.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub nodes: u16,
+    /// Messages of each sender, each when the one before is answered; if not given, 512 of all together, but two of each.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub messages: Option<u64>,
+    /// Threads of each process to run agents on; all cores are shared evenly if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// How links between processes are secured.
+    #[arg(long, value_enum, default_value_t = SecurityLevel::Authenticated, value_name = "LEVEL")]
+    pub security: SecurityLevel,
+    /// One line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Where the first process listens; for the others.
+    #[arg(long, hide = true, value_name = "ADDRESS")]
+    pub first: Option<String>,
+    /// Which node this is; for the others.
+    #[arg(long, hide = true, value_name = "N")]
+    pub node: Option<u16>,
 }
 
 /// Messages between a node and programs in another process.

@@ -18,7 +18,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub use self::act::{Kill, Resume, Send, Stop, Suspend, Whom};
 #[cfg(feature = "nats")]
 pub use self::bench::Failover;
-pub use self::bench::{Bench, BenchOptions, Benchmark, Framed, Messaging, Mode, Scenario, Sessions, State, StoreKind};
+pub use self::bench::{
+    Bench, BenchOptions, Benchmark, Framed, Messaging, Mode, Rtt, Scenario, Sessions, State, StoreKind,
+};
 pub use self::ca::{Ca, CaAction, Enrol};
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};

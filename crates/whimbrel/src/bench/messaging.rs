@@ -86,12 +86,7 @@ impl Messaging {
             Scenario::Broadcast => "broadcast",
         };
         let mode = if self.mode == Mode::Paced { "paced" } else { "saturated" };
-        let security = match self.security {
-            SecurityLevel::Open => "open",
-            SecurityLevel::Tls => "tls",
-            SecurityLevel::Authenticated => "authenticated",
-            SecurityLevel::Signed => "signed",
-        };
+        let security = security_name(self.security);
         format!(
             "\"scenario\": \"{scenario}\", \"producers\": {}, \"consumers\": {}, \"bytes\": {}, \"mode\": \"{mode}\", \
              \"security\": \"{security}\", \"threads\": {}, \"messages\": {}",
@@ -104,8 +99,18 @@ impl Messaging {
     }
 }
 
-/// Nanoseconds since 1970: the same clock in both processes.
-fn wall_ns() -> u64 {
+/// A level as it is typed.
+pub(super) fn security_name(level: SecurityLevel) -> &'static str {
+    match level {
+        SecurityLevel::Open => "open",
+        SecurityLevel::Tls => "tls",
+        SecurityLevel::Authenticated => "authenticated",
+        SecurityLevel::Signed => "signed",
+    }
+}
+
+/// Nanoseconds since 1970: the same clock in all processes.
+pub(super) fn wall_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 

@@ -11,6 +11,7 @@ mod native;
 mod plot;
 mod progress;
 mod report;
+pub mod rtt;
 pub mod sessions;
 pub mod state;
 
@@ -142,8 +143,17 @@ fn deviation(counts: &[f64]) -> Option<f64> {
 
 /// Bytes of memory this process occupies, where the operating system tells.
 pub fn resident_bytes() -> Option<f64> {
+    bytes_of("VmRSS:")
+}
+
+/// The most it ever occupied.
+fn peak_bytes() -> Option<f64> {
+    bytes_of("VmHWM:")
+}
+
+fn bytes_of(entry: &str) -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(entry))?;
     Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0)
 }
 

@@ -80,6 +80,12 @@ fn readable(name: &str, value: f64) -> String {
     if name.ends_with("amplification") {
         return format!("{value:.2}");
     }
+    if name == "share_of_allowed" {
+        return format!("{:.1} %", value * 100.0);
+    }
+    if name == "lost" {
+        return format!("{value:.0}");
+    }
     if name.contains("cpu_s") {
         return format!("{value:.2} s");
     }
@@ -118,6 +124,14 @@ fn meaning(name: &str) -> &str {
         "max_ms" => "the slowest",
         "write_amplification" => "bytes of the journal per byte of state",
         "device_amplification" => "bytes that the system wrote to disks per byte of state",
+        "rtt_mean_ms" => "from a message to its answer, on average",
+        "rtt_p50_ms" => "half of the answers came within this time",
+        "rtt_p99_ms" => "99 of 100 did",
+        "lost" => "lost",
+        "rss_mb" => "MB of memory at most, all processes together",
+        "round_trips_per_s" => "answers per second",
+        "allowed_per_s" => "of the receivers' computations alone, on as many cores as there is work for",
+        "share_of_allowed" => "of that",
         "bytes_per_agent" => "bytes of resident memory per idle agent",
         other => other,
     }

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::arguments::{Bench as Arguments, Benchmark, Messaging, Sessions, State};
-use crate::bench::{Bench, Kind, Watching, codec, json, line, messaging, picture, rows, sessions, state, table};
+use crate::arguments::{Bench as Arguments, Benchmark, Messaging, Rtt, Sessions, State};
+use crate::bench::{Bench, Kind, Watching, codec, json, line, messaging, picture, rows, rtt, sessions, state, table};
 use crate::terminal;
 
 /// Runs a benchmark and reports.
@@ -16,6 +16,7 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Chosen::Messaging(what) => return messaging(what),
         Chosen::State(what) => return state(what),
         Chosen::Sessions(what) => return sessions(what),
+        Chosen::Rtt(what) => return rtt(what),
         Chosen::Codec { object, children, json } => return codec(object, children, json),
         #[cfg(feature = "nats")]
         Chosen::Failover(what) => return failover(what),
@@ -89,6 +90,18 @@ fn sessions(what: &Sessions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn rtt(what: &Rtt) -> anyhow::Result<ExitCode> {
+    if let Some(number) = what.node {
+        rtt::serve(what, number)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let metrics = rtt::run(what)?;
+    let title = format!("rtt: {}", what.params().replace('"', ""));
+    let text = if what.json { line("rtt", &what.params(), &metrics) } else { rows(&title, &metrics) };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn state(what: &State) -> anyhow::Result<ExitCode> {
     let metrics = state::run(what)?;
     let title = format!("state: {}", what.params().replace('"', ""));
@@ -105,6 +118,7 @@ enum Chosen<'a> {
     Messaging(&'a Messaging),
     State(&'a State),
     Sessions(&'a Sessions),
+    Rtt(&'a Rtt),
     Codec {
         object: codec::Object,
         children: u64,
@@ -135,6 +149,7 @@ fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
         #[cfg(feature = "nats")]
         Benchmark::Failover(what) => return Chosen::Failover(what),
         Benchmark::Sessions(what) => return Chosen::Sessions(what),
+        Benchmark::Rtt(what) => return Chosen::Rtt(what),
         Benchmark::Codec { object, children, json } => {
             return Chosen::Codec { object: *object, children: *children, json: *json };
         }

@@ -66,3 +66,26 @@ fn programs_at_the_agent_port_ask_and_are_answered() {
         }
     }
 }
+
+#[test]
+fn senders_and_receivers_of_one_and_of_three_nodes_have_all_their_answers() {
+    let scratch = Scratch::new();
+    for (nodes, level) in [("1", "open"), ("3", "authenticated")] {
+        let arguments = ["bench", "rtt", "--pairs", "7", "--limit", "300", "--messages", "4", "--json"];
+        let more = ["--nodes", nodes, "--security", level];
+        let seen = run_in(&scratch.0, &[arguments.as_slice(), more.as_slice()].concat());
+        assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{nodes}");
+        let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
+        let (params, metrics) = (&line["params"], &line["metrics"]);
+        assert_eq!((params["pairs"].as_u64(), params["bytes"].as_u64()), (Some(7), Some(65_536)));
+        assert_eq!(metrics["lost"], 0, "{}", seen.out);
+        for metric in ["rtt_mean_ms", "rtt_p50_ms", "rtt_p99_ms", "rss_mb", "round_trips_per_s", "share_of_allowed"] {
+            assert!(metrics[metric].as_f64().is_some_and(|figure| figure > 0.0), "{metric}: {}", seen.out);
+        }
+        let trips = metrics["round_trips_per_s"].as_f64().zip(metrics["seconds"].as_f64());
+        assert_eq!(trips.map(|(per_s, seconds)| (per_s * seconds).round()), Some(28.0), "{}", seen.out);
+    }
+    let seen = run_in(&scratch.0, &["bench", "rtt", "--pairs", "2", "--nodes", "3"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(seen.err.contains("fewer pairs than nodes"), "{}", seen.err);
+}
