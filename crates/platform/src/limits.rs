@@ -192,6 +192,8 @@ pub const TOPICS_MAX: usize = 1_000_000;
 pub const TOPIC_SUBSCRIBERS_MAX: usize = 10_000_000;
 /// Topics and groups that one agent is in.
 pub const TOPICS_PER_AGENT_MAX: usize = 10_000;
+/// Messages in one piece of news of what was handled and what is known; more take more.
+pub const FACTS_MAX: usize = 10_000;
 /// Names in one piece of news of topics and groups.
 pub const TOPIC_NEWS_NAMES_MAX: usize = 10_000;
 /// Names of topics and groups whose audience a shard or link remembers; with more it begins anew.

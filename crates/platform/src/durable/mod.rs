@@ -15,7 +15,45 @@
 //! The sender writes `Settled` when it is told of the ticket; only then the receiver forgets the ticket. [`Ledger`] keeps
 //! these books; it is a state machine: records in, and what is to be done out. If the two agents live on two nodes, the books
 //! are in two places, and [`Facts`] travel between them; [`Servers`] says which of the messages that come over links are to be
-//! taken. `docs/design/cluster.md` has the whole.
+//! taken. `docs/design/cluster.md` has the whole. A message's life on two nodes:
+//!
+//! ```
+//! use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
+//! use whimbrel_platform::durable::{Arrears, Ledger, Record, Sent, State, Step, Ticket};
+//!
+//! // Two nodes, each of which serves the partition of one agent; their journals are empty.
+//! let node = |agent| {
+//!     let mut ledger = Ledger::new(16);
+//!     ledger.keep_letters();
+//!     let (books, _, letters) = Arrears::of(16, &[ledger.partition_of(agent)]).finish();
+//!     ledger.take_over(books, &letters);
+//!     ledger
+//! };
+//! let (ann, bob) = (Symbol::new("ann"), Symbol::new("bob"));
+//! let (mut here, mut there) = (node(ann), node(bob));
+//! let step = |agent, handled, sent| Record::Step(Step { agent, state: State::Same, handled, first: 1, sent });
+//!
+//! // That ann sent it is written; then it leaves. Until it is settled, it can be said again.
+//! let message = AclMessage::new(Performative::Cfp, Aid::local(ann), Aid::local(bob), Value::Null);
+//! here.note(step(ann, vec![], vec![Sent::of(Aid::local(bob), &message)?]));
+//! let ticket = Ticket { sender: ann, number: 1 };
+//! assert_eq!(here.say_again(&[here.partition_of(bob)]).len(), 1);
+//!
+//! // That bob handled it is written, and told.
+//! there.note(step(bob, vec![ticket], vec![]));
+//! let (partition, handled) = there.poll_facts().expect("ann's node is to know");
+//! assert!(here.serves(partition) && there.tickets_of(bob).eq([ticket]));
+//! here.hear(&handled);
+//! assert!(here.say_again(&[here.partition_of(bob)]).is_empty());
+//!
+//! // That ann's node knows is written, and told: the last one that remembered the message forgets it.
+//! here.take_settled(partition).into_iter().for_each(|record| here.note(record));
+//! let (_, known) = here.poll_facts().expect("bob's node is to know");
+//! there.hear(&known);
+//! assert_eq!(there.take_known(), [(bob, ticket)]);
+//! assert_eq!((here.remembered(), there.remembered()), (0, 0));
+//! # Ok::<(), whimbrel_acl::compact::EncodeError>(())
+//! ```
 
 mod account;
 mod arrears;

@@ -1,25 +1,20 @@
 //! The books of durable agents against a model: agents that send, handle, end and are born again, frames over several
 //! partitions, of which a crash leaves as many as it likes, and journals condensed at any time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde::{Deserialize, Serialize};
-use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
-use whimbrel_platform::ams::{AgentKind, AgentState};
-use whimbrel_platform::durable::{
-    Arrears, Born, Ledger, Origin, Record, Sent, Standing, State, Step, Ticket, decode_frame, encode_frame,
-    numbers_of_life,
-};
+use whimbrel_acl::{AclMessage, Symbol};
+use whimbrel_platform::durable::{Arrears, Ledger, Record, Ticket, decode_frame};
 use whimbrel_platform::store::Partition;
+
+use crate::durable_actors::{Actor, Deed, FOUNDER, frame};
 
 const PARTITIONS: u16 = 3;
 /// The last one ends and is born again, the others live as long as the test.
 const NAMES: [&str; 4] = ["ann", "bob", "cid", "eve"];
 const MORTAL: &str = "eve";
-/// Who ended is remembered by name, if the society began with it.
-const FOUNDER: &str = "bob";
 
 #[derive(Clone, Debug)]
 enum Input {
@@ -69,89 +64,6 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
     prop::collection::vec(input, 0..120)
 }
 
-/// What an agent remembers: its whole history.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum Deed {
-    SentTo(String),
-    Handled { from: String, life: u64, number: i64 },
-}
-
-#[derive(Debug)]
-struct Actor {
-    name: Symbol,
-    /// Which agent it is, of all that ever were: lives of which nothing is known any more may come again.
-    serial: u64,
-    born: Option<Born>,
-    /// How many of its deeds are written; none if not even its birth is.
-    written: Option<usize>,
-    deeds: Vec<Deed>,
-    last: u64,
-    handled: Vec<Ticket>,
-    sent: Vec<(Symbol, AclMessage)>,
-    mailbox: VecDeque<(Ticket, AclMessage)>,
-}
-
-impl Actor {
-    fn new(name: &str, life: u64, serial: u64) -> Self {
-        let after = numbers_of_life(life);
-        let agent = Symbol::new(name);
-        let founder = name == FOUNDER;
-        let (owner, origin) = (Symbol::default(), Origin::Type(serial.to_string()));
-        let born = Born { agent, kind: AgentKind::Native, owner, origin, founder, after };
-        Self { born: Some(born), ..Self::going_on(agent, serial, after, Vec::new()) }
-    }
-
-    fn going_on(name: Symbol, serial: u64, last: u64, deeds: Vec<Deed>) -> Self {
-        let written = Some(deeds.len());
-        let (handled, sent, mailbox) = Default::default();
-        Self { name, serial, born: None, written, deeds, last, handled, sent, mailbox }
-    }
-
-    fn send(&mut self, to: Symbol) {
-        let number = self.deeds.iter().filter(|deed| **deed == Deed::SentTo(to.to_string())).count() as i64;
-        let content = Value::list([Value::Int(self.serial as i64), Value::Int(number)]);
-        let message = AclMessage::new(Performative::Inform, Aid::local(self.name), Aid::local(to), content);
-        self.deeds.push(Deed::SentTo(to.to_string()));
-        self.sent.push((to, message));
-    }
-
-    fn handle(&mut self) {
-        let Some((ticket, message)) = self.mailbox.pop_front() else { return };
-        let mut items = message.content.items().map(|item| item.as_i64().unwrap());
-        let (life, number) = (items.next().unwrap() as u64, items.next().unwrap());
-        self.handled.push(ticket);
-        self.deeds.push(Deed::Handled { from: message.sender.name.to_string(), life, number });
-    }
-
-    /// Its step as records, and what leaves when they are written.
-    fn capture(&mut self) -> (Vec<Record>, Vec<(Ticket, Symbol, AclMessage)>) {
-        let born = self.born.take();
-        let whole = born.is_some() || self.deeds.len().is_multiple_of(5);
-        let new = if whole { &self.deeds[..] } else { &self.deeds[self.written.unwrap()..] };
-        let bytes: Vec<u8> = new.iter().flat_map(|deed| postcard::to_stdvec(deed).unwrap()).collect();
-        let state = if whole { State::Whole(bytes) } else { State::Delta(bytes) };
-        self.written = Some(self.deeds.len());
-        let first = self.last + 1;
-        let sent = std::mem::take(&mut self.sent);
-        self.last += sent.len() as u64;
-        let written = sent.iter().map(|(to, message)| Sent::of(Aid::local(*to), message).unwrap()).collect();
-        let handled = std::mem::take(&mut self.handled);
-        let step = Record::Step(Step { agent: self.name, state, handled, first, sent: written });
-        let ticket = |number| Ticket { sender: self.name, number };
-        let leaves = (first..).zip(sent).map(|(number, (to, message))| (ticket(number), to, message)).collect();
-        let standing = Record::Standing(self.standing());
-        (born.map(Record::Born).into_iter().chain([step, standing]).collect(), leaves)
-    }
-
-    /// What the platform knows of it tells who it is, and how much it has done.
-    fn standing(&self) -> Standing {
-        let places = vec![Symbol::new(&self.serial.to_string()), Symbol::new(&self.deeds.len().to_string())];
-        let (entry, expires_ms, subscriptions) = Default::default();
-        let state = AgentState::Active;
-        Standing { agent: self.name, last: self.last, entry, expires_ms, subscriptions, places, state }
-    }
-}
-
 struct Platform {
     ledger: Ledger,
     /// The life of the next that is born.
@@ -162,27 +74,6 @@ struct Platform {
     /// What those did last that have ended.
     ended: Vec<Actor>,
     journals: Vec<Vec<Vec<u8>>>,
-}
-
-fn frame(records: Vec<Record>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    encode_frame(&records, &mut bytes).unwrap();
-    bytes
-}
-
-fn deeds_of(states: &[State]) -> Vec<Deed> {
-    let mut deeds = Vec::new();
-    for (place, state) in states.iter().enumerate() {
-        let (State::Whole(bytes) | State::Delta(bytes)) = state else { panic!("{state:?}") };
-        assert_eq!(matches!(state, State::Whole(_)), place == 0, "the whole comes first, and once");
-        let mut rest = &bytes[..];
-        while !rest.is_empty() {
-            let (deed, behind) = postcard::take_from_bytes(rest).unwrap();
-            deeds.push(deed);
-            rest = behind;
-        }
-    }
-    deeds
 }
 
 impl Platform {
@@ -269,15 +160,7 @@ impl Platform {
         self.next_life = ledger.next_life() + 1;
         self.ended.clear();
         self.actors.clear();
-        for resumed in resumed {
-            let deeds = deeds_of(&resumed.states);
-            let Origin::Type(serial) = &resumed.born.origin else { panic!("{:?}", resumed.born) };
-            let serial = serial.parse().unwrap();
-            let actor = Actor::going_on(resumed.born.agent, serial, resumed.last, deeds);
-            let (standing, known) = (actor.standing(), resumed.standing.unwrap());
-            assert_eq!((known.agent, known.places), (standing.agent, standing.places), "it is its own, and the last");
-            self.actors.push(actor);
-        }
+        self.actors.extend(resumed.into_iter().map(Actor::resumed));
         for name in NAMES.iter().filter(|name| **name != MORTAL) {
             if self.actor(name).is_none() {
                 // Nothing was written of it: it begins, as all that the society begins with.
