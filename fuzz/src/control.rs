@@ -46,6 +46,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         r#"{"version":1,"request":"dead_letters","agents":["a*"],"limit":3}"#,
         r#"{"version":1,"request":"links"}"#,
         r#"{"version":1,"request":"sniff","agents":["a"],"conversation":"c","performatives":["inform"],"only_messages":true}"#,
+        r#"{"version":1,"request":"log","since":7,"follow":true,"conversation":"c*","performatives":["cfp"],"from":["a"],"to":[],"since_us":9}"#,
         r#"{"version":1,"request":"send","message":{"performative":"inform","receivers":["amy"],"content":"hi"},"wait_ms":10}"#,
         r#"{"version":1,"request":"step","agent":"bob","step":"suspend"}"#,
         r#"{"version":1,"request":"kill","agent":"bob"}"#,

@@ -7,6 +7,7 @@ pub mod ams;
 pub mod audit;
 pub mod body;
 pub mod cluster;
+pub mod conversations;
 mod counters;
 pub mod dead_letters;
 pub mod df;

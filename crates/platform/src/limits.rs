@@ -208,6 +208,18 @@ pub const SNIFFED_EVENTS_MAX: usize = 8_192;
 pub const SNIFFED_CONTENT_CHARS_MAX: usize = 2_000;
 /// Characters that it is shown of the name of a conversation, and of what answers are to quote.
 pub const SNIFFED_NAME_CHARS_MAX: usize = 200;
+/// Bytes of a log of conversations; then its oldest messages are dropped.
+pub const CONVERSATION_LOG_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of one message in it; the content of a longer one is cut,
+pub const CONVERSATION_MESSAGE_BYTES_MAX: usize = 64 << 10;
+/// to so many characters.
+pub const CONVERSATION_CUT_CHARS: usize = 2_000;
+/// Bytes of messages that wait to be written to it; further ones are left out, and counted.
+pub const CONVERSATION_WAITING_BYTES_MAX: usize = 16 << 20;
+/// Entries that are written together.
+pub const CONVERSATION_PASSAGE_ENTRIES_MAX: usize = 1_024;
+/// Bytes of them, roughly.
+pub const CONVERSATION_PASSAGE_BYTES_MAX: usize = 256 << 10;
 /// Partitions of a store at most: each owner keeps an entry for each.
 pub const STORE_PARTITIONS_MAX: u16 = 16_384;
 /// Partitions of a store for which nothing else was asked.

@@ -6,10 +6,13 @@
 //! | [`Memory`] | in this process, with faults at chosen points | nothing: for tests and the simulator |
 //! | `nats::Nats` (feature `nats`) | in a cluster of NATS servers | the loss of any one machine, as its settings say |
 //!
+//! [`ConversationLog`] keeps in any of these what agents say to each other.
+//!
 //! [`Journal`]: whimbrel_platform::store::Journal
 //! [`Coord`]: whimbrel_platform::store::Coord
 //! [`Blobs`]: whimbrel_platform::store::Blobs
 
+mod conversations;
 mod embedded;
 mod fence;
 #[doc(hidden)]
@@ -20,6 +23,7 @@ pub mod nats;
 mod sizes;
 mod watchers;
 
+pub use conversations::{ConversationKeeper, ConversationLog, LogError, Told};
 pub use embedded::{
     ArchiveError, Archived, Compacted, Damage, Embedded, Found, OpenStoreError, Options, PartitionReport, Progress,
     Report, check, export, import,

@@ -13,6 +13,7 @@ mod credentials;
 mod duration;
 mod guarding;
 mod keeping;
+mod logging;
 mod membership;
 mod nodes;
 mod screen;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::DeadLetters(letters) => commands::dead_letters::dead_letters(letters),
         Command::Links(links) => commands::links::links(links),
         Command::Sniff(sniff) => commands::sniff::sniff(sniff),
+        Command::Log(log) => commands::log::log(log),
         Command::Send(send) => commands::send::send(send),
         Command::Kill(kill) => commands::life::kill(&kill.whom),
         Command::Suspend(suspend) => commands::life::suspend(&suspend.whom),

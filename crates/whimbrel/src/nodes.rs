@@ -49,7 +49,7 @@ pub struct Nodes {
 }
 
 /// The name of the k-th node.
-fn name_of(node: u16) -> String {
+pub fn name_of(node: u16) -> String {
     format!("n{node}")
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
+use whimbrel_acl::codec::civil;
 
 use crate::control::protocol::{Event, Happening, MessageInfo};
 use crate::table::{cut, harmless};
@@ -26,6 +27,8 @@ const OTHERS: &str = "others";
 pub enum Clock {
     /// The time of day, UTC.
     Day,
+    /// Date and time of day, UTC.
+    Date,
     /// Milliseconds since this moment, which is in microseconds since 1970.
     Since(u64),
 }
@@ -34,6 +37,10 @@ impl Clock {
     fn show(self, at_us: u64) -> String {
         match self {
             Self::Since(began_us) => format!("{:10.3} ms", at_us.saturating_sub(began_us) as f64 / 1000.0),
+            Self::Date => {
+                let (year, month, day) = civil(at_us / 86_400_000_000);
+                format!("{year:04}-{month:02}-{day:02} {}", Self::Day.show(at_us))
+            }
             Self::Day => {
                 let (s, ms) = (at_us / 1_000_000, at_us / 1_000 % 1_000);
                 format!("{:02}:{:02}:{:02}.{ms:03}Z", s / 3600 % 24, s / 60 % 60, s % 60)
@@ -132,11 +139,19 @@ fn aside(what: &Happening) -> Option<(String, Style)> {
     match what {
         Happening::Agent { text, .. } | Happening::Service { text, .. } => Some((harmless(text), DIM)),
         Happening::Skipped { count } => {
-            let text = format!("{count} more, not shown: they came faster than they could be");
-            Some((text, Style::new().fg_color(Some(AnsiColor::Yellow.into()))))
+            Some(gap(format!("{count} more, not shown: they came faster than they could be")))
         }
+        Happening::CutShort => {
+            Some(gap("the node was cut short here: the last that was said may be missing".to_owned()))
+        }
+        Happening::Dropped { count } => Some(gap(format!("{count} entries before this are not kept any more"))),
         _ => None,
     }
+}
+
+/// A line about what is not there.
+fn gap(text: String) -> (String, Style) {
+    (text, Style::new().fg_color(Some(AnsiColor::Yellow.into())))
 }
 
 /// A sequence diagram that grows downwards: a life line for each agent, an arrow for each message.

@@ -1,5 +1,7 @@
 //! Replays what the fuzzers of sessions, of links and of journals start from and what they once found.
 
+#[path = "../../../../fuzz/src/conversations.rs"]
+mod conversations;
 #[path = "../../../../fuzz/src/durable.rs"]
 mod durable;
 #[path = "../../../../fuzz/src/links.rs"]
@@ -50,4 +52,14 @@ fn frames_of_earlier_releases_are_read() {
 #[test]
 fn changed_frames_of_journals_do_no_harm() {
     change(&durable::seeds(), 4_000, durable::journal_frame);
+}
+
+#[test]
+fn frames_of_logs_of_conversations_are_replayed() {
+    replay("conversation_log", conversations::conversation_log);
+}
+
+#[test]
+fn changed_frames_of_logs_of_conversations_do_no_harm() {
+    change(&conversations::seeds(), 4_000, conversations::conversation_log);
 }

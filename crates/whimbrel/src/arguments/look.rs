@@ -1,11 +1,12 @@
 //! `whimbrel ps`, `agents`, `df` and `links`: looking at what runs.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use whimbrel_platform::ams::AgentState;
 
-use crate::control::Target;
+use crate::control::{Cursor, Target};
 
 /// Show the nodes that run on this machine.
 #[derive(Debug, Args)]
@@ -149,6 +150,50 @@ pub struct Showing {
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "1s")]
     #[arg(value_parser = crate::duration::parse)]
     pub watch: Option<Duration>,
+}
+
+/// Show what agents said to each other: the log of conversations that `whimbrel run --log` keeps.
+///
+/// It ends with a cursor. `--since` with that cursor goes on from there: nothing is missed and nothing shown twice, however the
+/// society or this command ended meanwhile. Where something is missing in the log itself, it says so.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel log                                          all that is kept of a running society
+  whimbrel log 'auction-*'                              conversations whose name fits
+  whimbrel log --performative cfp --from c --last 1h
+  whimbrel log --since n1:5321 --follow                 what came after that, and what comes
+  whimbrel log --folder garden/.whimbrel/garden.log     of a society that does not run
+  whimbrel log --json > messages.jsonl                  each line with the cursor after it")]
+pub struct Log {
+    /// Only conversations whose name fits this pattern: `*` stands for any text, `?` for any one character.
+    #[arg(value_name = "CONVERSATION")]
+    pub conversation: Option<String>,
+    /// Only these performatives.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub performative: Vec<String>,
+    /// Only what such agents sent.
+    #[arg(long, value_name = "PATTERN")]
+    pub from: Vec<String>,
+    /// Only what such agents, topics or groups were sent.
+    #[arg(long, value_name = "PATTERN")]
+    pub to: Vec<String>,
+    /// Only what was sent in this last time, as 10m, 1h.
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
+    pub last: Option<Duration>,
+    /// Only what came after this: a cursor that this command told.
+    #[arg(long, value_name = "CURSOR", default_value_t, hide_default_value = true)]
+    pub since: Cursor,
+    /// Go on with what is said from now on, until Ctrl-C.
+    #[arg(long, conflicts_with = "folder")]
+    pub follow: bool,
+    /// The log in this folder, of a society that does not run.
+    #[arg(long, value_name = "FOLDER")]
+    pub folder: Option<PathBuf>,
+    /// A line of JSON for each message.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub target: Target,
 }
 
 /// Show what agents say to each other, as they say it.

@@ -26,7 +26,7 @@ pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
 #[cfg(feature = "nats")]
 pub use self::engine::{Engine, EngineAction, Sync};
-pub use self::look::{Agents, DeadLetters, Df, Links, Order, Ps, Showing, Sniff, Topics};
+pub use self::look::{Agents, DeadLetters, Df, Links, Log, Order, Ps, Showing, Sniff, Topics};
 pub use self::proof::{Prove, Verify};
 pub use self::run::{Guarding, Join, Run, SecurityLevel};
 pub use self::session::{AgentPortOptions, Session, SessionAction};
@@ -63,6 +63,7 @@ pub enum Command {
     DeadLetters(DeadLetters),
     Links(Links),
     Sniff(Sniff),
+    Log(Log),
     Send(Send),
     Kill(Kill),
     Suspend(Suspend),

@@ -20,6 +20,7 @@ use super::session::AgentPortOptions;
   whimbrel run hello.asl --agents 3                hello1, hello2 and hello3
   whimbrel run auction.mas2j --nodes 3             three processes, the agents spread over them
   whimbrel run long-plan --durable                 cut short at any moment, it goes on when it is run again
+  whimbrel run auction.mas2j --log                 keep what is said, for `whimbrel log`
   whimbrel run hello.asl --for 10s --trace         for ten seconds, and show every message")]
 pub struct Run {
     /// A project (.mas2j), a program (.asl), or a folder with one project in it.
@@ -49,6 +50,9 @@ pub struct Run {
     /// Forget what is kept of the society, and begin anew.
     #[arg(long)]
     pub fresh: bool,
+    /// Keep what agents say to each other, for `whimbrel log`: in the folder `.whimbrel` beside the society's file, or in this one.
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
+    pub log: Option<Option<PathBuf>>,
     /// Show every message, and agents coming and going, on standard error.
     #[arg(long)]
     pub trace: bool,
@@ -139,6 +143,9 @@ pub struct Join {
     /// them, each peer says.
     #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true)]
     pub encoding: Encoding,
+    /// Keep what agents of this node say, for `whimbrel log`: in the folder `.whimbrel` beside the file, or in this one.
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
+    pub log: Option<Option<PathBuf>>,
     /// Show every message, and agents coming and going, on standard error.
     #[arg(long)]
     pub trace: bool,

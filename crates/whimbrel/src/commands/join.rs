@@ -11,6 +11,7 @@ use crate::agent_port;
 use crate::arguments::Join;
 use crate::credentials::Watched;
 use crate::guarding::Guards;
+use crate::logging::Logging;
 use crate::membership::{Membership, security_at};
 use crate::stopping::Stopping;
 use crate::terminal::Lines;
@@ -29,6 +30,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let (guards, builder) = Guards::set(&arguments.guarding, None, builder)?;
     let platform = builder.build();
     let membership = Membership::join(arguments, &platform, &guards)?;
+    let logging = Logging::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform)?;
     society.start(&platform)?;
     let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
     let agents_elsewhere = agent_port::open(
@@ -42,7 +44,8 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &arguments.credentials {
         agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
     }
-    let control = open_control(&file, &platform, Some(membership.view()), arguments.quiet);
+    let control =
+        open_control(&file, &platform, Some(membership.view()), logging.as_ref().map(Logging::log), arguments.quiet);
     let leaving = platform.clone();
     stopping.watch(None, move |code| leaving.leave_with(code));
     let ended = AtomicBool::new(false);
@@ -61,6 +64,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     });
     agent_port::close(agents_elsewhere);
     drop(control);
+    logging.into_iter().for_each(Logging::end);
     membership.end();
     guards.end();
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))

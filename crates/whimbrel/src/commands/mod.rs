@@ -7,6 +7,7 @@ use whimbrel::Society;
 use whimbrel::society::OpenError;
 use whimbrel_net::HubView;
 use whimbrel_runtime::Platform;
+use whimbrel_store::ConversationLog;
 
 use crate::control::{Control, Panel};
 use crate::terminal;
@@ -24,6 +25,7 @@ pub mod enrol;
 pub mod join;
 pub mod life;
 pub mod links;
+pub mod log;
 pub mod new;
 pub mod prove;
 pub mod ps;
@@ -35,9 +37,15 @@ pub mod store;
 pub mod topics;
 
 /// Opens the node's control socket. A node without one runs as well; it is only not seen.
-fn open_control(file: &Path, platform: &Platform, links: Option<HubView>, quiet: bool) -> Option<Control> {
+fn open_control(
+    file: &Path,
+    platform: &Platform,
+    links: Option<HubView>,
+    log: Option<ConversationLog>,
+    quiet: bool,
+) -> Option<Control> {
     let society = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    match Control::open(Panel::new(platform, society, links)) {
+    match Control::open(Panel::new(platform, society, links).with_log(log)) {
         Ok(control) => Some(control),
         Err(error) => {
             if !quiet {

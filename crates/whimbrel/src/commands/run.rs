@@ -1,6 +1,7 @@
 //! `whimbrel run`: a society, until it ends.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,8 +18,9 @@ use crate::arguments::{Run, SecurityLevel};
 use crate::credentials::Watched;
 use crate::guarding::Guards;
 use crate::keeping::{Begun, Keeping};
+use crate::logging::Logging;
 use crate::membership::{Membership, security_at};
-use crate::nodes::Nodes;
+use crate::nodes::{Nodes, name_of};
 use crate::stopping::Stopping;
 use crate::terminal::{self, Lines};
 use crate::watch::Watch;
@@ -52,6 +54,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         None => open_agent_port(arguments, guards.auditor(), membership.as_ref().map(Membership::view), &platform)?,
         Some(_) => None,
     };
+    let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
     let nodes = match arguments.nodes {
         Some(count) if count > 1 || arguments.node.is_some() => {
             let nodes = Nodes::start(arguments, count, &platform, &society, &guards)?;
@@ -67,13 +70,14 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     if let Some(keeping) = &keeping {
         keeping.runs_on(&platform);
     }
-    let control = open_control(&file, &platform, links, arguments.quiet);
+    let control = open_control(&file, &platform, links, logging.as_ref().map(Logging::log), arguments.quiet);
     let time = arguments.time.filter(|_| arguments.node.is_none());
     let ending = platform.clone();
     stopping.watch(time, move |code| ending.stop_with(code));
     let code = platform.run_until_stopped();
     agent_port::close(agents_elsewhere);
     drop(control);
+    logging.into_iter().for_each(Logging::end);
     if let Some(nodes) = nodes {
         nodes.end();
     }
@@ -103,6 +107,17 @@ fn platform_to_be(arguments: &Run, society: &Society, stopping: &Stopping, watch
         builder = builder.observer(watch.clone());
     }
     builder
+}
+
+fn begin_log(
+    arguments: &Run,
+    file: &Path,
+    membership: Option<&Membership>,
+    platform: &Platform,
+) -> anyhow::Result<Option<Logging>> {
+    let name = membership.map(|membership| membership.view().node().to_owned());
+    let name = name.unwrap_or_else(|| name_of(arguments.node.unwrap_or(1)));
+    Logging::begin(arguments.log.as_ref(), file, &name, platform)
 }
 
 fn open_agent_port(

@@ -1,7 +1,5 @@
 //! `whimbrel sniff`: what agents say to each other, as they say it.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -10,7 +8,7 @@ use anyhow::Context;
 
 use crate::arguments::Sniff;
 use crate::control::protocol::{Event, Happening, Request, SniffWanted};
-use crate::control::{Found, choose};
+use crate::control::{Found, Merge, choose};
 use crate::screen::{is_closed, print, terminal_size};
 use crate::sequence::{Clock, Diagram, Lines};
 use crate::terminal;
@@ -70,7 +68,7 @@ fn wanted(arguments: &Sniff) -> SniffWanted {
 
 /// Passes on what a node tells.
 fn follow(number: usize, node: &Found, wanted: &SniffWanted, tell: SyncSender<News>) -> anyhow::Result<()> {
-    let events = node.events(&Request::Sniff(wanted.clone()))?;
+    let events = node.lines::<Event>(&Request::Sniff(wanted.clone()))?;
     let following = move || {
         for event in events.map_while(Result::ok) {
             if tell.send(News::Event(number, Box::new(event))).is_err() {
@@ -86,7 +84,7 @@ fn follow(number: usize, node: &Found, wanted: &SniffWanted, tell: SyncSender<Ne
 /// Shows what comes, in order of time, until there is enough of it. Whether all nodes ended.
 fn watch(news: &Receiver<News>, nodes: usize, time: Option<Duration>, shower: &mut Shower<'_>) -> anyhow::Result<bool> {
     let until = time.map(|time| Instant::now() + time);
-    let mut merge = Merge::new(nodes);
+    let mut merge = Merge::new(nodes, Some(ORDER_PATIENCE_US));
     loop {
         let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
         let first = match news.recv_timeout(left.min(Duration::from_millis(200))) {
@@ -98,7 +96,9 @@ fn watch(news: &Receiver<News>, nodes: usize, time: Option<Duration>, shower: &m
         let more = std::iter::from_fn(|| news.try_recv().ok());
         for news in first.into_iter().chain(more.take(EVENTS_ON_THE_WAY)) {
             match news {
-                News::Event(node, event) => merge.add(node, *event),
+                News::Event(node, event) => {
+                    merge.add(node, event.at_us, Some(*event).filter(|event| event.what != Happening::Tick))
+                }
                 News::Ended(node) => merge.end(node),
                 News::Enough => return Ok(false),
             }
@@ -115,56 +115,6 @@ fn watch(news: &Receiver<News>, nodes: usize, time: Option<Duration>, shower: &m
 
 fn now_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
-}
-
-/// Puts the events of several nodes into the order of their times.
-struct Merge {
-    /// Until when each node has told everything.
-    told_us: Vec<u64>,
-    /// By time, and, of the same time, as they came.
-    waiting: BinaryHeap<Reverse<(u64, u64)>>,
-    events: rustc_hash::FxHashMap<u64, Event>,
-    next: u64,
-}
-
-impl Merge {
-    fn new(nodes: usize) -> Self {
-        let (waiting, events) = (BinaryHeap::new(), rustc_hash::FxHashMap::default());
-        Self { told_us: vec![0; nodes], waiting, events, next: 0 }
-    }
-
-    fn add(&mut self, node: usize, event: Event) {
-        if let Some(told) = self.told_us.get_mut(node) {
-            *told = event.at_us.max(*told);
-        }
-        if event.what != Happening::Tick {
-            self.waiting.push(Reverse((event.at_us, self.next)));
-            self.events.insert(self.next, event);
-            self.next += 1;
-        }
-    }
-
-    fn end(&mut self, node: usize) {
-        if let Some(told) = self.told_us.get_mut(node) {
-            *told = u64::MAX;
-        }
-    }
-
-    fn has_ended(&self) -> bool {
-        self.told_us.iter().all(|told| *told == u64::MAX)
-    }
-
-    /// The events that nothing earlier can come before any more, or that waited long enough.
-    fn take(&mut self, now_us: u64) -> Vec<Event> {
-        let told = self.told_us.iter().copied().min().unwrap_or(u64::MAX);
-        let until = told.max(now_us.saturating_sub(ORDER_PATIENCE_US));
-        let mut events = Vec::new();
-        while let Some(Reverse((_, number))) = self.waiting.peek().copied().filter(|next| next.0.0 <= until) {
-            self.waiting.pop();
-            events.extend(self.events.remove(&number));
-        }
-        events
-    }
 }
 
 /// Draws events, and counts them.
@@ -243,37 +193,5 @@ impl<'a> Shower<'a> {
         let skipped = if self.skipped > 0 { format!(", {} more not shown", self.skipped) } else { String::new() };
         let ended = if ended { "; the platform ended" } else { "" };
         terminal::note(&format!("{} messages{skipped}{ended}", self.messages));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn event(at_us: u64) -> Event {
-        Event { at_us, node: String::new(), what: Happening::Skipped { count: at_us } }
-    }
-
-    fn times(events: Vec<Event>) -> Vec<u64> {
-        events.into_iter().map(|event| event.at_us).collect()
-    }
-
-    #[test]
-    fn events_of_several_nodes_come_in_order_of_time() {
-        let mut merge = Merge::new(2);
-        [10, 30].into_iter().for_each(|at| merge.add(0, event(at)));
-        assert_eq!(times(merge.take(0)), [0; 0], "the other node has said nothing yet");
-        merge.add(1, event(20));
-        assert_eq!(times(merge.take(0)), [10, 20]);
-        merge.add(1, Event { what: Happening::Tick, ..event(40) });
-        assert_eq!(times(merge.take(0)), [30], "nothing happened there until 40");
-        merge.add(0, event(50));
-        assert_eq!(times(merge.take(50 + ORDER_PATIENCE_US)), [50], "whoever is silent is not waited for");
-        merge.end(1);
-        merge.add(0, event(60));
-        assert_eq!(times(merge.take(0)), [60]);
-        assert!(!merge.has_ended());
-        merge.end(0);
-        assert!(merge.has_ended());
     }
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use serde::de::DeserializeOwned;
 
 use super::folder;
-use super::protocol::{Answer, Call, Event, NodeInfo, Refusal, Request, VERSION};
+use super::protocol::{Answer, Call, NodeInfo, Refusal, Request, VERSION};
 use crate::table::harmless;
 
 /// How long a node may take to say who it is.
@@ -79,20 +80,16 @@ impl Found {
         }
     }
 
-    /// Asks to be told of all that is wanted, for ever.
+    /// Asks to be told of all that is wanted, a line each, perhaps for ever.
     ///
     /// # Errors
-    /// The node is gone.
-    pub fn events(
+    /// The node is gone. A line may be a [`Refusal`].
+    pub fn lines<T: DeserializeOwned>(
         &self,
         request: &Request,
-    ) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Event>> + Send + use<>> {
+    ) -> anyhow::Result<impl Iterator<Item = anyhow::Result<T>> + Send + use<T>> {
         let lines = call(&self.stream()?, request, PATIENCE)?;
-        let event = |line: std::io::Result<String>| {
-            let line = line.ok()?;
-            Some(serde_json::from_str(&line).with_context(|| format!("the node does not tell of events: {line}")))
-        };
-        Ok(lines.lines().map_while(event))
+        Ok(lines.lines().map_while(|line| Some(read_line(&line.ok()?))))
     }
 
     fn stream(&self) -> anyhow::Result<UnixStream> {
@@ -114,6 +111,13 @@ fn call(stream: &UnixStream, request: &Request, patience: Duration) -> anyhow::R
     let mut stream = stream.try_clone()?;
     stream.write_all(&line).context("it does not listen")?;
     Ok(BufReader::new(stream))
+}
+
+fn read_line<T: DeserializeOwned>(line: &str) -> anyhow::Result<T> {
+    serde_json::from_str(line).or_else(|error| match serde_json::from_str(line) {
+        Ok(Answer::Error(refusal)) => Err(Refusal { text: harmless(&refusal.text), ..refusal }.into()),
+        _ => Err(error).with_context(|| format!("the node tells something else: {}", harmless(line))),
+    })
 }
 
 fn read_answer(lines: &mut BufReader<UnixStream>) -> anyhow::Result<Answer> {

@@ -1,5 +1,6 @@
 //! What a node tells of itself, and does, when it is asked through its control socket.
 
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 
 use rustc_hash::FxHashMap;
@@ -10,14 +11,15 @@ use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{Directory, Time};
 use whimbrel_runtime::Platform;
+use whimbrel_store::ConversationLog;
 
 use super::mail::Mail;
-use super::natural;
 use super::protocol::{
-    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, NodeInfo, PeerInfo, Reason, Refusal, Request,
-    ServicesFound, SniffWanted, TopicInfo,
+    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, NodeInfo, PeerInfo, Reason,
+    Refusal, Request, ServicesFound, SniffWanted, TopicInfo,
 };
 use super::tap;
+use super::{history, natural};
 
 /// The name of a node that is the only one.
 const ALONE: &str = "n1";
@@ -30,12 +32,19 @@ pub struct Panel {
     society: String,
     hub: Option<HubView>,
     mail: Mail,
+    log: Option<ConversationLog>,
 }
 
 impl Panel {
     /// For the node that runs this project or program, and has these links.
     pub fn new(platform: &Platform, society: String, hub: Option<HubView>) -> Self {
-        Self { platform: platform.clone(), society, hub, mail: Mail::default() }
+        Self { platform: platform.clone(), society, hub, mail: Mail::default(), log: None }
+    }
+
+    /// The same for a node that keeps this log of conversations, if it keeps one.
+    #[must_use]
+    pub fn with_log(self, log: Option<ConversationLog>) -> Self {
+        Self { log, ..self }
     }
 
     pub(super) fn random(&self) -> u64 {
@@ -55,7 +64,23 @@ impl Panel {
         tap::sniff(&self.platform, self.node(), wanted, stream)
     }
 
-    /// Answers everything but `sniff` and `stop`. `gone` tells whether whoever asks went away meanwhile.
+    /// Tells what the node's log of conversations holds.
+    pub(super) fn log(&self, wanted: &LogWanted, mut stream: &UnixStream) -> Result<(), history::Ended> {
+        let Some(log) = &self.log else {
+            let text = "this node keeps no log of conversations: run it with --log".to_owned();
+            return Err(Refusal { reason: Reason::NoLog, text, node: None }.into());
+        };
+        // A terminal may be held for long.
+        stream.set_write_timeout(None)?;
+        let mut tell = |line: &LogLine| -> std::io::Result<()> {
+            let mut line = serde_json::to_vec(line)?;
+            line.push(b'\n');
+            stream.write_all(&line)
+        };
+        history::tell(log, self.node(), wanted, &mut tell)
+    }
+
+    /// Answers everything but `sniff`, `log` and `stop`. `gone` tells whether whoever asks went away meanwhile.
     pub(super) fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
         let done = |outcome: Result<(), Refusal>| outcome.map_or_else(Answer::Error, |()| Answer::Done);
         match request {
@@ -73,7 +98,7 @@ impl Panel {
             }
             Request::Step { agent, step } => done(self.step(&agent, step)),
             Request::Kill { agent } => done(self.kill(&agent)),
-            Request::Sniff(_) | Request::Stop { .. } => {
+            Request::Sniff(_) | Request::Log(_) | Request::Stop { .. } => {
                 let text = "this is answered elsewhere".to_owned();
                 Answer::Error(Refusal { reason: Reason::BadRequest, text, node: None })
             }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState, LifecycleStep};
+use whimbrel_platform::conversations::Wanted;
 use whimbrel_platform::limits::CONTROL_REQUEST_BYTES_MAX;
 
 /// The version of this vocabulary. What is only added to it leaves it as it is.
@@ -42,6 +43,9 @@ pub enum Request {
     Links,
     /// Messages as they are sent. Answered by [`Event`]s, one a line, until the client closes the connection.
     Sniff(SniffWanted),
+    /// What its log of conversations holds. Answered by [`LogLine`]s, the last one a [`Happening::Tick`], unless new ones are
+    /// wanted for ever.
+    Log(LogWanted),
     /// Send a message. Answered by [`Answer::Sent`] or [`Answer::Reply`].
     Send(Box<Sending>),
     /// Take an agent one step through its life. Answered by [`Answer::Done`].
@@ -130,6 +134,10 @@ pub enum Reason {
     NoAnswer,
     /// The node has no time for more of such requests.
     Busy,
+    /// The node keeps no log of conversations.
+    NoLog,
+    /// The log has not come so far.
+    BadCursor,
 }
 
 /// A node, and how it is doing.
@@ -384,6 +392,30 @@ pub struct SniffWanted {
     pub only_messages: bool,
 }
 
+/// What is wanted of a log of conversations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogWanted {
+    /// What comes after the entry of this number.
+    pub since: u64,
+    /// Also what will be said.
+    pub follow: bool,
+    /// Which messages.
+    #[serde(flatten)]
+    pub wanted: Wanted,
+}
+
+/// An entry of a log of conversations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// Its number: whoever asks for what came after it misses nothing. Of a [`Happening::Tick`], that of the last entry that was
+    /// looked at.
+    pub number: u64,
+    /// What it is about.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
 /// A message to be sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sending {
@@ -436,6 +468,14 @@ pub enum Happening {
     },
     /// So many events were left out here: they came faster than they were read.
     Skipped {
+        /// How many.
+        count: u64,
+    },
+    /// A process went on with the log of conversations, and the one before it had not ended in order: the last that was said
+    /// there may be missing.
+    CutShort,
+    /// So many entries of the log of conversations are not kept any more.
+    Dropped {
         /// How many.
         count: u64,
     },
@@ -516,6 +556,9 @@ mod tests {
         let step = Request::Step { agent: "bob".to_owned(), step: LifecycleStep::Suspend };
         check(step, r#"{"version":1,"request":"step","agent":"bob","step":"suspend"}"#);
         check(Request::Stop { code: 3 }, r#"{"version":1,"request":"stop","code":3}"#);
+        let log = r#"{"version":1,"request":"log","since":7,"follow":false,"conversation":null,"performatives":["cfp"],"from":[],"to":[],"since_us":0}"#;
+        let wanted = Wanted { performatives: vec!["cfp".to_owned()], ..Wanted::default() };
+        check(Request::Log(LogWanted { since: 7, follow: false, wanted }), log);
         let sniff = r#"{"version":1,"request":"sniff","agents":["a"],"conversation":null,"performatives":[],"only_messages":true}"#;
         let wanted = SniffWanted { agents: vec!["a".to_owned()], only_messages: true, ..SniffWanted::default() };
         check(Request::Sniff(wanted), sniff);
@@ -526,11 +569,23 @@ mod tests {
         let read = |json: &str| serde_json::from_str::<Call>(json).map(|call| call.request).ok();
         let sniff = read(r#"{"version":1,"request":"sniff"}"#);
         assert_eq!(sniff, Some(Request::Sniff(SniffWanted::default())));
+        assert_eq!(read(r#"{"version":1,"request":"log"}"#), Some(Request::Log(LogWanted::default())));
         let services = read(r#"{"version":1,"request":"services","kind":"shop","later":[1]}"#);
         let wanted = ServicesWanted { kind: Some("shop".to_owned()), ..ServicesWanted::default() };
         assert_eq!(services, Some(Request::Services(wanted)));
         let agents = read(r#"{"version":1,"request":"agents","limit":1}"#);
         assert!(matches!(agents, Some(Request::Agents(AgentsWanted { limit: 1, state: None, .. }))));
+    }
+
+    #[test]
+    fn lines_of_logs_stay_as_they_are() {
+        let what = Happening::Dropped { count: 3 };
+        let line = LogLine { number: 9, event: Event { at_us: 7, node: "n1".to_owned(), what } };
+        let json = r#"{"number":9,"at_us":7,"node":"n1","event":"dropped","count":3}"#;
+        assert_eq!(serde_json::to_string(&line).ok().as_deref(), Some(json));
+        assert_eq!(serde_json::from_str::<LogLine>(json).ok(), Some(line));
+        let cut = r#"{"number":9,"at_us":7,"node":"n1","event":"cut_short"}"#;
+        assert!(serde_json::from_str::<LogLine>(cut).is_ok_and(|line| line.event.what == Happening::CutShort));
     }
 
     #[test]

@@ -11,9 +11,9 @@ use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
 
-use super::folder;
 use super::panel::Panel;
 use super::protocol::{Answer, Reason, Refusal, Request, read_call};
+use super::{folder, history};
 
 /// How long a client may take to say what it wants, and to take in each piece of the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -77,6 +77,11 @@ fn serve(stream: &UnixStream, panel: &Panel) -> io::Result<()> {
     BufReader::new(stream.take(CONTROL_REQUEST_BYTES_MAX as u64)).read_until(b'\n', &mut line)?;
     match read_call(&line) {
         Ok(Request::Sniff(wanted)) => panel.sniff(&wanted, stream),
+        Ok(Request::Log(wanted)) => match panel.log(&wanted, stream) {
+            Err(history::Ended::Refused(refusal)) => say(stream, &Answer::Error(refusal)),
+            Err(history::Ended::Gone(error)) => Err(error),
+            Ok(()) => Ok(()),
+        },
         Ok(Request::Stop { code }) => {
             // Before this process ends.
             let said = say(stream, &Answer::Done);

@@ -1,7 +1,6 @@
 //! A node's messages, shown to a client as they are sent. Agents never wait for who looks: what does not fit into the
 //! buffer is counted, and the client told how much it was.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use whimbrel_acl::{Aid, Envelope, Symbol};
 use whimbrel_platform::ams::{AmsChange, name_fits};
+use whimbrel_platform::conversations::{shortened, spelled_alike};
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::df::DfChange;
 use whimbrel_platform::limits::{SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX};
@@ -73,12 +73,6 @@ impl Filter {
     }
 }
 
-/// FIPA writes `accept-proposal`, AgentSpeak `accept_proposal`; some shout.
-fn spelled_alike(a: &str, b: &str) -> bool {
-    let letter = |c: char| if c == '_' { '-' } else { c.to_ascii_lowercase() };
-    a.chars().map(letter).eq(b.chars().map(letter))
-}
-
 /// The observer: writes down what is to be seen, cut to what a client is shown, so that the buffer's memory is bounded
 /// whatever agents send.
 struct Tap {
@@ -118,7 +112,7 @@ pub fn sniff(platform: &Platform, node: &str, wanted: &SniffWanted, stream: &Uni
 }
 
 /// When a platform started, in microseconds since 1970.
-fn began_us(platform: &Platform) -> u64 {
+pub fn began_us(platform: &Platform) -> u64 {
     wall_us().saturating_sub(platform.services().now().0)
 }
 
@@ -137,7 +131,7 @@ pub fn dead_letters(platform: &Platform, node: &str, agents: Vec<String>, limit:
     DeadLettersFound { letters, total: platform.counters_now().dead }
 }
 
-fn wall_us() -> u64 {
+pub fn wall_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
@@ -185,9 +179,9 @@ impl Teller {
 /// What happened, as it is told; `None` of what is of no interest outside.
 pub fn happening(event: &Seen<'_>) -> Option<Happening> {
     Some(match event {
-        Seen::Sent(envelope) => Happening::Sent(message_info(envelope)),
-        Seen::Delivered(envelope) if via(envelope).is_some() => Happening::Sent(message_info(envelope)),
-        Seen::Died(envelope, why) => Happening::Died { message: message_info(envelope), why: why.to_string() },
+        Seen::Sent(envelope) => Happening::Sent(sniffed(envelope)),
+        Seen::Delivered(envelope) if via(envelope).is_some() => Happening::Sent(sniffed(envelope)),
+        Seen::Died(envelope, why) => Happening::Died { message: sniffed(envelope), why: why.to_string() },
         Seen::Agent(change) => Happening::Agent { agent: change.agent.to_string(), text: change.to_string() },
         Seen::Directory(change) => Happening::Service { agent: change.agent.to_string(), text: change.to_string() },
         _ => return None,
@@ -199,7 +193,12 @@ fn via(copy: &Envelope) -> Option<Aid> {
     Cast::behind(copy).map(|(_, to)| to).filter(|to| *to != copy.to)
 }
 
-fn message_info(envelope: &Envelope) -> MessageInfo {
+fn sniffed(envelope: &Envelope) -> MessageInfo {
+    message_info(envelope, SNIFFED_CONTENT_CHARS_MAX)
+}
+
+/// What one sees of a message, its content cut to so many characters.
+pub fn message_info(envelope: &Envelope, content_chars_max: usize) -> MessageInfo {
     let message = &envelope.body;
     let extras = message.extras();
     MessageInfo {
@@ -211,7 +210,7 @@ fn message_info(envelope: &Envelope) -> MessageInfo {
         protocol: extras.protocol.map(|protocol| protocol.as_str().to_owned()),
         reply_with: extras.reply_with.as_deref().map(short_name),
         in_reply_to: extras.in_reply_to.as_deref().map(short_name),
-        content: shortened(&message.content),
+        content: shortened(&message.content, content_chars_max),
     }
 }
 
@@ -220,35 +219,9 @@ fn short_name(name: &str) -> String {
     name.chars().take(SNIFFED_NAME_CHARS_MAX).collect()
 }
 
-/// A value as text, no longer than it may be; nothing for none.
-fn shortened(content: &whimbrel_acl::Value) -> String {
-    struct Short {
-        text: String,
-        left: usize,
-    }
-    impl std::fmt::Write for Short {
-        fn write_str(&mut self, piece: &str) -> std::fmt::Result {
-            let count = piece.chars().count();
-            self.text.extend(piece.chars().take(self.left));
-            if count > self.left {
-                self.text.push('…');
-                // So that not all of a large value is written for nothing.
-                return Err(std::fmt::Error);
-            }
-            self.left -= count;
-            Ok(())
-        }
-    }
-    let mut short = Short { text: String::new(), left: SNIFFED_CONTENT_CHARS_MAX };
-    if !matches!(content, whimbrel_acl::Value::Null) {
-        let _ = write!(short, "{content}");
-    }
-    short.text
-}
-
 #[cfg(test)]
 mod tests {
-    use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+    use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative};
 
     use super::*;
 
@@ -297,13 +270,5 @@ mod tests {
         (0..SNIFFED_EVENTS_MAX + 3).for_each(|at| tap.observe(Time(at as u64), Seen::Sent(&envelope)));
         assert_eq!(tap.skipped.load(Ordering::Relaxed), 3);
         assert_eq!(kept.try_iter().count(), SNIFFED_EVENTS_MAX);
-    }
-
-    #[test]
-    fn long_contents_are_cut() {
-        let long = shortened(&Value::from("é".repeat(SNIFFED_CONTENT_CHARS_MAX).as_str()));
-        assert_eq!(long.chars().count(), SNIFFED_CONTENT_CHARS_MAX + 1);
-        assert!(long.ends_with('…'));
-        assert_eq!(shortened(&Value::Null), "");
     }
 }

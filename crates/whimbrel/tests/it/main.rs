@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod codec;
 mod control;
+mod conversations;
 mod durable;
 mod embedding;
 #[cfg(feature = "nats")]
@@ -13,6 +14,7 @@ mod engine;
 mod examples;
 mod external_agents;
 mod fuzz;
+mod log;
 mod namespaces;
 mod new;
 mod nodes;

@@ -1,0 +1,84 @@
+//! Where in the journal each number is.
+
+use std::collections::VecDeque;
+
+use whimbrel_platform::store::Lsn;
+
+/// A frame with entries.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The number of its first entry.
+    first: u64,
+    lsn: Lsn,
+    bytes: u64,
+}
+
+/// The frames of a log that are there.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    places: VecDeque<Place>,
+    bytes: u64,
+    last: u64,
+    /// Whoever wrote last did not end in order.
+    pub cut_short: bool,
+}
+
+impl Index {
+    /// A frame was written whose entries have these numbers.
+    pub fn push(&mut self, (first, count): (u64, u32), bytes: usize, lsn: Lsn) {
+        let bytes = bytes as u64;
+        self.places.push_back(Place { first, lsn, bytes });
+        self.bytes += bytes;
+        self.last = self.last.max(first + u64::from(count).saturating_sub(1));
+    }
+
+    /// The number of the last entry.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// The frame in which to look for what comes after number `after`; `None` if there is nothing.
+    pub fn find(&self, after: u64) -> Option<Lsn> {
+        if after >= self.last {
+            return None;
+        }
+        let later = self.places.partition_point(|place| place.first <= after + 1);
+        self.places.get(later.saturating_sub(1)).map(|place| place.lsn)
+    }
+
+    /// Forgets the oldest frames if there are more bytes than these, and some more, so that it is not done for each frame.
+    /// Where the rest begins, if some are forgotten.
+    pub fn shrink(&mut self, bytes_max: u64) -> Option<Lsn> {
+        if self.bytes <= bytes_max {
+            return None;
+        }
+        while self.bytes > bytes_max / 8 * 7
+            && self.places.len() > 1
+            && let Some(place) = self.places.pop_front()
+        {
+            self.bytes -= place.bytes;
+        }
+        self.places.front().map(|place| place.lsn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_frame_is_found_that_has_the_next_number() {
+        let mut index = Index::default();
+        assert_eq!(index.find(0), None);
+        for (first, count, lsn) in [(1, 3, 10), (4, 1, 11), (5, 5, 15)] {
+            index.push((first, count), 100, Lsn(lsn));
+        }
+        let found = |after| index.find(after).map(|lsn| lsn.0);
+        assert_eq!([0, 2, 3, 4, 8].map(found), [Some(10), Some(10), Some(11), Some(15), Some(15)]);
+        assert_eq!([9, 10].map(found), [None, None]);
+        assert_eq!((index.last(), index.shrink(300)), (9, None));
+        assert_eq!(index.shrink(299), Some(Lsn(11)));
+        assert_eq!(index.find(0), Some(Lsn(11)), "the first there is");
+        assert_eq!(index.shrink(1), Some(Lsn(15)), "the last one stays");
+    }
+}

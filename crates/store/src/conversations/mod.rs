@@ -1,0 +1,196 @@
+//! A log of conversations in a journal of its own: what was said, by number, for all who ask later.
+//!
+//! [`ConversationLog`] reads, and is as cheap to clone as a reference: a console, a gateway, a tool each have one.
+//! [`ConversationKeeper`] writes, on a thread of its own: its observer only puts what it sees into a buffer of bounded size, so
+//! that no agent ever waits for a disk. What does not fit there is counted, and the log says so where it would have stood.
+//!
+//! What can be read was acknowledged by the journal, so it is there for good: no number is ever given twice.
+
+mod index;
+mod keeper;
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use whimbrel_platform::conversations::{Logged, Passage, PassageError, What};
+use whimbrel_platform::limits::CONVERSATION_LOG_BYTES_MAX;
+use whimbrel_platform::store::{Journal, Lsn, Partition, StoreError};
+
+use self::index::Index;
+pub use self::keeper::ConversationKeeper;
+
+/// The only partition of its journal.
+const PARTITION: Partition = Partition(0);
+
+/// Why a log of conversations cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A frame of it is none of this release's.
+    #[error("frame {}: {error}", .lsn.0)]
+    Frame {
+        /// The frame.
+        lsn: Lsn,
+        /// What is wrong with it.
+        error: PassageError,
+    },
+    /// Something after a number was asked for that was never given: it is of another log, most likely.
+    #[error("nothing was logged up to {after}: the last entry is number {last}")]
+    NotYet {
+        /// The number.
+        after: u64,
+        /// The last one that was given.
+        last: u64,
+    },
+}
+
+/// What a reader is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// An entry and its number.
+    Entry(u64, Logged),
+    /// So many entries, up to this number, were dropped: the log holds so many bytes at most.
+    Dropped {
+        /// How many.
+        count: u64,
+        /// The number of the last of them.
+        upto: u64,
+    },
+}
+
+/// A log of conversations, to be read; see the [module](self).
+#[derive(Clone)]
+pub struct ConversationLog {
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for ConversationLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConversationLog").field("last", &self.last()).finish_non_exhaustive()
+    }
+}
+
+struct Shared {
+    journal: Arc<dyn Journal>,
+    bytes_max: u64,
+    index: Mutex<Index>,
+    grown: Condvar,
+}
+
+impl Shared {
+    fn index(&self) -> MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ConversationLog {
+    /// The log in a journal that holds nothing else.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or holds something else.
+    pub fn open(journal: Arc<dyn Journal>) -> Result<Self, LogError> {
+        Self::of_size(journal, CONVERSATION_LOG_BYTES_MAX)
+    }
+
+    /// The same; its oldest entries are dropped when it has more bytes than this.
+    ///
+    /// # Errors
+    /// As those of [`ConversationLog::open`].
+    pub fn of_size(journal: Arc<dyn Journal>, bytes_max: u64) -> Result<Self, LogError> {
+        let (mut index, mut last, mut failed) = (Index::default(), Vec::new(), None);
+        journal.read(PARTITION, Lsn(0), &mut |lsn, frame| match Passage::span(frame) {
+            Ok(span) => {
+                index.push(span, frame.len(), lsn);
+                last.clear();
+                last.extend_from_slice(frame);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failed = Some(LogError::Frame { lsn, error });
+                ControlFlow::Break(())
+            }
+        })?;
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+        let ended = Passage::decode(&last)
+            .is_ok_and(|passage| passage.entries.last().is_some_and(|entry| entry.what == What::Ended));
+        index.cut_short = index.last() > 0 && !ended;
+        let shared = Shared { journal, bytes_max, index: Mutex::new(index), grown: Condvar::new() };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The number of the last entry; 0 if there never was one.
+    pub fn last(&self) -> u64 {
+        self.shared.index().last()
+    }
+
+    /// Tells the entries after number `after`, in their order, up to the last one there is now. Returns the number of the last
+    /// that was told of, or passed over: to go on from there misses nothing, and tells nothing twice.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or no entry has had that number yet.
+    pub fn read(&self, after: u64, tell: &mut dyn FnMut(Told) -> ControlFlow<()>) -> Result<u64, LogError> {
+        let (from, last) = {
+            let index = self.shared.index();
+            (index.find(after), index.last())
+        };
+        if after > last {
+            return Err(LogError::NotYet { after, last });
+        }
+        let Some(from) = from else { return Ok(after) };
+        let (mut told, mut failed) = (after, None);
+        self.shared.journal.read(PARTITION, from, &mut |lsn, frame| match Passage::decode(frame) {
+            Ok(passage) => tell_passage(passage, &mut told, last, tell),
+            Err(error) => {
+                failed = Some(LogError::Frame { lsn, error });
+                ControlFlow::Break(())
+            }
+        })?;
+        failed.map_or(Ok(told), Err)
+    }
+
+    /// Waits until there is something after number `after`, no longer than this. Whether there is.
+    pub fn wait(&self, after: u64, at_most: Duration) -> bool {
+        let until = Instant::now() + at_most;
+        let mut index = self.shared.index();
+        while index.last() <= after {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let woken = self.shared.grown.wait_timeout(index, left);
+            index = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+}
+
+/// Tells what of a passage comes after number `told`, up to number `last`.
+fn tell_passage(
+    passage: Passage,
+    told: &mut u64,
+    last: u64,
+    tell: &mut dyn FnMut(Told) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let Passage { first, entries } = passage;
+    if first > *told + 1 {
+        let upto = first - 1;
+        let count = upto - std::mem::replace(told, upto);
+        tell(Told::Dropped { count, upto })?;
+    }
+    for (number, entry) in (first..).zip(entries) {
+        if number > last {
+            return ControlFlow::Break(());
+        }
+        if number > *told {
+            *told = number;
+            tell(Told::Entry(number, entry))?;
+        }
+    }
+    ControlFlow::Continue(())
+}

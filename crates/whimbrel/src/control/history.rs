@@ -1,0 +1,139 @@
+//! What a log of conversations holds, told entry by entry: to whoever asks a node, or looks into a folder. A gateway that
+//! serves `since=` tells the same lines.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use whimbrel_platform::conversations::{Logged, Said, What};
+use whimbrel_store::{ConversationLog, LogError, Told};
+
+use super::protocol::{Event, Happening, LogLine, LogWanted, MessageInfo, Reason, Refusal};
+use super::tap::{message_info, wall_us};
+
+/// How long whoever listens hears nothing at most.
+const TICK: Duration = Duration::from_millis(100);
+/// What is said may be written so much later at most, most likely.
+const LATE_US: u64 = 250_000;
+
+/// Why nothing more is told.
+#[derive(Debug)]
+pub enum Ended {
+    /// Nobody listens any more.
+    Gone(io::Error),
+    /// What was asked for cannot be told.
+    Refused(Refusal),
+}
+
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Self {
+        Self::Gone(error)
+    }
+}
+
+impl From<Refusal> for Ended {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<LogError> for Ended {
+    fn from(error: LogError) -> Self {
+        let reason = if matches!(error, LogError::NotYet { .. }) { Reason::BadCursor } else { Reason::BadState };
+        Self::Refused(Refusal { reason, text: error.to_string(), node: None })
+    }
+}
+
+/// Tells what is wanted of a node's log; if new entries are wanted, until nobody listens any more.
+///
+/// # Errors
+/// Nobody listens, the log cannot be read, or it has not come so far.
+pub fn tell(
+    log: &ConversationLog,
+    node: &str,
+    wanted: &LogWanted,
+    line: &mut dyn FnMut(&LogLine) -> io::Result<()>,
+) -> Result<(), Ended> {
+    let mut teller = Teller { node, wanted, line, told: Instant::now(), dropped: 0 };
+    let mut after = wanted.since;
+    loop {
+        after = teller.tell_from(log, after)?;
+        if !wanted.follow {
+            return Ok(teller.tick(after, wall_us())?);
+        }
+        if !log.wait(after, TICK) {
+            teller.tick(after, wall_us().saturating_sub(LATE_US))?;
+        }
+    }
+}
+
+struct Teller<'a> {
+    node: &'a str,
+    wanted: &'a LogWanted,
+    line: &'a mut dyn FnMut(&LogLine) -> io::Result<()>,
+    /// When something was told last.
+    told: Instant,
+    /// Entries that are not there any more, and that was not told yet.
+    dropped: u64,
+}
+
+impl Teller<'_> {
+    /// Tells what comes after a number. Where to go on.
+    fn tell_from(&mut self, log: &ConversationLog, after: u64) -> Result<u64, Ended> {
+        let mut outcome = Ok(());
+        let after = log.read(after, &mut |told| {
+            outcome = self.tell(told);
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        outcome?;
+        Ok(after)
+    }
+
+    fn tell(&mut self, told: Told) -> io::Result<()> {
+        match told {
+            // Whoever begins at the beginning of what there is does not ask for what was before that.
+            Told::Dropped { .. } if self.wanted.since == 0 => Ok(()),
+            Told::Dropped { count, .. } => {
+                self.dropped += count;
+                Ok(())
+            }
+            Told::Entry(number, Logged { at_us, what }) => {
+                let count = std::mem::take(&mut self.dropped);
+                if count > 0 {
+                    self.say(number - 1, at_us, Happening::Dropped { count })?;
+                }
+                match self.happening(at_us, what) {
+                    Some(what) => self.say(number, at_us, what),
+                    // So that whoever puts several nodes' entries in order does not wait for long.
+                    None if self.told.elapsed() > TICK => self.tick(number, at_us),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// What an entry tells, if that is wanted. Gaps are always told: what is missing may have been wanted.
+    fn happening(&self, at_us: u64, what: What) -> Option<Happening> {
+        match what {
+            What::Sent(said) => self.message(at_us, &said).map(Happening::Sent),
+            What::Died { said, why } => self.message(at_us, &said).map(|message| Happening::Died { message, why }),
+            What::LeftOut { count } => Some(Happening::Skipped { count }),
+            What::Begun { cut_short: true } => Some(Happening::CutShort),
+            _ => None,
+        }
+    }
+
+    fn message(&self, at_us: u64, said: &Said) -> Option<MessageInfo> {
+        let envelope = said.envelope().ok()?;
+        self.wanted.wanted.takes(at_us, &envelope).then(|| message_info(&envelope, usize::MAX))
+    }
+
+    fn tick(&mut self, number: u64, at_us: u64) -> io::Result<()> {
+        self.say(number, at_us, Happening::Tick)
+    }
+
+    fn say(&mut self, number: u64, at_us: u64, what: Happening) -> io::Result<()> {
+        self.told = Instant::now();
+        (self.line)(&LogLine { number, event: Event { at_us, node: self.node.to_owned(), what } })
+    }
+}
