@@ -117,7 +117,14 @@ fn begin_log(
 ) -> anyhow::Result<Option<Logging>> {
     let name = membership.map(|membership| membership.view().node().to_owned());
     let name = name.unwrap_or_else(|| name_of(arguments.node.unwrap_or(1)));
-    Logging::begin(arguments.log.as_ref(), file, &name, platform)
+    match Logging::begin(arguments.log.as_ref(), file, &name, platform) {
+        // A process that hangs may have the folder: that must not keep anybody from going on with the society.
+        Err(error) if arguments.standby => {
+            terminal::note(&format!("{error:#}: nothing is kept of what is said"));
+            Ok(None)
+        }
+        begun => begun,
+    }
 }
 
 fn open_agent_port(

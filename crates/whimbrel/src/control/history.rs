@@ -92,7 +92,7 @@ impl Teller<'_> {
     fn tell(&mut self, told: Told) -> io::Result<()> {
         match told {
             // Whoever begins at the beginning of what there is does not ask for what was before that.
-            Told::Dropped { .. } if self.wanted.since == 0 => Ok(()),
+            Told::Dropped { count, upto } if self.wanted.since == 0 && count == upto => Ok(()),
             Told::Dropped { count, .. } => {
                 self.dropped += count;
                 Ok(())

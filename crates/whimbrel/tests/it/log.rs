@@ -158,6 +158,16 @@ fn queries_find_what_fits() {
     assert!(contents(&["--to", "b", "--performative", "tell"])[3].contains("n(4)"));
     assert_eq!(contents(&["--from", "b"]), [""; 0]);
     assert_eq!(contents(&["no-such-conversation"]), [""; 0]);
+    for (name, what) in [("deal-7", "tea"), ("deal-8", "cake"), ("talk", "hello")] {
+        let seen = site.see(&["send", "b", what, "--conversation", name]);
+        assert_eq!(seen.code, Some(0), "{}", seen.err);
+    }
+    let began = Instant::now();
+    while contents(&["talk"]).is_empty() {
+        assert!(began.elapsed() < PATIENCE, "it takes too long");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(contents(&["deal-*"]), ["tea", "cake"]);
     let text = site.see(&["log", "--to", "c"]);
     assert!(
         text.out.lines().next().is_some_and(|line| line.contains("a -> c") && line.contains("fifth(5)")),
@@ -183,6 +193,11 @@ fn queries_find_what_fits() {
 fn several_nodes_are_told_in_one_order_with_one_cursor() {
     let site = Site::new();
     let running = site.start(&["--log", "--nodes", "2"], 40);
+    let began = Instant::now();
+    while !site.see(&["log", "--json"]).out.contains(",n2:") {
+        assert!(began.elapsed() < PATIENCE, "the second node cannot be asked");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let (first, cursor) = site.lines(&[]);
     let times: Vec<u64> = first.iter().filter_map(|line| line["at_us"].as_u64()).collect();
     assert!(times.is_sorted(), "{times:?}");
