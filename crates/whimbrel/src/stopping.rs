@@ -42,7 +42,6 @@ impl Stopping {
     }
 
     /// Whether there is a reason, waiting so long for one.
-    #[cfg(feature = "nats")]
     pub fn within(&self, time: Duration) -> bool {
         self.receiver.recv_timeout(time).is_ok()
     }

@@ -17,6 +17,7 @@ use super::SecurityLevel;
   whimbrel bench rtt --pairs 256 --nodes 2
   whimbrel bench state --store embedded --seconds 10
   whimbrel bench state --store 'nats://127.0.0.1:4222/bench?partitions=16' --threads 16 --reads 0
+  whimbrel bench durability --society contract-net --levels volatile,local
   whimbrel bench fibonacci --plot pictures     response time by n, as pictures/fibonacci-native.svg
 
 `make bench-peers` runs the same beside Erlang, Go, Pekko, tokio, Jason, brokers, other links and other codecs.")]
@@ -96,6 +97,8 @@ pub enum Benchmark {
     Rtt(Rtt),
     /// Agents' state is written to a store, nine writes to a read: how fast, how soon safe, in how many bytes?
     State(State),
+    /// A ring and a contract net, kept or not: what does it cost that agents outlive their process?
+    Durability(Durability),
     /// Agents come to be: how fast, and how much memory does an idle one take?
     Spawn {
         /// How many.
@@ -254,6 +257,67 @@ pub struct State {
     /// One line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Societies whose agents are durable, or not.
+#[derive(Debug, Args)]
+pub struct Durability {
+    /// Which society; both if not given.
+    #[arg(long, value_enum)]
+    pub society: Option<DurableSociety>,
+    /// How they are kept; in every way if not given, but `replicated` only if a NATS server is installed.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LEVELS")]
+    pub levels: Vec<DurableLevel>,
+    /// Rounds, in which all take their turns. Figures are medians.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    pub rounds: u64,
+    /// Agents in the ring.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
+    pub workers: u64,
+    /// Tokens going round at the same time.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub tokens: u64,
+    /// How often each token is passed on; twenty times as often if nothing is kept.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub passes: u64,
+    /// Agents that give jobs away in the contract net, each in one conversation after the other.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=100_000))]
+    pub initiators: u64,
+    /// Agents that bid for each of them.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=100_000))]
+    pub participants: u64,
+    /// Conversations of each initiator; twenty times as many if nothing is kept.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub conversations: u64,
+    /// Threads to run on; as many as there are cores if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// The folder in which stores are made, and removed at the end; this one if not given.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// One line of JSON instead of tables.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is kept, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DurableSociety {
+    /// Tokens go round in a ring of agents.
+    Ring,
+    /// Agents call for proposals, and give the job to the cheapest.
+    ContractNet,
+}
+
+/// What agents outlive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DurableLevel {
+    /// Nothing.
+    Volatile,
+    /// Their process and this machine's power: they are kept in a folder, each step flushed.
+    Local,
+    /// This machine, too: they are kept by three NATS servers, which this starts, and which flush before they acknowledge.
+    Replicated,
 }
 
 /// Where state is kept.

@@ -19,7 +19,8 @@ pub use self::act::{Kill, Resume, Send, Stop, Suspend, Whom};
 #[cfg(feature = "nats")]
 pub use self::bench::Failover;
 pub use self::bench::{
-    Bench, BenchOptions, Benchmark, Framed, Messaging, Mode, Rtt, Scenario, Sessions, State, StoreKind,
+    Bench, BenchOptions, Benchmark, Durability, DurableLevel, DurableSociety, Framed, Messaging, Mode, Rtt, Scenario,
+    Sessions, State, StoreKind,
 };
 pub use self::ca::{Ca, CaAction, Enrol};
 pub use self::check::{Check, New};

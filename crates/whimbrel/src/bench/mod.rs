@@ -4,6 +4,7 @@ use std::time::Duration;
 
 mod asl;
 pub mod codec;
+pub mod durability;
 #[cfg(feature = "nats")]
 pub mod failover;
 pub mod messaging;

@@ -13,22 +13,28 @@ pub fn json(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> Str
 
 /// The same, of parameters that are JSON already.
 pub fn line(name: &str, params: &str, metrics: &Metrics) -> String {
-    let metrics: Vec<String> = metrics
-        .iter()
-        .map(|(name, value)| match value {
-            Some(value) if value.is_finite() => format!("\"{name}\": {value}"),
-            _ => format!("\"{name}\": null"),
-        })
-        .collect();
+    line_of(name, params, &object(metrics))
+}
+
+/// The same, of figures that are JSON already, too.
+pub fn line_of(name: &str, params: &str, metrics: &str) -> String {
     format!(
         "{{\"bench\": \"{name}\", \"version\": \"{}\", \"machine\": {{\"os\": \"{}\", \"arch\": \"{}\", \"cores\": {}}}, \
-         \"params\": {{{params}}}, \"metrics\": {{{}}}}}",
+         \"params\": {{{params}}}, \"metrics\": {metrics}}}",
         env!("WHIMBREL_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH,
-        std::thread::available_parallelism().map_or(0, usize::from),
-        metrics.join(", ")
+        std::thread::available_parallelism().map_or(0, usize::from)
     )
+}
+
+/// Figures as an object of JSON.
+pub fn object(metrics: &Metrics) -> String {
+    let metrics = metrics.iter().map(|(name, value)| match value {
+        Some(value) if value.is_finite() => format!("\"{name}\": {value}"),
+        _ => format!("\"{name}\": null"),
+    });
+    format!("{{{}}}", metrics.collect::<Vec<_>>().join(", "))
 }
 
 /// A table, and what it means.

@@ -5,8 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::arguments::{Bench as Arguments, Benchmark, Messaging, Rtt, Sessions, State};
-use crate::bench::{Bench, Kind, Watching, codec, json, line, messaging, picture, rows, rtt, sessions, state, table};
+use crate::arguments::{Bench as Arguments, Benchmark, Durability, Messaging, Rtt, Sessions, State};
+use crate::bench::{
+    Bench, Kind, Watching, codec, durability, json, line, messaging, picture, rows, rtt, sessions, state, table,
+};
 use crate::terminal;
 
 /// Runs a benchmark and reports.
@@ -17,6 +19,7 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Chosen::State(what) => return state(what),
         Chosen::Sessions(what) => return sessions(what),
         Chosen::Rtt(what) => return rtt(what),
+        Chosen::Durability(what) => return durability(what),
         Chosen::Codec { object, children, json } => return codec(object, children, json),
         #[cfg(feature = "nats")]
         Chosen::Failover(what) => return failover(what),
@@ -102,6 +105,13 @@ fn rtt(what: &Rtt) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn durability(what: &Durability) -> anyhow::Result<ExitCode> {
+    let measured = durability::run(what)?;
+    let text = if what.json { durability::json(what, &measured) } else { durability::table(what, &measured) };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn state(what: &State) -> anyhow::Result<ExitCode> {
     let metrics = state::run(what)?;
     let title = format!("state: {}", what.params().replace('"', ""));
@@ -119,6 +129,7 @@ enum Chosen<'a> {
     State(&'a State),
     Sessions(&'a Sessions),
     Rtt(&'a Rtt),
+    Durability(&'a Durability),
     Codec {
         object: codec::Object,
         children: u64,
@@ -150,6 +161,7 @@ fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
         Benchmark::Failover(what) => return Chosen::Failover(what),
         Benchmark::Sessions(what) => return Chosen::Sessions(what),
         Benchmark::Rtt(what) => return Chosen::Rtt(what),
+        Benchmark::Durability(what) => return Chosen::Durability(what),
         Benchmark::Codec { object, children, json } => {
             return Chosen::Codec { object: *object, children: *children, json: *json };
         }

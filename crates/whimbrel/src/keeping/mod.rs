@@ -168,7 +168,7 @@ fn open(place: &str, on_engine: bool) -> anyhow::Result<Arc<dyn Store>> {
 /// Partitions of a store that is made on an engine, if its address does not say. One node has all of them: the fewer, the
 /// more steps share a frame, and the sooner they are taken over.
 #[cfg(feature = "nats")]
-const ENGINE_PARTITIONS: u16 = 16;
+pub const ENGINE_PARTITIONS: u16 = 16;
 
 #[cfg(feature = "nats")]
 fn open_engine(place: &str) -> anyhow::Result<Arc<dyn Store>> {

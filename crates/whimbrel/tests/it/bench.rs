@@ -89,3 +89,43 @@ fn senders_and_receivers_of_one_and_of_three_nodes_have_all_their_answers() {
     assert_eq!(seen.code, Some(1));
     assert!(seen.err.contains("fewer pairs than nodes"), "{}", seen.err);
 }
+
+#[test]
+fn societies_that_are_kept_are_compared_with_those_that_are_not() {
+    let scratch = Scratch::new();
+    let arguments = ["bench", "durability", "--rounds", "1", "--levels", "volatile,local", "--json"];
+    let ring = ["--workers", "5", "--tokens", "3", "--passes", "4"];
+    let net = ["--initiators", "2", "--participants", "3", "--conversations", "4"];
+    let seen = run_in(&scratch.0, &[arguments.as_slice(), &ring, &net].concat());
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
+    let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
+    assert_eq!(line["bench"], "durability");
+    for society in ["ring", "contract-net"] {
+        let of = |level: &str, metric: &str| line["metrics"][society][level][metric].as_f64();
+        assert!(of("volatile", "messages_per_s").is_some_and(|per_s| per_s > 0.0), "{}", seen.out);
+        assert_eq!(of("volatile", "journal_bytes_per_message"), None);
+        assert!(of("local", "of_volatile").is_some_and(|share| share > 0.0 && share < 1.0), "{}", seen.out);
+        assert!(of("local", "journal_bytes_per_message").is_some_and(|bytes| bytes > 10.0), "{}", seen.out);
+        assert_eq!(of("local", "conversation_p99_ms").is_some(), society == "contract-net", "{}", seen.out);
+    }
+    assert_eq!(std::fs::read_dir(&scratch.0).expect("it is there").count(), 0, "something is left");
+}
+
+#[test]
+#[cfg(feature = "nats")]
+fn a_society_is_measured_on_three_servers_that_go_afterwards() {
+    let Some(program) = crate::engine::program() else { return };
+    let scratch = Scratch::new();
+    let seen: crate::Seen = crate::whimbrel()
+        .args(["bench", "durability", "--rounds", "1", "--society", "ring", "--levels", "replicated"])
+        .args(["--workers", "5", "--tokens", "3", "--passes", "4"])
+        .current_dir(&scratch.0)
+        .env("WHIMBREL_NATS_SERVER", program)
+        .output()
+        .expect("the binary runs")
+        .into();
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+    assert!(seen.err.contains("round 1 of 1: ring, replicated"), "{}", seen.err);
+    assert!(seen.out.contains("  replicated ") && seen.out.contains("messages a flush"), "{}", seen.out);
+    assert_eq!(std::fs::read_dir(&scratch.0).expect("it is there").count(), 0, "something is left");
+}
