@@ -25,15 +25,27 @@ pub fn simulate(test: impl Fn(&mut Simulation)) {
 /// # Panics
 /// As `test` does; or the simulation's counters do not add up.
 pub fn simulate_seeds(seeds: Range<u64>, test: impl Fn(&mut Simulation)) {
+    run_seeds(seeds, |seed| {
+        let mut simulation = Simulation::new(seed);
+        test(&mut simulation);
+        let counters = simulation.counters();
+        assert!(counters.check().is_ok(), "messages were lost or made up: {counters}");
+    });
+}
+
+/// Runs `test` for so many seeds from 0 on, or as the environment says: see [`simulate`]. If it panics, the seed and the
+/// command that repeats it are printed.
+///
+/// # Panics
+/// As `test` does.
+pub fn with_seeds(seeds: u64, test: impl Fn(u64)) {
+    run_seeds(0..environment("WHIMBREL_SEEDS").unwrap_or(seeds), test);
+}
+
+fn run_seeds(seeds: Range<u64>, test: impl Fn(u64)) {
     let seeds = environment("WHIMBREL_SEED").map_or(seeds, |seed| seed..seed.saturating_add(1));
     for seed in seeds {
-        let run = || {
-            let mut simulation = Simulation::new(seed);
-            test(&mut simulation);
-            let counters = simulation.counters();
-            assert!(counters.check().is_ok(), "messages were lost or made up: {counters}");
-        };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(seed))) {
             eprintln!("\nfailed with seed {seed}; this repeats it:\n    {}\n", repeat_command(seed));
             resume_unwind(panic);
         }

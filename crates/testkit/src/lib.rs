@@ -31,7 +31,7 @@ mod transcript;
 mod world;
 
 pub use bodies::{Probe, answering, turning};
-pub use harness::{simulate, simulate_seeds};
+pub use harness::{simulate, simulate_seeds, with_seeds};
 pub use links::{Faults, LinkEnd, LinkPair, speaker};
 pub use network::Network;
 pub use random::Random;

@@ -57,6 +57,11 @@ enum Input {
         one: usize,
         other: usize,
     },
+    /// A link breaks, and is there again.
+    Relink {
+        one: usize,
+        other: usize,
+    },
     Crash {
         node: usize,
     },
@@ -113,7 +118,8 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
         20 => (node(), node(), 1..8_usize).prop_map(|(from, to, count)| Input::Arrive { from, to, count }),
         1 => (node(), node()).prop_map(|(one, other)| Input::Break { one, other }),
         3 => (node(), node()).prop_map(|(one, other)| Input::Link { one, other }),
-        1 => node().prop_map(|node| Input::Crash { node }),
+        4 => (node(), node()).prop_map(|(one, other)| Input::Relink { one, other }),
+        2 => node().prop_map(|node| Input::Crash { node }),
         2 => (node(), partition()).prop_map(|(node, partition)| Input::TakeOver { node, partition }),
         2 => (partition(), prop::option::of(node())).prop_map(|(partition, to)| Input::Yield { partition, to }),
         2 => (agent(), agent(), 0..4_usize).prop_map(|(from, to, left)| Input::Waver { from, to, left }),
@@ -565,6 +571,10 @@ impl Cluster {
             Input::Arrive { from, to, count } => drop((0..count).all(|_| self.arrive(from, to))),
             Input::Break { one, other } => self.unlink(one, other),
             Input::Link { one, other } => self.link(one, other),
+            Input::Relink { one, other } => {
+                self.unlink(one, other);
+                self.link(one, other);
+            }
             Input::Crash { node } => self.crash(node),
             Input::TakeOver { node, partition } => self.take_over(node, Partition(partition)),
             Input::Yield { partition, to } => {

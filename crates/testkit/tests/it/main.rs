@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod conservation;
+#[path = "../../../platform/tests/it/durable_actors.rs"]
+mod durable_actors;
 mod links;
 mod sessions;
 mod simulation;
+mod societies;
 mod topics;
 mod transcripts;

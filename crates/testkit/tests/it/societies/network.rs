@@ -1,0 +1,97 @@
+//! Links between nodes: each in order and with a delay; if one breaks, what is on it is lost, and the two ends find out one after
+//! the other.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use whimbrel_acl::Symbol;
+use whimbrel_platform::Time;
+use whimbrel_platform::durable::{Facts, Sent, Ticket};
+use whimbrel_platform::store::{Epoch, Partition};
+use whimbrel_testkit::Random;
+
+/// What goes over links.
+#[derive(Debug)]
+pub enum News {
+    Serves(Vec<(Partition, Epoch)>),
+    Again(Partition, Epoch),
+    Letter(Ticket, Symbol, Sent),
+    Facts(Facts),
+}
+
+/// How long news take at most, in milliseconds; and some, with all behind them.
+const DELAY_MS: u64 = 60;
+const STALL_MS: u64 = 4_000;
+/// One in so many of those takes longer.
+const STALLS: u64 = 150;
+/// How long it takes at most until an end finds that its link is broken.
+const NOTICE_MS: u64 = 700;
+
+#[derive(Default)]
+pub struct Network {
+    links: BTreeMap<(usize, usize), Link>,
+}
+
+enum Link {
+    /// What is on the way from the first and from the second of the two.
+    Up([VecDeque<(Time, News)>; 2]),
+    /// It comes back not before that, and when each end has found out: when it does.
+    Down(Time, [Option<Time>; 2]),
+}
+
+fn key(one: usize, other: usize) -> ((usize, usize), usize) {
+    ((one.min(other), one.max(other)), usize::from(one > other))
+}
+
+impl Network {
+    pub fn send(&mut self, from: usize, to: usize, news: News, now: Time, random: &mut Random) {
+        let (key, end) = key(from, to);
+        if let Some(Link::Up(ways)) = self.links.get_mut(&key) {
+            let after = ways[end].back().map_or(now, |(at, _)| *at);
+            let longest = if random.one_in(STALLS) { STALL_MS } else { DELAY_MS };
+            let delay = random.between(1..=longest);
+            ways[end].push_back((after.max(now + Duration::from_millis(delay)), news));
+        }
+    }
+
+    /// The next that has arrived.
+    pub fn receive(&mut self, from: usize, to: usize, now: Time) -> Option<News> {
+        let (key, end) = key(from, to);
+        let Some(Link::Up(ways)) = self.links.get_mut(&key) else { return None };
+        ways[end].pop_front_if(|(at, _)| *at <= now).map(|(_, news)| news)
+    }
+
+    /// It breaks, and stays so for a while.
+    pub fn cut(&mut self, one: usize, other: usize, now: Time, time: Duration, random: &mut Random) {
+        let (key, _) = key(one, other);
+        let Some(link) = self.links.get_mut(&key) else { return };
+        let mut notice = || Some(now + Duration::from_millis(random.between(0..=NOTICE_MS)));
+        match link {
+            Link::Up(_) => *link = Link::Down(now + time, [notice(), notice()]),
+            Link::Down(until, _) => *until = (*until).max(now + time),
+        }
+    }
+
+    /// Whether this end finds now that its link is broken.
+    pub fn notices(&mut self, end: usize, other: usize, now: Time) -> bool {
+        let (key, end) = key(end, other);
+        match self.links.get_mut(&key) {
+            Some(Link::Down(_, notices)) => notices[end].take_if(|at| *at <= now).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Links two nodes, if nothing stands against it. Whether they were not.
+    pub fn link(&mut self, one: usize, other: usize, now: Time) -> bool {
+        let (key, _) = key(one, other);
+        let stands = match self.links.get(&key) {
+            None => false,
+            Some(Link::Up(_)) => true,
+            Some(Link::Down(until, notices)) => *until > now || notices.iter().any(Option::is_some),
+        };
+        if !stands {
+            self.links.insert(key, Link::Up(Default::default()));
+        }
+        !stands
+    }
+}
