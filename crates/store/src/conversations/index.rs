@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use whimbrel_platform::store::Lsn;
 
+/// What a frame takes beside its bytes: its head in the journal's files, its places in memory.
+const FRAME_COST_BYTES: u64 = 256;
+
 /// A frame with entries.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -26,7 +29,7 @@ pub(super) struct Index {
 impl Index {
     /// A frame was written whose entries have these numbers.
     pub fn push(&mut self, (first, count): (u64, u32), bytes: usize, lsn: Lsn) {
-        let bytes = bytes as u64;
+        let bytes = bytes as u64 + FRAME_COST_BYTES;
         self.places.push_back(Place { first, lsn, bytes });
         self.bytes += bytes;
         self.last = self.last.max(first + u64::from(count).saturating_sub(1));
@@ -71,13 +74,13 @@ mod tests {
         let mut index = Index::default();
         assert_eq!(index.find(0), None);
         for (first, count, lsn) in [(1, 3, 10), (4, 1, 11), (5, 5, 15)] {
-            index.push((first, count), 100, Lsn(lsn));
+            index.push((first, count), 144, Lsn(lsn));
         }
         let found = |after| index.find(after).map(|lsn| lsn.0);
         assert_eq!([0, 2, 3, 4, 8].map(found), [Some(10), Some(10), Some(11), Some(15), Some(15)]);
         assert_eq!([9, 10].map(found), [None, None]);
-        assert_eq!((index.last(), index.shrink(300)), (9, None));
-        assert_eq!(index.shrink(299), Some(Lsn(11)));
+        assert_eq!((index.last(), index.shrink(1_200)), (9, None));
+        assert_eq!(index.shrink(1_199), Some(Lsn(11)));
         assert_eq!(index.find(0), Some(Lsn(11)), "the first there is");
         assert_eq!(index.shrink(1), Some(Lsn(15)), "the last one stays");
     }

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
+use serde::Serialize;
 use serde_json::json;
 use whimbrel_platform::conversations::Wanted;
 use whimbrel_store::ConversationLog;
@@ -121,6 +122,15 @@ fn pass_on(tell: &SyncSender<News>, number: usize, line: LogLine) -> anyhow::Res
     Ok(tell.send(News::Line(number, Box::new(line)))?)
 }
 
+/// A line for programs.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    line: LogLine,
+    /// What to go on from after it.
+    cursor: String,
+}
+
 /// Shows lines, and knows how far it came.
 struct Shower {
     nodes: Vec<String>,
@@ -146,7 +156,7 @@ impl Shower {
             let first = news.recv()?;
             for news in std::iter::once(first).chain(news.try_iter().take(LINES_ON_THE_WAY)) {
                 match news {
-                    News::Line(node, line) => merge.add(node, line.event.at_us, Some(line)),
+                    News::Line(node, line) => merge.add(node, line.event.at_us, Some(*line)),
                     News::Ended(node, outcome) => {
                         merge.end(node);
                         failed = failed.and(self.judge(node, outcome));
@@ -174,23 +184,17 @@ impl Shower {
     }
 
     /// Shows some lines. False if nobody looks any more.
-    #[allow(clippy::vec_box, reason = "they come boxed")]
-    fn show(&mut self, lines: Vec<Box<LogLine>>) -> anyhow::Result<bool> {
+    fn show(&mut self, lines: Vec<LogLine>) -> anyhow::Result<bool> {
         let mut text = Vec::new();
         for line in lines {
-            let LogLine { number, event } = *line;
-            self.cursor.advance(&event.node, number);
-            if event.what == Happening::Tick {
+            self.cursor.advance(&line.event.node, line.number);
+            if line.event.what == Happening::Tick {
                 continue;
             }
             if self.json {
-                let mut object = serde_json::to_value(LogLine { number, event })?;
-                if let Some(object) = object.as_object_mut() {
-                    object.insert("cursor".to_owned(), self.cursor.to_string().into());
-                }
-                text.push(object.to_string());
+                text.push(serde_json::to_string(&Shown { line, cursor: self.cursor.to_string() })?);
             } else {
-                text.extend(self.lines.line(&event));
+                text.extend(self.lines.line(&line.event));
             }
         }
         if text.is_empty() {
