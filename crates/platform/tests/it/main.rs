@@ -9,6 +9,7 @@ mod cluster_model;
 mod df;
 mod df_model;
 mod durable_actors;
+mod durable_books;
 mod durable_model;
 mod durable_nodes;
 mod durable_servers;

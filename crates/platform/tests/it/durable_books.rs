@@ -1,0 +1,157 @@
+//! What the books of several nodes must not say too early, nor forget.
+
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::durable::{
+    Arrears, Born, Facts, Ledger, Origin, Receipt, Record, Sent, State, Step, Ticket, numbers_of_life,
+};
+use whimbrel_platform::store::Partition;
+
+const PARTITIONS: u16 = 16;
+
+fn ann() -> Symbol {
+    Symbol::new("ann")
+}
+
+fn bob() -> Symbol {
+    Symbol::new("bob")
+}
+
+/// A node that serves the partitions of these agents, whose journals are empty.
+fn node(agents: &[Symbol]) -> Ledger {
+    let mut ledger = Ledger::new(PARTITIONS);
+    ledger.keep_letters();
+    let partitions: Vec<Partition> = agents.iter().map(|agent| ledger.partition_of(*agent)).collect();
+    let (books, _, letters) = Arrears::of(PARTITIONS, &partitions).finish();
+    ledger.take_over(books, &letters);
+    ledger
+}
+
+fn born(agent: Symbol, life: u64) -> Record {
+    let (owner, origin) = (Symbol::default(), Origin::Type("agent".to_owned()));
+    let after = numbers_of_life(life);
+    Record::Born(Born { agent, kind: AgentKind::Native, owner, origin, founder: false, after })
+}
+
+/// In its first life it sends a message to bob.
+fn asks_bob(agent: Symbol) -> Record {
+    let message = AclMessage::new(Performative::Request, Aid::local(agent), Aid::local(bob()), Value::Null);
+    let sent = vec![Sent::of(Aid::local(bob()), &message).unwrap()];
+    Record::Step(Step { agent, state: State::Same, handled: Vec::new(), first: 1, sent })
+}
+
+fn ticket() -> Ticket {
+    Ticket { sender: ann(), number: 1 }
+}
+
+fn receipt() -> Receipt {
+    Receipt { sender: ann(), number: 1, by: bob() }
+}
+
+fn handled() -> Facts {
+    Facts { handled: vec![receipt()], known: Vec::new() }
+}
+
+fn refusal() -> Record {
+    Record::Step(Step { agent: bob(), state: State::Same, handled: vec![ticket()], first: 0, sent: Vec::new() })
+}
+
+#[test]
+fn that_a_sender_knows_is_told_when_it_is_written_and_not_before() {
+    let mut ledger = node(&[ann()]);
+    ledger.note(asks_bob(ann()));
+    ledger.hear(&handled());
+    ledger.hear(&handled());
+    let records = ledger.take_settled(ledger.partition_of(ann()));
+    assert_eq!(records, [Record::Settled { agent: ann(), numbers: vec![1] }]);
+    // Now it is being written.
+    ledger.hear(&handled());
+    assert_eq!((ledger.poll_facts(), ledger.partitions_to_settle().len()), (None, 0));
+    records.into_iter().for_each(|record| ledger.note(record));
+    let known = Facts { handled: Vec::new(), known: vec![receipt()] };
+    assert_eq!(ledger.poll_facts(), Some((ledger.partition_of(bob()), known.clone())));
+    // Who asks again, because it did not hear, is told again.
+    ledger.hear(&handled());
+    assert_eq!(ledger.poll_facts(), Some((ledger.partition_of(bob()), known)));
+    assert_eq!((ledger.poll_facts(), ledger.remembered()), (None, 0));
+}
+
+#[test]
+fn facts_about_agents_of_other_nodes_are_ignored() {
+    let mut ledger = node(&[bob()]);
+    ledger.hear(&handled());
+    ledger.hear(&Facts { handled: Vec::new(), known: vec![receipt()] });
+    assert_eq!((ledger.poll_facts(), ledger.take_known(), ledger.remembered()), (None, Vec::new(), 0));
+}
+
+#[test]
+fn who_has_been_given_up_is_forgotten_with_all_that_was_to_be_said_of_him() {
+    let mut ledger = node(&[ann(), bob()]);
+    ledger.note(asks_bob(ann()));
+    ledger.write_off(ticket(), bob());
+    let (anns, bobs) = (ledger.partition_of(ann()), ledger.partition_of(bob()));
+    ledger.give_up(&[bobs]);
+    assert_eq!(ledger.take_settled(bobs), []);
+    let letters = ledger.say_again(&[bobs]);
+    assert_eq!(letters.iter().map(|(ticket, ..)| *ticket).collect::<Vec<_>>(), [ticket()]);
+    ledger.give_up(&[anns]);
+    assert_eq!((ledger.say_again(&[bobs]), ledger.remembered()), (Vec::new(), 0));
+}
+
+#[test]
+fn a_message_is_refused_when_the_end_of_its_receiver_is_written_and_not_before() {
+    let mut ledger = node(&[ann(), bob()]);
+    let bobs = ledger.partition_of(bob());
+    ledger.note(asks_bob(ann()));
+    ledger.note(born(bob(), 0));
+    ledger.write_off(ticket(), bob());
+    assert_eq!(ledger.partitions_to_settle(), [], "bob may live on");
+    ledger.note(Record::Gone { agent: bob(), last: 0 });
+    let records = ledger.take_settled(bobs);
+    assert_eq!(records, [refusal()]);
+    assert!(ledger.answers_for(ticket()), "that it is refused is not written");
+    records.into_iter().for_each(|record| ledger.note(record));
+    assert!(!ledger.answers_for(ticket()) && ledger.tickets_of(bob()).eq([ticket()]));
+    ledger.write_off(ticket(), bob());
+    assert_eq!(ledger.take_settled(bobs), [], "it came twice");
+}
+
+#[test]
+fn a_message_is_refused_when_another_agent_has_its_receivers_name() {
+    let mut ledger = node(&[ann(), bob()]);
+    ledger.note(asks_bob(ann()));
+    ledger.note(born(bob(), 0));
+    ledger.write_off(ticket(), bob());
+    ledger.note(born(bob(), 1));
+    assert_eq!(ledger.take_settled(ledger.partition_of(bob())), [refusal()]);
+}
+
+#[test]
+fn only_who_serves_a_receiver_refuses_its_messages() {
+    let mut ledger = node(&[ann()]);
+    ledger.note(asks_bob(ann()));
+    ledger.write_off(ticket(), bob());
+    assert_eq!(ledger.partitions_to_settle(), []);
+    assert!(ledger.answers_for(ticket()));
+}
+
+#[test]
+fn a_condensed_journal_knows_which_lives_there_were() {
+    let anns = Ledger::new(PARTITIONS).partition_of(ann());
+    let read = |frames: &[Vec<Record>]| {
+        let mut arrears = Arrears::of(PARTITIONS, &[anns]);
+        frames.iter().for_each(|records| arrears.read(records.clone()));
+        arrears
+    };
+    let last = numbers_of_life(7);
+    let frames = [vec![born(ann(), 7)], vec![Record::Gone { agent: ann(), last }]];
+    let (books, ..) = read(&frames).finish();
+    let condensed = read(&frames).condense(&books);
+    assert_eq!(condensed, [[Record::Lives { after: last }]], "nothing else is known of anybody");
+    let (books, ..) = read(&condensed).finish();
+    assert_eq!(books.next_life(), 8);
+    // Whoever takes it over goes on from there.
+    let mut ledger = node(&[bob()]);
+    ledger.take_over(books, &[]);
+    assert_eq!(ledger.next_life(), 8);
+}
