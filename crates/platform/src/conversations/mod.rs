@@ -101,13 +101,14 @@ fn document(message: &AclMessage) -> Option<Vec<u8>> {
 }
 
 impl What {
-    /// Bytes that it takes, roughly.
+    /// Bytes of memory that it takes, roughly.
     pub fn size(&self) -> usize {
-        match self {
-            Self::Sent(said) => said.message.len() + 32,
-            Self::Died { said, why } => said.message.len() + why.len() + 32,
-            _ => 16,
-        }
+        let texts = match self {
+            Self::Sent(said) => said.message.len(),
+            Self::Died { said, why } => said.message.len() + why.len(),
+            _ => 0,
+        };
+        size_of::<Logged>() + texts
     }
 }
 
