@@ -195,8 +195,16 @@ pub enum MessageBody {
 pub struct Numbered {
     /// Its number among those of its sender.
     pub number: u64,
+    /// Which telling of its sender's node it belongs to: when messages have to be said again, what was said before is of no
+    /// account any more. [`Numbered::LATEST`] if it was found to be of account.
+    pub telling: u64,
     /// The message.
     pub message: Arc<AclMessage>,
+}
+
+impl Numbered {
+    /// The telling of a message that is of account, whatever was said again.
+    pub const LATEST: u64 = u64::MAX;
 }
 
 impl MessageBody {

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::compact::{Decode, Encode};
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Template, sym};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Template, sym};
 
 use crate::durable::{Origin, Ticket};
 use crate::limits::{SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
@@ -168,9 +169,20 @@ pub struct Mailbox {
     behind: u32,
     /// Messages taken since [`Mailbox::count_taken`].
     taken: u32,
-    /// Of these, those that are numbered.
-    #[allow(clippy::box_collection, reason = "few agents are durable; the others should not pay for them")]
-    tickets: Option<Box<Vec<Ticket>>>,
+    /// Of numbered messages. Few agents are durable; the others should not pay for it.
+    numbered: Option<Box<TakenNumbers>>,
+}
+
+/// Which numbered messages were taken.
+#[derive(Debug, Default)]
+struct TakenNumbers {
+    /// Since [`Mailbox::take_tickets`].
+    fresh: Vec<Ticket>,
+    /// By sender the highest, if any may come again. A sender's come in their order, and when they come again they do so
+    /// in their order, so what is not higher was taken before.
+    highest: Option<FxHashMap<Symbol, u64>>,
+    /// What was told before this telling has been told again.
+    since: u64,
 }
 
 impl Mailbox {
@@ -231,31 +243,58 @@ impl Mailbox {
     /// Takes the oldest message.
     #[inline]
     pub fn take(&mut self) -> Option<MessageBody> {
-        let message = match self.first.take() {
-            None if self.behind > 0 => self.take_behind(),
-            first => first,
-        };
-        self.note_taken(message.as_ref());
-        message
+        loop {
+            let message = match self.first.take() {
+                None if self.behind > 0 => self.take_behind(),
+                first => first,
+            };
+            if self.note_taken(message.as_ref()) {
+                return message;
+            }
+        }
     }
 
+    /// False if it was taken before.
     #[inline]
-    fn note_taken(&mut self, message: Option<&MessageBody>) {
+    fn note_taken(&mut self, message: Option<&MessageBody>) -> bool {
         self.taken += u32::from(message.is_some());
-        if let Some(MessageBody::Numbered(numbered)) = message {
-            self.note_ticket(numbered);
+        match message {
+            Some(MessageBody::Numbered(numbered)) => self.note_ticket(numbered),
+            _ => true,
         }
     }
 
     #[cold]
-    fn note_ticket(&mut self, numbered: &Numbered) {
-        let ticket = Ticket { sender: numbered.message.sender.name, number: numbered.number };
-        self.tickets.get_or_insert_default().push(ticket);
+    fn note_ticket(&mut self, numbered: &Numbered) -> bool {
+        let ticket = Ticket::of(numbered);
+        let numbers = self.numbered.get_or_insert_default();
+        let is_current = numbered.telling >= numbers.since;
+        let is_new = is_current && numbers.highest.as_ref().is_none_or(|highest| is_higher(highest, ticket));
+        if is_new {
+            if let Some(highest) = &mut numbers.highest {
+                highest.insert(ticket.sender, ticket.number);
+            }
+            numbers.fresh.push(ticket);
+        }
+        is_new
     }
 
     /// The numbered messages that were taken since this was asked last, in the order they were.
     pub fn take_tickets(&mut self) -> Vec<Ticket> {
-        self.tickets.take().map(|tickets| *tickets).unwrap_or_default()
+        self.numbered.as_mut().map(|numbers| std::mem::take(&mut numbers.fresh)).unwrap_or_default()
+    }
+
+    /// From now on numbered messages may come again, each sender's in their order, and are taken once. `before` were taken
+    /// already, and what was told before the telling `since` is not taken. To be taken by [`Mailbox::take`] only.
+    pub fn take_each_once(&mut self, since: u64, before: impl IntoIterator<Item = Ticket>) {
+        let numbers = self.numbered.get_or_insert_default();
+        numbers.since = since;
+        let highest = numbers.highest.get_or_insert_default();
+        for ticket in before {
+            if is_higher(highest, ticket) {
+                highest.insert(ticket.sender, ticket.number);
+            }
+        }
     }
 
     fn take_behind(&mut self) -> Option<MessageBody> {
@@ -265,16 +304,23 @@ impl Mailbox {
 
     /// Takes the oldest message that fits, leaving the others in their order.
     pub fn take_matching(&mut self, template: &Template) -> Option<MessageBody> {
-        let message = if self.first.as_ref().is_some_and(|message| template.matches(message)) {
+        loop {
+            let message = self.remove_matching(template)?;
+            if self.note_taken(Some(&message)) {
+                return Some(message);
+            }
+        }
+    }
+
+    fn remove_matching(&mut self, template: &Template) -> Option<MessageBody> {
+        if self.first.as_ref().is_some_and(|message| template.matches(message)) {
             self.first.take()
         } else {
             let rest = self.rest.as_mut()?;
             let index = rest.iter().position(|message| template.matches(message))?;
             self.behind -= 1;
             rest.remove(index)
-        };
-        self.note_taken(message.as_ref());
-        message
+        }
     }
 
     /// How many messages were taken since this was asked last.
@@ -306,6 +352,10 @@ impl Mailbox {
             self.rest = None;
         }
     }
+}
+
+fn is_higher(highest: &FxHashMap<Symbol, u64>, ticket: Ticket) -> bool {
+    highest.get(&ticket.sender).is_none_or(|number| *number < ticket.number)
 }
 
 /// Queues that mailboxes have no use for at the moment; the one used last is given out first.
@@ -423,6 +473,30 @@ mod tests {
 
     fn numbers<'a>(mailbox: impl Iterator<Item = &'a MessageBody>) -> Vec<i64> {
         mailbox.map(|message| if let Value::Int(n) = message.content { n } else { -1 }).collect()
+    }
+
+    #[test]
+    fn a_numbered_message_is_taken_once_where_it_may_come_again() {
+        let numbered = |number: u64| {
+            let message = self::number(number as i64).into_shared();
+            MessageBody::Numbered(Box::new(Numbered { number, telling: 1, message }))
+        };
+        let ticket = |number| Ticket { sender: "body-a".into(), number };
+        let taken = |mailbox: &mut Mailbox| -> Vec<i64> {
+            std::iter::from_fn(|| mailbox.take()).filter_map(|message| message.content.as_i64()).collect()
+        };
+        let mut mailbox = Mailbox::default();
+        mailbox.take_each_once(1, [ticket(1)]);
+        [1, 2, 2, 3].into_iter().for_each(|number| mailbox.push(numbered(number)));
+        assert_eq!(taken(&mut mailbox), [2, 3]);
+        assert_eq!(mailbox.take_tickets(), [ticket(2), ticket(3)]);
+        [2, 3, 5].into_iter().for_each(|number| mailbox.push(numbered(number)));
+        assert_eq!(taken(&mut mailbox), [5], "what comes again comes in its order");
+        assert_eq!((mailbox.take_tickets(), mailbox.len()), (vec![ticket(5)], 0));
+        mailbox.take_each_once(2, []);
+        mailbox.push(numbered(6));
+        assert_eq!(taken(&mut mailbox), [] as [i64; 0], "what was told before will be told again");
+        assert_eq!(mailbox.count_taken(), 8, "what is dropped is dealt with, too");
     }
 
     #[test]

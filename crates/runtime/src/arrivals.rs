@@ -75,7 +75,7 @@ impl Arrivals {
         let mut sorted = Sorted { node, from, ways, by_shard, more: 0, for_nobody: 0 };
         for envelope in messages.drain(..) {
             match node.routes.look_up(envelope.to.name).place() {
-                Place::Local(place) => sorted.put(envelope, place),
+                Place::Local(place) => sorted.put(node.for_keeps(envelope), place),
                 _ => match Cast::of(envelope.to.name) {
                     None => sorted.put_first(Parcel::Posted(envelope)),
                     Some(cast) => sorted.put_cast(cast, audiences.of(envelope.to.name, &node.forum), envelope),

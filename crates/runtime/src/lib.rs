@@ -6,6 +6,7 @@ mod arrivals;
 pub mod behaviour;
 mod census;
 mod clock;
+mod cluster;
 mod cpu;
 mod durable;
 mod ending;
@@ -35,6 +36,7 @@ mod worker;
 
 pub use agent::{Agent, Context, behaving};
 pub use census::AgentFigures;
+pub use cluster::AdoptError;
 pub use durable::{Kept, RecoverError, erase, recover};
 pub use loader::{NoPrograms, ProgramLoader};
 pub use observers::Observation;

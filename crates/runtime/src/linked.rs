@@ -16,6 +16,7 @@ use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{EndReason, Links, Station, Time};
 
 use crate::arrivals::Arrivals;
+use crate::cluster::{Cluster, Server};
 use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::{Arc, Mutex, locked};
@@ -70,6 +71,8 @@ impl Node {
         let mut born: Vec<(Symbol, AgentKind)> = Vec::new();
         for change in changes.iter().filter(|change| !is_everywhere(change.agent.name)) {
             match (change.from, change.to, &change.reason) {
+                // Agents of partitions that are about to be served are told of all together.
+                (None, Some(_), _) if self.is_served_soon(change.agent.name) => {}
                 (None, Some(_), _) => {
                     born.push((change.agent.name, ams.kind(change.agent).unwrap_or(AgentKind::Native)));
                 }
@@ -84,6 +87,10 @@ impl Node {
             }
         }
         born.chunks(LINK_NEWS_AGENTS).for_each(|agents| links.tell_all(News::Agents(agents.to_vec())));
+    }
+
+    fn is_served_soon(&self, name: Symbol) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::HereSoon)
     }
 
     /// Tells other nodes of a change to a directory entry of one of this node's agents.
@@ -133,7 +140,8 @@ impl Node {
         }
     }
 
-    fn agent_ended_elsewhere(&self, name: Symbol, from: NodeId, reason: &EndReason) {
+    /// An agent of another node ended.
+    pub fn agent_ended_elsewhere(&self, name: Symbol, from: NodeId, reason: &EndReason) {
         if self.with_ams(|ams| ams.handle_ended_elsewhere(name, from)) {
             self.forget_elsewhere(name, from, reason);
         }
@@ -152,17 +160,21 @@ impl Node {
         }
     }
 
-    fn service_came(&self, description: DfDescription) {
+    /// Enters an agent's services into the DF, whether it is known there or not.
+    pub fn enter_service(&self, description: DfDescription) -> Result<(), String> {
         let now = self.now();
-        let outcome = self.with_df(|df| {
+        self.with_df(|df| {
             let known = description.agent.is_some_and(|agent| df.description_of(agent).is_some());
             if known {
                 df.modify(description, now).map_err(|error| error.to_string())
             } else {
                 df.register(description, now).map_err(|error| error.to_string())
             }
-        });
-        if let Err(error) = outcome {
+        })
+    }
+
+    fn service_came(&self, description: DfDescription) {
+        if let Err(error) = self.enter_service(description) {
             self.output.log(Aid::local(sym::DF), LogLevel::Warning, &error);
         }
         self.wake_df();
@@ -210,6 +222,8 @@ impl Station for NodeStation {
         if !forbidden.is_empty() {
             node.bury_all(forbidden, DeadReason::Forbidden);
         }
+        let untimely = node.drop_untimely(from, messages);
+        node.count_copies(0, untimely);
         let mut by_shard = locked(&node.linked.arrivals).sort(node, from, messages);
         for (shard, batch) in by_shard.iter_mut().enumerate() {
             if !batch.is_empty() {
@@ -224,12 +238,12 @@ impl Station for NodeStation {
             News::Agents(agents) => node.agents_came(from, agents),
             News::AgentEnded(name, reason) => node.agent_ended_elsewhere(name, from, &reason),
             News::Service(description) => {
-                let place = description.agent.map(|agent| node.routes.look_up(agent.name).place());
-                if place == Some(Place::Node(from)) && node.permits_services(from, &description) {
+                let of_it = |agent: Aid| node.with_ams(|ams| ams.node_of(agent.name)) == Some(from);
+                if description.agent.is_some_and(of_it) && node.permits_services(from, &description) {
                     node.service_came(*description);
                 }
             }
-            News::NoService(name) if node.routes.look_up(name).place() == Place::Node(from) => {
+            News::NoService(name) if node.with_ams(|ams| ams.node_of(name)) == Some(from) => {
                 let now = node.now();
                 let _ = node.with_df(|df| df.deregister(Aid::local(name), now));
                 node.wake_df();
@@ -257,6 +271,10 @@ impl Station for NodeStation {
             News::Stop { delay_ms, code } if node.permits_node(from, Action::Kill, sym::AMS.as_str()) => {
                 node.ending.ask(std::time::Duration::from_millis(delay_ms), code)
             }
+            News::Again { partitions, telling } => node.hear_again(from, &partitions, telling),
+            News::Facts(facts) => node.hear_facts(facts),
+            News::Serves { partitions, agents, more } => node.hear_serves(from, &partitions, &agents, more),
+            News::Yields { partitions, agents } => node.hear_yields(from, &partitions, &agents),
             _ => {}
         }
     }
@@ -264,8 +282,12 @@ impl Station for NodeStation {
     fn introduce(&self, tell: &mut dyn FnMut(Vec<News>)) {
         let node = &*self.0;
         let now = node.now();
+        let parts = node.cluster.as_ref().map(Cluster::lock);
         node.with_ams(|ams| {
-            let agents: Vec<(Symbol, AgentKind)> = ams.reachable().collect();
+            let served_here =
+                |name| node.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::Here);
+            let (served, agents): (Vec<_>, Vec<_>) = ams.reachable().partition(|(name, _)| served_here(*name));
+            let served = parts.as_ref().map(|parts| node.served(parts, &served)).unwrap_or_default();
             node.with_df(|df| {
                 let local = |description: &&DfDescription| {
                     let agent = description.agent.map(|agent| node.routes.look_up(agent.name).place());
@@ -275,6 +297,7 @@ impl Station for NodeStation {
                 let services = all.into_iter().filter(local).map(without_lease);
                 let services = services.map(|description| News::Service(Box::new(description)));
                 let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(agents.to_vec()));
+                let agents = agents.chain(served);
                 node.with_topics(|topics| tell(agents.chain(services).chain(topics.introduction()).collect()));
             });
         });
@@ -285,13 +308,16 @@ impl Station for NodeStation {
         node.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
         // Should it come back, it does not know who is crowded.
         locked(&node.linked.arrivals).forget(lost);
-        let names = node.with_ams(|ams| ams.handle_node_lost(lost));
+        let names = node.lose_agents(lost);
         let reason = EndReason::Failed("its node is lost".to_owned());
         for name in names {
             node.forget_elsewhere(name, lost, &reason);
         }
         node.with_topics(|topics| topics.handle_node_lost(lost));
         node.wake_df();
+        let count = messages.len();
+        let messages = node.unsaid(messages);
+        node.count_copies(0, (count - messages.len()) as u64);
         let mut parcels: Vec<Parcel> = messages.into_iter().map(lost_parcel).collect();
         node.fill(0, |content| content.parcels.append(&mut parcels));
     }

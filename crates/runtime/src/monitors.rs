@@ -62,6 +62,18 @@ impl Monitors {
         None
     }
 
+    /// An agent went to another node, or came from there (its generation on this node: before, and from now on). Who watches
+    /// it goes on watching it.
+    pub fn moved(&self, agent: Symbol, before: Option<u32>, now: Option<u32>) {
+        if self.watched.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        let mut watchers = locked(&self.watchers);
+        if let Some(mut moved) = watchers.remove(&(agent, before.unwrap_or(ELSEWHERE))) {
+            watchers.entry((agent, now.unwrap_or(ELSEWHERE))).or_default().append(&mut moved);
+        }
+    }
+
     /// An agent of another node ended: as [`Monitors::ended`].
     pub fn ended_elsewhere(&self, agent: Symbol, reason: &EndReason) -> Vec<AclMessage> {
         self.ended(agent, ELSEWHERE, reason)

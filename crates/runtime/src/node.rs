@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, sym};
+use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent};
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
@@ -15,6 +15,7 @@ use whimbrel_platform::{AgentBody, EndReason, Event, Links, Observer, Time};
 
 use crate::activity::Activity;
 use crate::clock::Clock;
+use crate::cluster::{Cluster, Server};
 use crate::durable::Unwritten;
 use crate::durable::scribe::Scribe;
 use crate::ending::Ending;
@@ -56,6 +57,8 @@ pub(crate) struct Node {
     pub forum: Forum,
     /// Who writes down what durable agents do, if anybody does.
     pub scribe: Option<Scribe>,
+    /// What this node knows of the others that share the journal, if any may.
+    pub cluster: Option<Cluster>,
     ams: Mutex<Ams>,
     df: Mutex<Df>,
     generations: AtomicU32,
@@ -102,11 +105,13 @@ pub(crate) struct Parts {
     pub mailbox_limits: MailboxLimits,
     pub guard: Guard,
     pub scribe: Option<Scribe>,
+    pub cluster: Option<Cluster>,
 }
 
 impl Node {
     pub fn new(parts: Parts) -> Self {
-        let Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard, scribe } = parts;
+        let Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard, scribe, cluster } =
+            parts;
         let (mut ams, mut df) = (Ams::new(name), Df::new(name));
         let observers = Observers::of(observer);
         ams.observe(observers.any());
@@ -131,6 +136,7 @@ impl Node {
             guard,
             forum: Forum::default(),
             scribe,
+            cluster,
             ams: Mutex::new(ams),
             df: Mutex::new(df),
             generations: AtomicU32::new(1),
@@ -409,18 +415,19 @@ impl Node {
         Ok(aids)
     }
 
-    fn next_generation(&self, count: u32) -> u32 {
+    /// So many generations, from the one that is returned on.
+    pub fn next_generation(&self, count: u32) -> u32 {
         self.generations.fetch_add(count, Ordering::Relaxed) % Route::GENERATIONS
     }
 
     /// From now on messages to `name` wait for it in `shard`.
-    fn expect(&self, name: Symbol, shard: ShardIndex, generation: u32) {
+    pub fn expect(&self, name: Symbol, shard: ShardIndex, generation: u32) {
         self.living.fetch_add(1, Ordering::AcqRel);
         self.routes.set(name, Route::local(LocalRoute { shard, slot: None, generation, crowded: false }));
     }
 
     /// The agent that was expected will not come.
-    fn call_off(&self, name: Symbol, shard: ShardIndex, generation: u32, why: &str) {
+    pub fn call_off(&self, name: Symbol, shard: ShardIndex, generation: u32, why: &str) {
         let expected = LocalRoute { shard, slot: None, generation, crowded: false };
         if self.routes.replace(name, Route::local(expected), Route::UNKNOWN).is_ok() {
             self.ended(name, &EndReason::Failed(why.to_owned()));
@@ -429,7 +436,8 @@ impl Node {
         self.put(shard, Parcel::NeverComes(name));
     }
 
-    fn bring(&self, shard: ShardIndex, mut newcomers: Vec<Newcomer>) {
+    /// Brings agents that are [expected](Node::expect).
+    pub fn bring(&self, shard: ShardIndex, mut newcomers: Vec<Newcomer>) {
         self.fill(shard, |content| {
             if content.newcomers.is_empty() {
                 content.newcomers = newcomers;
@@ -440,7 +448,7 @@ impl Node {
     }
 
     /// Has a new agent's steps written down from now on, if this node writes down any and its kind can be.
-    fn make_durable(&self, slot: &mut Slot, kind: AgentKind, name: Symbol, owner: Option<Aid>) {
+    pub fn make_durable(&self, slot: &mut Slot, kind: AgentKind, name: Symbol, owner: Option<Aid>) {
         let Some(scribe) = &self.scribe else { return };
         if slot.unwritten.is_some() || kind == AgentKind::Service {
             return;
@@ -449,6 +457,9 @@ impl Node {
             let founder = owner.is_none();
             let owner = owner.map_or_else(Symbol::default, |owner| owner.name);
             let after = scribe.numbers_for(name);
+            if self.cluster.is_some() {
+                slot.mailbox.take_each_once(0, []);
+            }
             slot.unwritten = Some(Box::new(Unwritten::of(Born { agent: name, kind, owner, origin, founder, after })));
         }
     }
@@ -457,16 +468,8 @@ impl Node {
     fn post_kept(&self) {
         let Some(scribe) = &self.scribe else { return };
         let letters = std::mem::take(&mut locked(&scribe.pending).letters);
-        let parcels: Vec<Parcel> = letters
-            .into_iter()
-            .filter_map(|(ticket, to, sent)| {
-                // What could not be written is an empty message: it was sent when it could be.
-                let message = Arc::new(sent.message().ok()?);
-                let body = MessageBody::Numbered(Box::new(Numbered { number: ticket.number, message }));
-                Some(Parcel::Posted(Envelope { to, body }))
-            })
-            .collect();
-        self.outside.sent.fetch_add(parcels.len() as u64, Ordering::Relaxed);
+        let parcels: Vec<Parcel> = scribe.envelopes(letters, 0).into_iter().map(Parcel::Posted).collect();
+        self.count_posted(parcels.len() as u64);
         parcels.into_iter().for_each(|parcel| self.put(0, parcel));
     }
 
@@ -489,7 +492,23 @@ impl Node {
     /// Whether messages to `aid` have somewhere to go.
     pub fn knows(&self, aid: Aid) -> bool {
         let ours = aid.platform == Symbol::default() || aid.platform == self.name;
-        ours && (!self.routes.look_up(aid.name).is_unknown() || self.takes_in(aid.name))
+        ours && (!self.routes.look_up(aid.name).is_unknown() || self.takes_in(aid.name) || self.is_unserved(aid.name))
+    }
+
+    /// Whether nobody serves this agent's partition just now: whether there is such an agent will be known when somebody does.
+    fn is_unserved(&self, name: Symbol) -> bool {
+        let server = self.cluster.as_ref().map(|cluster| cluster.server_of(name));
+        match server {
+            None => false,
+            Some(Server::Nobody | Server::HereSoon) => true,
+            // It may be about to be made.
+            Some(_) => self.with_ams(|ams| ams.exists(Aid::local(name))),
+        }
+    }
+
+    /// Messages that are sent from outside any agent's turn.
+    pub fn count_posted(&self, count: u64) {
+        self.outside.sent.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Messages that links brought for many: so many copies more than came, and so many that were for nobody.
@@ -555,7 +574,7 @@ impl Node {
 }
 
 /// Gives a new agent its name.
-fn christen(mut slot: Box<Slot>, name: Symbol, generation: u32) -> Newcomer {
+pub(crate) fn christen(mut slot: Box<Slot>, name: Symbol, generation: u32) -> Newcomer {
     slot.aid = Aid::local(name);
     slot.generation = generation;
     slot

@@ -6,6 +6,7 @@ use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use crate::census::Census;
+use crate::cluster::Yielding;
 use crate::durable::scribe::Released;
 use crate::shard::Slot;
 use crate::sync::Arc;
@@ -46,6 +47,8 @@ pub(crate) enum Parcel {
     Drained(NodeId),
     /// This agent is not crowded any more: who was held up by it may go on.
     Relieved(Symbol),
+    /// Agents are to stop, to go on on another node: answer when those are gone that can.
+    Yield(Arc<Yielding>, std::sync::mpsc::Sender<()>),
     /// Count what waits in mailboxes, and answer.
     CountQueued(std::sync::mpsc::Sender<u64>),
     /// Tell how some agents are doing.

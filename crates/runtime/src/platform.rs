@@ -13,11 +13,13 @@ use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::Host;
+use whimbrel_platform::store::{Epoch, Journal, Partition};
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station};
 
 use crate::agent::{Agent, NativeBody};
 use crate::census::AgentFigures;
 use crate::clock::Clock;
+use crate::cluster::{AdoptError, Cluster};
 use crate::durable::Kept;
 use crate::durable::scribe::{Orders, Scribe};
 use crate::guard::Guard;
@@ -66,6 +68,7 @@ pub struct PlatformBuilder {
     policy: Policy,
     auditor: Option<Arc<dyn Auditor>>,
     kept: Option<Kept>,
+    shared: Option<Arc<dyn Journal>>,
 }
 
 impl PlatformBuilder {
@@ -143,6 +146,14 @@ impl PlatformBuilder {
         self
     }
 
+    /// As [`PlatformBuilder::durable`], for a node of several that share a journal: which of its partitions this one serves is
+    /// said by [`Platform::adopt`] and [`Platform::yield_up`].
+    #[must_use]
+    pub fn clustered(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.shared = Some(journal);
+        self
+    }
+
     /// Starts the platform, with no agents but its own: `ams` and `df`.
     #[must_use]
     pub fn build(self) -> Platform {
@@ -151,10 +162,12 @@ impl PlatformBuilder {
             std::collections::hash_map::RandomState::new().build_hasher().finish()
         });
         let clock = Clock::Real(Instant::now());
-        let Self { name, workers, output, loader, observer, mailbox_limits, policy, auditor, kept, .. } = self;
-        let (scribe, orders) = kept.map(Scribe::new).unzip();
+        let Self { name, workers, output, loader, observer, mailbox_limits, policy, auditor, kept, shared, .. } = self;
+        let cluster = shared.as_ref().map(|journal| Cluster::new(journal.partitions()));
+        let (scribe, orders) = shared.map(Scribe::idle).or(kept.map(Scribe::new)).unzip();
         let guard = Guard::new(policy, auditor);
-        let parts = Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard, scribe };
+        let parts =
+            Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard, scribe, cluster };
         let node = Arc::new(Node::new(parts));
         for index in 0..workers {
             node.activity.begin();
@@ -188,6 +201,7 @@ impl Platform {
             policy: Policy::DEFAULT,
             auditor: None,
             kept: None,
+            shared: None,
         }
     }
 
@@ -275,6 +289,32 @@ impl Platform {
         let agents = agents.into_iter().map(|(name, kind, body)| (name, kind, slot(body)));
         let agents = self.inner.services.node.with_resumed(agents.collect())?;
         self.node().create_together(0, agents)
+    }
+
+    /// Serves these partitions of the shared journal from now on, in these epochs: brings back their agents, begins those of
+    /// `founders`, the agents of these partitions that the society begins with, that never were, and tells all other
+    /// nodes. How many agents that are. Waits for the journal.
+    ///
+    /// # Errors
+    /// Another node has taken them over in a higher epoch, or the journal cannot be read, or holds an agent that cannot be
+    /// brought back; nothing is served then that was not before.
+    pub fn adopt(
+        &self,
+        partitions: &[(Partition, Epoch)],
+        founders: Vec<(Symbol, AgentKind, Box<dyn AgentBody>)>,
+    ) -> Result<usize, AdoptError> {
+        self.node().adopt(partitions, founders)
+    }
+
+    /// Stops serving partitions: their agents stop between two turns, and all they did is written; messages to them wait, on
+    /// all nodes, until somebody serves them. Returns when that is so; false if the platform ended first.
+    pub fn yield_up(&self, partitions: &[Partition]) -> bool {
+        self.node().yield_up(partitions)
+    }
+
+    /// The partition of an agent, if this is a node of several that share a journal.
+    pub fn partition_of(&self, agent: Symbol) -> Option<Partition> {
+        self.node().cluster.as_ref().map(|cluster| cluster.partition_of(agent))
     }
 
     /// Sends a message, from outside any agent. Messages sent here arrive in the order they were sent.
@@ -384,7 +424,8 @@ impl Platform {
         self.wait_idle_for(Duration::from_millis(100));
         let (sent, handled, dead) = self.node().figures();
         let (came, left, waiting) = self.node().linked.figures();
-        Counters { sent, handled, dead, queued: queued + waiting, came, left }
+        let unserved = self.node().cluster.as_ref().map_or(0, Cluster::waiting);
+        Counters { sent, handled, dead, queued: queued + waiting + unserved, came, left }
     }
 
     /// Messages by what became of them so far, while agents work: of messages on their way just now a few may count

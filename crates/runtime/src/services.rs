@@ -13,6 +13,7 @@ use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLeve
 use whimbrel_platform::topics::TopicError;
 use whimbrel_platform::{Directory, Services, Time};
 
+use crate::cluster::Home;
 use crate::durable::{Effect, backstage};
 use crate::node::{Introduction, Node};
 use crate::parcel::Change;
@@ -83,13 +84,20 @@ impl Services for NodeServices {
             }
             AgentSource::Program { path, options } => {
                 let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::AgentSpeak) };
-                self.node.create(self.shard, who, |name| {
+                let load = |name| {
                     let loaded = self.node.loader.load(name, &path, &options);
-                    match loaded {
-                        Ok(body) => Ok(Box::new(Slot::new(body))),
-                        Err(reason) => Err(CreateError::BadProgram { name, reason }),
+                    loaded.map_err(|reason| CreateError::BadProgram { name, reason })
+                };
+                if self.node.cluster.is_none() {
+                    return self.node.create(self.shard, who, |name| Ok(Box::new(Slot::new(load(name)?))));
+                }
+                match self.node.create_there(&who, load)? {
+                    Home::Elsewhere(aid) => Ok(aid),
+                    Home::Here(name, body) => {
+                        let who = Introduction { name, unique: false, ..who };
+                        self.node.create(self.shard, who, |_| Ok(Box::new(Slot::new(body))))
                     }
-                })
+                }
             }
         }
     }

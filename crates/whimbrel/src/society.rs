@@ -174,10 +174,22 @@ impl Society {
     ///
     /// # Errors
     /// A name is taken, or no name.
-    pub fn start_some(self, platform: &Platform, lives_here: impl Fn(Symbol) -> bool) -> Result<Vec<Aid>, CreateError> {
-        let environment = self.host_environment.map(|body| (Symbol::new(ENVIRONMENT), AgentKind::Native, body));
-        let agents = environment.into_iter().chain(self.entries.iter().flat_map(Entry::agents));
-        platform.spawn_together(agents.filter(|(name, ..)| lives_here(*name)))
+    pub fn start_some(
+        mut self,
+        platform: &Platform,
+        lives_here: impl Fn(Symbol) -> bool,
+    ) -> Result<Vec<Aid>, CreateError> {
+        platform.spawn_together(self.some(lives_here))
+    }
+
+    /// Those agents as they begin, that `lives_here` says, for [`Platform::adopt`]. An environment that is written in Rust is
+    /// made once.
+    pub fn some(&mut self, lives_here: impl Fn(Symbol) -> bool) -> Vec<(Symbol, AgentKind, Box<dyn AgentBody>)> {
+        let environment = Symbol::new(ENVIRONMENT);
+        let made = if lives_here(environment) { self.host_environment.take() } else { None };
+        let made = made.map(|body| (environment, AgentKind::Native, body));
+        let agents = self.entries.iter().flat_map(Entry::agents).filter(|(name, ..)| lives_here(*name));
+        made.into_iter().chain(agents).collect()
     }
 
     /// Brings the agents to life: all of them exist before the first has its first turn.

@@ -39,10 +39,15 @@ impl Elsewhere {
         there
     }
 
+    /// The agents of a node, in no order.
+    pub fn agents_on(&self, node: NodeId) -> Vec<Symbol> {
+        let of_node = |(name, (other, _)): (&Symbol, &(NodeId, AgentKind))| (*other == node).then_some(*name);
+        self.agents.iter().filter_map(of_node).collect()
+    }
+
     /// Forgets all agents of a node; returns their names, sorted.
     pub fn remove_node(&mut self, node: NodeId) -> Vec<Symbol> {
-        let of_node = |(name, (other, _)): (&Symbol, &(NodeId, AgentKind))| (*other == node).then_some(*name);
-        let mut names: Vec<Symbol> = self.agents.iter().filter_map(of_node).collect();
+        let mut names = self.agents_on(node);
         names.sort_unstable_by_key(|name| name.as_str());
         for name in &names {
             self.agents.remove(name);

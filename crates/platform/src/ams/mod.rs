@@ -39,6 +39,9 @@ use crate::services::CreateError;
 use crate::topics::Cast;
 use crate::{EndReason, Time};
 
+/// The node of agents that are on their way from one node to another.
+const NOWHERE: NodeId = NodeId(u32::MAX);
+
 /// What runs an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "lowercase")]
@@ -245,13 +248,7 @@ impl Ams {
     /// # Errors
     /// The name is empty, too long, not local or taken; there are too many agents; or the platform is stopping.
     pub fn create(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
-        self.admit(1)?;
-        check_name(new.name)?;
-        let name = match self.is_taken(new.name) {
-            false => new.name,
-            true if new.unique => self.free_name(new.name),
-            true => return Err(CreateError::NameTaken(new.name)),
-        };
+        let name = self.free_name_for(new.name, new.unique)?;
         Ok(self.add(name, new, now))
     }
 
@@ -426,6 +423,37 @@ impl Ams {
         ams
     }
 
+    /// An agent of this node goes on on another one, which will say so ([`Ams::handle_elsewhere`]). Its name stays taken.
+    pub fn handle_left(&mut self, name: Symbol) {
+        if let Some(record) = self.records.remove(name) {
+            self.elsewhere.add(name, NOWHERE, record.kind);
+        }
+    }
+
+    /// The name that an agent would have if it were created now: this one, or if it is to be `unique` and this one is taken,
+    /// the next that is free.
+    ///
+    /// # Errors
+    /// As those of [`Ams::create`].
+    pub fn free_name_for(&mut self, name: Symbol, unique: bool) -> Result<Symbol, CreateError> {
+        self.admit(1)?;
+        check_name(name)?;
+        match self.is_taken(name) {
+            false => Ok(name),
+            true if unique => Ok(self.free_name(name)),
+            true => Err(CreateError::NameTaken(name)),
+        }
+    }
+
+    /// Another node, this one if it is known, is to make an agent of this name. False if the name is taken.
+    pub fn handle_awaited(&mut self, name: Symbol, there: Option<NodeId>, kind: AgentKind) -> bool {
+        let free = !self.is_taken(name);
+        if free {
+            self.elsewhere.add(name, there.unwrap_or(NOWHERE), kind);
+        }
+        free
+    }
+
     /// Another node has an agent of this name. False, and nothing changes, if this node has one.
     pub fn handle_elsewhere(&mut self, name: Symbol, node: NodeId, kind: AgentKind) -> bool {
         let free = !self.records.contains(name);
@@ -448,6 +476,11 @@ impl Ams {
     /// The agents of other nodes, by name.
     pub fn agents_elsewhere(&self) -> Vec<(Symbol, NodeId, AgentKind)> {
         self.elsewhere.iter()
+    }
+
+    /// The agents of another node, in no order.
+    pub fn agents_on(&self, node: NodeId) -> Vec<Symbol> {
+        self.elsewhere.agents_on(node)
     }
 
     /// The other node where an agent of this name lives.

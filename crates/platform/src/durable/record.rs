@@ -4,7 +4,7 @@
 //! release that adds a field reads what older ones wrote.
 
 use whimbrel_acl::compact::{self, Decode, DecodeError, Encode, EncodeError, Limits};
-use whimbrel_acl::{AclMessage, Aid, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Numbered, Symbol};
 
 use super::LIFE_BITS;
 use super::standing::Standing;
@@ -136,6 +136,13 @@ pub struct Ticket {
     pub sender: Symbol,
     /// Its number.
     pub number: u64,
+}
+
+impl Ticket {
+    /// That of a message.
+    pub fn of(numbered: &Numbered) -> Self {
+        Self { sender: numbered.message.sender.name, number: numbered.number }
+    }
 }
 
 /// A message that was sent.

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol};
 
 use super::codec::{MessageError, MessageReader, MessageWriter};
 use super::wire::{FrameError, take_number, write_number};
 use crate::EndReason;
 use crate::ams::AgentKind;
 use crate::df::DfDescription;
+use crate::durable::Facts;
 use crate::limits::{LINK_MESSAGE_BYTES_MAX, LINK_NEWS_BYTES_MAX, LINK_RECEIVERS_MAX};
 
 /// What travels on a link, each piece exactly once and in order.
@@ -72,6 +73,33 @@ pub enum News {
         /// The agents' (DER).
         agents: Vec<Vec<u8>>,
     },
+    /// The speaker serves these partitions as soon as all agents are named: `more` of them follow in another such news.
+    Serves {
+        /// Which ([`Partition`](crate::store::Partition)), and in which epochs.
+        partitions: Vec<(u16, u64)>,
+        /// All agents of these partitions that it has.
+        agents: Vec<(Symbol, AgentKind)>,
+        /// Whether more agents follow.
+        more: bool,
+    },
+    /// All that the speaker has for agents of these partitions, which the hearer serves in these epochs, follows in this
+    /// telling. What is of an earlier one is of no account.
+    Again {
+        /// Which.
+        partitions: Vec<(u16, u64)>,
+        /// See [`Numbered::telling`].
+        telling: u64,
+    },
+    /// What the hearer is to know of messages.
+    Facts(Facts),
+    /// The speaker stops serving these partitions: messages to these agents of them wait until somebody does. Other agents
+    /// stay.
+    Yields {
+        /// Which.
+        partitions: Vec<u16>,
+        /// Agents of these partitions.
+        agents: Vec<Symbol>,
+    },
 }
 
 /// A node of the platform that can be linked with.
@@ -111,6 +139,8 @@ const TAG_OTHERS: u64 = 3;
 const TAG_VOID: u64 = 4;
 /// No item: what was said on the connection before is forgotten.
 const TAG_FORGET: u64 = 5;
+/// The message that follows is numbered by its sender: its number and telling, then its receivers as above.
+const TAG_NUMBERED: u64 = 6;
 
 /// What writing items came to.
 #[derive(Debug, Default)]
@@ -157,6 +187,11 @@ impl BatchWriter {
                         _ => 1,
                     };
                     if self.encode(body, out) {
+                        if let MessageBody::Numbered(numbered) = body {
+                            write_number(TAG_NUMBERED, out);
+                            write_number(numbered.number, out);
+                            write_number(numbered.telling, out);
+                        }
                         if together == 1 {
                             write_receivers(body, std::iter::once(*to), 1, out);
                         } else {
@@ -252,7 +287,15 @@ pub fn read_items(
 ) -> Result<usize, BatchError> {
     let before = items.len();
     while !bytes.is_empty() {
-        let to = match take_number(&mut bytes)? {
+        let (mut tag, mut number) = (take_number(&mut bytes)?, None);
+        if tag == TAG_NUMBERED {
+            number = Some((take_number(&mut bytes)?, take_number(&mut bytes)?));
+            tag = take_number(&mut bytes)?;
+            if !matches!(tag, TAG_ALL | TAG_SOME | TAG_OTHERS) {
+                return Err(BatchError::Receivers);
+            }
+        }
+        let to = match tag {
             TAG_NEWS => {
                 items.push(Item::News(Box::new(read_news(&mut bytes)?)));
                 continue;
@@ -281,7 +324,10 @@ pub fn read_items(
         let (encoded, rest) = bytes.split_at_checked(length).ok_or(FrameError::Number)?;
         bytes = rest;
         let message = reader.read(encoded)?;
-        address(message, &to, items)?;
+        match number {
+            Some(number) => items.push(Item::Message(numbered(message, number, &to)?)),
+            None => address(message, &to, items)?,
+        }
     }
     Ok(items.len() - before)
 }
@@ -306,6 +352,20 @@ fn address(message: AclMessage, to: &To, items: &mut Vec<Item>) -> Result<(), Ba
         To::Others(receivers) => share(message, receivers, &mut push),
     }
     Ok(())
+}
+
+/// A number is one message's to one receiver.
+fn numbered(message: AclMessage, (number, telling): (u64, u64), to: &To) -> Result<Envelope, BatchError> {
+    let to = match (to, message.receivers.as_slice()) {
+        (To::All, [only]) => Some(*only),
+        (To::Some(places), receivers) if places.len() == 1 => {
+            places.first().and_then(|place| receivers.get(*place)).copied()
+        }
+        (To::Others(others), _) if others.len() == 1 => others.first().copied(),
+        _ => None,
+    };
+    let body = MessageBody::Numbered(Box::new(Numbered { number, telling, message: Arc::new(message) }));
+    Ok(Envelope { to: to.ok_or(BatchError::Receivers)?, body })
 }
 
 fn share(message: Box<AclMessage>, receivers: &[Aid], push: &mut impl FnMut(Envelope)) {
@@ -355,6 +415,7 @@ mod tests {
 
     use super::super::codec::{reader, writer};
     use super::*;
+    use crate::durable::Receipt;
 
     fn message(receivers: &[&str]) -> Box<AclMessage> {
         let mut message =
@@ -419,9 +480,30 @@ mod tests {
     }
 
     #[test]
+    fn a_numbered_message_keeps_its_number() {
+        let numbered = |number: u64| {
+            let message = Arc::from(message(&["bob", "eve"]));
+            let body = MessageBody::Numbered(Box::new(Numbered { number, telling: number + 1, message }));
+            Item::Message(Envelope { to: Aid::local("eve"), body })
+        };
+        let plain = Item::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(message(&["bob"])) });
+        let (_, back) = there_and_back(vec![numbered(1), plain, numbered(u64::MAX / 2)]);
+        let number = |item: &Item| match item {
+            Item::Message(Envelope { body: MessageBody::Numbered(numbered), .. }) => {
+                assert_eq!(numbered.telling, numbered.number + 1);
+                Some(numbered.number)
+            }
+            _ => None,
+        };
+        assert_eq!(back.iter().map(number).collect::<Vec<_>>(), [Some(1), None, Some(u64::MAX / 2)]);
+        assert_eq!(names(&back), ["eve", "bob", "eve"]);
+    }
+
+    #[test]
     fn news_of_every_kind_come_back() {
         let mut description = crate::df::DfDescription::offering("s", "t");
         description.agent = Some(Aid::local("bob"));
+        let receipt = Receipt { sender: "bob".into(), number: 5, by: "eve".into() };
         let member = Member { node: "n2".into(), address: "127.0.0.1:1".into() };
         let all = [
             News::Agents(vec![("bob".into(), AgentKind::AgentSpeak), ("eve".into(), AgentKind::Native)]),
@@ -432,6 +514,10 @@ mod tests {
             News::Kill("bob".into()),
             News::Stop { delay_ms: 7, code: -3 },
             News::Members(vec![member]),
+            News::Serves { partitions: vec![(3, 7)], agents: vec![("bob".into(), AgentKind::AgentSpeak)], more: true },
+            News::Again { partitions: vec![(3, 7)], telling: 9 },
+            News::Facts(Facts { handled: vec![receipt], known: vec![receipt] }),
+            News::Yields { partitions: vec![3, 5], agents: vec!["bob".into()] },
         ];
         let (_, back) = there_and_back(all.iter().map(|news| Item::News(Box::new(news.clone()))).collect());
         let news: Vec<News> =

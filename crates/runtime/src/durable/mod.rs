@@ -21,6 +21,7 @@ use whimbrel_platform::services::LogLevel;
 use crate::sync::Arc;
 
 pub use recover::{Kept, RecoverError, erase, recover};
+pub(crate) use recover::{Recovered, recover_some};
 
 /// A durable agent's steps since they were captured last.
 pub(crate) struct Unwritten {
@@ -74,8 +75,24 @@ pub(crate) enum Effect {
     PrintBare(Aid, String),
     /// It, or the platform in its turn, noted something for its operator.
     Log(Aid, LogLevel, String),
+    /// It created an agent that another node runs.
+    Create(Box<AclMessage>),
     /// It ended the platform.
     Stop { delay_ms: u64, code: i32 },
     /// What the platform knows of it changed. That is done already; it is only to be written.
     Standing,
+}
+
+impl Effect {
+    /// Whether it creates an agent that another node runs: that is sent as a message, in its order among them.
+    pub fn is_creation(&self) -> bool {
+        matches!(self, Self::Create(_))
+    }
+
+    pub fn into_creation(self) -> Option<(Aid, Arc<AclMessage>)> {
+        match self {
+            Self::Create(message) => Some((message.receivers.first().copied()?, Arc::from(message))),
+            _ => None,
+        }
+    }
 }

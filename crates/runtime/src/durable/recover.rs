@@ -25,6 +25,13 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Of a journal none of whose partitions was taken over.
+    pub(crate) fn nothing(journal: Arc<dyn Journal>) -> Self {
+        let ledger = Ledger::new(journal.partitions());
+        let (agents, letters, bytes) = Default::default();
+        Self { journal, epoch: Epoch(0), ledger, agents, letters, bytes, stopped: None }
+    }
+
     /// How many agents go on.
     pub fn agents(&self) -> usize {
         self.agents.len()
@@ -79,34 +86,56 @@ pub enum RecoverError {
 /// # Errors
 /// Another process owns it by now, or it cannot be read.
 pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverError> {
-    let mut arrears = Arrears::new(journal.partitions());
+    let all: Vec<(Partition, Epoch)> = (0..journal.partitions()).map(|index| (Partition(index), epoch)).collect();
+    let Recovered { books, agents, letters, bytes, stopped } = recover_some(&*journal, &all)?;
+    let agents = agents.into_iter().map(|agent| (agent.born.agent, agent)).collect();
+    Ok(Kept { journal, epoch, ledger: books, agents, letters, bytes, stopped })
+}
+
+/// What some partitions of a journal hold.
+pub(crate) struct Recovered {
+    pub books: Ledger,
+    pub agents: Vec<Resumed>,
+    /// Messages that are not settled.
+    pub letters: Vec<(Ticket, Aid, Sent)>,
+    /// Bytes in each partition's journal.
+    pub bytes: FxHashMap<Partition, u64>,
+    /// An agent ended the whole society with this exit code.
+    pub stopped: Option<i32>,
+}
+
+/// Takes partitions over, and reads them.
+pub(crate) fn recover_some(
+    journal: &dyn Journal,
+    partitions: &[(Partition, Epoch)],
+) -> Result<Recovered, RecoverError> {
+    let read: Vec<Partition> = partitions.iter().map(|(partition, _)| *partition).collect();
+    let mut arrears = Arrears::of(journal.partitions(), &read);
     let mut bytes = FxHashMap::default();
-    for (partition, size, records) in open_and_read_all(&*journal, epoch)? {
+    for (partition, size, records) in open_and_read(journal, partitions)? {
         bytes.insert(partition, size);
         arrears.read(records);
     }
     let stopped = arrears.stopped();
-    let (ledger, agents, letters) = arrears.finish();
-    let agents = agents.into_iter().map(|agent| (agent.born.agent, agent)).collect();
-    Ok(Kept { journal, epoch, ledger, agents, letters, bytes, stopped })
+    let (books, agents, letters) = arrears.finish();
+    Ok(Recovered { books, agents, letters, bytes, stopped })
 }
 
 /// A partition, the bytes in its journal, and the records.
 type Read = (Partition, u64, Vec<Record>);
 
 /// Opens and reads partitions, several at a time: to open one waits for a disk or a network, and those at a time wait at once.
-fn open_and_read_all(journal: &dyn Journal, epoch: Epoch) -> Result<Vec<Read>, RecoverError> {
-    let all: Vec<Partition> = (0..journal.partitions()).map(Partition).collect();
-    let read = |partition: &Partition| {
-        journal.open(*partition, epoch)?;
+fn open_and_read(journal: &dyn Journal, partitions: &[(Partition, Epoch)]) -> Result<Vec<Read>, RecoverError> {
+    let read = |(partition, epoch): &(Partition, Epoch)| {
+        journal.open(*partition, *epoch)?;
         let (size, records) = read_partition(journal, *partition)?;
         Ok((*partition, size, records))
     };
-    let read_some = |some: &[Partition]| some.iter().map(read).collect::<Result<Vec<Read>, RecoverError>>();
-    let share = all.len().div_ceil(READERS).max(1);
+    let read_some = |some: &[(Partition, Epoch)]| some.iter().map(read).collect::<Result<Vec<Read>, RecoverError>>();
+    let share = partitions.len().div_ceil(READERS).max(1);
     std::thread::scope(|scope| {
-        let readers: Vec<_> = all.chunks(share).map(|some| scope.spawn(move || read_some(some))).collect();
-        let mut read = Vec::with_capacity(all.len());
+        let readers: Vec<_> = partitions.chunks(share).map(|some| scope.spawn(move || read_some(some))).collect();
+        let mut read = Vec::with_capacity(partitions.len());
         for reader in readers {
             // A panic of one is a panic of all.
             read.append(&mut reader.join().unwrap_or_else(|why| std::panic::resume_unwind(why))?);

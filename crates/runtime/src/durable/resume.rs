@@ -1,5 +1,6 @@
 //! Bringing back the agents that a journal keeps.
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::Symbol;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{Resumed, Standing, State};
@@ -19,9 +20,21 @@ impl Node {
     pub fn with_resumed(&self, founders: Agents) -> Result<Agents, CreateError> {
         let Some(scribe) = &self.scribe else { return Ok(founders) };
         let mut pending = locked(&scribe.pending);
-        let mut kept = std::mem::take(&mut pending.agents);
+        let kept = std::mem::take(&mut pending.agents);
         let ended = std::mem::take(&mut pending.ended);
         drop(pending);
+        let (agents, standings) = self.resume_among(founders, kept, &ended)?;
+        locked(&scribe.pending).standings = standings;
+        Ok(agents)
+    }
+
+    /// As [`Node::with_resumed`], for agents that were just read; and what the platform knew of them.
+    pub fn resume_among(
+        &self,
+        founders: Agents,
+        mut kept: FxHashMap<Symbol, Resumed>,
+        ended: &FxHashSet<Symbol>,
+    ) -> Result<(Agents, Vec<Standing>), CreateError> {
         let mut agents = Vec::with_capacity(founders.len() + kept.len());
         let mut standings = Vec::new();
         for (name, kind, slot) in founders.into_iter().filter(|(name, ..)| !ended.contains(name)) {
@@ -39,8 +52,7 @@ impl Node {
         for other in others {
             agents.push(self.resumed(other, &mut standings)?);
         }
-        locked(&scribe.pending).standings = standings;
-        Ok(agents)
+        Ok((agents, standings))
     }
 
     fn resumed(

@@ -5,17 +5,20 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use whimbrel_acl::{AclMessage, Aid, MessageBody, Numbered, Symbol, sym};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, sym};
 use whimbrel_platform::durable::{
-    Arrears, Ledger, Record, Resumed, Sent, Standing, Ticket, encode_frame, numbers_of_life,
+    Arrears, Facts, Ledger, Letter, Record, Resumed, Sent, Standing, Ticket, encode_frame, numbers_of_life,
 };
 use whimbrel_platform::limits::{FRAME_BYTES, JOURNAL_TIDY_BYTES};
-use whimbrel_platform::route::ShardIndex;
+use whimbrel_platform::link::News;
+use whimbrel_platform::route::{NodeId, Place, ShardIndex};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::store::{Append, AppendError, Epoch, Journal, Lsn, Partition};
+use whimbrel_platform::topics::Cast;
 
 use super::recover::{RecoverError, read_partition};
 use super::{Effect, Kept};
+use crate::cluster::{Agents, Cluster, Created, Server};
 use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -61,11 +64,30 @@ pub(crate) enum Released {
 enum Job {
     Write(Batch),
     WriteOff(Ticket, Symbol),
+    TakeOver(Box<Takeover>, Sender<usize>),
+    GiveUp(Vec<Partition>, Sender<()>),
+    SayAgain(NodeId, Vec<Partition>),
+    Hear(Facts),
+    Create(Box<Created>),
     End,
+}
+
+/// Partitions that this node serves from now on, and what is in their journals.
+pub(crate) struct Takeover {
+    pub books: Ledger,
+    pub partitions: Vec<(Partition, Epoch)>,
+    pub bytes: FxHashMap<Partition, u64>,
+    /// Messages that agents of these partitions answer for.
+    pub letters: Vec<Letter>,
+    /// Those that go on, and those that begin.
+    pub agents: Agents,
+    /// What the platform knew of the former.
+    pub standings: Vec<Standing>,
 }
 
 /// The scribe as the rest of the node sees it.
 pub(crate) struct Scribe {
+    pub journal: Arc<dyn Journal>,
     jobs: Sender<Job>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Who and what waits to be brought back.
@@ -101,9 +123,8 @@ pub(crate) struct Pending {
 /// What a scribe begins with.
 pub(crate) struct Orders {
     journal: Arc<dyn Journal>,
-    epoch: Epoch,
     ledger: Ledger,
-    bytes: FxHashMap<Partition, u64>,
+    terms: FxHashMap<Partition, Term>,
     jobs: Receiver<Job>,
 }
 
@@ -111,10 +132,8 @@ impl Orders {
     /// Starts the scribe's thread.
     pub fn start(self, node: &Arc<Node>) {
         let Some(scribe) = &node.scribe else { return };
-        let Self { journal, epoch, ledger, bytes, jobs } = self;
-        let size = |bytes| Size { bytes, tidy: bytes };
-        let sizes = bytes.into_iter().map(|(partition, bytes)| (partition, size(bytes))).collect();
-        let desk = Desk { node: Arc::clone(node), journal, epoch, ledger, numbers: FxHashMap::default(), sizes };
+        let Self { journal, ledger, terms, jobs } = self;
+        let desk = Desk { node: Arc::clone(node), journal, ledger, terms };
         let thread = std::thread::Builder::new().name("scribe".into());
         // Without threads there would be no workers either.
         *locked(&scribe.thread) = thread.spawn(move || desk.work(&jobs)).ok();
@@ -126,14 +145,26 @@ impl Scribe {
     pub fn new(kept: Kept) -> (Self, Orders) {
         let (jobs, waiting) = channel();
         let Kept { journal, epoch, ledger, agents, letters, bytes, .. } = kept;
+        let terms = (0..journal.partitions()).map(|index| {
+            let partition = Partition(index);
+            (partition, Term::begin(epoch, bytes.get(&partition).copied().unwrap_or_default()))
+        });
         let ended = ledger.ended().collect();
         let first = ledger.next_life();
         let lives = Mutex::new(Lives { first, next: first + 1, retired: FxHashSet::default() });
-        let orders = Orders { journal, epoch, ledger, bytes, jobs: waiting };
+        let orders = Orders { journal: Arc::clone(&journal), ledger, terms: terms.collect(), jobs: waiting };
         let durable = Mutex::new(agents.keys().copied().collect());
         let pending = Mutex::new(Pending { agents, ended, letters, standings: Vec::new() });
         let (suspended, concluded) = (AtomicBool::new(false), AtomicBool::new(false));
-        (Self { jobs, thread: Mutex::new(None), pending, suspended, concluded, lives, durable }, orders)
+        (Self { journal, jobs, thread: Mutex::new(None), pending, suspended, concluded, lives, durable }, orders)
+    }
+
+    /// The scribe of a node that serves nothing yet.
+    pub fn idle(journal: Arc<dyn Journal>) -> (Self, Orders) {
+        let (scribe, mut orders) = Self::new(Kept::nothing(journal));
+        orders.terms.clear();
+        orders.ledger.keep_letters();
+        (scribe, orders)
     }
 
     /// Waits until all that was handed in is written, and ends the thread.
@@ -174,15 +205,72 @@ impl Scribe {
 
     /// What an agent sent, as it is written: what goes to agents that write nothing down, to topics and to other platforms
     /// is not kept, nor is what is nested too deeply to be.
-    pub fn written(&self, platform: Symbol, sent: &[(Aid, Arc<AclMessage>)]) -> Vec<Sent> {
+    pub fn written(&self, node: &Node, sent: &[(Aid, Arc<AclMessage>)]) -> Vec<Sent> {
         let durable = locked(&self.durable);
+        // Whether an agent of another node is durable, that node knows.
+        let may_be = |name| {
+            let elsewhere = !matches!(node.routes.look_up(name).place(), Place::Local(_));
+            node.cluster.is_some() && elsewhere && Cast::of(name).is_none()
+        };
         let written = |(to, message): &(Aid, Arc<AclMessage>)| {
-            let ours = to.platform == sym::EMPTY || to.platform == platform;
-            let kept = ours && durable.contains(&to.name);
+            let ours = to.platform == sym::EMPTY || to.platform == node.name;
+            let kept = ours && (durable.contains(&to.name) || may_be(to.name));
             let sent = if kept { Sent::of(*to, message).ok() } else { None };
             sent.unwrap_or_else(|| Sent::unkept(*to))
         };
         sent.iter().map(written).collect()
+    }
+
+    /// Partitions are served here from now on. How many agents come; `None` if the platform ends.
+    pub fn take_over(&self, takeover: Takeover) -> Option<usize> {
+        let durable = takeover.agents.iter().filter(|(.., slot)| slot.unwritten.is_some());
+        locked(&self.durable).extend(durable.map(|(name, ..)| *name));
+        let mut lives = locked(&self.lives);
+        lives.first = lives.first.max(takeover.books.next_life());
+        lives.next = lives.next.max(lives.first + 1);
+        drop(lives);
+        let (answer, answers) = channel();
+        self.jobs.send(Job::TakeOver(Box::new(takeover), answer)).ok()?;
+        answers.recv().ok()
+    }
+
+    /// These partitions are not served here any more. False if the platform ends.
+    pub fn give_up(&self, partitions: Vec<Partition>) -> bool {
+        let (answer, answers) = channel();
+        self.jobs.send(Job::GiveUp(partitions, answer)).is_ok() && answers.recv().is_ok()
+    }
+
+    /// Another node serves these partitions: it is to be sent what it may have missed ([`Node::open_to`]).
+    pub fn say_again(&self, to: NodeId, partitions: Vec<Partition>) {
+        let _ = self.jobs.send(Job::SayAgain(to, partitions));
+    }
+
+    /// Has an agent made that another node's created ([`Node::make_created`]), if that was not done before.
+    pub fn create(&self, created: Created) {
+        let _ = self.jobs.send(Job::Create(Box::new(created)));
+    }
+
+    /// What another node says of messages.
+    pub fn hear(&self, facts: Facts) {
+        let _ = self.jobs.send(Job::Hear(facts));
+    }
+
+    /// Whether an agent of this node writes down what it handles.
+    pub fn is_durable(&self, agent: Symbol) -> bool {
+        locked(&self.durable).contains(&agent)
+    }
+
+    /// Messages as they are sent once more.
+    pub fn envelopes(&self, letters: Vec<Letter>, telling: u64) -> Vec<Envelope> {
+        let envelope = |(ticket, to, sent): Letter| {
+            // What could not be written is an empty message: it was sent when it could be.
+            let message = Arc::new(sent.message().ok()?);
+            Some(Envelope {
+                to,
+                body: MessageBody::Numbered(Box::new(Numbered { number: ticket.number, telling, message })),
+            })
+        };
+        letters.into_iter().filter_map(envelope).collect()
     }
 
     /// A message will not be handled, for there is no such receiver: its sender need not keep it.
@@ -194,24 +282,33 @@ impl Scribe {
 struct Desk {
     node: Arc<Node>,
     journal: Arc<dyn Journal>,
-    epoch: Epoch,
     ledger: Ledger,
-    /// The number of the last frame of each partition.
-    numbers: FxHashMap<Partition, u64>,
-    sizes: FxHashMap<Partition, Size>,
+    /// The partitions that are served here.
+    terms: FxHashMap<Partition, Term>,
 }
 
-/// How much a partition's journal holds.
-#[derive(Clone, Copy, Default)]
-struct Size {
+/// A time in which this node serves a partition.
+#[derive(Clone, Copy)]
+struct Term {
+    epoch: Epoch,
+    /// The number of the last frame.
+    number: u64,
+    /// How much the partition's journal holds.
     bytes: u64,
-    /// When it was tidied up last.
+    /// How much it held when it was tidied up last.
     tidy: u64,
+}
+
+impl Term {
+    fn begin(epoch: Epoch, bytes: u64) -> Self {
+        Self { epoch, number: 0, bytes, tidy: bytes }
+    }
 }
 
 /// A frame to be, and what is in it.
 struct Frame {
     partition: Partition,
+    epoch: Epoch,
     number: u64,
     records: Vec<Record>,
     bytes: Vec<u8>,
@@ -228,20 +325,93 @@ impl Desk {
                 match job {
                     Job::Write(batch) => batches.push(batch),
                     Job::WriteOff(ticket, receiver) => self.ledger.write_off(ticket, receiver),
+                    Job::Hear(facts) => self.ledger.hear(&facts),
                     Job::End => ends = true,
+                    other => {
+                        // What was handed in before is written before.
+                        if self.write(&mut batches).is_err() {
+                            return self.give_up(batches, jobs, ends);
+                        }
+                        self.change_service(other);
+                    }
                 }
             }
-            if batches.is_empty() && self.ledger.partitions_to_settle().is_empty() {
-                continue;
+            if self.write(&mut batches).is_err() {
+                return self.give_up(batches, jobs, ends);
             }
-            let Ok(touched) = self.write_down(&mut batches) else {
-                return self.give_up(batches, jobs);
-            };
-            for batch in batches {
-                self.release(batch);
-            }
-            touched.into_iter().for_each(|partition| self.tidy_up(partition));
+            self.tell_facts();
         }
+    }
+
+    /// Writes what was handed in, and lets it be seen.
+    fn write(&mut self, batches: &mut Vec<Batch>) -> Result<(), Fenced> {
+        if batches.is_empty() && self.ledger.partitions_to_settle().is_empty() {
+            return Ok(());
+        }
+        let touched = self.write_down(batches)?;
+        batches.drain(..).for_each(|batch| self.release(batch));
+        touched.into_iter().for_each(|partition| self.tidy_up(partition));
+        Ok(())
+    }
+
+    /// Serves other partitions than before, or hears that another node does.
+    fn change_service(&mut self, job: Job) {
+        match job {
+            Job::TakeOver(takeover, answer) => {
+                let _ = answer.send(self.take_over(*takeover));
+            }
+            Job::GiveUp(partitions, answer) => {
+                self.ledger.give_up(&partitions);
+                self.terms.retain(|partition, _| !partitions.contains(partition));
+                if let Some(scribe) = &self.node.scribe {
+                    let stays = |agent: &Symbol| !partitions.contains(&self.ledger.partition_of(*agent));
+                    locked(&scribe.durable).retain(stays);
+                }
+                let _ = answer.send(());
+            }
+            Job::SayAgain(to, partitions) => {
+                let letters = self.ledger.say_again(&partitions);
+                let Some(scribe) = &self.node.scribe else { return };
+                self.node.open_to(to, &partitions, |telling| scribe.envelopes(letters, telling));
+            }
+            Job::Create(created) => {
+                let handled = |ticket| self.ledger.tickets_of(created.name).any(|known| known == ticket);
+                let is_new = !created.ticket.is_some_and(handled);
+                self.node.make_created(*created, is_new);
+            }
+            Job::Write(_) | Job::WriteOff(..) | Job::Hear(_) | Job::End => {}
+        }
+    }
+
+    fn take_over(&mut self, takeover: Takeover) -> usize {
+        let Takeover { books, partitions: terms, bytes, agents, letters: own, standings } = takeover;
+        for (partition, epoch) in &terms {
+            let bytes = bytes.get(partition).copied().unwrap_or_default();
+            self.terms.insert(*partition, Term::begin(*epoch, bytes));
+        }
+        let partitions: Vec<Partition> = terms.iter().map(|(partition, _)| *partition).collect();
+        let mut letters = self.ledger.letters_to(&partitions);
+        self.ledger.take_over(books, &own);
+        letters.extend(own);
+        let tickets = agents.iter().map(|(agent, ..)| (*agent, self.ledger.tickets_of(*agent).collect())).collect();
+        let Some(scribe) = &self.node.scribe else { return 0 };
+        self.node.open_here(&terms, agents, standings, &tickets, |telling| scribe.envelopes(letters, telling))
+    }
+
+    /// Tells other nodes what became of their agents' messages.
+    fn tell_facts(&mut self) {
+        let Some(cluster) = &self.node.cluster else { return };
+        let mut facts: FxHashMap<NodeId, Facts> = FxHashMap::default();
+        while let Some((partition, some)) = self.ledger.poll_facts() {
+            // Who serves it next is told then.
+            if let Server::Node(node) = cluster.server(partition) {
+                facts.entry(node).or_default().append(some);
+            }
+        }
+        if let Some(links) = self.node.linked.links() {
+            facts.into_iter().for_each(|(node, facts)| links.tell(node, News::Facts(facts)));
+        }
+        drop(self.ledger.take_known());
     }
 
     /// Writes what agents did, and what follows from what they handled before. The partitions written to.
@@ -288,21 +458,23 @@ impl Desk {
             self.log(&format!("a step cannot be written: {error}"));
             return None;
         }
-        let number = self.numbers.entry(partition).or_default();
+        let Some(Term { epoch, number, .. }) = self.terms.get_mut(&partition) else {
+            self.log(&format!("a step of partition {} is not written: it is another node's", partition.0));
+            return None;
+        };
         *number += 1;
-        Some(Frame { partition, number: *number, records, bytes })
+        Some(Frame { partition, epoch: *epoch, number: *number, records, bytes })
     }
 
     /// Appends frames, however long it takes.
     fn append(&mut self, mut frames: Vec<Frame>) -> Result<(), Fenced> {
         let (mut wait, mut said) = (RETRY, false);
         while !frames.is_empty() {
-            let epoch = self.epoch;
             let appends: Vec<Append<'_>> = frames
                 .iter()
-                .map(|Frame { partition, number, bytes, .. }| Append {
+                .map(|Frame { partition, epoch, number, bytes, .. }| Append {
                     partition: *partition,
-                    epoch,
+                    epoch: *epoch,
                     number: *number,
                     frame: bytes,
                 })
@@ -363,7 +535,9 @@ impl Desk {
     }
 
     fn written(&mut self, frame: Frame) {
-        self.sizes.entry(frame.partition).or_default().bytes += frame.bytes.len() as u64;
+        if let Some(term) = self.terms.get_mut(&frame.partition) {
+            term.bytes += frame.bytes.len() as u64;
+        }
         let Some(scribe) = &self.node.scribe else { return };
         for record in frame.records {
             let gone = if let Record::Gone { agent, .. } = &record { Some(*agent) } else { None };
@@ -380,12 +554,13 @@ impl Desk {
     /// Hands a batch's shard what may be seen now.
     fn release(&mut self, batch: Batch) {
         let mut released = Vec::new();
+        let telling = self.node.cluster.as_ref().map_or(0, Cluster::telling);
         for entry in batch.entries {
             released.extend(entry.effects.into_iter().map(Released::Effect));
             let from = entry.agent;
             for (number, (to, message)) in (entry.first..).zip(entry.sent) {
                 let body = if self.ledger.answers_for(Ticket { sender: from, number }) {
-                    MessageBody::Numbered(Box::new(Numbered { number, message }))
+                    MessageBody::Numbered(Box::new(Numbered { number, telling, message }))
                 } else {
                     MessageBody::Shared(message)
                 };
@@ -399,30 +574,37 @@ impl Desk {
 
     /// Writes a partition's journal anew if most of it is out of date.
     fn tidy_up(&mut self, partition: Partition) {
-        let size = self.sizes.entry(partition).or_default();
-        if size.bytes < JOURNAL_TIDY_BYTES || size.bytes < size.tidy.saturating_mul(2) {
+        let Some(Term { bytes, tidy, .. }) = self.terms.get(&partition).copied() else { return };
+        if bytes < JOURNAL_TIDY_BYTES || bytes < tidy.saturating_mul(2) {
             return;
         }
         if let Err(error) = self.condense(partition) {
             self.log(&format!("the journal grows: {error}"));
-            // Not again before it has grown as much once more.
-            let size = self.sizes.entry(partition).or_default();
-            size.tidy = size.bytes;
+            self.leave_untidy(partition);
+        }
+    }
+
+    /// Lets a partition's journal be until it has grown as much once more.
+    fn leave_untidy(&mut self, partition: Partition) {
+        if let Some(term) = self.terms.get_mut(&partition) {
+            term.tidy = term.bytes;
         }
     }
 
     fn condense(&mut self, partition: Partition) -> Result<(), RecoverError> {
-        let mut arrears = Arrears::new(self.journal.partitions());
+        let mut arrears = Arrears::of(self.journal.partitions(), &[partition]);
         arrears.read(read_partition(&*self.journal, partition)?.1);
-        let last = self.journal.open(partition, self.epoch)?;
+        let Some(Term { epoch, number, .. }) = self.terms.get(&partition).copied() else { return Ok(()) };
+        let last = self.journal.open(partition, epoch)?;
         let pieces = arrears.condense(&self.ledger);
         let frames = self.frames(partition, pieces);
         let bytes_max = self.journal.promises().frame_bytes_max;
         if frames.iter().any(|frame| frame.bytes.len() > bytes_max) {
             // All that an agent is goes in one piece, and this one's fits in several only.
-            *self.numbers.entry(partition).or_default() -= frames.len() as u64;
-            let size = self.sizes.entry(partition).or_default();
-            size.tidy = size.bytes;
+            if let Some(term) = self.terms.get_mut(&partition) {
+                term.number = number;
+            }
+            self.leave_untidy(partition);
             return Ok(());
         }
         let bytes = frames.iter().map(|frame| frame.bytes.len() as u64).sum();
@@ -430,13 +612,15 @@ impl Desk {
         let frames = frames.into_iter().map(|frame| Frame { records: Vec::new(), ..frame }).collect();
         if self.append(frames).is_ok() {
             self.journal.trim(partition, Lsn(last.0 + 1))?;
-            self.sizes.insert(partition, Size { bytes, tidy: bytes });
+            if let Some(term) = self.terms.get_mut(&partition) {
+                (term.bytes, term.tidy) = (bytes, bytes);
+            }
         }
         Ok(())
     }
 
     /// Another process has the journal: what is not written was never seen, and must not be.
-    fn give_up(self, batches: Vec<Batch>, jobs: &Receiver<Job>) {
+    fn give_up(self, batches: Vec<Batch>, jobs: &Receiver<Job>, mut ends: bool) {
         if let Some(scribe) = &self.node.scribe
             && !scribe.suspended.swap(true, Ordering::AcqRel)
         {
@@ -444,11 +628,14 @@ impl Desk {
         }
         let answer = |batch: &Batch| self.node.put(batch.shard, Parcel::Written(Vec::new()));
         batches.iter().for_each(answer);
-        while let Ok(Job::Write(_) | Job::WriteOff(..)) = jobs.recv().inspect(|job| {
-            if let Job::Write(batch) = job {
-                answer(batch);
+        // Who waits for anything else hears that nobody is there.
+        while !ends && let Ok(job) = jobs.recv() {
+            match job {
+                Job::Write(batch) => answer(&batch),
+                Job::End => ends = true,
+                _ => {}
             }
-        }) {}
+        }
     }
 
     fn log(&self, text: &str) {

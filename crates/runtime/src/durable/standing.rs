@@ -36,7 +36,8 @@ impl Node {
         let (now, wall_ms) = (self.now(), self.clock.wall_ms());
         for standing in &mut standings {
             if let Some(entry) = standing.entry.take().and_then(|entry| on_lease(entry, standing.expires_ms, wall_ms)) {
-                self.note_lost(standing.agent, self.with_df(|df| df.register(entry, now)));
+                // Where it was before, that node told of it.
+                self.note_lost(standing.agent, self.enter_service(entry));
             }
         }
         standings.into_iter().for_each(|standing| self.restore_standing(standing, now));

@@ -19,8 +19,7 @@ impl Shard {
     pub(super) fn route_unknown(&mut self, envelope: Envelope) -> Reception {
         let name = envelope.to.name;
         let Some(cast) = Cast::of(name) else {
-            self.undeliverable(envelope.to, envelope.body, DeadReason::UnknownAgent);
-            return Reception::Fine;
+            return self.route_unserved(envelope);
         };
         match (cast, self.audiences.of(name, &self.node.forum)) {
             (Cast::Anycast, Some(audience)) => self.send_to_one(&audience, envelope),
@@ -35,6 +34,23 @@ impl Shard {
                 Reception::Fine
             }
         }
+    }
+
+    /// A message to an agent that is nowhere: it waits if nobody serves its partition just now.
+    fn route_unserved(&mut self, envelope: Envelope) -> Reception {
+        let node = Arc::clone(&self.node);
+        let waited = match &node.cluster {
+            Some(cluster) => cluster.wait(envelope, &node.routes),
+            None => Some(envelope),
+        };
+        let Some(envelope) = waited else { return Reception::Fine };
+        let Err(envelope) = node.expect_creation(envelope) else { return Reception::Fine };
+        if self.node.routes.look_up(envelope.to.name).is_unknown() {
+            self.undeliverable(envelope.to, envelope.body, DeadReason::UnknownAgent);
+            return Reception::Fine;
+        }
+        // Somebody serves it since.
+        self.route(envelope.to, envelope.body)
     }
 
     /// Sends a message, counted once so far, to each of an audience.

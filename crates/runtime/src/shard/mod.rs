@@ -16,6 +16,7 @@ mod slot;
 mod steps;
 mod timers;
 mod turns;
+mod yields;
 
 use std::sync::Arc;
 
@@ -244,6 +245,10 @@ impl Shard {
             Parcel::Census(census) => self.take_census(&census),
             Parcel::Drained(node) => self.drained(node),
             Parcel::Relieved(name) => self.relieved(name),
+            Parcel::Yield(order, answer) => {
+                self.yield_agents(&order);
+                let _ = answer.send(());
+            }
             Parcel::CountQueued(answer) => {
                 self.runnable.shrink();
                 let is_message = |early: &&Early| matches!(early, Early::Message(_));

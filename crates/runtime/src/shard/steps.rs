@@ -44,6 +44,10 @@ impl Shard {
         let bearer = (slot.index, slot.generation);
         let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
         unwritten.handled.extend(handled);
+        // What it created is there before what it sent.
+        let (creations, effects) = std::mem::take(&mut unwritten.effects).into_iter().partition(Effect::is_creation);
+        unwritten.effects = effects;
+        unwritten.sent.extend(creations.into_iter().filter_map(Effect::into_creation));
         unwritten.sent.extend(outbox.drain().map(|envelope| (envelope.to, envelope.body.into_shared())));
         if !std::mem::replace(&mut unwritten.listed, true) {
             self.steps.changed.push(bearer);
@@ -166,8 +170,7 @@ impl Shard {
             // That the platform stops is no end of anything that is kept.
             && self.node.writes_steps()
         {
-            let ticket = Ticket { sender: numbered.message.sender.name, number: numbered.number };
-            scribe.write_off(ticket, envelope.to.name);
+            scribe.write_off(Ticket::of(numbered), envelope.to.name);
         }
     }
 }
@@ -186,6 +189,7 @@ impl Node {
             Effect::Log(agent, level, text) => self.output.log(agent, level, &text),
             Effect::Stop { delay_ms, code } => self.end_all(delay_ms, code),
             Effect::Standing => {}
+            Effect::Create(message) => self.post(0, message),
         }
     }
 }
@@ -201,7 +205,8 @@ impl Slot {
     fn state(&mut self, now: Time) -> State {
         let Some(unwritten) = &self.unwritten else { return State::Same };
         let mut bytes = Vec::new();
-        let worth_while = unwritten.delta_bytes < unwritten.whole_bytes.max(DELTAS_BYTES);
+        let has_whole = unwritten.whole_bytes > 0;
+        let worth_while = has_whole && unwritten.delta_bytes < unwritten.whole_bytes.max(DELTAS_BYTES);
         if worth_while && self.body.save_delta(now, &mut bytes) {
             return State::Delta(bytes);
         }
@@ -241,7 +246,7 @@ fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: State) -> Entr
     let Unwritten { born, last, handled, sent, effects, .. } = unwritten;
     let first = last + 1;
     let mut records: Vec<Record> = born.map(|born| Record::Born(*born)).into_iter().collect();
-    let written = node.scribe.as_ref().map(|scribe| scribe.written(node.name, &sent)).unwrap_or_default();
+    let written = node.scribe.as_ref().map(|scribe| scribe.written(node, &sent)).unwrap_or_default();
     records.push(Record::Step(Step { agent, state, handled, first, sent: written }));
     let stops = |effect: &Effect| if let Effect::Stop { code, .. } = effect { Some(*code) } else { None };
     records.extend(effects.iter().find_map(stops).map(|code| Record::Stopped { agent, code }));

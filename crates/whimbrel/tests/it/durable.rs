@@ -20,7 +20,7 @@ use super::examples::repository;
 use super::{Scratch, whimbrel};
 
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<String>>>);
+pub struct Lines(pub Arc<Mutex<Vec<String>>>);
 
 impl Output for Lines {
     fn print(&self, agent: Aid, text: &str) {
@@ -34,8 +34,8 @@ impl Output for Lines {
     }
 }
 
-const PROJECT: &str = "MAS sums { agents: counter; worker #3; }";
-const COUNTER: &str = "
+pub const PROJECT: &str = "MAS sums { agents: counter; worker #3; }";
+pub const COUNTER: &str = "
 total(0).
 done(0).
 @a[atomic] +!add(N) <- ?total(T); -+total(T+N).
@@ -43,7 +43,7 @@ done(0).
 +!look : done(3) <- ?total(T); .print(\"total \", T); .wait(5); .stopMAS.
 +!look.
 ";
-const WORKER: &str = "
+pub const WORKER: &str = "
 !work(1).
 +!work(N) : N <= 20 <- !step(N); !work(N+1).
 +!work(_) <- .send(counter, achieve, finished).

@@ -4,6 +4,7 @@
 mod agent_port;
 mod bench;
 mod check;
+mod cluster;
 mod codec;
 mod control;
 mod conversations;

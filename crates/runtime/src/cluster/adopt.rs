@@ -1,0 +1,187 @@
+//! Serving partitions: bringing their agents back, and those to life that the society begins with.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use whimbrel_acl::{Envelope, Symbol};
+use whimbrel_platform::AgentBody;
+use whimbrel_platform::ams::{AgentKind, Ams, NewAgent};
+use whimbrel_platform::durable::{Resumed, Standing, Ticket};
+use whimbrel_platform::route::{Place, Route};
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::store::{Epoch, Partition};
+
+use super::hear::serves;
+use super::{Cluster, Server};
+use crate::durable::scribe::Takeover;
+use crate::durable::{RecoverError, Recovered, recover_some};
+use crate::node::{Node, christen};
+use crate::parcel::{Newcomer, Parcel};
+use crate::shard::Slot;
+
+/// Agents to be.
+pub(crate) type Agents = Vec<(Symbol, AgentKind, Box<Slot>)>;
+
+/// Why partitions are not served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdoptError {
+    /// Their journals cannot be taken over or read.
+    #[error(transparent)]
+    Recover(#[from] RecoverError),
+    /// An agent cannot be brought back.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// The platform ends, or is none of a cluster.
+    #[error("the platform does not serve partitions")]
+    NotServing,
+}
+
+impl Node {
+    /// Serves partitions from now on: takes their journals over, brings back their agents, begins those of the society's that
+    /// never were, and lets all other nodes know.
+    pub fn adopt(
+        &self,
+        partitions: &[(Partition, Epoch)],
+        founders: Vec<(Symbol, AgentKind, Box<dyn AgentBody>)>,
+    ) -> Result<usize, AdoptError> {
+        let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return Err(AdoptError::NotServing) };
+        self.announce(cluster, partitions);
+        let read = recover_some(&*scribe.journal, partitions);
+        let taken = read.map_err(AdoptError::from).and_then(|Recovered { books, agents, letters, bytes, .. }| {
+            let ended: FxHashSet<Symbol> = books.ended().collect();
+            let (agents, standings) = self.returning(founders, agents, &ended)?;
+            let takeover = Takeover { books, partitions: partitions.to_vec(), bytes, letters, agents, standings };
+            scribe.take_over(takeover).ok_or(AdoptError::NotServing)
+        });
+        taken.inspect_err(|_| self.renounce(cluster, partitions))
+    }
+
+    /// From now on messages to agents of these partitions wait for this node.
+    fn announce(&self, cluster: &Cluster, partitions: &[(Partition, Epoch)]) {
+        let mut parts = cluster.lock();
+        for &(partition, _) in partitions {
+            if let Server::Node(before) = cluster.server(partition) {
+                self.forsake(cluster, &mut parts, &[partition], before);
+            }
+            if let Some(part) = parts.part(partition) {
+                part.coming = None;
+            }
+            cluster.set(partition, Server::HereSoon);
+        }
+    }
+
+    /// This node will not serve these partitions after all.
+    fn renounce(&self, cluster: &Cluster, partitions: &[(Partition, Epoch)]) {
+        let _parts = cluster.lock();
+        partitions.iter().for_each(|(partition, _)| cluster.set(*partition, Server::Nobody));
+    }
+
+    /// The agents of partitions as they go on: those that were kept instead of new ones, without those that had ended.
+    fn returning(
+        &self,
+        founders: Vec<(Symbol, AgentKind, Box<dyn AgentBody>)>,
+        kept: Vec<Resumed>,
+        ended: &FxHashSet<Symbol>,
+    ) -> Result<(Agents, Vec<Standing>), CreateError> {
+        let slot = |body| -> Box<Slot> { Box::new(Slot::new(body)) };
+        if let Some(cluster) = &self.cluster {
+            cluster.note_founders(founders.iter().map(|(name, ..)| *name));
+        }
+        let founders = founders.into_iter().map(|(name, kind, body)| (name, kind, slot(body))).collect();
+        let kept: FxHashMap<Symbol, Resumed> = kept.into_iter().map(|agent| (agent.born.agent, agent)).collect();
+        self.resume_among(founders, kept, ended)
+    }
+
+    /// Agents of partitions come, with what they may have missed before what waited for them, and all nodes are told. How many
+    /// that are. On the scribe's thread: nothing else is written down meanwhile, so no numbered message is missing.
+    pub fn open_here(
+        &self,
+        partitions: &[(Partition, Epoch)],
+        agents: Agents,
+        standings: Vec<Standing>,
+        tickets: &FxHashMap<Symbol, Vec<Ticket>>,
+        letters: impl FnOnce(u64) -> Vec<Envelope>,
+    ) -> usize {
+        let Some(cluster) = &self.cluster else { return 0 };
+        let mut parts = cluster.lock();
+        let telling = cluster.begin_telling();
+        let first = self.next_generation(agents.len() as u32);
+        let mut newcomers = self.register(agents, first);
+        for slot in &mut newcomers {
+            let name = slot.name();
+            slot.mailbox.take_each_once(telling, tickets.get(&name).into_iter().flatten().copied());
+            if let Some(part) = parts.part(cluster.partition_of(name)) {
+                part.absent.remove(&name);
+            }
+        }
+        let mut posted: Vec<Envelope> = letters(telling).into_iter().map(|letter| self.for_local(letter)).collect();
+        let sent = posted.len();
+        let mut ended = Vec::new();
+        for (partition, _) in partitions {
+            let Some(part) = parts.part(*partition) else { continue };
+            ended.extend(part.absent.drain());
+            posted.append(&mut part.waiting);
+        }
+        // Shard 0 finds no route before this lock is given back, and waits for that.
+        self.count_posted(sent as u64);
+        let mut parcels: Vec<Parcel> = posted.into_iter().map(Parcel::Posted).collect();
+        self.fill(0, |content| content.parcels.append(&mut parcels));
+        newcomers.iter().for_each(|slot| self.expect(slot.name(), 0, slot.generation));
+        for &(partition, epoch) in partitions {
+            parts.servers.serve(partition, epoch);
+            cluster.set(partition, Server::Here);
+        }
+        self.tell_served(cluster, partitions);
+        drop(parts);
+        ended.into_iter().for_each(|name| self.absent_ended(name));
+        self.restore_standings(standings);
+        let count = newcomers.len();
+        self.bring(0, newcomers);
+        count
+    }
+
+    /// Enters agents into the AMS that lived elsewhere, or nowhere, before.
+    fn register(&self, agents: Agents, first: u32) -> Vec<Newcomer> {
+        let now = self.now();
+        let mut newcomers = Vec::with_capacity(agents.len());
+        for (generation, (name, kind, slot)) in (first..).zip(agents) {
+            let new = NewAgent { started: true, ..NewAgent::new(name, kind) };
+            let created = self.with_ams(|ams| {
+                forget_elsewhere(ams, name);
+                ams.create(new, now)
+            });
+            if created.is_ok() {
+                let generation = generation % Route::GENERATIONS;
+                let mut slot = christen(slot, name, generation);
+                self.make_durable(&mut slot, kind, name, None);
+                self.monitors.moved(name, None, Some(generation));
+                newcomers.push(slot);
+            }
+        }
+        newcomers
+    }
+
+    /// A message that is said again, perhaps to an agent of this node that writes nothing down.
+    fn for_local(&self, letter: Envelope) -> Envelope {
+        let here = matches!(self.routes.look_up(letter.to.name).place(), Place::Local(_));
+        if here { self.for_keeps(letter) } else { letter }
+    }
+
+    /// Tells all nodes that this one serves partitions; the lock is to be held.
+    fn tell_served(&self, cluster: &Cluster, partitions: &[(Partition, Epoch)]) {
+        let Some(links) = self.linked.links() else { return };
+        let ours: FxHashSet<Partition> = partitions.iter().map(|(partition, _)| *partition).collect();
+        let served: Vec<(u16, u64)> = partitions.iter().map(|(partition, epoch)| (partition.0, epoch.0)).collect();
+        self.with_ams(|ams| {
+            let of_them = |(name, _): &(Symbol, AgentKind)| ours.contains(&cluster.partition_of(*name));
+            let agents: Vec<(Symbol, AgentKind)> = ams.reachable().filter(of_them).collect();
+            serves(&served, &agents).into_iter().for_each(|news| links.tell_all(news));
+        });
+    }
+}
+
+/// An agent does not live on another node any more.
+pub(super) fn forget_elsewhere(ams: &mut Ams, name: Symbol) {
+    if let Some(node) = ams.node_of(name) {
+        ams.handle_ended_elsewhere(name, node);
+    }
+}

@@ -1,0 +1,263 @@
+//! What other nodes say of the partitions they serve, and what this one says to them.
+
+use whimbrel_acl::{Aid, Envelope, MessageBody, Numbered, Symbol};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::durable::{Facts, Heard, Ticket};
+use whimbrel_platform::limits::LINK_NEWS_AGENTS;
+use whimbrel_platform::link::News;
+use whimbrel_platform::route::{NodeId, Place, Route};
+use whimbrel_platform::store::{Epoch, Partition};
+
+use super::{Cluster, Coming, Parts, Server, is_creation};
+use crate::node::Node;
+use crate::parcel::Parcel;
+use crate::sync::atomic::Ordering;
+
+impl Node {
+    /// Another node serves partitions, and these are agents of them.
+    pub fn hear_serves(&self, from: NodeId, partitions: &[(u16, u64)], agents: &[(Symbol, AgentKind)], more: bool) {
+        let Some(cluster) = &self.cluster else { return };
+        let mut parts = cluster.lock();
+        for &(index, epoch) in partitions {
+            self.expect_server(cluster, &mut parts, Partition(index), Epoch(epoch), from);
+        }
+        self.with_ams(|ams| {
+            for &(name, kind) in agents {
+                let Some(part) = parts.part(cluster.partition_of(name)) else { continue };
+                if let Some(coming) = part.coming.as_mut().filter(|coming| coming.node == from)
+                    && ams.handle_elsewhere(name, from, kind)
+                {
+                    part.absent.remove(&name);
+                    coming.agents.push(name);
+                }
+            }
+        });
+        if more {
+            return;
+        }
+        let (mut ended, mut fresh) = (Vec::new(), Vec::new());
+        for &(index, _) in partitions {
+            if let Some(part) = parts.part(Partition(index)).filter(|part| part.is_coming_from(from)) {
+                ended.extend(part.absent.drain());
+                fresh.push(Partition(index));
+            }
+        }
+        drop(parts);
+        ended.into_iter().for_each(|name| self.absent_ended(name));
+        if let Some(scribe) = &self.scribe {
+            scribe.say_again(from, fresh);
+        }
+    }
+
+    /// A partition has another server than it had, or the one it had says so once more.
+    fn expect_server(&self, cluster: &Cluster, parts: &mut Parts, partition: Partition, epoch: Epoch, from: NodeId) {
+        let coming = parts.part(partition).and_then(|part| part.coming.as_ref());
+        if coming.is_some_and(|coming| coming.node == from && coming.epoch == epoch) {
+            // More of its agents.
+            return;
+        }
+        // That it was deposed itself, this node will hear from the journal.
+        if parts.servers.hear_serves(from, partition, epoch) != Heard::News
+            || cluster.server(partition) == Server::HereSoon
+        {
+            return;
+        }
+        match cluster.server(partition) {
+            Server::Node(before) if before != from => self.forsake(cluster, parts, &[partition], before),
+            _ => cluster.set(partition, Server::Nobody),
+        }
+        if let Some(part) = parts.part(partition) {
+            part.coming = Some(Coming { node: from, epoch, agents: Vec::new() });
+        }
+    }
+
+    /// Another node serves these partitions, and these messages are what it may have missed. What waited follows them, then
+    /// what is sent from now on. `letters` makes envelopes of a telling.
+    pub fn open_to(&self, to: NodeId, partitions: &[Partition], letters: impl FnOnce(u64) -> Vec<Envelope>) {
+        let (Some(cluster), Some(links)) = (&self.cluster, self.linked.links()) else { return };
+        let telling = cluster.begin_telling();
+        let open: Vec<(u16, u64)> = {
+            let mut parts = cluster.lock();
+            let coming = |partition: &Partition| {
+                let coming = parts.part(*partition)?.coming.as_ref().filter(|coming| coming.node == to)?;
+                Some((partition.0, coming.epoch.0))
+            };
+            partitions.iter().filter_map(coming).collect()
+        };
+        let is_open = |letter: &Envelope| {
+            let partition = cluster.partition_of(letter.to.name);
+            open.iter().any(|(index, _)| *index == partition.0)
+        };
+        let letters: Vec<Envelope> = letters(telling).into_iter().filter(is_open).collect();
+        self.count_posted(letters.len() as u64);
+        self.note_creations(&letters, to);
+        links.tell(to, News::Again { partitions: open.clone(), telling });
+        let mut batch = letters;
+        // Not under the lock: whoever hands messages to a link may be handed others by it. Nothing is written down meanwhile,
+        // so no numbered message is missing.
+        while self.send_all_linked(to, &mut batch) && !self.opened(cluster, to, &open, &mut batch) {}
+    }
+
+    /// Hands messages to a link; false if it cannot take them: then it has been lost, and so it will be said.
+    fn send_all_linked(&self, to: NodeId, batch: &mut Vec<Envelope>) -> bool {
+        let count = batch.len();
+        if let Some(links) = self.linked.links().filter(|_| count > 0) {
+            links.send(to, batch, 0);
+        }
+        self.linked.handed.fetch_add((count - batch.len()) as u64, Ordering::Relaxed);
+        let lost = std::mem::take(batch);
+        let mut parcels: Vec<Parcel> = self.unsaid(lost).into_iter().map(Parcel::Posted).collect();
+        let is_lost = !parcels.is_empty();
+        self.fill(0, |content| content.parcels.append(&mut parcels));
+        !is_lost
+    }
+
+    /// Lets new messages go to another node, if nothing waits; else that is to be sent first.
+    fn opened(&self, cluster: &Cluster, to: NodeId, open: &[(u16, u64)], batch: &mut Vec<Envelope>) -> bool {
+        let mut parts = cluster.lock();
+        let mut nobodys = Vec::new();
+        for &(index, epoch) in open {
+            let Some(part) = parts.part(Partition(index)) else { continue };
+            if part.coming.as_ref().is_some_and(|coming| coming.node == to && coming.epoch == Epoch(epoch)) {
+                let there = |envelope: &Envelope| self.with_ams(|ams| ams.node_of(envelope.to.name)) == Some(to);
+                let (mut known, mut unknown) = std::mem::take(&mut part.waiting).into_iter().partition(there);
+                batch.append(&mut known);
+                nobodys.append(&mut unknown);
+            }
+        }
+        if batch.is_empty() {
+            open.iter()
+                .for_each(|(index, epoch)| self.open_one(cluster, &mut parts, to, Partition(*index), Epoch(*epoch)));
+        }
+        drop(parts);
+        let dead = |envelope| Parcel::Undeliverable(envelope, DeadReason::UnknownAgent);
+        let mut parcels: Vec<Parcel> = nobodys.into_iter().map(dead).collect();
+        self.fill(0, |content| content.parcels.append(&mut parcels));
+        batch.is_empty()
+    }
+
+    fn open_one(&self, cluster: &Cluster, parts: &mut Parts, to: NodeId, partition: Partition, epoch: Epoch) {
+        let is_it = |coming: &mut Coming| coming.node == to && coming.epoch == epoch;
+        let Some(coming) = parts.part(partition).and_then(|part| part.coming.take_if(is_it)) else { return };
+        self.with_ams(|ams| {
+            let there = coming.agents.into_iter().filter(|name| ams.node_of(*name) == Some(to));
+            there.for_each(|name| self.routes.set(name, Route::node(to)));
+        });
+        cluster.set(partition, Server::Node(to));
+    }
+
+    /// Whoever is created by one of these messages is on that node for those behind it.
+    fn note_creations(&self, letters: &[Envelope], to: NodeId) {
+        let Some(cluster) = &self.cluster else { return };
+        for Envelope { to: Aid { name, .. }, .. } in letters.iter().filter(|letter| is_creation(&letter.body)) {
+            let mut parts = cluster.lock();
+            let Some(coming) = parts.part(cluster.partition_of(*name)).and_then(|part| part.coming.as_mut()) else {
+                continue;
+            };
+            self.with_ams(|ams| {
+                let kind = ams.kind_anywhere(Aid::local(*name)).unwrap_or(AgentKind::Native);
+                if ams.node_of(*name) != Some(to) && ams.handle_elsewhere(*name, to, kind) {
+                    coming.agents.push(*name);
+                }
+            });
+        }
+    }
+
+    /// Another node says that all follows that it has for these partitions, which this one serves.
+    pub fn hear_again(&self, from: NodeId, partitions: &[(u16, u64)], telling: u64) {
+        let Some(cluster) = &self.cluster else { return };
+        let mut parts = cluster.lock();
+        for &(index, epoch) in partitions {
+            parts.servers.hear_again(from, Partition(index), Epoch(epoch));
+            parts.tellings.insert((from, Partition(index)), telling);
+        }
+    }
+
+    /// Another node tells what became of messages.
+    pub fn hear_facts(&self, facts: Facts) {
+        if let Some(scribe) = self.scribe.as_ref().filter(|_| self.cluster.is_some()) {
+            scribe.hear(facts);
+        }
+    }
+
+    /// Drops what came over a link and is not to be taken: it will be said again. How many messages that are.
+    pub fn drop_untimely(&self, from: NodeId, messages: &mut Vec<Envelope>) -> u64 {
+        let Some(cluster) = self.cluster.as_ref().filter(|_| messages.iter().any(is_numbered)) else { return 0 };
+        let parts = cluster.lock();
+        let count = messages.len();
+        messages.retain_mut(|Envelope { to, body }| {
+            let MessageBody::Numbered(numbered) = body else { return true };
+            let telling = std::mem::replace(&mut numbered.telling, Numbered::LATEST);
+            let (sender, receiver) = (numbered.message.sender.name, cluster.partition_of(to.name));
+            let is_latest = parts.tellings.get(&(from, receiver)).is_some_and(|latest| telling >= *latest);
+            is_latest && parts.servers.takes(from, cluster.partition_of(sender), receiver)
+        });
+        (count - messages.len()) as u64
+    }
+
+    /// A numbered message to an agent of this node. If that one writes nothing down, nobody answers for the message from now on.
+    pub fn for_keeps(&self, envelope: Envelope) -> Envelope {
+        match (envelope.body, &self.scribe) {
+            (MessageBody::Numbered(numbered), Some(scribe)) if !scribe.is_durable(envelope.to.name) => {
+                scribe.write_off(Ticket::of(&numbered), envelope.to.name);
+                Envelope { to: envelope.to, body: MessageBody::Shared(numbered.message) }
+            }
+            (body, _) => Envelope { to: envelope.to, body },
+        }
+    }
+
+    /// Another node stops serving partitions.
+    pub fn hear_yields(&self, from: NodeId, partitions: &[u16], agents: &[Symbol]) {
+        let Some(cluster) = &self.cluster else { return };
+        let mut parts = cluster.lock();
+        for partition in partitions.iter().copied().map(Partition) {
+            let Some(part) = parts.part(partition) else { continue };
+            if cluster.server(partition) == Server::Node(from) || part.is_coming_from(from) {
+                part.coming = None;
+                cluster.set(partition, Server::Nobody);
+            }
+        }
+        // Those that another node has named as its own meanwhile are there.
+        let left: Vec<Symbol> =
+            self.with_ams(|ams| agents.iter().copied().filter(|name| ams.node_of(*name) == Some(from)).collect());
+        for name in left {
+            self.detach(name, from);
+            if let Some(part) = parts.part(cluster.partition_of(name)) {
+                part.absent.insert(name);
+            }
+        }
+    }
+
+    /// What a new peer is to know of the partitions that this node serves, and of their agents.
+    pub fn served(&self, parts: &Parts, agents: &[(Symbol, AgentKind)]) -> Vec<News> {
+        serves(&parts.served(), agents)
+    }
+
+    /// An agent is not on that node any more.
+    pub(super) fn detach(&self, name: Symbol, server: NodeId) {
+        let route = self.routes.look_up(name);
+        if route.place() == Place::Node(server) {
+            let _ = self.routes.replace(name, route, Route::UNKNOWN);
+        }
+    }
+}
+
+pub(super) fn is_numbered(envelope: &Envelope) -> bool {
+    matches!(envelope.body, MessageBody::Numbered(_))
+}
+
+/// That this node serves partitions, with their agents, in pieces.
+pub(super) fn serves(partitions: &[(u16, u64)], agents: &[(Symbol, AgentKind)]) -> Vec<News> {
+    if partitions.is_empty() {
+        return Vec::new();
+    }
+    let pieces = agents.chunks(LINK_NEWS_AGENTS).chain(agents.is_empty().then_some(&[][..]));
+    let mut news: Vec<News> = pieces
+        .map(|agents| News::Serves { partitions: partitions.to_vec(), agents: agents.to_vec(), more: true })
+        .collect();
+    if let Some(News::Serves { more, .. }) = news.last_mut() {
+        *more = false;
+    }
+    news
+}

@@ -1,0 +1,67 @@
+//! A node is lost: its agents of partitions that it served are absent until another one serves them.
+
+use whimbrel_acl::{Envelope, Symbol};
+use whimbrel_platform::EndReason;
+use whimbrel_platform::route::NodeId;
+use whimbrel_platform::store::Partition;
+
+use super::hear::is_numbered;
+use super::{Cluster, Part, Parts, Server};
+use crate::node::Node;
+
+impl Node {
+    /// Another node is lost. Returns those of its agents that have ended by that.
+    pub fn lose_agents(&self, lost: NodeId) -> Vec<Symbol> {
+        let Some(cluster) = &self.cluster else { return self.with_ams(|ams| ams.handle_node_lost(lost)) };
+        let mut parts = cluster.lock();
+        parts.servers.unlinked(lost);
+        parts.tellings.retain(|(node, _), _| *node != lost);
+        let served = |(partition, part): (Partition, &mut Part)| {
+            let is_server = cluster.server(partition) == Server::Node(lost) || part.is_coming_from(lost);
+            is_server.then_some(partition)
+        };
+        let served: Vec<Partition> = parts.all().filter_map(served).collect();
+        self.forsake(cluster, &mut parts, &served, lost);
+        self.with_ams(|ams| {
+            let mut ended = ams.agents_on(lost);
+            ended
+                .retain(|name| !parts.part(cluster.partition_of(*name)).is_some_and(|part| part.absent.contains(name)));
+            ended.retain(|name| ams.handle_ended_elsewhere(*name, lost));
+            ended
+        })
+    }
+
+    /// The server of partitions is none any more: its agents of them are absent, and what is sent to those waits.
+    pub(super) fn forsake(&self, cluster: &Cluster, parts: &mut Parts, partitions: &[Partition], server: NodeId) {
+        for &partition in partitions {
+            cluster.set(partition, Server::Nobody);
+            if let Some(part) = parts.part(partition) {
+                part.coming = None;
+            }
+        }
+        for name in self.with_ams(|ams| ams.agents_on(server)) {
+            let partition = cluster.partition_of(name);
+            if partitions.contains(&partition)
+                && let Some(part) = parts.part(partition)
+            {
+                self.detach(name, server);
+                part.absent.insert(name);
+            }
+        }
+    }
+
+    /// An agent whose partition has a new server is not there any more.
+    pub(super) fn absent_ended(&self, name: Symbol) {
+        let Some(node) = self.with_ams(|ams| ams.node_of(name)) else { return };
+        let reason = EndReason::Failed("its node is lost".to_owned());
+        self.agent_ended_elsewhere(name, node, &reason);
+    }
+
+    /// Of messages that did not get to a node, those that are not said again.
+    pub fn unsaid(&self, mut messages: Vec<Envelope>) -> Vec<Envelope> {
+        if self.cluster.is_some() {
+            messages.retain(|envelope| !is_numbered(envelope));
+        }
+        messages
+    }
+}

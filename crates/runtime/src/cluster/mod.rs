@@ -1,0 +1,201 @@
+//! A node of a cluster (docs/design/cluster.md): which partitions it serves, who serves the others, and what waits until
+//! somebody does.
+//!
+//! A partition passes from nobody to a node in one moment, under the lock of [`Cluster`]: what there is to be said again and
+//! what waited goes first, then the routes of its agents are set, then what is sent next follows. So no message overtakes one
+//! that waited.
+
+mod adopt;
+mod create;
+mod hear;
+mod loss;
+mod yields;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use whimbrel_acl::{Envelope, MessageBody, Symbol};
+use whimbrel_platform::durable::{Servers, partition_of};
+use whimbrel_platform::route::{NodeId, RouteTable};
+use whimbrel_platform::store::{Epoch, Partition};
+
+pub use self::adopt::AdoptError;
+pub(crate) use self::adopt::Agents;
+pub(crate) use self::create::{Created, Home, is_creation};
+pub(crate) use self::yields::Yielding;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, locked};
+
+/// Where messages to the agents of a partition go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Server {
+    /// Nobody serves it: they wait.
+    Nobody,
+    /// This node does as soon as its agents are there: they wait.
+    HereSoon,
+    /// This node.
+    Here,
+    /// Another one, which has been told all that it may have missed.
+    Node(NodeId),
+}
+
+/// See the module.
+pub(crate) struct Cluster {
+    /// By partition, where messages go: read without the lock, changed under it.
+    lines: Box<[AtomicU64]>,
+    /// How often something was said again.
+    tellings: AtomicU64,
+    parts: Mutex<Parts>,
+    /// The agents that the society begins with.
+    founders: Mutex<FxHashSet<Symbol>>,
+}
+
+/// What is known of all partitions.
+pub(crate) struct Parts {
+    /// Who said that he serves what, and whose messages are taken.
+    pub servers: Servers<NodeId>,
+    /// In which telling a node said again all it has for a partition: what is of an earlier one is of no account.
+    tellings: FxHashMap<(NodeId, Partition), u64>,
+    each: Box<[Part]>,
+}
+
+/// What is known of a partition beside who serves it.
+#[derive(Default)]
+pub(crate) struct Part {
+    /// What waits for a server, in the order it came. Nothing that is numbered: that is said again.
+    waiting: Vec<Envelope>,
+    /// Its agents while nobody serves it, as far as they are known: they live, but nowhere just now.
+    absent: FxHashSet<Symbol>,
+    /// A node that serves it in this epoch, and has not been told yet what it may have missed; and its agents.
+    coming: Option<Coming>,
+}
+
+struct Coming {
+    node: NodeId,
+    epoch: Epoch,
+    agents: Vec<Symbol>,
+}
+
+impl Server {
+    fn packed(self) -> u64 {
+        match self {
+            Self::Nobody => 0,
+            Self::HereSoon => 1,
+            Self::Here => 2,
+            Self::Node(node) => 3 + u64::from(node.0),
+        }
+    }
+
+    fn unpacked(word: u64) -> Self {
+        match word {
+            0 => Self::Nobody,
+            1 => Self::HereSoon,
+            2 => Self::Here,
+            node => Self::Node(NodeId((node - 3) as u32)),
+        }
+    }
+}
+
+impl Cluster {
+    /// A node that serves nothing, of a platform with so many partitions.
+    pub fn new(partitions: u16) -> Self {
+        let line = |_| AtomicU64::new(Server::Nobody.packed());
+        let each = (0..partitions).map(|_| Part::default()).collect();
+        Self {
+            lines: (0..partitions).map(line).collect(),
+            tellings: AtomicU64::new(0),
+            parts: Mutex::new(Parts { servers: Servers::new(partitions), tellings: FxHashMap::default(), each }),
+            founders: Mutex::default(),
+        }
+    }
+
+    /// The partition of an agent.
+    pub fn partition_of(&self, agent: Symbol) -> Partition {
+        partition_of(agent, self.lines.len() as u16)
+    }
+
+    /// Where messages to the agents of a partition go.
+    pub fn server(&self, partition: Partition) -> Server {
+        let line = self.lines.get(usize::from(partition.0));
+        line.map_or(Server::Nobody, |server| Server::unpacked(server.load(Ordering::Acquire)))
+    }
+
+    /// Where messages to an agent go, if it is durable.
+    pub fn server_of(&self, agent: Symbol) -> Server {
+        self.server(self.partition_of(agent))
+    }
+
+    /// Sets where messages go; the lock is to be held.
+    fn set(&self, partition: Partition, server: Server) {
+        if let Some(line) = self.lines.get(usize::from(partition.0)) {
+            line.store(server.packed(), Ordering::Release);
+        }
+    }
+
+    /// The present telling: what is said for the first time now belongs to it.
+    pub fn telling(&self) -> u64 {
+        self.tellings.load(Ordering::Acquire)
+    }
+
+    /// Begins another telling.
+    fn begin_telling(&self) -> u64 {
+        self.tellings.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// Has a message wait until somebody serves its receiver's partition: a numbered one in the books of its sender. It comes
+    /// back if somebody does, or did until now and its receiver is still there.
+    pub fn wait(&self, envelope: Envelope, routes: &RouteTable) -> Option<Envelope> {
+        let mut parts = self.lock();
+        let partition = self.partition_of(envelope.to.name);
+        if !routes.look_up(envelope.to.name).is_unknown() {
+            return Some(envelope);
+        }
+        if !matches!(self.server(partition), Server::Nobody | Server::HereSoon) {
+            return Some(envelope);
+        }
+        match parts.part(partition) {
+            Some(_) if matches!(envelope.body, MessageBody::Numbered(_)) => {}
+            Some(part) => part.waiting.push(envelope),
+            None => return Some(envelope),
+        }
+        None
+    }
+
+    /// Messages that wait.
+    pub fn waiting(&self) -> u64 {
+        self.lock().each.iter().map(|part| part.waiting.len() as u64).sum()
+    }
+
+    /// The partitions, while none of them passes to anybody. To be locked before the AMS, never after it.
+    pub fn lock(&self) -> MutexGuard<'_, Parts> {
+        locked(&self.parts)
+    }
+
+    /// The society begins with these agents.
+    fn note_founders(&self, names: impl Iterator<Item = Symbol>) {
+        locked(&self.founders).extend(names);
+    }
+
+    fn is_founder(&self, name: Symbol) -> bool {
+        locked(&self.founders).contains(&name)
+    }
+}
+
+impl Parts {
+    fn part(&mut self, partition: Partition) -> Option<&mut Part> {
+        self.each.get_mut(usize::from(partition.0))
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = (Partition, &mut Part)> {
+        (0..).map(Partition).zip(&mut self.each)
+    }
+
+    /// The partitions that this node serves, and in which epochs, as it is told.
+    pub fn served(&self) -> Vec<(u16, u64)> {
+        self.servers.served().map(|(partition, epoch)| (partition.0, epoch.0)).collect()
+    }
+}
+
+impl Part {
+    fn is_coming_from(&self, node: NodeId) -> bool {
+        self.coming.as_ref().is_some_and(|coming| coming.node == node)
+    }
+}

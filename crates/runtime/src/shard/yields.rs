@@ -1,0 +1,50 @@
+//! Agents stop here, to go on on another node.
+
+use whimbrel_acl::{Aid, Envelope, MessageBody};
+use whimbrel_platform::route::Route;
+
+use super::Shard;
+use super::slot::Status;
+use crate::cluster::Yielding;
+
+impl Shard {
+    /// Stops agents, and lets those go of which all is written.
+    pub(super) fn yield_agents(&mut self, order: &Yielding) {
+        let here: Vec<u32> =
+            self.slots.iter().filter(|slot| order.concerns(slot.name())).map(|slot| slot.index).collect();
+        here.into_iter().for_each(|index| self.yield_agent(index));
+    }
+
+    fn yield_agent(&mut self, index: u32) {
+        let Some(slot) = self.slots.at(index) else { return };
+        // Who is about to end, or to move to another shard, does that first.
+        if slot.doom.is_some() || matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld) {
+            return;
+        }
+        self.delayed -= usize::from(slot.status == Status::Delayed);
+        slot.status = Status::Held;
+        if slot.is_unwritten() {
+            return;
+        }
+        let (name, generation) = (slot.name(), slot.generation);
+        if !self.redirect(name, index, generation, Route::UNKNOWN) {
+            // It was killed just now.
+            return;
+        }
+        let Some(mut slot) = self.slots.vacate(index) else { return };
+        self.node.left(name, generation);
+        while let Some(body) = slot.mailbox.take() {
+            self.pass_on(Envelope { to: Aid::local(name), body });
+        }
+    }
+
+    /// A message that an agent had not handled: its sender sends it again if it is numbered, else it waits for the next server.
+    fn pass_on(&mut self, envelope: Envelope) {
+        match envelope.body {
+            MessageBody::Numbered(_) => self.tally.handled += 1,
+            _ => {
+                self.route(envelope.to, envelope.body);
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A society on several nodes that share a journal: partitions pass from node to node, by agreement and without, and each
+//! message counts once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use whimbrel::platform::ams::AgentQuery;
+use whimbrel::platform::store::{Epoch, Partition};
+use whimbrel::store::Memory;
+use whimbrel::{Platform, Society};
+use whimbrel_net::{Hub, HubConfig};
+
+use super::Scratch;
+use super::durable::{COUNTER, Lines, PROJECT, WORKER};
+
+const PARTITIONS: u16 = 8;
+
+/// How long something may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+struct Node {
+    platform: Platform,
+    hub: Option<Hub>,
+    society: Society,
+}
+
+/// Nodes of one platform, and what all of them printed.
+struct Nodes {
+    scratch: Scratch,
+    memory: Arc<Memory>,
+    lines: Lines,
+    nodes: Vec<Node>,
+    epochs: Vec<AtomicU64>,
+}
+
+impl Nodes {
+    fn new(files: &[(&str, &str)], count: usize) -> Self {
+        let epochs = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
+        let (scratch, memory) = (Scratch::with(files), Arc::new(Memory::new(PARTITIONS)));
+        let mut nodes = Self { scratch, memory, lines: Lines::default(), nodes: Vec::new(), epochs };
+        (0..count).for_each(|_| nodes.join());
+        nodes
+    }
+
+    /// Another node, linked with those that live.
+    fn join(&mut self) {
+        let society = Society::open(&self.scratch.0.join("sums.mas2j")).expect("it is right");
+        let journal = Arc::clone(&self.memory) as _;
+        let platform = Platform::builder()
+            .workers(2)
+            .loader(society.loader())
+            .output(self.lines.clone())
+            .clustered(journal)
+            .build();
+        let index = self.nodes.len();
+        let config = HubConfig::new("p", format!("n{index}"), 1_000 + index as u64);
+        let hub = Hub::start(config, platform.station(), Some("127.0.0.1:0")).expect("a free port");
+        platform.link_with(hub.links());
+        let others = self.nodes.iter().filter_map(|node| node.hub.as_ref());
+        others.for_each(|other| {
+            hub.connect(other.address().expect("it listens"));
+        });
+        let count = self.nodes.iter().filter(|node| node.hub.is_some()).count();
+        wait_for("the nodes link", || hub.has_links(count));
+        self.nodes.push(Node { platform, hub: Some(hub), society });
+    }
+
+    /// Lets a node serve partitions, in the next epoch.
+    fn serve(&mut self, node: usize, partitions: impl IntoIterator<Item = u16>) {
+        let next = |index: u16| Epoch(self.epochs[usize::from(index)].fetch_add(1, Ordering::Relaxed) + 1);
+        let terms: Vec<(Partition, Epoch)> =
+            partitions.into_iter().map(|index| (Partition(index), next(index))).collect();
+        let Node { platform, society, .. } = &mut self.nodes[node];
+        let theirs = |name| terms.iter().any(|(partition, _)| platform.partition_of(name) == Some(*partition));
+        platform.adopt(&terms, society.some(theirs)).expect("nobody else has them");
+    }
+
+    /// Passes partitions on to another node.
+    fn pass_on(&mut self, from: usize, to: usize, partitions: &[u16]) {
+        let yielded: Vec<Partition> = partitions.iter().copied().map(Partition).collect();
+        assert!(self.nodes[from].platform.yield_up(&yielded), "it can stop");
+        self.serve(to, partitions.iter().copied());
+    }
+
+    /// A node is gone, without a word.
+    fn kill(&mut self, node: usize) {
+        drop(self.nodes[node].hub.take());
+    }
+
+    fn wait_for_line(&self, part: &str) {
+        let until = Instant::now() + PATIENCE;
+        while !self.lines().iter().any(|line| line.contains(part)) {
+            assert!(Instant::now() < until, "{part}: {:?} {:?}", self.lines(), self.agents());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The agents of each node, and its counters.
+    fn agents(&self) -> Vec<String> {
+        let names = |node: &Node| {
+            let agents: Vec<String> =
+                node.platform.search(&AgentQuery::default()).iter().map(|agent| agent.aid.name.to_string()).collect();
+            format!("{} {:?}", agents.join(" "), node.platform.counters_now())
+        };
+        self.nodes.iter().map(names).collect()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.lines.0.lock().unwrap().clone()
+    }
+}
+
+fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn sums() -> [(&'static str, &'static str); 3] {
+    [("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]
+}
+
+/// The sum is right, and nothing was done twice.
+fn assert_counted_once(nodes: &Nodes) {
+    nodes.wait_for_line("total");
+    let lines = nodes.lines();
+    let totals: Vec<&String> = lines.iter().filter(|line| line.contains("total")).collect();
+    assert_eq!(totals, ["[counter] total 630"], "{lines:?}");
+    let failed = lines.iter().filter(|line| line.contains("failed at")).count();
+    assert_eq!(failed, 6, "each worker fails at 7 and 14: {lines:?}");
+    assert!(lines.iter().all(|line| !line.contains("LOG")), "{lines:?}");
+}
+
+#[test]
+fn a_society_runs_on_two_nodes() {
+    let mut nodes = Nodes::new(&sums(), 2);
+    nodes.serve(0, 0..PARTITIONS / 2);
+    nodes.serve(1, PARTITIONS / 2..PARTITIONS);
+    assert_counted_once(&nodes);
+}
+
+#[test]
+fn partitions_pass_from_node_to_node_while_their_agents_work() {
+    let mut nodes = Nodes::new(&sums(), 3);
+    nodes.serve(0, 0..PARTITIONS);
+    for round in 0..40_u16 {
+        let (from, to) = (usize::from(round % 3), usize::from((round + 1) % 3));
+        let all: Vec<u16> = (0..PARTITIONS).collect();
+        nodes.pass_on(from, to, &all);
+    }
+    assert_counted_once(&nodes);
+}
+
+#[test]
+fn nodes_die_and_others_go_on_with_their_agents() {
+    for seed in 0..4_u64 {
+        let mut nodes = Nodes::new(&sums(), 2);
+        nodes.serve(0, 0..PARTITIONS / 2);
+        nodes.serve(1, PARTITIONS / 2..PARTITIONS);
+        // The node that has lived longest dies; the other one, or a new one, goes on.
+        for (dies, round) in (0_u16..6).enumerate() {
+            std::thread::sleep(Duration::from_millis((seed * 7 + u64::from(round) * 5) % 23));
+            nodes.join();
+            nodes.kill(dies);
+            let theirs = if round % 2 == 0 { 0..PARTITIONS / 2 } else { PARTITIONS / 2..PARTITIONS };
+            nodes.serve(dies + 2, theirs);
+        }
+        assert_counted_once(&nodes);
+    }
+}
+
+const BIRTHS: &str = "MAS births { agents: mother; }";
+const MOTHER: &str = "
+born(0).
+!bear(1).
++!bear(N) : N <= 20 <-
+    .concat(\"child\", N, Name); .create_agent(Name, \"child.asl\"); .send(Name, achieve, greet(N)); !bear(N+1).
++!bear(_).
+@h[atomic] +hello(N)[source(C)] : born(B) & .concat(\"child\", N, Name) & .term2string(C, Name) <-
+    -+born(B+1); if (B == 19) { .print(\"all twenty\"); }.
+";
+const CHILD: &str = "+!greet(N)[source(M)] <- .send(M, tell, hello(N)).";
+
+#[test]
+fn agents_are_created_on_the_nodes_that_serve_their_names() {
+    let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 2);
+    nodes.serve(0, 0..PARTITIONS / 2);
+    nodes.serve(1, PARTITIONS / 2..PARTITIONS);
+    nodes.wait_for_line("all twenty");
+    let here = |node: &Node| node.platform.search(&AgentQuery::default()).len();
+    let counts: Vec<usize> = nodes.nodes.iter().map(here).collect();
+    // Each node has two agents of the platform's own.
+    assert!(counts.iter().sum::<usize>() == 21 + 4 && counts.iter().all(|count| *count >= 5), "{counts:?}");
+    assert!(nodes.lines().iter().all(|line| !line.contains("LOG")), "{:?}", nodes.lines());
+}
+
+#[test]
+fn agents_that_are_created_while_nobody_serves_their_partition_wait_for_that() {
+    let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 2);
+    let mother = nodes.nodes[0].platform.partition_of("mother".into()).expect("it is a cluster").0;
+    nodes.serve(0, [mother]);
+    nodes.nodes[0].platform.wait_idle_for(Duration::from_millis(100));
+    nodes.serve(1, (0..PARTITIONS).filter(|index| *index != mother));
+    nodes.wait_for_line("all twenty");
+    // Whoever takes over from both has them all, once.
+    nodes.join();
+    (0..2).for_each(|node| nodes.kill(node));
+    nodes.serve(2, 0..PARTITIONS);
+    assert_eq!(nodes.nodes[2].platform.search(&AgentQuery::default()).len(), 21 + 2);
+}
