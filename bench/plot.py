@@ -18,8 +18,7 @@ PANELS = {
     "spawn": [("us_per_agent", "us per agent"), ("bytes_per_agent", "bytes per agent")],
     "messaging": [("messages_per_s", "deliveries per s (higher is better)"), ("p50_us", "latency, p50 us"),
                   ("p99_us", "latency, p99 us"), ("cpu_s_per_million", "CPU s per million")],
-    "rtt": [("rtt_mean_ms", "round trip, mean ms"), ("rtt_p99_ms", "round trip, p99 ms"),
-            ("round_trips_per_s", "round trips per s (higher is better)"), ("rss_mb", "MB of memory at most")],
+    "rtt": [("rtt_mean_ms", "round trip, mean ms"), ("rtt_p99_ms", "round trip, p99 ms"), ("rss_mb", "MB of memory at most")],
     "codec": [("bytes", "bytes"), ("encode_us", "encode us"), ("decode_us", "decode us")],
 }
 OURS = ("native", "asl", "mas2j", "whimbrel", "compact", "compact-owned")

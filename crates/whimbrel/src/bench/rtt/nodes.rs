@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -74,6 +75,7 @@ pub struct Node {
     platform: Platform,
     hub: Option<Hub>,
     senders: Vec<Aid>,
+    begun: Arc<OnceLock<Instant>>,
     trips: Receiver<Trip>,
     due: u64,
 }
@@ -83,6 +85,7 @@ impl Node {
     pub fn start(what: &Rtt, number: u16, secrets: Option<Secrets>) -> anyhow::Result<Self> {
         let platform = Platform::builder().workers(what.threads()).build();
         let (report, trips) = channel();
+        let begun = Arc::new(OnceLock::new());
         let expected = format!("{} ", pairs::primes_to(what.limit));
         let bytes = what.bytes as usize;
         let mut senders = Vec::new();
@@ -98,6 +101,7 @@ impl Node {
                     bytes,
                     expected: expected.clone(),
                     random: random(0),
+                    begun: Arc::clone(&begun),
                     sent: 0,
                     asked: Instant::now(),
                     trips: report.clone(),
@@ -108,12 +112,13 @@ impl Node {
         let hub = secrets.map(|secrets| open_hub(what, number, secrets, &platform)).transpose()?;
         platform.wait_idle();
         let due = senders.len() as u64 * what.messages();
-        Ok(Self { platform, hub, senders, trips, due })
+        Ok(Self { platform, hub, senders, begun, trips, due })
     }
 
     /// Has all senders begin, and waits until they have their answers.
     pub fn measure(&self) -> Heard {
         let begun_ns = wall_ns();
+        self.begun.get_or_init(Instant::now);
         for sender in &self.senders {
             let start = AclMessage::new(Performative::Inform, *sender, *sender, Value::Null);
             self.platform.send(start);

@@ -1,6 +1,7 @@
 //! The two agents of a pair, and what the receiver has to do.
 
 use std::sync::mpsc::Sender as Channel;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Text, Value};
@@ -94,7 +95,9 @@ pub struct Sender {
     /// What each answer begins with.
     pub expected: String,
     pub random: Random,
-    /// Messages sent, and when the last of them was.
+    /// When all senders were told to begin: the first message is due then, whenever its sender has its turn.
+    pub begun: Arc<OnceLock<Instant>>,
+    /// Messages sent, and when the last of them was due.
     pub sent: u64,
     pub asked: Instant,
     pub trips: Channel<Trip>,
@@ -111,7 +114,10 @@ impl Sender {
         let content = self.random.text("", self.bytes);
         let mut request = AclMessage::new(Performative::Request, ctx.aid(), self.receiver, content);
         request.extras_mut().reply_with = Some(self.ticket());
-        self.asked = Instant::now();
+        self.asked = match self.begun.get().filter(|_| self.sent == 1) {
+            Some(begun) => *begun,
+            None => Instant::now(),
+        };
         ctx.send(request);
     }
 

@@ -44,7 +44,10 @@ public class RttPeer {
     /** What each answer begins with. */
     static String expected;
     static CountDownLatch started;
-    static final CountDownLatch GO = new CountDownLatch(1);
+    /** One for each sender: those that wait for the same one wake up one after the other. */
+    static CountDownLatch[] go;
+    /** When all senders were told to begin: the first message of each is due then, whenever its thread runs. */
+    static long begunNs;
     static final BlockingQueue<Double> TRIPS = new LinkedBlockingQueue<>();
 
     /** How many primes there are up to a number, by dividing each by all smaller ones until one divides it. */
@@ -141,7 +144,7 @@ public class RttPeer {
 
         private void begin() {
             try {
-                GO.await();
+                go[(Integer) getArguments()[0] - 1].await();
                 ask();
             } catch (InterruptedException stopped) {
                 Thread.currentThread().interrupt();
@@ -157,7 +160,7 @@ public class RttPeer {
             request.addReceiver(receiver);
             request.setContent(random.text(""));
             request.setReplyWith(String.valueOf(sent));
-            askedNs = System.nanoTime();
+            askedNs = sent == 1 ? begunNs : System.nanoTime();
             send(request);
         }
 
@@ -185,8 +188,10 @@ public class RttPeer {
         // JADE's greeting is not for the runner.
         System.setOut(System.err);
         start();
-        long begunNs = System.nanoTime();
-        GO.countDown();
+        begunNs = System.nanoTime();
+        for (CountDownLatch latch : go) {
+            latch.countDown();
+        }
         double[] ms = hear((long) pairs * messages);
         out.println(report(ms, (System.nanoTime() - begunNs) / 1e9));
         out.flush();
@@ -208,6 +213,8 @@ public class RttPeer {
         profile.setParameter("jade_imtp_leap_JICP_JICPServer_acceptlocalhostonly", "true");
         AgentContainer container = Runtime.instance().createMainContainer(profile);
         started = new CountDownLatch(2 * pairs);
+        go = new CountDownLatch[pairs];
+        Arrays.setAll(go, pair -> new CountDownLatch(1));
         for (int pair = 1; pair <= pairs; pair++) {
             container.createNewAgent("receiver" + pair, Receiver.class.getName(), new Object[] {pair}).start();
             container.createNewAgent("sender" + pair, Sender.class.getName(), new Object[] {pair}).start();
