@@ -510,7 +510,10 @@ impl Inner {
 
     /// Connects there, unless that node is known already.
     fn dial(self: &Arc<Self>, address: &str, name: Option<&str>) -> NodeId {
-        let known = self.peers.iter().find(|(_, peer)| peer.address.get().is_some_and(|known| known == address));
+        let is_there = |peer: &Peer| {
+            !peer.ended.load(Ordering::Acquire) && peer.address.get().is_some_and(|known| known == address)
+        };
+        let known = self.peers.iter().find(|(_, peer)| is_there(peer));
         if let Some((_, peer)) = known {
             return peer.id;
         }

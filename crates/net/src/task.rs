@@ -355,6 +355,8 @@ impl Task {
         if self.arrived.is_empty() {
             return;
         }
+        // What begins comes before what is said: whoever hears it may answer, and is heard only when introduced.
+        self.react_to_all();
         let count = self.arrived.len() as u64;
         let verify = self.hub.level >= Level::Authenticated;
         let hub = Arc::clone(&self.hub);
@@ -432,14 +434,18 @@ impl Task {
         if self.link.poll_timeout() <= now {
             self.link.handle_timeout(now);
         }
-        while let Some(event) = self.link.poll_event() {
-            self.react(event);
-        }
+        self.react_to_all();
         self.peer.done(self.link.take_released());
         let round_trip_us = self.link.round_trip().map_or(0, |took| (took.as_micros() as u64).max(1));
         self.peer.figures.round_trip_us.store(round_trip_us, Ordering::Relaxed);
         if self.peer.leaving.load(Ordering::Acquire) && !self.link.is_up() {
             self.next = Next::End;
+        }
+    }
+
+    fn react_to_all(&mut self) {
+        while let Some(event) = self.link.poll_event() {
+            self.react(event);
         }
     }
 

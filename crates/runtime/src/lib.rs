@@ -36,7 +36,7 @@ mod worker;
 
 pub use agent::{Agent, Context, behaving};
 pub use census::AgentFigures;
-pub use cluster::AdoptError;
+pub use cluster::{AdoptError, Adopted};
 pub use durable::{Kept, RecoverError, erase, recover};
 pub use loader::{NoPrograms, ProgramLoader};
 pub use observers::Observation;

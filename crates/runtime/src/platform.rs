@@ -19,7 +19,7 @@ use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Service
 use crate::agent::{Agent, NativeBody};
 use crate::census::AgentFigures;
 use crate::clock::Clock;
-use crate::cluster::{AdoptError, Cluster};
+use crate::cluster::{AdoptError, Adopted, Cluster};
 use crate::durable::Kept;
 use crate::durable::scribe::{Orders, Scribe};
 use crate::guard::Guard;
@@ -293,16 +293,16 @@ impl Platform {
 
     /// Serves these partitions of the shared journal from now on, in these epochs: brings back their agents, begins those of
     /// `founders`, the agents of these partitions that the society begins with, that never were, and tells all other
-    /// nodes. How many agents that are. Waits for the journal.
+    /// nodes. Waits for the journal.
     ///
     /// # Errors
     /// Another node has taken them over in a higher epoch, or the journal cannot be read, or holds an agent that cannot be
-    /// brought back; nothing is served then that was not before.
+    /// brought back, or that an agent had ended the society; nothing is served then that was not before.
     pub fn adopt(
         &self,
         partitions: &[(Partition, Epoch)],
         founders: Vec<(Symbol, AgentKind, Box<dyn AgentBody>)>,
-    ) -> Result<usize, AdoptError> {
+    ) -> Result<Adopted, AdoptError> {
         self.node().adopt(partitions, founders)
     }
 

@@ -34,8 +34,12 @@ fn main() -> ExitCode {
     arguments.color.apply();
     let done = match &arguments.command {
         Command::Run(run) => commands::run::run(run),
+        #[cfg(feature = "nats")]
+        Command::Up(up) => commands::up::up(up),
         Command::Join(join) => commands::join::join(join),
         Command::Ps(ps) => commands::ps::ps(ps),
+        Command::Nodes(nodes) => commands::nodes::nodes(nodes),
+        Command::Drain(drain) => commands::drain::drain(drain),
         Command::Agents(agents) => commands::agents::agents(agents),
         Command::Df(df) => commands::df::df(df),
         Command::Topics(topics) => commands::topics::topics(topics),

@@ -2,7 +2,7 @@
 
 use std::net::ToSocketAddrs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -12,6 +12,7 @@ use whimbrel_runtime::Platform;
 use crate::arguments::{Join, Run, SecurityLevel};
 use crate::credentials::{self, Watched, alone};
 use crate::guarding::Guards;
+use crate::keeping::Keeping;
 use crate::terminal;
 
 /// The name of the node that others join first, if its certificate says no other.
@@ -42,6 +43,37 @@ impl Membership {
             terminal::note(&format!("others can join at {}", hub.address().unwrap_or(address)));
         }
         Ok(Self { hub })
+    }
+
+    /// Becomes a node of a cluster, with the name and the secret that it was let in with.
+    pub fn of_cluster(
+        arguments: &Run,
+        keeping: &Keeping,
+        address: &str,
+        platform: &Platform,
+        guards: &Guards,
+    ) -> anyhow::Result<Self> {
+        check_reachable(address)?;
+        let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
+        let mut config = config_of(Some(keeping.node()), FIRST, level, arguments.credentials.as_deref(), platform)?;
+        config.token = Some(keeping.token().to_owned());
+        config.encoding = arguments.encoding;
+        guards.guard(&mut config)?;
+        config.log = log(arguments.quiet);
+        let hub = Arc::new(Hub::start(config, platform.station(), Some(address))?);
+        watch(arguments.credentials.as_deref(), &hub);
+        platform.link_with(hub.links());
+        Ok(Self { hub })
+    }
+
+    /// What links this node with others, as long as it is a member.
+    pub fn dialler(&self) -> Dialler {
+        Dialler(Arc::downgrade(&self.hub))
+    }
+
+    /// Where this node listens.
+    pub fn address(&self) -> Option<String> {
+        self.hub.address().map(str::to_owned)
     }
 
     /// Joins a platform, and waits until it has told of its agents.
@@ -93,6 +125,19 @@ impl Membership {
     /// Says good-bye.
     pub fn end(self) {
         alone(self.hub).leave(LEAVE_PATIENCE);
+    }
+}
+
+/// Links a node with others.
+pub struct Dialler(Weak<Hub>);
+
+impl Dialler {
+    /// Connects to nodes, by name and address, if they are not linked with already.
+    pub fn dial(&self, members: &[(String, String)]) {
+        let Some(hub) = self.0.upgrade() else { return };
+        for (name, address) in members {
+            hub.connect_to(name, address);
+        }
     }
 }
 

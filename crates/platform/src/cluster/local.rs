@@ -18,7 +18,7 @@ pub trait LocalNode: Send + Sync {
     /// [`YieldError`]: they are still served; it is tried again.
     fn yield_up(&self, partitions: &[Partition]) -> Result<(), YieldError>;
 
-    /// The other nodes there are by now: name and address of each.
+    /// The nodes to be linked with: name and address of each. Said again and again.
     fn link_with(&self, members: &[(String, String)]);
 
     /// How many agents live here, for people.

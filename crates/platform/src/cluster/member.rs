@@ -51,6 +51,10 @@ pub struct Member {
     /// It serves partitions only if no ordinary node does.
     #[serde(default)]
     pub standby: bool,
+    /// The how-manieth node of its society it is: whoever came later links with those that were there before. 0 while it asks
+    /// to be let in.
+    #[serde(default)]
+    pub number: u64,
     /// Which society it belongs to, of those that were in this store one after the other; 0 while it asks to be let in.
     #[serde(default)]
     pub term: u64,

@@ -150,6 +150,7 @@ fn member(weight: u32, state: MemberState) -> Member {
         weight,
         state,
         standby: false,
+        number: 1,
         term: 1,
         agents: 0,
         beat: 0,

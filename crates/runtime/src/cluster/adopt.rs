@@ -20,6 +20,18 @@ use crate::shard::Slot;
 /// Agents to be.
 pub(crate) type Agents = Vec<(Symbol, AgentKind, Box<Slot>)>;
 
+/// What is served now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Adopted {
+    /// Agents that live here by that.
+    pub agents: usize,
+    /// How many of them go on with what was kept of them.
+    pub kept: usize,
+    /// Messages that they sent and nobody handled yet.
+    pub messages: usize,
+}
+
 /// Why partitions are not served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -30,6 +42,9 @@ pub enum AdoptError {
     /// An agent cannot be brought back.
     #[error(transparent)]
     Create(#[from] CreateError),
+    /// An agent had ended the whole society, with this exit code: there is nothing to go on with.
+    #[error("the society has ended, with exit code {0}")]
+    Ended(i32),
     /// The platform ends, or is none of a cluster.
     #[error("the platform does not serve partitions")]
     NotServing,
@@ -42,16 +57,22 @@ impl Node {
         &self,
         partitions: &[(Partition, Epoch)],
         founders: Vec<(Symbol, AgentKind, Box<dyn AgentBody>)>,
-    ) -> Result<usize, AdoptError> {
+    ) -> Result<Adopted, AdoptError> {
         let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return Err(AdoptError::NotServing) };
         self.announce(cluster, partitions);
         let read = recover_some(&*scribe.journal, partitions);
-        let taken = read.map_err(AdoptError::from).and_then(|Recovered { books, agents, letters, bytes, .. }| {
-            let ended: FxHashSet<Symbol> = books.ended().collect();
-            let (agents, standings) = self.returning(founders, agents, &ended)?;
-            let takeover = Takeover { books, partitions: partitions.to_vec(), bytes, letters, agents, standings };
-            scribe.take_over(takeover).ok_or(AdoptError::NotServing)
-        });
+        let taken =
+            read.map_err(AdoptError::from).and_then(|Recovered { books, agents, letters, bytes, stopped, .. }| {
+                if let Some(code) = stopped {
+                    return Err(AdoptError::Ended(code));
+                }
+                let (kept, messages) = (agents.len(), letters.len());
+                let ended: FxHashSet<Symbol> = books.ended().collect();
+                let (agents, standings) = self.returning(founders, agents, &ended)?;
+                let takeover = Takeover { books, partitions: partitions.to_vec(), bytes, letters, agents, standings };
+                let agents = scribe.take_over(takeover).ok_or(AdoptError::NotServing)?;
+                Ok(Adopted { agents, kept, messages })
+            });
         taken.inspect_err(|_| self.renounce(cluster, partitions))
     }
 

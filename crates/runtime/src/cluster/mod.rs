@@ -17,8 +17,8 @@ use whimbrel_platform::durable::{Servers, partition_of};
 use whimbrel_platform::route::{NodeId, RouteTable};
 use whimbrel_platform::store::{Epoch, Partition};
 
-pub use self::adopt::AdoptError;
 pub(crate) use self::adopt::Agents;
+pub use self::adopt::{AdoptError, Adopted};
 pub(crate) use self::create::{Created, Home, is_creation};
 pub(crate) use self::yields::Yielding;
 use crate::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! `whimbrel send`, `kill`, `suspend`, `resume` and `stop`: acting upon what runs.
+//! `whimbrel send`, `kill`, `suspend`, `resume`, `drain` and `stop`: acting upon what runs.
 
 use std::time::Duration;
 
@@ -90,6 +90,28 @@ pub struct Whom {
     /// Their names, in which `*` stands for any text and `?` for any one character.
     #[arg(value_name = "AGENT", required = true)]
     pub agents: Vec<String>,
+    #[command(flatten)]
+    pub target: Target,
+}
+
+/// Have a node of a cluster hand over all it runs to the other nodes, and take no more: before it is ended for
+/// maintenance.
+///
+/// Its agents go on elsewhere, in the middle of their plans, and no message to them fails. Waits until it is done.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel drain n2
+  whimbrel drain n2 --undo       it takes its share again")]
+pub struct Drain {
+    /// The node's name, as `whimbrel nodes` shows it; it may be on another machine.
+    #[arg(value_name = "NODE")]
+    pub drained: String,
+    /// Have it take its share again.
+    #[arg(long)]
+    pub undo: bool,
+    /// How long to wait.
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = crate::duration::parse)]
+    pub wait: Duration,
     #[command(flatten)]
     pub target: Target,
 }

@@ -1,4 +1,4 @@
-//! `whimbrel ps`, `agents`, `df` and `links`: looking at what runs.
+//! `whimbrel ps`, `nodes`, `agents`, `df` and `links`: looking at what runs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,6 +17,19 @@ use crate::control::{Cursor, Target};
 pub struct Ps {
     #[command(flatten)]
     pub showing: Showing,
+}
+
+/// Show the nodes of a society that runs on several, on whatever machines: who runs how much of it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel nodes           one line for each node
+  whimbrel nodes --watch   again and again
+  whimbrel nodes --json    for programs")]
+pub struct Nodes {
+    #[command(flatten)]
+    pub showing: Showing,
+    #[command(flatten)]
+    pub target: Target,
 }
 
 /// Show the agents of a running platform.

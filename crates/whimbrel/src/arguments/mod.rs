@@ -12,10 +12,12 @@ mod proof;
 mod run;
 mod session;
 mod store;
+#[cfg(feature = "nats")]
+mod up;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub use self::act::{Kill, Resume, Send, Stop, Suspend, Whom};
+pub use self::act::{Drain, Kill, Resume, Send, Stop, Suspend, Whom};
 #[cfg(feature = "nats")]
 pub use self::bench::Failover;
 pub use self::bench::{
@@ -27,11 +29,13 @@ pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
 #[cfg(feature = "nats")]
 pub use self::engine::{Engine, EngineAction, Sync};
-pub use self::look::{Agents, DeadLetters, Df, Links, Log, Order, Ps, Showing, Sniff, Topics};
+pub use self::look::{Agents, DeadLetters, Df, Links, Log, Nodes, Order, Ps, Showing, Sniff, Topics};
 pub use self::proof::{Prove, Verify};
 pub use self::run::{Guarding, Join, Run, SecurityLevel};
 pub use self::session::{AgentPortOptions, Session, SessionAction};
 pub use self::store::{Store, StoreAction};
+#[cfg(feature = "nats")]
+pub use self::up::Up;
 
 /// Whimbrel runs societies of agents written in AgentSpeak and Rust.
 #[derive(Debug, Parser)]
@@ -55,9 +59,13 @@ pub struct Arguments {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Run(Run),
+    Run(Box<Run>),
+    #[cfg(feature = "nats")]
+    Up(Box<Up>),
     Join(Join),
     Ps(Ps),
+    Nodes(Nodes),
+    Drain(Drain),
     Agents(Agents),
     Df(Df),
     Topics(Topics),

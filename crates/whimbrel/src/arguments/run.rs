@@ -36,17 +36,24 @@ pub struct Run {
     /// cut), run again it goes on where it was, with every belief, intention and message.
     #[arg(long, conflicts_with = "nodes")]
     pub durable: bool,
-    /// Keep the society in this folder; or in NATS JetStream, as nats://127.0.0.1:4222/garden, where another machine can go
-    /// on with it (`whimbrel engine up` starts servers for trying that out).
+    /// Keep the society in this folder; or in NATS JetStream, as nats://127.0.0.1:4222/garden, where any number of machines
+    /// run it together, as `whimbrel up` says (`whimbrel engine up` starts servers for trying that out).
     #[arg(long, value_name = "FOLDER|URL", conflicts_with = "nodes")]
     pub store: Option<String>,
-    /// If another process runs the society, wait until it ends, however it does, and go on with it at once.
-    #[arg(long, requires = "store")]
+    /// Serve nothing as long as another node does that is no standby; go on with the society when there is none any more,
+    /// however it ended.
+    #[arg(long, requires = "store", conflicts_with = "fresh")]
     pub standby: bool,
-    /// How long a process that runs the society may give no sign of life until it is thought dead: 3s if not given. Thought
-    /// so by mistake it is ended, and nothing is lost.
+    /// How long another node may give no sign of life until it is thought dead: 3s if not given. Thought so by mistake it
+    /// is ended, and nothing is lost.
     #[arg(long, value_name = "TIME", requires = "store", value_parser = crate::duration::parse_takeover)]
     pub takeover: Option<Duration>,
+    /// This node's name, unlike any other's: n1, n2, ... if not given.
+    #[arg(long, value_name = "NAME", requires = "store")]
+    pub name: Option<String>,
+    /// How much this node can do, beside others: it gets agents in proportion. Found by a moment of work if not given.
+    #[arg(long, value_name = "N", requires = "store", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub weight: Option<u32>,
     /// Forget what is kept of the society, and begin anew.
     #[arg(long)]
     pub fresh: bool,
@@ -75,8 +82,8 @@ pub struct Run {
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub security: Option<SecurityLevel>,
     /// Let other nodes join at this address, as 127.0.0.1:7001. Beyond this machine links are authenticated, unless
-    /// `--security` says otherwise.
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "nodes", requires = "token")]
+    /// `--security` says otherwise. With a store in NATS: where the other nodes of the society reach this one.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "nodes")]
     pub listen: Option<String>,
     /// The secret that nodes which join must know.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true)]
@@ -155,7 +162,7 @@ pub struct Join {
 }
 
 /// Who may do what on a node, and the record of what was refused.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Guarding {
     /// Who may create, kill and move agents, register services, write to agents and topics: a policy file.
     #[arg(long, value_name = "FILE")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 /// Where programs in any language can have agents, and which.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct AgentPortOptions {
     /// Let programs in any language have agents here: a port of this machine, as 7002, or an address, as 10.0.0.1:7002.
     /// Beyond this machine connections are encrypted, unless `--security` says otherwise.

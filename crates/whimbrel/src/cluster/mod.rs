@@ -7,7 +7,7 @@ pub mod weight;
 #[cfg(test)]
 mod tests;
 
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
+use std::sync::mpsc::{Sender, TryRecvError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -120,6 +120,7 @@ impl Cluster {
             forget: Arc::new(Mutex::new(forget)),
             nodes: Arc::clone(&view.nodes),
             handed_over: Vec::new(),
+            count_at: thread::time(began),
         };
         let run = move || {
             thread.run(&received);
@@ -145,18 +146,6 @@ impl Cluster {
     /// This node can serve, and is reached by others at `address` (empty if there are none).
     pub fn begin(&self, address: &str, node: Arc<dyn LocalNode>) {
         let _ = self.inputs.send(Input::Begin(address.to_owned(), node));
-    }
-
-    /// Hands everything over to other nodes, if there are any, within this time. `wait` waits, and says whether to stop waiting.
-    pub fn hand_over(&self, at_most: Duration, mut wait: impl FnMut(Duration) -> bool) {
-        let (answer, answers): (_, Receiver<()>) = sync_channel(1);
-        let _ = self.inputs.send(Input::HandOver(answer));
-        let until = Instant::now() + at_most;
-        while answers.try_recv() == Err(TryRecvError::Empty) && Instant::now() < until {
-            if wait(LOOK) {
-                return;
-            }
-        }
     }
 
     /// This node serves nothing any more. If the society has ended here, all nodes are to end, and what is kept is forgotten
@@ -188,6 +177,12 @@ impl View {
     /// This node's number.
     pub fn me(&self) -> Nonce {
         self.me
+    }
+
+    /// Hands everything that this node serves over to other nodes, if there are any, within this time. Whether it is done.
+    pub fn hand_over(&self, at_most: Duration) -> bool {
+        let (answer, answers) = sync_channel(1);
+        self.inputs.send(Input::HandOver(answer)).is_err() || answers.recv_timeout(at_most).is_ok()
     }
 
     /// Has a node hand over what it serves and take no more; or take its share again.

@@ -179,11 +179,6 @@ fn store() -> Arc<Memory> {
     Arc::new(Memory::new(PARTITIONS))
 }
 
-fn sleep(time: Duration) -> bool {
-    std::thread::sleep(time);
-    false
-}
-
 #[test]
 fn nodes_share_and_who_is_silent_is_replaced_and_finds_out() {
     let store = store();
@@ -193,7 +188,7 @@ fn nodes_share_and_who_is_silent_is_replaced_and_finds_out() {
     assert_eq!((first.cluster.name.as_str(), second.cluster.name.as_str()), ("n1", "n2"));
     assert_eq!(second.cluster.token, "secret");
     wait_for("the second has its half", || (first.has(), second.has()) == (4, 4));
-    assert_eq!(*first.seen.links.lock().unwrap(), [("n2".to_owned(), "here".to_owned())]);
+    assert_eq!(*second.seen.links.lock().unwrap(), [("n1".to_owned(), "here".to_owned())]);
     let agents = || second.cluster.view().nodes().iter().map(|node| node.member.agents).sum::<u64>();
     wait_for("its agents are told of", || agents() == 800);
     first.closed.store(true, Ordering::Relaxed);
@@ -212,7 +207,7 @@ fn who_leaves_hands_over_and_who_drains_has_nothing() {
     assert_eq!(first.cluster.view().drain("n9", true), Err("no node here is called n9".to_owned()));
     wait_for("the third has nothing", || third.has() == 0);
     wait_for("the others have all", || first.has() + second.has() == 8);
-    first.cluster.hand_over(PATIENCE, sleep);
+    assert!(first.cluster.view().hand_over(PATIENCE));
     assert_eq!(first.has(), 0);
     first.cluster.end(false);
     wait_for("the second has all", || second.has() == 8);

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use whimbrel_platform::Time;
-use whimbrel_platform::cluster::{Action, AdoptError, Ending, LocalNode, NodeView, PAUSE, Participant, YieldError};
+use whimbrel_platform::cluster::{
+    Action, AdoptError, BEAT, Ending, LocalNode, NodeView, PAUSE, Participant, YieldError,
+};
 use whimbrel_platform::store::{Coord, Epoch, Partition, Revision, StoreError, Watched};
 
 use super::Forget;
@@ -53,6 +55,8 @@ pub(super) struct Thread {
     pub forget: Arc<Mutex<Forget>>,
     pub nodes: Arc<Mutex<Vec<NodeView>>>,
     pub handed_over: Vec<SyncSender<()>>,
+    /// When agents are counted again.
+    pub count_at: Time,
 }
 
 /// The time of a participant that began then.
@@ -69,9 +73,7 @@ impl Thread {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             received.try_iter().for_each(|input| self.hear(input));
-            if let Some(node) = &self.node {
-                self.participant.set_agents(node.agents());
-            }
+            self.count_agents();
             while let Some(action) = self.participant.act(self.now()) {
                 if let Action::End(ending) = action {
                     return self.end(ending);
@@ -143,6 +145,15 @@ impl Thread {
                 self.with_node(|node| node.concluded());
             }
             Action::End(_) => {}
+        }
+    }
+
+    /// Counts the agents, now and then.
+    fn count_agents(&mut self) {
+        let now = self.now();
+        if let Some(node) = self.node.as_ref().filter(|_| now >= self.count_at) {
+            self.participant.set_agents(node.agents());
+            self.count_at = now + BEAT;
         }
     }
 

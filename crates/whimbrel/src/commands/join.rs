@@ -44,8 +44,8 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &arguments.credentials {
         agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
     }
-    let control =
-        open_control(&file, &platform, Some(membership.view()), logging.as_ref().map(Logging::log), arguments.quiet);
+    let log = logging.as_ref().map(Logging::log);
+    let control = open_control(&file, &platform, Some(membership.view()), log, None, arguments.quiet);
     let leaving = platform.clone();
     stopping.watch(None, move |code| leaving.leave_with(code));
     let ended = AtomicBool::new(false);

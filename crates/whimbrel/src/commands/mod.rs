@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use whimbrel::Society;
+use whimbrel::cluster::View;
 use whimbrel::society::OpenError;
 use whimbrel_net::HubView;
 use whimbrel_runtime::Platform;
@@ -19,6 +20,7 @@ pub mod check;
 pub mod codec;
 pub mod dead_letters;
 pub mod df;
+pub mod drain;
 #[cfg(feature = "nats")]
 pub mod engine;
 pub mod enrol;
@@ -27,6 +29,7 @@ pub mod life;
 pub mod links;
 pub mod log;
 pub mod new;
+pub mod nodes;
 pub mod prove;
 pub mod ps;
 pub mod run;
@@ -35,6 +38,8 @@ pub mod session;
 pub mod sniff;
 pub mod store;
 pub mod topics;
+#[cfg(feature = "nats")]
+pub mod up;
 
 /// Opens the node's control socket. A node without one runs as well; it is only not seen.
 fn open_control(
@@ -42,10 +47,11 @@ fn open_control(
     platform: &Platform,
     links: Option<HubView>,
     log: Option<ConversationLog>,
+    cluster: Option<View>,
     quiet: bool,
 ) -> Option<Control> {
     let society = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    match Control::open(Panel::new(platform, society, links).with_log(log)) {
+    match Control::open(Panel::new(platform, society, links).with_log(log).with_cluster(cluster)) {
         Ok(control) => Some(control),
         Err(error) => {
             if !quiet {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use whimbrel::Society;
+use whimbrel::cluster::View;
 use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_platform::audit::Auditor;
@@ -17,7 +18,7 @@ use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
 use crate::credentials::Watched;
 use crate::guarding::Guards;
-use crate::keeping::{Begun, Keeping};
+use crate::keeping::{Begun, Keeping, hand_over};
 use crate::logging::Logging;
 use crate::membership::{Membership, security_at};
 use crate::nodes::{Nodes, name_of};
@@ -45,35 +46,22 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         Begun::Yes(keeping, builder) => (Some(keeping), builder),
         Begun::Over(code) => return Ok(code),
     };
-    let begin = Instant::now();
+    let began = Instant::now();
     let platform = builder.build();
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
-    let listen = |address| Membership::listen(arguments, address, &platform, &guards);
-    let membership = arguments.listen.as_deref().map(listen).transpose()?;
+    let membership = become_member(arguments, keeping.as_ref(), &platform, &guards)?;
     let agents_elsewhere = match arguments.node {
         None => open_agent_port(arguments, guards.auditor(), membership.as_ref().map(Membership::view), &platform)?,
         Some(_) => None,
     };
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
-    let nodes = match arguments.nodes {
-        Some(count) if count > 1 || arguments.node.is_some() => {
-            let nodes = Nodes::start(arguments, count, &platform, &society, &guards)?;
-            society.start_some(&platform, |name| nodes.lives_here(name))?;
-            Some(nodes.open()?)
-        }
-        _ => {
-            society.start(&platform)?;
-            None
-        }
-    };
+    let nodes = begin(arguments, society, keeping.as_ref(), membership.as_ref(), &platform, &guards)?;
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
-    if let Some(keeping) = &keeping {
-        keeping.runs_on(&platform);
-    }
-    let control = open_control(&file, &platform, links, logging.as_ref().map(Logging::log), arguments.quiet);
+    let cluster = keeping.as_ref().map(Keeping::view);
+    let log = logging.as_ref().map(Logging::log);
+    let control = open_control(&file, &platform, links, log, cluster.clone(), arguments.quiet);
     let time = arguments.time.filter(|_| arguments.node.is_none());
-    let ending = platform.clone();
-    stopping.watch(time, move |code| ending.stop_with(code));
+    stopping.watch(time, end_by(&platform, cluster));
     let code = platform.run_until_stopped();
     agent_port::close(agents_elsewhere);
     drop(control);
@@ -85,13 +73,69 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         membership.end();
     }
     guards.end();
-    keeping.map_or(Ok(()), |keeping| keeping.end(&platform))?;
-    let time = begin.elapsed();
+    if let Some(keeping) = keeping {
+        keeping.end(&platform);
+    }
+    let time = began.elapsed();
     if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), time)) {
         // Nobody may be reading any more.
         let _ = writeln!(anstream::stdout().lock(), "{table}");
     }
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}
+
+/// Brings the society's agents to life, as far as they are to live here.
+fn begin(
+    arguments: &Run,
+    society: Society,
+    keeping: Option<&Keeping>,
+    membership: Option<&Membership>,
+    platform: &Platform,
+    guards: &Guards,
+) -> anyhow::Result<Option<Nodes>> {
+    if let Some(keeping) = keeping {
+        keeping.serve(platform, society, membership, arguments.quiet);
+        return Ok(None);
+    }
+    match arguments.nodes {
+        Some(count) if count > 1 || arguments.node.is_some() => {
+            let nodes = Nodes::start(arguments, count, platform, &society, guards)?;
+            society.start_some(platform, |name| nodes.lives_here(name))?;
+            Ok(Some(nodes.open()?))
+        }
+        _ => {
+            society.start(platform)?;
+            Ok(None)
+        }
+    }
+}
+
+/// How this process is ended before the society ends itself. Of a cluster, others go on with it.
+fn end_by(platform: &Platform, cluster: Option<View>) -> impl Fn(i32) + Send + 'static {
+    let platform = platform.clone();
+    move |code| match &cluster {
+        Some(cluster) => {
+            hand_over(cluster);
+            platform.leave_with(code);
+        }
+        None => platform.stop_with(code),
+    }
+}
+
+/// The links to other nodes, if there may be any.
+fn become_member(
+    arguments: &Run,
+    keeping: Option<&Keeping>,
+    platform: &Platform,
+    guards: &Guards,
+) -> anyhow::Result<Option<Membership>> {
+    let of_cluster = keeping.and_then(|keeping| Some((keeping, keeping.listen()?)));
+    let membership = match (of_cluster, &arguments.listen) {
+        (Some((keeping, address)), _) => Membership::of_cluster(arguments, keeping, address, platform, guards)?,
+        (None, Some(address)) => Membership::listen(arguments, address, platform, guards)?,
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(membership))
 }
 
 fn platform_to_be(arguments: &Run, society: &Society, stopping: &Stopping, watch: Option<&Watch>) -> PlatformBuilder {
@@ -137,9 +181,10 @@ fn open_agent_port(
     // The authority of `--nodes` is known to nobody else.
     let asked = arguments.security.filter(|asked| arguments.nodes.is_none() || *asked == SecurityLevel::Open);
     let level = |address: &str| security_at(asked, address, folder);
+    let is_member = links.is_some();
     let port = agent_port::open(&arguments.agents_elsewhere, level, auditor, links, arguments.quiet, platform)?;
     if let Some(folder) = folder {
-        let is_looked_after = arguments.listen.is_some();
+        let is_looked_after = is_member;
         let watched = if is_looked_after { Watched::following(folder) } else { Watched::new(folder) };
         agent_port::watch(port.as_ref(), watched);
     }

@@ -4,9 +4,11 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 
 use rustc_hash::FxHashMap;
+use whimbrel::cluster::View;
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, LifecycleError, LifecycleStep, name_fits};
+use whimbrel_platform::cluster::{self, NodeView};
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{Directory, Time};
@@ -15,8 +17,8 @@ use whimbrel_store::ConversationLog;
 
 use super::mail::Mail;
 use super::protocol::{
-    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, NodeInfo, PeerInfo, Reason,
-    Refusal, Request, ServicesFound, SniffWanted, TopicInfo,
+    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MemberInfo, MemberState,
+    NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo,
 };
 use super::tap;
 use super::{history, natural};
@@ -31,6 +33,7 @@ pub struct Panel {
     platform: Platform,
     society: String,
     hub: Option<HubView>,
+    cluster: Option<View>,
     mail: Mail,
     log: Option<ConversationLog>,
 }
@@ -38,13 +41,19 @@ pub struct Panel {
 impl Panel {
     /// For the node that runs this project or program, and has these links.
     pub fn new(platform: &Platform, society: String, hub: Option<HubView>) -> Self {
-        Self { platform: platform.clone(), society, hub, mail: Mail::default(), log: None }
+        Self { platform: platform.clone(), society, hub, cluster: None, mail: Mail::default(), log: None }
     }
 
     /// The same for a node that keeps this log of conversations, if it keeps one.
     #[must_use]
     pub fn with_log(self, log: Option<ConversationLog>) -> Self {
         Self { log, ..self }
+    }
+
+    /// The same for a node of this cluster, if it is of one.
+    #[must_use]
+    pub fn with_cluster(self, cluster: Option<View>) -> Self {
+        Self { cluster, ..self }
     }
 
     pub(super) fn random(&self) -> u64 {
@@ -92,6 +101,8 @@ impl Panel {
                 Answer::DeadLetters(tap::dead_letters(&self.platform, self.node(), agents, limit))
             }
             Request::Links => Answer::Links { links: self.links() },
+            Request::Nodes => Answer::Nodes { nodes: self.members() },
+            Request::Drain { node, drains } => done(self.drain(&node, drains)),
             Request::Send(sending) => {
                 let nobody = |name: &str| self.nobody(name);
                 self.mail.send(&self.platform, *sending, nobody, gone).unwrap_or_else(Answer::Error)
@@ -115,6 +126,16 @@ impl Panel {
 
     pub(super) fn directory(&self) -> Option<&dyn Directory> {
         self.platform.services().directory()
+    }
+
+    fn members(&self) -> Vec<MemberInfo> {
+        self.cluster.iter().flat_map(View::nodes).map(member_info).collect()
+    }
+
+    fn drain(&self, node: &str, drains: bool) -> Result<(), Refusal> {
+        let alone = || Err("this node is of no cluster".to_owned());
+        let done = self.cluster.as_ref().map_or_else(alone, |cluster| cluster.drain(node, drains));
+        done.map_err(|text| Refusal { reason: Reason::NoSuchNode, text, node: None })
     }
 
     fn info(&self) -> NodeInfo {
@@ -312,4 +333,27 @@ pub fn merge(parts: Vec<AgentsFound>, order: AgentOrder, limit: usize) -> Agents
     sort(&mut agents, order);
     agents.truncate(limit);
     AgentsFound { agents, total }
+}
+
+fn member_info(NodeView { node, member, dead, placer, partitions, leaving }: NodeView) -> MemberInfo {
+    let state = match member.state {
+        cluster::MemberState::Left => MemberState::Left,
+        _ if dead => MemberState::Silent,
+        cluster::MemberState::Joining => MemberState::Joining,
+        cluster::MemberState::Running => MemberState::Running,
+        cluster::MemberState::Draining => MemberState::Draining,
+    };
+    MemberInfo {
+        node: member.name,
+        number: node.to_string(),
+        state,
+        standby: member.standby,
+        placer,
+        weight: member.weight,
+        partitions: partitions as u64,
+        leaving: leaving as u64,
+        agents: member.agents,
+        address: member.address,
+        process: member.process,
+    }
 }

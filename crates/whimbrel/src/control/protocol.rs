@@ -41,6 +41,16 @@ pub enum Request {
     },
     /// Its links to other nodes. Answered by [`Answer::Links`].
     Links,
+    /// The nodes of its cluster. Answered by [`Answer::Nodes`].
+    Nodes,
+    /// Have a node of its cluster hand over all partitions and take no more, or take its share again. Answered by
+    /// [`Answer::Done`]; it happens afterwards.
+    Drain {
+        /// The node's name.
+        node: String,
+        /// Whether it is to drain.
+        drains: bool,
+    },
     /// Messages as they are sent. Answered by [`Event`]s, one a line, until the client closes the connection.
     Sniff(SniffWanted),
     /// What its log of conversations holds. Answered by [`LogLine`]s, the last one a [`Happening::Tick`], unless new ones are
@@ -88,6 +98,11 @@ pub enum Answer {
     Links {
         /// One for each node that this one knows.
         links: Vec<LinkInfo>,
+    },
+    /// To `nodes`.
+    Nodes {
+        /// As the node that was asked sees them; none if it is of no cluster.
+        nodes: Vec<MemberInfo>,
     },
     /// To `send`, if nothing was to be waited for.
     Sent {
@@ -138,6 +153,8 @@ pub enum Reason {
     NoLog,
     /// The log has not come so far.
     BadCursor,
+    /// No node that lives has this name, or this one is of no cluster.
+    NoSuchNode,
 }
 
 /// A node, and how it is doing.
@@ -188,6 +205,49 @@ pub struct PeerInfo {
     pub node: Option<String>,
     /// Where it can be reached, if that is known.
     pub address: Option<String>,
+}
+
+/// A node of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberInfo {
+    /// Its name.
+    pub node: String,
+    /// Its number: 16 hexadecimal digits, unlike any other process's.
+    pub number: String,
+    /// What it does.
+    pub state: MemberState,
+    /// It serves partitions only if no ordinary node does.
+    pub standby: bool,
+    /// It is the one that writes who serves what.
+    pub placer: bool,
+    /// How much it can do, beside others.
+    pub weight: u32,
+    /// How many partitions it has.
+    pub partitions: u64,
+    /// How many of them it is to hand over.
+    pub leaving: u64,
+    /// How many agents live there.
+    pub agents: u64,
+    /// Where other nodes reach it.
+    pub address: String,
+    /// Its machine and process, for people.
+    pub process: String,
+}
+
+/// What a node of a cluster does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemberState {
+    /// It asks to be let in.
+    Joining,
+    /// It serves what it is given.
+    Running,
+    /// It hands over what it serves.
+    Draining,
+    /// It left.
+    Left,
+    /// It gives no sign of life.
+    Silent,
 }
 
 /// Which agents are wanted.

@@ -1,40 +1,50 @@
-//! `--durable`, `--store`: a society that is kept, so that it goes on where it was however this process ends.
+//! `--durable`, `--store`: a society that is kept, so that it goes on however this process ends. In a folder it is this
+//! process's alone; on an engine it is a cluster's (docs/design/cluster.md).
 
-mod tenure;
+mod links;
+mod local;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use whimbrel_platform::store::{Coord, Epoch, Journal, Revision};
-use whimbrel_runtime::{Kept, Platform, PlatformBuilder, erase, recover};
+use whimbrel::Society;
+use whimbrel::cluster::{self, Cluster, Forget, Joined, View};
+use whimbrel_platform::cluster::{Nonce, Terms};
+use whimbrel_platform::store::{Coord, Journal, StoreError};
+use whimbrel_runtime::{Platform, PlatformBuilder, RecoverError, erase};
 use whimbrel_store::{Embedded, Options};
 
-use self::tenure::{Beating, Claim, Terms, claim};
+use self::links::default_address;
+use self::local::Local;
 use crate::arguments::Run;
+use crate::credentials;
+use crate::membership::Membership;
 use crate::stopping::{INTERRUPTED, Stopping};
 use crate::terminal;
 
 /// The folder beside a project in which its society is kept.
 const FOLDER: &str = ".whimbrel";
-/// The key that is there while what is kept is being forgotten.
-const ERASING: &str = "erasing";
-/// The exit code of a process whose society another one took over.
-pub const DEPOSED: i32 = 75;
+/// How long an owner may be silent if nobody says otherwise.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a node that leaves may take to hand over what it serves.
+const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A store: a folder, or an engine.
 trait Store: Journal + Coord {}
 impl<S: Journal + Coord> Store for S {}
 
-/// A store, and this process's right to write to it.
+/// A store, and this process's part in what goes on there.
 pub struct Keeping {
-    store: Arc<dyn Store>,
-    epoch: Epoch,
-    beating: Beating,
-    /// Where the society runs, once it does.
-    platform: Arc<OnceLock<Platform>>,
+    cluster: Cluster,
+    place: String,
+    /// Where others reach this node, if it is one of several.
+    listen: Option<String>,
+    /// The society had ended before this process began.
+    over: Arc<AtomicBool>,
 }
 
 /// What a society's keeping begins with.
@@ -48,7 +58,7 @@ pub enum Begun {
 }
 
 impl Keeping {
-    /// Opens the society's store, if it is to be kept, and gives the platform to be what is in it.
+    /// Opens the society's store, if it is to be kept, asks to be let in, and gives the platform to be what is in the store.
     pub fn begin(arguments: &Run, file: &Path, builder: PlatformBuilder, stopping: &Stopping) -> anyhow::Result<Begun> {
         let place = match &arguments.store {
             Some(place) => place.clone(),
@@ -59,103 +69,111 @@ impl Keeping {
             None => return Ok(Begun::No(builder)),
         };
         let on_engine = place.contains("://");
+        let listen = match &arguments.listen {
+            _ if !on_engine => None,
+            Some(listen) => Some(listen.clone()),
+            None => Some(default_address(&place)?),
+        };
         let store = open(&place, on_engine)?;
+        let terms =
+            Terms { name: asked_name(arguments, on_engine)?, ..terms(arguments, file, on_engine, store.partitions()) };
+        let quiet = arguments.quiet;
+        let note = move |text: &str| {
+            if !quiet {
+                terminal::note(text);
+            }
+        };
         let coord: Arc<dyn Coord> = Arc::clone(&store) as _;
-        let terms = Terms {
-            exclusive: !on_engine,
-            standby: arguments.standby,
-            patience: arguments.takeover.unwrap_or(PATIENCE),
-        };
-        let tenure = match claim(&coord, &terms, |time| stopping.within(time), terminal::note)? {
-            Claim::Ours(tenure) => tenure,
-            Claim::Concluded => return Ok(Begun::Over(ExitCode::SUCCESS)),
-            Claim::Interrupted => return Ok(Begun::Over(ExitCode::from(INTERRUPTED as u8))),
-        };
-        if let Some(dead) = &tenure.succeeded {
-            terminal::note(&format!("{dead} gives no sign of life: taking over"));
+        let joined = Cluster::join(coord, terms, forget(&store), |time| stopping.within(time), note);
+        match joined.with_context(|| format!("cannot run the society that is kept in {}", shown(&place)))? {
+            Joined::In(cluster) => {
+                let keeping = Self { cluster, place, listen, over: Arc::default() };
+                Ok(Begun::Yes(keeping, builder.clustered(store as _)))
+            }
+            Joined::Interrupted => Ok(Begun::Over(ExitCode::from(INTERRUPTED as u8))),
         }
-        let (epoch, took_over) = (tenure.epoch(), tenure.succeeded.is_some());
-        let platform = Arc::new(OnceLock::new());
-        let beating = tenure.begin(deposed(Arc::clone(&platform)));
-        let keeping = Self { store, epoch, beating, platform };
-        if arguments.fresh || keeping.was_being_erased()? {
-            keeping.erase()?;
-        }
-        let kept = keeping.recover(&place)?;
-        if kept.stopped().is_some() && took_over {
-            terminal::note("it had ended the society, which is not begun again");
-            keeping.erase()?;
-            keeping.beating.end(true);
-            return Ok(Begun::Over(ExitCode::SUCCESS));
-        }
-        let kept = keeping.kept(kept, &place, arguments.quiet)?;
-        Ok(Begun::Yes(keeping, builder.durable(kept)))
     }
 
-    /// The society runs on this platform, which is to end if another process takes the society over.
-    pub fn runs_on(&self, platform: &Platform) {
-        let _ = self.platform.set(platform.clone());
+    /// Where other nodes reach this one, if there may be any: an address to listen at.
+    pub fn listen(&self) -> Option<&str> {
+        self.listen.as_deref()
     }
 
-    fn recover(&self, place: &str) -> anyhow::Result<Kept> {
-        recover(Arc::clone(&self.store) as _, self.epoch)
-            .with_context(|| format!("cannot go on with what is kept in {place}"))
+    /// This node's name.
+    pub fn node(&self) -> &str {
+        &self.cluster.name
     }
 
-    fn kept(&self, mut kept: Kept, place: &str, quiet: bool) -> anyhow::Result<Kept> {
-        if kept.stopped().is_some() {
-            // It was cut short between its end and our forgetting it.
-            self.erase()?;
-            kept = self.recover(place)?;
-        }
-        if !quiet && !kept.is_empty() {
-            let (agents, messages) = (kept.agents(), kept.messages());
-            terminal::note(&format!(
-                "going on with {agents} agents and {messages} messages on their way, kept in {place} (--fresh begins anew)"
-            ));
-        }
-        Ok(kept)
+    /// What links between nodes are opened with.
+    pub fn token(&self) -> &str {
+        &self.cluster.token
+    }
+
+    /// Begins to serve, on this platform, linked with other nodes as a member of theirs.
+    pub fn serve(&self, platform: &Platform, society: Society, membership: Option<&Membership>, quiet: bool) {
+        let dialler = membership.map(Membership::dialler);
+        let local = Local::new(platform, society, dialler, &self.place, quiet, &self.over);
+        let address = membership.and_then(Membership::address);
+        self.cluster.begin(address.as_deref().unwrap_or_default(), Arc::new(local));
+    }
+
+    /// The nodes, as this one sees them.
+    pub fn view(&self) -> View {
+        self.cluster.view()
     }
 
     /// The platform has stopped: if its society ended itself, there is nothing to go on with.
-    pub fn end(self, platform: &Platform) -> anyhow::Result<()> {
-        let concluded = platform.has_concluded();
-        let erased = if concluded { self.erase() } else { Ok(()) };
-        self.beating.end(concluded);
-        erased
-    }
-
-    /// Forgets all that is kept; whoever finds that it was begun goes on with it.
-    fn erase(&self) -> anyhow::Result<()> {
-        let coord: &dyn Coord = &*self.store;
-        let erase = || -> anyhow::Result<()> {
-            let begun = coord.read(ERASING)?.map_or(Revision(0), |(revision, _)| revision);
-            let begun = coord.write(ERASING, begun, b"")?;
-            erase(&*self.store, self.epoch)?;
-            Ok(coord.remove(ERASING, begun)?)
-        };
-        erase().context("cannot forget what was kept")
-    }
-
-    fn was_being_erased(&self) -> anyhow::Result<bool> {
-        Ok(Coord::read(&*self.store, ERASING)?.is_some())
+    pub fn end(self, platform: &Platform) {
+        self.cluster.end(platform.has_concluded() || self.over.load(Ordering::Acquire));
     }
 }
 
-/// What happens when another process takes the society over.
-fn deposed(platform: Arc<OnceLock<Platform>>) -> impl FnOnce() + Send {
-    move || {
-        terminal::note("another process took the society over");
-        match platform.get() {
-            Some(platform) => platform.leave_with(DEPOSED),
-            // It has not begun yet.
-            None => std::process::exit(DEPOSED),
-        }
+/// Hands over to other nodes, if there are any, what this one serves.
+pub fn hand_over(view: &View) {
+    view.hand_over(HAND_OVER_PATIENCE);
+}
+
+/// The name that is asked for, else the one in the node's certificate, if any.
+fn asked_name(arguments: &Run, on_engine: bool) -> anyhow::Result<Option<String>> {
+    let folder = arguments.credentials.as_deref().filter(|_| on_engine && arguments.name.is_none());
+    let Some(folder) = folder else { return Ok(arguments.name.clone()) };
+    Ok(credentials::read(folder)?.node()?)
+}
+
+fn terms(arguments: &Run, file: &Path, on_engine: bool, partitions: u16) -> Terms {
+    let random = cluster::random;
+    let token = arguments.token.clone().unwrap_or_else(|| format!("{:016x}{:016x}", random(), random()));
+    Terms {
+        me: Nonce(random()),
+        name: None,
+        weight: arguments.weight.unwrap_or_else(|| if on_engine { cluster::weight::measure() } else { 1 }),
+        standby: arguments.standby,
+        fresh: arguments.fresh,
+        alone: !on_engine,
+        patience: arguments.takeover.unwrap_or(PATIENCE),
+        project: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        token,
+        process: cluster::this_process(),
+        partitions,
     }
 }
 
-/// How long an owner may be silent if nobody says otherwise.
-const PATIENCE: Duration = Duration::from_secs(3);
+fn forget(store: &Arc<dyn Store>) -> Forget {
+    let journal: Arc<dyn Journal> = Arc::clone(store) as _;
+    Box::new(move |epoch| {
+        erase(&*journal, epoch).map_err(|error| match error {
+            RecoverError::Store(error) => error,
+            other => StoreError::Away(other.to_string()),
+        })
+    })
+}
+
+/// A store's address, without what nobody should see.
+fn shown(place: &str) -> String {
+    #[cfg(feature = "nats")]
+    let place = &whimbrel_store::nats::without_password(place);
+    place.to_string()
+}
 
 fn open(place: &str, on_engine: bool) -> anyhow::Result<Arc<dyn Store>> {
     if on_engine {
@@ -165,8 +183,8 @@ fn open(place: &str, on_engine: bool) -> anyhow::Result<Arc<dyn Store>> {
     Ok(Arc::new(store.with_context(|| format!("cannot keep the society in {place}"))?))
 }
 
-/// Partitions of a store that is made on an engine, if its address does not say. One node has all of them: the fewer, the
-/// more steps share a frame, and the sooner they are taken over.
+/// Partitions of a store that is made on an engine, if its address does not say. The fewer, the more steps share a frame, and
+/// the sooner they are taken over; but no more nodes than these have something to do.
 #[cfg(feature = "nats")]
 pub const ENGINE_PARTITIONS: u16 = 16;
 

@@ -25,6 +25,7 @@ mod standby;
 mod store;
 mod topics;
 mod transcripts;
+mod up;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -27,10 +27,10 @@ const TELLER: &str = "
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Three servers, ended at the end.
-struct Engine(Cluster, #[expect(dead_code, reason = "it is removed when it is dropped")] Scratch);
+pub struct Engine(Cluster, #[expect(dead_code, reason = "it is removed when it is dropped")] Scratch);
 
 impl Engine {
-    fn start(program: std::path::PathBuf) -> Self {
+    pub fn start(program: std::path::PathBuf) -> Self {
         // Another test may have taken one of the ports in between.
         let start = |_| {
             let scratch = Scratch::new();
@@ -42,7 +42,7 @@ impl Engine {
     }
 
     /// The address of a store.
-    fn store(&self, name: &str) -> String {
+    pub fn store(&self, name: &str) -> String {
         format!("{}/{name}?partitions=16", self.0.url())
     }
 }

@@ -90,7 +90,7 @@ impl Participant {
                 let society = self.society_of_its_own(SocietyState::Concluded, term);
                 Some(self.write_society(society))
             }
-            Some(society) if self.me.name.is_empty() => {
+            Some(society) if self.me.number == 0 => {
                 self.numbering = Some(society.named + 1);
                 Some(self.write_society(Society { named: society.named + 1, ..society }))
             }
@@ -110,7 +110,7 @@ impl Participant {
         let Some(node) = twin else { return true };
         if self.terms.name.is_none() {
             // Somebody asked for what was the next number's name: there are more.
-            self.me.name.clear();
+            (self.me.number, self.me.name) = (0, String::new());
         } else if self.is_beating(node) {
             self.fail(format!("another node is called {}: give this one another --name", self.me.name));
         }

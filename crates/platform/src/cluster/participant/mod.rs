@@ -36,6 +36,8 @@ const FORMER_ERASING: &str = "erasing";
 pub const BEAT: Duration = Duration::from_millis(250);
 /// How long what failed is left alone before it is tried again.
 pub const PAUSE: Duration = Duration::from_millis(100);
+/// How often it is said again which nodes to be linked with.
+const LINK_AGAIN: Duration = Duration::from_secs(1);
 /// How often the placer looks.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -88,7 +90,7 @@ pub enum Action {
         /// What links are opened with.
         token: String,
     },
-    /// The other nodes there are: name and address of each.
+    /// The nodes to be linked with, name and address of each: those that were there before. Told again and again.
     LinkWith(Vec<(String, String)>),
     /// Something that people may want to know.
     Note(String),
@@ -174,6 +176,7 @@ pub struct Participant {
     candidates: Vec<Nonce>,
     settled: Time,
     linked: Vec<(String, String)>,
+    link_at: Time,
     draining: BTreeMap<Nonce, Revision>,
     /// Its key is no more.
     lost: bool,
@@ -195,7 +198,7 @@ pub struct Participant {
     taken: Option<Epoch>,
     /// Its own key was told.
     seen_self: bool,
-    /// The number of which its name is made, while that is being written.
+    /// The number it is to have, while that is being written.
     numbering: Option<u64>,
     /// Somebody who may be alive or not, and what it wrote last when it was looked at first.
     rival: Option<(Nonce, Revision)>,
@@ -211,6 +214,7 @@ impl Participant {
             weight: terms.weight,
             state: MemberState::Joining,
             standby: terms.standby,
+            number: 0,
             term: 0,
             agents: 0,
             beat: 0,
@@ -237,6 +241,7 @@ impl Participant {
             candidates: Vec::new(),
             settled: now,
             linked: Vec::new(),
+            link_at: now,
             draining: BTreeMap::new(),
             lost: false,
             concluding: false,
@@ -350,7 +355,8 @@ impl Participant {
             (Ok(revision), Some(Writing::Table(table))) => self.table_is(revision, table, now),
             (Ok(revision), Some(Writing::Society(society))) => {
                 if let Some(number) = numbering {
-                    self.me.name = format!("n{number}");
+                    self.me.number = number;
+                    self.me.name = self.terms.name.clone().unwrap_or_else(|| format!("n{number}"));
                 }
                 self.society_is(revision, society);
             }

@@ -1,6 +1,6 @@
 //! Serving, and having others serve.
 
-use super::{Action, DRAIN, Ending, LOOK, NODE, Participant, Phase};
+use super::{Action, DRAIN, Ending, LINK_AGAIN, LOOK, NODE, Participant, Phase};
 use crate::cluster::holdings::Duties;
 use crate::cluster::member::{Member, MemberState, Nonce};
 use crate::cluster::placer::{is_placer, proposal};
@@ -61,16 +61,19 @@ impl Participant {
         Some(tell.then_some(Action::Conclude))
     }
 
-    /// The nodes to be linked with, if they have changed.
+    /// The nodes to be linked with, if they have changed, or now and then: links may be lost for good.
     fn new_links(&mut self, now: Time) -> Option<Vec<(String, String)>> {
-        let known = self
+        let before_me = self
             .others(now)
-            .filter(|(_, member)| member.takes_part() && member.term == self.me.term && !member.address.is_empty());
-        let links: Vec<(String, String)> =
-            known.map(|(_, member)| (member.name.clone(), member.address.clone())).collect();
-        if links == self.linked {
+            .filter(|(_, member)| member.takes_part() && member.term == self.me.term && member.number < self.me.number);
+        let links: Vec<(String, String)> = before_me
+            .filter(|(_, member)| !member.address.is_empty())
+            .map(|(_, member)| (member.name.clone(), member.address.clone()))
+            .collect();
+        if links == self.linked && (links.is_empty() || now < self.link_at) {
             return None;
         }
+        self.link_at = now + LINK_AGAIN;
         self.linked.clone_from(&links);
         Some(links)
     }

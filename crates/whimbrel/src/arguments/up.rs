@@ -1,0 +1,114 @@
+//! `whimbrel up`: a node of a cluster.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use whimbrel_acl::Encoding;
+
+use super::run::{Guarding, Run, SecurityLevel};
+use super::session::AgentPortOptions;
+
+/// Run a society on several machines: this one is a node of it.
+///
+/// The same command on each of them: the society is kept in NATS JetStream, and each node runs its share of the agents.
+/// Nodes may come, leave and die at any time: their agents go on elsewhere, in the middle of their plans. Ctrl-C hands
+/// over what runs here and leaves; agents end the society on all nodes with `.stopMAS`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel engine up --dir engine                            three NATS servers on this machine, to try things out
+  whimbrel up garden --store nats://127.0.0.1:4222/garden    a node; typed again on another terminal, a second one
+  whimbrel nodes                                             who runs what
+  whimbrel drain n1                                          have n1 hand over what it runs
+  whimbrel up garden --store nats://10.0.0.9:4222/garden --listen 10.0.0.2:7001 --credentials n2    among machines")]
+pub struct Up {
+    /// A project (.mas2j), a program (.asl), or a folder with one project in it: the same on all nodes.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Where the society is kept, and nodes find each other: NATS JetStream, as nats://127.0.0.1:4222/garden.
+    #[arg(long, value_name = "URL")]
+    pub store: String,
+    /// Where the other nodes reach this one, as 10.0.0.2:7001. Need not be said if the engine is on this machine.
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+    /// This node's name, unlike any other's: n1, n2, ... if not given.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// How much this node can do, beside others: it gets agents in proportion. Found by a moment of work if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub weight: Option<u32>,
+    /// Serve nothing as long as another node does that is no standby.
+    #[arg(long, conflicts_with = "fresh")]
+    pub standby: bool,
+    /// How long another node may give no sign of life until it is thought dead: 3s if not given. Thought so by mistake it
+    /// is ended, and nothing is lost.
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_takeover)]
+    pub takeover: Option<Duration>,
+    /// Forget what is kept of the society, and begin anew: if no other node lives.
+    #[arg(long)]
+    pub fresh: bool,
+    /// How many agents of a lone program, or of each project entry that has `#n`: the same on all nodes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub agents: Option<u32>,
+    /// Leave after this long, for instance 10s, 500ms, 2m.
+    #[arg(long = "for", value_name = "TIME", value_parser = crate::duration::parse)]
+    pub time: Option<Duration>,
+    /// The secret of the links between nodes, if the first node is not to make one up.
+    #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// How the links between nodes are secured: beyond this machine they are authenticated, unless this says otherwise.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub security: Option<SecurityLevel>,
+    /// The folder with this node's certificate: what `whimbrel ca issue FOLDER n1 --out` made.
+    #[arg(long, value_name = "FOLDER")]
+    pub credentials: Option<PathBuf>,
+    #[command(flatten)]
+    pub guarding: Guarding,
+    #[command(flatten)]
+    pub agents_elsewhere: AgentPortOptions,
+    /// Keep what agents of this node say, for `whimbrel log`: in the folder `.whimbrel` beside the file, or in this one.
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
+    pub log: Option<Option<PathBuf>>,
+    /// Threads to run agents on; as many as there are cores if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
+    /// Show every message, and agents coming and going, on standard error.
+    #[arg(long)]
+    pub trace: bool,
+    /// Show no warnings and no moves, only what agents print.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+impl From<Up> for Run {
+    fn from(up: Up) -> Self {
+        Self {
+            file: up.file,
+            agents: up.agents,
+            time: up.time,
+            durable: false,
+            store: Some(up.store),
+            standby: up.standby,
+            takeover: up.takeover,
+            name: up.name,
+            weight: up.weight,
+            fresh: up.fresh,
+            trace: up.trace,
+            summary: false,
+            log: up.log,
+            workers: up.workers,
+            seed: None,
+            nodes: None,
+            security: up.security,
+            listen: up.listen,
+            token: up.token,
+            credentials: up.credentials,
+            guarding: up.guarding,
+            agents_elsewhere: up.agents_elsewhere,
+            encoding: Encoding::Compact,
+            node: None,
+            first: None,
+            quiet: up.quiet,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `whimbrel nodes`: the nodes of a cluster.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::bail;
+use serde::Serialize;
+
+use crate::arguments::Nodes;
+use crate::control::choose;
+use crate::control::protocol::{Answer, MemberInfo, MemberState, Request};
+use crate::screen::{Room, show};
+use crate::table::{Cell, Column, cell, count, left, right, table};
+
+/// What is shown.
+#[derive(Serialize)]
+struct Seen {
+    nodes: Vec<MemberInfo>,
+}
+
+/// Shows them, as one of those that run here sees them.
+pub fn nodes(arguments: &Nodes) -> anyhow::Result<ExitCode> {
+    show(
+        &arguments.showing,
+        || {
+            let Some(node) = choose(&arguments.target)?.into_iter().next() else { bail!("no such node runs here") };
+            let Answer::Nodes { mut nodes } = node.ask(&Request::Nodes, Duration::ZERO)? else {
+                bail!("node {} does not tell of other nodes", node.info.node);
+            };
+            nodes.sort_by(|one, other| (one.node.len(), &one.node).cmp(&(other.node.len(), &other.node)));
+            Ok(Seen { nodes })
+        },
+        page,
+    )
+}
+
+const COLUMNS: [Column; 8] = [
+    left("NODE"),
+    left("STATE"),
+    right("PARTITIONS"),
+    right("LEAVING"),
+    right("AGENTS"),
+    right("WEIGHT"),
+    left("ADDRESS"),
+    left("PROCESS").if_room(),
+];
+
+fn page(seen: &Seen, room: Room) -> String {
+    if seen.nodes.is_empty() {
+        return "no nodes: this society is kept by one process, or not at all".to_owned();
+    }
+    let row = |node: &MemberInfo| {
+        let (word, color) = match node.state {
+            MemberState::Joining => ("joining", AnsiColor::Yellow),
+            MemberState::Running if node.standby => ("standby", AnsiColor::Green),
+            MemberState::Running => ("running", AnsiColor::Green),
+            MemberState::Draining => ("draining", AnsiColor::Yellow),
+            MemberState::Left => ("left", AnsiColor::Yellow),
+            MemberState::Silent => ("silent", AnsiColor::Red),
+        };
+        vec![
+            cell(&node.node),
+            Cell::styled(word, Style::new().fg_color(Some(color.into()))),
+            cell(node.partitions.to_string()),
+            cell(node.leaving.to_string()),
+            cell(count(node.agents as f64)),
+            cell(node.weight.to_string()),
+            cell(&node.address),
+            cell(&node.process),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = seen.nodes.iter().map(row).collect();
+    table(&COLUMNS, &rows, room.columns)
+}

@@ -1,0 +1,20 @@
+//! `whimbrel up`: a node of a cluster.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+
+use super::run::run;
+use crate::arguments::{Run, Up};
+
+/// Runs it.
+pub fn up(up: &Up) -> anyhow::Result<ExitCode> {
+    if !up.store.contains("://") {
+        bail!(
+            "{} is a folder, which one process has for itself: `whimbrel run {} --store {0}`",
+            up.store,
+            up.file.display()
+        );
+    }
+    run(&Run::from(up.clone()))
+}
