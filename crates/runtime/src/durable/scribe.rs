@@ -409,9 +409,12 @@ impl Desk {
             }
         }
         if let Some(links) = self.node.linked.links() {
-            facts.into_iter().for_each(|(node, facts)| links.tell(node, News::Facts(facts)));
+            for (node, facts) in facts {
+                facts.pieces().for_each(|piece| links.tell(node, News::Facts(piece)));
+            }
         }
-        drop(self.ledger.take_known());
+        // Agents need not be told which messages will not come again: each sender's come in their order.
+        self.ledger.take_known();
     }
 
     /// Writes what agents did, and what follows from what they handled before. The partitions written to.

@@ -39,11 +39,16 @@ impl Shard {
     /// A message to an agent that is nowhere: it waits if nobody serves its partition just now.
     fn route_unserved(&mut self, envelope: Envelope) -> Reception {
         let node = Arc::clone(&self.node);
+        let is_said_again = matches!(envelope.body, MessageBody::Numbered(_));
         let waited = match &node.cluster {
             Some(cluster) => cluster.wait(envelope, &node.routes),
             None => Some(envelope),
         };
-        let Some(envelope) = waited else { return Reception::Fine };
+        let Some(envelope) = waited else {
+            // What is said again is another message, as far as figures go.
+            self.tally.handled += u64::from(is_said_again);
+            return Reception::Fine;
+        };
         let Err(envelope) = node.expect_creation(envelope) else { return Reception::Fine };
         if self.node.routes.look_up(envelope.to.name).is_unknown() {
             self.undeliverable(envelope.to, envelope.body, DeadReason::UnknownAgent);

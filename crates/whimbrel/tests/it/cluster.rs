@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use whimbrel::platform::ams::AgentQuery;
 use whimbrel::platform::store::{Epoch, Partition};
 use whimbrel::runtime::AdoptError;
+use whimbrel::runtime::Counters;
 use whimbrel::store::Memory;
 use whimbrel::{Platform, Society};
 use whimbrel_net::{Hub, HubConfig};
@@ -139,12 +140,22 @@ fn assert_counted_once(nodes: &Nodes) {
     assert!(lines.iter().all(|line| !line.contains("LOG")), "{lines:?}");
 }
 
+/// Sent and come is handled, dead, waiting and left, of each node.
+fn assert_balanced(nodes: &Nodes) {
+    let balance = |node: &Node| {
+        let Counters { sent, handled, dead, queued, came, left } = node.platform.counters();
+        (sent + came) as i64 - (handled + dead + queued + left) as i64
+    };
+    wait_for("no message is missing in the figures", || nodes.nodes.iter().all(|node| balance(node) == 0));
+}
+
 #[test]
 fn a_society_runs_on_two_nodes() {
     let mut nodes = Nodes::new(&sums(), 2);
     nodes.serve(0, 0..PARTITIONS / 2);
     nodes.serve(1, PARTITIONS / 2..PARTITIONS);
     assert_counted_once(&nodes);
+    assert_balanced(&nodes);
 }
 
 #[test]
@@ -157,6 +168,7 @@ fn partitions_pass_from_node_to_node_while_their_agents_work() {
         nodes.pass_on(from, to, &all);
     }
     assert_counted_once(&nodes);
+    assert_balanced(&nodes);
 }
 
 #[test]
