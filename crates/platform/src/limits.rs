@@ -55,6 +55,8 @@ pub const LINK_MESSAGE_BYTES_MAX: usize = 12 << 20;
 pub const LINK_READ_ATTEMPTS: u32 = 2;
 /// Bytes of one piece of news on a link.
 pub const LINK_NEWS_BYTES_MAX: usize = 12 << 20;
+/// Messages without numbers that wait for agents of a partition that nobody serves.
+pub const UNSERVED_MESSAGES_MAX: usize = 100_000;
 /// Agents that are told of in one piece of news; more take more.
 pub const LINK_NEWS_AGENTS: usize = 4_096;
 /// Bytes of names that a peer may make this node keep (they are kept for ever). Whoever makes more is refused.

@@ -30,22 +30,23 @@ pub(crate) struct Monitors {
 
 impl Monitors {
     /// Has `watcher` told of the end of `agent`. What it is to be told at once, if there is no such agent.
-    pub fn watch(&self, routes: &RouteTable, watcher: Aid, agent: Symbol) -> Option<AclMessage> {
-        match self.add(routes, agent, Watcher::Agent(watcher)) {
+    /// It may be `away`: no agent of this node, and without a route just now.
+    pub fn watch(&self, routes: &RouteTable, watcher: Aid, agent: Symbol, away: bool) -> Option<AclMessage> {
+        match self.add(routes, agent, Watcher::Agent(watcher), away) {
             Some(Watcher::Agent(watcher)) => Some(news(watcher, agent, None)),
             _ => None,
         }
     }
 
     /// Has `call` made at the end of `agent`; at once if there is no such agent.
-    pub fn call(&self, routes: &RouteTable, agent: Symbol, call: EndCall) {
-        if let Some(Watcher::Call(call)) = self.add(routes, agent, Watcher::Call(call)) {
+    pub fn call(&self, routes: &RouteTable, agent: Symbol, call: EndCall, away: bool) {
+        if let Some(Watcher::Call(call)) = self.add(routes, agent, Watcher::Call(call), away) {
             call(None);
         }
     }
 
     /// Gives the watcher back if there is no such agent.
-    fn add(&self, routes: &RouteTable, agent: Symbol, watcher: Watcher) -> Option<Watcher> {
+    fn add(&self, routes: &RouteTable, agent: Symbol, watcher: Watcher, away: bool) -> Option<Watcher> {
         let mut watchers = locked(&self.watchers);
         self.watched.fetch_add(1, Ordering::SeqCst);
         // An agent loses its route before its watchers are looked up: so either it is seen here that it is gone, or the
@@ -53,6 +54,7 @@ impl Monitors {
         let generation = match routes.look_up(agent).place() {
             Place::Local(place) => place.generation,
             Place::Node(_) => ELSEWHERE,
+            _ if away => ELSEWHERE,
             _ => {
                 self.watched.fetch_sub(1, Ordering::SeqCst);
                 return Some(watcher);

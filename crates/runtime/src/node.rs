@@ -475,7 +475,9 @@ impl Node {
 
     /// The copy that the AMS commanded is made, or cannot be.
     pub fn copied(&self, copy: Aid, shard: ShardIndex, generation: u32, body: Option<Box<dyn AgentBody>>) {
-        match body {
+        let server = self.cluster.as_ref().map(|cluster| cluster.server_of(copy.name));
+        let is_here = server.is_none_or(|server| server == Server::Here);
+        match body.filter(|body| is_here || body.origin().is_none()) {
             Some(body) => {
                 let _ = self.with_ams(|ams| ams.step(copy, LifecycleStep::Start));
                 let mut slot: Box<Slot> = Box::new(Slot::new(body));
@@ -493,6 +495,11 @@ impl Node {
     pub fn knows(&self, aid: Aid) -> bool {
         let ours = aid.platform == Symbol::default() || aid.platform == self.name;
         ours && (!self.routes.look_up(aid.name).is_unknown() || self.takes_in(aid.name) || self.is_unserved(aid.name))
+    }
+
+    /// Whether this agent lives on no node just now, for its partition is passing from one to another.
+    pub fn is_away(&self, name: Symbol) -> bool {
+        self.cluster.is_some() && self.with_ams(|ams| ams.node_of(name).is_some())
     }
 
     /// Whether nobody serves this agent's partition just now: whether there is such an agent will be known when somebody does.

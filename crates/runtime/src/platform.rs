@@ -346,7 +346,8 @@ impl Platform {
 
     /// Calls `then` when `agent` ends, with the reason; at once if there is no such agent. On a worker's thread: be quick.
     pub fn when_ended(&self, agent: Aid, then: impl FnOnce(Option<&EndReason>) + Send + 'static) {
-        self.node().monitors.call(&self.node().routes, agent.name, Box::new(then));
+        let away = self.node().is_away(agent.name);
+        self.node().monitors.call(&self.node().routes, agent.name, Box::new(then), away);
     }
 
     /// Creates an agent that looks after others: it creates them, and restarts them when they fail.

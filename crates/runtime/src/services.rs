@@ -11,7 +11,7 @@ use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::route::{Place, ShardIndex};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OffloadedWork};
 use whimbrel_platform::topics::TopicError;
-use whimbrel_platform::{Directory, Services, Time};
+use whimbrel_platform::{AgentBody, Directory, Services, Time};
 
 use crate::cluster::Home;
 use crate::durable::{Effect, backstage};
@@ -80,24 +80,14 @@ impl Services for NodeServices {
         match source {
             AgentSource::Body(body) => {
                 let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::Native) };
-                self.node.create(self.shard, who, |_| Ok(Box::new(Slot::new(body))))
+                self.create_somewhere(who, |_| Ok(body))
             }
             AgentSource::Program { path, options } => {
                 let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::AgentSpeak) };
-                let load = |name| {
+                self.create_somewhere(who, |name| {
                     let loaded = self.node.loader.load(name, &path, &options);
                     loaded.map_err(|reason| CreateError::BadProgram { name, reason })
-                };
-                if self.node.cluster.is_none() {
-                    return self.node.create(self.shard, who, |name| Ok(Box::new(Slot::new(load(name)?))));
-                }
-                match self.node.create_there(&who, load)? {
-                    Home::Elsewhere(aid) => Ok(aid),
-                    Home::Here(name, body) => {
-                        let who = Introduction { name, unique: false, ..who };
-                        self.node.create(self.shard, who, |_| Ok(Box::new(Slot::new(body))))
-                    }
-                }
+                })
             }
         }
     }
@@ -169,7 +159,9 @@ impl Services for NodeServices {
     }
 
     fn monitor(&self, watcher: Aid, agent: Aid) -> bool {
-        if let Some(news) = self.node.monitors.watch(&self.node.routes, watcher, agent.name) {
+        if let Some(news) =
+            self.node.monitors.watch(&self.node.routes, watcher, agent.name, self.node.is_away(agent.name))
+        {
             self.node.post(self.shard, Box::new(news));
         }
         true
@@ -238,6 +230,24 @@ impl NodeServices {
     /// Keeps back what a durable agent does until its step is written. False if there is no need to.
     fn keep_back(&self, effect: impl FnOnce() -> Effect) -> bool {
         self.node.scribe.is_some() && backstage::keep(effect)
+    }
+
+    /// Creates an agent in this shard; in a cluster, on the node that serves its name.
+    fn create_somewhere(
+        &self,
+        who: Introduction,
+        body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
+    ) -> Result<Aid, CreateError> {
+        if self.node.cluster.is_none() {
+            return self.node.create(self.shard, who, |name| Ok(Box::new(Slot::new(body(name)?))));
+        }
+        match self.node.create_there(&who, body)? {
+            Home::Elsewhere(aid) => Ok(aid),
+            Home::Here(name, body) => {
+                let who = Introduction { name, ..who };
+                self.node.create(self.shard, who, |_| Ok(Box::new(Slot::new(body))))
+            }
+        }
     }
 
     /// What the platform knows of the agent whose turn it is changed: if it is durable, that is written with its step.

@@ -1,12 +1,12 @@
 //! Serving partitions: bringing their agents back, and those to life that the society begins with.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use whimbrel_acl::{Envelope, Symbol};
+use whimbrel_acl::{Aid, Envelope, Symbol};
 use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::{AgentKind, Ams, NewAgent};
 use whimbrel_platform::durable::{Resumed, Standing, Ticket};
 use whimbrel_platform::route::{Place, Route};
-use whimbrel_platform::services::CreateError;
+use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::store::{Epoch, Partition};
 
 use super::hear::serves;
@@ -176,6 +176,9 @@ impl Node {
                 self.make_durable(&mut slot, kind, name, None);
                 self.monitors.moved(name, None, Some(generation));
                 newcomers.push(slot);
+            } else {
+                let text = "it cannot go on here: another agent has its name";
+                self.output.log(Aid::local(name), LogLevel::Severe, text);
             }
         }
         newcomers

@@ -118,6 +118,7 @@ impl Node {
             return Err(envelope);
         }
         let generation = self.next_generation(1);
+        scribe.expect_durable(name);
         self.expect(name, 0, generation);
         let ticket = match &envelope.body {
             MessageBody::Numbered(numbered) => Some(Ticket::of(numbered)),
@@ -165,7 +166,9 @@ impl Node {
 
     fn not_created(&self, name: Symbol, generation: u32, ticket: Option<Ticket>, why: &str) {
         self.call_off(name, 0, generation, why);
-        if let (Some(ticket), Some(scribe)) = (ticket, &self.scribe) {
+        let Some(scribe) = &self.scribe else { return };
+        scribe.forget(name);
+        if let Some(ticket) = ticket {
             scribe.write_off(ticket, name);
         }
     }

@@ -14,6 +14,7 @@ mod yields;
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Envelope, MessageBody, Symbol};
 use whimbrel_platform::durable::{Servers, partition_of};
+use whimbrel_platform::limits::UNSERVED_MESSAGES_MAX;
 use whimbrel_platform::route::{NodeId, RouteTable};
 use whimbrel_platform::store::{Epoch, Partition};
 
@@ -35,6 +36,18 @@ pub(crate) enum Server {
     Here,
     /// Another one, which has been told all that it may have missed.
     Node(NodeId),
+}
+
+/// What became of a message to an agent without a route.
+pub(crate) enum Waiting {
+    /// It waits here.
+    Here,
+    /// It waits in the books of its sender, and is said again from there.
+    InTheBooks,
+    /// Too many wait already.
+    TooMany(Envelope),
+    /// Somebody serves its receiver's partition, or did until now and the receiver is still there.
+    No(Envelope),
 }
 
 /// See the module.
@@ -140,23 +153,23 @@ impl Cluster {
         self.tellings.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Has a message wait until somebody serves its receiver's partition: a numbered one in the books of its sender. It comes
-    /// back if somebody does, or did until now and its receiver is still there.
-    pub fn wait(&self, envelope: Envelope, routes: &RouteTable) -> Option<Envelope> {
+    /// Has a message wait until somebody serves its receiver's partition.
+    pub fn wait(&self, envelope: Envelope, routes: &RouteTable) -> Waiting {
         let mut parts = self.lock();
         let partition = self.partition_of(envelope.to.name);
-        if !routes.look_up(envelope.to.name).is_unknown() {
-            return Some(envelope);
-        }
-        if !matches!(self.server(partition), Server::Nobody | Server::HereSoon) {
-            return Some(envelope);
+        let is_served = !matches!(self.server(partition), Server::Nobody | Server::HereSoon);
+        if is_served || !routes.look_up(envelope.to.name).is_unknown() {
+            return Waiting::No(envelope);
         }
         match parts.part(partition) {
-            Some(_) if matches!(envelope.body, MessageBody::Numbered(_)) => {}
-            Some(part) => part.waiting.push(envelope),
-            None => return Some(envelope),
+            None => Waiting::No(envelope),
+            Some(_) if matches!(envelope.body, MessageBody::Numbered(_)) => Waiting::InTheBooks,
+            Some(part) if part.waiting.len() >= UNSERVED_MESSAGES_MAX => Waiting::TooMany(envelope),
+            Some(part) => {
+                part.waiting.push(envelope);
+                Waiting::Here
+            }
         }
-        None
     }
 
     /// Messages that wait.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use rustc_hash::FxHashSet;
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::durable::partition_of;
 use whimbrel_platform::limits::LINK_NEWS_AGENTS;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::ShardIndex;
@@ -19,17 +20,18 @@ use crate::sync::atomic::Ordering;
 /// How often agents that are still in their turns, or whose last steps are not written yet, are asked once more.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 
-/// That agents are to stop, between two turns, when all they did is written.
+/// That the durable agents of partitions are to stop, between two turns, when all they did is written.
 #[derive(Debug)]
 pub(crate) struct Yielding {
-    /// Durable agents by name.
-    agents: FxHashSet<Symbol>,
+    partitions: FxHashSet<Partition>,
+    /// How many there are in all.
+    count: u16,
 }
 
 impl Yielding {
-    /// Whether this agent is to stop.
+    /// Whether this agent is to stop, if it is durable.
     pub fn concerns(&self, agent: Symbol) -> bool {
-        self.agents.contains(&agent)
+        self.partitions.contains(&partition_of(agent, self.count))
     }
 }
 
@@ -38,17 +40,22 @@ impl Node {
     /// wait. Returns when that is so; false if the platform ends first.
     pub fn yield_up(&self, partitions: &[Partition]) -> bool {
         let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return false };
+        if scribe.concluded.load(Ordering::Acquire) {
+            // The society is about to end, here and everywhere.
+            return false;
+        }
         let (durable, end_here) = self.close_here(cluster, partitions);
         for name in end_here {
             let _ = self.with_ams(|ams| ams.kill(Aid::local(name)));
         }
-        let order = Arc::new(Yielding { agents: durable.iter().copied().collect() });
+        let count = scribe.journal.partitions();
+        let order = Arc::new(Yielding { partitions: partitions.iter().copied().collect(), count });
         let mut here = durable;
         loop {
-            self.ask_to_yield(&order);
+            let left = self.ask_to_yield(&order);
             // Those on their way from one shard to another were not asked.
             self.with_ams(|ams| here.retain(|name| ams.kind(Aid::local(*name)).is_some()));
-            if here.is_empty() {
+            if here.is_empty() && left == 0 {
                 return scribe.give_up(partitions.to_vec());
             }
             if self.closing.load(Ordering::Acquire) || !self.writes_steps() {
@@ -80,14 +87,14 @@ impl Node {
         (durable, volatile.into_iter().filter(|name| cluster.is_founder(*name)).collect())
     }
 
-    /// Has agents stop that can, and waits until all shards have seen to that.
-    fn ask_to_yield(&self, order: &Arc<Yielding>) {
+    /// Has agents stop that can. How many have not gone, or have ended and that is not written.
+    fn ask_to_yield(&self, order: &Arc<Yielding>) -> usize {
         let (answer, answers) = std::sync::mpsc::channel();
         for shard in 0..self.seats.len() {
             self.put(shard as ShardIndex, Parcel::Yield(Arc::clone(order), answer.clone()));
         }
         drop(answer);
-        answers.iter().for_each(drop);
+        answers.iter().sum()
     }
 
     /// An agent has stopped, to go on on another node.

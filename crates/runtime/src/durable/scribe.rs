@@ -194,7 +194,7 @@ impl Scribe {
     }
 
     /// The last agent of this name has ended, and that is written.
-    fn forget(&self, name: Symbol) {
+    pub fn forget(&self, name: Symbol) {
         locked(&self.durable).remove(&name);
     }
 
@@ -209,8 +209,12 @@ impl Scribe {
         let durable = locked(&self.durable);
         // Whether an agent of another node is durable, that node knows.
         let may_be = |name| {
-            let elsewhere = !matches!(node.routes.look_up(name).place(), Place::Local(_));
-            node.cluster.is_some() && elsewhere && Cast::of(name).is_none()
+            node.cluster.as_ref().is_some_and(|cluster| match node.routes.look_up(name).place() {
+                Place::Local(_) => false,
+                // An agent lives where its partition is served, if it is durable.
+                Place::Node(at) => cluster.server_of(name) == Server::Node(at),
+                _ => Cast::of(name).is_none(),
+            })
         };
         let written = |(to, message): &(Aid, Arc<AclMessage>)| {
             let ours = to.platform == sym::EMPTY || to.platform == node.name;
@@ -243,6 +247,11 @@ impl Scribe {
     /// Another node serves these partitions: it is to be sent what it may have missed ([`Node::open_to`]).
     pub fn say_again(&self, to: NodeId, partitions: Vec<Partition>) {
         let _ = self.jobs.send(Job::SayAgain(to, partitions));
+    }
+
+    /// An agent of this name will be made that writes down what it handles.
+    pub fn expect_durable(&self, name: Symbol) {
+        locked(&self.durable).insert(name);
     }
 
     /// Has an agent made that another node's created ([`Node::make_created`]), if that was not done before.

@@ -35,9 +35,14 @@ impl Node {
         }
         let (now, wall_ms) = (self.now(), self.clock.wall_ms());
         for standing in &mut standings {
-            if let Some(entry) = standing.entry.take().and_then(|entry| on_lease(entry, standing.expires_ms, wall_ms)) {
+            let Some(entry) = standing.entry.take() else { continue };
+            match on_lease(entry, standing.expires_ms, wall_ms) {
                 // Where it was before, that node told of it.
-                self.note_lost(standing.agent, self.enter_service(entry));
+                Some(entry) => self.note_lost(standing.agent, self.enter_service(entry)),
+                // Its lease ended while it was nowhere: other nodes do not know.
+                None => {
+                    let _ = self.with_df(|df| df.deregister(Aid::local(standing.agent), now));
+                }
             }
         }
         standings.into_iter().for_each(|standing| self.restore_standing(standing, now));

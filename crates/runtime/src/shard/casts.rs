@@ -10,6 +10,7 @@ use whimbrel_platform::topics::{Audience, Cast};
 
 use super::Shard;
 use super::delivery::Reception;
+use crate::cluster::Waiting;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
@@ -39,15 +40,22 @@ impl Shard {
     /// A message to an agent that is nowhere: it waits if nobody serves its partition just now.
     fn route_unserved(&mut self, envelope: Envelope) -> Reception {
         let node = Arc::clone(&self.node);
-        let is_said_again = matches!(envelope.body, MessageBody::Numbered(_));
-        let waited = match &node.cluster {
+        let waiting = match &node.cluster {
             Some(cluster) => cluster.wait(envelope, &node.routes),
-            None => Some(envelope),
+            None => Waiting::No(envelope),
         };
-        let Some(envelope) = waited else {
-            // What is said again is another message, as far as figures go.
-            self.tally.handled += u64::from(is_said_again);
-            return Reception::Fine;
+        let envelope = match waiting {
+            Waiting::No(envelope) => envelope,
+            Waiting::Here => return Reception::Fine,
+            Waiting::InTheBooks => {
+                // What is said again is another message, as far as figures go.
+                self.tally.handled += 1;
+                return Reception::Fine;
+            }
+            Waiting::TooMany(envelope) => {
+                self.undeliverable(envelope.to, envelope.body, DeadReason::MailboxFull);
+                return Reception::Busy;
+            }
         };
         let Err(envelope) = node.expect_creation(envelope) else { return Reception::Fine };
         if self.node.routes.look_up(envelope.to.name).is_unknown() {

@@ -246,8 +246,7 @@ impl Shard {
             Parcel::Drained(node) => self.drained(node),
             Parcel::Relieved(name) => self.relieved(name),
             Parcel::Yield(order, answer) => {
-                self.yield_agents(&order);
-                let _ = answer.send(());
+                let _ = answer.send(self.yield_agents(&order));
             }
             Parcel::CountQueued(answer) => {
                 self.runnable.shrink();

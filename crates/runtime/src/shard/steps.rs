@@ -10,6 +10,7 @@ use whimbrel_platform::{Outbox, Time};
 use super::Shard;
 use super::delivery::Reception;
 use super::slot::Slot;
+use crate::cluster::Yielding;
 use crate::durable::scribe::{Batch, Entry, Released};
 use crate::durable::{Effect, Unwritten};
 use crate::node::Node;
@@ -33,6 +34,16 @@ pub(super) struct Steps {
     ended: Vec<Entry>,
     /// The agents of the batch that is being written.
     writing: Option<Vec<(u32, u32)>>,
+    /// Those that have ended, of that batch.
+    writing_ended: Vec<Symbol>,
+}
+
+impl Steps {
+    /// How many of these agents have ended, and that is not written.
+    pub fn ended_of(&self, order: &Yielding) -> usize {
+        let waiting = self.ended.iter().map(|entry| entry.agent);
+        waiting.chain(self.writing_ended.iter().copied()).filter(|agent| order.concerns(*agent)).count()
+    }
 }
 
 impl Shard {
@@ -91,7 +102,7 @@ impl Shard {
 
     /// Hands what was done since to the scribe, unless it is still busy with what was done before.
     pub(super) fn hand_in(&mut self) {
-        let Steps { born, changed, ended, writing } = &self.steps;
+        let Steps { born, changed, ended, writing, .. } = &self.steps;
         if writing.is_some() || (born.is_empty() && changed.is_empty() && ended.is_empty()) {
             return;
         }
@@ -109,6 +120,7 @@ impl Shard {
         let count = self.steps.changed.len().min(BATCH_AGENTS_MAX);
         agents.extend(self.steps.changed.drain(..count));
         let mut entries = std::mem::take(&mut self.steps.ended);
+        self.steps.writing_ended = entries.iter().map(|entry| entry.agent).collect();
         let now = self.now;
         let mut away = Vec::new();
         agents.retain(|&(index, generation)| match self.slots.bearer(index, generation) {
@@ -135,6 +147,7 @@ impl Shard {
 
     /// A batch is written: what was kept back may be seen.
     pub(super) fn release(&mut self, released: Vec<Released>) {
+        self.steps.writing_ended.clear();
         for (index, generation) in self.steps.writing.take().unwrap_or_default() {
             if let Some(unwritten) = self.slots.bearer(index, generation).and_then(|slot| slot.unwritten.as_deref_mut())
             {

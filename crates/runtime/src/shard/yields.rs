@@ -4,15 +4,16 @@ use whimbrel_acl::{Aid, Envelope, MessageBody};
 use whimbrel_platform::route::Route;
 
 use super::Shard;
-use super::slot::Status;
+use super::slot::{Slot, Status};
 use crate::cluster::Yielding;
 
 impl Shard {
-    /// Stops agents, and lets those go of which all is written.
-    pub(super) fn yield_agents(&mut self, order: &Yielding) {
-        let here: Vec<u32> =
-            self.slots.iter().filter(|slot| order.concerns(slot.name())).map(|slot| slot.index).collect();
+    /// Stops agents, and lets those go of which all is written. How many have not gone, or have ended and that is not written.
+    pub(super) fn yield_agents(&mut self, order: &Yielding) -> usize {
+        let is_meant = |slot: &&Slot| slot.unwritten.is_some() && order.concerns(slot.name());
+        let here: Vec<u32> = self.slots.iter().filter(is_meant).map(|slot| slot.index).collect();
         here.into_iter().for_each(|index| self.yield_agent(index));
+        self.slots.iter().filter(is_meant).count() + self.steps.ended_of(order)
     }
 
     fn yield_agent(&mut self, index: u32) {

@@ -82,11 +82,16 @@ impl Nodes {
         }
     }
 
-    /// Passes partitions on to another node.
-    fn pass_on(&mut self, from: usize, to: usize, partitions: &[u16]) {
+    /// Passes partitions on to another node; false if the society has ended itself.
+    fn pass_on(&mut self, from: usize, to: usize, partitions: &[u16]) -> bool {
         let yielded: Vec<Partition> = partitions.iter().copied().map(Partition).collect();
-        assert!(self.nodes[from].platform.yield_up(&yielded), "it can stop");
+        let platform = &self.nodes[from].platform;
+        if !platform.yield_up(&yielded) {
+            assert!(platform.has_concluded(), "it can stop");
+            return false;
+        }
         self.serve(to, partitions.iter().copied());
+        true
     }
 
     /// A node is gone, without a word.
@@ -165,7 +170,9 @@ fn partitions_pass_from_node_to_node_while_their_agents_work() {
     for round in 0..40_u16 {
         let (from, to) = (usize::from(round % 3), usize::from((round + 1) % 3));
         let all: Vec<u16> = (0..PARTITIONS).collect();
-        nodes.pass_on(from, to, &all);
+        if !nodes.pass_on(from, to, &all) {
+            break;
+        }
     }
     assert_counted_once(&nodes);
     assert_balanced(&nodes);
@@ -227,4 +234,30 @@ fn agents_that_are_created_while_nobody_serves_their_partition_wait_for_that() {
     (0..2).for_each(|node| nodes.kill(node));
     nodes.serve(2, 0..PARTITIONS);
     assert_eq!(nodes.nodes[2].platform.search(&AgentQuery::default()).len(), 21 + 2);
+}
+
+const ECHOES: &str = "MAS echoes { agents: mother; echo; }";
+const HOST: &str = "
+born(0).
+!bear(1).
++!bear(N) : N <= 20 <-
+    .concat(\"child\", N, Name); .create_agent(Name, \"child.asl\", [durability(volatile)]);
+    .send(echo, achieve, pass(Name, N)); !bear(N+1).
++!bear(_).
+@h[atomic] +hello(N) : born(B) <- -+born(B+1); if (B == 19) { .print(\"all twenty\"); }.
+";
+const ECHO: &str = "+!pass(Name, N) <- .send(Name, achieve, greet(N)).";
+const GUEST: &str = "+!greet(N) <- .send(mother, tell, hello(N)).";
+
+#[test]
+fn agents_that_are_not_kept_are_written_to_from_other_nodes() {
+    let files = [("sums.mas2j", ECHOES), ("mother.asl", HOST), ("echo.asl", ECHO), ("child.asl", GUEST)];
+    let mut nodes = Nodes::new(&files, 2);
+    let mother = nodes.nodes[0].platform.partition_of("mother".into()).expect("it is a cluster").0;
+    assert_ne!(nodes.nodes[0].platform.partition_of("echo".into()), Some(Partition(mother)), "they live apart");
+    // The children live with their mother, whoever serves their names.
+    nodes.serve(1, (0..PARTITIONS).filter(|index| *index != mother));
+    nodes.serve(0, [mother]);
+    nodes.wait_for_line("all twenty");
+    assert!(nodes.lines().iter().all(|line| !line.contains("LOG")), "{:?}", nodes.lines());
 }
