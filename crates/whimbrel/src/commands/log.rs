@@ -74,7 +74,8 @@ fn wanted(arguments: &Log, node: &str) -> LogWanted {
 
 /// Has the nodes that run here tell; their names.
 fn ask_nodes(arguments: &Log, tell: &SyncSender<News>) -> anyhow::Result<Vec<String>> {
-    let nodes: Vec<Found> = choose(&arguments.target)?;
+    let hint = |error| anyhow::anyhow!("{error} (what was said in one that ended: --folder .whimbrel/NAME.log)");
+    let nodes: Vec<Found> = choose(&arguments.target).map_err(hint)?;
     for (number, node) in nodes.iter().enumerate() {
         let lines = node.lines::<LogLine>(&Request::Log(wanted(arguments, &node.info.node)))?;
         let tell = tell.clone();

@@ -115,13 +115,14 @@ fn nothing_runs() {
     let site = Site::new();
     assert_eq!(site.out(&["ps"]), "nothing runs here\n");
     assert_eq!(site.out(&["ps", "--json"]), "{\"nodes\":[]}\n");
-    for command in
-        [&["agents"][..], &["df"], &["links"], &["sniff"], &["log"], &["send", "a", "b"], &["kill", "a"], &["stop"]]
-    {
+    for command in [&["agents"][..], &["df"], &["links"], &["sniff"], &["send", "a", "b"], &["kill", "a"], &["stop"]] {
         let seen = site.see(command);
         let why = "error: nothing runs here: start a society with `whimbrel run FILE`\n";
         assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("", why, Some(1)), "{command:?}");
     }
+    // What was said is there though nobody is.
+    let log = site.see(&["log"]);
+    assert!(log.err.contains("nothing runs here") && log.err.contains("--folder"), "{}", log.err);
 }
 
 #[test]
