@@ -27,7 +27,7 @@ pub trait AgentBody: Send {
         false
     }
 
-    /// Appends what changed since the last save to `out`, between two turns; false if there was no save to count from,
+    /// Appends what changed since the last save to `out`, between two turns: nothing, if nothing did; false if there was no save to count from,
     /// or if this kind of agent cannot be saved so. If what was appended is lost, a whole save must follow.
     fn save_delta(&mut self, _now: Time, _out: &mut Vec<u8>) -> bool {
         false
@@ -45,6 +45,11 @@ pub trait AgentBody: Send {
     /// false if this kind of agent cannot be saved so. To be called before its first turn.
     fn go_on_saving(&mut self) -> bool {
         false
+    }
+
+    /// Why it could not be saved when that was tried last, if an agent of this kind cannot go on then.
+    fn unsaved(&self) -> Option<&str> {
+        None
     }
 
     /// Where its code is, so that it can be made again from a [snapshot](AgentBody::snapshot) by another process; `None` if
@@ -142,6 +147,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn go_on_saving(&mut self) -> bool {
         (**self).go_on_saving()
+    }
+
+    fn unsaved(&self) -> Option<&str> {
+        (**self).unsaved()
     }
 
     fn origin(&self) -> Option<Origin> {

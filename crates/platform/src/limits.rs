@@ -279,6 +279,8 @@ pub const STORE_NAME_BYTES_MAX: usize = 64;
 pub const FRAME_MEMORY_BYTES_MAX: usize = 1 << 30;
 /// Bytes of one frame from which on further steps go into the next.
 pub const FRAME_BYTES: usize = 256 << 10;
+/// Bytes of the state of a durable agent written in Rust: with what was sent in a step, it fits into a frame of any store.
+pub const DURABLE_STATE_BYTES_MAX: usize = 512 << 10;
 /// Bytes of a partition's journal below which nobody tidies it up.
 pub const JOURNAL_TIDY_BYTES: u64 = 4 << 20;
 /// Messages of a durable agent that wait to be written; while there are more its turns come later.

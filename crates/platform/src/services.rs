@@ -256,6 +256,14 @@ pub enum CreateError {
         /// What is wrong with it.
         reason: String,
     },
+    /// It is durable and written in Rust, and the platform was not told of its type.
+    #[error("cannot create agent {name}: the platform was not told how to make a {kind} again (PlatformBuilder::kind)")]
+    UnknownKind {
+        /// The agent.
+        name: Symbol,
+        /// The name of its type.
+        kind: String,
+    },
     /// The policy does not let the creator create an agent of this name.
     #[error("the policy forbids to create an agent named {0}")]
     Forbidden(Symbol),

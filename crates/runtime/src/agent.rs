@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Template, Text, Value};
-use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
-use whimbrel_platform::topics::{TopicError, any_member, group, topic};
-use whimbrel_platform::{AgentBody, EndReason, Next, Services, Time, Turn};
+use whimbrel_acl::{AclMessage, MessageBody, Performative, Template, Value};
+use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
 use crate::behaviour::{Behaviour, Schedule, Waker};
+use crate::context::Context;
 use crate::shard::Slot;
 
 /// An agent written in Rust.
@@ -69,62 +68,16 @@ impl<F: FnOnce(&mut Context<'_, '_>) + Send + 'static> Agent for Behaving<F> {
     fn on_message(&mut self, _ctx: &mut Context<'_, '_>, _message: MessageBody) {}
 }
 
-/// What an agent sees and can do while it handles something.
-pub struct Context<'a, 't> {
-    turn: &'a mut Turn<'t>,
-    /// The agent's behaviours; while they take steps, those that come in addition.
-    behaviours: &'a mut Option<Box<Schedule>>,
+/// What an agent has behaviours with.
+pub struct Behaviours<'a> {
+    /// Its behaviours; while they take steps, those that come in addition.
+    schedule: &'a mut Option<Box<Schedule>>,
     arrivals: u32,
     /// The clock at the last lap.
     clock: Time,
-    ended: bool,
 }
 
 impl Context<'_, '_> {
-    /// This agent.
-    pub fn aid(&self) -> Aid {
-        self.turn.aid
-    }
-
-    /// The time at the start of this turn.
-    pub fn now(&self) -> Time {
-        self.turn.now
-    }
-
-    /// The platform.
-    pub fn services(&self) -> &dyn Services {
-        self.turn.services
-    }
-
-    /// Sends a message to each of its receivers. Its sender is this agent, whatever it says.
-    #[inline]
-    pub fn send(&mut self, message: impl Into<Box<AclMessage>>) {
-        let mut message = message.into();
-        message.sender = self.turn.aid;
-        self.turn.outbox.send(message);
-    }
-
-    /// Sends `content` to `to`.
-    pub fn tell(&mut self, to: Aid, performative: Performative, content: impl Into<Value>) {
-        self.turn.outbox.send(AclMessage::new(performative, self.turn.aid, to, content));
-    }
-
-    /// Answers a message: to its sender, in its conversation.
-    pub fn reply(&mut self, to: &AclMessage, performative: Performative, content: impl Into<Value>) {
-        let mut answer = to.make_reply(self.turn.aid, performative);
-        answer.content = content.into();
-        self.turn.outbox.send(answer);
-    }
-
-    /// Sends a message that is to be answered. What is returned fits the answers.
-    pub fn ask(&mut self, to: Aid, performative: Performative, content: impl Into<Value>) -> Template {
-        let ticket = self.ticket();
-        let mut question = AclMessage::new(performative, self.turn.aid, to, content);
-        question.extras_mut().reply_with = Some(ticket.clone());
-        self.turn.outbox.send(question);
-        Template::in_reply_to(ticket)
-    }
-
     /// Takes the oldest message. For behaviours; [`Agent::on_message`] is given its messages.
     pub fn receive(&mut self) -> Option<MessageBody> {
         self.turn.mailbox.take()
@@ -137,126 +90,12 @@ impl Context<'_, '_> {
 
     /// Does this, too, from now on.
     pub fn add_behaviour(&mut self, behaviour: impl Behaviour) {
-        self.behaviours.get_or_insert_default().add(Box::new(behaviour));
+        self.own.schedule.get_or_insert_default().add(Box::new(behaviour));
     }
 
     /// Does something later.
     pub fn after(&mut self, delay: Duration, action: impl FnMut(&mut Context<'_, '_>) + Send + 'static) {
         self.add_behaviour(Waker::after(delay, action));
-    }
-
-    /// Creates an agent.
-    ///
-    /// # Errors
-    /// The name is taken or no name, or the platform is stopping.
-    pub fn spawn(&mut self, name: &str, agent: impl Agent) -> Result<Aid, CreateError> {
-        let source = AgentSource::Body(NativeBody::boxed(agent));
-        let owner = Some(self.turn.aid);
-        self.turn.services.create(CreateAgent { name: name.into(), unique: false, owner, source })
-    }
-
-    /// Has this agent told when `agent` ends: an `inform` from the AMS whose content is `ended(Name, Reason)`. At once
-    /// if there is no such agent.
-    pub fn monitor(&mut self, agent: Aid) {
-        self.turn.services.monitor(self.turn.aid, agent);
-    }
-
-    /// Subscribes to the topic of this name: from now on this agent gets every message sent to it, its own included, until
-    /// it ends or unsubscribes. The messages' receiver is the topic. Publications of other nodes come as soon as these have
-    /// heard of it: at the latest when they get what this agent sends after this.
-    ///
-    /// ```
-    /// use whimbrel_acl::{AclMessage, MessageBody, Performative};
-    /// use whimbrel_platform::topics::topic;
-    /// use whimbrel_runtime::{Agent, Context, Platform};
-    ///
-    /// struct Display;
-    ///
-    /// impl Agent for Display {
-    ///     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
-    ///         ctx.subscribe("weather").expect("that is a name");
-    ///     }
-    ///
-    ///     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
-    ///         assert_eq!(Ok(message.receivers[0]), topic("weather"));
-    ///         ctx.print(&message.content.to_string());
-    ///     }
-    /// }
-    ///
-    /// let platform = Platform::builder().workers(2).build();
-    /// let displays = platform.spawn_population("display", 3, |_| Display)?;
-    /// platform.wait_idle();
-    /// platform.send(AclMessage::new(Performative::Inform, displays[0], topic("weather")?, "rain"));
-    /// platform.wait_idle();
-    /// assert_eq!(platform.handled(), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// It is no name, the policy forbids it, or there are too many of something.
-    pub fn subscribe(&mut self, name: &str) -> Result<(), TopicError> {
-        self.turn.services.join(self.turn.aid, topic(name)?)
-    }
-
-    /// Ends a subscription; false if there was none. What is on its way still comes.
-    pub fn unsubscribe(&mut self, name: &str) -> bool {
-        topic(name).is_ok_and(|topic| self.turn.services.leave(self.turn.aid, topic))
-    }
-
-    /// Sends `content` to all who subscribe to the topic of this name, if anybody does.
-    ///
-    /// # Errors
-    /// It is no name.
-    pub fn publish(
-        &mut self,
-        name: &str,
-        performative: Performative,
-        content: impl Into<Value>,
-    ) -> Result<(), TopicError> {
-        self.tell(topic(name)?, performative, content);
-        Ok(())
-    }
-
-    /// Makes this agent a member of the group of this name until it ends or leaves it.
-    ///
-    /// # Errors
-    /// It is no name, or there are too many of something.
-    pub fn join(&mut self, name: &str) -> Result<(), TopicError> {
-        self.turn.services.join(self.turn.aid, group(name)?)
-    }
-
-    /// Ends a membership; false if there was none. What is on its way still comes.
-    pub fn leave(&mut self, name: &str) -> bool {
-        group(name).is_ok_and(|group| self.turn.services.leave(self.turn.aid, group))
-    }
-
-    /// Sends `content` to all members of the group of this name. If there is none, a `failure` comes back.
-    ///
-    /// # Errors
-    /// It is no name.
-    pub fn multicast(
-        &mut self,
-        name: &str,
-        performative: Performative,
-        content: impl Into<Value>,
-    ) -> Result<(), TopicError> {
-        self.tell(group(name)?, performative, content);
-        Ok(())
-    }
-
-    /// Sends `content` to one member of the group of this name: each in its turn, but none that has too much to do while
-    /// another has not. If there is none, a `failure` comes back.
-    ///
-    /// # Errors
-    /// It is no name.
-    pub fn anycast(
-        &mut self,
-        name: &str,
-        performative: Performative,
-        content: impl Into<Value>,
-    ) -> Result<(), TopicError> {
-        self.tell(any_member(name)?, performative, content);
-        Ok(())
     }
 
     /// Has work that blocks or takes long done elsewhere. When it is done, this agent gets an `inform` from itself with
@@ -280,34 +119,14 @@ impl Context<'_, '_> {
         Template::in_reply_to(ticket)
     }
 
-    /// Prints a line.
-    pub fn print(&self, text: &str) {
-        self.turn.services.print(self.turn.aid, text);
-    }
-
-    /// Notes something for whoever operates this agent.
-    pub fn log(&self, level: LogLevel, text: &str) {
-        self.turn.services.log(self.turn.aid, level, text);
-    }
-
-    /// Ends this agent when what is at hand is done.
-    pub fn end(&mut self) {
-        self.ended = true;
-    }
-
-    /// A name for an answer, unlike any other.
-    fn ticket(&self) -> Text {
-        Text::from(format!("{:016x}", self.turn.services.random()))
-    }
-
     pub(crate) fn arrivals(&self) -> u32 {
-        self.arrivals
+        self.own.arrivals
     }
 
     /// The time since this was asked last.
     pub(crate) fn lap(&mut self) -> Duration {
         let now = self.turn.services.now();
-        now - std::mem::replace(&mut self.clock, now)
+        now - std::mem::replace(&mut self.own.clock, now)
     }
 }
 
@@ -358,7 +177,8 @@ impl<A: Agent> NativeBody<A> {
 
     fn parts<'a, 't>(&'a mut self, turn: &'a mut Turn<'t>) -> (&'a mut A, &'a mut Mail, Context<'a, 't>) {
         let Self { agent, behaviours, mail, .. } = self;
-        let context = Context { clock: turn.now, turn, behaviours, arrivals: 0, ended: false };
+        let own = Behaviours { schedule: behaviours, arrivals: 0, clock: turn.now };
+        let context = Context { turn, ended: false, own };
         (agent, mail, context)
     }
 }
@@ -368,7 +188,7 @@ impl<A: Agent> NativeBody<A> {
 fn handle_messages<A: Agent>(agent: &mut A, ctx: &mut Context<'_, '_>, mut budget: u32) -> u32 {
     while budget > 0
         && !ctx.ended
-        && ctx.behaviours.is_none()
+        && ctx.own.schedule.is_none()
         && let Some(message) = ctx.turn.mailbox.take()
     {
         budget -= 1;
@@ -379,16 +199,16 @@ fn handle_messages<A: Agent>(agent: &mut A, ctx: &mut Context<'_, '_>, mut budge
 
 /// Has behaviours take steps, and hands over the messages that none took.
 fn behave<A: Agent>(agent: &mut A, mail: &mut Mail, ctx: &mut Context<'_, '_>, mut budget: u32) -> Next {
-    let mut schedule = ctx.behaviours.take().unwrap_or_default();
+    let mut schedule = ctx.own.schedule.take().unwrap_or_default();
     ctx.lap();
-    let began = ctx.clock;
-    ctx.arrivals = mail.look(ctx.turn.mailbox.len());
+    let began = ctx.own.clock;
+    ctx.own.arrivals = mail.look(ctx.turn.mailbox.len());
     let next = loop {
-        if budget == 0 || ctx.clock - began > LONG_TURN {
+        if budget == 0 || ctx.own.clock - began > LONG_TURN {
             break Next::Ready;
         }
         budget -= 1;
-        schedule.wake(ctx.arrivals, ctx.turn.now);
+        schedule.wake(ctx.own.arrivals, ctx.turn.now);
         // Short steps come first: they may choose among the messages. Long tasks give way to messages, mostly.
         let turn_of_long = schedule.is_ready() && budget.is_multiple_of(LONG_SHARE);
         let mine = !(A::BEHAVIOURS_ONLY || schedule.is_quick() || turn_of_long);
@@ -399,7 +219,7 @@ fn behave<A: Agent>(agent: &mut A, mail: &mut Mail, ctx: &mut Context<'_, '_>, m
         } else {
             break schedule.next_time().map_or(Next::Wait, Next::WaitUntil);
         }
-        if let Some(more) = ctx.behaviours.take() {
+        if let Some(more) = ctx.own.schedule.take() {
             schedule.join(*more);
         }
         if ctx.ended {
@@ -408,7 +228,7 @@ fn behave<A: Agent>(agent: &mut A, mail: &mut Mail, ctx: &mut Context<'_, '_>, m
     };
     mail.left = ctx.turn.mailbox.len() as u32;
     if !schedule.is_empty() {
-        *ctx.behaviours = Some(schedule);
+        *ctx.own.schedule = Some(schedule);
     }
     next
 }
@@ -424,7 +244,7 @@ impl<A: Agent> AgentBody for NativeBody<A> {
         let budget = if A::BEHAVIOURS_ONLY { budget } else { handle_messages(agent, &mut ctx, budget) };
         let next = match budget {
             0 => Next::Ready,
-            _ if ctx.behaviours.is_none() || ctx.ended => Next::Wait,
+            _ if ctx.own.schedule.is_none() || ctx.ended => Next::Wait,
             _ => behave(agent, mail, &mut ctx, budget),
         };
         if ctx.ended { Next::End(EndReason::Finished) } else { next }

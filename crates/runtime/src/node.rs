@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::cluster::{Cluster, Server};
 use crate::durable::Unwritten;
 use crate::durable::scribe::Scribe;
+use crate::durable_agent::Kinds;
 use crate::ending::Ending;
 use crate::guard::Guard;
 use crate::inbox::{Content, Waits};
@@ -42,6 +43,8 @@ pub(crate) struct Node {
     pub clock: Clock,
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
+    /// Types of durable agents.
+    pub kinds: Kinds,
     pub ending: Ending,
     pub monitors: Monitors,
     pub pool: Arc<Pool>,
@@ -101,6 +104,7 @@ pub(crate) struct Parts {
     pub seed: u64,
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
+    pub kinds: Kinds,
     pub observer: Option<Arc<dyn Observer>>,
     pub mailbox_limits: MailboxLimits,
     pub guard: Guard,
@@ -110,8 +114,8 @@ pub(crate) struct Parts {
 
 impl Node {
     pub fn new(parts: Parts) -> Self {
-        let Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard, scribe, cluster } =
-            parts;
+        let Parts { name, workers, clock, seed, output, loader, kinds, observer, mailbox_limits, .. } = parts;
+        let (guard, scribe, cluster) = (parts.guard, parts.scribe, parts.cluster);
         let (mut ams, mut df) = (Ams::new(name), Df::new(name));
         let observers = Observers::of(observer);
         ams.observe(observers.any());
@@ -124,6 +128,7 @@ impl Node {
             clock,
             output,
             loader,
+            kinds,
             ending: Ending::new(),
             monitors: Monitors::default(),
             pool: Arc::new(Pool::new()),

@@ -11,7 +11,7 @@ use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::policy::Policy;
-use whimbrel_platform::services::CreateError;
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use whimbrel_platform::session::Host;
 use whimbrel_platform::store::{Epoch, Journal, Partition};
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station};
@@ -22,6 +22,7 @@ use crate::clock::Clock;
 use crate::cluster::{AdoptError, Adopted, Cluster};
 use crate::durable::Kept;
 use crate::durable::scribe::{Orders, Scribe};
+use crate::durable_agent::{DurableAgent, DurableBody, Founder, Kinds};
 use crate::guard::Guard;
 use crate::linked::NodeStation;
 use crate::loader::{NoPrograms, ProgramLoader};
@@ -63,6 +64,7 @@ pub struct PlatformBuilder {
     seed: Option<u64>,
     output: Box<dyn Output>,
     loader: Box<dyn ProgramLoader>,
+    kinds: Kinds,
     observer: Option<Arc<dyn Observer>>,
     mailbox_limits: MailboxLimits,
     policy: Policy,
@@ -104,6 +106,17 @@ impl PlatformBuilder {
     #[must_use]
     pub fn loader(mut self, loader: impl ProgramLoader + 'static) -> Self {
         self.loader = Box::new(loader);
+        self
+    }
+
+    /// A type of durable agents that this platform can make again of what was kept of them. All nodes of a platform should
+    /// have the same.
+    ///
+    /// # Panics
+    /// Another type has its name.
+    #[must_use]
+    pub fn kind<A: DurableAgent>(mut self) -> Self {
+        self.kinds.add::<A>();
         self
     }
 
@@ -162,12 +175,25 @@ impl PlatformBuilder {
             std::collections::hash_map::RandomState::new().build_hasher().finish()
         });
         let clock = Clock::Real(Instant::now());
-        let Self { name, workers, output, loader, observer, mailbox_limits, policy, auditor, kept, shared, .. } = self;
+        let Self { name, workers, output, loader, kinds, observer, mailbox_limits, .. } = self;
+        let (policy, auditor, kept, shared) = (self.policy, self.auditor, self.kept, self.shared);
         let cluster = shared.as_ref().map(|journal| Cluster::new(journal.partitions()));
         let (scribe, orders) = shared.map(Scribe::idle).or(kept.map(Scribe::new)).unzip();
         let guard = Guard::new(policy, auditor);
-        let parts =
-            Parts { name, workers, clock, seed, output, loader, observer, mailbox_limits, guard, scribe, cluster };
+        let parts = Parts {
+            name,
+            workers,
+            clock,
+            seed,
+            output,
+            loader,
+            kinds,
+            observer,
+            mailbox_limits,
+            guard,
+            scribe,
+            cluster,
+        };
         let node = Arc::new(Node::new(parts));
         for index in 0..workers {
             node.activity.begin();
@@ -196,6 +222,7 @@ impl Platform {
             seed: None,
             output: Box::new(Console),
             loader: Box::new(NoPrograms),
+            kinds: Kinds::default(),
             observer: None,
             mailbox_limits: MailboxLimits { soft: MAILBOX_SOFT_MESSAGES, hard: MAILBOX_HARD_MESSAGES },
             policy: Policy::DEFAULT,
@@ -211,6 +238,18 @@ impl Platform {
     /// The name is taken or no name, or the platform is stopping.
     pub fn spawn(&self, name: impl Into<Symbol>, agent: impl Agent) -> Result<Aid, CreateError> {
         self.spawn_slot(name.into(), AgentKind::Native, NativeBody::slot(agent))
+    }
+
+    /// Creates the agent `name`, which outlives this process if what the platform does is [kept](PlatformBuilder::durable); on
+    /// the node that serves its name. Those that a society begins with are [spawned together](Platform::spawn_together).
+    ///
+    /// # Errors
+    /// The name is taken or no name, the platform is stopping, the type is not [registered](PlatformBuilder::kind), or its
+    /// state cannot be written.
+    pub fn spawn_durable(&self, name: impl Into<Symbol>, agent: impl DurableAgent) -> Result<Aid, CreateError> {
+        let name = name.into();
+        let source = AgentSource::Body(DurableBody::checked(name, agent)?);
+        self.services().create(CreateAgent { name, unique: false, owner: None, source })
     }
 
     /// Creates the agent `name` as one of the platform's own, which is not counted among the society's agents.
@@ -281,10 +320,7 @@ impl Platform {
     /// # Errors
     /// One of the names is taken or no name, or the platform is stopping; the agents before it are registered then, and
     /// the platform should be stopped.
-    pub fn spawn_together(
-        &self,
-        agents: impl IntoIterator<Item = (Symbol, AgentKind, Box<dyn AgentBody>)>,
-    ) -> Result<Vec<Aid>, CreateError> {
+    pub fn spawn_together(&self, agents: impl IntoIterator<Item = Founder>) -> Result<Vec<Aid>, CreateError> {
         let slot = |body| -> Box<Slot> { Box::new(Slot::new(body)) };
         let agents = agents.into_iter().map(|(name, kind, body)| (name, kind, slot(body)));
         let agents = self.inner.services.node.with_resumed(agents.collect())?;
@@ -298,11 +334,7 @@ impl Platform {
     /// # Errors
     /// Another node has taken them over in a higher epoch, or the journal cannot be read, or holds an agent that cannot be
     /// brought back, or that an agent had ended the society; nothing is served then that was not before.
-    pub fn adopt(
-        &self,
-        partitions: &[(Partition, Epoch)],
-        founders: Vec<(Symbol, AgentKind, Box<dyn AgentBody>)>,
-    ) -> Result<Adopted, AdoptError> {
+    pub fn adopt(&self, partitions: &[(Partition, Epoch)], founders: Vec<Founder>) -> Result<Adopted, AdoptError> {
         self.node().adopt(partitions, founders)
     }
 

@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Text};
 use whimbrel_platform::ams::AgentKind;
 
-use crate::agent::{Agent, Context, NativeBody};
+use crate::agent::{Agent, NativeBody};
+use crate::context::Context;
 use crate::platform::Platform;
 use crate::sync::{Mutex, locked};
 

@@ -79,6 +79,7 @@ impl Services for NodeServices {
         }
         match source {
             AgentSource::Body(body) => {
+                self.node.check_kind(name, &*body)?;
                 let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::Native) };
                 self.create_somewhere(who, |_| Ok(body))
             }

@@ -25,6 +25,7 @@
 pub mod cluster;
 pub mod environment;
 pub mod files;
+mod kept;
 pub mod options;
 pub mod policy;
 pub mod programs;
@@ -37,13 +38,18 @@ pub use whimbrel_platform as platform;
 pub use whimbrel_runtime as runtime;
 pub use whimbrel_store as store;
 
+pub use kept::{KeepError, kept_in};
 pub use society::Society;
 pub use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Template, Value};
-pub use whimbrel_runtime::{Agent, Context, Output, Platform, PlatformBuilder};
+pub use whimbrel_runtime::{
+    Agent, Context, DurableAgent, DurableContext, Output, Platform, PlatformBuilder, durable, volatile,
+};
 
 /// Documents whose Rust is compiled and run as tests.
 #[cfg(doctest)]
 mod documents {
+    #[doc = include_str!("../../../docs/guide/durability.md")]
+    mod durability {}
     #[doc = include_str!("../../../docs/guide/rust-agents.md")]
     mod rust_agents {}
 }

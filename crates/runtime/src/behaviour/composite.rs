@@ -2,7 +2,7 @@
 
 use super::schedule::Progress;
 use super::{Behaviour, Schedule, Step};
-use crate::agent::Context;
+use crate::context::Context;
 
 /// Does one thing after the other.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! A finite state machine of behaviours.
 
 use super::{Behaviour, Step};
-use crate::agent::Context;
+use crate::context::Context;
 
 /// Does what its state says; when that is done, its [`outcome`](Behaviour::outcome) chooses the next state.
 ///

@@ -38,7 +38,7 @@ pub(crate) use schedule::Schedule;
 pub use simple::{Cyclic, OneShot, Ticker, Waker};
 use whimbrel_platform::Time;
 
-use crate::agent::Context;
+use crate::context::Context;
 
 /// Something an agent does, step by step.
 pub trait Behaviour: Send + 'static {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use whimbrel_platform::Time;
 
 use super::{Behaviour, Step};
-use crate::agent::Context;
+use crate::context::Context;
 
 /// Short steps in a row, before a long one.
 const QUICK_STEPS: u32 = 16;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use whimbrel_platform::Time;
 
 use super::{Behaviour, Step};
-use crate::agent::Context;
+use crate::context::Context;
 
 /// Does something once.
 pub struct OneShot<F> {

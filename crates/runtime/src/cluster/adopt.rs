@@ -2,7 +2,6 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Envelope, Symbol};
-use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::{AgentKind, Ams, NewAgent};
 use whimbrel_platform::durable::{Resumed, Standing, Ticket};
 use whimbrel_platform::route::{Place, Route};
@@ -13,6 +12,7 @@ use super::hear::serves;
 use super::{Cluster, Server};
 use crate::durable::scribe::Takeover;
 use crate::durable::{RecoverError, Recovered, recover_some};
+use crate::durable_agent::Founder;
 use crate::node::{Node, christen};
 use crate::parcel::{Newcomer, Parcel};
 use crate::shard::Slot;
@@ -53,11 +53,7 @@ pub enum AdoptError {
 impl Node {
     /// Serves partitions from now on: takes their journals over, brings back their agents, begins those of the society's that
     /// never were, and lets all other nodes know.
-    pub fn adopt(
-        &self,
-        partitions: &[(Partition, Epoch)],
-        founders: Vec<(Symbol, AgentKind, Box<dyn AgentBody>)>,
-    ) -> Result<Adopted, AdoptError> {
+    pub fn adopt(&self, partitions: &[(Partition, Epoch)], founders: Vec<Founder>) -> Result<Adopted, AdoptError> {
         let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return Err(AdoptError::NotServing) };
         self.announce(cluster, partitions);
         let read = recover_some(&*scribe.journal, partitions);
@@ -99,7 +95,7 @@ impl Node {
     /// The agents of partitions as they go on: those that were kept instead of new ones, without those that had ended.
     fn returning(
         &self,
-        founders: Vec<(Symbol, AgentKind, Box<dyn AgentBody>)>,
+        founders: Vec<Founder>,
         kept: Vec<Resumed>,
         ended: &FxHashSet<Symbol>,
     ) -> Result<(Agents, Vec<Standing>), CreateError> {
@@ -107,6 +103,7 @@ impl Node {
         if let Some(cluster) = &self.cluster {
             cluster.note_founders(founders.iter().map(|(name, ..)| *name));
         }
+        founders.iter().try_for_each(|(name, _, body)| self.check_kind(*name, &**body))?;
         let founders = founders.into_iter().map(|(name, kind, body)| (name, kind, slot(body))).collect();
         let kept: FxHashMap<Symbol, Resumed> = kept.into_iter().map(|agent| (agent.born.agent, agent)).collect();
         self.resume_among(founders, kept, ended)

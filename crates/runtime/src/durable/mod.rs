@@ -67,6 +67,13 @@ impl Unwritten {
     }
 }
 
+impl Unwritten {
+    /// Whether there is nothing to write but its state.
+    pub fn says_nothing(&self) -> bool {
+        self.born.is_none() && self.handled.is_empty() && self.sent.is_empty() && self.effects.is_empty()
+    }
+}
+
 /// Something an agent did, beside sending, that others see: it is done when it is written.
 pub(crate) enum Effect {
     /// It printed a line.

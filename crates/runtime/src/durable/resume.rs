@@ -1,12 +1,14 @@
 //! Bringing back the agents that a journal keeps.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use whimbrel_acl::Symbol;
+use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::durable::{Resumed, Standing, State};
-use whimbrel_platform::services::CreateError;
+use whimbrel_platform::durable::{Origin, Resumed, Standing, State};
+use whimbrel_platform::services::{CreateError, LogLevel};
 
 use super::Unwritten;
+use crate::durable_agent::Unserved;
 use crate::node::Node;
 use crate::shard::Slot;
 use crate::sync::locked;
@@ -15,9 +17,26 @@ use crate::sync::locked;
 type Agents = Vec<(Symbol, AgentKind, Box<Slot>)>;
 
 impl Node {
+    /// Makes an agent again of what was kept of it.
+    pub fn restore(&self, name: Symbol, origin: &Origin, states: &[State]) -> Result<Box<dyn AgentBody>, String> {
+        match origin {
+            Origin::Type(kind) => self.kinds.restore(kind, states),
+            _ => self.loader.restore(name, origin, states, self.now()),
+        }
+    }
+
+    /// Whether an agent that is to be could be made again.
+    pub fn check_kind(&self, name: Symbol, body: &dyn AgentBody) -> Result<(), CreateError> {
+        match body.origin() {
+            Some(Origin::Type(kind)) if !self.kinds.knows(&kind) => Err(CreateError::UnknownKind { name, kind }),
+            _ => Ok(()),
+        }
+    }
+
     /// A society's agents as they go on: those that were kept instead of new ones, without those that had ended, and with
     /// those that came to be later. From now on what they do is written.
     pub fn with_resumed(&self, founders: Agents) -> Result<Agents, CreateError> {
+        founders.iter().try_for_each(|(name, _, slot)| self.check_kind(*name, &slot.body))?;
         let Some(scribe) = &self.scribe else { return Ok(founders) };
         let mut pending = locked(&scribe.pending);
         let kept = std::mem::take(&mut pending.agents);
@@ -63,10 +82,16 @@ impl Node {
         let Resumed { born, states, standing, last } = kept;
         standings.extend(standing);
         let name = born.agent;
-        let body = self
-            .loader
-            .restore(name, &born.origin, &states, self.now())
-            .map_err(|reason| CreateError::BadProgram { name, reason })?;
+        let body = match self.restore(name, &born.origin, &states) {
+            Ok(body) => body,
+            // Another program may know it. Its messages wait, and what is kept of it stays as it is.
+            Err(why) if matches!(born.origin, Origin::Type(_)) => {
+                let text = format!("it does not go on, and what is kept of it stays as it is: {why}");
+                self.output.log(Aid::local(name), LogLevel::Severe, &text);
+                Box::new(Unserved(born.origin))
+            }
+            Err(reason) => return Err(CreateError::BadProgram { name, reason }),
+        };
         let mut slot: Box<Slot> = Box::new(Slot::new(body));
         let mut sizes = states.iter().map(State::len);
         let (whole_bytes, delta_bytes) = (sizes.next().unwrap_or_default(), sizes.sum());

@@ -5,7 +5,7 @@ use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::{Record, State, Step, Ticket};
 use whimbrel_platform::limits::UNWRITTEN_MESSAGES_MAX;
 use whimbrel_platform::services::LogLevel;
-use whimbrel_platform::{Outbox, Time};
+use whimbrel_platform::{EndReason, Outbox, Time};
 
 use super::Shard;
 use super::delivery::Reception;
@@ -122,10 +122,12 @@ impl Shard {
         let mut entries = std::mem::take(&mut self.steps.ended);
         self.steps.writing_ended = entries.iter().map(|entry| entry.agent).collect();
         let now = self.now;
-        let mut away = Vec::new();
+        let (mut away, mut unsaved) = (Vec::new(), Vec::new());
         agents.retain(|&(index, generation)| match self.slots.bearer(index, generation) {
             Some(slot) => {
                 entries.extend(captured(&node, slot, now));
+                let why = slot.body.unsaved().map(|why| EndReason::Failed(why.to_owned()));
+                unsaved.extend(why.map(|why| (index, generation, why)));
                 true
             }
             None => {
@@ -137,6 +139,7 @@ impl Shard {
             }
         });
         self.steps.changed.append(&mut away);
+        unsaved.into_iter().for_each(|(index, generation, why)| self.doom(index, generation, why));
         if entries.is_empty() {
             return;
         }
@@ -221,7 +224,7 @@ impl Slot {
         let has_whole = unwritten.whole_bytes > 0;
         let worth_while = has_whole && unwritten.delta_bytes < unwritten.whole_bytes.max(DELTAS_BYTES);
         if worth_while && self.body.save_delta(now, &mut bytes) {
-            return State::Delta(bytes);
+            return if bytes.is_empty() { State::Same } else { State::Delta(bytes) };
         }
         bytes.clear();
         if self.body.save_whole(now, &mut bytes) { State::Whole(bytes) } else { State::Same }
@@ -240,9 +243,13 @@ fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<Entry> {
         _ => (whole_bytes, delta_bytes + state.len()),
     };
     let last = last + unwritten.sent.len() as u64;
-    let next = Unwritten { captured: true, whole_bytes, delta_bytes, ..Unwritten::after(last) };
+    let is_written = state != State::Same || !unwritten.says_nothing();
+    let next = Unwritten { captured: is_written, whole_bytes, delta_bytes, ..Unwritten::after(last) };
     let done = std::mem::replace(&mut **unwritten, next);
-    if state == State::Same && done.born.is_some() {
+    if !is_written {
+        return None;
+    }
+    if state == State::Same && done.born.is_some() && slot.body.unsaved().is_none() {
         node.output.log(
             slot.aid,
             LogLevel::Warning,

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use whimbrel::platform::ams::AgentQuery;
 use whimbrel::platform::store::{Epoch, Partition};
 use whimbrel::runtime::AdoptError;
-use whimbrel::runtime::Counters;
+use whimbrel::runtime::{Counters, Founder};
 use whimbrel::store::Memory;
 use whimbrel::{Platform, Society};
 use whimbrel_net::{Hub, HubConfig};
 
-use super::Scratch;
 use super::durable::{COUNTER, Lines, PROJECT, WORKER};
+use super::{Scratch, durable_rust};
 
 const PARTITIONS: u16 = 8;
 
@@ -34,13 +34,15 @@ struct Nodes {
     lines: Lines,
     nodes: Vec<Node>,
     epochs: Vec<AtomicU64>,
+    /// Agents written in Rust that the society begins with, beside the project's.
+    in_rust: fn() -> Vec<Founder>,
 }
 
 impl Nodes {
     fn new(files: &[(&str, &str)], count: usize) -> Self {
         let epochs = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
         let (scratch, memory) = (Scratch::with(files), Arc::new(Memory::new(PARTITIONS)));
-        let mut nodes = Self { scratch, memory, lines: Lines::default(), nodes: Vec::new(), epochs };
+        let mut nodes = Self { scratch, memory, lines: Lines::default(), nodes: Vec::new(), epochs, in_rust: Vec::new };
         (0..count).for_each(|_| nodes.join());
         nodes
     }
@@ -49,7 +51,7 @@ impl Nodes {
     fn join(&mut self) {
         let society = Society::open(&self.scratch.0.join("sums.mas2j")).expect("it is right");
         let journal = Arc::clone(&self.memory) as _;
-        let platform = Platform::builder()
+        let platform = durable_rust::knowing(Platform::builder())
             .workers(2)
             .loader(society.loader())
             .output(self.lines.clone())
@@ -75,7 +77,9 @@ impl Nodes {
             partitions.into_iter().map(|index| (Partition(index), next(index))).collect();
         let Node { platform, society, .. } = &mut self.nodes[node];
         let theirs = |name| terms.iter().any(|(partition, _)| platform.partition_of(name) == Some(*partition));
-        match platform.adopt(&terms, society.some(theirs)) {
+        let mut founders = society.some(theirs);
+        founders.extend((self.in_rust)().into_iter().filter(|(name, ..)| theirs(*name)));
+        match platform.adopt(&terms, founders) {
             // The society may end while partitions pass.
             Ok(_) | Err(AdoptError::Ended(_)) => {}
             Err(other) => panic!("nobody else has them: {other}"),
@@ -167,6 +171,13 @@ fn a_society_runs_on_two_nodes() {
 fn partitions_pass_from_node_to_node_while_their_agents_work() {
     let mut nodes = Nodes::new(&sums(), 3);
     nodes.serve(0, 0..PARTITIONS);
+    pass_round(&mut nodes);
+    assert_counted_once(&nodes);
+    assert_balanced(&nodes);
+}
+
+/// Passes all partitions round three nodes while the agents work.
+fn pass_round(nodes: &mut Nodes) {
     for round in 0..40_u16 {
         let (from, to) = (usize::from(round % 3), usize::from((round + 1) % 3));
         let all: Vec<u16> = (0..PARTITIONS).collect();
@@ -174,8 +185,35 @@ fn partitions_pass_from_node_to_node_while_their_agents_work() {
             break;
         }
     }
-    assert_counted_once(&nodes);
+}
+
+/// Nodes of a society whose agents are written in Rust.
+fn in_rust(count: usize) -> Nodes {
+    let mut nodes = Nodes::new(&[("sums.mas2j", "MAS sums { agents: idle; }"), ("idle.asl", "idle.")], count);
+    nodes.in_rust = durable_rust::founders;
+    nodes
+}
+
+#[test]
+fn partitions_pass_from_node_to_node_with_agents_written_in_rust() {
+    let mut nodes = in_rust(3);
+    nodes.serve(0, 0..PARTITIONS);
+    pass_round(&mut nodes);
+    nodes.wait_for_line("total");
+    durable_rust::assert_counted_once(&nodes.lines());
     assert_balanced(&nodes);
+}
+
+#[test]
+fn agents_written_in_rust_are_created_where_their_names_are_served_and_go_on_when_nodes_die() {
+    for seed in 0..4_u64 {
+        let mut nodes = in_rust(2);
+        nodes.serve(0, 0..PARTITIONS / 2);
+        nodes.serve(1, PARTITIONS / 2..PARTITIONS);
+        die_in_turns(&mut nodes, seed);
+        nodes.wait_for_line("total");
+        durable_rust::assert_counted_once(&nodes.lines());
+    }
 }
 
 #[test]
@@ -184,15 +222,19 @@ fn nodes_die_and_others_go_on_with_their_agents() {
         let mut nodes = Nodes::new(&sums(), 2);
         nodes.serve(0, 0..PARTITIONS / 2);
         nodes.serve(1, PARTITIONS / 2..PARTITIONS);
-        // The node that has lived longest dies; the other one, or a new one, goes on.
-        for (dies, round) in (0_u16..6).enumerate() {
-            std::thread::sleep(Duration::from_millis((seed * 7 + u64::from(round) * 5) % 23));
-            nodes.join();
-            nodes.kill(dies);
-            let theirs = if round % 2 == 0 { 0..PARTITIONS / 2 } else { PARTITIONS / 2..PARTITIONS };
-            nodes.serve(dies + 2, theirs);
-        }
+        die_in_turns(&mut nodes, seed);
         assert_counted_once(&nodes);
+    }
+}
+
+/// Six times the node that has lived longest dies; the other one, or a new one, goes on.
+fn die_in_turns(nodes: &mut Nodes, seed: u64) {
+    for (dies, round) in (0_u16..6).enumerate() {
+        std::thread::sleep(Duration::from_millis((seed * 7 + u64::from(round) * 5) % 23));
+        nodes.join();
+        nodes.kill(dies);
+        let theirs = if round % 2 == 0 { 0..PARTITIONS / 2 } else { PARTITIONS / 2..PARTITIONS };
+        nodes.serve(dies + 2, theirs);
     }
 }
 

@@ -14,7 +14,7 @@ use whimbrel::platform::services::LogLevel;
 use whimbrel::platform::store::{Epoch, Journal, Lsn, Partition};
 use whimbrel::runtime::recover;
 use whimbrel::store::{Fault, Memory, Point};
-use whimbrel::{AclMessage, Aid, Output, Performative, Platform, Society, Value};
+use whimbrel::{AclMessage, Aid, Output, Performative, Platform, PlatformBuilder, Society, Value};
 
 use super::examples::repository;
 use super::{Scratch, whimbrel};
@@ -52,15 +52,24 @@ pub const WORKER: &str = "
 -!step(N) <- .print(\"failed at \", N).
 ";
 
-/// Runs the society until it has ended, or the store has crashed. Whether it has ended.
-fn go_on(scratch: &Scratch, memory: &Arc<Memory>, epoch: u64, crashed: &AtomicBool, lines: &Lines) -> bool {
-    let society = Society::open(&scratch.0.join("sums.mas2j")).expect("it is right");
+/// Brings a society to life on a platform to be.
+type Start<'a> = &'a dyn Fn(PlatformBuilder) -> Platform;
+
+/// Begins, or goes on with, the society of a project.
+fn start(scratch: &Scratch, project: &str, builder: PlatformBuilder) -> Platform {
+    let society = Society::open(&scratch.0.join(project)).expect("it is right");
+    let platform = builder.loader(society.loader()).build();
+    society.start(&platform).expect("they go on");
+    platform
+}
+
+/// Runs a society until it has ended, or the store has crashed. Whether it has ended.
+fn go_on(start: Start, memory: &Arc<Memory>, epoch: u64, crashed: &AtomicBool, lines: &Lines) -> bool {
     let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
     if kept.stopped() == Some(0) {
         return true;
     }
-    let platform = Platform::builder().workers(2).loader(society.loader()).output(lines.clone()).durable(kept).build();
-    society.start(&platform).expect("they go on");
+    let platform = start(Platform::builder().workers(2).output(lines.clone()).durable(kept));
     let ended = Arc::new(AtomicBool::new(false));
     let (waits, end) = (platform.clone(), Arc::clone(&ended));
     let waiter = std::thread::spawn(move || {
@@ -78,9 +87,9 @@ fn go_on(scratch: &Scratch, memory: &Arc<Memory>, epoch: u64, crashed: &AtomicBo
     by_itself
 }
 
-/// Runs the society, the store crashing after so many appends, in the middle of the next (`faults` says of each round how
+/// Runs a society, the store crashing after so many appends, in the middle of the next (`faults` says of each round how
 /// many go well and how many frames of the last one are kept), until it has come to its end: what it printed.
-fn cut_short_until_it_ends(scratch: &Scratch, seed: usize, faults: impl Fn(usize) -> (usize, usize)) -> Vec<String> {
+pub fn cut_short_until_it_ends(start: Start, seed: usize, faults: impl Fn(usize) -> (usize, usize)) -> Vec<String> {
     let memory = Arc::new(Memory::new(16));
     let lines = Lines::default();
     for round in 0..400 {
@@ -94,7 +103,7 @@ fn cut_short_until_it_ends(scratch: &Scratch, seed: usize, faults: impl Fn(usize
             }
             Fault::None
         });
-        let ended = go_on(scratch, &memory, round as u64 + 1, &crashed, &lines);
+        let ended = go_on(start, &memory, round as u64 + 1, &crashed, &lines);
         memory.clear_faults();
         memory.recover();
         if ended {
@@ -108,8 +117,9 @@ fn cut_short_until_it_ends(scratch: &Scratch, seed: usize, faults: impl Fn(usize
 fn a_society_that_is_cut_short_anywhere_counts_each_message_once() {
     let scratch = Scratch::with(&[("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]);
     for seed in 0..12_usize {
-        let lines =
-            cut_short_until_it_ends(&scratch, seed, |round| (1 + (seed * 7 + round * 3) % 9, (seed + round) % 4));
+        let lines = cut_short_until_it_ends(&|builder| start(&scratch, "sums.mas2j", builder), seed, |round| {
+            (1 + (seed * 7 + round * 3) % 9, (seed + round) % 4)
+        });
         let totals: Vec<&String> = lines.iter().filter(|line| line.contains("total")).collect();
         assert!(totals.len() <= 1 && totals.iter().all(|total| *total == "[counter] total 630"), "{seed}: {lines:?}");
         assert!(lines.iter().all(|line| line.contains("total") || line.contains("failed at")), "{seed}: {lines:?}");
@@ -118,14 +128,11 @@ fn a_society_that_is_cut_short_anywhere_counts_each_message_once() {
 
 /// Begins, or goes on with, the society of `s.mas2j`.
 fn begin(scratch: &Scratch, memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> Platform {
-    let society = Society::open(&scratch.0.join("s.mas2j")).expect("it is right");
     let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
-    let platform = Platform::builder().workers(2).loader(society.loader()).output(lines.clone()).durable(kept).build();
-    society.start(&platform).expect("they begin");
-    platform
+    start(scratch, "s.mas2j", Platform::builder().workers(2).output(lines.clone()).durable(kept))
 }
 
-fn wait_for(lines: &Lines, line: &str) {
+pub fn wait_for(lines: &Lines, line: &str) {
     let began = Instant::now();
     while !lines.0.lock().unwrap().iter().any(|printed| printed == line) {
         assert!(began.elapsed() < Duration::from_secs(60), "{line}: {:?}", lines.0.lock().unwrap());
@@ -414,8 +421,9 @@ fn agents_that_come_and_go_under_one_name_are_told_apart_after_a_crash() {
     let files = [("sums.mas2j", "MAS sums { agents: foreman; }"), ("foreman.asl", FOREMAN), ("hand.asl", HAND)];
     let scratch = Scratch::with(&files);
     for seed in 0..6_usize {
-        let lines =
-            cut_short_until_it_ends(&scratch, seed, |round| (2 + (seed * 5 + round * 3) % 11, (seed + round) % 3));
+        let lines = cut_short_until_it_ends(&|builder| start(&scratch, "sums.mas2j", builder), seed, |round| {
+            (2 + (seed * 5 + round * 3) % 11, (seed + round) % 3)
+        });
         let done: Vec<&String> = lines.iter().filter(|line| line.contains("done")).collect();
         assert!(done.len() <= 1 && done.iter().all(|done| *done == "[foreman] done 78"), "{seed}: {lines:?}");
     }
@@ -435,7 +443,7 @@ fn what_is_in_mailboxes_at_ctrl_c_is_there_when_it_goes_on() {
                 std::thread::sleep(moment);
                 crashed.store(true, Ordering::Release);
             });
-            go_on(&scratch, &memory, epoch, &crashed, &lines)
+            go_on(&|builder| start(&scratch, "sums.mas2j", builder), &memory, epoch, &crashed, &lines)
         });
         crashed.store(false, Ordering::Release);
         if over {

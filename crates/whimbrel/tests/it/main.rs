@@ -9,6 +9,7 @@ mod codec;
 mod control;
 mod conversations;
 mod durable;
+mod durable_rust;
 mod embedding;
 #[cfg(feature = "nats")]
 mod engine;
@@ -21,6 +22,7 @@ mod new;
 mod nodes;
 mod own_keys;
 mod run;
+mod societies;
 mod standby;
 mod store;
 mod topics;

@@ -1,0 +1,26 @@
+// A plan that takes longer than the machine may live. Whatever step it is cut short in, it goes on there.
+
+!travel.
+
++!travel
+   <- !stage(pack);
+      !stage(leave);
+      !stage(train);
+      !stage(change);
+      .wait(100);
+      !stage(ferry);
+      !cross(mountain);
+      !stage(descend);
+      !stage(village);
+      .wait(100);
+      !stage(inn);
+      !stage(sleep);
+      !stage(breakfast);
+      !stage(arrive);
+      .send(clerk, achieve, close).
+
++!stage(S) <- .print(S); .send(clerk, tell, passed(S)); .wait(50).
+
+// The pass is closed: the goal fails, and the plan for that takes the tunnel.
++!cross(mountain) <- .wait(100); .fail(snow).
+-!cross(mountain) <- !stage(tunnel).

@@ -1,0 +1,149 @@
+//! A durable agent in its slot.
+
+use whimbrel_acl::Symbol;
+use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
+
+use super::context::KeptTimers;
+use super::state::{self, Kept};
+use super::timers::Timers;
+use super::{DurableAgent, DurableContext};
+use crate::context::Context;
+
+/// How far an agent is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It had no turn yet.
+    New,
+    /// It goes on, and does not know that yet.
+    Resumed,
+    /// It had a turn in this process.
+    Running,
+}
+
+/// See the module.
+pub(crate) struct DurableBody<A> {
+    agent: A,
+    timers: Timers,
+    stage: Stage,
+    /// Its state when it was saved last; empty if it never was.
+    saved: Vec<u8>,
+    /// Why it could not be saved.
+    unsaved: Option<String>,
+}
+
+impl<A: DurableAgent> DurableBody<A> {
+    pub fn new(agent: A) -> Self {
+        Self { agent, timers: Timers::default(), stage: Stage::New, saved: Vec::new(), unsaved: None }
+    }
+
+    /// One whose state can be written as it begins.
+    pub fn checked(name: Symbol, agent: A) -> Result<Box<dyn AgentBody>, CreateError> {
+        let body = Self::new(agent);
+        match body.encode() {
+            Ok(_) => Ok(Box::new(body)),
+            Err(reason) => Err(CreateError::BadProgram { name, reason }),
+        }
+    }
+
+    /// One as it was kept: the whole, and what changed since.
+    pub fn restore(states: &[State]) -> Result<Self, String> {
+        Self::read(state::latest(states)?)
+    }
+
+    fn read(saved: Vec<u8>) -> Result<Self, String> {
+        let Kept { agent, started, timers } = state::decode(&saved)?;
+        let stage = if started { Stage::Resumed } else { Stage::New };
+        Ok(Self { agent, timers, stage, saved, unsaved: None })
+    }
+
+    fn encode(&self) -> Result<Vec<u8>, String> {
+        state::encode(&self.agent, self.stage != Stage::New, &self.timers)
+    }
+
+    fn save(&mut self, write: impl FnOnce(&[u8], &[u8])) -> bool {
+        match self.encode() {
+            Ok(bytes) => {
+                write(&self.saved, &bytes);
+                self.saved = bytes;
+                true
+            }
+            Err(why) => {
+                self.unsaved = Some(why);
+                false
+            }
+        }
+    }
+
+    fn parts<'a, 't>(&'a mut self, turn: &'a mut Turn<'t>) -> (&'a mut A, DurableContext<'a, 't>) {
+        (&mut self.agent, Context { turn, ended: false, own: KeptTimers(&mut self.timers) })
+    }
+}
+
+impl<A: DurableAgent> AgentBody for DurableBody<A> {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        let mut budget = turn.budget;
+        let stage = std::mem::replace(&mut self.stage, Stage::Running);
+        let (agent, mut ctx) = self.parts(turn);
+        if stage != Stage::Running {
+            let (now, wall_ms) = (ctx.now(), ctx.services().wall_clock_ms());
+            ctx.own.0.resume(now, wall_ms);
+        }
+        match stage {
+            Stage::New => agent.on_start(&mut ctx),
+            Stage::Resumed => agent.on_resume(&mut ctx),
+            Stage::Running => {}
+        }
+        while !ctx.ended {
+            let now = ctx.now();
+            if budget == 0 {
+                return Next::Ready;
+            } else if let Some(timer) = ctx.own.0.take_due(now) {
+                agent.on_timer(&mut ctx, &timer);
+            } else if let Some(message) = ctx.turn.mailbox.take() {
+                agent.on_message(&mut ctx, message);
+            } else {
+                return ctx.own.0.next().map_or(Next::Wait, Next::WaitUntil);
+            }
+            budget -= 1;
+        }
+        Next::End(EndReason::Finished)
+    }
+
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        let (agent, mut ctx) = self.parts(turn);
+        agent.on_stop(&mut ctx);
+    }
+
+    fn snapshot(&self, _now: Time) -> Option<Vec<u8>> {
+        self.encode().ok()
+    }
+
+    fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
+        self.save(|_, bytes| out.extend_from_slice(bytes))
+    }
+
+    fn save_delta(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
+        let write = |before: &[u8], bytes: &[u8]| {
+            if before != bytes {
+                state::write_delta(before, bytes, out);
+            }
+        };
+        !self.saved.is_empty() && self.save(write)
+    }
+
+    fn unsaved(&self) -> Option<&str> {
+        self.unsaved.as_deref()
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Some(Origin::Type(A::KIND.to_owned()))
+    }
+
+    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        // It is saved whole the first time, as any that is new.
+        let copy = Self { saved: Vec::new(), ..Self::read(self.encode().ok()?).ok()? };
+        Some(Box::new(copy))
+    }
+}

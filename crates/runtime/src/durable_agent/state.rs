@@ -1,0 +1,229 @@
+//! A durable agent as bytes.
+//!
+//! ```text
+//! whole    1 (the layout) | MessagePack: [started, [timer ...]] | MessagePack: the agent, by the names of its fields
+//! delta    front: u32 | back: u32 | bytes        so much of the whole before stays at both ends, and this is between
+//! ```
+//!
+//! Numbers are little-endian. A delta belongs to the layout of the whole before it.
+
+use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use whimbrel_platform::durable::State;
+use whimbrel_platform::limits::DURABLE_STATE_BYTES_MAX;
+
+use super::timers::Timers;
+use crate::turn::panic_text;
+
+/// The layout that this release writes, and the only one there was so far.
+const LAYOUT: u8 = 1;
+/// Bytes of a delta before what it puts in.
+const DELTA_HEAD_BYTES: usize = 8;
+
+/// What is kept beside the agent itself.
+#[derive(Serialize)]
+struct Preface<'a> {
+    started: bool,
+    timers: &'a Timers,
+}
+
+#[derive(Deserialize)]
+struct ReadPreface {
+    started: bool,
+    timers: Timers,
+}
+
+/// An agent that was read.
+#[derive(Debug, PartialEq)]
+pub(super) struct Kept<A> {
+    pub agent: A,
+    pub started: bool,
+    pub timers: Timers,
+}
+
+/// An agent written out.
+///
+/// # Errors
+/// It cannot be, or takes more than [`DURABLE_STATE_BYTES_MAX`]: why.
+pub(super) fn encode<A: Serialize>(agent: &A, started: bool, timers: &Timers) -> Result<Vec<u8>, String> {
+    // How it is written is the agent's own code.
+    let written = catch_unwind(AssertUnwindSafe(|| {
+        let mut bytes = vec![LAYOUT];
+        rmp_serde::encode::write(&mut bytes, &Preface { started, timers })?;
+        rmp_serde::encode::write_named(&mut bytes, agent)?;
+        Ok::<_, rmp_serde::encode::Error>(bytes)
+    }));
+    let bytes = written
+        .map_err(|panic| panic_text(&*panic))
+        .and_then(|written| written.map_err(|error| error.to_string()))
+        .map_err(|why| format!("its state cannot be written: {why}"))?;
+    if bytes.len() > DURABLE_STATE_BYTES_MAX {
+        let size = bytes.len();
+        return Err(format!("its state takes {size} bytes, and {DURABLE_STATE_BYTES_MAX} can be kept at most"));
+    }
+    Ok(bytes)
+}
+
+/// The agent that these bytes are.
+///
+/// # Errors
+/// They are none of this type: why.
+pub(super) fn decode<A: DeserializeOwned>(bytes: &[u8]) -> Result<Kept<A>, String> {
+    let body = match bytes.split_first() {
+        Some((&LAYOUT, body)) => body,
+        Some((layout, _)) => return Err(format!("its state has layout {layout}, this release reads layout {LAYOUT}")),
+        None => return Err("its state is empty".to_owned()),
+    };
+    let mut input = rmp_serde::Deserializer::new(Cursor::new(body));
+    let read = catch_unwind(AssertUnwindSafe(|| {
+        let ReadPreface { started, timers } = ReadPreface::deserialize(&mut input)?;
+        Ok::<_, rmp_serde::decode::Error>(Kept { agent: A::deserialize(&mut input)?, started, timers })
+    }));
+    let kept = read
+        .map_err(|panic| panic_text(&*panic))
+        .and_then(|read| read.map_err(|error| error.to_string()))
+        .map_err(|why| format!("its state cannot be read: {why}"))?;
+    if input.position() < body.len() as u64 {
+        return Err("its state cannot be read: something follows it".to_owned());
+    }
+    Ok(kept)
+}
+
+/// Appends what makes `after` of `before`.
+pub(super) fn write_delta(before: &[u8], after: &[u8], out: &mut Vec<u8>) {
+    let alike = |pairs: &mut dyn Iterator<Item = (&u8, &u8)>| pairs.take_while(|(a, b)| a == b).count();
+    let front = alike(&mut before.iter().zip(after));
+    let rest = before.len().min(after.len()) - front;
+    let back = alike(&mut before.iter().rev().zip(after.iter().rev()).take(rest));
+    // Both fit: a state is far shorter.
+    out.extend((front as u32).to_le_bytes());
+    out.extend((back as u32).to_le_bytes());
+    out.extend(after.get(front..after.len() - back).unwrap_or_default());
+}
+
+/// What a delta makes of `before`; `None` if it is none that fits.
+pub(super) fn apply_delta(before: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
+    let (head, between) = delta.split_at_checked(DELTA_HEAD_BYTES)?;
+    let (front, back) = head.split_at_checked(DELTA_HEAD_BYTES / 2)?;
+    let count = |bytes: &[u8]| bytes.try_into().ok().map(|bytes| u32::from_le_bytes(bytes) as usize);
+    let (front, back) = (count(front)?, count(back)?);
+    let rest = before.len().checked_sub(front)?.checked_sub(back)?;
+    Some([before.get(..front)?, between, before.get(front + rest..)?].concat())
+}
+
+/// A whole state, and what changed since: the state at the end.
+///
+/// # Errors
+/// There is no whole one, or a change does not fit.
+pub(super) fn latest(states: &[State]) -> Result<Vec<u8>, String> {
+    let Some((State::Whole(whole), changes)) = states.split_first() else {
+        return Err("its state was not kept whole".to_owned());
+    };
+    let mut bytes = whole.clone();
+    for change in changes {
+        if let State::Delta(delta) = change {
+            bytes = apply_delta(&bytes, delta).ok_or("a change of its state is not one of what was before")?;
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use whimbrel_platform::Time;
+
+    use super::*;
+
+    #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+    struct Clerk {
+        name: String,
+        open: BTreeMap<u32, Option<String>>,
+        last: Option<f64>,
+    }
+
+    fn clerk(open: u32) -> Clerk {
+        let open = (0..open).map(|number| (number, (number % 2 == 0).then(|| format!("case {number}"))));
+        Clerk { name: "ann".to_owned(), open: open.collect(), last: Some(0.5) }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut timers = Timers::default();
+        timers.set("close", Duration::from_secs(60), Time::ZERO, 1_000);
+        let bytes = encode(&clerk(9), true, &timers).unwrap();
+        let Kept { agent, started, timers: read } = decode::<Clerk>(&bytes).unwrap();
+        assert_eq!((agent, started, read.next()), (clerk(9), true, Some(Time::NEVER)));
+        assert_eq!(encode(&clerk(0), false, &Timers::default()).unwrap().len(), 1 + 3 + 30);
+    }
+
+    #[test]
+    fn what_is_no_state_is_refused_with_its_reason() {
+        let good = encode(&clerk(3), true, &Timers::default()).unwrap();
+        let told = |bytes: &[u8]| decode::<Clerk>(bytes).unwrap_err();
+        for end in 0..good.len() {
+            told(&good[..end]);
+        }
+        assert_eq!(told(&[&good[..], &[0]].concat()), "its state cannot be read: something follows it");
+        assert_eq!(told(&[9, 1]), "its state has layout 9, this release reads layout 1");
+        assert!(decode::<BTreeMap<String, u8>>(&good).unwrap_err().starts_with("its state cannot be read: "));
+    }
+
+    #[test]
+    fn a_state_that_is_too_big_or_cannot_be_written_is_refused() {
+        let big = vec![0_u64; DURABLE_STATE_BYTES_MAX];
+        let told = encode(&big, true, &Timers::default()).unwrap_err();
+        assert_eq!(told, "its state takes 524297 bytes, and 524288 can be kept at most");
+        struct Broken;
+        impl Serialize for Broken {
+            fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+                panic!("out of order")
+            }
+        }
+        let told = encode(&Broken, true, &Timers::default()).unwrap_err();
+        assert_eq!(told, "its state cannot be written: panicked: out of order");
+    }
+
+    /// What this layout looks like, for ever; and a type that has changed since.
+    #[test]
+    fn states_of_earlier_types_are_read() {
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        struct Later {
+            #[serde(alias = "name")]
+            called: String,
+            #[serde(default)]
+            note: Option<String>,
+            open: BTreeMap<u32, Option<String>>,
+        }
+        let mut timers = Timers::default();
+        timers.set("close", Duration::from_secs(60), Time::ZERO, 1_000);
+        let written = b"\x01\x92\xc3\x91\x93\xa5close\xcd\xee\x48\xcd\xea\x60\x83\xa4name\xa3ann\xa4open\x82\x00\xa6case 0\x01\xc0\xa4last\xcb\x3f\xe0\0\0\0\0\0\0";
+        assert_eq!(encode(&clerk(2), true, &timers).unwrap(), written);
+        let Kept { agent, .. } = decode::<Later>(written).unwrap();
+        assert_eq!(agent, Later { called: "ann".to_owned(), note: None, open: clerk(2).open });
+    }
+
+    #[test]
+    fn deltas_make_the_later_state_of_the_earlier_one() {
+        let states: Vec<Vec<u8>> =
+            [0, 1, 2, 9, 9, 3, 0].map(|open| encode(&clerk(open), true, &Timers::default()).unwrap()).into();
+        let mut kept = vec![State::Whole(states[0].clone())];
+        for pair in states.windows(2) {
+            let mut delta = Vec::new();
+            write_delta(&pair[0], &pair[1], &mut delta);
+            assert!(delta.len() <= DELTA_HEAD_BYTES + pair[1].len());
+            kept.push(State::Delta(delta));
+            assert_eq!(latest(&kept).unwrap(), pair[1]);
+        }
+        assert_eq!(kept[4].len(), DELTA_HEAD_BYTES, "nothing changed");
+        assert!(latest(&kept[1..]).is_err());
+        for delta in [&[][..], &[0; 7], &[200, 0, 0, 0, 0, 0, 0, 0], &[0xff; 9]] {
+            assert_eq!(apply_delta(&states[0], delta), None);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Timers that are kept: each has a name, and goes on while its agent is nowhere.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use whimbrel_platform::Time;
+
+/// One agent's timers, in the order in which they were set.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Timers(Vec<Timer>);
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Timer {
+    name: Box<str>,
+    /// When it goes off by the clock on the wall, in milliseconds since 1970-01-01 UTC.
+    due_wall_ms: u64,
+    /// What it was set to.
+    delay_ms: u64,
+    /// When it goes off by the clock of this process.
+    #[serde(skip, default = "never")]
+    due: Time,
+}
+
+fn never() -> Time {
+    Time::NEVER
+}
+
+impl Timers {
+    pub fn set(&mut self, name: &str, delay: Duration, now: Time, wall_ms: u64) {
+        self.cancel(name);
+        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        let due_wall_ms = wall_ms.saturating_add(delay_ms);
+        self.0.push(Timer { name: name.into(), due_wall_ms, delay_ms, due: later(now, delay_ms) });
+    }
+
+    pub fn cancel(&mut self, name: &str) -> bool {
+        let before = self.0.len();
+        self.0.retain(|timer| *timer.name != *name);
+        self.0.len() < before
+    }
+
+    pub fn left(&self, name: &str, now: Time) -> Option<Duration> {
+        self.0.iter().find(|timer| *timer.name == *name).map(|timer| timer.due.max(now) - now)
+    }
+
+    /// The agent is back: each timer has what is left of it.
+    pub fn resume(&mut self, now: Time, wall_ms: u64) {
+        for timer in &mut self.0 {
+            let left_ms = timer.due_wall_ms.saturating_sub(wall_ms).min(timer.delay_ms);
+            timer.due = later(now, left_ms);
+        }
+    }
+
+    /// When the next one goes off.
+    pub fn next(&self) -> Option<Time> {
+        self.0.iter().map(|timer| timer.due).min()
+    }
+
+    /// Takes the one out that went off first, if any has by `now`.
+    pub fn take_due(&mut self, now: Time) -> Option<Box<str>> {
+        let (first, timer) = self.0.iter().enumerate().min_by_key(|(_, timer)| timer.due)?;
+        (timer.due <= now).then(|| self.0.remove(first).name)
+    }
+}
+
+fn later(now: Time, ms: u64) -> Time {
+    Time(now.0.saturating_add(ms.saturating_mul(1_000)).min(Time::NEVER.0 - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_go_off_in_order_and_go_on_by_the_clock_on_the_wall() {
+        let at = Time::from_ms;
+        let mut timers = Timers::default();
+        timers.set("b", Duration::from_millis(500), at(1_000), 90_000);
+        timers.set("a", Duration::from_millis(400), at(1_000), 90_000);
+        timers.set("c", Duration::from_secs(9), at(1_000), 90_000);
+        timers.set("b", Duration::from_millis(300), at(1_000), 90_000);
+        assert!(timers.cancel("c") && !timers.cancel("c"));
+        assert_eq!((timers.next(), timers.left("a", at(1_100))), (Some(at(1_300)), Some(Duration::from_millis(300))));
+        assert_eq!(timers.take_due(at(1_299)), None);
+        // Another process, in which it is 5 s, after 350 ms on the wall.
+        timers.resume(at(5_000), 90_350);
+        assert_eq!(timers.take_due(at(5_000)).as_deref(), Some("b"));
+        assert_eq!((timers.next(), timers.take_due(at(5_049))), (Some(at(5_050)), None));
+        // The clock on the wall was set back: not longer than it was set to.
+        timers.resume(at(6_000), 60_000);
+        assert_eq!(timers.next(), Some(at(6_400)));
+        assert_eq!(timers.take_due(at(6_400)).as_deref(), Some("a"));
+        assert_eq!((timers.next(), timers.left("a", at(0))), (None, None));
+        timers.set("far", Duration::MAX, at(1), 1);
+        assert!(timers.next().is_some_and(|due| due < Time::NEVER));
+    }
+}

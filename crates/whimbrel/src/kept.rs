@@ -1,0 +1,57 @@
+//! Keeping a platform's durable agents in a folder.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use whimbrel_platform::store::{Epoch, Journal, OpenError, Partition};
+use whimbrel_runtime::{Kept, RecoverError, erase, recover};
+use whimbrel_store::{Embedded, OpenStoreError, Options};
+
+/// Why a platform's agents cannot be kept in a folder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeepError {
+    /// The folder cannot be used: another process has it, or the disk fails.
+    #[error(transparent)]
+    Open(#[from] OpenStoreError),
+    /// What is kept in it cannot be gone on with.
+    #[error(transparent)]
+    Recover(#[from] RecoverError),
+}
+
+/// What is kept in this folder of an earlier process's agents, for [`PlatformBuilder::durable`](crate::PlatformBuilder::durable).
+/// The folder is made if there is none, and is this process's alone until the platform has ended. If an agent had ended its
+/// whole society, nothing is left of that.
+///
+/// ```no_run
+/// use whimbrel::{Platform, kept_in};
+///
+/// let platform = Platform::builder().durable(kept_in("garden.store")?).build();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Another process has the folder, or it cannot be read or written.
+pub fn kept_in(folder: impl AsRef<Path>) -> Result<Kept, KeepError> {
+    let journal: Arc<dyn Journal> = Arc::new(Embedded::open(folder, &Options::default())?);
+    let epoch = next_epoch(&*journal)?;
+    let kept = recover(Arc::clone(&journal), epoch)?;
+    if kept.stopped().is_none() {
+        return Ok(kept);
+    }
+    erase(&*journal, epoch)?;
+    Ok(recover(journal, epoch)?)
+}
+
+/// One that nobody had. Nobody else opens partitions meanwhile: the folder is locked.
+fn next_epoch(journal: &dyn Journal) -> Result<Epoch, RecoverError> {
+    let mut highest = Epoch(0);
+    for partition in (0..journal.partitions()).map(Partition) {
+        match journal.open(partition, Epoch(0)) {
+            Ok(_) => {}
+            Err(OpenError::Fenced { by, .. }) => highest = highest.max(by),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Epoch(highest.0 + 1))
+}
