@@ -352,7 +352,7 @@ fn status_of(peer: &Peer) -> LinkStatus {
     let figures = &peer.figures;
     LinkStatus {
         node: peer.name.get().cloned(),
-        address: peer.address.get().cloned(),
+        address: peer.address(),
         up: peer.up.load(Ordering::Acquire),
         connections: figure(&figures.connections),
         waiting: peer.waiting() as u64,
@@ -423,10 +423,9 @@ impl Inner {
             return self.turn_away(accepted, reason, &LinkError::Impostor(why));
         }
         let peer = self.peer_named(&name, false);
-        if let Some(address) = accepted.address() {
-            let _ = peer.address.set(address);
-        }
-        if peer.dials() {
+        // One that listens elsewhere than where this node connects to was started again since.
+        let is_another = accepted.address().is_some_and(|address| peer.listens_at(address));
+        if peer.dials() && !is_another {
             if peer.up.load(Ordering::Acquire) {
                 let why = LinkError::Impostor("this node connects to it".to_owned());
                 return self.turn_away(accepted, RefusalReason::Impostor, &why);
@@ -483,6 +482,11 @@ impl Inner {
         self.by_name.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn peer_of(&self, name: &str) -> Option<&Arc<Peer>> {
+        let id = self.names().get(name).copied()?;
+        self.peer(id)
+    }
+
     /// The peer of this name, made if it is new.
     fn peer_named(self: &Arc<Self>, name: &str, dials: bool) -> Arc<Peer> {
         let mut names = self.names();
@@ -510,8 +514,9 @@ impl Inner {
 
     /// Connects there, unless that node is known already.
     fn dial(self: &Arc<Self>, address: &str, name: Option<&str>) -> NodeId {
+        let is_it = |peer: &Peer| peer.name.get().is_none_or(|known| name.is_none_or(|name| name == known));
         let is_there = |peer: &Peer| {
-            !peer.ended.load(Ordering::Acquire) && peer.address.get().is_some_and(|known| known == address)
+            !peer.ended.load(Ordering::Acquire) && is_it(peer) && peer.address().is_some_and(|known| known == address)
         };
         let known = self.peers.iter().find(|(_, peer)| is_there(peer));
         if let Some((_, peer)) = known {
@@ -542,7 +547,7 @@ impl Inner {
         });
         let Some(peer) = made else { unreachable!("a vector calls this once") };
         if let Some(address) = address {
-            let _ = peer.address.set(address.to_owned());
+            peer.listens_at(address.to_owned());
         }
         let seed = self.me.incarnation.rotate_left(17) ^ u64::from(peer.id.0);
         // Whether it dials, the peer says, and may say later.
@@ -580,8 +585,10 @@ impl Inner {
     pub fn hear(self: &Arc<Self>, from: NodeId, news: News) {
         match news {
             News::Members(members) => {
+                // Of those that this node knows already, it knows better.
+                let is_known = |node: &str| self.peer_of(node).is_some_and(|peer| peer.address().is_some());
                 for Member { node, address } in members {
-                    if node != self.me.node {
+                    if node != self.me.node && !is_known(&node) {
                         self.dial(&address, Some(&node));
                     }
                 }
@@ -631,8 +638,7 @@ impl Inner {
         let _one_at_a_time = self.names();
         let others = self.peers.iter().map(|(_, other)| other).filter(|other| other.id != peer.id);
         let there = others.filter(|other| other.up.load(Ordering::Acquire));
-        let member =
-            |other: &Arc<Peer>| Some(Member { node: other.name.get()?.clone(), address: other.address.get()?.clone() });
+        let member = |other: &Arc<Peer>| Some(Member { node: other.name.get()?.clone(), address: other.address()? });
         let members = News::Members(there.filter_map(member).collect());
         peer.up.store(true, Ordering::Release);
         members

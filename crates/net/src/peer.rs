@@ -17,8 +17,8 @@ pub(crate) struct Peer {
     pub id: NodeId,
     /// Its name, as soon as it is known: a peer that was dialled says it when it answers.
     pub name: OnceLock<String>,
-    /// Where it listens, if it does.
-    pub address: OnceLock<String>,
+    /// Where it listens, if it does: a node that is started again may listen elsewhere.
+    address: Mutex<Option<String>>,
     /// Whether this node connects, or the peer does.
     pub dials: AtomicBool,
     /// Wakes the link's task.
@@ -79,7 +79,7 @@ impl Peer {
         Self {
             id,
             name: OnceLock::new(),
-            address: OnceLock::new(),
+            address: Mutex::default(),
             dials: AtomicBool::new(dials),
             wake: Notify::new(),
             accepted,
@@ -108,9 +108,21 @@ impl Peer {
         self.dials.load(Ordering::Acquire)
     }
 
-    /// Has the link's task connect there, if it does not yet.
+    /// Where it listens, if that is known.
+    pub fn address(&self) -> Option<String> {
+        self.address.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes where it listens. Whether it was thought to be elsewhere.
+    pub fn listens_at(&self, address: String) -> bool {
+        let mut known = self.address.lock().unwrap_or_else(PoisonError::into_inner);
+        known.replace(address.clone()).is_some_and(|before| before != address)
+    }
+
+    /// Has the link's task connect there, if there is no connection.
     pub fn dial(&self, address: &str) {
-        if !self.up.load(Ordering::Acquire) && self.address.set(address.to_owned()).is_ok() {
+        if !self.up.load(Ordering::Acquire) {
+            self.listens_at(address.to_owned());
             self.dials.store(true, Ordering::Release);
             self.wake.notify_one();
         }

@@ -121,8 +121,8 @@ impl Task {
         self.hub.station.now()
     }
 
-    fn peer_name(&self) -> &str {
-        self.peer.name.get().or(self.peer.address.get()).map_or("?", String::as_str)
+    fn peer_name(&self) -> String {
+        self.peer.name.get().cloned().or_else(|| self.peer.address()).unwrap_or_else(|| "?".to_owned())
     }
 
     /// Says what is in the way of a connection, once.
@@ -168,13 +168,13 @@ impl Task {
     }
 
     async fn connect(&mut self) -> Option<Connection> {
-        let address = self.peer.address.get()?.clone();
+        let address = self.peer.address()?;
         let tls = self.hub.tls();
         match Connection::open(&address, tls.as_deref()).await {
             Ok(connection) => self.begin(connection),
             Err(error) => {
                 if let Some(reason) = refusal::of_connection(&error) {
-                    self.hub.refuse(reason, self.peer_name(), &error.to_string());
+                    self.hub.refuse(reason, &self.peer_name(), &error.to_string());
                 }
                 if let Some(why) = refusal::of_no_node(&error) {
                     self.note_no_node(&why);
@@ -333,7 +333,7 @@ impl Task {
         let (Some(tls), Some(shown)) = (self.hub.tls(), connection.socket.certificates()) else { return };
         if let Some(error) = tls.distrusts(shown) {
             let reason = refusal::of_tls(&error).unwrap_or(RefusalReason::BadCertificate);
-            self.hub.refuse(reason, self.peer_name(), &error.to_string());
+            self.hub.refuse(reason, &self.peer_name(), &error.to_string());
             self.next = Next::Close(LinkError::Impostor(error.to_string()));
         }
     }
@@ -400,7 +400,7 @@ impl Task {
     #[cold]
     fn refuse_forged(&mut self) {
         for envelope in &self.forged {
-            self.hub.refuse_message(RefusalReason::Forged, self.peer_name(), envelope);
+            self.hub.refuse_message(RefusalReason::Forged, &self.peer_name(), envelope);
             let Envelope { to, body } = envelope;
             self.say(&format!("refused a message to {to}: its sender {} is not an agent of that node", body.sender));
         }
@@ -411,7 +411,7 @@ impl Task {
     #[cold]
     fn refuse_unsigned(&mut self) {
         for (envelope, why) in &self.unsigned {
-            self.hub.refuse_message(RefusalReason::BadSignature, self.peer_name(), envelope);
+            self.hub.refuse_message(RefusalReason::BadSignature, &self.peer_name(), envelope);
             let Envelope { to, body } = envelope;
             self.say(&format!("refused a message to {to} of {}: {why}", body.sender));
         }
@@ -550,7 +550,7 @@ impl Task {
         }
         self.peer.faults.note(error.reason());
         if let Some(reason) = refusal::of_link(error).filter(|reason| *reason != RefusalReason::Impostor) {
-            self.hub.refuse(reason, self.peer_name(), &error.to_string());
+            self.hub.refuse(reason, &self.peer_name(), &error.to_string());
         }
         if error.is_refusal() {
             if let LinkError::Refused(why) = error {

@@ -1,7 +1,11 @@
 //! Program files: reading them with clear words about what is wrong, and finding those that programs name.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use whimbrel_acl::Text;
+use whimbrel_bdi::syntax::Diagnostic;
+use whimbrel_bdi::syntax::ast::Span;
 use whimbrel_platform::limits;
 
 /// Why a file cannot be read as program text.
@@ -158,4 +162,13 @@ impl Default for Sources {
     fn default() -> Self {
         Self::BuiltIn(&[])
     }
+}
+
+/// What is wrong with a text, and where in it.
+pub fn wrong(text: &str, path: &Path, place: Range<usize>, message: &str) -> Box<Diagnostic> {
+    let before = text.as_bytes().get(..place.start).unwrap_or_default();
+    let line = before.iter().filter(|byte| **byte == b'\n').count() as u32 + 1;
+    let span = Span { start: place.start as u32, end: place.end as u32, line };
+    let message = message.lines().collect::<Vec<_>>().join(": ");
+    Box::new(Diagnostic::error(&Text::from(path.to_string_lossy()), span, message, "here"))
 }

@@ -7,6 +7,8 @@ use clap::Parser;
 mod agent_port;
 mod arguments;
 mod bench;
+#[cfg(feature = "nats")]
+mod chaos;
 mod commands;
 mod control;
 mod credentials;
@@ -58,6 +60,8 @@ fn main() -> ExitCode {
         Command::Ca(ca) => commands::ca::ca(ca),
         #[cfg(feature = "nats")]
         Command::Engine(engine) => commands::engine::engine(engine),
+        #[cfg(feature = "nats")]
+        Command::Chaos(plan) => chaos::chaos(plan),
         Command::Session(session) => commands::session::session(session),
         Command::Prove(prove) => commands::prove::prove(prove),
         Command::Verify(verify) => commands::prove::verify(verify),

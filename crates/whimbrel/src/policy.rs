@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use whimbrel_acl::Text;
 use whimbrel_bdi::syntax::Diagnostic;
-use whimbrel_bdi::syntax::ast::Span;
 use whimbrel_platform::limits::POLICY_BYTES_MAX;
 use whimbrel_platform::policy::Policy;
 
-use crate::files::{ReadError, read};
+use crate::files::{ReadError, read, wrong};
 
 /// Why a file is no policy.
 #[derive(Debug, thiserror::Error)]
@@ -39,13 +37,7 @@ pub fn open(path: &Path) -> Result<Policy, PolicyError> {
 
 fn parse(text: &str, path: &Path) -> Result<Policy, PolicyError> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
-        let place = error.span().unwrap_or(0..0);
-        let before = text.as_bytes().get(..place.start).unwrap_or_default();
-        let line = before.iter().filter(|byte| **byte == b'\n').count() as u32 + 1;
-        let span = Span { start: place.start as u32, end: place.end as u32, line };
-        let file = Text::from(path.to_string_lossy());
-        let message = error.message().lines().collect::<Vec<_>>().join(": ");
-        PolicyError::Error(Box::new(Diagnostic::error(&file, span, message, "here")))
+        PolicyError::Error(wrong(text, path, error.span().unwrap_or(0..0), error.message()))
     })
 }
 
@@ -54,7 +46,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn wrong(text: &str, line: u32, why: &str) {
+    fn is_wrong(text: &str, line: u32, why: &str) {
         let Err(PolicyError::Error(diagnostic)) = parse(text, Path::new("p.toml")) else { panic!("{text}") };
         assert_eq!(diagnostic.span.line, line, "{diagnostic}");
         assert!(diagnostic.message.contains(why), "{diagnostic}");
@@ -65,9 +57,9 @@ mod tests {
         let text = "# comment\n[[allow]]\nwho = \"stranger\"\nsend = [\"seller*\", \"df\"]\n\n[[deny]]\nwho = \"node:n3\"\nkill = \"*\"\n";
         assert_eq!(parse(text, Path::new("p.toml")).unwrap().rules(), 2);
         assert_eq!(parse("", Path::new("p.toml")).unwrap(), Policy::DEFAULT);
-        wrong("[[allow]]\nwho = \"strangers\"\nsend = \"*\"\n", 2, "names nobody");
-        wrong("[[allow]]\nwho = \"stranger\"\n\nsned = \"*\"\n", 4, "unknown field `sned`, expected");
-        wrong("[[allow]]\nwho = \"stranger\n", 2, "");
-        wrong("[[permit]]\nwho = \"stranger\"\n", 1, "unknown field `permit`");
+        is_wrong("[[allow]]\nwho = \"strangers\"\nsend = \"*\"\n", 2, "names nobody");
+        is_wrong("[[allow]]\nwho = \"stranger\"\n\nsned = \"*\"\n", 4, "unknown field `sned`, expected");
+        is_wrong("[[allow]]\nwho = \"stranger\n", 2, "");
+        is_wrong("[[permit]]\nwho = \"stranger\"\n", 1, "unknown field `permit`");
     }
 }

@@ -57,6 +57,34 @@ fn nodes_that_connect_to_each_other_at_once_are_linked() {
     }
 }
 
+/// It listens elsewhere, and it is the one that connects: whoever connected to the node before has to notice.
+#[test]
+fn a_node_that_is_started_again_under_its_name_is_linked_again() {
+    // Those whose names come first, and those whose names come later.
+    for (survivor, restarted) in [("a", "b"), ("b", "a")] {
+        let survivor = TestNode::start(survivor, Setting::default());
+        let dead = TestNode::start(restarted, Setting::default()).address().to_owned();
+        let to = survivor.hub.connect_to(restarted, &dead);
+        for incarnation in 1..4 {
+            let node = TestNode::start(restarted, Setting { incarnation: Some(incarnation), ..Setting::default() });
+            let back = node.hub.connect_to(survivor.hub.view().node(), survivor.address());
+            until("they are linked", || survivor.hub.has_links(1) && node.hub.has_links(1));
+            survivor.send(to, "somebody", incarnation);
+            node.send(back, "somebody", incarnation);
+            until("messages go both ways", || {
+                node.numbers() == [incarnation] && survivor.numbers().last() == Some(&incarnation)
+            });
+            // Others hear from the survivor where it is now.
+            assert_eq!(survivor.hub.status()[0].address.as_deref(), Some(node.address()));
+            // It dies without a word; the survivor is told where it is next time, or finds out.
+            let next = TestNode::start("next", Setting::default()).address().to_owned();
+            drop(node);
+            until("the link breaks", || !survivor.hub.has_links(1));
+            survivor.hub.connect_to(restarted, &next);
+        }
+    }
+}
+
 /// A wire between two sockets that can be cut.
 struct Proxy {
     address: String,

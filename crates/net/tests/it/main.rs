@@ -98,6 +98,7 @@ struct Setting {
     credentials: Option<Credentials>,
     token: Option<&'static str>,
     evidence: Option<Arc<Evidence>>,
+    incarnation: Option<u64>,
 }
 
 impl TestNode {
@@ -113,7 +114,8 @@ impl TestNode {
             drained: 0.into(),
         });
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
-        let mut config = HubConfig::new("p", name, name.bytes().map(u64::from).product());
+        let incarnation = setting.incarnation.unwrap_or_else(|| name.bytes().map(u64::from).product());
+        let mut config = HubConfig::new("p", name, incarnation);
         config.level = setting.level.unwrap_or(Level::Open);
         config.credentials = setting.credentials;
         config.token = setting.token.map(str::to_owned);

@@ -1,5 +1,6 @@
 //! A cluster of engine servers on this machine, for trying things out and for tests.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
@@ -28,6 +29,15 @@ pub struct Setup {
     pub sync_always: bool,
 }
 
+/// A host of its own for a server: a network namespace.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The words of a command that runs another one there, as `ip netns exec NAME`.
+    pub enter: Vec<String>,
+}
+
 /// Servers that run; dropping it ends them.
 #[derive(Debug)]
 pub struct Cluster {
@@ -38,7 +48,10 @@ pub struct Cluster {
 #[derive(Debug)]
 struct Member {
     name: String,
+    host: Host,
     port: u16,
+    /// How often it was started.
+    starts: usize,
     configuration: PathBuf,
     log: PathBuf,
     process: Option<Child>,
@@ -110,18 +123,31 @@ impl Cluster {
     /// # Errors
     /// A file, a port, or a server that ended; the message has the end of its log.
     pub fn start(setup: Setup) -> Result<Self, ClusterError> {
+        Self::start_on(setup, &[])
+    }
+
+    /// As [`Cluster::start`], on hosts of their own: those that have one.
+    ///
+    /// # Errors
+    /// As [`Cluster::start`].
+    pub fn start_on(setup: Setup, hosts: &[Host]) -> Result<Self, ClusterError> {
+        let here = Host { address: Ipv4Addr::LOCALHOST, enter: Vec::new() };
+        let hosts: Vec<Host> =
+            (0..setup.servers.into()).map(|index| hosts.get(index).unwrap_or(&here).clone()).collect();
         let ports = ports(&setup)?;
         let (clients, routes) = ports.split_at(setup.servers.into());
         std::fs::create_dir_all(&setup.dir).map_err(|error| ClusterError::File { path: setup.dir.clone(), error })?;
         let mut cluster = Self { members: Vec::new(), setup };
-        for (index, (&port, &route)) in clients.iter().zip(routes).enumerate() {
+        let route = |(host, port): (&Host, &u16)| format!("nats://{}:{port}", host.address);
+        let all: Vec<String> = hosts.iter().zip(routes).map(route).collect();
+        for (index, ((host, &port), &route)) in hosts.into_iter().zip(clients).zip(routes).enumerate() {
             let name = format!("whimbrel-{}", index + 1);
             let file = |ending: &str| cluster.setup.dir.join(format!("{name}.{ending}"));
             let (configuration, log) = (file("conf"), file("log"));
-            let text = cluster.configuration(&name, port, route, routes);
+            let text = cluster.configuration(&name, host.address, (port, route), &all);
             std::fs::write(&configuration, text)
                 .map_err(|error| ClusterError::File { path: configuration.clone(), error })?;
-            cluster.members.push(Member { name, port, configuration, log, process: None });
+            cluster.members.push(Member { name, host, port, starts: 0, configuration, log, process: None });
         }
         for index in 0..cluster.members.len() {
             cluster.spawn(index)?;
@@ -132,7 +158,8 @@ impl Cluster {
 
     /// The address of a store in it.
     pub fn url(&self) -> String {
-        let servers: Vec<String> = self.members.iter().map(|member| format!("127.0.0.1:{}", member.port)).collect();
+        let servers: Vec<String> =
+            self.members.iter().map(|member| format!("{}:{}", member.host.address, member.port)).collect();
         let replicas = self.setup.servers.min(3);
         format!("nats://{}{}", servers.join(","), if replicas < 3 { "/whimbrel?replicas=1" } else { "" })
     }
@@ -186,7 +213,10 @@ impl Cluster {
 
     fn spawn(&mut self, index: usize) -> Result<(), ClusterError> {
         let Some(member) = self.members.get_mut(index) else { return Ok(()) };
-        let started = Command::new(&self.setup.program)
+        let mut words = member.host.enter.iter().map(OsStr::new).chain([self.setup.program.as_os_str()]);
+        let Some(first) = words.next() else { return Ok(()) };
+        let started = Command::new(first)
+            .args(words)
             .arg("-c")
             .arg(&member.configuration)
             .stdin(Stdio::null())
@@ -195,13 +225,14 @@ impl Cluster {
             .spawn();
         let failed = |error| ClusterError::File { path: self.setup.program.clone(), error };
         member.process = Some(started.map_err(failed)?);
+        member.starts += 1;
         Ok(())
     }
 
     fn wait_for(&mut self, index: usize) -> Result<(), ClusterError> {
         let Some(member) = self.members.get_mut(index) else { return Ok(()) };
         let deadline = Instant::now() + Duration::from_millis(limits::STORE_NATS_PATIENCE_MS);
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, member.port)).is_err() {
+        while !member.takes_connections() {
             let ended = member.process.as_mut().is_none_or(|process| !matches!(process.try_wait(), Ok(None)));
             if ended || Instant::now() > deadline {
                 let log = std::fs::read_to_string(&member.log).unwrap_or_default();
@@ -214,28 +245,39 @@ impl Cluster {
         Ok(())
     }
 
-    fn configuration(&self, name: &str, port: u16, route: u16, routes: &[u16]) -> String {
+    fn configuration(&self, name: &str, address: Ipv4Addr, (port, route): (u16, u16), routes: &[String]) -> String {
         let Setup { dir, sync_always, servers, .. } = &self.setup;
         let quoted = |path: &Path| format!("{:?}", path.display().to_string());
         let sync = if *sync_always { "always" } else { "\"2m\"" };
         let mut text = format!(
             "# Written by `whimbrel engine up`. Nobody is asked for a password: only for trying things out.\n\
-             server_name: {name}\nlisten: \"127.0.0.1:{port}\"\nlog_file: {}\n\
+             server_name: {name}\nlisten: \"{address}:{port}\"\nlog_file: {}\n\
              jetstream {{ store_dir: {}, sync_interval: {sync} }}\n",
             quoted(&dir.join(format!("{name}.log"))),
             quoted(&dir.join(name)),
         );
         if *servers > 1 {
-            let all: Vec<String> = routes.iter().map(|port| format!("\"nats://127.0.0.1:{port}\"")).collect();
+            let all: Vec<String> = routes.iter().map(|route| format!("\"{route}\"")).collect();
             // Writing to a string does not fail.
             let _ = writeln!(
                 text,
-                "cluster {{ name: whimbrel, listen: \"127.0.0.1:{route}\", routes: [{}] }}",
+                "cluster {{ name: whimbrel, listen: \"{address}:{route}\", routes: [{}] }}",
                 all.join(", ")
             );
         }
         text.push_str(ACCOUNTS);
         text
+    }
+}
+
+impl Member {
+    /// Whether it does; on a host of its own, as its log says.
+    fn takes_connections(&self) -> bool {
+        if self.host.enter.is_empty() {
+            return TcpStream::connect((self.host.address, self.port)).is_ok();
+        }
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        log.matches("Server is ready").count() >= self.starts
     }
 }
 

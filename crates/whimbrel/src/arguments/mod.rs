@@ -3,6 +3,8 @@
 mod act;
 mod bench;
 mod ca;
+#[cfg(feature = "nats")]
+mod chaos;
 mod check;
 mod codec;
 #[cfg(feature = "nats")]
@@ -25,6 +27,8 @@ pub use self::bench::{
     Sessions, State, StoreKind,
 };
 pub use self::ca::{Ca, CaAction, Enrol};
+#[cfg(feature = "nats")]
+pub use self::chaos::Chaos;
 pub use self::check::{Check, New};
 pub use self::codec::{Codec, CodecAction};
 #[cfg(feature = "nats")]
@@ -84,6 +88,8 @@ pub enum Command {
     Ca(Ca),
     #[cfg(feature = "nats")]
     Engine(Engine),
+    #[cfg(feature = "nats")]
+    Chaos(Chaos),
     Session(Session),
     Enrol(Enrol),
     Prove(Prove),

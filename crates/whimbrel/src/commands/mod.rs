@@ -63,7 +63,7 @@ fn open_control(
 }
 
 /// Opens a society; shows what is wrong with its programs if it has errors.
-fn open(file: &Path) -> anyhow::Result<Society> {
+pub fn open(file: &Path) -> anyhow::Result<Society> {
     match Society::open(file) {
         Err(OpenError::Errors { diagnostics, path }) => {
             terminal::show(&diagnostics);
@@ -74,7 +74,7 @@ fn open(file: &Path) -> anyhow::Result<Society> {
 }
 
 /// The project to run: the file itself, or the only project in a folder.
-fn project_in(path: &Path) -> anyhow::Result<PathBuf> {
+pub fn project_in(path: &Path) -> anyhow::Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_owned());
     }

@@ -150,7 +150,7 @@ fn with_content(text: &str) -> AclMessage {
 }
 
 /// A term of AgentSpeak if it is one, else text. A lone variable is a word that begins with a capital letter.
-fn content(text: &str) -> Value {
+pub fn content(text: &str) -> Value {
     match parse_term(text) {
         Ok(term) if !matches!(value_of(&term), Value::Var(_)) => value_of(&term),
         _ => Value::from(text),

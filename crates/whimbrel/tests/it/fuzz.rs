@@ -1,5 +1,7 @@
-//! Replays what the fuzzers of the control socket and of policy files start from and what they once found.
+//! Replays what the fuzzers of the control socket, of policy files and of plans of faults start from and what they once found.
 
+#[path = "../../../../fuzz/src/chaos.rs"]
+mod chaos;
 #[path = "../../../../fuzz/src/control.rs"]
 mod control;
 #[path = "../../../../fuzz/src/policy.rs"]
@@ -27,4 +29,14 @@ fn policies_are_replayed() {
 #[test]
 fn changed_policies_do_no_harm() {
     change(&policy::seeds(), 300, policy::policy_file);
+}
+
+#[test]
+fn plans_of_faults_are_replayed() {
+    replay("chaos_plan", chaos::chaos_plan);
+}
+
+#[test]
+fn changed_plans_do_no_harm() {
+    change(&chaos::seeds(), 300, chaos::chaos_plan);
 }

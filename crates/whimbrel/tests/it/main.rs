@@ -3,6 +3,8 @@
 
 mod agent_port;
 mod bench;
+#[cfg(feature = "nats")]
+mod chaos;
 mod check;
 mod cluster;
 mod codec;

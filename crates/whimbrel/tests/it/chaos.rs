@@ -1,0 +1,137 @@
+//! `whimbrel chaos`: real faults on real processes, in little. `bench/chaos` has the long plans.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::engine::program;
+use super::examples::repository;
+use super::{Scratch, Seen, whimbrel};
+
+/// How long a run may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+fn chaos(plan: &Path, scratch: &Scratch, arguments: &[&str]) -> Command {
+    let mut command = whimbrel();
+    command.arg("chaos").arg(plan).args(arguments);
+    command.env("WHIMBREL_RUN_DIR", scratch.0.join("run")).env("TMPDIR", &scratch.0);
+    if let Some(program) = program() {
+        command.env("WHIMBREL_NATS_SERVER", program);
+    }
+    command
+}
+
+/// What is left of it: processes (their surroundings name this test's folder), files, namespaces.
+fn left(scratch: &Scratch, pid: u32) -> Vec<String> {
+    let name = format!("whimbrel-chaos-{pid}");
+    let folder = scratch.0.to_string_lossy().into_owned();
+    let mut left: Vec<String> = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| std::fs::read(entry.ok()?.path().join("environ")).ok())
+        .map(|words| String::from_utf8_lossy(&words).into_owned())
+        .filter(|words| words.contains(&folder))
+        .collect();
+    left.extend(scratch.0.join(&name).exists().then_some(name));
+    let namespaces = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
+    let ours = namespaces.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    left.extend(ours.filter(|name| name.starts_with(&format!("whimbrel-{pid}-"))));
+    left
+}
+
+#[test]
+fn nodes_and_servers_are_killed_and_nothing_is_lost() {
+    if program().is_none() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let plan = repository().join("examples/bank/chaos.toml");
+    let child = chaos(&plan, &scratch, &["--seed", "7"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.expect("the binary runs");
+    let pid = child.id();
+    let seen = Seen::from(child.wait_with_output().unwrap());
+    let expected = std::fs::read_to_string(plan.with_file_name("expected.txt")).unwrap();
+    assert!(seen.code == Some(0) && seen.out.ends_with(&expected), "{}{}", seen.out, seen.err);
+    let faults = "faults    2 x kill of nodes, 2 x kill of servers, 1 x pause of nodes, in ";
+    assert!(seen.out.starts_with(faults) && seen.out.contains("\nagents    12, each on one node\n"), "{}", seen.out);
+    assert_eq!(seen.out.matches(": linearizable; ").count(), 3, "{}", seen.out);
+    assert_eq!(left(&scratch, pid), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_violated_is_said() {
+    let scratch = Scratch::with(&[
+        (
+            "c.asl",
+            "!go(1). +!go(N) : N <= 3 <- .print(\"line \", N); .wait(1); !go(N + 1). +!go(_) <- .print(\"line 2\").",
+        ),
+        (
+            "plan.toml",
+            "society = { project = \"c.asl\", store = \"folder\" }\n\
+             [[fault]]\nkind = \"kill\"\ntarget = \"n1\"\nat = \"1s\"\n\
+             [[check]]\nunique = \"[c]\"\n[[check]]\nlines = \"line\"\ntimes = 5\n\
+             [[check]]\nask = \"c\"\ncontent = \"x(X)\"\nexpect = \"x(1)\"\n[[check]]\nagents = \"*\"\ncount = 1\n",
+        ),
+    ]);
+    let arguments = ["--patience", "3s", "--json"];
+    let seen = Seen::from(chaos(&scratch.0.join("plan.toml"), &scratch, &arguments).output().unwrap());
+    let report: Value = serde_json::from_str(&seen.out).unwrap_or_else(|error| panic!("{error}: {}", seen.err));
+    assert_eq!(seen.code, Some(1), "{report}");
+    let violations: Vec<&str> =
+        report["violations"].as_array().unwrap().iter().filter_map(|violation| violation.as_str()).collect();
+    let expected = ["printed 2 times: [c] line 2", "4 lines with \"line\", expected 5", "c was asked x(X): "];
+    assert_eq!(violations.len(), expected.len(), "{violations:?}");
+    for (violation, expected) in violations.iter().zip(expected) {
+        assert!(violation.starts_with(expected), "{violation}");
+    }
+    assert!(seen.err.contains("what nodes and servers wrote is in"), "{}", seen.err);
+}
+
+#[test]
+fn it_can_be_interrupted_and_leaves_nothing() {
+    if program().is_none() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let plan = repository().join("examples/bank/chaos.toml");
+    let mut child = chaos(&plan, &scratch, &[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let pid = child.id();
+    let until = Instant::now() + PATIENCE;
+    while !scratch.0.join(format!("whimbrel-chaos-{pid}/n3.out")).exists() {
+        assert!(Instant::now() < until && child.try_wait().unwrap().is_none(), "it does not begin");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(left(&scratch, pid), Vec::<String>::new());
+}
+
+#[test]
+fn a_plan_that_cannot_be_carried_out_is_refused_before_anything_is_started() {
+    let scratch = Scratch::with(&[
+        ("c.asl", "!go. +!go <- .wait(1000)."),
+        ("wrong.toml", "[society]\nproject = \"c.asl\"\n\n[[fault]]\nkind = \"kill\"\ntarget = \"n7\"\nat = \"1s\"\n"),
+        ("nowhere.toml", "[society]\nproject = \"nowhere.asl\"\n"),
+        (
+            "many.toml",
+            "[society]\nproject = \"c.asl\"\n[[fault]]\nkind = \"kill\"\ntarget = \"any\"\nevery = \"1s\"\ntimes = 3\n",
+        ),
+    ]);
+    let try_it = |plan: &str, arguments: &[&str]| {
+        Seen::from(chaos(&scratch.0.join(plan), &scratch, arguments).output().unwrap())
+    };
+    let seen = try_it("wrong.toml", &[]);
+    assert_eq!(seen.code, Some(1));
+    assert!(
+        seen.err.contains("there is no n7: the nodes are n1 to n3") && seen.err.contains("wrong.toml:4"),
+        "{}",
+        seen.err
+    );
+    let seen = try_it("nowhere.toml", &[]);
+    assert!(seen.code == Some(1) && seen.err.contains("there is no file"), "{}", seen.err);
+    let seen = try_it("many.toml", &["--show", "--seed", "1"]);
+    assert_eq!((seen.code, seen.out.lines().count()), (Some(0), 4), "{}{}", seen.out, seen.err);
+    assert_eq!(seen.out, try_it("many.toml", &["--show", "--seed", "1"]).out);
+}
