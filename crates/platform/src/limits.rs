@@ -265,6 +265,8 @@ pub const STORE_NATS_CHUNK_BYTES_MAX: usize = 512 << 10;
 pub const STORE_NATS_CHUNKS_AT_ONCE: usize = 8;
 /// Messages that wait for one who watches keys; with more he begins anew.
 pub const STORE_NATS_WATCH_EVENTS_MAX: usize = 65_536;
+/// Messages of a journal that a reader asks for, one after the other, before it has the rest sent.
+pub const STORE_NATS_ASKED_FOR: u32 = 16;
 /// How often a watcher hears from the engine if nothing happens.
 pub const STORE_NATS_BEAT_MS: u64 = 1_000;
 /// Beats that may be missed before the engine counts as away.

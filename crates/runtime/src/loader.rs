@@ -12,7 +12,8 @@ pub trait ProgramLoader: Send + Sync {
     /// The program is not to be had, or does not compile: why.
     fn load(&self, name: Symbol, path: &str, options: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String>;
 
-    /// Makes an agent's body again from what was kept of it: whole, and what changed since, in order.
+    /// Makes an agent's body again from what was kept of it: whole, and what changed since, in order. The last of it was written
+    /// at a time by this node's clock that may be before that began: then it wraps.
     ///
     /// # Errors
     /// Its program is not to be had or is another one by now, or the state is none of such a program: why.
@@ -21,7 +22,7 @@ pub trait ProgramLoader: Send + Sync {
         _name: Symbol,
         origin: &Origin,
         _states: &[State],
-        _now: Time,
+        _written_at: Time,
     ) -> Result<Box<dyn AgentBody>, String> {
         Err(match origin {
             Origin::Program { path, .. } => format!("no loader is installed for programs such as {path}"),

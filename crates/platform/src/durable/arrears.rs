@@ -16,10 +16,21 @@ pub type Letter = (Ticket, Aid, Sent);
 #[derive(Debug)]
 pub struct Arrears {
     ledger: Ledger,
-    states: FxHashMap<Symbol, Vec<State>>,
+    states: FxHashMap<Symbol, Written>,
+    /// For how long each partition was served, as far as it was read, in milliseconds.
+    served_ms: FxHashMap<Partition, i64>,
     standings: FxHashMap<Symbol, Standing>,
     letters: FxHashMap<Ticket, Sent>,
     stopped: Option<i32>,
+}
+
+/// What is written of an agent's state: the whole, then what changed since, in order.
+#[derive(Debug, Default)]
+struct Written {
+    states: Vec<State>,
+    /// For how long its partition had been served when the last of it was written: less than nothing if that was before the
+    /// journal was condensed.
+    at_ms: i64,
 }
 
 /// A durable agent as its journal leaves it.
@@ -29,6 +40,8 @@ pub struct Resumed {
     pub born: Born,
     /// Its state: the whole, then what changed since, in order.
     pub states: Vec<State>,
+    /// For how long its partition was served since the last of that, in milliseconds: waits have gone on.
+    pub age_ms: u64,
     /// What the platform knew of it, if it ever said so.
     pub standing: Option<Standing>,
     /// The number of the last message it sent.
@@ -46,8 +59,8 @@ impl Arrears {
     pub fn of(partitions: u16, read: &[Partition]) -> Self {
         let mut ledger = Ledger::new(partitions);
         ledger.serve(read);
-        let (states, standings, letters) = Default::default();
-        Self { ledger, states, standings, letters, stopped: None }
+        let (states, served_ms, standings, letters) = Default::default();
+        Self { ledger, states, served_ms, standings, letters, stopped: None }
     }
 
     /// Takes in a partition's next frame. Partitions may be read in any order, each from its first frame to its last.
@@ -75,6 +88,14 @@ impl Arrears {
                 }
                 Record::Stopped { code, .. } => self.stopped = Some(code),
                 Record::Lives { .. } => {}
+                Record::Served { partition, ms } => {
+                    let served = self.served_ms.entry(Partition(partition)).or_default();
+                    *served = served.saturating_add_unsigned(ms);
+                }
+                Record::Aged { agent, ms } => {
+                    let at = self.served(agent).saturating_sub_unsigned(ms);
+                    self.states.entry(agent).or_default().at_ms = at;
+                }
                 Record::Gone { agent, last } => {
                     if self.account(agent).end(last) {
                         self.states.remove(&agent);
@@ -87,6 +108,16 @@ impl Arrears {
 
     fn account(&mut self, agent: Symbol) -> &mut Account {
         self.ledger.accounts.entry(agent).or_default()
+    }
+
+    /// For how long this agent's partition was served, as far as it was read.
+    fn served(&self, agent: Symbol) -> i64 {
+        self.served_ms.get(&self.ledger.partition_of(agent)).copied().unwrap_or_default()
+    }
+
+    /// For how long its partition was served since the last of its state was written.
+    fn age_ms(&self, agent: Symbol, written: &Written) -> u64 {
+        u64::try_from(self.served(agent).saturating_sub(written.at_ms)).unwrap_or_default()
     }
 
     fn read_step(&mut self, step: Step) {
@@ -105,11 +136,15 @@ impl Arrears {
             // What an earlier agent of this name did last, written late.
             return;
         }
-        let states = self.states.entry(step.agent).or_default();
+        let at_ms = self.served(step.agent);
+        let written = self.states.entry(step.agent).or_default();
         match step.state {
             State::Same => {}
-            State::Whole(_) => *states = vec![step.state],
-            State::Delta(_) => states.push(step.state),
+            State::Whole(_) => *written = Written { states: vec![step.state], at_ms },
+            State::Delta(_) => {
+                written.states.push(step.state);
+                written.at_ms = at_ms;
+            }
         }
     }
 
@@ -146,14 +181,18 @@ impl Arrears {
     /// The agents that go on. Of one whose state could never be written out nothing is left to go on.
     fn agents(&mut self) -> Vec<Resumed> {
         let mut agents = Vec::new();
-        for (name, account) in self.ledger.accounts.iter_mut().filter(|(_, account)| account.lives()) {
-            match (&account.born, self.states.remove(name).filter(|states| !states.is_empty())) {
-                (Some(born), Some(states)) => {
-                    let standing = self.standings.remove(name);
-                    agents.push(Resumed { born: born.clone(), states, standing, last: account.last });
-                }
-                _ => account.born = None,
-            }
+        let living = self.ledger.accounts.iter().filter(|(_, account)| account.lives());
+        for name in living.map(|(name, _)| *name).collect::<Vec<Symbol>>() {
+            let written = self.states.remove(&name).filter(|written| !written.states.is_empty());
+            let Some(written) = written else {
+                self.account(name).born = None;
+                continue;
+            };
+            let age_ms = self.age_ms(name, &written);
+            let account = self.account(name);
+            let (Some(born), last) = (account.born.clone(), account.last) else { continue };
+            let standing = self.standings.remove(&name);
+            agents.push(Resumed { born, states: written.states, age_ms, standing, last });
         }
         agents.sort_unstable_by_key(|agent| agent.born.agent.as_str().to_owned());
         agents
@@ -183,7 +222,9 @@ impl Arrears {
     /// What an agent is goes in one piece: half of it would be another agent.
     fn condense_agent(&mut self, agent: Symbol, account: &Account) -> Vec<Record> {
         let mut records: Vec<Record> = account.born.clone().map(Record::Born).into_iter().collect();
-        let mut states = self.states.remove(&agent).unwrap_or_default().into_iter();
+        let written = self.states.remove(&agent).unwrap_or_default();
+        let age_ms = self.age_ms(agent, &written);
+        let mut states = written.states.into_iter();
         let mut handled: Vec<Ticket> = account.tickets.iter().copied().collect();
         handled.sort_unstable();
         let state = states.next().unwrap_or(State::Same);
@@ -191,6 +232,9 @@ impl Arrears {
         records.extend(states.map(|state| {
             Record::Step(Step { agent, state, handled: Vec::new(), first: account.last + 1, sent: Vec::new() })
         }));
+        if age_ms > 0 {
+            records.push(Record::Aged { agent, ms: age_ms });
+        }
         records.extend(self.standings.remove(&agent).map(Record::Standing));
         if account.gone {
             records.push(Record::Gone { agent, last: account.last });

@@ -115,6 +115,12 @@ impl Ledger {
         self.accounts.values().filter(|account| account.lives()).count()
     }
 
+    /// The partitions in which durable agents are served here.
+    pub fn inhabited(&self) -> FxHashSet<Partition> {
+        let living = self.accounts.iter().filter(|(_, account)| account.lives());
+        living.map(|(agent, _)| self.partition_of(*agent)).collect()
+    }
+
     /// How many messages agents served here answer for.
     pub fn unsettled(&self) -> usize {
         self.accounts.values().map(|account| account.unsettled.len()).sum()
@@ -134,7 +140,11 @@ impl Ledger {
             }
             Record::Step(step) => self.note_step(step),
             Record::Settled { agent, numbers } => self.note_settled(agent, &numbers),
-            Record::Stopped { .. } | Record::Lives { .. } | Record::Standing(_) => {}
+            Record::Stopped { .. }
+            | Record::Lives { .. }
+            | Record::Standing(_)
+            | Record::Served { .. }
+            | Record::Aged { .. } => {}
             Record::Gone { agent, last } => {
                 if self.accounts.entry(agent).or_default().end(last) {
                     self.release_refusals(agent);

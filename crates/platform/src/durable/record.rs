@@ -53,6 +53,21 @@ pub enum Record {
     },
     /// What the platform knows of it is this from now on.
     Standing(Standing),
+    /// A partition was served for this long since this was last said of it: what its agents wait for has come nearer.
+    Served {
+        /// Which: its number.
+        partition: u16,
+        /// Milliseconds.
+        ms: u64,
+    },
+    /// What was said of it last was said for the first time when its partition had been served for this long less: in a journal
+    /// that was condensed.
+    Aged {
+        /// Which.
+        agent: Symbol,
+        /// Milliseconds.
+        ms: u64,
+    },
 }
 
 /// How an agent came to be, as far as needed to make it once more.
@@ -189,11 +204,14 @@ impl Record {
     /// The agent it is about; no name if it is about a partition.
     pub fn agent(&self) -> Symbol {
         match self {
-            Self::Lives { .. } => Symbol::default(),
+            Self::Lives { .. } | Self::Served { .. } => Symbol::default(),
             Self::Born(born) => born.agent,
             Self::Step(step) => step.agent,
             Self::Standing(standing) => standing.agent,
-            Self::Settled { agent, .. } | Self::Stopped { agent, .. } | Self::Gone { agent, .. } => *agent,
+            Self::Settled { agent, .. }
+            | Self::Stopped { agent, .. }
+            | Self::Gone { agent, .. }
+            | Self::Aged { agent, .. } => *agent,
         }
     }
 
@@ -211,7 +229,7 @@ impl Record {
                 step.handled.iter().map(|ticket| ticket.number).fold(last, u64::max)
             }
             Self::Settled { numbers, .. } => numbers.iter().copied().max().unwrap_or_default(),
-            Self::Stopped { .. } => 0,
+            Self::Stopped { .. } | Self::Served { .. } | Self::Aged { .. } => 0,
             Self::Gone { last, .. } | Self::Standing(Standing { last, .. }) => *last,
             Self::Lives { after } => *after,
         }

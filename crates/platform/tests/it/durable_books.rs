@@ -155,3 +155,37 @@ fn a_condensed_journal_knows_which_lives_there_were() {
     ledger.take_over(books, &[]);
     assert_eq!(ledger.next_life(), 8);
 }
+
+/// Its state changed.
+fn changes(agent: Symbol, state: State) -> Record {
+    Record::Step(Step { agent, state, handled: Vec::new(), first: numbers_of_life(1) + 1, sent: Vec::new() })
+}
+
+#[test]
+fn a_journal_knows_for_how_long_agents_have_waited() {
+    let anns = Ledger::new(PARTITIONS).partition_of(ann());
+    let served = |ms| Record::Served { partition: anns.0, ms };
+    let read = |frames: &[Vec<Record>]| {
+        let mut arrears = Arrears::of(PARTITIONS, &[anns]);
+        frames.iter().for_each(|records| arrears.read(records.clone()));
+        arrears
+    };
+    let age = |frames: &[Vec<Record>]| read(frames).finish().1[0].age_ms;
+    let mut frames = vec![vec![served(900), born(ann(), 1), changes(ann(), State::Whole(vec![1]))]];
+    assert_eq!(age(&frames), 0);
+    frames.push(vec![served(30)]);
+    assert_eq!(age(&frames), 30);
+    frames.push(vec![served(5), changes(ann(), State::Delta(vec![2]))]);
+    assert_eq!(age(&frames), 0);
+    frames.push(vec![served(7), changes(ann(), State::Same)]);
+    frames.push(vec![served(4)]);
+    assert_eq!(age(&frames), 11, "what did not change is as old as it was");
+    // A journal that is condensed says the same, also if the old one is still there before a part of the new one.
+    let (books, ..) = read(&frames).finish();
+    let condensed = read(&frames).condense(&books);
+    assert_eq!(age(&condensed), 11);
+    let both: Vec<Vec<Record>> = frames.iter().chain(&condensed).cloned().chain([vec![served(2)]]).collect();
+    assert_eq!(age(&both), 13);
+    let later: Vec<Vec<Record>> = condensed.iter().cloned().chain([vec![served(2)]]).collect();
+    assert_eq!(age(&later), 13);
+}

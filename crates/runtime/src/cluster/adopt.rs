@@ -131,8 +131,11 @@ impl Node {
                 part.absent.remove(&name);
             }
         }
-        let mut posted: Vec<Envelope> = letters(telling).into_iter().map(|letter| self.for_local(letter)).collect();
-        let sent = posted.len();
+        let letters: Vec<Envelope> = letters(telling).into_iter().map(|letter| self.for_local(letter)).collect();
+        self.count_posted(letters.len() as u64);
+        // Another node takes nothing of agents that it does not know to be here: what goes there goes behind the word of it.
+        let is_away = |letter: &Envelope| matches!(self.routes.look_up(letter.to.name).place(), Place::Node(_));
+        let (away, mut posted): (Vec<Envelope>, Vec<Envelope>) = letters.into_iter().partition(is_away);
         let mut ended = Vec::new();
         for (partition, _) in partitions {
             let Some(part) = parts.part(*partition) else { continue };
@@ -140,21 +143,26 @@ impl Node {
             posted.append(&mut part.waiting);
         }
         // Shard 0 finds no route before this lock is given back, and waits for that.
-        self.count_posted(sent as u64);
-        let mut parcels: Vec<Parcel> = posted.into_iter().map(Parcel::Posted).collect();
-        self.fill(0, |content| content.parcels.append(&mut parcels));
+        self.have_sent(posted);
         newcomers.iter().for_each(|slot| self.expect(slot.name(), 0, slot.generation));
         for &(partition, epoch) in partitions {
             parts.servers.serve(partition, epoch);
             cluster.set(partition, Server::Here);
         }
         self.tell_served(cluster, partitions);
+        self.have_sent(away);
         drop(parts);
         ended.into_iter().for_each(|name| self.absent_ended(name));
         self.restore_standings(standings);
         let count = newcomers.len();
         self.bring(0, newcomers);
         count
+    }
+
+    /// Has shard 0 send messages.
+    fn have_sent(&self, messages: Vec<Envelope>) {
+        let mut parcels: Vec<Parcel> = messages.into_iter().map(Parcel::Posted).collect();
+        self.fill(0, |content| content.parcels.append(&mut parcels));
     }
 
     /// Enters agents into the AMS that lived elsewhere, or nowhere, before.

@@ -143,7 +143,7 @@ impl Node {
     pub fn make_created(&self, created: Created, is_new: bool) {
         let Created { name, generation, ticket, creation } = created;
         let Creation { kind, owner, origin, state } = creation;
-        let restored = is_new.then(|| self.restore(name, &origin, &[State::Whole(state)]));
+        let restored = is_new.then(|| self.restore(name, &origin, &[State::Whole(state)], self.now()));
         match restored {
             Some(Ok(body)) => {
                 let mut slot: Box<Slot> = Box::new(Slot::new(body));

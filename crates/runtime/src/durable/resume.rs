@@ -2,10 +2,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
-use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{Origin, Resumed, Standing, State};
 use whimbrel_platform::services::{CreateError, LogLevel};
+use whimbrel_platform::{AgentBody, Time};
 
 use super::Unwritten;
 use crate::durable_agent::Unserved;
@@ -17,11 +17,19 @@ use crate::sync::locked;
 type Agents = Vec<(Symbol, AgentKind, Box<Slot>)>;
 
 impl Node {
-    /// Makes an agent again of what was kept of it.
-    pub fn restore(&self, name: Symbol, origin: &Origin, states: &[State]) -> Result<Box<dyn AgentBody>, String> {
+    /// Makes an agent again of what was kept of it, the last of it written at this time, as [`ProgramLoader::restore`] has it.
+    ///
+    /// [`ProgramLoader::restore`]: crate::ProgramLoader::restore
+    pub fn restore(
+        &self,
+        name: Symbol,
+        origin: &Origin,
+        states: &[State],
+        written_at: Time,
+    ) -> Result<Box<dyn AgentBody>, String> {
         match origin {
             Origin::Type(kind) => self.kinds.restore(kind, states),
-            _ => self.loader.restore(name, origin, states, self.now()),
+            _ => self.loader.restore(name, origin, states, written_at),
         }
     }
 
@@ -79,10 +87,12 @@ impl Node {
         kept: Resumed,
         standings: &mut Vec<Standing>,
     ) -> Result<(Symbol, AgentKind, Box<Slot>), CreateError> {
-        let Resumed { born, states, standing, last } = kept;
+        let Resumed { born, states, age_ms, standing, last } = kept;
         standings.extend(standing);
         let name = born.agent;
-        let body = match self.restore(name, &born.origin, &states) {
+        // When that was written, if this node had been there.
+        let written_at = Time(self.now().0.wrapping_sub(age_ms.saturating_mul(1_000)));
+        let body = match self.restore(name, &born.origin, &states, written_at) {
             Ok(body) => body,
             // Another program may know it. Its messages wait, and what is kept of it stays as it is.
             Err(why) if matches!(born.origin, Origin::Type(_)) => {

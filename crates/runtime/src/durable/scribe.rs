@@ -1,6 +1,6 @@
 //! The scribe: the thread that writes down what durable agents did, in the order their shards hand it in.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,11 @@ use crate::sync::{Arc, Mutex, locked};
 /// How long to wait before what could not be written is tried again, at first and at most.
 const RETRY: Duration = Duration::from_millis(20);
 const RETRY_MAX: Duration = Duration::from_secs(2);
+/// For how long partitions are served, with agents in them and nothing to write, until that is written at the soonest.
+const SERVED_UNSAID: Duration = Duration::from_secs(5);
+/// And until it is written if nothing was for longer: this part of that time. So waits of agents that are killed begin anew
+/// by no more than it.
+const SERVED_UNSAID_SHARE: u32 = 8;
 /// The platform's exit code when another process took its journal over.
 const FENCED: i32 = 75;
 
@@ -306,11 +311,29 @@ struct Term {
     bytes: u64,
     /// How much it held when it was tidied up last.
     tidy: u64,
+    /// Until when it is written that it was served.
+    said: Instant,
+    /// When an agent had something written.
+    worked: Instant,
 }
 
 impl Term {
     fn begin(epoch: Epoch, bytes: u64) -> Self {
-        Self { epoch, number: 0, bytes, tidy: bytes }
+        let now = Instant::now();
+        Self { epoch, number: 0, bytes, tidy: bytes, said: now, worked: now }
+    }
+
+    /// What is to be written of how long it was served, if it comes to anything.
+    fn served(&mut self, partition: Partition, now: Instant) -> Option<Record> {
+        let ms = now.saturating_duration_since(self.said).as_millis() as u64;
+        self.said += Duration::from_millis(ms);
+        (ms > 0).then_some(Record::Served { partition: partition.0, ms })
+    }
+
+    /// Whether that is to be written though there is nothing else to write.
+    fn is_unsaid(&self, now: Instant) -> bool {
+        let idle = now.saturating_duration_since(self.worked);
+        now.saturating_duration_since(self.said) >= SERVED_UNSAID.max(idle / SERVED_UNSAID_SHARE)
     }
 }
 
@@ -326,11 +349,15 @@ struct Frame {
 impl Desk {
     /// Writes until the platform ends or the journal is another's.
     fn work(mut self, jobs: &Receiver<Job>) {
-        let mut ends = false;
-        while !ends && let Ok(first) = jobs.recv() {
+        let (mut ends, mut looked) = (false, Instant::now());
+        while !ends {
+            let first = match jobs.recv_timeout(SERVED_UNSAID) {
+                Err(RecvTimeoutError::Disconnected) => return,
+                first => first.ok(),
+            };
             let mut batches = Vec::new();
             // All that came in while the last frames were written goes together.
-            for job in std::iter::once(first).chain(jobs.try_iter()) {
+            for job in first.into_iter().chain(jobs.try_iter()) {
                 match job {
                     Job::Write(batch) => batches.push(batch),
                     Job::WriteOff(ticket, receiver) => self.ledger.write_off(ticket, receiver),
@@ -338,7 +365,7 @@ impl Desk {
                     Job::End => ends = true,
                     other => {
                         // What was handed in before is written before.
-                        if self.write(&mut batches).is_err() {
+                        if self.write(&mut batches).and_then(|()| self.prepare(&other)).is_err() {
                             return self.give_up(batches, jobs, ends);
                         }
                         self.change_service(other);
@@ -349,7 +376,30 @@ impl Desk {
                 return self.give_up(batches, jobs, ends);
             }
             self.tell_facts();
+            if looked.elapsed() >= SERVED_UNSAID || ends {
+                looked = Instant::now();
+                if self.say_served(|_, term| ends || term.is_unsaid(looked)).is_err() {
+                    return self.give_up(batches, jobs, ends);
+                }
+            }
         }
+    }
+
+    /// Writes for how long partitions were served, if there are agents in them: those it is to be said of.
+    fn say_served(&mut self, is_due: impl Fn(Partition, &Term) -> bool) -> Result<(), Fenced> {
+        let mut due: Vec<Partition> =
+            self.terms.iter().filter(|(partition, term)| is_due(**partition, term)).map(|(of, _)| *of).collect();
+        if due.is_empty() {
+            return Ok(());
+        }
+        let (now, inhabited) = (Instant::now(), self.ledger.inhabited());
+        due.retain(|partition| inhabited.contains(partition));
+        let mut frames = Vec::with_capacity(due.len());
+        for partition in due {
+            let served = self.terms.get_mut(&partition).and_then(|term| term.served(partition, now));
+            frames.extend(served.and_then(|served| self.seal(partition, vec![served])));
+        }
+        self.append(frames)
     }
 
     /// Writes what was handed in, and lets it be seen.
@@ -361,6 +411,14 @@ impl Desk {
         batches.drain(..).for_each(|batch| self.release(batch));
         touched.into_iter().for_each(|partition| self.tidy_up(partition));
         Ok(())
+    }
+
+    /// Writes what is to be written before a job is done.
+    fn prepare(&mut self, job: &Job) -> Result<(), Fenced> {
+        match job {
+            Job::GiveUp(partitions, _) => self.say_served(|partition, _| partitions.contains(&partition)),
+            _ => Ok(()),
+        }
     }
 
     /// Serves other partitions than before, or hears that another node does.
@@ -460,10 +518,21 @@ impl Desk {
         frames
     }
 
-    fn frame(&mut self, partition: Partition, records: Vec<Record>) -> Option<Frame> {
+    /// What agents did, as a frame: it says first for how long the partition was served.
+    fn frame(&mut self, partition: Partition, mut records: Vec<Record>) -> Option<Frame> {
         if records.is_empty() {
             return None;
         }
+        if let Some(term) = self.terms.get_mut(&partition) {
+            term.worked = Instant::now();
+            if let Some(served) = term.served(partition, term.worked) {
+                records.insert(0, served);
+            }
+        }
+        self.seal(partition, records)
+    }
+
+    fn seal(&mut self, partition: Partition, records: Vec<Record>) -> Option<Frame> {
         let mut bytes = Vec::new();
         if let Err(error) = encode_frame(&records, &mut bytes) {
             // What agents send was written already; there is nothing else that nests.

@@ -11,10 +11,12 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use serde_json::json;
 use tokio::sync::Mutex;
 use whimbrel_platform::limits;
 use whimbrel_platform::store::{Append, AppendError, Epoch, Lsn, OpenError, Partition, ReadFrame, StoreError};
 
+use super::consumer::{Came, Consumer};
 use super::engine::{Engine, IN_PROCESS, NO_LEADER, Pause, Post, Stored, Trouble, WRONG_LAST_SEQUENCE};
 use super::frames::{self, Head};
 use super::patience;
@@ -237,15 +239,18 @@ impl Journals {
         let end = persist(deadline, || engine.publish(&subjects.mark, &mark)).await.map_err(away)?;
         let after = trimmed(engine, &subjects, deadline).await?.max(from.0.saturating_sub(1));
         let sequence = self.locate(engine, &subjects, partition, after + 1).await?;
-        Ok(Reading { subjects, sequence, end, after, told: None })
+        Ok(Reading { subjects, sequence, end, after, told: None, asked: 0, consumer: None })
     }
 
     /// The next message with frames; `None` if there is no more.
     pub(crate) async fn next(&self, engine: &Engine, reading: &mut Reading) -> Result<Option<Vec<u8>>, StoreError> {
         loop {
-            let message = self.next_until(engine, &reading.subjects, reading.sequence, reading.end).await?;
+            let message = self.next_of(engine, reading).await?;
             reading.sequence = message.sequence + 1;
             if message.sequence >= reading.end {
+                if let Some(consumer) = reading.consumer.take() {
+                    consumer.end(engine).await;
+                }
                 return Ok(None);
             }
             if message.subject != reading.subjects.log {
@@ -260,6 +265,35 @@ impl Journals {
             }
             return Ok(Some(message.payload));
         }
+    }
+
+    /// The next message: the first few are asked for, to make a consumer takes longer; of many a consumer brings the rest.
+    async fn next_of(&self, engine: &Engine, reading: &mut Reading) -> Result<Stored, StoreError> {
+        if reading.consumer.is_none() && reading.asked >= limits::STORE_NATS_ASKED_FOR {
+            let on = &reading.subjects;
+            let which = json!({
+                "deliver_policy": "by_start_sequence", "opt_start_seq": reading.sequence, "filter_subject": on.all,
+            });
+            reading.consumer = Consumer::begin(engine, &on.stream, which).await.ok();
+            reading.asked = 0;
+        }
+        if let Some(consumer) = &mut reading.consumer {
+            let deadline = Instant::now() + patience();
+            loop {
+                match consumer.next(engine).await {
+                    Some(Came::Message(sequence, message)) => {
+                        let (subject, payload) = (message.subject.to_string(), message.payload.to_vec());
+                        return Ok(Stored { subject, sequence, headers: String::new(), payload });
+                    }
+                    Some(Came::Beat) if Instant::now() < deadline => {}
+                    // Something may be missing, or it is beside a replica that does not have the rest.
+                    Some(Came::Beat) | None => break,
+                }
+            }
+            reading.consumer = None;
+        }
+        reading.asked += 1;
+        self.next_until(engine, &reading.subjects, reading.sequence, reading.end).await
     }
 
     /// The next message; there is one, the mark at the latest, but a leader who is new may not have it yet.
@@ -416,6 +450,10 @@ pub(crate) struct Reading {
     after: u64,
     /// The last place that was told.
     told: Option<u64>,
+    /// How many messages were asked for, one by one.
+    asked: u32,
+    /// What brings the others.
+    consumer: Option<Consumer>,
 }
 
 impl Reading {

@@ -7,6 +7,7 @@
 mod address;
 mod blobs;
 mod check;
+mod consumer;
 mod coord;
 mod engine;
 mod frames;

@@ -8,17 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use async_nats::{Message, Subscriber};
 use bytes::Bytes;
-use futures_util::StreamExt;
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
-use whimbrel_platform::limits;
 use whimbrel_platform::store::{Revision, StoreError, Watch, Watched};
 
+use super::consumer::{Came, Consumer};
 use super::coord::{Keys, says_removed};
 use super::engine::{Engine, Pause, Post, Trouble};
 use super::journal::{away, persist};
@@ -89,69 +87,50 @@ struct Round {
 }
 
 /// A consumer, and the mark that it comes to.
-struct Consumer {
-    messages: Subscriber,
+struct Looking {
+    consumer: Consumer,
     mark: u64,
-    /// How many messages it delivered.
-    delivered: u64,
     pending: BTreeMap<String, Option<(Revision, Vec<u8>)>>,
 }
 
-/// One message of a consumer.
-enum Came {
+/// What came of a consumer.
+enum Heard {
     Change(String, Option<(Revision, Vec<u8>)>),
     Mark(u64),
-    /// It lives.
-    Beat,
+    /// Nothing that is looked for.
+    Nothing,
 }
 
 impl Round {
     /// Makes a consumer of the last message of each key, and of the changes from now on.
-    async fn begin(&self) -> Result<Consumer, Trouble> {
+    async fn begin(&self) -> Result<Looking, Trouble> {
         let engine = &self.engine;
         let mark_subject = format!("{}watch", self.keys.marks);
         let mark = engine.publish(&mark_subject, &Post::new(Bytes::new())).await?;
-        let inbox = engine.client.new_inbox();
-        let gone = |error: async_nats::SubscribeError| Trouble::NotTaken(error.to_string());
-        let messages = engine.client.subscribe(inbox.clone()).await.map_err(gone)?;
         let filter = format!("{}{}", self.keys.start, keys::filter_of(&self.prefix));
-        let beat_ns = Duration::from_millis(limits::STORE_NATS_BEAT_MS).as_nanos() as u64;
-        let config = json!({
-            "stream_name": self.keys.stream,
-            "config": {
-                "deliver_subject": inbox,
-                "deliver_policy": "last_per_subject",
-                "filter_subjects": [filter, mark_subject],
-                "ack_policy": "none",
-                "flow_control": true,
-                "idle_heartbeat": beat_ns,
-                "inactive_threshold": beat_ns * 10,
-                "mem_storage": true,
-                "num_replicas": 1,
-            },
-        });
-        engine.ask(&format!("CONSUMER.CREATE.{}", self.keys.stream), &config).await?;
-        Ok(Consumer { messages, mark, delivered: 0, pending: BTreeMap::new() })
+        let which = json!({ "deliver_policy": "last_per_subject", "filter_subjects": [filter, mark_subject] });
+        let consumer = Consumer::begin(engine, &self.keys.stream, which).await?;
+        Ok(Looking { consumer, mark, pending: BTreeMap::new() })
     }
 
-    async fn run(&mut self, first: Consumer) {
-        let mut consumer = first;
+    async fn run(&mut self, first: Looking) {
+        let mut looking = first;
         loop {
-            self.follow(&mut consumer).await;
+            self.follow(&mut looking).await;
             if self.events.send(Watched::Away).is_err() {
                 return;
             }
             let mut pause = Pause::default();
-            consumer = loop {
+            looking = loop {
                 match self.begin().await {
-                    Ok(consumer) => break consumer,
+                    Ok(looking) => break looking,
                     Err(_) => pause.wait().await,
                 }
             };
             // `Back` is told with what is there: until then nothing is known.
-            while !self.settle(&mut consumer, true).await {
+            while !self.settle(&mut looking, true).await {
                 match self.begin().await {
-                    Ok(anew) => consumer = anew,
+                    Ok(anew) => looking = anew,
                     Err(_) => pause.wait().await,
                 }
             }
@@ -159,17 +138,16 @@ impl Round {
     }
 
     /// Gathers what is there and tells it; false if the consumer failed before.
-    async fn settle(&self, consumer: &mut Consumer, back: bool) -> bool {
-        let mut connected = self.engine.connected();
+    async fn settle(&self, looking: &mut Looking, back: bool) -> bool {
         loop {
-            match self.receive(consumer, &mut connected).await {
-                Some(Came::Change(key, value)) => drop(consumer.pending.insert(key, value)),
-                Some(Came::Mark(sequence)) if sequence >= consumer.mark => break,
+            match self.hear(looking).await {
+                Some(Heard::Change(key, value)) => drop(looking.pending.insert(key, value)),
+                Some(Heard::Mark(sequence)) if sequence >= looking.mark => break,
                 Some(_) => {}
                 None => return false,
             }
         }
-        let there = std::mem::take(&mut consumer.pending);
+        let there = std::mem::take(&mut looking.pending);
         let start = back.then_some(Watched::Back);
         let keys = there.into_iter().filter_map(|(key, value)| value.map(|(r, v)| Watched::Written(key, r, v)));
         for event in start.into_iter().chain(keys).chain([Watched::Complete]) {
@@ -177,21 +155,20 @@ impl Round {
                 return false;
             }
         }
-        consumer.mark = 0;
+        looking.mark = 0;
         true
     }
 
     /// Tells of changes, until the consumer may have missed one.
-    async fn follow(&self, consumer: &mut Consumer) {
-        if consumer.mark > 0 && !self.settle(consumer, false).await {
+    async fn follow(&self, looking: &mut Looking) {
+        if looking.mark > 0 && !self.settle(looking, false).await {
             return;
         }
-        let mut connected = self.engine.connected();
-        while let Some(came) = self.receive(consumer, &mut connected).await {
-            let event = match came {
-                Came::Change(key, Some((revision, value))) => Watched::Written(key, revision, value),
-                Came::Change(key, None) => Watched::Removed(key),
-                Came::Mark(_) | Came::Beat => continue,
+        while let Some(heard) = self.hear(looking).await {
+            let event = match heard {
+                Heard::Change(key, Some((revision, value))) => Watched::Written(key, revision, value),
+                Heard::Change(key, None) => Watched::Removed(key),
+                Heard::Mark(_) | Heard::Nothing => continue,
             };
             if self.events.send(event).is_err() {
                 return;
@@ -200,53 +177,18 @@ impl Round {
     }
 
     /// What comes next; `None` if something may have been missed.
-    async fn receive(
-        &self,
-        consumer: &mut Consumer,
-        connected: &mut tokio::sync::watch::Receiver<bool>,
-    ) -> Option<Came> {
-        let silence = Duration::from_millis(limits::STORE_NATS_BEAT_MS * limits::STORE_NATS_BEATS_MISSED_MAX);
-        loop {
-            let message = tokio::select! {
-                message = tokio::time::timeout(silence, consumer.messages.next()) => message.ok()??,
-                lost = connected.wait_for(|connected| !connected) => {
-                    drop(lost);
-                    return None;
-                }
-            };
-            if message.status.is_some_and(|status| status.as_u16() == 100) {
-                if let Some(reply) = &message.reply {
-                    self.engine.client.publish(reply.clone(), Bytes::new()).await.ok()?;
-                }
-                return Some(Came::Beat);
-            }
-            let (sequence, delivered) = sequences(&message)?;
-            consumer.delivered += 1;
-            if delivered != consumer.delivered {
-                return None;
-            }
-            if let Some(came) = self.came(&message, sequence) {
-                return Some(came);
-            }
-        }
-    }
-
-    fn came(&self, message: &Message, sequence: u64) -> Option<Came> {
-        let Some(subject) = message.subject.strip_prefix(self.keys.start.as_str()) else {
-            return Some(Came::Mark(sequence));
+    async fn hear(&self, looking: &mut Looking) -> Option<Heard> {
+        let Came::Message(sequence, message) = looking.consumer.next(&self.engine).await? else {
+            return Some(Heard::Nothing);
         };
-        let key = keys::key_of(subject).filter(|key| key.starts_with(&self.prefix))?;
+        let Some(subject) = message.subject.strip_prefix(self.keys.start.as_str()) else {
+            return Some(Heard::Mark(sequence));
+        };
+        let Some(key) = keys::key_of(subject).filter(|key| key.starts_with(&self.prefix)) else {
+            return Some(Heard::Nothing);
+        };
         let removed = says_removed(message.headers.as_ref());
         let value = (!removed).then(|| (Revision(sequence), message.payload.to_vec()));
-        Some(Came::Change(key, value))
+        Some(Heard::Change(key, value))
     }
-}
-
-/// A message's place in the stream, and the how-manieth of its consumer it is; both stand in its reply subject:
-/// `$JS.ACK.STREAM.CONSUMER.TRIES.STREAM-SEQUENCE.CONSUMER-SEQUENCE.TIME.PENDING`, or with two more tokens in front.
-fn sequences(message: &Message) -> Option<(u64, u64)> {
-    let tokens: Vec<&str> = message.reply.as_ref()?.split('.').collect();
-    let start = if tokens.len() > 9 { 7 } else { 5 };
-    let number = |index: usize| tokens.get(index)?.parse().ok();
-    Some((number(start)?, number(start + 1)?))
 }

@@ -27,16 +27,22 @@ pub struct Bench {
 }
 
 #[cfg(feature = "nats")]
-/// A society kept by three NATS servers, which this starts; nodes, one of which runs it while the others wait.
+/// A society kept by three NATS servers, which this starts, and shared by nodes, one of which is killed or drained.
 #[derive(Debug, Args)]
 pub struct Failover {
     /// Nodes.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(2..=9))]
     pub nodes: u64,
-    /// Agents, each of which does something twice a second.
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Agents of each node, on average.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub agents: u64,
-    /// As for `whimbrel run`; its default if not given.
+    /// How long each agent waits until it does something again.
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = crate::duration::parse)]
+    pub period: std::time::Duration,
+    /// The node is not killed but drained: it hands over what it serves.
+    #[arg(long)]
+    pub planned: bool,
+    /// As for `whimbrel up`; its default if not given.
     #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_takeover)]
     pub takeover: Option<std::time::Duration>,
     /// Print the result as one line of JSON.
@@ -107,7 +113,7 @@ pub enum Benchmark {
         #[command(flatten)]
         options: BenchOptions,
     },
-    /// The node that runs a society is killed: how long until all agents answer again, and what is lost or done twice?
+    /// A node is killed, or drained: how long until its agents answer elsewhere, and what is lost or done twice?
     #[cfg(feature = "nats")]
     Failover(Failover),
     /// The compact codec on the object of the Jadex study: how small, how fast?

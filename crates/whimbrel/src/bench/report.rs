@@ -71,6 +71,9 @@ fn readable(name: &str, value: f64) -> String {
     if name == "seconds" {
         return format!("{value:.3} s");
     }
+    if ["first_s", "recovered_s", "handed_over_s"].contains(&name) {
+        return format!("{value:.2} s");
+    }
     if name.ends_with("_us") && value < 10.0 {
         return format!("{value:.3} us");
     }
@@ -89,7 +92,7 @@ fn readable(name: &str, value: f64) -> String {
     if name == "share_of_allowed" {
         return format!("{:.1} %", value * 100.0);
     }
-    if name == "lost" {
+    if ["lost", "doubled", "moved_agents"].contains(&name) {
         return format!("{value:.0}");
     }
     if name.contains("cpu_s") {
@@ -134,6 +137,13 @@ fn meaning(name: &str) -> &str {
         "rtt_p50_ms" => "half of the answers came within this time",
         "rtt_p99_ms" => "99 of 100 did",
         "lost" => "lost",
+        "doubled" => "done twice",
+        "moved_agents" => "agents that went to other nodes",
+        "first_s" => "until the first of them answered",
+        "recovered_s" => "until the last did",
+        "handed_over_s" => "until the node had handed over all",
+        "pause_p50_ms" => "half of the agents stood still for less",
+        "pause_p99_ms" => "99 of 100 did",
         "rss_mb" => "MB of memory at most, all processes together",
         "round_trips_per_s" => "answers per second",
         "allowed_per_s" => "of the receivers' computations alone, on as many cores as there is work for",

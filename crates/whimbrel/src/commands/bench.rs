@@ -73,9 +73,16 @@ fn messaging(what: &Messaging) -> anyhow::Result<ExitCode> {
 #[cfg(feature = "nats")]
 fn failover(what: &crate::arguments::Failover) -> anyhow::Result<ExitCode> {
     let metrics = crate::bench::failover::run(what)?;
-    let takeover = what.takeover.map_or(0, |takeover| takeover.as_millis());
-    let params = format!("\"nodes\": {}, \"agents\": {}, \"takeover_ms\": {takeover}", what.nodes, what.agents);
-    let title = format!("failover: nodes {}, agents {}", what.nodes, what.agents);
+    let ms = |time: std::time::Duration| time.as_millis();
+    let params = format!(
+        "\"nodes\": {}, \"agents\": {}, \"period_ms\": {}, \"planned\": {}, \"takeover_ms\": {}",
+        what.nodes,
+        what.agents,
+        ms(what.period),
+        what.planned,
+        what.takeover.map_or(0, ms)
+    );
+    let title = format!("failover: {}", params.replace('"', ""));
     let text = if what.json { line("failover", &params, &metrics) } else { rows(&title, &metrics) };
     writeln!(anstream::stdout().lock(), "{text}")?;
     Ok(ExitCode::SUCCESS)

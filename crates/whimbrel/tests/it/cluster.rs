@@ -303,3 +303,48 @@ fn agents_that_are_not_kept_are_written_to_from_other_nodes() {
     nodes.wait_for_line("all twenty");
     assert!(nodes.lines().iter().all(|line| !line.contains("LOG")), "{:?}", nodes.lines());
 }
+
+const TICKS: &str = "MAS ticks { agents: ledger; ticker #300; }";
+const TICKER: &str = "!go(1). +!go(N) <- .my_name(Me); .send(ledger, achieve, tick(Me, N)); .wait(20); !go(N+1).";
+const LEDGER: &str = "
+@next[atomic] +!tick(W, N) : last(W, L) & N == L + 1 <- -last(W, L); +last(W, N).
+@first[atomic] +!tick(W, 1) <- +last(W, 1).
++!tick(W, N) <- ?last(W, L); .print(\"after \", L, \" of \", W, \" comes \", N).
+";
+
+#[test]
+fn messages_of_agents_that_go_on_elsewhere_do_not_overtake_the_word_of_it() {
+    let mut nodes = Nodes::new(&[("sums.mas2j", TICKS), ("ticker.asl", TICKER), ("ledger.asl", LEDGER)], 2);
+    let ledger = nodes.nodes[0].platform.partition_of("ledger".into()).expect("it is a cluster").0;
+    let others: Vec<u16> = (0..PARTITIONS).filter(|index| *index != ledger).collect();
+    nodes.serve(0, [ledger]);
+    nodes.serve(1, others.iter().copied());
+    for dies in 1..8 {
+        std::thread::sleep(Duration::from_millis(60));
+        nodes.join();
+        nodes.kill(dies);
+        nodes.serve(dies + 1, others.iter().copied());
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(nodes.lines().first(), None, "and {} more", nodes.lines().len());
+}
+
+const SLEEPERS: &str = "MAS sleepers { agents: sleeper; }";
+const SLEEPER: &str = "!sleep. +!sleep <- .wait(1200); .print(awake).";
+
+#[test]
+fn waits_go_on_while_agents_pass_from_node_to_node() {
+    let mut nodes = Nodes::new(&[("sums.mas2j", SLEEPERS), ("sleeper.asl", SLEEPER)], 2);
+    nodes.serve(0, 0..PARTITIONS);
+    nodes.nodes[0].platform.wait_idle_for(Duration::from_millis(20));
+    let began = Instant::now();
+    let all: Vec<u16> = (0..PARTITIONS).collect();
+    for round in 0..20 {
+        std::thread::sleep(Duration::from_millis(40));
+        assert!(nodes.pass_on(round % 2, (round + 1) % 2, &all));
+    }
+    let passed = began.elapsed();
+    nodes.wait_for_line("awake");
+    // It slept all the while. Had each node begun its wait anew, it would sleep for more than a second now.
+    assert!(began.elapsed() < passed.max(Duration::from_millis(1_200)) + Duration::from_millis(800), "{passed:?}");
+}

@@ -315,6 +315,26 @@ fn run_and_kill(store: &Path, life: Duration, out: &Path) -> bool {
 }
 
 #[test]
+fn waits_do_not_begin_anew_after_kill_nine() {
+    let scratch =
+        Scratch::with(&[("s.asl", "!sleep. +!sleep <- .print(asleep); .wait(8000); .print(awake); .stopMAS.")]);
+    let start = || {
+        let mut society = whimbrel();
+        society.args(["run", "s.asl", "--durable", "--quiet"]).current_dir(&scratch.0);
+        society.stdout(std::process::Stdio::piped()).spawn().expect("the binary runs")
+    };
+    let mut first = start();
+    // That it was served is written after five seconds.
+    std::thread::sleep(Duration::from_millis(6_500));
+    first.kill().expect("it is ours");
+    first.wait().expect("it is ours");
+    let began = Instant::now();
+    let told = start().wait_with_output().expect("it is ours");
+    assert_eq!(String::from_utf8_lossy(&told.stdout), "[s] awake\n");
+    assert!(began.elapsed() < Duration::from_secs(6), "three seconds were left: {:?}", began.elapsed());
+}
+
+#[test]
 fn a_plan_goes_on_at_its_next_step_after_kill_nine() {
     let scratch = Scratch::new();
     let (store, out) = (scratch.0.join("store"), scratch.0.join("out"));

@@ -102,11 +102,13 @@ fn who_was_stopped_and_goes_on_later_finds_that_another_took_over_and_says_nothi
     let mut second = start(&scratch, &store, "second");
     wait_for("the second waits", || text(&scratch.0.join("second.err")).contains("waiting to take over"));
     kill_process(Pid::from_child(&first), Signal::STOP).expect("it is ours");
-    let told = text(&scratch.0.join("first"));
+    let told = text(&scratch.0.join("first")).lines().count();
     wait_for("the second takes over", || text(&scratch.0.join("second")).lines().count() >= 2);
     kill_process(Pid::from_child(&first), Signal::CONT).expect("it is ours");
     assert_eq!(end_of(&mut first).code(), Some(75), "{}", text(&scratch.0.join("first.err")));
-    assert_eq!(told, text(&scratch.0.join("first")), "it said something when it was none any more");
+    // It may say what was written just before it was stopped; nobody else says that.
+    let more = text(&scratch.0.join("first")).lines().count() - told;
+    assert!(more <= 1, "it said {more} lines when it was none any more");
     assert!(end_of(&mut second).success());
     assert_all_told_once(&scratch);
 }

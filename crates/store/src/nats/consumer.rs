@@ -1,0 +1,93 @@
+//! A consumer: the engine sends a stream's messages as fast as they are taken, instead of being asked for each.
+
+use std::time::Duration;
+
+use async_nats::{Message, Subscriber};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio::sync::watch::Receiver;
+use whimbrel_platform::limits;
+
+use super::engine::{Engine, Trouble};
+
+/// Whoever has it makes another one when it cannot be sure that nothing was missed.
+pub(crate) struct Consumer {
+    messages: Subscriber,
+    /// How many messages it delivered.
+    delivered: u64,
+    connected: Receiver<bool>,
+    /// What it is called, to end it.
+    name: String,
+    stream: String,
+}
+
+/// What comes from a consumer.
+pub(crate) enum Came {
+    /// A message, and its sequence in the stream.
+    Message(u64, Message),
+    /// It lives.
+    Beat,
+}
+
+impl Consumer {
+    /// Makes one: `which` says where it begins, and what it leaves out.
+    pub(crate) async fn begin(engine: &Engine, stream: &str, which: Value) -> Result<Self, Trouble> {
+        let connected = engine.connected();
+        let inbox = engine.client.new_inbox();
+        let gone = |error: async_nats::SubscribeError| Trouble::NotTaken(error.to_string());
+        let messages = engine.client.subscribe(inbox.clone()).await.map_err(gone)?;
+        let beat_ns = Duration::from_millis(limits::STORE_NATS_BEAT_MS).as_nanos() as u64;
+        let mut config = json!({
+            "deliver_subject": inbox,
+            "ack_policy": "none",
+            "flow_control": true,
+            "idle_heartbeat": beat_ns,
+            "inactive_threshold": beat_ns * 10,
+            "mem_storage": true,
+            "num_replicas": 1,
+        });
+        if let (Value::Object(config), Value::Object(which)) = (&mut config, which) {
+            config.extend(which);
+        }
+        let request = json!({ "stream_name": stream, "config": config });
+        let made = engine.ask(&format!("CONSUMER.CREATE.{stream}"), &request).await?;
+        let name = made.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(Self { messages, delivered: 0, connected, name, stream: stream.to_owned() })
+    }
+
+    /// What comes next; `None` if something may have been missed.
+    pub(crate) async fn next(&mut self, engine: &Engine) -> Option<Came> {
+        let silence = Duration::from_millis(limits::STORE_NATS_BEAT_MS * limits::STORE_NATS_BEATS_MISSED_MAX);
+        let message = tokio::select! {
+            message = tokio::time::timeout(silence, self.messages.next()) => message.ok()??,
+            lost = self.connected.wait_for(|connected| !connected) => {
+                drop(lost);
+                return None;
+            }
+        };
+        if message.status.is_some_and(|status| status.as_u16() == 100) {
+            if let Some(reply) = &message.reply {
+                engine.client.publish(reply.clone(), Bytes::new()).await.ok()?;
+            }
+            return Some(Came::Beat);
+        }
+        let (sequence, delivered) = sequences(&message)?;
+        self.delivered += 1;
+        (delivered == self.delivered).then_some(Came::Message(sequence, message))
+    }
+
+    /// Ends it; what is dropped without that, the engine ends after a while.
+    pub(crate) async fn end(self, engine: &Engine) {
+        let _ = engine.ask(&format!("CONSUMER.DELETE.{}.{}", self.stream, self.name), &Value::Null).await;
+    }
+}
+
+/// A message's place in the stream, and the how-manieth of its consumer it is; both stand in its reply subject:
+/// `$JS.ACK.STREAM.CONSUMER.TRIES.STREAM-SEQUENCE.CONSUMER-SEQUENCE.TIME.PENDING`, or with two more tokens in front.
+fn sequences(message: &Message) -> Option<(u64, u64)> {
+    let tokens: Vec<&str> = message.reply.as_ref()?.split('.').collect();
+    let start = if tokens.len() > 9 { 7 } else { 5 };
+    let number = |index: usize| tokens.get(index)?.parse().ok();
+    Some((number(start)?, number(start + 1)?))
+}
