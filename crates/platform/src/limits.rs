@@ -57,6 +57,10 @@ pub const LINK_READ_ATTEMPTS: u32 = 2;
 pub const LINK_NEWS_BYTES_MAX: usize = 12 << 20;
 /// Messages without numbers that wait for agents of a partition that nobody serves.
 pub const UNSERVED_MESSAGES_MAX: usize = 100_000;
+/// What nodes of a cluster say of what is the matter with partitions: so many reasons at a time, and characters of each.
+pub const TROUBLE_REASONS_MAX: usize = 8;
+/// See [`TROUBLE_REASONS_MAX`].
+pub const TROUBLE_REASON_CHARS_MAX: usize = 400;
 /// Agents that are told of in one piece of news; more take more.
 pub const LINK_NEWS_AGENTS: usize = 4_096;
 /// Bytes of names that a peer may make this node keep (they are kept for ever). Whoever makes more is refused.

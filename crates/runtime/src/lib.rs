@@ -38,7 +38,7 @@ mod worker;
 
 pub use agent::{Agent, Behaviours, behaving};
 pub use census::AgentFigures;
-pub use cluster::{AdoptError, Adopted};
+pub use cluster::{AdoptError, Adopted, NotAdopted, YieldError};
 pub use context::Context;
 pub use durable::{Kept, RecoverError, erase, recover};
 pub use durable_agent::{DurableAgent, DurableContext, Founder, KeptTimers, durable, volatile};

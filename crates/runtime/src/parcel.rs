@@ -48,7 +48,7 @@ pub(crate) enum Parcel {
     /// This agent is not crowded any more: who was held up by it may go on.
     Relieved(Symbol),
     /// Agents are to stop, to go on on another node: answer how many have not.
-    Yield(Arc<Yielding>, std::sync::mpsc::Sender<usize>),
+    Yield(Arc<Yielding>, std::sync::mpsc::Sender<Vec<Symbol>>),
     /// Count what waits in mailboxes, and answer.
     CountQueued(std::sync::mpsc::Sender<u64>),
     /// Tell how some agents are doing.

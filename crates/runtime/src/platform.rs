@@ -19,7 +19,7 @@ use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Service
 use crate::agent::{Agent, NativeBody};
 use crate::census::AgentFigures;
 use crate::clock::Clock;
-use crate::cluster::{AdoptError, Adopted, Cluster};
+use crate::cluster::{AdoptError, Adopted, Cluster, YieldError};
 use crate::durable::Kept;
 use crate::durable::scribe::{Orders, Scribe};
 use crate::durable_agent::{DurableAgent, DurableBody, Founder, Kinds};
@@ -329,19 +329,20 @@ impl Platform {
 
     /// Serves these partitions of the shared journal from now on, in these epochs: brings back their agents, begins those of
     /// `founders`, the agents of these partitions that the society begins with, that never were, and tells all other
-    /// nodes. Waits for the journal.
+    /// nodes. Waits for the journal. A partition that another node has taken over in a higher epoch, that cannot be read, or
+    /// that holds an agent that cannot be brought back is left alone, and named.
     ///
     /// # Errors
-    /// Another node has taken them over in a higher epoch, or the journal cannot be read, or holds an agent that cannot be
-    /// brought back, or that an agent had ended the society; nothing is served then that was not before.
+    /// An agent had ended the society, or the platform ends: nothing is served then that was not before.
     pub fn adopt(&self, partitions: &[(Partition, Epoch)], founders: Vec<Founder>) -> Result<Adopted, AdoptError> {
         self.node().adopt(partitions, founders)
     }
 
     /// Stops serving partitions: their agents stop between two turns, and all they did is written; messages to them wait, on
-    /// all nodes, until somebody serves them. Returns when that is so; false if the platform ended first.
-    pub fn yield_up(&self, partitions: &[Partition]) -> bool {
-        self.node().yield_up(partitions)
+    /// all nodes, until somebody serves them. Returns when that is so, or after `at_most`, with those of which it is not, and why:
+    /// what is sent to these waits, too, and they are to be yielded again until they are.
+    pub fn yield_up(&self, partitions: &[Partition], at_most: Duration) -> Vec<(Partition, YieldError)> {
+        self.node().yield_up(partitions, at_most)
     }
 
     /// The partition of an agent, if this is a node of several that share a journal.

@@ -17,8 +17,12 @@ enum Holding {
     Adopting,
     Served,
     Yielding,
+    /// Its agents were told to stop, and some did not: there is no way back, but it is to be tried again.
+    Stuck,
     /// Served no longer; the table does not say so yet.
     Yielded,
+    /// It cannot be served here: another node may have it, if one is to.
+    Unreadable,
 }
 
 /// What is to be done.
@@ -47,10 +51,12 @@ impl Holdings {
                 Some((epoch, _)) if part.epoch < epoch => {}
                 Some((epoch, holding)) if is_mine && part.epoch == epoch => match holding {
                     Holding::Yielded => duties.hand_over.push(partition),
+                    Holding::Stuck => duties.yield_up.push(partition),
                     Holding::Served if part.next.is_some_and(|next| next != me) => duties.yield_up.push(partition),
-                    Holding::Served | Holding::Adopting | Holding::Yielding => {}
+                    Holding::Unreadable if part.next.is_some_and(|next| next != me) => duties.hand_over.push(partition),
+                    Holding::Served | Holding::Adopting | Holding::Yielding | Holding::Unreadable => {}
                 },
-                Some((_, Holding::Yielded)) | None => {
+                Some((_, Holding::Yielded | Holding::Unreadable)) | None => {
                     self.0.remove(&partition);
                     if is_mine {
                         duties.adopt.push((partition, part.epoch));
@@ -73,11 +79,14 @@ impl Holdings {
         }
     }
 
-    /// These could not be served: they are to be adopted again.
-    pub fn not_adopted(&mut self, partitions: &[(Partition, Epoch)]) {
-        for (partition, _) in partitions {
-            self.0.remove(partition);
-        }
+    /// This one could not be served: it is to be adopted again.
+    pub fn not_adopted(&mut self, partition: Partition) {
+        self.0.remove(&partition);
+    }
+
+    /// This one cannot be served here, whatever is tried.
+    pub fn unreadable(&mut self, partition: Partition) {
+        self.set(&[partition], Holding::Unreadable);
     }
 
     /// These are served no longer.
@@ -85,9 +94,9 @@ impl Holdings {
         self.set(partitions, Holding::Yielded);
     }
 
-    /// These are served still: they are to be yielded again.
-    pub fn not_yielded(&mut self, partitions: &[Partition]) {
-        self.set(partitions, Holding::Served);
+    /// This one's agents did not all stop: it is to be yielded again.
+    pub fn not_yielded(&mut self, partition: Partition) {
+        self.set(&[partition], Holding::Stuck);
     }
 
     fn set(&mut self, partitions: &[Partition], to: Holding) {
@@ -103,8 +112,8 @@ impl Holdings {
         self.0.iter().filter(|(_, (_, holding))| *holding == Holding::Served).map(|(partition, _)| *partition)
     }
 
-    /// Whether nothing is served, nor about to be.
+    /// Whether nothing is served, nor about to be, nor to be handed over still.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.values().all(|(_, holding)| *holding == Holding::Unreadable)
     }
 }

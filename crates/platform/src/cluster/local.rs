@@ -1,22 +1,20 @@
 //! What serves agents on a node, as its part in the cluster sees it.
 
+use std::time::Duration;
+
 use crate::store::{Epoch, Partition, StoreError};
 
-/// This node's agents, links and end. The calls may take seconds; [`LocalNode::adopt`] and [`LocalNode::yield_up`] come from
-/// one thread, one after the other, the rest from another one meanwhile.
+/// This node's agents, links and end. The calls may take seconds. [`LocalNode::adopt`] comes from one thread, one after the
+/// other; [`LocalNode::yield_up`] each from a thread of its own; the rest from another one meanwhile. No two are about one
+/// partition.
 pub trait LocalNode: Send + Sync {
     /// Serves these partitions in these epochs: opens and reads their journals, brings their agents back. Returns when they are
-    /// served. All of them or none.
-    ///
-    /// # Errors
-    /// [`AdoptError`]; it is tried again unless another node has them.
-    fn adopt(&self, partitions: &[(Partition, Epoch)]) -> Result<(), AdoptError>;
+    /// served, with those that are not, and why: that concerns no other.
+    fn adopt(&self, partitions: &[(Partition, Epoch)]) -> Vec<(Partition, AdoptError)>;
 
-    /// Serves them no longer: returns when all their agents have stopped between two turns, and all they did is written down.
-    ///
-    /// # Errors
-    /// [`YieldError`]: they are still served; it is tried again.
-    fn yield_up(&self, partitions: &[Partition]) -> Result<(), YieldError>;
+    /// Serves them no longer: returns when all their agents have stopped between two turns, and all they did is written down, or
+    /// when [`YIELD_PATIENCE`] is over, with those of which that is not so, and why. It is tried again.
+    fn yield_up(&self, partitions: &[Partition]) -> Vec<(Partition, YieldError)>;
 
     /// The nodes to be linked with: name and address of each. Said again and again.
     fn link_with(&self, members: &[(String, String)]);
@@ -34,27 +32,28 @@ pub trait LocalNode: Send + Sync {
     fn failed(&self, why: &str);
 }
 
-/// Why partitions are not served.
+/// How long agents may take to stop until it is said that they do not.
+pub const YIELD_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Why a partition is not served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdoptError {
-    /// Somebody opened one in a higher epoch.
-    #[error("partition {} was taken over in epoch {}", .partition.0, .by.0)]
+    /// Somebody opened it in a higher epoch.
+    #[error("it was taken over in epoch {}", .by.0)]
     Fenced {
-        /// Which.
-        partition: Partition,
         /// The highest epoch.
         by: Epoch,
     },
     /// The store failed: trying again may help.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is kept cannot be gone on with on this node, whatever is tried.
+    /// What is kept in it cannot be gone on with on this node, whatever is tried: another one may be able to.
     #[error("{0}")]
     Unreadable(String),
 }
 
-/// Why partitions are served still.
+/// Why a partition is served still.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct YieldError(pub String);

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::store::Partition;
+
 /// A node's number: drawn at random when the process joins, so unlike that of any other, also of the same machine's earlier
 /// ones. In text, 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,6 +68,31 @@ pub struct Member {
     /// Its machine and process, for people.
     #[serde(default)]
     pub process: String,
+    /// Partitions with which something is the matter there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub troubles: Vec<Trouble>,
+}
+
+/// What is the matter with a partition on a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// Which.
+    pub partition: u16,
+    /// What.
+    pub kind: TroubleKind,
+    /// Why, for people; empty if there is no room for all.
+    #[serde(default)]
+    pub why: String,
+}
+
+/// What may be the matter with a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TroubleKind {
+    /// The node cannot go on with what is kept in it. Others are to try.
+    Unreadable,
+    /// The node is to hand it over, and its agents do not stop.
+    Stuck,
 }
 
 /// What a node is about to do.
@@ -86,6 +113,18 @@ impl Member {
     /// Whether it may be given partitions.
     pub fn takes_partitions(&self) -> bool {
         self.state == MemberState::Running
+    }
+
+    /// The partitions that it tried in vain to serve.
+    pub fn unreadable(&self) -> impl Iterator<Item = Partition> {
+        let unreadable = self.troubles.iter().filter(|trouble| trouble.kind == TroubleKind::Unreadable);
+        unreadable.map(|trouble| Partition(trouble.partition))
+    }
+
+    /// Whether it is to hand this partition over, and its agents do not stop.
+    pub fn is_stuck_with(&self, partition: Partition) -> bool {
+        let is_it = |trouble: &Trouble| trouble.kind == TroubleKind::Stuck && trouble.partition == partition.0;
+        self.troubles.iter().any(is_it)
     }
 
     /// Whether it has joined and not left.

@@ -19,8 +19,8 @@ mod roster;
 mod society;
 
 pub use holdings::{Duties, Holdings};
-pub use local::{AdoptError, LocalNode, YieldError};
-pub use member::{Member, MemberState, Nonce};
+pub use local::{AdoptError, LocalNode, YIELD_PATIENCE, YieldError};
+pub use member::{Member, MemberState, Nonce, Trouble, TroubleKind};
 pub use participant::{Action, BEAT, Ending, NODE, NodeView, PAUSE, PLACEMENT, Participant, SOCIETY, Terms};
 pub use placement::{Candidate, Change, ChangeKind, Part, Placement, choose};
 pub use placer::{MOVES_AT_ONCE_SHARE, SETTLE, is_placer, proposal};

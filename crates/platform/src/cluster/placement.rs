@@ -37,6 +37,8 @@ struct Stored {
 }
 
 const NOBODY: i64 = -1;
+/// No society comes to that: there is always a next epoch.
+const EPOCH_MAX: u64 = 1 << 62;
 
 impl From<Placement> for Stored {
     fn from(placement: Placement) -> Self {
@@ -73,7 +75,8 @@ impl TryFrom<Stored> for Placement {
             }
         };
         let part = |line: &Vec<i64>| -> Result<Part, Self::Error> {
-            let epoch = line.first().and_then(|epoch| u64::try_from(*epoch).ok()).ok_or("a line without an epoch")?;
+            let epoch = line.first().and_then(|epoch| u64::try_from(*epoch).ok()).filter(|epoch| *epoch <= EPOCH_MAX);
+            let epoch = epoch.ok_or("a line without an epoch")?;
             Ok(Part { epoch: Epoch(epoch), owner: node(line.get(1))?, next: node(line.get(2))? })
         };
         Ok(Self { parts: stored.parts.iter().map(part).collect::<Result<_, _>>()? })
@@ -207,21 +210,24 @@ pub enum ChangeKind {
 }
 
 /// A node that may serve partitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Which.
     pub node: Nonce,
     /// Its weight; 0 counts as 1.
     pub weight: u32,
+    /// Partitions that it may not have.
+    pub without: BTreeSet<Partition>,
 }
 
 /// Who is to serve what, given who does (or is about to). Nodes that are no candidates lose all they have. Each candidate gets its
 /// share of the partitions, in proportion to its weight, rounded down or up; as few as possible go from one candidate
-/// to another. Who gets what nobody has is decided by weighted rendezvous hashing with bounded loads (Thaler and
+/// to another. Partitions that some may not have are given first: who has one that it may have keeps it. Who gets what nobody has is decided by weighted rendezvous hashing with bounded loads (Thaler and
 /// Ravishankar 1998; Mirrokni et al. 2018). Everybody who asks with the same arguments gets the same answer. If there is no
 /// candidate, nobody is to serve anything.
 pub fn choose(bearers: &[Option<Nonce>], candidates: &[Candidate]) -> Vec<Option<Nonce>> {
     let mut choice = Choice::new(bearers.len(), candidates);
+    choice.bind(bearers);
     choice.keep(bearers);
     choice.fill(Load::floor);
     choice.fill(Load::ceiling);
@@ -248,25 +254,59 @@ impl Load {
     }
 }
 
-struct Choice {
+struct Choice<'a> {
+    candidates: &'a [Candidate],
     loads: BTreeMap<Nonce, Load>,
     chosen: Vec<Option<Nonce>>,
+    /// Partitions that some candidates may not have: they are not moved for balance.
+    bound: BTreeSet<usize>,
 }
 
-impl Choice {
-    fn new(partitions: usize, candidates: &[Candidate]) -> Self {
+impl<'a> Choice<'a> {
+    fn new(partitions: usize, candidates: &'a [Candidate]) -> Self {
         let weights: BTreeMap<Nonce, u64> =
             candidates.iter().map(|candidate| (candidate.node, u64::from(candidate.weight.max(1)))).collect();
         let sum = weights.values().map(|weight| u128::from(*weight)).sum::<u128>().max(1);
         let load = |(node, weight): (Nonce, u64)| {
             (node, Load { weight, has: 0, share: partitions as u128 * u128::from(weight), sum })
         };
-        Self { loads: weights.into_iter().map(load).collect(), chosen: vec![None; partitions] }
+        let bound =
+            candidates.iter().flat_map(|candidate| &candidate.without).map(|partition| usize::from(partition.0));
+        Self {
+            candidates,
+            loads: weights.into_iter().map(load).collect(),
+            chosen: vec![None; partitions],
+            bound: bound.filter(|index| *index < partitions).collect(),
+        }
+    }
+
+    /// Gives away what not everybody may have: to who has it, else to who suits it best, of those below their share if there are
+    /// any.
+    fn bind(&mut self, bearers: &[Option<Nonce>]) {
+        for index in std::mem::take(&mut self.bound) {
+            let may =
+                |candidate: &&Candidate| !candidate.without.iter().any(|partition| usize::from(partition.0) == index);
+            let bearer = bearers.get(index).copied().flatten();
+            let keeps =
+                self.candidates.iter().filter(may).map(|candidate| candidate.node).find(|node| Some(*node) == bearer);
+            let offer = |candidate: &Candidate| {
+                let load = self.loads.get(&candidate.node)?;
+                let is_full = load.has >= load.ceiling();
+                Some((is_full, (score(index, candidate.node, load.weight), index, candidate.node)))
+            };
+            let offers = self.candidates.iter().filter(may).filter_map(offer);
+            let best = offers.min_by(|one, other| one.0.cmp(&other.0).then_with(|| best_first(&one.1, &other.1)));
+            if let Some(node) = keeps.or(best.map(|(_, (.., node))| node)) {
+                self.give(index, node, |_| u64::MAX);
+            }
+            self.bound.insert(index);
+        }
     }
 
     /// Candidates keep what they have, up to their share: what they are the best for rather than the rest.
     fn keep(&mut self, bearers: &[Option<Nonce>]) {
-        let here = (0..).zip(bearers).filter_map(|(index, bearer)| Some((index, (*bearer)?)));
+        let here = (0..).zip(bearers).filter(|(index, _)| !self.bound.contains(index));
+        let here = here.filter_map(|(index, bearer)| Some((index, (*bearer)?)));
         let mut held: Vec<(f64, usize, Nonce)> = here
             .filter_map(|(index, node)| Some((score(index, node, self.loads.get(&node)?.weight), index, node)))
             .collect();
@@ -278,8 +318,8 @@ impl Choice {
 
     /// Gives what nobody has to candidates that have less than `bound`.
     fn fill(&mut self, bound: fn(&Load) -> u64) {
-        let free: Vec<usize> =
-            (0..).zip(&self.chosen).filter(|(_, node)| node.is_none()).map(|(index, _)| index).collect();
+        let is_free = |(index, node): &(usize, &Option<Nonce>)| node.is_none() && !self.bound.contains(index);
+        let free: Vec<usize> = (0..).zip(&self.chosen).filter(is_free).map(|(index, _)| index).collect();
         let mut pairs: Vec<(f64, usize, Nonce)> = Vec::new();
         for (node, load) in self.loads.iter().filter(|(_, load)| load.has < bound(load)) {
             pairs.extend(free.iter().map(|index| (score(*index, *node, load.weight), *index, *node)));
@@ -296,7 +336,8 @@ impl Choice {
             self.loads.iter().find(|(_, load)| load.has < load.floor()).map(|(node, load)| (*node, load.weight))
         {
             let above = |node: &Nonce| self.loads.get(node).is_some_and(|load| load.has > load.floor());
-            let held = (0..).zip(&self.chosen).filter_map(|(index, node)| node.filter(above).map(|_| index));
+            let held = (0..).zip(&self.chosen).filter(|(index, _)| !self.bound.contains(index));
+            let held = held.filter_map(|(index, node)| node.filter(above).map(|_| index));
             let offers = held.map(|index| (score(index, to, weight), index, to));
             let Some((_, index, _)) = offers.min_by(best_first) else { return };
             self.take(index);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::member::Nonce;
-use super::placement::{Placement, choose};
+use super::placement::{Part, Placement, choose};
 use super::roster::Roster;
 use crate::store::Partition;
 use crate::time::Time;
@@ -24,15 +24,21 @@ pub fn is_placer(roster: &Roster, me: Nonce, now: Time) -> bool {
 /// The table as the placer wants it now; `None` if it is well as it is.
 ///
 /// What dead nodes had goes to others at once. What is to go from a living node to another is marked, a few partitions at a
-/// time, and handed over by its owner. A node that takes no more partitions (because it drains, or stands by) loses its own without
+/// time, and handed over by its owner. What a node cannot read goes to one that has not tried; if all have, it stays. A node that takes no more partitions (because it drains, or stands by) loses its own without
 /// delay; for balance, nothing moves before the nodes have been the same since `settled` for [`SETTLE`].
 pub fn proposal(placement: &Placement, roster: &Roster, settled: Time, now: Time) -> Option<Placement> {
     let candidates = roster.candidates(|node| placement.owned_by(node), now);
-    let may_have = |node: Nonce| candidates.iter().any(|candidate| candidate.node == node);
+    let may_have = |node: Nonce, partition: Partition| {
+        candidates.iter().any(|candidate| candidate.node == node && !candidate.without.contains(&partition))
+    };
     let lives = |node: Nonce| !roster.is_dead(node, now);
-    let bearer =
-        |part: &super::Part| part.next.filter(|node| may_have(*node)).or(part.owner).filter(|node| lives(*node));
-    let bearers: Vec<Option<Nonce>> = placement.parts.iter().map(bearer).collect();
+    let is_stuck = |owner: Option<Nonce>, partition: Partition| {
+        owner.and_then(|owner| roster.member(owner)).is_some_and(|member| member.is_stuck_with(partition))
+    };
+    let bearer = |(partition, part): (Partition, &Part)| {
+        part.next.filter(|node| may_have(*node, partition)).or(part.owner).filter(|node| lives(*node))
+    };
+    let bearers: Vec<Option<Nonce>> = placement.iter().map(bearer).collect();
     let chosen = choose(&bearers, &candidates);
     let mut proposed = placement.clone();
     let mut waiting: Vec<(Partition, Nonce)> = Vec::new();
@@ -41,32 +47,39 @@ pub fn proposal(placement: &Placement, roster: &Roster, settled: Time, now: Time
         let owner = part.owner.filter(|owner| lives(*owner));
         match (owner, to) {
             // Nobody lives who could have it: it waits.
-            (_, None) => part.next = part.next.filter(|node| may_have(*node)),
+            (_, None) => part.next = part.next.filter(|node| may_have(*node, Partition(index))),
             (None, Some(to)) => {
                 (part.owner, part.next) = (Some(to), None);
                 part.epoch.0 += 1;
             }
             (Some(_), Some(to)) => {
-                part.next = part.next.filter(|next| may_have(*next) && Some(*next) != part.owner);
+                part.next = part.next.filter(|next| may_have(*next, Partition(index)) && Some(*next) != part.owner);
                 match part.next {
-                    Some(_) => moving += 1,
+                    // One whose agents do not stop is in nobody's way.
+                    Some(_) => moving += usize::from(!is_stuck(part.owner, Partition(index))),
                     None if part.owner != Some(to) => waiting.push((Partition(index), to)),
                     None => {}
                 }
             }
         }
     }
-    mark(&mut proposed, waiting, moving, |owner| !may_have(owner) || now - settled >= SETTLE);
+    let may_go = |owner, partition| !may_have(owner, partition) || now - settled >= SETTLE;
+    mark(&mut proposed, waiting, moving, may_go);
     (proposed != *placement).then_some(proposed)
 }
 
 /// Marks what is to move from owners that `may_go`, as many as may be on their way at once.
-fn mark(table: &mut Placement, waiting: Vec<(Partition, Nonce)>, moving: usize, may_go: impl Fn(Nonce) -> bool) {
+fn mark(
+    table: &mut Placement,
+    waiting: Vec<(Partition, Nonce)>,
+    moving: usize,
+    may_go: impl Fn(Nonce, Partition) -> bool,
+) {
     let at_once = (table.parts.len() / MOVES_AT_ONCE_SHARE).max(1);
     let mut room = at_once.saturating_sub(moving);
     for (partition, to) in waiting {
         let Some(part) = table.parts.get_mut(usize::from(partition.0)) else { continue };
-        if room > 0 && part.owner.is_some_and(&may_go) {
+        if room > 0 && part.owner.is_some_and(|owner| may_go(owner, partition)) {
             part.next = Some(to);
             room -= 1;
         }

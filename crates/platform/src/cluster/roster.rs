@@ -165,7 +165,7 @@ impl Roster {
     /// has most already, by `has`.
     pub fn candidates(&self, has: impl Fn(Nonce) -> usize, now: Time) -> Vec<Candidate> {
         let willing = || self.living(now).filter(|(_, member)| member.takes_partitions());
-        let candidate = |(node, member): (Nonce, &Member)| Candidate { node, weight: member.weight };
+        let candidate = |(node, member): (Nonce, &Member)| member.candidate(node);
         let ordinary: Vec<Candidate> = willing().filter(|(_, member)| !member.standby).map(candidate).collect();
         if !ordinary.is_empty() {
             return ordinary;
@@ -175,6 +175,10 @@ impl Roster {
 }
 
 impl Member {
+    fn candidate(&self, node: Nonce) -> Candidate {
+        Candidate { node, weight: self.weight, without: self.unreadable().collect() }
+    }
+
     fn has_left(&self) -> bool {
         self.state == super::MemberState::Left
     }

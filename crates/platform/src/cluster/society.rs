@@ -32,7 +32,7 @@ pub enum SocietyState {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct FormerOwner {
     pub node: String,
-    pub epoch: u64,
+    pub epoch: u32,
     pub state: FormerState,
 }
 

@@ -1,13 +1,13 @@
 //! Who serves which partition: the choice, the table, the view of who is alive, and what one node is to do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proptest::prelude::*;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Candidate, ChangeKind, Duties, Holdings, Member, MemberState, Nonce, Part, Placement, Roster, SETTLE, choose,
-    is_placer, proposal,
+    Candidate, ChangeKind, Duties, Holdings, Member, MemberState, Nonce, Part, Placement, Roster, SETTLE, Trouble,
+    TroubleKind, choose, is_placer, proposal,
 };
 use whimbrel_platform::store::{Epoch, Partition, Revision};
 
@@ -16,7 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 fn candidates(weights: &[u32]) -> Vec<Candidate> {
     // Numbers as they are drawn: all bits matter.
     let number = |index: u64| Nonce((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    (0..).zip(weights).map(|(index, weight)| Candidate { node: number(index), weight: *weight }).collect()
+    (0..)
+        .zip(weights)
+        .map(|(index, weight)| Candidate { node: number(index), weight: *weight, without: BTreeSet::new() })
+        .collect()
 }
 
 fn counts(chosen: &[Option<Nonce>]) -> BTreeMap<Nonce, usize> {
@@ -45,12 +48,42 @@ fn moved(before: &[Option<Nonce>], after: &[Option<Nonce>]) -> usize {
 
 proptest! {
     #[test]
+    fn what_some_may_not_have_is_given_first_and_the_rest_is_shared(
+        nodes in 1usize..8,
+        partitions in 1usize..60,
+        without in prop::collection::vec((0usize..8, 0u16..60), 0..40),
+    ) {
+        let mut candidates = candidates(&vec![100; nodes]);
+        for (node, partition) in without {
+            candidates[node % nodes].without.insert(Partition(partition));
+        }
+        let may = |index: usize, node: Nonce| {
+            candidates.iter().any(|one| one.node == node && !one.without.contains(&Partition(index as u16)))
+        };
+        let chosen = choose(&vec![None; partitions], &candidates);
+        for (index, node) in chosen.iter().enumerate() {
+            prop_assert_eq!(node.is_some(), candidates.iter().any(|one| may(index, one.node)), "somebody may have it");
+            prop_assert!(node.is_none_or(|node| may(index, node)));
+        }
+        prop_assert_eq!(&chosen, &choose(&chosen, &candidates), "what is chosen stays so");
+        let counts = counts(&chosen);
+        let is_bound = |index: &usize| candidates.iter().any(|one| one.without.contains(&Partition(*index as u16)));
+        let free = |node: Nonce| {
+            (0..partitions).filter(|index| chosen[*index] == Some(node) && !is_bound(index)).count()
+        };
+        for candidate in &candidates {
+            let has = counts.get(&candidate.node).copied().unwrap_or(0);
+            prop_assert!(has <= partitions.div_ceil(nodes) || free(candidate.node) == 0, "more than its share only of those");
+        }
+    }
+
+    #[test]
     fn everybody_gets_a_share_by_weight(weights in prop::collection::vec(0u32..2_000, 1..15), partitions in 0usize..600) {
         let candidates = candidates(&weights);
         let chosen = choose(&vec![None; partitions], &candidates);
         assert_fair(&chosen, &candidates);
         // Whoever asks, in whatever order, gets the same; and what is chosen stays so.
-        let turned: Vec<Candidate> = candidates.iter().rev().copied().collect();
+        let turned: Vec<Candidate> = candidates.iter().rev().cloned().collect();
         prop_assert_eq!(&chosen, &choose(&vec![None; partitions], &turned));
         prop_assert_eq!(&chosen, &choose(&chosen, &turned));
     }
@@ -71,7 +104,7 @@ proptest! {
         let mut candidates = candidates(&weights);
         let newcomer = candidates.remove(0);
         let before = choose(&vec![None; partitions], &candidates);
-        candidates.push(newcomer);
+        candidates.push(newcomer.clone());
         let after = choose(&before, &candidates);
         assert_fair(&after, &candidates);
         let gets = counts(&after).get(&newcomer.node).copied().unwrap_or(0);
@@ -155,6 +188,7 @@ fn member(weight: u32, state: MemberState) -> Member {
         agents: 0,
         beat: 0,
         process: String::new(),
+        troubles: Vec::new(),
     }
 }
 
@@ -396,11 +430,50 @@ fn what_went_wrong_is_tried_again() {
     let mut holdings = Holdings::default();
     let mut at = table(&[1]);
     let mine = holdings.duties(&at, me).adopt;
-    holdings.not_adopted(&mine);
+    holdings.not_adopted(Partition(0));
     assert_eq!(holdings.duties(&at, me).adopt, mine);
     holdings.adopted(&mine);
     at.parts[0].next = Some(Nonce(2));
     assert_eq!(holdings.duties(&at, me).yield_up, [Partition(0)]);
-    holdings.not_yielded(&[Partition(0)]);
+    holdings.not_yielded(Partition(0));
     assert_eq!(holdings.duties(&at, me).yield_up, [Partition(0)]);
+    // Some of its agents have stopped: there is no way back.
+    holdings.not_yielded(Partition(0));
+    at.parts[0].next = None;
+    assert_eq!(holdings.duties(&at, me).yield_up, [Partition(0)]);
+}
+
+#[test]
+fn what_cannot_be_read_is_handed_over_and_may_come_back() {
+    let me = Nonce(1);
+    let mut holdings = Holdings::default();
+    let mut at = table(&[1]);
+    holdings.duties(&at, me);
+    holdings.unreadable(Partition(0));
+    assert_eq!(holdings.duties(&at, me), Duties::default(), "nobody else is there");
+    assert!(holdings.is_empty());
+    at.parts[0].next = Some(Nonce(2));
+    assert_eq!(holdings.duties(&at, me).hand_over, [Partition(0)]);
+    at.hand_over(me, &[Partition(0)]);
+    assert_eq!(holdings.duties(&at, me), Duties::default());
+    at.parts[0] = Part { owner: Some(me), epoch: Epoch(3), next: None };
+    assert_eq!(holdings.duties(&at, me).adopt, [(Partition(0), Epoch(3))]);
+}
+
+#[test]
+fn what_a_node_cannot_read_goes_to_one_that_has_not_tried() {
+    let unreadable = |partition| Trouble { partition, kind: TroubleKind::Unreadable, why: String::new() };
+    let member = |partitions: &[u16]| Member {
+        troubles: partitions.iter().map(|partition| unreadable(*partition)).collect(),
+        ..running()
+    };
+    let both = roster(&[(1, member(&[3])), (2, running())]);
+    let next = proposal(&table(&[1, 1, 2, 1]), &both, Time::ZERO, Time::ZERO).unwrap();
+    let marked: Vec<Partition> = next.iter().filter(|(_, part)| part.next.is_some()).map(|(at, _)| at).collect();
+    assert_eq!(marked, [Partition(3)], "at once, and no other before the nodes have settled");
+    let nobody = roster(&[(1, member(&[3])), (2, member(&[3]))]);
+    assert_eq!(proposed(&table(&[1, 1, 2, 1]), &nobody), None, "it stays");
+    // It counts as one of those that its owner has.
+    let three = roster(&[(1, running()), (2, member(&[0, 1])), (3, member(&[0, 1]))]);
+    assert_eq!(proposed(&table(&[1, 1, 2, 2, 3, 3]), &three), None);
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
     Action, AdoptError, Ending, MemberState, NODE, Nonce, PLACEMENT, Participant, Placement, SOCIETY, Society,
-    SocietyState, Terms,
+    SocietyState, Terms, TroubleKind, YieldError,
 };
 use whimbrel_platform::store::{Epoch, Partition, Revision, StoreError, Watched, WriteError};
 use whimbrel_testkit::Random;
@@ -35,6 +35,10 @@ struct Node {
     jobs: VecDeque<(Time, Job)>,
     served: BTreeMap<Partition, Epoch>,
     paused_until: Time,
+    /// What it cannot read.
+    damaged: BTreeSet<Partition>,
+    /// Until when agents of it do not stop.
+    busy_until: Time,
     leaving: bool,
     ended: Option<Ending>,
     notes: Vec<String>,
@@ -99,6 +103,8 @@ impl World {
             jobs: VecDeque::new(),
             served: BTreeMap::new(),
             paused_until: self.now,
+            damaged: BTreeSet::new(),
+            busy_until: self.now,
             leaving: false,
             ended: None,
             notes: Vec::new(),
@@ -257,7 +263,7 @@ impl World {
     fn open(&mut self, me: Nonce, partition: Partition, epoch: Epoch) -> Result<(), AdoptError> {
         let at = self.journal.entry(partition).or_default();
         if *at > epoch {
-            return Err(AdoptError::Fenced { partition, by: *at });
+            return Err(AdoptError::Fenced { by: *at });
         }
         *at = epoch;
         let owner = *self.opened.entry((partition, epoch)).or_insert(me);
@@ -269,20 +275,30 @@ impl World {
         let (now, me) = (self.now, self.nodes[index].me);
         match job {
             Job::Adopt(partitions) => {
-                let opened: Result<(), AdoptError> = match self.away {
-                    true => Err(AdoptError::Store(StoreError::Away("away".into()))),
-                    false => partitions.iter().try_for_each(|(partition, epoch)| self.open(me, *partition, *epoch)),
-                };
-                let node = &mut self.nodes[index];
-                if opened.is_ok() {
-                    node.served.extend(partitions.iter().copied());
+                let mut failed = Vec::new();
+                for &(partition, epoch) in &partitions {
+                    let opened = match self.away {
+                        true => Err(AdoptError::Store(StoreError::Away("away".into()))),
+                        false => self.open(me, partition, epoch),
+                    };
+                    let node = &mut self.nodes[index];
+                    match opened {
+                        Ok(()) if node.damaged.contains(&partition) => {
+                            failed.push((partition, AdoptError::Unreadable("damaged".into())));
+                        }
+                        Ok(()) => drop(node.served.insert(partition, epoch)),
+                        Err(error) => failed.push((partition, error)),
+                    }
                 }
-                node.part.adopted(&partitions, opened, now);
+                self.nodes[index].part.adopted(&partitions, failed, now);
             }
             Job::Yield(partitions) => {
                 let node = &mut self.nodes[index];
-                node.served.retain(|partition, _| !partitions.contains(partition));
-                node.part.yielded(&partitions, Ok(()), now);
+                // One agent keeps one partition.
+                let stuck = partitions.first().filter(|_| now < node.busy_until).copied();
+                node.served.retain(|partition, _| !partitions.contains(partition) || stuck == Some(*partition));
+                let stuck = stuck.map(|partition| (partition, YieldError("busy".into())));
+                node.part.yielded(&partitions, stuck.into_iter().collect(), now);
             }
             Job::Forget(epoch) => {
                 let opened = (0..PARTITIONS).try_for_each(|partition| self.open(me, Partition(partition), epoch));
@@ -578,11 +594,69 @@ fn epochs_go_beyond_what_the_journal_knows() {
     assert_eq!(world.table().parts[3].epoch, Epoch(10));
 }
 
+#[test]
+fn what_nobody_can_read_is_tried_by_all_and_the_rest_is_shared() {
+    let mut world = World::new(16);
+    (0..3).for_each(|_| world.start_one(|_| {}));
+    world.nodes.iter_mut().for_each(|node| node.damaged = BTreeSet::from([Partition(5)]));
+    world.run(seconds(20));
+    assert_eq!(world.living().count(), 3);
+    assert!(world.living().all(|node| node.notes.iter().any(|note| note.contains("cannot serve partition 5"))));
+    assert_eq!(world.living().map(|node| node.served.len()).sum::<usize>(), 15);
+    assert!(world.living().all(|node| node.served.len() >= 5));
+    // Each of them tried once, whatever happens to it.
+    let epoch = world.table().parts[5].epoch;
+    world.run(seconds(20));
+    assert_eq!(world.table().parts[5].epoch, epoch);
+    world.start(|_| {});
+    world.run(seconds(20));
+    world.assert_all_served();
+    world.kill(3);
+    world.run(seconds(20));
+    assert_eq!(world.living().map(|node| node.served.len()).sum::<usize>(), 15);
+}
+
+#[test]
+fn who_can_read_nothing_ends_if_others_can() {
+    let mut world = World::new(17);
+    world.start(|_| {});
+    world.run(seconds(5));
+    let wrong = world.start(|_| {});
+    world.nodes[wrong].damaged.extend((0..PARTITIONS).map(Partition));
+    world.run(seconds(10));
+    assert_eq!(world.nodes[wrong].ended, Some(Ending::Failed("cannot go on with what is kept: damaged".into())));
+    world.run(seconds(10));
+    world.assert_all_served();
+}
+
+#[test]
+fn agents_that_do_not_stop_are_told_of_and_yielded_when_they_do() {
+    let mut world = World::new(18);
+    (0..2).for_each(|_| world.start_one(|_| {}));
+    world.run(seconds(20));
+    let first = world.named("n1");
+    world.nodes[first].busy_until = world.now + seconds(10);
+    let now = world.now;
+    world.nodes[first].part.ask_to_drain("n1", true, now).unwrap();
+    world.run(seconds(5));
+    let troubles = |world: &World| {
+        let views = world.nodes[0].part.nodes(world.now);
+        views.iter().flat_map(|view| &view.member.troubles).map(|trouble| trouble.kind).collect::<Vec<_>>()
+    };
+    assert!(troubles(&world).iter().all(|kind| *kind == TroubleKind::Stuck) && !troubles(&world).is_empty());
+    // It was told to stop: whether it is to go or not, it does.
+    let now = world.now;
+    world.nodes[first].part.ask_to_drain("n1", false, now).unwrap();
+    world.run(seconds(20));
+    assert_eq!(troubles(&world), []);
+    world.assert_all_served();
+}
+
 /// Something happens.
 fn strike(world: &mut World) {
     let living: Vec<usize> = (0..world.nodes.len()).filter(|index| world.nodes[*index].ended.is_none()).collect();
     let one = world.random.pick(&living).copied();
-    match (world.random.between(0..=9), one) {
+    match (world.random.between(0..=11), one) {
         (0 | 1, _) if living.len() < 9 => {
             let (weight, standby) = (world.random.between(50..=200) as u32, world.random.one_in(6));
             world.start(|terms| (terms.weight, terms.standby) = (weight, standby));
@@ -601,8 +675,16 @@ fn strike(world: &mut World) {
             let now = world.now;
             let _ = world.nodes[index].part.ask_to_drain(&name, drains, now);
         }
-        (6, _) if !world.away => world.store_goes(),
-        (7 | 8, _) if world.away => world.store_comes_back(),
+        (6, Some(index)) => {
+            let ms = world.random.between(100..=6_000);
+            world.nodes[index].busy_until = world.now + Duration::from_millis(ms);
+        }
+        (7, Some(index)) => {
+            let partition = Partition(world.random.between(0..=u64::from(PARTITIONS) - 1) as u16);
+            world.nodes[index].damaged.insert(partition);
+        }
+        (8, _) if !world.away => world.store_goes(),
+        (9 | 10, _) if world.away => world.store_comes_back(),
         _ => world.unknown = world.random.between(0..=8),
     }
 }
@@ -632,7 +714,9 @@ fn storm(seed: u64) {
     for view in &takers {
         let share = u64::from(PARTITIONS) * u64::from(view.member.weight);
         let has = view.partitions as u64;
-        assert!((share / sum..=share.div_ceil(sum)).contains(&has), "{views:#?}");
+        // What only some can read may be more than their share.
+        let all_read_all = takers.iter().all(|view| view.member.troubles.is_empty());
+        assert!(!all_read_all || (share / sum..=share.div_ceil(sum)).contains(&has), "{views:#?}");
     }
 }
 

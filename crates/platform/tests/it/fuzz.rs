@@ -1,5 +1,7 @@
-//! Replays what the fuzzers of sessions, of links and of journals start from and what they once found.
+//! Replays what the fuzzers of sessions, of links, of journals and of clusters start from and what they once found.
 
+#[path = "../../../../fuzz/src/cluster.rs"]
+mod cluster;
 #[path = "../../../../fuzz/src/conversations.rs"]
 mod conversations;
 #[path = "../../../../fuzz/src/durable.rs"]
@@ -62,4 +64,14 @@ fn frames_of_logs_of_conversations_are_replayed() {
 #[test]
 fn changed_frames_of_logs_of_conversations_do_no_harm() {
     change(&conversations::seeds(), 4_000, conversations::conversation_log);
+}
+
+#[test]
+fn keys_of_clusters_are_replayed() {
+    replay("cluster_keys", cluster::cluster_keys);
+}
+
+#[test]
+fn changed_keys_of_clusters_do_no_harm() {
+    change(&cluster::seeds(), 4_000, cluster::cluster_keys);
 }

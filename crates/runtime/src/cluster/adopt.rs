@@ -1,17 +1,19 @@
 //! Serving partitions: bringing their agents back, and those to life that the society begins with.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Envelope, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams, NewAgent};
-use whimbrel_platform::durable::{Resumed, Standing, Ticket};
+use whimbrel_platform::durable::{Standing, Ticket};
 use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::store::{Epoch, Partition};
 
 use super::hear::serves;
 use super::{Cluster, Server};
-use crate::durable::scribe::Takeover;
-use crate::durable::{RecoverError, Recovered, recover_some};
+use crate::durable::scribe::{Scribe, Takeover};
+use crate::durable::{RecoverError, Recovered, recover_some, volatile};
 use crate::durable_agent::Founder;
 use crate::node::{Node, christen};
 use crate::parcel::{Newcomer, Parcel};
@@ -21,7 +23,7 @@ use crate::shard::Slot;
 pub(crate) type Agents = Vec<(Symbol, AgentKind, Box<Slot>)>;
 
 /// What is served now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Adopted {
     /// Agents that live here by that.
@@ -30,18 +32,26 @@ pub struct Adopted {
     pub kept: usize,
     /// Messages that they sent and nobody handled yet.
     pub messages: usize,
+    /// The partitions that are not served, and why.
+    pub failed: Vec<(Partition, NotAdopted)>,
 }
 
-/// Why partitions are not served.
+/// Why a partition is not served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotAdopted {
+    /// Its journal cannot be taken over or read.
+    #[error(transparent)]
+    Recover(#[from] RecoverError),
+    /// One of its agents cannot be brought back.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+}
+
+/// Why no partition is served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdoptError {
-    /// Their journals cannot be taken over or read.
-    #[error(transparent)]
-    Recover(#[from] RecoverError),
-    /// An agent cannot be brought back.
-    #[error(transparent)]
-    Create(#[from] CreateError),
     /// An agent had ended the whole society, with this exit code: there is nothing to go on with.
     #[error("the society has ended, with exit code {0}")]
     Ended(i32),
@@ -52,24 +62,61 @@ pub enum AdoptError {
 
 impl Node {
     /// Serves partitions from now on: takes their journals over, brings back their agents, begins those of the society's that
-    /// never were, and lets all other nodes know.
+    /// never were, and lets all other nodes know. One that cannot be read is left alone.
     pub fn adopt(&self, partitions: &[(Partition, Epoch)], founders: Vec<Founder>) -> Result<Adopted, AdoptError> {
         let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return Err(AdoptError::NotServing) };
         self.announce(cluster, partitions);
-        let read = recover_some(&*scribe.journal, partitions);
-        let taken =
-            read.map_err(AdoptError::from).and_then(|Recovered { books, agents, letters, bytes, stopped, .. }| {
-                if let Some(code) = stopped {
-                    return Err(AdoptError::Ended(code));
-                }
-                let (kept, messages) = (agents.len(), letters.len());
-                let ended: FxHashSet<Symbol> = books.ended().collect();
-                let (agents, standings) = self.returning(founders, agents, &ended)?;
-                let takeover = Takeover { books, partitions: partitions.to_vec(), bytes, letters, agents, standings };
-                let agents = scribe.take_over(takeover).ok_or(AdoptError::NotServing)?;
-                Ok(Adopted { agents, kept, messages })
-            });
-        taken.inspect_err(|_| self.renounce(cluster, partitions))
+        let adopted = self.bring_back(cluster, scribe, partitions, founders);
+        match &adopted {
+            Ok(adopted) => self.renounce(cluster, adopted.failed.iter().map(|(partition, _)| *partition)),
+            Err(_) => self.renounce(cluster, partitions.iter().map(|(partition, _)| *partition)),
+        }
+        adopted
+    }
+
+    fn bring_back(
+        &self,
+        cluster: &Cluster,
+        scribe: &Scribe,
+        partitions: &[(Partition, Epoch)],
+        founders: Vec<Founder>,
+    ) -> Result<Adopted, AdoptError> {
+        let slot = |body| -> Box<Slot> { Box::new(Slot::new(body)) };
+        let mut founders: Agents = founders.into_iter().map(|(name, kind, body)| (name, kind, slot(body))).collect();
+        let volatile = volatile(&founders);
+        let mut failed: BTreeMap<Partition, NotAdopted> = BTreeMap::new();
+        for (name, _, slot) in &founders {
+            if let Err(error) = self.check_kind(*name, &slot.body) {
+                failed.insert(cluster.partition_of(*name), error.into());
+            }
+        }
+        let mut terms = partitions.to_vec();
+        let (read, mut resumed) = loop {
+            terms.retain(|(partition, _)| !failed.contains_key(partition));
+            let mut read = recover_some(&*scribe.journal, &terms);
+            if let Some(code) = read.stopped {
+                return Err(AdoptError::Ended(code));
+            }
+            failed.extend(read.failed.drain(..).map(|(partition, error)| (partition, error.into())));
+            let (resumed, lost) = self.resume(std::mem::take(&mut read.agents), &volatile);
+            if lost.is_empty() {
+                break (read, resumed);
+            }
+            // What was read is of the partitions of these, too: the others are read once more, without them.
+            for (name, error) in lost {
+                failed.entry(cluster.partition_of(name)).or_insert(error.into());
+            }
+        };
+        terms.retain(|(partition, _)| !failed.contains_key(partition));
+        founders.retain(|(name, ..)| !failed.contains_key(&cluster.partition_of(*name)));
+        cluster.note_founders(founders.iter().map(|(name, ..)| *name));
+        let Recovered { books, letters, bytes, .. } = read;
+        let (kept, messages) = (resumed.len(), letters.len());
+        let (ended, standings) = (books.ended().collect(), std::mem::take(&mut resumed.standings));
+        let agents = resumed.among(founders, &ended);
+        let takeover = Takeover { books, partitions: terms, bytes, letters, agents, standings };
+        let agents = scribe.take_over(takeover).ok_or(AdoptError::NotServing)?;
+        Ok(Adopted { agents, kept, messages, failed: failed.into_iter().collect() })
     }
 
     /// From now on messages to agents of these partitions wait for this node.
@@ -87,26 +134,9 @@ impl Node {
     }
 
     /// This node will not serve these partitions after all.
-    fn renounce(&self, cluster: &Cluster, partitions: &[(Partition, Epoch)]) {
+    fn renounce(&self, cluster: &Cluster, partitions: impl Iterator<Item = Partition>) {
         let _parts = cluster.lock();
-        partitions.iter().for_each(|(partition, _)| cluster.set(*partition, Server::Nobody));
-    }
-
-    /// The agents of partitions as they go on: those that were kept instead of new ones, without those that had ended.
-    fn returning(
-        &self,
-        founders: Vec<Founder>,
-        kept: Vec<Resumed>,
-        ended: &FxHashSet<Symbol>,
-    ) -> Result<(Agents, Vec<Standing>), CreateError> {
-        let slot = |body| -> Box<Slot> { Box::new(Slot::new(body)) };
-        if let Some(cluster) = &self.cluster {
-            cluster.note_founders(founders.iter().map(|(name, ..)| *name));
-        }
-        founders.iter().try_for_each(|(name, _, body)| self.check_kind(*name, &**body))?;
-        let founders = founders.into_iter().map(|(name, kind, body)| (name, kind, slot(body))).collect();
-        let kept: FxHashMap<Symbol, Resumed> = kept.into_iter().map(|agent| (agent.born.agent, agent)).collect();
-        self.resume_among(founders, kept, ended)
+        partitions.for_each(|partition| cluster.set(partition, Server::Nobody));
     }
 
     /// Agents of partitions come, with what they may have missed before what waited for them, and all nodes are told. How many

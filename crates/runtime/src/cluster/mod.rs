@@ -19,8 +19,9 @@ use whimbrel_platform::route::{NodeId, RouteTable};
 use whimbrel_platform::store::{Epoch, Partition};
 
 pub(crate) use self::adopt::Agents;
-pub use self::adopt::{AdoptError, Adopted};
+pub use self::adopt::{AdoptError, Adopted, NotAdopted};
 pub(crate) use self::create::{Created, Home, is_creation};
+pub use self::yields::YieldError;
 pub(crate) use self::yields::Yielding;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, locked};

@@ -1,8 +1,8 @@
 //! Stopping to serve partitions, so that another node may.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::partition_of;
@@ -28,6 +28,18 @@ pub(crate) struct Yielding {
     count: u16,
 }
 
+/// Why a partition is not free yet for another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum YieldError {
+    /// One of its agents has not stopped.
+    #[error("agent {0} does not stop: its turn has not ended, or what it did is not written")]
+    Busy(Symbol),
+    /// The platform ends.
+    #[error("the platform ends")]
+    Ends,
+}
+
 impl Yielding {
     /// Whether this agent is to stop, if it is durable.
     pub fn concerns(&self, agent: Symbol) -> bool {
@@ -37,29 +49,37 @@ impl Yielding {
 
 impl Node {
     /// Stops serving partitions: their agents stop, all they did is written, and other nodes know that messages to them are to
-    /// wait. Returns when that is so; false if the platform ends first.
-    pub fn yield_up(&self, partitions: &[Partition]) -> bool {
-        let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return false };
+    /// wait. Returns when that is so, or after `at_most`, with those of which it is not.
+    pub fn yield_up(&self, partitions: &[Partition], at_most: Duration) -> Vec<(Partition, YieldError)> {
+        let all = |why: YieldError| partitions.iter().map(|partition| (*partition, why)).collect();
+        let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return all(YieldError::Ends) };
         if scribe.concluded.load(Ordering::Acquire) {
             // The society is about to end, here and everywhere.
-            return false;
+            return all(YieldError::Ends);
         }
         let (durable, end_here) = self.close_here(cluster, partitions);
         for name in end_here {
             let _ = self.with_ams(|ams| ams.kill(Aid::local(name)));
         }
-        let count = scribe.journal.partitions();
-        let order = Arc::new(Yielding { partitions: partitions.iter().copied().collect(), count });
-        let mut here = durable;
+        let until = Instant::now() + at_most;
+        let (mut here, mut left) = (durable, partitions.to_vec());
         loop {
-            let left = self.ask_to_yield(&order);
+            let order = Yielding { partitions: left.iter().copied().collect(), count: scribe.journal.partitions() };
+            let busy = self.ask_to_yield(order);
             // Those on their way from one shard to another were not asked.
             self.with_ams(|ams| here.retain(|name| ams.kind(Aid::local(*name)).is_some()));
-            if here.is_empty() && left == 0 {
-                return scribe.give_up(partitions.to_vec());
+            let in_the_way: FxHashMap<Partition, Symbol> =
+                here.iter().chain(&busy).map(|name| (cluster.partition_of(*name), *name)).collect();
+            let free: Vec<Partition> = left.extract_if(.., |partition| !in_the_way.contains_key(partition)).collect();
+            let is_over = self.closing.load(Ordering::Acquire) || !self.writes_steps();
+            if is_over || !free.is_empty() && !scribe.give_up(free) {
+                return all(YieldError::Ends);
             }
-            if self.closing.load(Ordering::Acquire) || !self.writes_steps() {
-                return false;
+            if left.is_empty() || Instant::now() >= until {
+                let why = |partition: &Partition| {
+                    in_the_way.get(partition).map_or(YieldError::Ends, |agent| YieldError::Busy(*agent))
+                };
+                return left.iter().map(|partition| (*partition, why(partition))).collect();
             }
             std::thread::sleep(ASK_AGAIN);
         }
@@ -87,14 +107,15 @@ impl Node {
         (durable, volatile.into_iter().filter(|name| cluster.is_founder(*name)).collect())
     }
 
-    /// Has agents stop that can. How many have not gone, or have ended and that is not written.
-    fn ask_to_yield(&self, order: &Arc<Yielding>) -> usize {
+    /// Has agents stop that can. Those that have not gone, or have ended and that is not written.
+    fn ask_to_yield(&self, order: Yielding) -> Vec<Symbol> {
         let (answer, answers) = std::sync::mpsc::channel();
+        let order = Arc::new(order);
         for shard in 0..self.seats.len() {
-            self.put(shard as ShardIndex, Parcel::Yield(Arc::clone(order), answer.clone()));
+            self.put(shard as ShardIndex, Parcel::Yield(Arc::clone(&order), answer.clone()));
         }
         drop(answer);
-        answers.iter().sum()
+        answers.iter().flatten().collect()
     }
 
     /// An agent has stopped, to go on on another node.

@@ -87,7 +87,10 @@ pub enum RecoverError {
 /// Another process owns it by now, or it cannot be read.
 pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverError> {
     let all: Vec<(Partition, Epoch)> = (0..journal.partitions()).map(|index| (Partition(index), epoch)).collect();
-    let Recovered { books, agents, letters, bytes, stopped } = recover_some(&*journal, &all)?;
+    let Recovered { books, agents, letters, bytes, stopped, failed } = recover_some(&*journal, &all);
+    if let Some((_, error)) = failed.into_iter().next() {
+        return Err(error);
+    }
     let agents = agents.into_iter().map(|agent| (agent.born.agent, agent)).collect();
     Ok(Kept { journal, epoch, ledger: books, agents, letters, bytes, stopped })
 }
@@ -102,45 +105,50 @@ pub(crate) struct Recovered {
     pub bytes: FxHashMap<Partition, u64>,
     /// An agent ended the whole society with this exit code.
     pub stopped: Option<i32>,
+    /// Partitions that could not be taken over or read: nothing of the above is of them.
+    pub failed: Vec<(Partition, RecoverError)>,
 }
 
 /// Takes partitions over, and reads them.
-pub(crate) fn recover_some(
-    journal: &dyn Journal,
-    partitions: &[(Partition, Epoch)],
-) -> Result<Recovered, RecoverError> {
-    let read: Vec<Partition> = partitions.iter().map(|(partition, _)| *partition).collect();
-    let mut arrears = Arrears::of(journal.partitions(), &read);
+pub(crate) fn recover_some(journal: &dyn Journal, partitions: &[(Partition, Epoch)]) -> Recovered {
+    let (mut read, mut failed) = (Vec::with_capacity(partitions.len()), Vec::new());
+    for (partition, outcome) in open_and_read(journal, partitions) {
+        match outcome {
+            Ok((size, records)) => read.push((partition, size, records)),
+            Err(error) => failed.push((partition, error)),
+        }
+    }
+    let readable: Vec<Partition> = read.iter().map(|(partition, ..)| *partition).collect();
+    let mut arrears = Arrears::of(journal.partitions(), &readable);
     let mut bytes = FxHashMap::default();
-    for (partition, size, records) in open_and_read(journal, partitions)? {
+    for (partition, size, records) in read {
         bytes.insert(partition, size);
         arrears.read(records);
     }
     let stopped = arrears.stopped();
     let (books, agents, letters) = arrears.finish();
-    Ok(Recovered { books, agents, letters, bytes, stopped })
+    Recovered { books, agents, letters, bytes, stopped, failed }
 }
 
 /// A partition, the bytes in its journal, and the records.
-type Read = (Partition, u64, Vec<Record>);
+type Read = (Partition, Result<(u64, Vec<Record>), RecoverError>);
 
 /// Opens and reads partitions, several at a time: to open one waits for a disk or a network, and those at a time wait at once.
-fn open_and_read(journal: &dyn Journal, partitions: &[(Partition, Epoch)]) -> Result<Vec<Read>, RecoverError> {
-    let read = |(partition, epoch): &(Partition, Epoch)| {
-        journal.open(*partition, *epoch)?;
-        let (size, records) = read_partition(journal, *partition)?;
-        Ok((*partition, size, records))
+fn open_and_read(journal: &dyn Journal, partitions: &[(Partition, Epoch)]) -> Vec<Read> {
+    let read = |(partition, epoch): &(Partition, Epoch)| -> Read {
+        let opened = journal.open(*partition, *epoch).map_err(RecoverError::from);
+        (*partition, opened.and_then(|_| read_partition(journal, *partition)))
     };
-    let read_some = |some: &[(Partition, Epoch)]| some.iter().map(read).collect::<Result<Vec<Read>, RecoverError>>();
+    let read_some = |some: &[(Partition, Epoch)]| some.iter().map(read).collect::<Vec<Read>>();
     let share = partitions.len().div_ceil(READERS).max(1);
     std::thread::scope(|scope| {
         let readers: Vec<_> = partitions.chunks(share).map(|some| scope.spawn(move || read_some(some))).collect();
         let mut read = Vec::with_capacity(partitions.len());
         for reader in readers {
             // A panic of one is a panic of all.
-            read.append(&mut reader.join().unwrap_or_else(|why| std::panic::resume_unwind(why))?);
+            read.append(&mut reader.join().unwrap_or_else(|why| std::panic::resume_unwind(why)));
         }
-        Ok(read)
+        read
     })
 }
 

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::durable::{Origin, Resumed, Standing, State};
+use whimbrel_platform::durable::{Born, Origin, Resumed, Standing, State};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
 
@@ -50,62 +50,93 @@ impl Node {
         let kept = std::mem::take(&mut pending.agents);
         let ended = std::mem::take(&mut pending.ended);
         drop(pending);
-        let (agents, standings) = self.resume_among(founders, kept, &ended)?;
-        locked(&scribe.pending).standings = standings;
-        Ok(agents)
+        let (mut resumed, failed) = self.resume(kept.into_values(), &volatile(&founders));
+        if let Some((_, error)) = failed.into_iter().next() {
+            return Err(error);
+        }
+        locked(&scribe.pending).standings = std::mem::take(&mut resumed.standings);
+        Ok(resumed.among(founders, &ended))
     }
 
-    /// As [`Node::with_resumed`], for agents that were just read; and what the platform knew of them.
-    pub fn resume_among(
+    /// Brings agents back that were kept, and what the platform knew of them; and those that cannot be brought back, among them
+    /// those that are `volatile` now.
+    pub fn resume(
         &self,
-        founders: Agents,
-        mut kept: FxHashMap<Symbol, Resumed>,
-        ended: &FxHashSet<Symbol>,
-    ) -> Result<(Agents, Vec<Standing>), CreateError> {
-        let mut agents = Vec::with_capacity(founders.len() + kept.len());
-        let mut standings = Vec::new();
-        for (name, kind, slot) in founders.into_iter().filter(|(name, ..)| !ended.contains(name)) {
-            match kept.remove(&name).filter(|kept| !kept.states.is_empty()) {
-                Some(_) if slot.body.origin().is_none() => {
-                    let reason = "it is volatile now, and its state was kept; --fresh begins anew".to_owned();
-                    return Err(CreateError::BadProgram { name, reason });
+        kept: impl IntoIterator<Item = Resumed>,
+        volatile: &FxHashSet<Symbol>,
+    ) -> (ResumedAgents, Vec<(Symbol, CreateError)>) {
+        let (mut resumed, mut failed) = (ResumedAgents::default(), Vec::new());
+        for Resumed { born, states, age_ms, standing, last } in kept.into_iter().filter(|kept| !kept.states.is_empty())
+        {
+            let name = born.agent;
+            let agent = match volatile.contains(&name) {
+                true => Err("it is volatile now, and its state was kept; --fresh begins anew".to_owned()),
+                false => self.resumed(&born, &states, age_ms, last),
+            };
+            match agent {
+                Ok(slot) => {
+                    resumed.agents.insert(name, (born.kind, slot));
+                    resumed.standings.extend(standing);
                 }
-                Some(kept) => agents.push(self.resumed(kept, &mut standings)?),
-                None => agents.push((name, kind, slot)),
+                Err(reason) => failed.push((name, CreateError::BadProgram { name, reason })),
             }
         }
-        let mut others: Vec<Resumed> = kept.into_values().filter(|kept| !kept.states.is_empty()).collect();
-        others.sort_unstable_by_key(|kept| kept.born.agent.as_str().to_owned());
-        for other in others {
-            agents.push(self.resumed(other, &mut standings)?);
-        }
-        Ok((agents, standings))
+        (resumed, failed)
     }
 
-    fn resumed(
-        &self,
-        kept: Resumed,
-        standings: &mut Vec<Standing>,
-    ) -> Result<(Symbol, AgentKind, Box<Slot>), CreateError> {
-        let Resumed { born, states, age_ms, standing, last } = kept;
-        standings.extend(standing);
-        let name = born.agent;
+    fn resumed(&self, born: &Born, states: &[State], age_ms: u64, last: u64) -> Result<Box<Slot>, String> {
         // When that was written, if this node had been there.
         let written_at = Time(self.now().0.wrapping_sub(age_ms.saturating_mul(1_000)));
-        let body = match self.restore(name, &born.origin, &states, written_at) {
+        let body = match self.restore(born.agent, &born.origin, states, written_at) {
             Ok(body) => body,
             // Another program may know it. Its messages wait, and what is kept of it stays as it is.
             Err(why) if matches!(born.origin, Origin::Type(_)) => {
                 let text = format!("it does not go on, and what is kept of it stays as it is: {why}");
-                self.output.log(Aid::local(name), LogLevel::Severe, &text);
-                Box::new(Unserved(born.origin))
+                self.output.log(Aid::local(born.agent), LogLevel::Severe, &text);
+                Box::new(Unserved(born.origin.clone()))
             }
-            Err(reason) => return Err(CreateError::BadProgram { name, reason }),
+            Err(why) => return Err(why),
         };
         let mut slot: Box<Slot> = Box::new(Slot::new(body));
         let mut sizes = states.iter().map(State::len);
         let (whole_bytes, delta_bytes) = (sizes.next().unwrap_or_default(), sizes.sum());
         slot.unwritten = Some(Box::new(Unwritten { whole_bytes, delta_bytes, ..Unwritten::after(last) }));
-        Ok((name, born.kind, slot))
+        Ok(slot)
+    }
+}
+
+/// The agents among these that nothing can be kept of.
+pub(crate) fn volatile(agents: &Agents) -> FxHashSet<Symbol> {
+    agents.iter().filter(|(.., slot)| slot.body.origin().is_none()).map(|(name, ..)| *name).collect()
+}
+
+/// Agents that were brought back.
+#[derive(Default)]
+pub(crate) struct ResumedAgents {
+    agents: FxHashMap<Symbol, (AgentKind, Box<Slot>)>,
+    /// What the platform knew of them.
+    pub standings: Vec<Standing>,
+}
+
+impl ResumedAgents {
+    pub fn len(&self) -> usize {
+        self.agents.len()
+    }
+
+    /// A society's agents as they go on: those that were brought back instead of new ones, without those that had ended, and
+    /// with those that came to be later.
+    pub fn among(self, founders: Agents, ended: &FxHashSet<Symbol>) -> Agents {
+        let mut resumed = self.agents;
+        let mut agents = Vec::with_capacity(founders.len() + resumed.len());
+        for (name, kind, slot) in founders.into_iter().filter(|(name, ..)| !ended.contains(name)) {
+            let (kind, slot) = resumed.remove(&name).unwrap_or((kind, slot));
+            agents.push((name, kind, slot));
+        }
+        let first_other = agents.len();
+        agents.extend(resumed.into_iter().map(|(name, (kind, slot))| (name, kind, slot)));
+        if let Some(others) = agents.get_mut(first_other..) {
+            others.sort_unstable_by_key(|(name, ..)| name.as_str());
+        }
+        agents
     }
 }

@@ -39,10 +39,10 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// How many of these agents have ended, and that is not written.
-    pub fn ended_of(&self, order: &Yielding) -> usize {
+    /// Those of these agents that have ended, and that is not written.
+    pub fn ended_of(&self, order: &Yielding) -> impl Iterator<Item = Symbol> {
         let waiting = self.ended.iter().map(|entry| entry.agent);
-        waiting.chain(self.writing_ended.iter().copied()).filter(|agent| order.concerns(*agent)).count()
+        waiting.chain(self.writing_ended.iter().copied()).filter(|agent| order.concerns(*agent))
     }
 }
 

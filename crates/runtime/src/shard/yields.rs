@@ -1,6 +1,6 @@
 //! Agents stop here, to go on on another node.
 
-use whimbrel_acl::{Aid, Envelope, MessageBody};
+use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::route::Route;
 
 use super::Shard;
@@ -8,12 +8,12 @@ use super::slot::{Slot, Status};
 use crate::cluster::Yielding;
 
 impl Shard {
-    /// Stops agents, and lets those go of which all is written. How many have not gone, or have ended and that is not written.
-    pub(super) fn yield_agents(&mut self, order: &Yielding) -> usize {
+    /// Stops agents, and lets those go of which all is written. Those that have not gone, or have ended and that is not written.
+    pub(super) fn yield_agents(&mut self, order: &Yielding) -> Vec<Symbol> {
         let is_meant = |slot: &&Slot| slot.unwritten.is_some() && order.concerns(slot.name());
         let here: Vec<u32> = self.slots.iter().filter(is_meant).map(|slot| slot.index).collect();
         here.into_iter().for_each(|index| self.yield_agent(index));
-        self.slots.iter().filter(is_meant).count() + self.steps.ended_of(order)
+        self.slots.iter().filter(is_meant).map(Slot::name).chain(self.steps.ended_of(order)).collect()
     }
 
     fn yield_agent(&mut self, index: u32) {

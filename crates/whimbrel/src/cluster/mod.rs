@@ -35,7 +35,7 @@ pub struct Cluster {
     /// What links between nodes are opened with.
     pub token: String,
     inputs: Sender<Input>,
-    thread: JoinHandle<()>,
+    thread: Option<JoinHandle<()>>,
     view: View,
 }
 
@@ -121,6 +121,7 @@ impl Cluster {
             nodes: Arc::clone(&view.nodes),
             handed_over: Vec::new(),
             count_at: thread::time(began),
+            dropped: false,
         };
         let run = move || {
             thread.run(&received);
@@ -135,7 +136,9 @@ impl Cluster {
                 return Ok(Joined::Interrupted);
             }
             match answers.try_recv() {
-                Ok(Ok((name, token))) => return Ok(Joined::In(Self { name, token, inputs, thread, view })),
+                Ok(Ok((name, token))) => {
+                    return Ok(Joined::In(Self { name, token, inputs, thread: Some(thread), view }));
+                }
                 Ok(Err(why)) => return Err(JoinError::Refused(why)),
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => return Err(JoinError::Refused("its thread ended".to_owned())),
@@ -150,21 +153,28 @@ impl Cluster {
 
     /// This node serves nothing any more. If the society has ended here, all nodes are to end, and what is kept is forgotten
     /// when they have.
-    pub fn end(self, concluded: bool) {
+    pub fn end(mut self, concluded: bool) {
         let _ = self.inputs.send(Input::Leave { concluded });
+        let Some(thread) = self.thread.take() else { return };
         let until = Instant::now() + LEAVE_PATIENCE;
-        while !self.thread.is_finished() && Instant::now() < until {
+        while !thread.is_finished() && Instant::now() < until {
             std::thread::sleep(LOOK);
         }
         // Otherwise the others find out themselves.
-        if self.thread.is_finished() {
-            let _ = self.thread.join();
+        if thread.is_finished() {
+            let _ = thread.join();
         }
     }
 
     /// The nodes, as this one sees them.
     pub fn view(&self) -> View {
         self.view.clone()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let _ = self.inputs.send(Input::Dropped);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use whimbrel_platform::cluster::{AdoptError, LocalNode, Nonce, Terms, YieldError};
+use whimbrel_platform::cluster::{AdoptError, LocalNode, Nonce, Terms, TroubleKind, YIELD_PATIENCE, YieldError};
 use whimbrel_platform::store::{
     Append, Coord, Epoch, Journal, Lsn, OpenError, Partition, Revision, StoreError, Watch, Watched, WriteError,
 };
@@ -71,6 +71,11 @@ struct Seen {
     failed: Mutex<String>,
     /// How long adopting takes.
     slow_ms: AtomicU64,
+    /// A partition that cannot be read here.
+    damaged: Mutex<Option<Partition>>,
+    all_damaged: AtomicBool,
+    /// A partition whose agents do not stop.
+    busy: Mutex<Option<Partition>>,
 }
 
 struct Fake {
@@ -79,21 +84,32 @@ struct Fake {
 }
 
 impl LocalNode for Fake {
-    fn adopt(&self, partitions: &[(Partition, Epoch)]) -> Result<(), AdoptError> {
+    fn adopt(&self, partitions: &[(Partition, Epoch)]) -> Vec<(Partition, AdoptError)> {
         std::thread::sleep(Duration::from_millis(self.seen.slow_ms.load(Ordering::Relaxed)));
+        let mut failed = Vec::new();
         for (partition, epoch) in partitions {
-            self.store.open(*partition, *epoch).map_err(|error| match error {
-                OpenError::Fenced { partition, by } => AdoptError::Fenced { partition, by },
-                other => AdoptError::Unreadable(other.to_string()),
-            })?;
+            let is_damaged =
+                self.seen.all_damaged.load(Ordering::Relaxed) || *self.seen.damaged.lock().unwrap() == Some(*partition);
+            match self.store.open(*partition, *epoch) {
+                Ok(_) if is_damaged => failed.push((*partition, AdoptError::Unreadable("it is damaged".to_owned()))),
+                Ok(_) => drop(self.seen.served.lock().unwrap().insert(*partition, *epoch)),
+                Err(OpenError::Fenced { by, .. }) => failed.push((*partition, AdoptError::Fenced { by })),
+                Err(other) => failed.push((*partition, AdoptError::Unreadable(other.to_string()))),
+            }
         }
-        self.seen.served.lock().unwrap().extend(partitions.iter().copied());
-        Ok(())
+        failed
     }
 
-    fn yield_up(&self, partitions: &[Partition]) -> Result<(), YieldError> {
-        self.seen.served.lock().unwrap().retain(|partition, _| !partitions.contains(partition));
-        Ok(())
+    fn yield_up(&self, partitions: &[Partition]) -> Vec<(Partition, YieldError)> {
+        let stuck = || self.seen.busy.lock().unwrap().filter(|busy| partitions.contains(busy));
+        let until = Instant::now() + YIELD_PATIENCE;
+        while stuck().is_some() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let stuck = stuck();
+        let stays = |partition: &Partition| !partitions.contains(partition) || stuck == Some(*partition);
+        self.seen.served.lock().unwrap().retain(|partition, _| stays(partition));
+        stuck.map(|partition| (partition, YieldError("it does not stop".to_owned()))).into_iter().collect()
     }
 
     fn link_with(&self, members: &[(String, String)]) {
@@ -295,4 +311,83 @@ fn who_is_not_let_in_hears_why_and_who_waits_can_be_interrupted() {
         |_| {},
     );
     assert!(matches!(joined, Ok(Joined::Interrupted)));
+}
+
+#[test]
+fn what_cannot_be_read_is_tried_by_all_and_ends_nobody() {
+    let store = store();
+    let damaged = Partition(3);
+    let node = || {
+        let node = join(&store);
+        *node.seen.damaged.lock().unwrap() = Some(damaged);
+        node
+    };
+    let first = node();
+    wait_for("the rest is served", || first.has() == 7);
+    let second = node();
+    let troubled = |node: &Node| {
+        let nodes = first.cluster.view().nodes();
+        let view = nodes.into_iter().find(|view| view.member.name == node.cluster.name);
+        view.is_some_and(|view| view.member.unreadable().eq([damaged]))
+    };
+    wait_for("both have tried", || troubled(&first) && troubled(&second));
+    wait_for("the rest is shared", || first.has() + second.has() == 7 && first.has().abs_diff(second.has()) <= 1);
+    let view = first.cluster.view().nodes();
+    assert_eq!(view.iter().flat_map(|node| node.unserved.clone()).collect::<Vec<_>>(), [damaged]);
+    // Somebody can.
+    let third = join(&store);
+    wait_for("the third has it", || third.seen.served.lock().unwrap().contains_key(&damaged));
+    for node in [&first, &second, &third] {
+        assert_eq!(*node.seen.failed.lock().unwrap(), "", "{}", node.cluster.name);
+        assert!(!node.seen.deposed.load(Ordering::Relaxed));
+    }
+    assert!(first.cluster.view().hand_over(PATIENCE), "what it could not read is in nobody's way");
+}
+
+#[test]
+fn who_can_read_nothing_that_others_can_ends() {
+    let store = store();
+    let first = join(&store);
+    wait_for("all is served", || first.has() == 8);
+    let second = join(&store);
+    second.seen.all_damaged.store(true, Ordering::Relaxed);
+    wait_for("it gives up", || second.seen.failed.lock().unwrap().ends_with("it is damaged"));
+    second.cluster.end(false);
+    wait_for("the first has all", || first.has() == 8);
+}
+
+#[test]
+fn agents_that_do_not_stop_hold_up_no_take_over() {
+    let store = store();
+    let [first, second, third] = [join(&store), join(&store), join(&store)];
+    let nodes = [&first, &second, &third];
+    wait_for("all have some", || nodes.iter().all(|node| (2..=3).contains(&node.has())));
+    let stuck = *first.seen.served.lock().unwrap().keys().next().expect("it has some");
+    *first.seen.busy.lock().unwrap() = Some(stuck);
+    first.cluster.view().drain("n1", true).expect("it lives");
+    let is_told = || {
+        let nodes = third.cluster.view().nodes();
+        let trouble = nodes.iter().flat_map(|node| &node.member.troubles).next().cloned();
+        trouble.is_some_and(|trouble| (trouble.partition, trouble.kind) == (stuck.0, TroubleKind::Stuck))
+    };
+    wait_for("it is said", is_told);
+    wait_for("the rest is handed over", || first.has() == 1);
+    first.cluster.view().drain("n1", false).expect("it lives");
+    // It yields still, and takes over at the same time.
+    second.closed.store(true, Ordering::Relaxed);
+    wait_for("it takes over", || first.has() > 1);
+    assert!(first.seen.served.lock().unwrap().contains_key(&stuck), "it does not stop");
+    *first.seen.busy.lock().unwrap() = None;
+    wait_for("all is served", || first.has() + third.has() == 8 && !is_told());
+}
+
+#[test]
+fn a_part_that_is_dropped_ends_without_a_word() {
+    let store = store();
+    let [first, second] = [join(&store), join(&store)];
+    wait_for("both have some", || (first.has(), second.has()) == (4, 4));
+    let seen = Arc::downgrade(&first.seen);
+    drop(first);
+    wait_for("its threads end", || seen.upgrade().is_none());
+    wait_for("it is taken for dead", || second.has() == 8);
 }

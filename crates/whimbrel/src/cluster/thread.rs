@@ -1,4 +1,4 @@
-//! The thread, and the one beside it that does what takes long.
+//! The thread, and those beside it that do what takes long.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,14 +16,16 @@ use super::Forget;
 pub(super) enum Input {
     Told(Watched),
     Begin(String, Arc<dyn LocalNode>),
-    Adopted(Vec<(Partition, Epoch)>, Result<(), AdoptError>),
-    Yielded(Vec<Partition>, Result<(), YieldError>),
+    Adopted(Vec<(Partition, Epoch)>, Vec<(Partition, AdoptError)>),
+    Yielded(Vec<Partition>, Vec<(Partition, YieldError)>),
     Forgot(Result<(), StoreError>),
     /// Tell this one when everything is handed over, or nobody is there to take it.
     HandOver(SyncSender<()>),
     Leave {
         concluded: bool,
     },
+    /// Nobody is there any more who wants this node to take part.
+    Dropped,
     Drain {
         node: String,
         drains: bool,
@@ -34,7 +36,6 @@ pub(super) enum Input {
 /// What may take seconds.
 pub(super) enum Job {
     Adopt(Arc<dyn LocalNode>, Vec<(Partition, Epoch)>),
-    Yield(Arc<dyn LocalNode>, Vec<Partition>),
     Forget(Epoch),
 }
 
@@ -57,6 +58,7 @@ pub(super) struct Thread {
     pub handed_over: Vec<SyncSender<()>>,
     /// When agents are counted again.
     pub count_at: Time,
+    pub dropped: bool,
 }
 
 /// The time of a participant that began then.
@@ -73,6 +75,9 @@ impl Thread {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             received.try_iter().for_each(|input| self.hear(input));
+            if self.dropped {
+                return;
+            }
             self.count_agents();
             while let Some(action) = self.participant.act(self.now()) {
                 if let Action::End(ending) = action {
@@ -96,13 +101,15 @@ impl Thread {
                 self.node = Some(node);
                 self.participant.begin(address);
             }
-            Input::Adopted(partitions, outcome) => {
-                if let Err(error) = &outcome {
-                    (self.note)(&format!("cannot serve what is this node's, and tries again: {error}"));
+            Input::Adopted(partitions, failed) => {
+                let again = failed.iter().find(|(_, error)| !matches!(error, AdoptError::Unreadable(_)));
+                if let Some((partition, error)) = again {
+                    (self.note)(&format!("cannot serve partition {}, and tries again: {error}", partition.0));
                 }
-                self.participant.adopted(&partitions, outcome, now);
+                self.participant.adopted(&partitions, failed, now);
             }
-            Input::Yielded(partitions, outcome) => self.participant.yielded(&partitions, outcome, now),
+            Input::Yielded(partitions, stuck) => self.participant.yielded(&partitions, stuck, now),
+            Input::Dropped => self.dropped = true,
             Input::Forgot(outcome) => self.participant.forgot(outcome, now),
             Input::HandOver(answer) => {
                 self.handed_over.push(answer);
@@ -134,8 +141,8 @@ impl Thread {
                 let outcome = self.store.read(&key);
                 self.participant.read(&key, outcome, self.now());
             }
-            Action::Adopt(partitions) => self.do_with_node(|node| Job::Adopt(node, partitions)),
-            Action::Yield(partitions) => self.do_with_node(|node| Job::Yield(node, partitions)),
+            Action::Adopt(partitions) => self.adopt(partitions),
+            Action::Yield(partitions) => self.yield_up(partitions),
             Action::Forget(epoch) => self.hand_to_worker(Job::Forget(epoch)),
             Action::Accepted { name, token } => self.answer(Ok((name, token))),
             Action::LinkWith(members) => self.with_node(|node| node.link_with(&members)),
@@ -163,13 +170,23 @@ impl Thread {
         }
     }
 
-    fn do_with_node(&mut self, job: impl FnOnce(Arc<dyn LocalNode>) -> Job) {
+    fn adopt(&mut self, partitions: Vec<(Partition, Epoch)>) {
         if let Some(node) = self.node.clone() {
-            self.hand_to_worker(job(node));
+            self.hand_to_worker(Job::Adopt(node, partitions));
         }
     }
 
-    /// Has something done by the other thread, after all that was handed to it before.
+    /// On a thread of its own: agents that do not stop hold up nothing else.
+    fn yield_up(&self, partitions: Vec<Partition>) {
+        let Some(node) = self.node.clone() else { return };
+        let inputs = self.inputs.clone();
+        std::thread::spawn(move || {
+            let stuck = node.yield_up(&partitions);
+            let _ = inputs.send(Input::Yielded(partitions, stuck));
+        });
+    }
+
+    /// Has something done by another thread, after all that was handed to it before.
     fn hand_to_worker(&mut self, job: Job) {
         let worker = self.worker.get_or_insert_with(|| {
             let (jobs, received) = channel();
@@ -220,12 +237,8 @@ fn work(jobs: &Receiver<Job>, inputs: &Sender<Input>, forget: &Mutex<Forget>) {
     for job in jobs {
         let done = match job {
             Job::Adopt(node, partitions) => {
-                let outcome = node.adopt(&partitions);
-                Input::Adopted(partitions, outcome)
-            }
-            Job::Yield(node, partitions) => {
-                let outcome = node.yield_up(&partitions);
-                Input::Yielded(partitions, outcome)
+                let failed = node.adopt(&partitions);
+                Input::Adopted(partitions, failed)
             }
             Job::Forget(epoch) => {
                 let forget = forget.lock().unwrap_or_else(PoisonError::into_inner);

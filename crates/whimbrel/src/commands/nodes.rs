@@ -6,6 +6,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use serde::Serialize;
+use whimbrel_platform::cluster::{Trouble, TroubleKind};
 
 use crate::arguments::Nodes;
 use crate::control::choose;
@@ -71,5 +72,30 @@ fn page(seen: &Seen, room: Room) -> String {
         ]
     };
     let rows: Vec<Vec<Cell>> = seen.nodes.iter().map(row).collect();
-    table(&COLUMNS, &rows, room.columns)
+    let mut page = table(&COLUMNS, &rows, room.columns);
+    for line in troubles(&seen.nodes) {
+        page += "\n";
+        page += &line;
+    }
+    page
+}
+
+/// What is the matter with partitions, and what can be done.
+fn troubles(nodes: &[MemberInfo]) -> Vec<String> {
+    let line = |node: &MemberInfo, Trouble { partition, kind, why }: &Trouble| {
+        let what = match kind {
+            TroubleKind::Stuck => format!("is to hand over partition {partition}, and cannot"),
+            TroubleKind::Unreadable if node.unserved.contains(partition) => {
+                format!("has partition {partition}, and cannot serve it")
+            }
+            TroubleKind::Unreadable => format!("cannot serve partition {partition}, which another node has"),
+        };
+        let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+        format!("{} {what}{why}", node.node)
+    };
+    let lines = nodes.iter().flat_map(|node| node.troubles.iter().map(|trouble| line(node, trouble)));
+    let hint = "What nobody serves waits: its agents go on when a node with the program that they were kept with joins (--fresh \
+                forgets the whole society).";
+    let is_unserved = nodes.iter().any(|node| !node.unserved.is_empty());
+    lines.chain(is_unserved.then(|| hint.to_owned())).collect()
 }

@@ -335,7 +335,7 @@ pub fn merge(parts: Vec<AgentsFound>, order: AgentOrder, limit: usize) -> Agents
     AgentsFound { agents, total }
 }
 
-fn member_info(NodeView { node, member, dead, placer, partitions, leaving }: NodeView) -> MemberInfo {
+fn member_info(NodeView { node, member, dead, placer, partitions, leaving, unserved }: NodeView) -> MemberInfo {
     let state = match member.state {
         cluster::MemberState::Left => MemberState::Left,
         _ if dead => MemberState::Silent,
@@ -355,5 +355,7 @@ fn member_info(NodeView { node, member, dead, placer, partitions, leaving }: Nod
         agents: member.agents,
         address: member.address,
         process: member.process,
+        unserved: unserved.into_iter().map(|partition| partition.0).collect(),
+        troubles: member.troubles,
     }
 }

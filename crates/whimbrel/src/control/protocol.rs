@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState, LifecycleStep};
+use whimbrel_platform::cluster::Trouble;
 use whimbrel_platform::conversations::Wanted;
 use whimbrel_platform::limits::CONTROL_REQUEST_BYTES_MAX;
 
@@ -232,6 +233,12 @@ pub struct MemberInfo {
     pub address: String,
     /// Its machine and process, for people.
     pub process: String,
+    /// Partitions that it has and cannot serve.
+    #[serde(default)]
+    pub unserved: Vec<u16>,
+    /// What is the matter with partitions there.
+    #[serde(default)]
+    pub troubles: Vec<Trouble>,
 }
 
 /// What a node of a cluster does.

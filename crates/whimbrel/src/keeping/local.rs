@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use whimbrel::Society;
 use whimbrel::cluster::DEPOSED;
-use whimbrel_platform::cluster::{AdoptError, LocalNode, YieldError};
+use whimbrel_platform::cluster::{AdoptError, LocalNode, YIELD_PATIENCE, YieldError};
 use whimbrel_platform::store::{Epoch, OpenError, Partition, StoreError};
-use whimbrel_runtime::{Adopted, Platform, RecoverError};
+use whimbrel_runtime::{Adopted, NotAdopted, Platform, RecoverError};
 
 use crate::membership::Dialler;
 use crate::terminal;
@@ -56,46 +56,44 @@ impl Local {
         }
     }
 
-    /// Why partitions are not served, as the cluster needs to know it.
-    fn reason(&self, error: whimbrel_runtime::AdoptError) -> AdoptError {
-        use whimbrel_runtime::AdoptError as Error;
+    /// Why a partition is not served, as the cluster needs to know it.
+    fn reason(error: NotAdopted) -> AdoptError {
         match error {
-            Error::Recover(RecoverError::Open(OpenError::Fenced { partition, by })) => {
-                AdoptError::Fenced { partition, by }
-            }
-            Error::Recover(RecoverError::Open(OpenError::Store(error @ StoreError::Away(_)))) => error.into(),
-            Error::Recover(RecoverError::Store(error @ StoreError::Away(_))) => error.into(),
-            Error::NotServing => StoreError::Away(error.to_string()).into(),
-            other => AdoptError::Unreadable(format!("cannot go on with what is kept in {}: {other}", self.place)),
+            NotAdopted::Recover(RecoverError::Open(OpenError::Fenced { by, .. })) => AdoptError::Fenced { by },
+            NotAdopted::Recover(RecoverError::Open(OpenError::Store(error @ StoreError::Away(_)))) => error.into(),
+            NotAdopted::Recover(RecoverError::Store(error @ StoreError::Away(_))) => error.into(),
+            other => AdoptError::Unreadable(other.to_string()),
         }
     }
 }
 
 impl LocalNode for Local {
-    fn adopt(&self, partitions: &[(Partition, Epoch)]) -> Result<(), AdoptError> {
+    fn adopt(&self, partitions: &[(Partition, Epoch)]) -> Vec<(Partition, AdoptError)> {
         let is_theirs = |name| {
             let partition = self.platform.partition_of(name);
             partitions.iter().any(|(theirs, _)| partition == Some(*theirs))
         };
         let founders = self.society.lock().unwrap_or_else(PoisonError::into_inner).some(is_theirs);
-        match self.platform.adopt(partitions, founders) {
+        let why = match self.platform.adopt(partitions, founders) {
             Ok(adopted) => {
                 self.tell(&adopted);
-                Ok(())
+                return adopted.failed.into_iter().map(|(partition, why)| (partition, Self::reason(why))).collect();
             }
             Err(whimbrel_runtime::AdoptError::Ended(code)) => {
                 terminal::note("the society had ended: what is kept of it is forgotten, and it may begin anew");
                 self.over.store(true, Ordering::Release);
                 self.platform.leave_with(code);
-                Err(StoreError::Away("the society has ended".to_owned()).into())
+                "the society has ended".to_owned()
             }
-            Err(error) => Err(self.reason(error)),
-        }
+            Err(error) => error.to_string(),
+        };
+        let again = |(partition, _): &(Partition, Epoch)| (*partition, StoreError::Away(why.clone()).into());
+        partitions.iter().map(again).collect()
     }
 
-    fn yield_up(&self, partitions: &[Partition]) -> Result<(), YieldError> {
-        let yielded = self.platform.yield_up(partitions);
-        yielded.then_some(()).ok_or_else(|| YieldError("the platform ends".to_owned()))
+    fn yield_up(&self, partitions: &[Partition]) -> Vec<(Partition, YieldError)> {
+        let stuck = self.platform.yield_up(partitions, YIELD_PATIENCE);
+        stuck.into_iter().map(|(partition, why)| (partition, YieldError(why.to_string()))).collect()
     }
 
     fn link_with(&self, members: &[(String, String)]) {

@@ -27,7 +27,8 @@ fn chaos(plan: &Path, scratch: &Scratch, arguments: &[&str]) -> Command {
 /// What is left of it: processes (their surroundings name this test's folder), files, namespaces.
 fn left(scratch: &Scratch, pid: u32) -> Vec<String> {
     let name = format!("whimbrel-chaos-{pid}");
-    let folder = scratch.0.to_string_lossy().into_owned();
+    // Not those of another test whose folder begins as this one does.
+    let folder = format!("{}/", scratch.0.to_string_lossy());
     let mut left: Vec<String> = std::fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| std::fs::read(entry.ok()?.path().join("environ")).ok())

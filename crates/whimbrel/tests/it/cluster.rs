@@ -80,9 +80,10 @@ impl Nodes {
         let mut founders = society.some(theirs);
         founders.extend((self.in_rust)().into_iter().filter(|(name, ..)| theirs(*name)));
         match platform.adopt(&terms, founders) {
+            Ok(adopted) => assert!(adopted.failed.is_empty(), "nobody else has them: {:?}", adopted.failed),
             // The society may end while partitions pass.
-            Ok(_) | Err(AdoptError::Ended(_)) => {}
-            Err(other) => panic!("nobody else has them: {other}"),
+            Err(AdoptError::Ended(_)) => {}
+            Err(other) => panic!("it serves: {other}"),
         }
     }
 
@@ -90,7 +91,7 @@ impl Nodes {
     fn pass_on(&mut self, from: usize, to: usize, partitions: &[u16]) -> bool {
         let yielded: Vec<Partition> = partitions.iter().copied().map(Partition).collect();
         let platform = &self.nodes[from].platform;
-        if !platform.yield_up(&yielded) {
+        if !platform.yield_up(&yielded, PATIENCE).is_empty() {
             assert!(platform.has_concluded(), "it can stop");
             return false;
         }

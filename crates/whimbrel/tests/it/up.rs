@@ -46,8 +46,11 @@ impl Drop for Nodes {
 
 impl Nodes {
     fn new(store: String) -> Self {
-        let files = [("count.mas2j", PROJECT), ("counter.asl", COUNTER), ("teller.asl", TELLER)];
-        Self { scratch: Scratch::with(&files), store, children: Vec::new() }
+        Self::with(store, &[("count.mas2j", PROJECT), ("counter.asl", COUNTER), ("teller.asl", TELLER)])
+    }
+
+    fn with(store: String, files: &[(&str, &str)]) -> Self {
+        Self { scratch: Scratch::with(files), store, children: Vec::new() }
     }
 
     fn path(&self, node: usize, kind: &str) -> PathBuf {
@@ -72,6 +75,16 @@ impl Nodes {
     fn text(&self, kind: &str) -> String {
         let text = |node| std::fs::read_to_string(self.path(node, kind)).unwrap_or_default();
         (0..self.children.len()).map(text).collect()
+    }
+
+    fn out(&self, node: usize) -> String {
+        std::fs::read_to_string(self.path(node, "out")).unwrap_or_default()
+    }
+
+    /// What an agent counted on a node.
+    fn numbers(&self, node: usize, agent: &str) -> Vec<u32> {
+        let said = |line: &str| line.strip_prefix(&format!("[{agent}] "))?.parse().ok();
+        self.out(node).lines().filter_map(said).collect()
     }
 
     fn wait_for(&self, what: &str, mut done: impl FnMut(&Self) -> bool) {
@@ -203,4 +216,37 @@ fn a_store_is_for_one_project() {
     assert!(!done && said.contains("which one process has for itself"), "{said}");
     let (said, done) = nodes.command(&["up", "count.mas2j", "--store", "nats://192.0.2.1:4222/x"]);
     assert!(!done && said.contains("--listen"), "{said}");
+}
+
+/// A partition whose agent was kept with another program.
+#[test]
+fn what_one_node_cannot_read_waits_for_another_and_the_rest_goes_on() {
+    const ODD: &str = "!count(1). +!count(N) <- .print(N); .wait(200); !count(N+1).";
+    let Some(program) = program() else { return };
+    let engine = Engine::start(program);
+    let project = "MAS count { agents: steady; odd; }";
+    let files = [("count.mas2j", project), ("steady.asl", ODD), ("odd.asl", ODD)];
+    let mut nodes = Nodes::with(engine.store("unread"), &files);
+    nodes.start();
+    nodes.wait_for("both count", |nodes| {
+        ["odd", "steady"].iter().all(|name| nodes.text("out").contains(&format!("[{name}] 3")))
+    });
+    nodes.signal(0, Signal::KILL);
+    nodes.wait_for_end(0);
+    let change =
+        |nodes: &Nodes, text: &str| std::fs::write(nodes.scratch.0.join("odd.asl"), text).expect("it can be written");
+    change(&nodes, &ODD.replace("200", "201"));
+    nodes.start();
+    nodes.wait_for("the rest goes on", |nodes| nodes.out(1).matches("[steady]").count() > 5);
+    let (said, _) = nodes.command(&["nodes"]);
+    assert!(said.contains("n2 has partition ") && said.contains("odd.asl is not the program any more"), "{said}");
+    assert!(nodes.text("err").contains("cannot serve partition"), "{}", nodes.text("err"));
+    assert!(!nodes.out(1).contains("[odd]"), "{}", nodes.out(1));
+    change(&nodes, ODD);
+    nodes.start();
+    nodes.wait_for("it goes on where its program is", |nodes| nodes.out(2).contains("[odd]"));
+    let numbers: Vec<u32> = [0, 2].iter().flat_map(|node| nodes.numbers(*node, "odd")).collect();
+    assert!(numbers.iter().zip(1..).all(|(told, expected)| *told == expected), "{numbers:?}");
+    let (said, _) = nodes.command(&["nodes"]);
+    assert!(said.contains("n2 cannot serve partition ") && said.contains("which another node has"), "{said}");
 }

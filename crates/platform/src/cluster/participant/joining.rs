@@ -91,8 +91,9 @@ impl Participant {
                 Some(self.write_society(society))
             }
             Some(society) if self.me.number == 0 => {
-                self.numbering = Some(society.named + 1);
-                Some(self.write_society(Society { named: society.named + 1, ..society }))
+                let number = society.named.saturating_add(1);
+                self.numbering = Some(number);
+                Some(self.write_society(Society { named: number, ..society }))
             }
             Some(society) => Some(self.accept(&society, now)),
             None => None,
@@ -153,7 +154,7 @@ impl Participant {
                 Some(self.write_table(Placement::new(self.terms.partitions, epoch)))
             }
             Some(_) => {
-                let society = self.society_of_its_own(SocietyState::Running, term + 1);
+                let society = self.society_of_its_own(SocietyState::Running, term.saturating_add(1));
                 Some(self.write_society(society))
             }
         }
@@ -182,7 +183,7 @@ impl Participant {
 
     /// The table; if there is none, one in which nobody has anything.
     pub(super) fn table_or_first(&self) -> Placement {
-        let former = self.former.as_ref().map_or(Epoch(0), |former| Epoch(former.value.epoch));
+        let former = self.former.as_ref().map_or(Epoch(0), |former| Epoch(former.value.epoch.into()));
         let first = || Placement::new(self.terms.partitions, former);
         self.table.as_ref().map_or_else(first, |table| table.value.clone())
     }

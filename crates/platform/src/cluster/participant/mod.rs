@@ -3,6 +3,7 @@
 
 mod ending;
 mod joining;
+mod outcomes;
 mod serving;
 
 pub use self::serving::NodeView;
@@ -11,7 +12,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::holdings::Holdings;
-use super::local::{AdoptError, YieldError};
 use super::member::{Member, MemberState, Nonce};
 use super::placement::{Change, ChangeKind, Placement};
 use super::roster::Roster;
@@ -219,6 +219,7 @@ impl Participant {
             agents: 0,
             beat: 0,
             process: terms.process.clone(),
+            troubles: Vec::new(),
         };
         Self {
             phase: Phase::Asking,
@@ -345,7 +346,7 @@ impl Participant {
             (Ok(revision), Some(Writing::Beat(me))) => {
                 (self.me.beat, self.revision) = (me.beat, revision);
                 // What was said while it was being written is said next.
-                if (me.state, &me.address) != (self.me.state, &self.me.address) {
+                if (me.state, &me.address, &me.troubles) != (self.me.state, &self.me.address, &self.me.troubles) {
                     self.beat_at = None;
                 }
                 if revision != Revision(0) {
@@ -514,34 +515,6 @@ impl Participant {
     /// A node's name, for people.
     fn name_of(&self, node: Nonce) -> String {
         self.names.get(&node).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| node.to_string())
-    }
-
-    /// What came of [`Action::Adopt`].
-    pub fn adopted(&mut self, partitions: &[(Partition, Epoch)], outcome: Result<(), AdoptError>, now: Time) {
-        self.is_due = true;
-        match outcome {
-            Ok(()) => self.holdings.adopted(partitions),
-            Err(AdoptError::Fenced { .. } | AdoptError::Store(_)) => {
-                self.holdings.not_adopted(partitions);
-                self.not_before = now + PAUSE;
-                if let Err(AdoptError::Fenced { partition, by }) = outcome {
-                    self.raise(partition, by);
-                }
-            }
-            Err(AdoptError::Unreadable(why)) => self.fail(why),
-        }
-    }
-
-    /// What came of [`Action::Yield`].
-    pub fn yielded(&mut self, partitions: &[Partition], outcome: Result<(), YieldError>, now: Time) {
-        self.is_due = true;
-        match outcome {
-            Ok(()) => self.holdings.yielded(partitions),
-            Err(_) => {
-                self.holdings.not_yielded(partitions);
-                self.not_before = now + PAUSE;
-            }
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Action, DRAIN, Ending, LINK_AGAIN, LOOK, NODE, Participant, Phase};
 use crate::cluster::holdings::Duties;
 use crate::cluster::member::{Member, MemberState, Nonce};
+use crate::cluster::placement::Part;
 use crate::cluster::placer::{is_placer, proposal};
 use crate::cluster::society::{Society, SocietyState};
 use crate::store::{Epoch, Partition, Revision};
@@ -23,6 +24,8 @@ pub struct NodeView {
     pub partitions: usize,
     /// How many of them it is to hand over.
     pub leaving: usize,
+    /// Those that it cannot serve.
+    pub unserved: Vec<Partition>,
 }
 
 impl Participant {
@@ -120,7 +123,7 @@ impl Participant {
             part.is_some_and(|part| part.owner == Some(me) && part.epoch <= *by)
         };
         self.too_low.retain(|partition, by| is_low(partition, by));
-        self.too_low.iter().map(|(partition, by)| (*partition, Epoch(by.0 + 1))).collect()
+        self.too_low.iter().map(|(partition, by)| (*partition, Epoch(by.0.saturating_add(1)))).collect()
     }
 
     /// Since when those who could have partitions have been the same.
@@ -181,7 +184,11 @@ impl Participant {
     /// Whether everything is handed over, or there is nobody to take it.
     pub fn has_handed_over(&self, now: Time) -> bool {
         let me = self.terms.me;
-        let has_nothing = self.holdings.is_empty() && self.table.as_ref().is_none_or(|table| !table.value.names(me));
+        let waits = |partition: Partition| !self.me.unreadable().any(|unreadable| unreadable == partition);
+        let is_mine = |(partition, part): (Partition, &Part)| {
+            (part.owner == Some(me) || part.next == Some(me)) && waits(partition)
+        };
+        let has_nothing = self.holdings.is_empty() && !self.table.iter().any(|table| table.value.iter().any(is_mine));
         let is_told = self.roster.member(me).is_none_or(|me| me.state != MemberState::Running);
         self.phase != Phase::Serving
             || has_nothing
@@ -198,8 +205,12 @@ impl Participant {
         let table = self.table.as_ref().map(|table| &table.value);
         let placer = self.roster.living(now).find(|(_, member)| member.takes_part()).map(|(node, _)| node);
         let count = |node: Nonce, leaving: bool| {
-            let has = |part: &&crate::cluster::Part| part.owner == Some(node) && (!leaving || part.next.is_some());
+            let has = |part: &&Part| part.owner == Some(node) && (!leaving || part.next.is_some());
             table.map_or(0, |table| table.parts.iter().filter(has).count())
+        };
+        let has = |node, partition| {
+            let part = table.and_then(|table| table.part(partition));
+            part.is_some_and(|part| part.owner == Some(node))
         };
         let view = |(node, _, member): (Nonce, Revision, &Member)| NodeView {
             node,
@@ -208,6 +219,7 @@ impl Participant {
             placer: placer == Some(node),
             partitions: count(node, false),
             leaving: count(node, true),
+            unserved: member.unreadable().filter(|partition| has(node, *partition)).collect(),
         };
         self.roster.members().map(view).collect()
     }

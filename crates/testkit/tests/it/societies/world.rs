@@ -211,8 +211,8 @@ impl World {
         let now = self.now;
         match job {
             Job::Adopt(partitions) => {
-                let opened = self.adopt(index, &partitions);
-                self.nodes[index].part.adopted(&partitions, opened, now);
+                let failed = self.adopt(index, &partitions);
+                self.nodes[index].part.adopted(&partitions, failed, now);
             }
             Job::Yield(partitions) => {
                 let node = &mut self.nodes[index];
@@ -224,21 +224,31 @@ impl World {
                 let node = &mut self.nodes[index];
                 node.yielding.retain(|partition| !partitions.contains(partition));
                 if given_up {
-                    return node.part.yielded(&partitions, Err(YieldError("not now".into())), now);
+                    let stuck = partitions.iter().map(|partition| (*partition, YieldError("not now".into())));
+                    return node.part.yielded(&partitions, stuck.collect(), now);
                 }
                 node.give_up(&partitions);
-                node.part.yielded(&partitions, Ok(()), now);
+                node.part.yielded(&partitions, Vec::new(), now);
             }
         }
     }
 
-    fn adopt(&mut self, index: usize, partitions: &[(Partition, Epoch)]) -> Result<(), AdoptError> {
+    fn adopt(&mut self, index: usize, partitions: &[(Partition, Epoch)]) -> Vec<(Partition, AdoptError)> {
+        let (mut opened, mut failed) = (Vec::new(), Vec::new());
         for (partition, epoch) in partitions {
-            self.store.open(index, *partition, *epoch).map_err(|error| match error {
-                OpenError::Fenced { partition, by } => AdoptError::Fenced { partition, by },
-                other => AdoptError::Store(StoreError::Away(other.to_string())),
-            })?;
+            match self.store.open(index, *partition, *epoch) {
+                Ok(_) => opened.push((*partition, *epoch)),
+                Err(OpenError::Fenced { by, .. }) => failed.push((*partition, AdoptError::Fenced { by })),
+                Err(other) => failed.push((*partition, AdoptError::Store(StoreError::Away(other.to_string())))),
+            }
         }
+        if !opened.is_empty() {
+            self.serve(index, &opened);
+        }
+        failed
+    }
+
+    fn serve(&mut self, index: usize, partitions: &[(Partition, Epoch)]) {
         let all: Vec<Partition> = partitions.iter().map(|(partition, _)| *partition).collect();
         let mut arrears = Arrears::of(PARTITIONS, &all);
         for partition in &all {
@@ -261,7 +271,6 @@ impl World {
         let others = self.nodes[index].ledger.letters_to(&all);
         self.dispatch_all(index, letters.into_iter().chain(others));
         self.tell(index);
-        Ok(())
     }
 
     fn resume(&mut self, index: usize, partitions: &[Partition], agents: Vec<Resumed>) {

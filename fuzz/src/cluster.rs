@@ -1,0 +1,103 @@
+//! What must hold of what nodes of a cluster write for each other, whatever it is. The fuzz target looks for values of which it does
+//! not; a test of `platform` replays those that were found.
+
+use std::time::Duration;
+
+use whimbrel_platform::Time;
+use whimbrel_platform::cluster::{Action, Member, Nonce, Participant, Placement, Society, Terms};
+use whimbrel_platform::store::{Revision, Watched, WriteError};
+
+const PARTITIONS: u16 = 4;
+const ME: Nonce = Nonce(0xff);
+
+/// Lines with a key and its value each. What can be read is written so that the same is read again; and a node that watches the
+/// keys, and may write or not, does not fail, nor does it ever have more to do than there is.
+pub fn cluster_keys(bytes: &[u8]) {
+    let mut part = Participant::new(terms(), Time::ZERO);
+    let mut now = Time::ZERO;
+    part.told(Watched::Complete, now);
+    for (revision, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        let (key, value) = line.split_at(line.iter().position(|byte| *byte == b' ').unwrap_or(line.len()));
+        let (key, value) = (String::from_utf8_lossy(key).into_owned(), value.get(1..).unwrap_or_default());
+        comes_back(value);
+        now = now + Duration::from_millis(100);
+        part.told(Watched::Written(key, Revision(revision), value.to_vec()), now);
+        let _ = part.nodes(now);
+        act(&mut part, revision, now);
+    }
+}
+
+fn comes_back(value: &[u8]) {
+    if let Ok(table) = Placement::decode(value, PARTITIONS) {
+        assert_eq!(Placement::decode(&table.encode(), PARTITIONS), Ok(table));
+    }
+    if let Ok(member) = serde_json::from_slice::<Member>(value) {
+        let again = serde_json::to_vec(&member).expect("what was read can be written");
+        assert_eq!(serde_json::from_slice::<Member>(&again).ok(), Some(member));
+    }
+    if let Ok(society) = serde_json::from_slice::<Society>(value) {
+        let again = serde_json::to_vec(&society).expect("what was read can be written");
+        assert_eq!(serde_json::from_slice::<Society>(&again).ok(), Some(society));
+    }
+}
+
+/// Does what the node wants: its writes are done, or somebody else's were before, in turns.
+fn act(part: &mut Participant, revision: u64, now: Time) {
+    for turn in 0..1_000 {
+        let Some(action) = part.act(now) else { return };
+        match action {
+            Action::Write(key, _, value) if turn % 2 == 0 => {
+                part.wrote(&key, Ok(Revision(revision)), now);
+                part.told(Watched::Written(key, Revision(revision), value), now);
+            }
+            Action::Write(key, ..) | Action::Remove(key, _) => {
+                part.wrote(&key, Err(WriteError::Conflict(Revision(revision))), now);
+            }
+            Action::Read(key) => part.read(&key, Ok(None), now),
+            Action::Accepted { .. } => part.begin("here".to_owned()),
+            Action::Adopt(partitions) => part.adopted(&partitions, Vec::new(), now),
+            Action::Yield(partitions) => part.yielded(&partitions, Vec::new(), now),
+            Action::Forget(_) => part.forgot(Ok(()), now),
+            Action::Conclude => part.leave(),
+            Action::LinkWith(_) | Action::Note(_) => {}
+            Action::End(_) => return,
+        }
+    }
+    panic!("it never has enough");
+}
+
+fn terms() -> Terms {
+    Terms {
+        me: ME,
+        name: None,
+        weight: 10,
+        standby: false,
+        fresh: false,
+        alone: false,
+        patience: Duration::from_secs(1),
+        project: "garden".to_owned(),
+        token: "secret".to_owned(),
+        process: String::new(),
+        partitions: PARTITIONS,
+    }
+}
+
+/// Lines to start from.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let society = r#"society {"state":"running","project":"garden","token":"t","term":3,"named":2}"#;
+    let node = |number: u64, state: &str, more: &str| {
+        format!(
+            r#"node/{number:016x} {{"name":"n{number}","weight":8,"state":"{state}","number":1,"term":3,"beat":7{more}}}"#
+        )
+    };
+    let table = r#"placement {"nodes":["0000000000000001","00000000000000ff"],"parts":[[3,0],[4,1,0],[1,0,1],[2]]}"#;
+    let trouble = r#","troubles":[{"partition":1,"kind":"unreadable","why":"damaged"},{"partition":2,"kind":"stuck"}]"#;
+    let concluded = r#"society {"state":"concluded","project":"garden","token":"t","term":3}"#;
+    let former = r#"owner {"node":"process 7","nonce":5,"epoch":41,"beat":9,"state":"left"}"#;
+    let all = [
+        vec![society.to_owned(), node(1, "running", ""), node(2, "draining", trouble), table.to_owned()],
+        vec![former.to_owned(), "erasing".to_owned(), node(1, "joining", r#","standby":true"#), concluded.to_owned()],
+        vec![society.to_owned(), table.to_owned(), "drain/00000000000000ff".to_owned(), node(255, "left", trouble)],
+    ];
+    all.into_iter().map(|lines| lines.join("\n").into_bytes()).collect()
+}
