@@ -1,6 +1,7 @@
 //! The port every kind of agent implements: native, AgentSpeak, WebAssembly, a browser's session.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,25 @@ pub trait AgentBody: Send {
         None
     }
 
+    /// How long it has nothing to do before it leaves memory, if it says so itself; for ever: [`Duration::MAX`].
+    fn passivate_after(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What this one leaves behind when it leaves memory, between two turns and with nothing to do: it takes less room, and
+    /// [becomes](AgentBody::activate) this one again. `None` if this kind of agent stays.
+    fn passivate(&mut self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        None
+    }
+
+    /// The agent that left this behind, as it was. To be called when a turn ended with [`Next::Activate`].
+    ///
+    /// # Errors
+    /// It cannot be made again: why.
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        Err("it had not left".to_owned())
+    }
+
     /// A second agent of the same code and state; `None` if this kind of agent cannot be cloned.
     fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
         None
@@ -92,6 +112,8 @@ pub enum Next {
     WaitUntil(Time),
     /// More to do: the next turn comes when the other agents had theirs.
     Ready,
+    /// It had left memory: it is to be [made again](AgentBody::activate), and has its turn then.
+    Activate,
     /// The agent is done and leaves the platform.
     End(EndReason),
 }
@@ -155,6 +177,18 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn origin(&self) -> Option<Origin> {
         (**self).origin()
+    }
+
+    fn passivate_after(&self) -> Option<Duration> {
+        (**self).passivate_after()
+    }
+
+    fn passivate(&mut self, now: Time) -> Option<Box<dyn AgentBody>> {
+        (**self).passivate(now)
+    }
+
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        (**self).activate()
     }
 
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {

@@ -21,6 +21,9 @@ pub struct AgentFigures {
     /// Messages it took from there so far; `None` while its turn takes so long that its worker went on without it: then
     /// `waiting` counts only what came since.
     pub handled: Option<u64>,
+    /// It has left memory ([`PlatformBuilder::passivate_after`](crate::PlatformBuilder::passivate_after)): its next message
+    /// or timer brings it back.
+    pub is_passive: bool,
 }
 
 /// What a shard is asked.
@@ -51,7 +54,7 @@ impl Shard {
         for name in census.agents.iter().copied() {
             let Place::Local(place) = self.node.routes.look_up(name).place() else { continue };
             let Some(slot) = place.slot.filter(|_| place.shard == here) else { continue };
-            figures.extend(self.figures_at(slot).map(|(waiting, handled)| AgentFigures { name, waiting, handled }));
+            figures.extend(self.figures_at(slot));
         }
         let _ = census.answer.send(figures);
     }

@@ -45,6 +45,8 @@ pub(crate) struct Node {
     pub loader: Box<dyn ProgramLoader>,
     /// Types of durable agents.
     pub kinds: Kinds,
+    /// How long a durable agent is idle before it leaves memory; `None` if it stays.
+    pub passivate_after: Option<Duration>,
     pub ending: Ending,
     pub monitors: Monitors,
     pub pool: Arc<Pool>,
@@ -105,6 +107,7 @@ pub(crate) struct Parts {
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
     pub kinds: Kinds,
+    pub passivate_after: Option<Duration>,
     pub observer: Option<Arc<dyn Observer>>,
     pub mailbox_limits: MailboxLimits,
     pub guard: Guard,
@@ -129,6 +132,7 @@ impl Node {
             output,
             loader,
             kinds,
+            passivate_after: parts.passivate_after,
             ending: Ending::new(),
             monitors: Monitors::default(),
             pool: Arc::new(Pool::new()),

@@ -65,6 +65,7 @@ pub struct PlatformBuilder {
     output: Box<dyn Output>,
     loader: Box<dyn ProgramLoader>,
     kinds: Kinds,
+    passivate_after: Option<Duration>,
     observer: Option<Arc<dyn Observer>>,
     mailbox_limits: MailboxLimits,
     policy: Policy,
@@ -117,6 +118,14 @@ impl PlatformBuilder {
     #[must_use]
     pub fn kind<A: DurableAgent>(mut self) -> Self {
         self.kinds.add::<A>();
+        self
+    }
+
+    /// How long a durable agent has nothing to do before it leaves memory, if it does not say so itself; they stay if not set.
+    /// Its next message or timer brings it back.
+    #[must_use]
+    pub fn passivate_after(mut self, idle: Duration) -> Self {
+        self.passivate_after = Some(idle);
         self
     }
 
@@ -188,6 +197,7 @@ impl PlatformBuilder {
             output,
             loader,
             kinds,
+            passivate_after: self.passivate_after,
             observer,
             mailbox_limits,
             guard,
@@ -223,6 +233,7 @@ impl Platform {
             output: Box::new(Console),
             loader: Box::new(NoPrograms),
             kinds: Kinds::default(),
+            passivate_after: None,
             observer: None,
             mailbox_limits: MailboxLimits { soft: MAILBOX_SOFT_MESSAGES, hard: MAILBOX_HARD_MESSAGES },
             policy: Policy::DEFAULT,

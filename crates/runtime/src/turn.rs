@@ -3,9 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use whimbrel_platform::limits::TURN_STEPS;
+use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{AgentBody, EndReason, Next, Outbox, Services, Time, Turn};
 
 use crate::durable::backstage;
+use crate::durable_agent::Unserved;
 use crate::shard::{Doom, Slot};
 
 /// An agent whose turn is over, but whose shard did not wait for that.
@@ -36,6 +38,8 @@ impl From<Next> for Outcome {
             Next::WaitUntil(at) => Self::WaitUntil(at),
             Next::Ready => Self::Ready,
             Next::End(reason) => Self::End(Box::new(reason)),
+            // Whoever gives the turn sees to that.
+            Next::Activate => Self::Ready,
         }
     }
 }
@@ -89,8 +93,23 @@ impl Call<'_> {
         let next = self.body.turn(&mut self.turn);
         // Mostly there is nothing to convert, and never anything to drop.
         if !matches!(next, Next::Wait) {
-            std::mem::forget(std::mem::replace(&mut self.outcome, next.into()));
+            let outcome = if matches!(next, Next::Activate) { self.activate() } else { next.into() };
+            std::mem::forget(std::mem::replace(&mut self.outcome, outcome));
         }
+    }
+
+    /// An agent that had left memory is back. If it cannot be, it is left as it is, and its messages wait.
+    #[cold]
+    fn activate(&mut self) -> Outcome {
+        let body = match (self.body.activate(), self.body.origin()) {
+            (Ok(body), _) => body,
+            (Err(why), origin) => {
+                let text = format!("it does not go on, and what is kept of it stays as it is: {why}");
+                self.turn.services.log(self.turn.aid, LogLevel::Severe, &text);
+                Box::new(Unserved(origin))
+            }
+        };
+        Outcome::Renewed(Box::new(Box::new(Slot::new(body))))
     }
 
     #[cold]

@@ -331,7 +331,19 @@ impl Simulation {
             None | Some(Next::Wait) => {}
             Some(Next::WaitUntil(at)) if at > self.now => self.slots.set_timer(name, at),
             Some(Next::WaitUntil(_) | Next::Ready) => self.slots.make_due(name),
+            Some(Next::Activate) => self.activate(name),
             Some(Next::End(reason)) => self.end(Aid::local(name), reason),
+        }
+    }
+
+    fn activate(&mut self, name: Symbol) {
+        let Some(slot) = self.slots.find(name) else { return };
+        match slot.body.activate() {
+            Ok(body) => {
+                slot.body = body;
+                self.slots.make_due(name);
+            }
+            Err(why) => self.end(Aid::local(name), EndReason::Failed(why)),
         }
     }
 

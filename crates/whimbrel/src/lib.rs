@@ -23,6 +23,7 @@
 //! [`Platform`].
 
 pub mod cluster;
+pub mod duration;
 pub mod environment;
 pub mod files;
 mod kept;

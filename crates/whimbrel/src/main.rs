@@ -12,7 +12,6 @@ mod chaos;
 mod commands;
 mod control;
 mod credentials;
-mod duration;
 mod guarding;
 mod keeping;
 mod logging;
@@ -26,6 +25,7 @@ mod terminal;
 mod watch;
 
 use arguments::{Arguments, Command};
+use whimbrel::duration;
 
 /// Agents come and go by the million, on all cores at once: that is what this allocator is for.
 #[global_allocator]

@@ -6,6 +6,8 @@ use whimbrel_bdi::syntax::ast::Term;
 use whimbrel_bdi::syntax::parse_term;
 use whimbrel_bdi::syntax::quote::quote;
 
+use crate::duration;
+
 /// Applies one option.
 ///
 /// # Errors
@@ -30,9 +32,19 @@ pub fn apply(config: &mut AgentConfig, key: Symbol, text: &str) -> Result<(), St
         "nrcbp" => options.perceive_every = text.parse().map_err(|_| one_of("a whole number"))?,
         "verbose" => options.verbose = text.parse().map_err(|_| one_of("0, 1 or 2"))?,
         "durability" if !matches!(text, "volatile" | "local") => return Err(one_of("volatile or local")),
+        "passivate" => options.user.push((key, Value::Int(passivate(text).map_err(|why| format!("{key}: {why}"))?))),
         _ => options.user.push((key, Value::from(text))),
     }
     Ok(())
+}
+
+/// How many milliseconds an agent has nothing to do before it leaves memory; the most there are: for ever.
+fn passivate(text: &str) -> Result<i64, String> {
+    if text == "never" {
+        return Ok(i64::MAX);
+    }
+    let time = duration::parse(text).map_err(|why| format!("{why}; or `never`"))?;
+    Ok(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// A term as a value, its variables numbered in the order of their appearance.
@@ -60,6 +72,7 @@ fn terms(text: &str) -> Result<Vec<Value>, String> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use super::*;
 
@@ -77,6 +90,10 @@ mod tests {
         assert!(check("events", "requeue", Ok(())).options.requeue);
         assert!(check("durability", "volatile", Ok(())).options.is_volatile());
         assert!(!check("durability", "local", Ok(())).options.is_volatile());
+        let passivate_after = |text| check("passivate", text, Ok(())).options.passivate_after();
+        assert_eq!(passivate_after("10m"), Some(Duration::from_secs(600)));
+        assert_eq!(passivate_after("never"), Some(Duration::MAX));
+        assert_eq!(AgentConfig::new(Arc::default()).options.passivate_after(), None);
         assert_eq!(check("color", "blue", Ok(())).options.user.len(), 1);
         let config = check("beliefs", "price(fence, 10), ~rainy[source(radio)], name(\"x, y\")", Ok(()));
         let shown: Vec<String> = config.beliefs.iter().map(Value::to_string).collect();
@@ -87,6 +104,8 @@ mod tests {
     fn wrong_values_are_told() {
         check("events", "forget", Err("events is `forget`; expected discard, requeue or retrieve"));
         check("durability", "none", Err("durability is `none`; expected volatile or local"));
+        let told = "passivate: expected a number and a unit, as in `10s` or `200ms`; or `never`";
+        check("passivate", "soon", Err(told));
         check("nrcbp", "often", Err("nrcbp is `often`; expected a whole number"));
     }
 }

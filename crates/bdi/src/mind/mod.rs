@@ -9,6 +9,7 @@ mod timers;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use whimbrel_acl::{Aid, Structure, Symbol, Text, Value};
@@ -47,6 +48,13 @@ impl Options {
     /// `durability=volatile`: the agent begins anew with its process, also where others are kept.
     pub fn is_volatile(&self) -> bool {
         self.user.iter().any(|(key, value)| key.as_str() == "durability" && value.as_str() == Some("volatile"))
+    }
+
+    /// `passivate`: how many milliseconds the agent has nothing to do before it leaves memory, if that is said.
+    pub fn passivate_after(&self) -> Option<Duration> {
+        let (_, ms) = self.user.iter().find(|(key, _)| key.as_str() == "passivate")?;
+        let ms = ms.as_i64().and_then(|ms| u64::try_from(ms).ok())?;
+        Some(if ms == i64::MAX as u64 { Duration::MAX } else { Duration::from_millis(ms) })
     }
 }
 

@@ -1,6 +1,7 @@
 //! An AgentSpeak agent as the platform sees it.
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use whimbrel_acl::{Aid, Text, Value};
 use whimbrel_platform::durable::Origin;
@@ -8,6 +9,7 @@ use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
 use super::Cycle;
 use super::cycle::with_own_source;
+use super::passive::Passive;
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
 use crate::logic::{Bindings, levels};
 use crate::mind::{Event, Mind, Options, RuleRef};
@@ -232,6 +234,14 @@ impl AgentBody for Agent {
         crate::snapshot::duplicate(self, now)
     }
 
+    fn passivate_after(&self) -> Option<Duration> {
+        self.mind.options.passivate_after()
+    }
+
+    fn passivate(&mut self, now: Time) -> Option<Box<dyn AgentBody>> {
+        Some(Box::new(Passive::of(self, now)?))
+    }
+
     fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
         crate::snapshot::write(self, now)
     }
@@ -263,12 +273,14 @@ impl AgentBody for Agent {
 
     fn origin(&self) -> Option<Origin> {
         let image = self.image.as_ref().filter(|_| !self.mind.options.is_volatile())?;
-        if image.fingerprint == 0 {
-            // It was not made from a program's text, so nobody could find that again.
-            return None;
-        }
-        Some(Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint })
+        // Otherwise it was not made from a program's text, so nobody could find that again.
+        (image.fingerprint != 0).then(|| origin(image))
     }
+}
+
+/// Where an agent's program is found again.
+pub(super) fn origin(image: &Image) -> Origin {
+    Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint }
 }
 
 fn subject<'a>(begin: Option<&'a Begin>, image: &'a Image, now: Time) -> Subject<'a> {

@@ -10,6 +10,7 @@ mod goals;
 mod hand;
 mod messages;
 mod meta;
+mod passive;
 mod plan_terms;
 mod select;
 mod step;

@@ -15,6 +15,7 @@ pub(crate) mod scribe;
 mod standing;
 
 use whimbrel_acl::{AclMessage, Aid};
+use whimbrel_platform::Time;
 use whimbrel_platform::durable::{Born, Ticket};
 use whimbrel_platform::services::LogLevel;
 
@@ -43,6 +44,23 @@ pub(crate) struct Unwritten {
     pub listed: bool,
     /// It was captured, and that is being written.
     pub captured: bool,
+    pub idleness: Idleness,
+}
+
+/// Since when an agent has had nothing to do, and when it is to be asked whether it leaves memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Idleness {
+    pub since: Time,
+    /// Never, if nobody will ask.
+    pub asked_at: Time,
+    /// It has left.
+    pub is_passive: bool,
+}
+
+impl Default for Idleness {
+    fn default() -> Self {
+        Self { since: Time::ZERO, asked_at: Time::NEVER, is_passive: false }
+    }
 }
 
 impl Unwritten {
@@ -64,6 +82,7 @@ impl Unwritten {
             delta_bytes: 0,
             listed: false,
             captured: false,
+            idleness: Idleness::default(),
         }
     }
 }

@@ -93,7 +93,7 @@ impl Node {
             Err(why) if matches!(born.origin, Origin::Type(_)) => {
                 let text = format!("it does not go on, and what is kept of it stays as it is: {why}");
                 self.output.log(Aid::local(born.agent), LogLevel::Severe, &text);
-                Box::new(Unserved(born.origin.clone()))
+                Box::new(Unserved(Some(born.origin.clone())))
             }
             Err(why) => return Err(why),
         };

@@ -1,11 +1,14 @@
 //! A durable agent in its slot.
 
+use std::time::Duration;
+
 use whimbrel_acl::Symbol;
 use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
 use super::context::KeptTimers;
+use super::passive::Passive;
 use super::state::{self, Kept};
 use super::timers::Timers;
 use super::{DurableAgent, DurableContext};
@@ -52,7 +55,7 @@ impl<A: DurableAgent> DurableBody<A> {
         Self::read(state::latest(states)?)
     }
 
-    fn read(saved: Vec<u8>) -> Result<Self, String> {
+    pub(super) fn read(saved: Vec<u8>) -> Result<Self, String> {
         let Kept { agent, started, timers } = state::decode(&saved)?;
         let stage = if started { Stage::Resumed } else { Stage::New };
         Ok(Self { agent, timers, stage, saved, unsaved: None })
@@ -139,6 +142,15 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
 
     fn origin(&self) -> Option<Origin> {
         Some(Origin::Type(A::KIND.to_owned()))
+    }
+
+    fn passivate_after(&self) -> Option<Duration> {
+        A::PASSIVATE_AFTER
+    }
+
+    fn passivate(&mut self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        let state = self.encode().ok().filter(|state| *state == self.saved)?;
+        Some(Box::new(Passive::<A>::new(state)))
     }
 
     fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {

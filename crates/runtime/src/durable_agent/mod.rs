@@ -4,9 +4,12 @@
 mod body;
 mod context;
 mod kinds;
+mod passive;
 mod state;
 mod timers;
 mod unserved;
+
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -70,11 +73,15 @@ pub trait DurableAgent: Serialize + DeserializeOwned + Send + 'static {
     /// ([`PlatformBuilder::kind`](crate::PlatformBuilder::kind)). It stays when the type is renamed.
     const KIND: &'static str;
 
+    /// How long one has nothing to do before it leaves memory; `None`: as long as others
+    /// ([`PlatformBuilder::passivate_after`](crate::PlatformBuilder::passivate_after)), [`Duration::MAX`]: for ever.
+    const PASSIVATE_AFTER: Option<Duration> = None;
+
     /// Called once in its life, before the first message.
     fn on_start(&mut self, _ctx: &mut DurableContext<'_, '_>) {}
 
-    /// Called when it goes on after its process ended, or on another node, before anything else: what it holds that is not
-    /// kept (`#[serde(skip)]`) can be made again here.
+    /// Called when it goes on after its process ended, on another node, or after it had left memory, before anything else:
+    /// what it holds that is not kept (`#[serde(skip)]`) can be made again here.
     fn on_resume(&mut self, _ctx: &mut DurableContext<'_, '_>) {}
 
     /// Called for each message, in the order of their arrival.

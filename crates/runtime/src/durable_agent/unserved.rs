@@ -5,7 +5,7 @@ use whimbrel_platform::{AgentBody, Next, Turn};
 
 /// It keeps its name and its messages, and does nothing: what is kept of it stays as it is, until a program goes on with it
 /// that can.
-pub(crate) struct Unserved(pub Origin);
+pub(crate) struct Unserved(pub Option<Origin>);
 
 impl AgentBody for Unserved {
     fn turn(&mut self, _turn: &mut Turn<'_>) -> Next {
@@ -13,6 +13,6 @@ impl AgentBody for Unserved {
     }
 
     fn origin(&self) -> Option<Origin> {
-        Some(self.0.clone())
+        self.0.clone()
     }
 }

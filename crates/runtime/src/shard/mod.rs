@@ -10,6 +10,7 @@ mod held;
 mod lifecycle;
 mod moves;
 mod pace;
+mod passivation;
 mod profile;
 mod queue;
 mod slot;
@@ -31,11 +32,13 @@ use self::delivery::Departing;
 use self::held::HeldUp;
 use self::moves::Departure;
 use self::pace::Pace;
+use self::passivation::Idle;
 use self::queue::Queue;
-use self::slot::Slots;
+use self::slot::{Away, Slots};
 pub(crate) use self::slot::{Doom, Slot};
 use self::steps::Steps;
 use self::timers::Timers;
+use crate::census::AgentFigures;
 use crate::node::{MailboxLimits, Node};
 use crate::parcel::{Change, Parcel};
 use crate::seat::Figures;
@@ -54,6 +57,8 @@ pub(crate) struct Shard {
     /// The agent whose turn was begun last.
     running: Running,
     timers: Timers,
+    /// Durable agents that may leave memory.
+    idle: Idle,
     /// Agents that are slowed down.
     delayed: usize,
     held_up: HeldUp,
@@ -112,6 +117,7 @@ impl Shard {
     pub fn new(index: ShardIndex, node: Arc<Node>) -> Self {
         let mailbox_limits = node.mailbox_limits;
         let observed = node.is_watched();
+        let idle = Idle::new(node.passivate_after);
         let outgoing = node.seats.iter().map(|_| Vec::new()).collect();
         Self {
             index,
@@ -122,6 +128,7 @@ impl Shard {
             spare_queues: SpareQueues::default(),
             running: Running::default(),
             timers: Timers::default(),
+            idle,
             delayed: 0,
             held_up: HeldUp::default(),
             steps: Steps::default(),
@@ -160,6 +167,7 @@ impl Shard {
             self.take_in();
         }
         self.wake_due();
+        self.passivate_idle();
     }
 
     /// There is nothing to do for now.
@@ -210,7 +218,7 @@ impl Shard {
 
     /// When the next agent's time comes.
     pub fn next_timer(&self) -> Option<Time> {
-        self.timers.next()
+        [self.timers.next(), self.idle.next()].into_iter().flatten().min()
     }
 
     fn take_in(&mut self) {
@@ -257,12 +265,15 @@ impl Shard {
         }
     }
 
-    /// Messages that wait for the agent in this place, and those it handled, if it is here.
-    pub fn figures_at(&mut self, index: u32) -> Option<(u64, Option<u64>)> {
-        match self.slots.at(index) {
-            Some(slot) => Some((slot.mailbox.len() as u64, Some(slot.handled))),
-            None => self.slots.away(index).map(|away| (away.mailbox.len() as u64, None)),
+    /// How the agent in this place is doing.
+    pub fn figures_at(&mut self, index: u32) -> Option<AgentFigures> {
+        if let Some(slot) = self.slots.at(index) {
+            let is_passive = slot.unwritten.as_ref().is_some_and(|unwritten| unwritten.idleness.is_passive);
+            let (waiting, handled) = (slot.mailbox.len() as u64, Some(slot.handled));
+            return Some(AgentFigures { name: slot.name(), waiting, handled, is_passive });
         }
+        let Away { name, mailbox, .. } = self.slots.away(index)?;
+        Some(AgentFigures { name: *name, waiting: mailbox.len() as u64, handled: None, is_passive: false })
     }
 
     /// Hands over what was sent to other shards.

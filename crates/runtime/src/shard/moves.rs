@@ -136,6 +136,7 @@ impl Shard {
             } else if wake_at != whimbrel_platform::Time::NEVER {
                 self.wake_later(index, wake_at);
             }
+            self.watch_idleness(index);
             self.crowd_if_full(index);
             self.welcome(index);
         }

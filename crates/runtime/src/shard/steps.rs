@@ -63,6 +63,8 @@ impl Shard {
         if !std::mem::replace(&mut unwritten.listed, true) {
             self.steps.changed.push(bearer);
         }
+        self.idle.note_turn(slot, self.now);
+        let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
         if unwritten.sent.len() > UNWRITTEN_MESSAGES_MAX { Reception::Busy } else { Reception::Fine }
     }
 
@@ -237,14 +239,14 @@ fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<Entry> {
     let last = slot.unwritten.as_ref()?.last;
     let state = slot.state(now);
     let unwritten = slot.unwritten.as_mut()?;
-    let Unwritten { whole_bytes, delta_bytes, .. } = **unwritten;
+    let Unwritten { whole_bytes, delta_bytes, idleness, .. } = **unwritten;
     let (whole_bytes, delta_bytes) = match &state {
         State::Whole(_) => (state.len(), 0),
         _ => (whole_bytes, delta_bytes + state.len()),
     };
     let last = last + unwritten.sent.len() as u64;
     let is_written = state != State::Same || !unwritten.says_nothing();
-    let next = Unwritten { captured: is_written, whole_bytes, delta_bytes, ..Unwritten::after(last) };
+    let next = Unwritten { captured: is_written, whole_bytes, delta_bytes, idleness, ..Unwritten::after(last) };
     let done = std::mem::replace(&mut **unwritten, next);
     if !is_written {
         return None;

@@ -18,6 +18,7 @@ use super::SecurityLevel;
   whimbrel bench state --store embedded --seconds 10
   whimbrel bench state --store 'nats://127.0.0.1:4222/bench?partitions=16' --threads 16 --reads 0
   whimbrel bench durability --society contract-net --levels volatile,local
+  whimbrel bench passivation --kind native
   whimbrel bench fibonacci --plot pictures     response time by n, as pictures/fibonacci-native.svg
 
 `make bench-peers` runs the same beside Erlang, Go, Pekko, tokio, Jason, brokers, other links and other codecs.")]
@@ -105,6 +106,8 @@ pub enum Benchmark {
     State(State),
     /// A ring and a contract net, kept or not: what does it cost that agents outlive their process?
     Durability(Durability),
+    /// Durable agents that have nothing to do leave memory: what do they take there before and after, how soon are they back?
+    Passivation(Passivation),
     /// Agents come to be: how fast, and how much memory does an idle one take?
     Spawn {
         /// How many.
@@ -304,6 +307,38 @@ pub struct Durability {
     /// One line of JSON instead of tables.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Durable agents with nothing to do.
+#[derive(Debug, Args)]
+pub struct Passivation {
+    /// How many.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub agents: u64,
+    /// What they are written in.
+    #[arg(long, value_enum, default_value_t = crate::bench::Kind::Asl)]
+    pub kind: crate::bench::Kind,
+    /// How many of them are asked something, one after the other.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub asked: u64,
+    /// The folder in which the store is made, and removed at the end; this one if not given.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// One line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Which of the two processes this is.
+    #[arg(long, value_enum, hide = true)]
+    pub phase: Option<PassivationPhase>,
+}
+
+/// What agents do that have nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PassivationPhase {
+    /// They stay.
+    Live,
+    /// They leave memory.
+    Passive,
 }
 
 /// What is kept, or not.

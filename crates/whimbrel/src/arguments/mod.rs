@@ -23,8 +23,8 @@ pub use self::act::{Drain, Kill, Resume, Send, Stop, Suspend, Whom};
 #[cfg(feature = "nats")]
 pub use self::bench::Failover;
 pub use self::bench::{
-    Bench, BenchOptions, Benchmark, Durability, DurableLevel, DurableSociety, Framed, Messaging, Mode, Rtt, Scenario,
-    Sessions, State, StoreKind,
+    Bench, BenchOptions, Benchmark, Durability, DurableLevel, DurableSociety, Framed, Messaging, Mode, Passivation,
+    PassivationPhase, Rtt, Scenario, Sessions, State, StoreKind,
 };
 pub use self::ca::{Ca, CaAction, Enrol};
 #[cfg(feature = "nats")]

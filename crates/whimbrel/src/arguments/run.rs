@@ -54,6 +54,10 @@ pub struct Run {
     /// How much this node can do, beside others: it gets agents in proportion. Found by a moment of work if not given.
     #[arg(long, value_name = "N", requires = "store", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub weight: Option<u32>,
+    /// Let agents that have had nothing to do for this long leave memory; their next message or timer brings them back. Of a
+    /// society that is kept. `passivate="10m"` in the project says it of one agent, `never` that it stays.
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
+    pub passivate: Option<Duration>,
     /// Forget what is kept of the society, and begin anew.
     #[arg(long)]
     pub fresh: bool,

@@ -44,6 +44,10 @@ pub struct Up {
     /// is ended, and nothing is lost.
     #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_takeover)]
     pub takeover: Option<Duration>,
+    /// Let agents that have had nothing to do for this long leave memory; their next message or timer brings them back.
+    /// `passivate="10m"` in the project says it of one agent, `never` that it stays.
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
+    pub passivate: Option<Duration>,
     /// Forget what is kept of the society, and begin anew: if no other node lives.
     #[arg(long)]
     pub fresh: bool,
@@ -92,6 +96,7 @@ impl From<Up> for Run {
             takeover: up.takeover,
             name: up.name,
             weight: up.weight,
+            passivate: up.passivate,
             fresh: up.fresh,
             trace: up.trace,
             summary: false,

@@ -9,6 +9,7 @@ pub mod durability;
 pub mod failover;
 pub mod messaging;
 mod native;
+pub mod passivation;
 mod plot;
 mod progress;
 mod report;
@@ -19,7 +20,7 @@ pub mod state;
 pub use asl::AslError;
 pub use plot::picture;
 pub use progress::Watching;
-pub use report::{json, line, rows, table};
+pub use report::{json, line, object, rows, table};
 
 /// How long one benchmark may take before it is given up.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);

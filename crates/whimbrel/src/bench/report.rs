@@ -148,6 +148,12 @@ fn meaning(name: &str) -> &str {
         "round_trips_per_s" => "answers per second",
         "allowed_per_s" => "of the receivers' computations alone, on as many cores as there is work for",
         "share_of_allowed" => "of that",
+        "live_bytes_per_agent" => "bytes of resident memory per idle agent",
+        "live_p50_us" => "half of those that were asked had answered within this time, the disk's included",
+        "live_p99_us" => "99 of 100 had",
+        "passive_bytes_per_agent" => "bytes of resident memory per agent that has left memory",
+        "passive_p50_us" => "half of those had answered within this time",
+        "passive_p99_us" => "99 of 100 had",
         "bytes_per_agent" => "bytes of resident memory per idle agent",
         other => other,
     }

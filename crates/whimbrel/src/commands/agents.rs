@@ -87,6 +87,7 @@ fn row(agent: &AgentInfo) -> Vec<Cell> {
     };
     let state = match agent.state {
         _ if agent.ending => Cell::styled("ending", colored(AnsiColor::Red)),
+        Some(AgentState::Active) if agent.passive => Cell::styled("passive", Style::new().dimmed()),
         Some(state @ AgentState::Active) => cell(state.as_str()),
         Some(state) => Cell::styled(state.as_str(), colored(AnsiColor::Yellow)),
         None => known(None::<&str>),

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::arguments::{Bench as Arguments, Benchmark, Durability, Messaging, Rtt, Sessions, State};
+use crate::arguments::{Bench as Arguments, Benchmark, Durability, Messaging, Passivation, Rtt, Sessions, State};
 use crate::bench::{
-    Bench, Kind, Watching, codec, durability, json, line, messaging, picture, rows, rtt, sessions, state, table,
+    Bench, Kind, Watching, codec, durability, json, line, messaging, passivation, picture, rows, rtt, sessions, state,
+    table,
 };
 use crate::terminal;
 
@@ -20,6 +21,7 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Chosen::Sessions(what) => return sessions(what),
         Chosen::Rtt(what) => return rtt(what),
         Chosen::Durability(what) => return durability(what),
+        Chosen::Passivation(what) => return passivation(what),
         Chosen::Codec { object, children, json } => return codec(object, children, json),
         #[cfg(feature = "nats")]
         Chosen::Failover(what) => return failover(what),
@@ -119,6 +121,21 @@ fn durability(what: &Durability) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn passivation(what: &Passivation) -> anyhow::Result<ExitCode> {
+    if let Some(phase) = what.phase {
+        writeln!(anstream::stdout().lock(), "{}", passivation::measure(what, phase)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let metrics = passivation::run(what)?;
+    let Passivation { agents, asked, kind, json, .. } = what;
+    let kind = kind.name();
+    let params = format!("\"kind\": \"{kind}\", \"agents\": {agents}, \"asked\": {asked}");
+    let title = format!("passivation ({kind}): agents {agents}, asked {asked}");
+    let text = if *json { line("passivation", &params, &metrics) } else { rows(&title, &metrics) };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn state(what: &State) -> anyhow::Result<ExitCode> {
     let metrics = state::run(what)?;
     let title = format!("state: {}", what.params().replace('"', ""));
@@ -137,6 +154,7 @@ enum Chosen<'a> {
     Sessions(&'a Sessions),
     Rtt(&'a Rtt),
     Durability(&'a Durability),
+    Passivation(&'a Passivation),
     Codec {
         object: codec::Object,
         children: u64,
@@ -169,6 +187,7 @@ fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
         Benchmark::Sessions(what) => return Chosen::Sessions(what),
         Benchmark::Rtt(what) => return Chosen::Rtt(what),
         Benchmark::Durability(what) => return Chosen::Durability(what),
+        Benchmark::Passivation(what) => return Chosen::Passivation(what),
         Benchmark::Codec { object, children, json } => {
             return Chosen::Codec { object: *object, children: *children, json: *json };
         }

@@ -147,6 +147,9 @@ fn platform_to_be(arguments: &Run, society: &Society, stopping: &Stopping, watch
     if let Some(seed) = arguments.seed {
         builder = builder.seed(seed);
     }
+    if let Some(idle) = arguments.passivate {
+        builder = builder.passivate_after(idle);
+    }
     if let Some(watch) = watch {
         builder = builder.observer(watch.clone());
     }

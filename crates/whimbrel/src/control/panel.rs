@@ -199,6 +199,7 @@ impl Panel {
             age_ms: Some(now.as_ms().saturating_sub(agent.created.as_ms())),
             mailbox: None,
             handled: None,
+            passive: false,
         }
     }
 
@@ -219,6 +220,7 @@ impl Panel {
                 age_ms: None,
                 mailbox: None,
                 handled: None,
+                passive: false,
             })
         };
         all.unwrap_or_default().into_iter().filter_map(agent).collect()
@@ -234,6 +236,7 @@ impl Panel {
             if let Some(figures) = by_name.get(agent.name.as_str()) {
                 agent.mailbox = Some(figures.waiting);
                 agent.handled = figures.handled;
+                agent.passive = figures.is_passive;
             }
         }
     }

@@ -324,6 +324,9 @@ pub struct AgentInfo {
     pub mailbox: Option<u64>,
     /// Messages that it handled.
     pub handled: Option<u64>,
+    /// Whether it has left memory, for it had nothing to do: its next message or timer brings it back.
+    #[serde(default)]
+    pub passive: bool,
 }
 
 /// Which services are wanted. What is not set matches any.

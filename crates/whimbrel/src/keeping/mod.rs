@@ -66,6 +66,9 @@ impl Keeping {
             None if arguments.fresh => {
                 anyhow::bail!("--fresh is for societies that are kept: with --durable or --store")
             }
+            None if arguments.passivate.is_some() => {
+                anyhow::bail!("--passivate is for societies that are kept: with --durable or --store")
+            }
             None => return Ok(Begun::No(builder)),
         };
         let on_engine = place.contains("://");

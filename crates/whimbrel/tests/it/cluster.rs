@@ -34,6 +34,8 @@ struct Nodes {
     lines: Lines,
     nodes: Vec<Node>,
     epochs: Vec<AtomicU64>,
+    /// Agents leave memory whenever they have nothing to do.
+    passive: bool,
     /// Agents written in Rust that the society begins with, beside the project's.
     in_rust: fn() -> Vec<Founder>,
 }
@@ -41,8 +43,9 @@ struct Nodes {
 impl Nodes {
     fn new(files: &[(&str, &str)], count: usize) -> Self {
         let epochs = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
-        let (scratch, memory) = (Scratch::with(files), Arc::new(Memory::new(PARTITIONS)));
-        let mut nodes = Self { scratch, memory, lines: Lines::default(), nodes: Vec::new(), epochs, in_rust: Vec::new };
+        let (scratch, memory, passive) = (Scratch::with(files), Arc::new(Memory::new(PARTITIONS)), count > 2);
+        let mut nodes =
+            Self { passive, scratch, memory, lines: Lines::default(), nodes: Vec::new(), epochs, in_rust: Vec::new };
         (0..count).for_each(|_| nodes.join());
         nodes
     }
@@ -51,8 +54,10 @@ impl Nodes {
     fn join(&mut self) {
         let society = Society::open(&self.scratch.0.join("sums.mas2j")).expect("it is right");
         let journal = Arc::clone(&self.memory) as _;
+        let idle = if self.passive { Duration::ZERO } else { Duration::MAX };
         let platform = durable_rust::knowing(Platform::builder())
             .workers(2)
+            .passivate_after(idle)
             .loader(society.loader())
             .output(self.lines.clone())
             .clustered(journal)

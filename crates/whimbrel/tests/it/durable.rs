@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use whimbrel::platform::agent_management::frames;
-use whimbrel::platform::ams::{AgentState, LifecycleStep};
+use whimbrel::platform::ams::{AgentQuery, AgentState, LifecycleStep};
 use whimbrel::platform::df::{Df, DfDescription, NoticeForm, ServiceDescription};
 use whimbrel::platform::durable::{Record, Standing, decode_frame};
 use whimbrel::platform::services::LogLevel;
@@ -123,6 +123,78 @@ fn a_society_that_is_cut_short_anywhere_counts_each_message_once() {
         let totals: Vec<&String> = lines.iter().filter(|line| line.contains("total")).collect();
         assert!(totals.len() <= 1 && totals.iter().all(|total| *total == "[counter] total 630"), "{seed}: {lines:?}");
         assert!(lines.iter().all(|line| line.contains("total") || line.contains("failed at")), "{seed}: {lines:?}");
+    }
+}
+
+#[test]
+fn agents_that_leave_memory_whenever_they_are_idle_count_each_message_once() {
+    let scratch = Scratch::with(&[("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]);
+    let idle = |builder: PlatformBuilder| start(&scratch, "sums.mas2j", builder.passivate_after(Duration::ZERO));
+    for seed in 0..4_usize {
+        let lines = cut_short_until_it_ends(&idle, seed, |round| (2 + (seed * 7 + round * 3) % 29, (seed + round) % 4));
+        let totals: Vec<&String> = lines.iter().filter(|line| line.contains("total")).collect();
+        assert!(totals.len() <= 1 && totals.iter().all(|total| *total == "[counter] total 630"), "{seed}: {lines:?}");
+        assert!(lines.iter().all(|line| line.contains("total") || line.contains("failed at")), "{seed}: {lines:?}");
+    }
+}
+
+const SLEEPER: &str = r#"
+notes([]).
+!snore.
++!snore <- .wait(400); ?notes(L); .print("woken by its timer with ", L).
+@n[atomic] +note(N) : notes(L) <- .concat(L, [N], M); -+notes(M).
++!tell : notes(L) & .intend(snore) <- .print("told with ", L).
+"#;
+
+/// Whether this agent has left memory.
+fn is_passive(platform: &Platform, agent: &str) -> bool {
+    platform.figures_of(&[agent.into()]).iter().all(|figures| figures.is_passive)
+}
+
+#[test]
+fn an_agent_that_left_memory_is_back_with_its_next_message_or_timer() {
+    let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
+    let project = r#"MAS s { agents: a [passivate="20ms"]; b [passivate=never]; c; }"#;
+    let files = ["a.asl", "b.asl", "c.asl"].map(|file| (file, SLEEPER));
+    let scratch = Scratch::with(&[&files[..], &[("s.mas2j", project)]].concat());
+    let platform = begin(&scratch, &memory, 1, &lines);
+    let say = |performative, content| {
+        let to = ["a", "b", "c"].map(Aid::local);
+        platform.send(AclMessage {
+            receivers: to.to_vec().into(),
+            ..AclMessage::new(performative, Aid::local("x"), to[0], content)
+        });
+    };
+    for round in 0..3 {
+        wait_until(|| is_passive(&platform, "a"));
+        assert!(!is_passive(&platform, "b") && !is_passive(&platform, "c"));
+        let agents = platform.search(&AgentQuery::default());
+        assert!(agents.iter().all(|agent| agent.state == AgentState::Active), "{agents:?}");
+        for note in [2 * round, 2 * round + 1] {
+            say(Performative::Other("tell".into()), Value::term("note", [Value::Int(note)]));
+        }
+    }
+    say(Performative::Other("achieve".into()), Value::atom("tell"));
+    for agent in ["a", "b", "c"] {
+        wait_for(&lines, &format!("[{agent}] told with [0,1,2,3,4,5]"));
+        wait_for(&lines, &format!("[{agent}] woken by its timer with [0,1,2,3,4,5]"));
+    }
+    wait_until(|| is_passive(&platform, "a"));
+    // Cut short while it is passive, it goes on, too.
+    platform.stop();
+    let platform = begin(&scratch, &memory, 2, &lines);
+    platform.wait_idle();
+    assert_eq!(lines.0.lock().unwrap().len(), 6);
+    wait_until(|| is_passive(&platform, "a"));
+    assert!(platform.kill(Aid::local("a")));
+    wait_until(|| platform.search(&AgentQuery::default()).iter().all(|agent| agent.aid.name.as_str() != "a"));
+}
+
+fn wait_until(mut done: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -1,0 +1,47 @@
+//! What an agent leaves behind when it leaves memory.
+
+use std::sync::Arc;
+
+use whimbrel_platform::durable::Origin;
+use whimbrel_platform::{AgentBody, Next, Time, Turn};
+
+use super::Agent;
+use super::agent::origin;
+use crate::code::Image;
+
+/// Its mind, written out; the program is everybody's.
+pub(super) struct Passive {
+    image: Arc<Image>,
+    mind: Box<[u8]>,
+    /// When that was: times in it are by the same clock.
+    at: Time,
+}
+
+impl Passive {
+    pub fn of(agent: &Agent, now: Time) -> Option<Self> {
+        let mind = agent.snapshot(now)?.into_boxed_slice();
+        Some(Self { image: agent.image()?, mind, at: now })
+    }
+
+    fn read(&self) -> Result<Agent, String> {
+        Agent::restore(&self.mind, Arc::clone(&self.image), self.at).map_err(|error| error.to_string())
+    }
+}
+
+impl AgentBody for Passive {
+    fn turn(&mut self, _turn: &mut Turn<'_>) -> Next {
+        Next::Activate
+    }
+
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        Ok(Box::new(self.read()?))
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Some(origin(&self.image))
+    }
+
+    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        Some(Box::new(self.read().ok()?))
+    }
+}

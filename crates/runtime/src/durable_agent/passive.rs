@@ -1,0 +1,48 @@
+//! What a durable agent leaves behind when it leaves memory.
+
+use std::marker::PhantomData;
+
+use whimbrel_platform::durable::Origin;
+use whimbrel_platform::{AgentBody, Next, Time, Turn};
+
+use super::{DurableAgent, DurableBody};
+
+/// Its state, as it is kept.
+pub(super) struct Passive<A> {
+    state: Box<[u8]>,
+    agent: PhantomData<fn() -> A>,
+}
+
+impl<A: DurableAgent> Passive<A> {
+    pub fn new(state: Vec<u8>) -> Self {
+        Self { state: state.into_boxed_slice(), agent: PhantomData }
+    }
+
+    fn read(&self) -> Result<DurableBody<A>, String> {
+        DurableBody::read(self.state.to_vec())
+    }
+}
+
+impl<A: DurableAgent> AgentBody for Passive<A> {
+    fn turn(&mut self, _turn: &mut Turn<'_>) -> Next {
+        Next::Activate
+    }
+
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        Ok(Box::new(self.read()?))
+    }
+
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        if let Ok(mut agent) = self.read() {
+            agent.stopping(turn);
+        }
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Some(Origin::Type(A::KIND.to_owned()))
+    }
+
+    fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
+        self.read().ok()?.duplicate(now)
+    }
+}
