@@ -68,6 +68,10 @@ impl Node {
     /// Tells other nodes of changes to this one's agents.
     pub fn push_agents(&self, ams: &Ams, changes: &[AmsChange]) {
         let Some(links) = self.linked.links() else { return };
+        if self.cluster.is_some() && self.stopping.load(Ordering::Acquire) {
+            // They go on elsewhere, or end with this node: that, others hear when the link ends.
+            return;
+        }
         let mut born: Vec<(Symbol, AgentKind)> = Vec::new();
         for change in changes.iter().filter(|change| !is_everywhere(change.agent.name)) {
             match (change.from, change.to, &change.reason) {

@@ -183,6 +183,7 @@ impl<'a> Trial<'a> {
     fn begin_clients(&mut self) -> anyhow::Result<Vec<Clients>> {
         let plan = self.plan;
         let mut all = Vec::new();
+        self.wait_for_agents()?;
         for (number, register) in plan.registers.iter().enumerate() {
             let names = self.wait_for(|trial| {
                 let (homes, _) = check::homes(&trial.lookout.nodes()).map_err(|error| format!("{error:#}"))?;
@@ -194,6 +195,15 @@ impl<'a> Trial<'a> {
             all.push(Clients::begin(&self.lookout, names, register.clients, self.seed.wrapping_add(number as u64)));
         }
         Ok(all)
+    }
+
+    /// Waits until as many agents are there as the plan says. If that does not come to be so, it is said at the end.
+    fn wait_for_agents(&mut self) -> anyhow::Result<()> {
+        let plan = self.plan;
+        for wanted in plan.checks.iter().filter(|check| matches!(check, Check::Agents { .. })) {
+            let _ = self.wait_for(|trial| check::check(wanted, &trial.society, &trial.lookout))?;
+        }
+        Ok(())
     }
 
     /// Has everything happen that is to happen, in time.
@@ -263,11 +273,7 @@ impl<'a> Trial<'a> {
 
     fn judge_messages(&mut self, report: &mut Report) -> anyhow::Result<()> {
         // Agents that are just being read from the store send nothing: without them it would be calm too soon.
-        let plan = self.plan;
-        for wanted in plan.checks.iter().filter(|check| matches!(check, Check::Agents { .. })) {
-            // If it does not come to be so, it is said at the end.
-            let _ = self.wait_for(|trial| check::check(wanted, &trial.society, &trial.lookout))?;
-        }
+        self.wait_for_agents()?;
         let (mut calm, mut told) = (Calm::new(), BTreeSet::new());
         let sum = self.wait_for(|trial| {
             let nodes = trial.lookout.look();

@@ -256,8 +256,18 @@ impl Society {
             Kind::Partition => self.network()?.join(victims),
             Kind::SlowLink { .. } => victims.iter().try_for_each(|victim| self.network()?.limit(*victim, None)),
             Kind::ClockStep { .. } => victims.iter().try_for_each(|victim| self.clocks()?.set(*victim, 0)),
-            Kind::DiskFull => victims.iter().try_for_each(|victim| self.disk(*victim)?.free()),
+            Kind::DiskFull => victims.iter().try_for_each(|victim| self.make_room(*victim)),
         }
+    }
+
+    /// A server that had no room writes nothing more until it is started again: as its operator would do.
+    fn make_room(&mut self, victim: Victim) -> anyhow::Result<()> {
+        self.disk(victim)?.free()?;
+        if matches!(victim, Victim::Server(_)) {
+            self.kill(victim)?;
+            self.start_again(victim)?;
+        }
+        Ok(())
     }
 
     fn kill(&mut self, victim: Victim) -> anyhow::Result<()> {

@@ -136,3 +136,104 @@ fn a_plan_that_cannot_be_carried_out_is_refused_before_anything_is_started() {
     assert_eq!((seen.code, seen.out.lines().count()), (Some(0), 4), "{}{}", seen.out, seen.err);
     assert_eq!(seen.out, try_it("many.toml", &["--show", "--seed", "1"]).out);
 }
+
+/// What only root can do, one after the other: a node and a server are cut off together, a link is slow, a clock wrong, a disk
+/// full.
+const MEANS: &str = r#"
+[society]
+project = "PROJECT"
+takeover = "2s"
+
+[[fault]]
+kind = "partition"
+target = ["n2", "s1"]
+at = "500ms"
+for = "4s"
+
+[[fault]]
+kind = "slow-link"
+target = "n1"
+rate = "256kbit"
+at = "5s"
+for = "1s"
+
+[[fault]]
+kind = "clock-step"
+target = "n3"
+by = "-1h"
+at = "6s"
+for = "2s"
+
+[[fault]]
+kind = "disk-full"
+target = "s3"
+at = "8s"
+for = "1s"
+
+[[register]]
+agents = "register*"
+clients = 2
+
+[end]
+tell = "enough"
+to = "account*"
+
+[[check]]
+ask = "auditor"
+content = "total(T)"
+expect = "total(800)"
+
+[[check]]
+agents = "*"
+count = 12
+
+[[check]]
+lines = "lost"
+times = 0
+"#;
+
+#[test]
+fn networks_clocks_and_disks_fail_and_nothing_is_lost() {
+    if program().is_none() {
+        return;
+    }
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: only root can make networks and disks");
+    }
+    let project = repository().join("examples/bank").display().to_string();
+    let scratch = Scratch::with(&[("plan.toml", &MEANS.replace("PROJECT", &project))]);
+    let child =
+        chaos(&scratch.0.join("plan.toml"), &scratch, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.expect("the binary runs");
+    let pid = child.id();
+    let seen = Seen::from(child.wait_with_output().unwrap());
+    if seen.err.contains("which only root can make") || seen.err.contains("which only root can mount") {
+        return eprintln!("skipped: {}", seen.err);
+    }
+    assert!(seen.code == Some(0), "{}{}", seen.out, seen.err);
+    assert!(seen.out.contains(": linearizable; "), "{}", seen.out);
+    assert_eq!(left(&scratch, pid), Vec::<String>::new());
+    let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
+    assert!(!mounts.contains(&format!("whimbrel-chaos-{pid}")), "{mounts}");
+}
+
+#[test]
+fn a_node_s_clock_is_wrong_for_a_while_and_its_waits_are_not() {
+    let plan = "society = { project = \"c.asl\", store = \"folder\" }\n\
+        [[fault]]\nkind = \"clock-step\"\ntarget = \"n1\"\nby = \"-24h\"\nat = \"1s\"\nfor = \"2s\"\n\
+        [end]\ntell = \"enough\"\nto = \"c\"\n";
+    let agent = "!look. +!look : enough. +!look <- .date(_, _, Day); .print(Day); .wait(100); !look.";
+    let scratch = Scratch::with(&[("c.asl", agent), ("plan.toml", plan)]);
+    let child =
+        chaos(&scratch.0.join("plan.toml"), &scratch, &["--keep"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let child = child.expect("the binary runs");
+    let folder = scratch.0.join(format!("whimbrel-chaos-{}", child.id()));
+    let seen = Seen::from(child.wait_with_output().unwrap());
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+    let printed = std::fs::read_to_string(folder.join("n1.out")).unwrap();
+    let mut days: Vec<&str> = printed.lines().collect();
+    // Some thirty lines in three seconds: none waited for a day.
+    assert!((5..=100).contains(&days.len()), "{printed}");
+    days.dedup();
+    assert!(days.len() >= 3, "today, yesterday, today: {days:?}");
+}

@@ -1,16 +1,20 @@
 //! A society on several nodes that share a journal: partitions pass from node to node, by agreement and without, and each
 //! message counts once.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use whimbrel::platform::ams::AgentQuery;
+use whimbrel::platform::Links;
+use whimbrel::platform::ams::{AgentKind, AgentQuery};
+use whimbrel::platform::link::News;
+use whimbrel::platform::route::{NodeId, ShardIndex};
 use whimbrel::platform::store::{Epoch, Partition};
 use whimbrel::runtime::AdoptError;
 use whimbrel::runtime::{Counters, Founder};
 use whimbrel::store::Memory;
 use whimbrel::{Platform, Society};
+use whimbrel_acl::{Aid, Envelope};
 use whimbrel_net::{Hub, HubConfig};
 
 use super::durable::{COUNTER, Lines, PROJECT, WORKER};
@@ -161,7 +165,11 @@ fn assert_balanced(nodes: &Nodes) {
         let Counters { sent, handled, dead, queued, came, left } = node.platform.counters();
         (sent + came) as i64 - (handled + dead + queued + left) as i64
     };
-    wait_for("no message is missing in the figures", || nodes.nodes.iter().all(|node| balance(node) == 0));
+    let until = Instant::now() + PATIENCE;
+    while nodes.nodes.iter().any(|node| balance(node) != 0) {
+        assert!(Instant::now() < until, "messages are missing in the figures: {:#?}", nodes.agents());
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[test]
@@ -353,4 +361,100 @@ fn waits_go_on_while_agents_pass_from_node_to_node() {
     nodes.wait_for_line("awake");
     // It slept all the while. Had each node begun its wait anew, it would sleep for more than a second now.
     assert!(began.elapsed() < passed.max(Duration::from_millis(1_200)) + Duration::from_millis(800), "{passed:?}");
+}
+
+/// Links to one other node, which notes in which order things come to it.
+#[derive(Default)]
+struct Wire(Mutex<Vec<&'static str>>);
+
+impl Wire {
+    fn note(&self, what: &'static str) {
+        self.0.lock().unwrap().push(what);
+    }
+}
+
+impl Links for Wire {
+    fn send(&self, _to: NodeId, batch: &mut Vec<Envelope>, _from: ShardIndex) -> usize {
+        batch.drain(..).for_each(|_| self.note("message"));
+        100
+    }
+
+    fn tell_all(&self, news: News) {
+        if let News::Serves { .. } = news {
+            // Time enough for whatever is under way to overtake it.
+            std::thread::sleep(Duration::from_millis(100));
+            self.note("serves");
+        }
+    }
+
+    fn tell(&self, _to: NodeId, news: News) {
+        if let News::Again { .. } = news {
+            self.note("again");
+        }
+    }
+
+    fn go_on(&self) {}
+
+    fn waiting(&self) -> u64 {
+        0
+    }
+
+    fn me(&self) -> String {
+        "n1".to_owned()
+    }
+
+    fn name_of(&self, _node: NodeId) -> Option<String> {
+        Some("n2".to_owned())
+    }
+}
+
+/// Whoever hears a message of an agent before he hears who serves its partition does not take it, and nobody says it again.
+#[test]
+fn others_hear_who_serves_a_partition_before_they_hear_its_agents() {
+    let scratch = Scratch::with(&[("sender.asl", "!go. +!go <- .send(receiver, tell, hello).")]);
+    let memory = Arc::new(Memory::new(PARTITIONS));
+    let start = |wire: &Arc<Wire>, epoch: u64| {
+        let mut society = Society::open(&scratch.0.join("sender.asl")).expect("it is right");
+        let journal = Arc::clone(&memory) as _;
+        let platform = Platform::builder().workers(1).loader(society.loader()).clustered(journal).build();
+        platform.link_with(Arc::<Wire>::clone(wire));
+        let partition = |name: &str| platform.partition_of(name.into()).expect("it has partitions");
+        let (here, there) = (partition("sender"), partition("receiver"));
+        assert_ne!(here, there);
+        if epoch > 1 {
+            let agents = vec![("receiver".into(), AgentKind::AgentSpeak)];
+            let serves = News::Serves { partitions: vec![(there.0, 1)], agents, more: false };
+            platform.station().hear(NodeId(1), serves);
+            wait_for("it is told again what there is", || wire.0.lock().unwrap().contains(&"again"));
+        }
+        platform.adopt(&[(here, Epoch(epoch))], society.some(|_| true)).expect("nobody else has it");
+        platform
+    };
+    // The message is written down, and waits: nobody serves its receiver.
+    let wire = Arc::new(Wire::default());
+    let first = start(&wire, 1);
+    wait_for("it is sent", || first.counters_now().sent > 0);
+    drop(first);
+    assert_eq!(*wire.0.lock().unwrap(), ["serves"]);
+    let wire = Arc::new(Wire::default());
+    let _second = start(&wire, 2);
+    wait_for("the message is said again", || wire.0.lock().unwrap().contains(&"message"));
+    assert_eq!(*wire.0.lock().unwrap(), ["again", "serves", "message"]);
+}
+
+/// A node that others took for dead ends while they are still linked with it.
+#[test]
+fn agents_of_a_node_that_ends_have_not_ended() {
+    let mut nodes = Nodes::new(&sums(), 2);
+    nodes.serve(1, 0..PARTITIONS);
+    let exists = |nodes: &Nodes| nodes.nodes[0].platform.services().exists(Aid::local("counter"));
+    wait_for("it is known elsewhere", || exists(&nodes));
+    nodes.nodes[1].platform.stop();
+    for _ in 0..100 {
+        assert!(exists(&nodes), "it is forgotten, though it will go on");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    nodes.kill(1);
+    nodes.serve(0, 0..PARTITIONS);
+    nodes.wait_for_line("[counter] total 630");
 }
