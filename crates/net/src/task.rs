@@ -28,6 +28,7 @@ const NO_ROOM_WAIT: Duration = Duration::from_millis(20);
 const ITEM_BYTES_INERTIA: usize = 4;
 /// The longest that a task sleeps: a bound for timers, not a period.
 pub(crate) const SLEEP_MAX: Duration = Duration::from_secs(3600);
+const PEER_CLOSED: &str = "the peer closed the connection";
 
 /// See the module.
 struct Task {
@@ -242,7 +243,7 @@ impl Task {
             match happened.await {
                 Ok(Happening::Came(0)) => {
                     self.note_answer(&connection);
-                    return self.lost_connection("the peer closed the connection");
+                    return self.lost_connection(PEER_CLOSED);
                 }
                 Ok(Happening::Came(count)) => {
                     self.peer.figures.bytes_in.fetch_add(count as u64, Ordering::Relaxed);
@@ -258,7 +259,10 @@ impl Task {
                     if let Some(why) = refusal::of_no_node(&error) {
                         self.note_no_node(&why);
                     }
-                    return self.lost_connection(&error.to_string());
+                    // What rustls says of it is of no use to who runs nodes.
+                    let gone = error.kind() == io::ErrorKind::UnexpectedEof;
+                    let why = if gone { PEER_CLOSED.to_owned() } else { error.to_string() };
+                    return self.lost_connection(&why);
                 }
             }
         }

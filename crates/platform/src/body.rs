@@ -366,6 +366,14 @@ impl Mailbox {
         }
     }
 
+    /// Takes all that wait, of an agent that will handle none of them; and how many there were that had been taken before.
+    pub fn take_all(&mut self) -> (Vec<MessageBody>, u32) {
+        self.taken = 0;
+        let waiting: Vec<MessageBody> = std::iter::from_fn(|| self.take()).collect();
+        let again = self.count_taken() - waiting.len() as u32;
+        (waiting, again)
+    }
+
     /// How many messages were taken since this was asked last.
     #[inline]
     pub fn count_taken(&mut self) -> u32 {

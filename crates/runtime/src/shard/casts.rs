@@ -57,7 +57,10 @@ impl Shard {
                 return Reception::Busy;
             }
         };
-        let Err(envelope) = node.expect_creation(envelope) else { return Reception::Fine };
+        let Err(envelope) = node.expect_creation(envelope) else {
+            self.tally.handled += 1;
+            return Reception::Fine;
+        };
         if self.node.routes.look_up(envelope.to.name).is_unknown() {
             self.undeliverable(envelope.to, envelope.body, DeadReason::UnknownAgent);
             return Reception::Fine;

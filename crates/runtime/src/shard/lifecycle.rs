@@ -165,15 +165,15 @@ impl Shard {
             self.node.ended(name, &reason);
         }
         let aid = Aid::local(name);
+        let (waiting, again) = slot.mailbox.take_all();
+        self.tally.handled += u64::from(again);
         if let Some(unwritten) = slot.unwritten.take().filter(|_| self.node.writes_steps()) {
             // Who wrote to it hears of that when its end is written.
-            let unhandled = std::iter::from_fn(|| slot.mailbox.take()).collect();
-            self.write_end(name, *unwritten, unhandled);
-        }
-        let stopping = self.node.stopping.load(Ordering::Relaxed);
-        let why_dead = if stopping { DeadReason::Stopped } else { DeadReason::AgentEnded };
-        while let Some(message) = slot.mailbox.take() {
-            self.undeliverable(aid, message, why_dead);
+            self.write_end(name, *unwritten, waiting);
+        } else {
+            let stopping = self.node.stopping.load(Ordering::Relaxed);
+            let why_dead = if stopping { DeadReason::Stopped } else { DeadReason::AgentEnded };
+            waiting.into_iter().for_each(|message| self.undeliverable(aid, message, why_dead));
         }
         // An agent's last words may be a panic, too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));

@@ -34,9 +34,9 @@ impl Shard {
         }
         let Some(mut slot) = self.slots.vacate(index) else { return };
         self.node.left(name, generation);
-        while let Some(body) = slot.mailbox.take() {
-            self.pass_on(Envelope { to: Aid::local(name), body });
-        }
+        let (waiting, again) = slot.mailbox.take_all();
+        self.tally.handled += u64::from(again);
+        waiting.into_iter().for_each(|body| self.pass_on(Envelope { to: Aid::local(name), body }));
     }
 
     /// A message that an agent had not handled: its sender sends it again if it is numbered, else it waits for the next server.

@@ -26,7 +26,7 @@ pub struct Up {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Where the society is kept, and nodes find each other: NATS JetStream, as nats://127.0.0.1:4222/garden.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, visible_alias = "join", value_name = "URL")]
     pub store: String,
     /// Where the other nodes reach this one, as 10.0.0.2:7001. Need not be said if the engine is on this machine.
     #[arg(long, value_name = "ADDRESS")]

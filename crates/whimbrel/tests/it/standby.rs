@@ -53,15 +53,31 @@ impl Drop for Engine {
     }
 }
 
-fn start(scratch: &Scratch, store: &str, out: &str) -> Child {
+/// A process that is ended with the test.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Started {
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).expect("it is ours");
+    }
+}
+
+fn start(scratch: &Scratch, store: &str, out: &str) -> Started {
     let err = File::create(scratch.0.join(format!("{out}.err"))).expect("it can be written");
-    whimbrel()
+    let child = whimbrel()
         .args(["run", "count.mas2j", "--standby", "--takeover", "1s", "--store", store])
         .current_dir(&scratch.0)
         .stdout(File::create(scratch.0.join(out)).expect("it can be written"))
         .stderr(err)
-        .spawn()
-        .expect("the binary runs")
+        .spawn();
+    Started(child.expect("the binary runs"))
 }
 
 fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
@@ -76,7 +92,7 @@ fn text(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap_or_default()
 }
 
-fn end_of(child: &mut Child) -> ExitStatus {
+fn end_of(Started(child): &mut Started) -> ExitStatus {
     wait_for("it does not end", || child.try_wait().expect("it is ours").is_some());
     child.wait().expect("it is ours")
 }
@@ -101,10 +117,10 @@ fn who_was_stopped_and_goes_on_later_finds_that_another_took_over_and_says_nothi
     wait_for("the first begins", || text(&scratch.0.join("first")).lines().count() >= 5);
     let mut second = start(&scratch, &store, "second");
     wait_for("the second waits", || text(&scratch.0.join("second.err")).contains("waiting to take over"));
-    kill_process(Pid::from_child(&first), Signal::STOP).expect("it is ours");
+    first.signal(Signal::STOP);
     let told = text(&scratch.0.join("first")).lines().count();
     wait_for("the second takes over", || text(&scratch.0.join("second")).lines().count() >= 2);
-    kill_process(Pid::from_child(&first), Signal::CONT).expect("it is ours");
+    first.signal(Signal::CONT);
     assert_eq!(end_of(&mut first).code(), Some(75), "{}", text(&scratch.0.join("first.err")));
     // It may say what was written just before it was stopped; nobody else says that.
     let more = text(&scratch.0.join("first")).lines().count() - told;
@@ -123,7 +139,7 @@ fn a_society_goes_on_elsewhere_when_its_process_is_killed_or_leaves() {
         wait_for("the first begins", || text(&scratch.0.join("first")).lines().count() >= 5);
         let mut second = start(&scratch, &store, "second");
         wait_for("the second waits", || text(&scratch.0.join("second.err")).contains("waiting to take over"));
-        kill_process(Pid::from_child(&first), signal).expect("it is ours");
+        first.signal(signal);
         assert!(!end_of(&mut first).success());
         assert!(end_of(&mut second).success(), "{}", text(&scratch.0.join("second.err")));
         // One line may be written down and not printed when a process is killed.

@@ -33,6 +33,8 @@ struct Nodes {
     scratch: Scratch,
     store: String,
     children: Vec<Child>,
+    /// They prove to each other who they are: the folders `n1` and `n2` have their certificates.
+    certified: bool,
 }
 
 impl Drop for Nodes {
@@ -50,7 +52,20 @@ impl Nodes {
     }
 
     fn with(store: String, files: &[(&str, &str)]) -> Self {
-        Self { scratch: Scratch::with(files), store, children: Vec::new() }
+        Self { scratch: Scratch::with(files), store, children: Vec::new(), certified: false }
+    }
+
+    /// Nodes that have certificates of one authority.
+    fn certified(store: String) -> Self {
+        let mut nodes = Self::new(store);
+        nodes.certified = true;
+        let make = |arguments: &[&str]| {
+            let (said, done) = nodes.command(arguments);
+            assert!(done, "{said}");
+        };
+        make(&["ca", "init", "authority"]);
+        ["n1", "n2"].iter().for_each(|name| make(&["ca", "issue", "authority", name, "--out", name]));
+        nodes
     }
 
     fn path(&self, node: usize, kind: &str) -> PathBuf {
@@ -59,16 +74,21 @@ impl Nodes {
 
     /// One more node: n1, n2, ...
     fn start(&mut self) {
+        let name = format!("n{}", self.children.len() + 1);
+        self.start_with(&name);
+    }
+
+    /// One more node; if they are certified, with the certificate in this folder.
+    fn start_with(&mut self, credentials: &str) {
         let node = self.children.len();
         let file = |kind| File::create(self.path(node, kind)).expect("it can be written");
-        let child = whimbrel()
-            .args(["up", "count.mas2j", "--weight", "10", "--takeover", "1s", "--store", &self.store])
-            .current_dir(&self.scratch.0)
-            .env("WHIMBREL_RUN_DIR", &self.scratch.0)
-            .stdout(file("out"))
-            .stderr(file("err"))
-            .spawn()
-            .expect("the binary runs");
+        let mut command = whimbrel();
+        command.args(["up", "count.mas2j", "--weight", "10", "--takeover", "1s", "--store", &self.store]);
+        if self.certified {
+            command.args(["--security", "authenticated", "--credentials", credentials, "--listen", "127.0.0.1:0"]);
+        }
+        command.current_dir(&self.scratch.0).env("WHIMBREL_RUN_DIR", &self.scratch.0);
+        let child = command.stdout(file("out")).stderr(file("err")).spawn().expect("the binary runs");
         self.children.push(child);
     }
 
@@ -100,6 +120,7 @@ impl Nodes {
             .args(arguments)
             .current_dir(&self.scratch.0)
             .env("WHIMBREL_RUN_DIR", &self.scratch.0)
+            .env("WHIMBREL_CA_PASSPHRASE", "open sesame")
             .output()
             .expect("the binary runs");
         (
@@ -249,4 +270,22 @@ fn what_one_node_cannot_read_waits_for_another_and_the_rest_goes_on() {
     assert!(numbers.iter().zip(1..).all(|(told, expected)| *told == expected), "{numbers:?}");
     let (said, _) = nodes.command(&["nodes"]);
     assert!(said.contains("n2 cannot serve partition ") && said.contains("which another node has"), "{said}");
+}
+
+#[test]
+fn nodes_with_certificates_share_a_society_and_may_come_again() {
+    let Some(program) = program() else { return };
+    let engine = Engine::start(program);
+    let mut nodes = Nodes::certified(engine.store("certified"));
+    nodes.start();
+    nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
+    nodes.start();
+    nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
+    // It has the name of the one that died, and is another process at another address.
+    nodes.signal(1, Signal::KILL);
+    nodes.wait_for_partitions(&[("n1", 16)]);
+    nodes.start_with("n2");
+    nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
+    assert_eq!((nodes.wait_for_end(0), nodes.wait_for_end(2)), (Some(0), Some(0)), "{}", nodes.text("err"));
+    assert!(nodes.text("out").contains("[teller] all 180"), "{}", nodes.text("out"));
 }
