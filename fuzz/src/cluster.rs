@@ -78,7 +78,8 @@ fn terms() -> Terms {
         project: "garden".to_owned(),
         token: "secret".to_owned(),
         process: String::new(),
-        partitions: PARTITIONS,
+        layout: PARTITIONS.into(),
+        labels: Vec::new(),
     }
 }
 

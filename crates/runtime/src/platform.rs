@@ -9,6 +9,7 @@ use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::dead_letters::DeadLetter;
+use whimbrel_platform::durable::Layout;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
@@ -71,7 +72,7 @@ pub struct PlatformBuilder {
     policy: Policy,
     auditor: Option<Arc<dyn Auditor>>,
     kept: Option<Kept>,
-    shared: Option<Arc<dyn Journal>>,
+    shared: Option<(Arc<dyn Journal>, Arc<Layout>)>,
 }
 
 impl PlatformBuilder {
@@ -171,8 +172,16 @@ impl PlatformBuilder {
     /// As [`PlatformBuilder::durable`], for a node of several that share a journal: which of its partitions this one serves is
     /// said by [`Platform::adopt`] and [`Platform::yield_up`].
     #[must_use]
-    pub fn clustered(mut self, journal: Arc<dyn Journal>) -> Self {
-        self.shared = Some(journal);
+    pub fn clustered(self, journal: Arc<dyn Journal>) -> Self {
+        let layout = Layout::from(journal.partitions());
+        self.clustered_by(journal, layout)
+    }
+
+    /// As [`PlatformBuilder::clustered`], of a society whose agents are in these partitions: as many as the journal has, and all
+    /// nodes say the same.
+    #[must_use]
+    pub fn clustered_by(mut self, journal: Arc<dyn Journal>, layout: Layout) -> Self {
+        self.shared = Some((journal, Arc::new(layout)));
         self
     }
 
@@ -186,8 +195,9 @@ impl PlatformBuilder {
         let clock = Clock::Real(Instant::now());
         let Self { name, workers, output, loader, kinds, observer, mailbox_limits, .. } = self;
         let (policy, auditor, kept, shared) = (self.policy, self.auditor, self.kept, self.shared);
-        let cluster = shared.as_ref().map(|journal| Cluster::new(journal.partitions()));
-        let (scribe, orders) = shared.map(Scribe::idle).or(kept.map(Scribe::new)).unzip();
+        let cluster = shared.as_ref().map(|(_, layout)| Cluster::new(Arc::clone(layout)));
+        let idle = shared.map(|(journal, layout)| Scribe::idle(journal, &layout));
+        let (scribe, orders) = idle.or(kept.map(Scribe::new)).unzip();
         let guard = Guard::new(policy, auditor);
         let parts = Parts {
             name,

@@ -104,7 +104,7 @@ mod tests {
     fn wrong_values_are_told() {
         check("events", "forget", Err("events is `forget`; expected discard, requeue or retrieve"));
         check("durability", "none", Err("durability is `none`; expected volatile or local"));
-        let told = "passivate: expected a number and a unit, as in `10s` or `200ms`; or `never`";
+        let told = "passivate: `soon` is no unit of time: use ms, s, m or h, as in `10s`; or `never`";
         check("passivate", "soon", Err(told));
         check("nrcbp", "often", Err("nrcbp is `often`; expected a whole number"));
     }

@@ -10,6 +10,7 @@ use whimbrel_bdi::syntax::{Diagnostic, Severity};
 use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::durable::{Hinted, Hints, Layout, Pin, TooFewPartitions};
 use whimbrel_platform::services::CreateError;
 use whimbrel_runtime::Platform;
 
@@ -52,6 +53,8 @@ struct Entry {
     count: Option<usize>,
     /// `at "host"`.
     host: Option<Text>,
+    /// Where it is to live in a cluster.
+    hints: Hints,
     config: AgentConfig,
 }
 
@@ -154,6 +157,20 @@ impl Society {
         self.workers
     }
 
+    /// Which partitions its agents are in, of a store that has so many.
+    ///
+    /// # Errors
+    /// They want more than there are.
+    pub fn layout(&self, partitions: u16) -> Result<Layout, TooFewPartitions> {
+        let hinted = |entry: &Entry| Hinted {
+            what: entry.count.map_or(entry.name.to_string(), |count| format!("{} #{count}", entry.name)),
+            names: entry.names().collect(),
+            hints: entry.hints.clone(),
+        };
+        let has_hints = |entry: &&Entry| entry.hints != Hints::default();
+        Layout::plan(partitions, &self.entries.iter().filter(has_hints).map(hinted).collect::<Vec<_>>())
+    }
+
     /// What a platform needs so that agents can create others.
     pub fn loader(&self) -> AgentSpeakLoader {
         AgentSpeakLoader::new(Arc::clone(&self.programs), self.environment)
@@ -201,6 +218,13 @@ impl Society {
     }
 }
 
+/// What a project wants of where agents live in a cluster.
+fn hints_of(agent: &AgentEntry) -> Hints {
+    let value = |key| agent.option(key).map(str::to_owned);
+    let pin = agent.node().map(|node| Pin::Node(node.to_string())).or(value("label").map(Pin::Label));
+    Hints { together: value("together"), apart: value("apart"), pin }
+}
+
 /// A society being read: what is wrong is collected, so that all of it can be told at once.
 struct Opening<'a> {
     environments: &'a Environments,
@@ -221,7 +245,8 @@ impl<'a> Opening<'a> {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let place = (Text::from(file.to_string_lossy()), Span::default());
         let config = self.compile(&programs, &name, &place);
-        let entries = vec![Entry { name: Symbol::new(&stem), count: None, host: None, config }];
+        let entries =
+            vec![Entry { name: Symbol::new(&stem), count: None, host: None, hints: Hints::default(), config }];
         Society {
             programs: Arc::new(programs),
             entries,
@@ -268,7 +293,7 @@ impl<'a> Opening<'a> {
         match project.environment.as_ref()? {
             Environment::Program { file, class } => {
                 let config = self.compile(programs, file, &(project_file.clone(), class.span));
-                Some(Entry { name: Symbol::new(ENVIRONMENT), count: None, host: None, config })
+                Some(Entry { name: Symbol::new(ENVIRONMENT), count: None, host: None, hints: Hints::default(), config })
             }
             Environment::Host(class) => {
                 let (message, label) = match self.environments.make(class) {
@@ -292,7 +317,7 @@ impl<'a> Opening<'a> {
         config.beliefs.extend(agent.beliefs.iter().map(|belief| value_of(&Term::Literal(belief.head.clone()))));
         config.goals.extend(agent.goals.iter().map(|goal| value_of(&Term::Literal(goal.literal.clone()))));
         for option in &agent.options {
-            if matches!(option.key.as_str(), "beliefs" | "goals") {
+            if matches!(option.key.as_str(), "beliefs" | "goals" | "together" | "apart" | "label") {
                 continue;
             }
             if let Err(problem) = apply(&mut config, Symbol::new(&option.key), &option.value) {
@@ -300,7 +325,7 @@ impl<'a> Opening<'a> {
             }
         }
         let count = (agent.count > 1).then_some(agent.count as usize);
-        Entry { name: agent.name, count, host: agent.host.clone(), config }
+        Entry { name: agent.name, count, host: agent.host.clone(), hints: hints_of(agent), config }
     }
 
     /// The configuration of an agent of this program, which `place` names; an empty one if it has errors.

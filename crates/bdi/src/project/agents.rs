@@ -13,7 +13,8 @@ use crate::syntax::{Diagnostic, nearest, parse_embedded};
 /// What may follow an agent's name, source and options.
 const AGENT_PARTS: [&str; 4] = ["agentArchClass", "agentClass", "beliefBaseClass", "at"];
 /// Options that mean something to the engine; others are the program's own.
-const OPTIONS: [&str; 18] = [
+const OPTIONS: [&str; 21] = [
+    "apart",
     "beliefs",
     "cycles",
     "cycles_act",
@@ -23,12 +24,14 @@ const OPTIONS: [&str; 18] = [
     "events",
     "goals",
     "intBels",
+    "label",
     "mindinspector",
     "nrcbp",
     "qcache",
     "qprofiling",
     "rc",
     "synchronised",
+    "together",
     "tro",
     "verbose",
     "host",
@@ -47,6 +50,7 @@ impl Parser<'_> {
                 Err(Failed) => self.skip_agent(start),
             }
         }
+        self.check_hints();
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 mod agents;
 mod classes;
+mod hints;
 mod lexer;
 mod parser;
 

@@ -84,3 +84,32 @@ fn an_error_in_one_agent_leaves_the_others() {
     assert_eq!(parsed.diagnostics.len(), 2);
     assert_eq!(parsed.project.agents.len(), 2);
 }
+
+#[test]
+fn where_agents_are_to_live_is_said_by_options_and_hosts() {
+    let agents =
+        project(r#"MAS m { agents: a [together=crew]; b [apart="r x"] #3 at "localhost"; c at "n2"; d [label=gpu]; }"#)
+            .agents;
+    let hint = |index: usize, key| agents[index].option(key);
+    assert_eq!((hint(0, "together"), hint(1, "apart"), hint(3, "label")), (Some("crew"), Some("r x"), Some("gpu")));
+    let nodes: Vec<Option<&str>> = agents.iter().map(|agent| agent.node().map(Text::as_str)).collect();
+    assert_eq!(nodes, [None, None, Some("n2"), None]);
+}
+
+#[test]
+fn hints_that_contradict_each_other_are_errors() {
+    for (agents, message) in [
+        ("a [together=x, apart=y] #2;", "`a` is to be together with others and apart from them"),
+        ("a [label=gpu] at \"n1\";", "`a` is to be on the node n1 and on any with a label"),
+        ("a [apart=x] #2 at \"n1\";", "several of `a` are to be on the node n1 and apart"),
+        ("a [together=x] at \"n1\"; b [together=x];", "`a` and `b` are to be together and on different nodes"),
+        ("a [together=x, label=g]; b [together=x, label=h];", "`a` and `b` are to be together and on different nodes"),
+        ("a [label=\" \"];", "the option `label` is a name"),
+        ("a [apart=x];", "one agent only is in the group `x`"),
+    ] {
+        let parsed = parse_project(&format!("MAS m {{ agents: {agents} }}"), &Text::from("m.mas2j"), &[]);
+        let messages: Vec<&str> = parsed.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+        assert_eq!(messages, [message], "{agents}");
+        assert_eq!(parsed.is_ok(), message.starts_with("one agent"), "{agents}");
+    }
+}

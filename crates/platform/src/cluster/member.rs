@@ -68,6 +68,9 @@ pub struct Member {
     /// Its machine and process, for people.
     #[serde(default)]
     pub process: String,
+    /// What it is called beside its name: agents can be pinned to that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
     /// Partitions with which something is the matter there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub troubles: Vec<Trouble>,

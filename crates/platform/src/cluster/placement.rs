@@ -220,13 +220,21 @@ pub struct Candidate {
     pub without: BTreeSet<Partition>,
 }
 
-/// Who is to serve what, given who does (or is about to). Nodes that are no candidates lose all they have. Each candidate gets its
-/// share of the partitions, in proportion to its weight, rounded down or up; as few as possible go from one candidate
-/// to another. Partitions that some may not have are given first: who has one that it may have keeps it. Who gets what nobody has is decided by weighted rendezvous hashing with bounded loads (Thaler and
-/// Ravishankar 1998; Mirrokni et al. 2018). Everybody who asks with the same arguments gets the same answer. If there is no
-/// candidate, nobody is to serve anything.
-pub fn choose(bearers: &[Option<Nonce>], candidates: &[Candidate]) -> Vec<Option<Nonce>> {
-    let mut choice = Choice::new(bearers.len(), candidates);
+/// Who is to serve what, given who does (or is about to). Nodes that are no candidates lose all they have.
+///
+/// Partitions that some may not have, and those of the sets `apart`, are given first: to who has them and may, else to who suits them
+/// best. Of each of these sets no candidate has two as long as another one that may have them has none.
+///
+/// Of all, each candidate gets its share, in proportion to its weight, rounded down or up, as far as these leave it; as few as
+/// possible go from one candidate to another. Who gets what nobody has is decided by weighted rendezvous hashing with bounded
+/// loads (Thaler and Ravishankar 1998; Mirrokni et al. 2018). Everybody who asks with the same arguments gets the same answer.
+/// If there is no candidate, nobody is to serve anything.
+pub fn choose(
+    bearers: &[Option<Nonce>],
+    candidates: &[Candidate],
+    apart: &[BTreeSet<Partition>],
+) -> Vec<Option<Nonce>> {
+    let mut choice = Choice::new(bearers.len(), candidates, apart);
     choice.bind(bearers);
     choice.keep(bearers);
     choice.fill(Load::floor);
@@ -256,51 +264,63 @@ impl Load {
 
 struct Choice<'a> {
     candidates: &'a [Candidate],
+    apart: &'a [BTreeSet<Partition>],
     loads: BTreeMap<Nonce, Load>,
     chosen: Vec<Option<Nonce>>,
-    /// Partitions that some candidates may not have: they are not moved for balance.
+    /// Partitions that are bound by rules: they are not moved for balance.
     bound: BTreeSet<usize>,
 }
 
 impl<'a> Choice<'a> {
-    fn new(partitions: usize, candidates: &'a [Candidate]) -> Self {
+    fn new(partitions: usize, candidates: &'a [Candidate], apart: &'a [BTreeSet<Partition>]) -> Self {
         let weights: BTreeMap<Nonce, u64> =
             candidates.iter().map(|candidate| (candidate.node, u64::from(candidate.weight.max(1)))).collect();
         let sum = weights.values().map(|weight| u128::from(*weight)).sum::<u128>().max(1);
         let load = |(node, weight): (Nonce, u64)| {
             (node, Load { weight, has: 0, share: partitions as u128 * u128::from(weight), sum })
         };
-        let bound =
-            candidates.iter().flat_map(|candidate| &candidate.without).map(|partition| usize::from(partition.0));
+        let without = candidates.iter().flat_map(|candidate| &candidate.without);
+        let bound = without.chain(apart.iter().flatten()).map(|partition| usize::from(partition.0));
         Self {
             candidates,
+            apart,
             loads: weights.into_iter().map(load).collect(),
             chosen: vec![None; partitions],
             bound: bound.filter(|index| *index < partitions).collect(),
         }
     }
 
-    /// Gives away what not everybody may have: to who has it, else to who suits it best, of those below their share if there are
-    /// any.
+    /// Gives away what is bound: to who has it, else to who suits it best, of those below their share if there are any.
     fn bind(&mut self, bearers: &[Option<Nonce>]) {
+        let candidates = self.candidates;
         for index in std::mem::take(&mut self.bound) {
-            let may =
-                |candidate: &&Candidate| !candidate.without.iter().any(|partition| usize::from(partition.0) == index);
-            let bearer = bearers.get(index).copied().flatten();
-            let keeps =
-                self.candidates.iter().filter(may).map(|candidate| candidate.node).find(|node| Some(*node) == bearer);
+            let partition = Partition(index as u16);
+            let may = |candidate: &&Candidate| !candidate.without.contains(&partition);
+            let willing = candidates.iter().filter(may).count();
             let offer = |candidate: &Candidate| {
                 let load = self.loads.get(&candidate.node)?;
-                let is_full = load.has >= load.ceiling();
-                Some((is_full, (score(index, candidate.node, load.weight), index, candidate.node)))
+                let is_bearer = bearers.get(index).copied().flatten() == Some(candidate.node);
+                let is_full = !is_bearer && load.has >= load.ceiling();
+                let rank = (self.crowd(partition, candidate.node, willing), !is_bearer, is_full);
+                Some((rank, (score(index, candidate.node, load.weight), index, candidate.node)))
             };
-            let offers = self.candidates.iter().filter(may).filter_map(offer);
+            let offers = candidates.iter().filter(may).filter_map(offer);
             let best = offers.min_by(|one, other| one.0.cmp(&other.0).then_with(|| best_first(&one.1, &other.1)));
-            if let Some(node) = keeps.or(best.map(|(_, (.., node))| node)) {
+            if let Some((_, (.., node))) = best {
                 self.give(index, node, |_| u64::MAX);
             }
             self.bound.insert(index);
         }
+    }
+
+    /// How many more of those that are to be apart from a partition a node has already than it should of all, if so many nodes
+    /// share them.
+    fn crowd(&self, partition: Partition, node: Nonce, nodes: usize) -> usize {
+        let more = |apart: &BTreeSet<Partition>| {
+            let here = |other: &&Partition| self.chosen.get(usize::from(other.0)) == Some(&Some(node));
+            (apart.iter().filter(here).count() + 1).saturating_sub(apart.len().div_ceil(nodes.max(1)))
+        };
+        self.apart.iter().filter(|apart| apart.contains(&partition)).map(more).max().unwrap_or(0)
     }
 
     /// Candidates keep what they have, up to their share: what they are the best for rather than the rest.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::member::Nonce;
 use super::placement::{Part, Placement, choose};
 use super::roster::Roster;
+use crate::durable::Rules;
 use crate::store::Partition;
 use crate::time::Time;
 
@@ -26,8 +27,8 @@ pub fn is_placer(roster: &Roster, me: Nonce, now: Time) -> bool {
 /// What dead nodes had goes to others at once. What is to go from a living node to another is marked, a few partitions at a
 /// time, and handed over by its owner. What a node cannot read goes to one that has not tried; if all have, it stays. A node that takes no more partitions (because it drains, or stands by) loses its own without
 /// delay; for balance, nothing moves before the nodes have been the same since `settled` for [`SETTLE`].
-pub fn proposal(placement: &Placement, roster: &Roster, settled: Time, now: Time) -> Option<Placement> {
-    let candidates = roster.candidates(|node| placement.owned_by(node), now);
+pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: Time, now: Time) -> Option<Placement> {
+    let candidates = roster.candidates(|node| placement.owned_by(node), rules, now);
     let may_have = |node: Nonce, partition: Partition| {
         candidates.iter().any(|candidate| candidate.node == node && !candidate.without.contains(&partition))
     };
@@ -39,7 +40,7 @@ pub fn proposal(placement: &Placement, roster: &Roster, settled: Time, now: Time
         part.next.filter(|node| may_have(*node, partition)).or(part.owner).filter(|node| lives(*node))
     };
     let bearers: Vec<Option<Nonce>> = placement.iter().map(bearer).collect();
-    let chosen = choose(&bearers, &candidates);
+    let chosen = choose(&bearers, &candidates, &rules.apart);
     let mut proposed = placement.clone();
     let mut waiting: Vec<(Partition, Nonce)> = Vec::new();
     let mut moving = 0;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::member::{Member, Nonce};
 use super::placement::Candidate;
+use crate::durable::{Pin, Rules};
 use crate::store::Revision;
 use crate::time::Time;
 
@@ -161,11 +162,11 @@ impl Roster {
         self.seen.get(&node).map(|seen| now - seen.since)
     }
 
-    /// The nodes that are to serve partitions: the ordinary ones. If there is none, one of those that stand by: who of them
-    /// has most already, by `has`.
-    pub fn candidates(&self, has: impl Fn(Nonce) -> usize, now: Time) -> Vec<Candidate> {
+    /// The nodes that are to serve partitions, and by the rules which they may not have: the ordinary ones. If there is none, one
+    /// of those that stand by: who of them has most already, by `has`.
+    pub fn candidates(&self, has: impl Fn(Nonce) -> usize, rules: &Rules, now: Time) -> Vec<Candidate> {
         let willing = || self.living(now).filter(|(_, member)| member.takes_partitions());
-        let candidate = |(node, member): (Nonce, &Member)| member.candidate(node);
+        let candidate = |(node, member): (Nonce, &Member)| member.candidate(node, rules);
         let ordinary: Vec<Candidate> = willing().filter(|(_, member)| !member.standby).map(candidate).collect();
         if !ordinary.is_empty() {
             return ordinary;
@@ -175,8 +176,16 @@ impl Roster {
 }
 
 impl Member {
-    fn candidate(&self, node: Nonce) -> Candidate {
-        Candidate { node, weight: self.weight, without: self.unreadable().collect() }
+    fn candidate(&self, node: Nonce, rules: &Rules) -> Candidate {
+        let others = rules.pins.iter().filter(|(pin, _)| !self.suits(pin)).flat_map(|(_, partitions)| partitions);
+        Candidate { node, weight: self.weight, without: self.unreadable().chain(others.copied()).collect() }
+    }
+
+    fn suits(&self, pin: &Pin) -> bool {
+        match pin {
+            Pin::Node(name) => self.name == *name,
+            Pin::Label(label) => self.labels.contains(label),
+        }
     }
 
     fn has_left(&self) -> bool {

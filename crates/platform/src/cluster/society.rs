@@ -13,6 +13,10 @@ pub struct Society {
     pub token: String,
     /// Counts the societies that were in this store, one after the other.
     pub term: u64,
+    /// What its project wants of where agents live: [`Layout::text`](crate::durable::Layout::text). It decides which partitions
+    /// they are in.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hints: String,
     /// How many nodes were given names in it: `n1`, `n2`, ... No name comes twice.
     #[serde(default)]
     pub named: u64,

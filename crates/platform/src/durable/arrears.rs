@@ -1,8 +1,11 @@
 //! A journal being read back.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
 
+use super::Layout;
 use super::account::Account;
 use super::ledger::Ledger;
 use super::record::{Born, Record, Sent, State, Step, Ticket};
@@ -57,7 +60,12 @@ impl Arrears {
 
     /// Nothing read yet, of a store with so many partitions, of which these will be read, each to its end.
     pub fn of(partitions: u16, read: &[Partition]) -> Self {
-        let mut ledger = Ledger::new(partitions);
+        Self::with_layout(Arc::new(Layout::from(partitions)), read)
+    }
+
+    /// As [`Arrears::of`], of a society whose agents are in these partitions.
+    pub fn with_layout(layout: Arc<Layout>, read: &[Partition]) -> Self {
+        let mut ledger = Ledger::with_layout(layout);
         ledger.serve(read);
         let (states, served_ms, standings, letters) = Default::default();
         Self { ledger, states, served_ms, standings, letters, stopped: None }

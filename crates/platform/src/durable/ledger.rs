@@ -1,6 +1,7 @@
 //! Which durable agents there are, which messages somebody still answers for, and where in the journal all that is.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::Symbol;
@@ -10,7 +11,7 @@ use super::arrears::Letter;
 use super::facts::{Facts, Receipt};
 use super::record::{Record, Sent, Step, Ticket};
 use super::refusals::Refusals;
-use super::{numbers_of_life, partition_of};
+use super::{Layout, numbers_of_life};
 use crate::store::Partition;
 
 /// The books of one node: of the agents of the partitions that it serves; see the [module](super).
@@ -19,7 +20,7 @@ use crate::store::Partition;
 /// ([`Ledger::take_settled`]), and what other nodes are to know ([`Ledger::poll_facts`]).
 #[derive(Debug)]
 pub struct Ledger {
-    partitions: u16,
+    layout: Arc<Layout>,
     served: FxHashSet<Partition>,
     pub(super) accounts: FxHashMap<Symbol, Account>,
     /// Messages whose senders are to write that they are settled.
@@ -40,8 +41,13 @@ pub struct Ledger {
 impl Ledger {
     /// Books of a node that serves nothing yet, of a store with so many partitions.
     pub fn new(partitions: u16) -> Self {
+        Self::with_layout(Arc::new(Layout::from(partitions)))
+    }
+
+    /// As [`Ledger::new`], of a society whose agents are in these partitions.
+    pub fn with_layout(layout: Arc<Layout>) -> Self {
         Self {
-            partitions,
+            layout,
             served: FxHashSet::default(),
             accounts: FxHashMap::default(),
             settled: FxHashMap::default(),
@@ -61,6 +67,11 @@ impl Ledger {
         self.letters.get_or_insert_default();
     }
 
+    /// Which partitions agents belong to.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
     /// A life that nothing is known of, nor of any after it, in the partitions that were ever served here: see
     /// [`numbers_of_life`].
     pub fn next_life(&self) -> u64 {
@@ -75,7 +86,7 @@ impl Ledger {
 
     /// The partition of an agent.
     pub fn partition_of(&self, agent: Symbol) -> Partition {
-        partition_of(agent, self.partitions)
+        self.layout.partition_of(agent)
     }
 
     /// Whether this node serves it.
@@ -85,7 +96,7 @@ impl Ledger {
 
     fn serves_agent(&self, agent: Symbol) -> bool {
         // Whoever is alone need not look at names.
-        self.served.len() == usize::from(self.partitions) || self.serves(self.partition_of(agent))
+        self.served.len() == usize::from(self.layout.partitions()) || self.serves(self.partition_of(agent))
     }
 
     /// Whether this agent, served here, writes down what it handles.
@@ -319,8 +330,8 @@ impl Ledger {
 
     /// These partitions are another node's from now on: what is known of their agents is forgotten.
     pub fn give_up(&mut self, partitions: &[Partition]) {
-        let count = self.partitions;
-        let gone = |agent: Symbol| partitions.contains(&partition_of(agent, count));
+        let layout = Arc::clone(&self.layout);
+        let gone = |agent: Symbol| partitions.contains(&layout.partition_of(agent));
         for partition in partitions {
             self.served.remove(partition);
             self.settled.remove(partition);
@@ -361,7 +372,7 @@ impl Ledger {
         let others: FxHashSet<Partition> = partitions.iter().copied().filter(|one| !self.serves(*one)).collect();
         for (&by, account) in &self.accounts {
             for ticket in &account.tickets {
-                let partition = partition_of(ticket.sender, self.partitions);
+                let partition = self.layout.partition_of(ticket.sender);
                 if others.contains(&partition) {
                     self.facts.entry(partition).or_default().handled.push(Receipt::new(*ticket, by));
                 }

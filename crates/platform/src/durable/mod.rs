@@ -58,6 +58,7 @@
 mod account;
 mod arrears;
 mod facts;
+mod layout;
 mod ledger;
 mod record;
 mod refusals;
@@ -66,6 +67,7 @@ mod standing;
 
 pub use arrears::{Arrears, Letter, Resumed};
 pub use facts::{Facts, Receipt};
+pub use layout::{Hinted, Hints, LABEL_SHARE, Layout, PINNED_SHARE, Pin, Rules, TooFewPartitions};
 pub use ledger::Ledger;
 pub use record::{Born, FrameError, Origin, Record, Sent, State, Step, Ticket, decode_frame, encode_frame};
 pub use servers::{Heard, Servers};

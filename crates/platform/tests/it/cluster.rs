@@ -9,6 +9,7 @@ use whimbrel_platform::cluster::{
     Candidate, ChangeKind, Duties, Holdings, Member, MemberState, Nonce, Part, Placement, Roster, SETTLE, Trouble,
     TroubleKind, choose, is_placer, proposal,
 };
+use whimbrel_platform::durable::{Pin, Rules};
 use whimbrel_platform::store::{Epoch, Partition, Revision};
 
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -60,12 +61,12 @@ proptest! {
         let may = |index: usize, node: Nonce| {
             candidates.iter().any(|one| one.node == node && !one.without.contains(&Partition(index as u16)))
         };
-        let chosen = choose(&vec![None; partitions], &candidates);
+        let chosen = choose(&vec![None; partitions], &candidates, &[]);
         for (index, node) in chosen.iter().enumerate() {
             prop_assert_eq!(node.is_some(), candidates.iter().any(|one| may(index, one.node)), "somebody may have it");
             prop_assert!(node.is_none_or(|node| may(index, node)));
         }
-        prop_assert_eq!(&chosen, &choose(&chosen, &candidates), "what is chosen stays so");
+        prop_assert_eq!(&chosen, &choose(&chosen, &candidates, &[]), "what is chosen stays so");
         let counts = counts(&chosen);
         let is_bound = |index: &usize| candidates.iter().any(|one| one.without.contains(&Partition(*index as u16)));
         let free = |node: Nonce| {
@@ -80,20 +81,20 @@ proptest! {
     #[test]
     fn everybody_gets_a_share_by_weight(weights in prop::collection::vec(0u32..2_000, 1..15), partitions in 0usize..600) {
         let candidates = candidates(&weights);
-        let chosen = choose(&vec![None; partitions], &candidates);
+        let chosen = choose(&vec![None; partitions], &candidates, &[]);
         assert_fair(&chosen, &candidates);
         // Whoever asks, in whatever order, gets the same; and what is chosen stays so.
         let turned: Vec<Candidate> = candidates.iter().rev().cloned().collect();
-        prop_assert_eq!(&chosen, &choose(&vec![None; partitions], &turned));
-        prop_assert_eq!(&chosen, &choose(&chosen, &turned));
+        prop_assert_eq!(&chosen, &choose(&vec![None; partitions], &turned, &[]));
+        prop_assert_eq!(&chosen, &choose(&chosen, &turned, &[]));
     }
 
     #[test]
     fn who_leaves_moves_only_what_it_had_if_all_are_alike(nodes in 2usize..15, gone in any::<prop::sample::Index>(), partitions in 1usize..600) {
         let mut candidates = candidates(&vec![100; nodes]);
-        let before = choose(&vec![None; partitions], &candidates);
+        let before = choose(&vec![None; partitions], &candidates, &[]);
         let gone = candidates.remove(gone.index(nodes)).node;
-        let after = choose(&before, &candidates);
+        let after = choose(&before, &candidates, &[]);
         assert_fair(&after, &candidates);
         let had = counts(&before).get(&gone).copied().unwrap_or(0);
         prop_assert_eq!(moved(&before, &after), had);
@@ -103,9 +104,9 @@ proptest! {
     fn who_joins_moves_no_more_than_what_it_gets(weights in prop::collection::vec(1u32..500, 2..15), partitions in 1usize..600) {
         let mut candidates = candidates(&weights);
         let newcomer = candidates.remove(0);
-        let before = choose(&vec![None; partitions], &candidates);
+        let before = choose(&vec![None; partitions], &candidates, &[]);
         candidates.push(newcomer.clone());
-        let after = choose(&before, &candidates);
+        let after = choose(&before, &candidates, &[]);
         assert_fair(&after, &candidates);
         let gets = counts(&after).get(&newcomer.node).copied().unwrap_or(0);
         // One each of the others may go to another of them, because shares are rounded.
@@ -131,17 +132,19 @@ proptest! {
 #[test]
 fn equal_nodes_get_equally_many_and_the_hash_spreads_them() {
     let candidates = candidates(&[100; 4]);
-    let chosen = choose(&[None; 1024], &candidates);
+    let chosen = choose(&[None; 1024], &candidates, &[]);
     assert!(counts(&chosen).values().all(|count| *count == 256));
     // If nobody were bounded, few would go to another than the best: the scores are spread evenly.
-    let alone: Vec<usize> =
-        candidates.iter().map(|one| moved(&choose(&[None; 1024], &candidates), &vec![Some(one.node); 1024])).collect();
+    let alone: Vec<usize> = candidates
+        .iter()
+        .map(|one| moved(&choose(&[None; 1024], &candidates, &[]), &vec![Some(one.node); 1024]))
+        .collect();
     assert_eq!(alone, [768; 4]);
 }
 
 #[test]
 fn nobody_to_choose_is_nobody() {
-    assert_eq!(choose(&[Some(Nonce(1)), None], &[]), [None, None]);
+    assert_eq!(choose(&[Some(Nonce(1)), None], &[], &[]), [None, None]);
 }
 
 #[test]
@@ -188,6 +191,7 @@ fn member(weight: u32, state: MemberState) -> Member {
         agents: 0,
         beat: 0,
         process: String::new(),
+        labels: Vec::new(),
         troubles: Vec::new(),
     }
 }
@@ -283,11 +287,13 @@ fn who_stands_by_gets_partitions_only_if_no_ordinary_node_lives() {
     let standing = Member { standby: true, ..running() };
     let none = |_: Nonce| 0;
     let both = roster(&[(1, standing.clone()), (2, running()), (3, running())]);
-    let nodes = |roster: &Roster| roster.candidates(none, Time::ZERO).iter().map(|one| one.node.0).collect::<Vec<_>>();
+    let nodes = |roster: &Roster| {
+        roster.candidates(none, &Rules::default(), Time::ZERO).iter().map(|one| one.node.0).collect::<Vec<_>>()
+    };
     assert_eq!(nodes(&both), [2, 3]);
     let waiting = roster(&[(1, standing.clone()), (2, standing.clone()), (3, member(1, MemberState::Draining))]);
     assert_eq!(nodes(&waiting), [1], "one of them is enough");
-    let serving = waiting.candidates(|node| usize::from(node == Nonce(2)), Time::ZERO);
+    let serving = waiting.candidates(|node| usize::from(node == Nonce(2)), &Rules::default(), Time::ZERO);
     assert_eq!(serving.iter().map(|one| one.node.0).collect::<Vec<_>>(), [2], "who serves goes on serving");
 }
 
@@ -298,13 +304,13 @@ fn table(owners: &[u64]) -> Placement {
 
 /// What the placer wants, long after anybody came or went.
 fn proposed(placement: &Placement, roster: &Roster) -> Option<Placement> {
-    proposal(placement, roster, Time::ZERO, Time::ZERO + SETTLE)
+    proposal(placement, roster, &Rules::default(), Time::ZERO, Time::ZERO + SETTLE)
 }
 
 #[test]
 fn a_society_begins_with_all_partitions_at_once() {
     let roster = roster(&[(1, running())]);
-    let begun = proposal(&Placement::new(16, Epoch(41)), &roster, Time::ZERO, Time::ZERO).unwrap();
+    let begun = proposal(&Placement::new(16, Epoch(41)), &roster, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
     assert!(begun.parts.iter().all(|part| *part == Part { owner: Some(Nonce(1)), epoch: Epoch(42), next: None }));
     assert_eq!(proposed(&begun, &roster), None);
 }
@@ -314,7 +320,7 @@ fn what_a_dead_node_had_goes_to_others_at_once_in_a_new_epoch() {
     let mut roster = roster(&[(1, running()), (2, running()), (3, running())]);
     roster.removed(Nonce(2), Time::ZERO);
     let before = table(&[1, 2, 3, 1, 2, 3, 1, 2, 3]);
-    let after = proposal(&before, &roster, Time::ZERO, Time::ZERO).unwrap();
+    let after = proposal(&before, &roster, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
     for (before, after) in before.parts.iter().zip(&after.parts) {
         let moved = before.owner == Some(Nonce(2));
         assert_eq!(after.epoch, Epoch(if moved { 2 } else { 1 }));
@@ -328,7 +334,7 @@ fn what_a_dead_node_had_goes_to_others_at_once_in_a_new_epoch() {
 fn who_joins_is_given_its_share_a_few_at_a_time_and_not_before_things_have_settled() {
     let roster = roster(&[(1, running()), (2, running())]);
     let mut at = table(&[1; 16]);
-    assert_eq!(proposal(&at, &roster, Time::ZERO, Time::ZERO), None, "others may come");
+    assert_eq!(proposal(&at, &roster, &Rules::default(), Time::ZERO, Time::ZERO), None, "others may come");
     let mut rounds = 0;
     while let Some(next) = proposed(&at, &roster) {
         let marked: Vec<Partition> =
@@ -347,7 +353,7 @@ fn who_joins_is_given_its_share_a_few_at_a_time_and_not_before_things_have_settl
 fn who_drains_hands_over_at_once_and_keeps_what_nobody_can_take() {
     let draining = member(100, MemberState::Draining);
     let both = roster(&[(1, draining.clone()), (2, running())]);
-    let next = proposal(&table(&[1; 8]), &both, Time::ZERO, Time::ZERO).unwrap();
+    let next = proposal(&table(&[1; 8]), &both, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
     assert_eq!(next.parts.iter().filter(|part| part.next == Some(Nonce(2))).count(), 1);
     let alone = roster(&[(1, draining)]);
     assert_eq!(proposed(&table(&[1; 8]), &alone), None);
@@ -362,7 +368,7 @@ fn where_a_partition_was_to_go_may_end_before_it_does() {
     // And its owner may.
     let mut heir = roster(&[(1, running()), (2, running())]);
     heir.removed(Nonce(1), Time::ZERO);
-    let after = proposal(&marked, &heir, Time::ZERO, Time::ZERO).unwrap();
+    let after = proposal(&marked, &heir, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
     assert!(after.parts.iter().all(|part| *part == Part { owner: Some(Nonce(2)), epoch: Epoch(2), next: None }));
 }
 
@@ -468,7 +474,7 @@ fn what_a_node_cannot_read_goes_to_one_that_has_not_tried() {
         ..running()
     };
     let both = roster(&[(1, member(&[3])), (2, running())]);
-    let next = proposal(&table(&[1, 1, 2, 1]), &both, Time::ZERO, Time::ZERO).unwrap();
+    let next = proposal(&table(&[1, 1, 2, 1]), &both, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
     let marked: Vec<Partition> = next.iter().filter(|(_, part)| part.next.is_some()).map(|(at, _)| at).collect();
     assert_eq!(marked, [Partition(3)], "at once, and no other before the nodes have settled");
     let nobody = roster(&[(1, member(&[3])), (2, member(&[3]))]);
@@ -476,4 +482,41 @@ fn what_a_node_cannot_read_goes_to_one_that_has_not_tried() {
     // It counts as one of those that its owner has.
     let three = roster(&[(1, running()), (2, member(&[0, 1])), (3, member(&[0, 1]))]);
     assert_eq!(proposed(&table(&[1, 1, 2, 2, 3, 3]), &three), None);
+}
+
+#[test]
+fn of_those_that_are_to_be_apart_no_node_has_two_as_long_as_another_has_none() {
+    let apart = [BTreeSet::from([1, 4, 7].map(Partition))];
+    let all = candidates(&[100; 4]);
+    let homes = |chosen: &[Option<Nonce>]| {
+        [1, 4, 7].map(|index: usize| chosen[index]).into_iter().collect::<BTreeSet<_>>().len()
+    };
+    let chosen = choose(&[None; 16], &all, &apart);
+    assert_eq!(homes(&chosen), 3);
+    assert_fair(&chosen, &all);
+    assert_eq!(choose(&chosen, &all, &apart), chosen, "what is chosen stays so");
+    let two = choose(&chosen, &all[..2], &apart);
+    assert_eq!(homes(&two), 2);
+    // They part again when there are nodes, and nothing else goes than what has to.
+    let three = choose(&two, &all[..3], &apart);
+    assert_eq!(homes(&three), 3);
+    assert!(moved(&two, &three) <= 6, "{} moved", moved(&two, &three));
+}
+
+#[test]
+fn partitions_that_are_pinned_wait_for_their_node() {
+    let pins = [(Pin::Node("n9".into()), vec![Partition(2)]), (Pin::Label("gpu".into()), vec![Partition(3)])];
+    let rules = Rules { pins: pins.into_iter().collect(), apart: Vec::new() };
+    let named = |name: &str, labels: &[&str]| Member {
+        name: name.into(),
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        ..running()
+    };
+    let owners = |roster: &Roster| {
+        let table = proposal(&Placement::new(4, Epoch(0)), roster, &rules, Time::ZERO, Time::ZERO).unwrap();
+        table.parts.iter().map(|part| part.owner.map(|owner| owner.0)).collect::<Vec<_>>()
+    };
+    assert_eq!(owners(&roster(&[(1, named("n1", &[]))])), [Some(1), Some(1), None, None]);
+    let both = roster(&[(1, named("n9", &["slow"])), (2, named("n2", &["gpu"]))]);
+    assert_eq!(owners(&both)[2..], [Some(1), Some(2)]);
 }

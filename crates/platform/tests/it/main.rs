@@ -14,4 +14,5 @@ mod durable_model;
 mod durable_nodes;
 mod durable_servers;
 mod fuzz;
+mod layout;
 mod topics_model;

@@ -93,7 +93,7 @@ impl Node {
         let mut terms = partitions.to_vec();
         let (read, mut resumed) = loop {
             terms.retain(|(partition, _)| !failed.contains_key(partition));
-            let mut read = recover_some(&*scribe.journal, &terms);
+            let mut read = recover_some(&*scribe.journal, cluster.layout(), &terms);
             if let Some(code) = read.stopped {
                 return Err(AdoptError::Ended(code));
             }

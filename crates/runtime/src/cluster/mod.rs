@@ -13,7 +13,7 @@ mod yields;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Envelope, MessageBody, Symbol};
-use whimbrel_platform::durable::{Servers, partition_of};
+use whimbrel_platform::durable::{Layout, Servers};
 use whimbrel_platform::limits::UNSERVED_MESSAGES_MAX;
 use whimbrel_platform::route::{NodeId, RouteTable};
 use whimbrel_platform::store::{Epoch, Partition};
@@ -24,7 +24,7 @@ pub(crate) use self::create::{Created, Home, is_creation};
 pub use self::yields::YieldError;
 pub(crate) use self::yields::Yielding;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard, locked};
+use crate::sync::{Arc, Mutex, MutexGuard, locked};
 
 /// Where messages to the agents of a partition go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,7 @@ pub(crate) enum Waiting {
 
 /// See the module.
 pub(crate) struct Cluster {
+    layout: Arc<Layout>,
     /// By partition, where messages go: read without the lock, changed under it.
     lines: Box<[AtomicU64]>,
     /// How often something was said again.
@@ -109,11 +110,13 @@ impl Server {
 }
 
 impl Cluster {
-    /// A node that serves nothing, of a platform with so many partitions.
-    pub fn new(partitions: u16) -> Self {
+    /// A node that serves nothing, of a platform whose agents are in these partitions.
+    pub fn new(layout: Arc<Layout>) -> Self {
+        let partitions = layout.partitions();
         let line = |_| AtomicU64::new(Server::Nobody.packed());
         let each = (0..partitions).map(|_| Part::default()).collect();
         Self {
+            layout,
             lines: (0..partitions).map(line).collect(),
             tellings: AtomicU64::new(0),
             parts: Mutex::new(Parts { servers: Servers::new(partitions), tellings: FxHashMap::default(), each }),
@@ -121,9 +124,14 @@ impl Cluster {
         }
     }
 
+    /// Which partitions agents belong to.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
     /// The partition of an agent.
     pub fn partition_of(&self, agent: Symbol) -> Partition {
-        partition_of(agent, self.lines.len() as u16)
+        self.layout.partition_of(agent)
     }
 
     /// Where messages to the agents of a partition go.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::durable::partition_of;
+use whimbrel_platform::durable::Layout;
 use whimbrel_platform::limits::LINK_NEWS_AGENTS;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::ShardIndex;
@@ -24,8 +24,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(crate) struct Yielding {
     partitions: FxHashSet<Partition>,
-    /// How many there are in all.
-    count: u16,
+    layout: Arc<Layout>,
 }
 
 /// Why a partition is not free yet for another node.
@@ -43,7 +42,7 @@ pub enum YieldError {
 impl Yielding {
     /// Whether this agent is to stop, if it is durable.
     pub fn concerns(&self, agent: Symbol) -> bool {
-        self.partitions.contains(&partition_of(agent, self.count))
+        self.partitions.contains(&self.layout.partition_of(agent))
     }
 }
 
@@ -64,7 +63,7 @@ impl Node {
         let until = Instant::now() + at_most;
         let (mut here, mut left) = (durable, partitions.to_vec());
         loop {
-            let order = Yielding { partitions: left.iter().copied().collect(), count: scribe.journal.partitions() };
+            let order = Yielding { partitions: left.iter().copied().collect(), layout: Arc::clone(cluster.layout()) };
             let busy = self.ask_to_yield(order);
             // Those on their way from one shard to another were not asked.
             self.with_ams(|ams| here.retain(|name| ams.kind(Aid::local(*name)).is_some()));

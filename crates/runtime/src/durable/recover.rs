@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
-use whimbrel_platform::durable::{Arrears, FrameError, Ledger, Record, Resumed, Sent, Ticket, decode_frame};
+use whimbrel_platform::durable::{Arrears, FrameError, Layout, Ledger, Record, Resumed, Sent, Ticket, decode_frame};
 use whimbrel_platform::store::{Epoch, Journal, Lsn, OpenError, Partition, StoreError};
 
 use crate::sync::Arc;
@@ -26,8 +26,8 @@ pub struct Kept {
 
 impl Kept {
     /// Of a journal none of whose partitions was taken over.
-    pub(crate) fn nothing(journal: Arc<dyn Journal>) -> Self {
-        let ledger = Ledger::new(journal.partitions());
+    pub(crate) fn nothing(journal: Arc<dyn Journal>, layout: Arc<Layout>) -> Self {
+        let ledger = Ledger::with_layout(layout);
         let (agents, letters, bytes) = Default::default();
         Self { journal, epoch: Epoch(0), ledger, agents, letters, bytes, stopped: None }
     }
@@ -87,7 +87,8 @@ pub enum RecoverError {
 /// Another process owns it by now, or it cannot be read.
 pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverError> {
     let all: Vec<(Partition, Epoch)> = (0..journal.partitions()).map(|index| (Partition(index), epoch)).collect();
-    let Recovered { books, agents, letters, bytes, stopped, failed } = recover_some(&*journal, &all);
+    let layout = Arc::new(Layout::from(journal.partitions()));
+    let Recovered { books, agents, letters, bytes, stopped, failed } = recover_some(&*journal, &layout, &all);
     if let Some((_, error)) = failed.into_iter().next() {
         return Err(error);
     }
@@ -110,7 +111,11 @@ pub(crate) struct Recovered {
 }
 
 /// Takes partitions over, and reads them.
-pub(crate) fn recover_some(journal: &dyn Journal, partitions: &[(Partition, Epoch)]) -> Recovered {
+pub(crate) fn recover_some(
+    journal: &dyn Journal,
+    layout: &Arc<Layout>,
+    partitions: &[(Partition, Epoch)],
+) -> Recovered {
     let (mut read, mut failed) = (Vec::with_capacity(partitions.len()), Vec::new());
     for (partition, outcome) in open_and_read(journal, partitions) {
         match outcome {
@@ -119,7 +124,7 @@ pub(crate) fn recover_some(journal: &dyn Journal, partitions: &[(Partition, Epoc
         }
     }
     let readable: Vec<Partition> = read.iter().map(|(partition, ..)| *partition).collect();
-    let mut arrears = Arrears::of(journal.partitions(), &readable);
+    let mut arrears = Arrears::with_layout(Arc::clone(layout), &readable);
     let mut bytes = FxHashMap::default();
     for (partition, size, records) in read {
         bytes.insert(partition, size);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, sym};
 use whimbrel_platform::durable::{
-    Arrears, Facts, Ledger, Letter, Record, Resumed, Sent, Standing, Ticket, encode_frame, numbers_of_life,
+    Arrears, Facts, Layout, Ledger, Letter, Record, Resumed, Sent, Standing, Ticket, encode_frame, numbers_of_life,
 };
 use whimbrel_platform::limits::{FRAME_BYTES, JOURNAL_TIDY_BYTES};
 use whimbrel_platform::link::News;
@@ -165,8 +165,8 @@ impl Scribe {
     }
 
     /// The scribe of a node that serves nothing yet.
-    pub fn idle(journal: Arc<dyn Journal>) -> (Self, Orders) {
-        let (scribe, mut orders) = Self::new(Kept::nothing(journal));
+    pub fn idle(journal: Arc<dyn Journal>, layout: &Arc<Layout>) -> (Self, Orders) {
+        let (scribe, mut orders) = Self::new(Kept::nothing(journal, Arc::clone(layout)));
         orders.terms.clear();
         orders.ledger.keep_letters();
         (scribe, orders)
@@ -673,7 +673,7 @@ impl Desk {
     }
 
     fn condense(&mut self, partition: Partition) -> Result<(), RecoverError> {
-        let mut arrears = Arrears::of(self.journal.partitions(), &[partition]);
+        let mut arrears = Arrears::with_layout(Arc::clone(self.ledger.layout()), &[partition]);
         arrears.read(read_partition(&*self.journal, partition)?.1);
         let Some(Term { epoch, number, .. }) = self.terms.get(&partition).copied() else { return Ok(()) };
         let last = self.journal.open(partition, epoch)?;

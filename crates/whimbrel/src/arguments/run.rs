@@ -58,6 +58,9 @@ pub struct Run {
     /// society that is kept. `passivate="10m"` in the project says it of one agent, `never` that it stays.
     #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
     pub passivate: Option<Duration>,
+    /// See `whimbrel up`.
+    #[arg(skip)]
+    pub labels: Vec<String>,
     /// Forget what is kept of the society, and begin anew.
     #[arg(long)]
     pub fresh: bool,

@@ -37,6 +37,10 @@ pub struct Up {
     /// How much this node can do, beside others: it gets agents in proportion. Found by a moment of work if not given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub weight: Option<u32>,
+    /// What this node is called beside its name, as `gpu`: agents with `[label=gpu]` in the project run on nodes with that label
+    /// only. May be said again.
+    #[arg(long = "label", value_name = "LABEL")]
+    pub labels: Vec<String>,
     /// Serve nothing as long as another node does that is no standby.
     #[arg(long, conflicts_with = "fresh")]
     pub standby: bool,
@@ -97,6 +101,7 @@ impl From<Up> for Run {
             name: up.name,
             weight: up.weight,
             passivate: up.passivate,
+            labels: up.labels,
             fresh: up.fresh,
             trace: up.trace,
             summary: false,

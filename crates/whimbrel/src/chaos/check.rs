@@ -61,7 +61,7 @@ pub fn missing(nodes: &[Found], size: usize) -> Option<String> {
     }
     for node in nodes {
         let members = match node.ask(&Request::Nodes, Duration::ZERO) {
-            Ok(Answer::Nodes { nodes }) => nodes,
+            Ok(Answer::Nodes { nodes, .. }) => nodes,
             Ok(_) => return Some(format!("{} does not tell of other nodes", node.info.node)),
             Err(error) => return Some(format!("{error:#}")),
         };

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use whimbrel_platform::cluster::{LocalNode, NodeView, Nonce, Participant, Terms};
 use whimbrel_platform::store::{Coord, Epoch, StoreError};
 
-use self::thread::{Input, Thread};
+use self::thread::{Input, Seen, Thread};
 
 /// How long good-byes may take, beside the others' time to end.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(15);
@@ -72,7 +72,7 @@ pub enum JoinError {
 /// The nodes, as this one sees them, for others than the cluster's owner.
 #[derive(Clone, Debug)]
 pub struct View {
-    nodes: Arc<Mutex<Vec<NodeView>>>,
+    seen: Arc<Mutex<Seen>>,
     inputs: Sender<Input>,
     me: Nonce,
 }
@@ -104,7 +104,7 @@ impl Cluster {
         let (inputs, received) = channel();
         let told = inputs.clone();
         let watch = store.watch("", Box::new(move |watched| drop(told.send(Input::Told(watched)))))?;
-        let view = View { nodes: Arc::default(), inputs: inputs.clone(), me: terms.me };
+        let view = View { seen: Arc::default(), inputs: inputs.clone(), me: terms.me };
         let began = Instant::now();
         let participant = Participant::new(terms, thread::time(began));
         let (answer, answers) = sync_channel(1);
@@ -118,7 +118,7 @@ impl Cluster {
             node: None,
             worker: None,
             forget: Arc::new(Mutex::new(forget)),
-            nodes: Arc::clone(&view.nodes),
+            seen: Arc::clone(&view.seen),
             handed_over: Vec::new(),
             count_at: thread::time(began),
             dropped: false,
@@ -181,7 +181,12 @@ impl Drop for Cluster {
 impl View {
     /// All nodes that there are keys of.
     pub fn nodes(&self) -> Vec<NodeView> {
-        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).nodes.clone()
+    }
+
+    /// Which partitions are served by nobody because no node may have them, for people.
+    pub fn vacant(&self) -> Vec<String> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).vacant.clone()
     }
 
     /// This node's number.

@@ -157,7 +157,8 @@ fn terms() -> Terms {
         project: "garden".to_owned(),
         token: "secret".to_owned(),
         process: "a test".to_owned(),
-        partitions: PARTITIONS,
+        layout: PARTITIONS.into(),
+        labels: Vec::new(),
     }
 }
 

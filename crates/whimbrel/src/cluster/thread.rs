@@ -42,6 +42,13 @@ pub(super) enum Job {
 /// What came of asking to be let in: name and token.
 type Admission = Result<(String, String), String>;
 
+/// What others are shown.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    pub nodes: Vec<NodeView>,
+    pub vacant: Vec<String>,
+}
+
 /// The thread.
 pub(super) struct Thread {
     pub participant: Participant,
@@ -54,7 +61,7 @@ pub(super) struct Thread {
     pub node: Option<Arc<dyn LocalNode>>,
     pub worker: Option<Sender<Job>>,
     pub forget: Arc<Mutex<Forget>>,
-    pub nodes: Arc<Mutex<Vec<NodeView>>>,
+    pub seen: Arc<Mutex<Seen>>,
     pub handed_over: Vec<SyncSender<()>>,
     /// When agents are counted again.
     pub count_at: Time,
@@ -206,7 +213,8 @@ impl Thread {
     /// Lets others see how things are.
     fn show(&mut self) {
         let now = self.now();
-        *self.nodes.lock().unwrap_or_else(PoisonError::into_inner) = self.participant.nodes(now);
+        let seen = Seen { nodes: self.participant.nodes(now), vacant: self.participant.vacant(now) };
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
         if !self.handed_over.is_empty() && self.participant.has_handed_over(now) {
             for answer in self.handed_over.drain(..) {
                 let _ = answer.send(());

@@ -33,7 +33,7 @@ pub fn drain(arguments: &Drain) -> anyhow::Result<ExitCode> {
         match left(&asked, &arguments.drained)? {
             Some(0) => break,
             Some(left) if Instant::now() > until => {
-                bail!("{name} has {left} partitions still: no other node takes them")
+                bail!("{name} has {left} partitions still: no other node takes them (`whimbrel nodes` may say why)")
             }
             Some(_) => std::thread::sleep(LOOK),
             None => bail!("{name} is no more"),
@@ -45,7 +45,7 @@ pub fn drain(arguments: &Drain) -> anyhow::Result<ExitCode> {
 
 /// How many partitions a node has that drains; `None` if it is none any more.
 fn left(asked: &Found, name: &str) -> anyhow::Result<Option<u64>> {
-    let Answer::Nodes { nodes } = asked.ask(&Request::Nodes, Duration::ZERO)? else {
+    let Answer::Nodes { nodes, .. } = asked.ask(&Request::Nodes, Duration::ZERO)? else {
         bail!("node {} does not tell of other nodes", asked.info.node);
     };
     let lives = |state| matches!(state, MemberState::Draining | MemberState::Running);

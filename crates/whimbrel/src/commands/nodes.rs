@@ -18,6 +18,8 @@ use crate::table::{Cell, Column, cell, count, left, right, table};
 #[derive(Serialize)]
 struct Seen {
     nodes: Vec<MemberInfo>,
+    /// Partitions that wait for a node.
+    vacant: Vec<String>,
 }
 
 /// Shows them, as one of those that run here sees them.
@@ -26,11 +28,11 @@ pub fn nodes(arguments: &Nodes) -> anyhow::Result<ExitCode> {
         &arguments.showing,
         || {
             let Some(node) = choose(&arguments.target)?.into_iter().next() else { bail!("no such node runs here") };
-            let Answer::Nodes { mut nodes } = node.ask(&Request::Nodes, Duration::ZERO)? else {
+            let Answer::Nodes { mut nodes, vacant } = node.ask(&Request::Nodes, Duration::ZERO)? else {
                 bail!("node {} does not tell of other nodes", node.info.node);
             };
             nodes.sort_by(|one, other| (one.node.len(), &one.node).cmp(&(other.node.len(), &other.node)));
-            Ok(Seen { nodes })
+            Ok(Seen { nodes, vacant })
         },
         page,
     )
@@ -61,7 +63,7 @@ fn page(seen: &Seen, room: Room) -> String {
             MemberState::Silent => ("silent", AnsiColor::Red),
         };
         vec![
-            cell(&node.node),
+            cell(named(node)),
             Cell::styled(word, Style::new().fg_color(Some(color.into()))),
             cell(node.partitions.to_string()),
             cell(node.leaving.to_string()),
@@ -73,11 +75,16 @@ fn page(seen: &Seen, room: Room) -> String {
     };
     let rows: Vec<Vec<Cell>> = seen.nodes.iter().map(row).collect();
     let mut page = table(&COLUMNS, &rows, room.columns);
-    for line in troubles(&seen.nodes) {
+    for line in troubles(&seen.nodes).into_iter().chain(seen.vacant.iter().cloned()) {
         page += "\n";
         page += &line;
     }
     page
+}
+
+/// A node's name, and its labels.
+fn named(node: &MemberInfo) -> String {
+    if node.labels.is_empty() { node.node.clone() } else { format!("{} [{}]", node.node, node.labels.join(", ")) }
 }
 
 /// What is the matter with partitions, and what can be done.

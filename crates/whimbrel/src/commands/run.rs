@@ -41,7 +41,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
     let node = arguments.node.map(|node| format!("n{node}"));
     let (guards, builder) = Guards::set(&arguments.guarding, node.as_deref(), builder)?;
-    let (keeping, builder) = match Keeping::begin(arguments, &file, builder, &stopping)? {
+    let (keeping, builder) = match Keeping::begin(arguments, &file, &society, builder, &stopping)? {
         Begun::No(builder) => (None, builder),
         Begun::Yes(keeping, builder) => (Some(keeping), builder),
         Begun::Over(code) => return Ok(code),

@@ -101,7 +101,7 @@ impl Panel {
                 Answer::DeadLetters(tap::dead_letters(&self.platform, self.node(), agents, limit))
             }
             Request::Links => Answer::Links { links: self.links() },
-            Request::Nodes => Answer::Nodes { nodes: self.members() },
+            Request::Nodes => Answer::Nodes { nodes: self.members(), vacant: self.vacant() },
             Request::Drain { node, drains } => done(self.drain(&node, drains)),
             Request::Send(sending) => {
                 let nobody = |name: &str| self.nobody(name);
@@ -130,6 +130,10 @@ impl Panel {
 
     fn members(&self) -> Vec<MemberInfo> {
         self.cluster.iter().flat_map(View::nodes).map(member_info).collect()
+    }
+
+    fn vacant(&self) -> Vec<String> {
+        self.cluster.iter().flat_map(View::vacant).collect()
     }
 
     fn drain(&self, node: &str, drains: bool) -> Result<(), Refusal> {
@@ -359,6 +363,7 @@ fn member_info(NodeView { node, member, dead, placer, partitions, leaving, unser
         address: member.address,
         process: member.process,
         unserved: unserved.into_iter().map(|partition| partition.0).collect(),
+        labels: member.labels,
         troubles: member.troubles,
     }
 }

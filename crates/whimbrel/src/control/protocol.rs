@@ -104,6 +104,9 @@ pub enum Answer {
     Nodes {
         /// As the node that was asked sees them; none if it is of no cluster.
         nodes: Vec<MemberInfo>,
+        /// Which partitions are served by nobody because no node may have them, for people.
+        #[serde(default)]
+        vacant: Vec<String>,
     },
     /// To `send`, if nothing was to be waited for.
     Sent {
@@ -233,6 +236,9 @@ pub struct MemberInfo {
     pub address: String,
     /// Its machine and process, for people.
     pub process: String,
+    /// What it is called beside its name.
+    #[serde(default)]
+    pub labels: Vec<String>,
     /// Partitions that it has and cannot serve.
     #[serde(default)]
     pub unserved: Vec<u16>,

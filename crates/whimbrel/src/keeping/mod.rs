@@ -14,6 +14,7 @@ use anyhow::Context;
 use whimbrel::Society;
 use whimbrel::cluster::{self, Cluster, Forget, Joined, View};
 use whimbrel_platform::cluster::{Nonce, Terms};
+use whimbrel_platform::durable::Layout;
 use whimbrel_platform::store::{Coord, Journal, StoreError};
 use whimbrel_runtime::{Platform, PlatformBuilder, RecoverError, erase};
 use whimbrel_store::{Embedded, Options};
@@ -59,7 +60,13 @@ pub enum Begun {
 
 impl Keeping {
     /// Opens the society's store, if it is to be kept, asks to be let in, and gives the platform to be what is in the store.
-    pub fn begin(arguments: &Run, file: &Path, builder: PlatformBuilder, stopping: &Stopping) -> anyhow::Result<Begun> {
+    pub fn begin(
+        arguments: &Run,
+        file: &Path,
+        society: &Society,
+        builder: PlatformBuilder,
+        stopping: &Stopping,
+    ) -> anyhow::Result<Begun> {
         let place = match &arguments.store {
             Some(place) => place.clone(),
             None if arguments.durable => default_folder(file).to_string_lossy().into_owned(),
@@ -78,8 +85,13 @@ impl Keeping {
             None => Some(default_address(&place)?),
         };
         let store = open(&place, on_engine)?;
+        // In a folder all agents live in one process, whatever the project says of nodes.
+        let layout = match on_engine {
+            true => society.layout(store.partitions())?,
+            false => Layout::from(store.partitions()),
+        };
         let terms =
-            Terms { name: asked_name(arguments, on_engine)?, ..terms(arguments, file, on_engine, store.partitions()) };
+            Terms { name: asked_name(arguments, on_engine)?, ..terms(arguments, file, on_engine, layout.clone()) };
         let quiet = arguments.quiet;
         let note = move |text: &str| {
             if !quiet {
@@ -91,7 +103,7 @@ impl Keeping {
         match joined.with_context(|| format!("cannot run the society that is kept in {}", shown(&place)))? {
             Joined::In(cluster) => {
                 let keeping = Self { cluster, place, listen, over: Arc::default() };
-                Ok(Begun::Yes(keeping, builder.clustered(store as _)))
+                Ok(Begun::Yes(keeping, builder.clustered_by(store as _, layout)))
             }
             Joined::Interrupted => Ok(Begun::Over(ExitCode::from(INTERRUPTED as u8))),
         }
@@ -143,7 +155,7 @@ fn asked_name(arguments: &Run, on_engine: bool) -> anyhow::Result<Option<String>
     Ok(credentials::read(folder)?.node()?)
 }
 
-fn terms(arguments: &Run, file: &Path, on_engine: bool, partitions: u16) -> Terms {
+fn terms(arguments: &Run, file: &Path, on_engine: bool, layout: Layout) -> Terms {
     let random = cluster::random;
     let token = arguments.token.clone().unwrap_or_else(|| format!("{:016x}{:016x}", random(), random()));
     Terms {
@@ -157,7 +169,8 @@ fn terms(arguments: &Run, file: &Path, on_engine: bool, partitions: u16) -> Term
         project: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         token,
         process: cluster::this_process(),
-        partitions,
+        layout,
+        labels: arguments.labels.clone(),
     }
 }
 

@@ -75,15 +75,15 @@ impl Nodes {
     /// One more node: n1, n2, ...
     fn start(&mut self) {
         let name = format!("n{}", self.children.len() + 1);
-        self.start_with(&name);
+        self.start_with(&name, &[]);
     }
 
     /// One more node; if they are certified, with the certificate in this folder.
-    fn start_with(&mut self, credentials: &str) {
+    fn start_with(&mut self, credentials: &str, more: &[&str]) {
         let node = self.children.len();
         let file = |kind| File::create(self.path(node, kind)).expect("it can be written");
         let mut command = whimbrel();
-        command.args(["up", "count.mas2j", "--weight", "10", "--takeover", "1s", "--store", &self.store]);
+        command.args(["up", "count.mas2j", "--weight", "10", "--takeover", "1s", "--store", &self.store]).args(more);
         if self.certified {
             command.args(["--security", "authenticated", "--credentials", credentials, "--listen", "127.0.0.1:0"]);
         }
@@ -99,6 +99,11 @@ impl Nodes {
 
     fn out(&self, node: usize) -> String {
         std::fs::read_to_string(self.path(node, "out")).unwrap_or_default()
+    }
+
+    /// Whether an agent has printed something on a node.
+    fn says(&self, node: usize, agent: &str) -> bool {
+        self.out(node).contains(&format!("[{agent}]"))
     }
 
     /// What an agent counted on a node.
@@ -284,8 +289,47 @@ fn nodes_with_certificates_share_a_society_and_may_come_again() {
     // It has the name of the one that died, and is another process at another address.
     nodes.signal(1, Signal::KILL);
     nodes.wait_for_partitions(&[("n1", 16)]);
-    nodes.start_with("n2");
+    nodes.start_with("n2", &[]);
     nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
     assert_eq!((nodes.wait_for_end(0), nodes.wait_for_end(2)), (Some(0), Some(0)), "{}", nodes.text("err"));
     assert!(nodes.text("out").contains("[teller] all 180"), "{}", nodes.text("out"));
+}
+
+/// Agents that are to be together, apart, on a node, on nodes with a label.
+#[test]
+fn agents_live_where_their_project_wants_them() {
+    const WORKER: &str = "!work. +!work <- .print(here); .wait(100); !work.";
+    const PROJECT: &str =
+        "MAS count { agents: boss w.asl [together=crew]; hand w.asl [together=crew]; rep w.asl [apart=reps] #2;
+        gpu w.asl [label=gpu]; home w.asl at \"n2\"; }";
+    let Some(program) = program() else { return };
+    let engine = Engine::start(program);
+    let mut nodes = Nodes::with(engine.store("hints"), &[("count.mas2j", PROJECT), ("w.asl", WORKER)]);
+    nodes.start();
+    let both = ["boss", "hand", "rep1", "rep2"];
+    nodes.wait_for("who may be anywhere works", |nodes| both.iter().all(|name| nodes.says(0, name)));
+    nodes.wait_for("it is said what waits", |nodes| {
+        let (said, _) = nodes.command(&["nodes"]);
+        ["a node called n2 only, and there is none", "a node with the label gpu only, and there is none"]
+            .iter()
+            .all(|text| said.contains(text) && nodes.text("err").contains(text))
+    });
+    assert!(!nodes.says(0, "gpu") && !nodes.says(0, "home"));
+    nodes.start_with("n2", &["--label", "gpu"]);
+    nodes.wait_for("all are where they are to be", |nodes| {
+        let before = [nodes.out(0).len(), nodes.out(1).len()];
+        std::thread::sleep(Duration::from_secs(1));
+        let [first, second] = [0, 1].map(|node| nodes.out(node).split_off(before[node]));
+        let at = |name: &str| [&first, &second].map(|out| out.contains(&format!("[{name}]")));
+        at("gpu") == [false, true]
+            && at("home") == [false, true]
+            && at("boss") == at("hand")
+            && [at("rep1"), at("rep2")].iter().all(|at| at[0] != at[1])
+            && at("rep1") != at("rep2")
+    });
+    let (said, _) = nodes.command(&["nodes"]);
+    assert!(said.contains("n2 [gpu]") && !said.contains("there is none"), "{said}");
+    std::fs::write(nodes.scratch.0.join("count.mas2j"), PROJECT.replace("[label=gpu]", "")).expect("it can be written");
+    let (said, done) = nodes.command(&["up", "count.mas2j", "--store", &nodes.store]);
+    assert!(!done && said.contains("the project says otherwise of where agents live"), "{said}");
 }

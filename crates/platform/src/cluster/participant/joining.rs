@@ -27,9 +27,21 @@ impl Participant {
     /// Why this node cannot be let in.
     fn objection(&self) -> Option<String> {
         let society = self.society.as_ref().map(|society| &society.value)?;
+        if society.state != SocietyState::Running || self.terms.fresh {
+            return None;
+        }
+        let (kept, mine) = (&society.hints, self.terms.layout.text());
+        if society.project == self.terms.project && kept != mine {
+            let said = |hints: &str| if hints.is_empty() { "nothing".to_owned() } else { format!("`{hints}`") };
+            return Some(format!(
+                "the project says otherwise of where agents live than when the society was begun: {} now, {} then. That decides \
+                 where they are kept, so it must stay as it was (--fresh forgets the society and begins anew)",
+                said(mine),
+                said(kept)
+            ));
+        }
         let (kept, mine) = (&society.project, &self.terms.project);
-        let is_other = kept != mine && society.state == SocietyState::Running;
-        (is_other && !self.terms.fresh).then(|| {
+        (kept != mine).then(|| {
             format!(
                 "the society {kept} is kept there, not {mine}: the same folder or address with another project is another \
                  society's (--fresh forgets it and begins anew)"
@@ -101,7 +113,14 @@ impl Participant {
     }
 
     fn society_of_its_own(&self, state: SocietyState, term: u64) -> Society {
-        Society { state, project: self.terms.project.clone(), token: self.terms.token.clone(), term, named: 0 }
+        Society {
+            state,
+            project: self.terms.project.clone(),
+            token: self.terms.token.clone(),
+            term,
+            hints: self.terms.layout.text().to_owned(),
+            named: 0,
+        }
     }
 
     /// Whether no other node has its name. Of one that has, it waits whether it is dead, as after a restart.
@@ -151,7 +170,7 @@ impl Participant {
             None => self.forget(),
             // Nobody has anything yet; whoever gets it has it in a new epoch.
             Some(epoch) if self.table.as_ref().is_none_or(|table| table.value.nodes().contains(&self.terms.me)) => {
-                Some(self.write_table(Placement::new(self.terms.partitions, epoch)))
+                Some(self.write_table(Placement::new(self.terms.layout.partitions(), epoch)))
             }
             Some(_) => {
                 let society = self.society_of_its_own(SocietyState::Running, term.saturating_add(1));
@@ -184,7 +203,7 @@ impl Participant {
     /// The table; if there is none, one in which nobody has anything.
     pub(super) fn table_or_first(&self) -> Placement {
         let former = self.former.as_ref().map_or(Epoch(0), |former| Epoch(former.value.epoch.into()));
-        let first = || Placement::new(self.terms.partitions, former);
+        let first = || Placement::new(self.terms.layout.partitions(), former);
         self.table.as_ref().map_or_else(first, |table| table.value.clone())
     }
 

@@ -16,6 +16,7 @@ use super::member::{Member, MemberState, Nonce};
 use super::placement::{Change, ChangeKind, Placement};
 use super::roster::Roster;
 use super::society::{FormerOwner, Society};
+use crate::durable::Layout;
 use crate::store::{Epoch, Partition, Revision, StoreError, Watched, WriteError};
 use crate::time::Time;
 
@@ -64,8 +65,10 @@ pub struct Terms {
     pub token: String,
     /// Machine and process, for people.
     pub process: String,
-    /// How many partitions the store has.
-    pub partitions: u16,
+    /// How many partitions the store has, and what is wanted of who has them.
+    pub layout: Layout,
+    /// What this node is called beside its name.
+    pub labels: Vec<String>,
 }
 
 /// What is to be done next.
@@ -194,6 +197,8 @@ pub struct Participant {
     wishes: Vec<(Nonce, bool)>,
     /// Partitions that were found opened in a higher epoch than the table says.
     too_low: BTreeMap<Partition, Epoch>,
+    /// What has been said of partitions that wait for a node.
+    told_vacant: Vec<String>,
     /// It took all partitions in this epoch, to forget what is kept.
     taken: Option<Epoch>,
     /// Its own key was told.
@@ -219,6 +224,7 @@ impl Participant {
             agents: 0,
             beat: 0,
             process: terms.process.clone(),
+            labels: terms.labels.clone(),
             troubles: Vec::new(),
         };
         Self {
@@ -253,6 +259,7 @@ impl Participant {
             to_do: VecDeque::new(),
             wishes: Vec::new(),
             too_low: BTreeMap::new(),
+            told_vacant: Vec::new(),
             taken: None,
             seen_self: false,
             numbering: None,
@@ -433,7 +440,7 @@ impl Participant {
             self.draining.insert(node, revision);
             self.heed_draining();
         } else if key == PLACEMENT {
-            match Placement::decode(bytes, self.terms.partitions) {
+            match Placement::decode(bytes, self.terms.layout.partitions()) {
                 Ok(table) => self.table_is(revision, table, now),
                 Err(error) => self.fail(error.to_string()),
             }

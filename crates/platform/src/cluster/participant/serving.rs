@@ -1,11 +1,12 @@
 //! Serving, and having others serve.
 
-use super::{Action, DRAIN, Ending, LINK_AGAIN, LOOK, NODE, Participant, Phase};
+use super::{Action, DRAIN, Ending, LINK_AGAIN, LOOK, NODE, Participant, Phase, list};
 use crate::cluster::holdings::Duties;
 use crate::cluster::member::{Member, MemberState, Nonce};
-use crate::cluster::placement::Part;
+use crate::cluster::placement::{Candidate, Part};
 use crate::cluster::placer::{is_placer, proposal};
 use crate::cluster::society::{Society, SocietyState};
+use crate::durable::Pin;
 use crate::store::{Epoch, Partition, Revision};
 use crate::time::Time;
 
@@ -49,6 +50,7 @@ impl Participant {
         }
         self.look_at = now + LOOK;
         self.note_candidates(now);
+        self.tell_of_vacant(now);
         if is_placer(&self.roster, self.terms.me, now) { self.place(now) } else { None }
     }
 
@@ -128,21 +130,47 @@ impl Participant {
 
     /// Since when those who could have partitions have been the same.
     fn note_candidates(&mut self, now: Time) {
-        let candidates = self.candidates(now);
+        let candidates: Vec<Nonce> = self.candidates(now).iter().map(|candidate| candidate.node).collect();
         if candidates != self.candidates {
             (self.candidates, self.settled) = (candidates, now);
         }
     }
 
-    fn candidates(&self, now: Time) -> Vec<Nonce> {
+    fn candidates(&self, now: Time) -> Vec<Candidate> {
         let has = |node| self.table.as_ref().map_or(0, |table| table.value.owned_by(node));
-        self.roster.candidates(has, now).iter().map(|candidate| candidate.node).collect()
+        self.roster.candidates(has, self.terms.layout.rules(), now)
+    }
+
+    /// Which partitions are served by nobody because no node may have them, for people.
+    pub fn vacant(&self, now: Time) -> Vec<String> {
+        let Some(table) = self.table.as_ref().filter(|_| self.roster.is_clear()) else { return Vec::new() };
+        let is_vacant = |partition: &Partition| {
+            let owner = table.value.part(*partition).and_then(|part| part.owner);
+            owner.is_none_or(|owner| self.roster.is_dead(owner, now))
+        };
+        let candidates = self.candidates(now);
+        let vacant = |(pin, partitions): (&Pin, &Vec<Partition>)| {
+            let vacant: Vec<Partition> = partitions.iter().copied().filter(is_vacant).collect();
+            let may = |candidate: &Candidate| vacant.iter().any(|partition| !candidate.without.contains(partition));
+            let waits = !vacant.is_empty() && !candidates.iter().any(may);
+            waits.then(|| format!("{} can be served by {pin} only, and there is none: its agents wait", list(&vacant)))
+        };
+        self.terms.layout.rules().pins.iter().filter_map(vacant).collect()
+    }
+
+    /// Says which partitions have come to wait for a node.
+    fn tell_of_vacant(&mut self, now: Time) {
+        let vacant = self.vacant(now);
+        for text in vacant.iter().filter(|text| !self.told_vacant.contains(text)) {
+            self.to_do.push_back(Action::Note(text.clone()));
+        }
+        self.told_vacant = vacant;
     }
 
     /// The placer's work: the table, and then what the dead left behind.
     fn place(&mut self, now: Time) -> Option<Action> {
         let table = self.table_or_first();
-        if let Some(next) = proposal(&table, &self.roster, self.settled, now) {
+        if let Some(next) = proposal(&table, &self.roster, self.terms.layout.rules(), self.settled, now) {
             return Some(self.write_table(next));
         }
         let is_over = |node: Nonce| node != self.terms.me && !table.names(node) && self.roster.is_dead(node, now);
@@ -181,18 +209,21 @@ impl Participant {
         self.heed_draining();
     }
 
-    /// Whether everything is handed over, or there is nobody to take it.
+    /// Whether everything is handed over that somebody may take.
     pub fn has_handed_over(&self, now: Time) -> bool {
+        if self.phase != Phase::Serving {
+            return true;
+        }
         let me = self.terms.me;
-        let waits = |partition: Partition| !self.me.unreadable().any(|unreadable| unreadable == partition);
-        let is_mine = |(partition, part): (Partition, &Part)| {
-            (part.owner == Some(me) || part.next == Some(me)) && waits(partition)
-        };
-        let has_nothing = self.holdings.is_empty() && !self.table.iter().any(|table| table.value.iter().any(is_mine));
         let is_told = self.roster.member(me).is_none_or(|me| me.state != MemberState::Running);
-        self.phase != Phase::Serving
-            || has_nothing
-            || is_told && self.roster.is_clear() && self.candidates(now).is_empty()
+        let candidates = self.candidates(now);
+        let goes = |(partition, part): (Partition, &Part)| {
+            let is_mine = part.owner == Some(me) || part.next == Some(me);
+            is_mine && candidates.iter().any(|other| !other.without.contains(&partition))
+        };
+        let table = self.table.as_ref().map(|table| &table.value);
+        let has_nothing = self.holdings.is_empty() && table.is_none_or(|table| !table.names(me));
+        has_nothing || is_told && self.roster.is_clear() && table.is_none_or(|table| !table.iter().any(goes))
     }
 
     /// So many agents live here.

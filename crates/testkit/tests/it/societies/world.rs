@@ -50,7 +50,8 @@ impl World {
             project: "garden".into(),
             token: "secret".into(),
             process: "a test".into(),
-            partitions: PARTITIONS,
+            layout: PARTITIONS.into(),
+            labels: Vec::new(),
         };
         let mut node = Node::new(terms, self.now);
         if !self.store.away {
