@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Template, sym};
 
+use crate::durable::creation::is_creation;
 use crate::durable::{Origin, Ticket};
 use crate::limits::{SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
 use crate::{Services, Time};
@@ -226,6 +227,8 @@ struct TakenNumbers {
     highest: Option<FxHashMap<Symbol, u64>>,
     /// What was told before this telling has been told again.
     since: u64,
+    /// Who tried to create an agent of this name, since [`Mailbox::take_creators`].
+    creators: Vec<Aid>,
 }
 
 impl Mailbox {
@@ -319,7 +322,17 @@ impl Mailbox {
             }
             numbers.fresh.push(ticket);
         }
-        is_new
+        let creates = is_new && is_creation(&numbered.message);
+        if creates {
+            numbers.creators.push(numbered.message.sender);
+        }
+        is_new && !creates
+    }
+
+    /// Who tried to create the agent that there is already, since this was asked last: such messages are taken, too, but no agent is
+    /// given them.
+    pub fn take_creators(&mut self) -> Vec<Aid> {
+        self.numbered.as_mut().map(|numbers| std::mem::take(&mut numbers.creators)).unwrap_or_default()
     }
 
     /// The numbered messages that were taken since this was asked last, in the order they were.

@@ -75,7 +75,10 @@ impl Arrivals {
         let mut sorted = Sorted { node, from, ways, by_shard, more: 0, for_nobody: 0 };
         for envelope in messages.drain(..) {
             match node.routes.look_up(envelope.to.name).place() {
-                Place::Local(place) => sorted.put(node.for_keeps(envelope), place),
+                Place::Local(place) => match node.refuse_creation(node.for_keeps(envelope)) {
+                    Ok(()) => sorted.for_nobody += 1,
+                    Err(envelope) => sorted.put(envelope, place),
+                },
                 _ => match Cast::of(envelope.to.name) {
                     None => sorted.put_first(Parcel::Posted(envelope)),
                     Some(cast) => sorted.put_cast(cast, audiences.of(envelope.to.name, &node.forum), envelope),

@@ -270,7 +270,7 @@ impl Station for NodeStation {
                 }
             }
             News::Kill(name) if node.permits_node(from, Action::Kill, name.as_str()) => {
-                let _ = node.with_ams(|ams| ams.kill(Aid::local(name)));
+                node.kill(name, Some(from));
             }
             News::Stop { delay_ms, code } if node.permits_node(from, Action::Kill, sym::AMS.as_str()) => {
                 node.ending.ask(std::time::Duration::from_millis(delay_ms), code)

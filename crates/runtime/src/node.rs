@@ -10,7 +10,7 @@ use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::Born;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
-use whimbrel_platform::services::CreateError;
+use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, EndReason, Event, Links, Observer, Time};
 
 use crate::activity::Activity;
@@ -486,7 +486,15 @@ impl Node {
     pub fn copied(&self, copy: Aid, shard: ShardIndex, generation: u32, body: Option<Box<dyn AgentBody>>) {
         let server = self.cluster.as_ref().map(|cluster| cluster.server_of(copy.name));
         let is_here = server.is_none_or(|server| server == Server::Here);
-        match body.filter(|body| is_here || body.origin().is_none()) {
+        match body {
+            Some(body) if !is_here && body.origin().is_some() => {
+                // It belongs on another node, as any of its name.
+                let kind = self.with_ams(|ams| ams.kind(copy)).unwrap_or(AgentKind::Native);
+                self.call_off(copy.name, shard, generation, "it is made on another node");
+                if let Err(error) = self.create_somewhere(shard, Introduction::new(copy.name, kind), |_| Ok(body)) {
+                    self.output.log(copy, LogLevel::Severe, &format!("cannot be cloned: {error}"));
+                }
+            }
             Some(body) => {
                 let _ = self.with_ams(|ams| ams.step(copy, LifecycleStep::Start));
                 let mut slot: Box<Slot> = Box::new(Slot::new(body));

@@ -6,18 +6,15 @@ use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::audit::Refused;
 use whimbrel_platform::df::Df;
-use whimbrel_platform::link::News;
 use whimbrel_platform::policy::{Action, Policy, Principal};
-use whimbrel_platform::route::{Place, ShardIndex};
+use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OffloadedWork};
 use whimbrel_platform::topics::TopicError;
-use whimbrel_platform::{AgentBody, Directory, Services, Time};
+use whimbrel_platform::{Directory, Services, Time};
 
-use crate::cluster::Home;
 use crate::durable::{Effect, backstage};
 use crate::node::{Introduction, Node};
 use crate::parcel::Change;
-use crate::shard::Slot;
 
 /// The node as the agents of one shard see it: what they create is created in that shard.
 #[derive(Clone)]
@@ -81,11 +78,11 @@ impl Services for NodeServices {
             AgentSource::Body(body) => {
                 self.node.check_kind(name, &*body)?;
                 let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::Native) };
-                self.create_somewhere(who, |_| Ok(body))
+                self.node.create_somewhere(self.shard, who, |_| Ok(body))
             }
             AgentSource::Program { path, options } => {
                 let who = Introduction { unique, owner, ..Introduction::new(name, AgentKind::AgentSpeak) };
-                self.create_somewhere(who, |name| {
+                self.node.create_somewhere(self.shard, who, |name| {
                     let loaded = self.node.loader.load(name, &path, &options);
                     loaded.map_err(|reason| CreateError::BadProgram { name, reason })
                 })
@@ -94,13 +91,7 @@ impl Services for NodeServices {
     }
 
     fn kill(&self, agent: Aid) -> bool {
-        if let (Place::Node(node), Some(links)) =
-            (self.node.routes.look_up(agent.name).place(), self.node.linked.links())
-        {
-            links.tell(node, News::Kill(agent.name));
-            return true;
-        }
-        self.node.with_ams(|ams| ams.kill(agent).is_ok())
+        self.node.kill(agent.name, None)
     }
 
     fn stop(&self, delay_ms: u64, code: i32) {
@@ -231,24 +222,6 @@ impl NodeServices {
     /// Keeps back what a durable agent does until its step is written. False if there is no need to.
     fn keep_back(&self, effect: impl FnOnce() -> Effect) -> bool {
         self.node.scribe.is_some() && backstage::keep(effect)
-    }
-
-    /// Creates an agent in this shard; in a cluster, on the node that serves its name.
-    fn create_somewhere(
-        &self,
-        who: Introduction,
-        body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
-    ) -> Result<Aid, CreateError> {
-        if self.node.cluster.is_none() {
-            return self.node.create(self.shard, who, |name| Ok(Box::new(Slot::new(body(name)?))));
-        }
-        match self.node.create_there(&who, body)? {
-            Home::Elsewhere(aid) => Ok(aid),
-            Home::Here(name, body) => {
-                let who = Introduction { name, ..who };
-                self.node.create(self.shard, who, |_| Ok(Box::new(Slot::new(body))))
-            }
-        }
     }
 
     /// What the platform knows of the agent whose turn it is changed: if it is durable, that is written with its step.

@@ -57,6 +57,7 @@
 
 mod account;
 mod arrears;
+pub mod creation;
 mod facts;
 mod layout;
 mod ledger;

@@ -166,10 +166,11 @@ impl Node {
         // Another node takes nothing of agents that it does not know to be here: what goes there goes behind the word of it.
         let is_away = |letter: &Envelope| matches!(self.routes.look_up(letter.to.name).place(), Place::Node(_));
         let (away, mut posted): (Vec<Envelope>, Vec<Envelope>) = letters.into_iter().partition(is_away);
-        let mut ended = Vec::new();
+        let (mut ended, mut doomed) = (Vec::new(), Vec::new());
         for (partition, _) in partitions {
             let Some(part) = parts.part(*partition) else { continue };
             ended.extend(part.absent.drain());
+            doomed.extend(part.doomed.drain());
             posted.append(&mut part.waiting);
         }
         // Shard 0 finds no route before this lock is given back, and waits for that.
@@ -186,6 +187,9 @@ impl Node {
         self.restore_standings(standings);
         let count = newcomers.len();
         self.bring(0, newcomers);
+        doomed.into_iter().for_each(|name| {
+            self.kill(name, None);
+        });
         count
     }
 

@@ -5,12 +5,13 @@
 //! in one frame.
 
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
-use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Symbol, Value};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, Value, sym};
 use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
+use whimbrel_platform::durable::creation::{creation as creation_of, is_creation, name_taken, not_created};
 use whimbrel_platform::durable::{Born, Origin, State, Ticket};
 use whimbrel_platform::limits::FRAME_MEMORY_BYTES_MAX;
-use whimbrel_platform::route::Route;
+use whimbrel_platform::route::{Route, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
 
 use super::Server;
@@ -18,9 +19,6 @@ use super::adopt::forget_elsewhere;
 use crate::durable::{Effect, Unwritten, backstage};
 use crate::node::{Introduction, Node, christen};
 use crate::shard::Slot;
-
-/// The ontology of creations. No agent can name one that begins with a space.
-const CREATION: &str = " creation";
 
 /// An agent to be.
 #[derive(Debug, Encode, Decode)]
@@ -33,21 +31,35 @@ struct Creation {
 }
 
 /// Where an agent is to live that is being created.
-pub(crate) enum Home {
+enum Home {
     /// On another node, which will make it.
     Elsewhere(Aid),
     /// On this one, under this name.
     Here(Symbol, Box<dyn AgentBody>),
 }
 
-/// Whether a message creates its receiver.
-pub(crate) fn is_creation(message: &AclMessage) -> bool {
-    message.extras().ontology.is_some_and(|ontology| ontology.as_str() == CREATION)
-}
-
 impl Node {
+    /// Creates an agent in this shard; in a cluster, on the node that serves its name.
+    pub fn create_somewhere(
+        &self,
+        shard: ShardIndex,
+        who: Introduction,
+        body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
+    ) -> Result<Aid, CreateError> {
+        if self.cluster.is_none() {
+            return self.create(shard, who, |name| Ok(Box::new(Slot::new(body(name)?))));
+        }
+        match self.create_there(&who, body)? {
+            Home::Elsewhere(aid) => Ok(aid),
+            Home::Here(name, body) => {
+                let who = Introduction { name, ..who };
+                self.create(shard, who, |_| Ok(Box::new(Slot::new(body))))
+            }
+        }
+    }
+
     /// Creates an agent that another node is to run, if one is.
-    pub fn create_there(
+    fn create_there(
         &self,
         who: &Introduction,
         body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
@@ -59,9 +71,7 @@ impl Node {
             return Err(CreateError::NameTaken(name));
         }
         let sender = who.owner.unwrap_or(Aid::local(name));
-        let mut message = AclMessage::new(Performative::Request, sender, Aid::local(name), creation);
-        message.extras_mut().ontology = Some(CREATION.into());
-        let message = Box::new(message);
+        let message = Box::new(creation_of(sender, Aid::local(name), creation));
         if !backstage::keep(|| Effect::Create(message.clone())) {
             self.post(0, message);
         }
@@ -124,8 +134,23 @@ impl Node {
             MessageBody::Numbered(numbered) => Some(Ticket::of(numbered)),
             _ => None,
         };
-        scribe.create(Created { name, generation, ticket, creation });
+        scribe.create(Created { name, generation, creator: envelope.body.sender, ticket, creation });
         Ok(())
+    }
+
+    /// A message that no journal keeps creates an agent, but there is one of that name: its creator is told. Else it comes back.
+    pub fn refuse_creation(&self, envelope: Envelope) -> Result<(), Envelope> {
+        if matches!(envelope.body, MessageBody::Numbered(_)) || !is_creation(&envelope.body) {
+            return Err(envelope);
+        }
+        self.tell_creator(name_taken(Aid::local(sym::AMS), envelope.body.sender, envelope.to));
+        Ok(())
+    }
+
+    fn tell_creator(&self, failure: Option<AclMessage>) {
+        if let Some(failure) = failure {
+            self.post(0, Box::new(failure));
+        }
     }
 
     fn direct_to_server(&self, name: Symbol) {
@@ -141,7 +166,7 @@ impl Node {
 
     /// Makes an agent that was created elsewhere; not if that message had been handled before.
     pub fn make_created(&self, created: Created, is_new: bool) {
-        let Created { name, generation, ticket, creation } = created;
+        let Created { name, generation, creator, ticket, creation } = created;
         let Creation { kind, owner, origin, state } = creation;
         let restored = is_new.then(|| self.restore(name, &origin, &[State::Whole(state)], self.now()));
         match restored {
@@ -159,6 +184,7 @@ impl Node {
             Some(Err(why)) => {
                 self.output.log(Aid::local(name), LogLevel::Severe, &format!("cannot be created here: {why}"));
                 self.not_created(name, generation, ticket, &why);
+                self.tell_creator(not_created(Aid::local(sym::AMS), creator, Aid::local(name), &why));
             }
             None => self.not_created(name, generation, None, "it has ended"),
         }
@@ -178,6 +204,7 @@ impl Node {
 pub(crate) struct Created {
     pub name: Symbol,
     generation: u32,
+    creator: Aid,
     /// The message that creates it.
     pub ticket: Option<Ticket>,
     creation: Creation,

@@ -3,13 +3,14 @@
 use whimbrel_acl::{Aid, Envelope, MessageBody, Numbered, Symbol};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::durable::creation::is_creation;
 use whimbrel_platform::durable::{Facts, Heard, Ticket};
 use whimbrel_platform::limits::LINK_NEWS_AGENTS;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, Place, Route};
 use whimbrel_platform::store::{Epoch, Partition};
 
-use super::{Cluster, Coming, Parts, Server, is_creation};
+use super::{Cluster, Coming, Part, Parts, Server};
 use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::atomic::Ordering;
@@ -120,8 +121,11 @@ impl Node {
         for &(index, epoch) in open {
             let Some(part) = parts.part(Partition(index)) else { continue };
             if part.coming.as_ref().is_some_and(|coming| coming.node == to && coming.epoch == Epoch(epoch)) {
+                let Part { coming: Some(coming), waiting, .. } = part else { continue };
+                let created = waiting.iter().filter(|envelope| is_creation(&envelope.body));
+                created.for_each(|envelope| self.note_creation(coming, envelope.to.name, to));
                 let there = |envelope: &Envelope| self.with_ams(|ams| ams.node_of(envelope.to.name)) == Some(to);
-                let (mut known, mut unknown) = std::mem::take(&mut part.waiting).into_iter().partition(there);
+                let (mut known, mut unknown) = std::mem::take(waiting).into_iter().partition(there);
                 batch.append(&mut known);
                 nobodys.append(&mut unknown);
             }
@@ -139,7 +143,9 @@ impl Node {
 
     fn open_one(&self, cluster: &Cluster, parts: &mut Parts, to: NodeId, partition: Partition, epoch: Epoch) {
         let is_it = |coming: &mut Coming| coming.node == to && coming.epoch == epoch;
-        let Some(coming) = parts.part(partition).and_then(|part| part.coming.take_if(is_it)) else { return };
+        let Some(part) = parts.part(partition) else { return };
+        let Some(coming) = part.coming.take_if(is_it) else { return };
+        self.kill_there(part, to);
         self.with_ams(|ams| {
             let there = coming.agents.into_iter().filter(|name| ams.node_of(*name) == Some(to));
             there.for_each(|name| self.routes.set(name, Route::node(to)));
@@ -155,13 +161,17 @@ impl Node {
             let Some(coming) = parts.part(cluster.partition_of(*name)).and_then(|part| part.coming.as_mut()) else {
                 continue;
             };
-            self.with_ams(|ams| {
-                let kind = ams.kind_anywhere(Aid::local(*name)).unwrap_or(AgentKind::Native);
-                if ams.node_of(*name) != Some(to) && ams.handle_elsewhere(*name, to, kind) {
-                    coming.agents.push(*name);
-                }
-            });
+            self.note_creation(coming, *name, to);
         }
+    }
+
+    fn note_creation(&self, coming: &mut Coming, name: Symbol, to: NodeId) {
+        self.with_ams(|ams| {
+            let kind = ams.kind_anywhere(Aid::local(name)).unwrap_or(AgentKind::Native);
+            if ams.node_of(name) != Some(to) && ams.handle_elsewhere(name, to, kind) {
+                coming.agents.push(name);
+            }
+        });
     }
 
     /// Another node says that all follows that it has for these partitions, which this one serves.

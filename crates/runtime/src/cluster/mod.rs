@@ -8,6 +8,7 @@
 mod adopt;
 mod create;
 mod hear;
+mod kill;
 mod loss;
 mod yields;
 
@@ -20,7 +21,7 @@ use whimbrel_platform::store::{Epoch, Partition};
 
 pub(crate) use self::adopt::Agents;
 pub use self::adopt::{AdoptError, Adopted, NotAdopted};
-pub(crate) use self::create::{Created, Home, is_creation};
+pub(crate) use self::create::Created;
 pub use self::yields::YieldError;
 pub(crate) use self::yields::Yielding;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -79,6 +80,8 @@ pub(crate) struct Part {
     waiting: Vec<Envelope>,
     /// Its agents while nobody serves it, as far as they are known: they live, but nowhere just now.
     absent: FxHashSet<Symbol>,
+    /// Those of them that are to end as soon as they are somewhere.
+    doomed: FxHashSet<Symbol>,
     /// A node that serves it in this epoch, and has not been told yet what it may have missed; and its agents.
     coming: Option<Coming>,
 }

@@ -2,6 +2,7 @@
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::durable::creation::name_taken;
 use whimbrel_platform::durable::{Record, State, Step, Ticket};
 use whimbrel_platform::limits::UNWRITTEN_MESSAGES_MAX;
 use whimbrel_platform::services::LogLevel;
@@ -51,7 +52,8 @@ impl Shard {
     #[cold]
     #[inline(never)]
     pub(super) fn keep_back(&mut self, slot: &mut Slot, outbox: &mut Outbox) -> Reception {
-        let handled = slot.mailbox.take_tickets();
+        let (handled, creators) = (slot.mailbox.take_tickets(), slot.mailbox.take_creators());
+        let me = slot.aid;
         let bearer = (slot.index, slot.generation);
         let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
         unwritten.handled.extend(handled);
@@ -59,6 +61,8 @@ impl Shard {
         let (creations, effects) = std::mem::take(&mut unwritten.effects).into_iter().partition(Effect::is_creation);
         unwritten.effects = effects;
         unwritten.sent.extend(creations.into_iter().filter_map(Effect::into_creation));
+        let refusal = |to| Some((to, Arc::new(name_taken(me, to, me)?)));
+        unwritten.sent.extend(creators.into_iter().filter_map(refusal));
         unwritten.sent.extend(outbox.drain().map(|envelope| (envelope.to, envelope.body.into_shared())));
         if !std::mem::replace(&mut unwritten.listed, true) {
             self.steps.changed.push(bearer);

@@ -13,8 +13,8 @@ use whimbrel::platform::store::{Epoch, Partition};
 use whimbrel::runtime::AdoptError;
 use whimbrel::runtime::{Counters, Founder};
 use whimbrel::store::Memory;
-use whimbrel::{Platform, Society};
-use whimbrel_acl::{Aid, Envelope};
+use whimbrel::{AclMessage, Aid, Performative, Platform, Society, Value};
+use whimbrel_acl::Envelope;
 use whimbrel_net::{Hub, HubConfig};
 
 use super::durable::{COUNTER, Lines, PROJECT, WORKER};
@@ -274,6 +274,7 @@ fn agents_are_created_on_the_nodes_that_serve_their_names() {
     let counts: Vec<usize> = nodes.nodes.iter().map(here).collect();
     // Each node has two agents of the platform's own.
     assert!(counts.iter().sum::<usize>() == 21 + 4 && counts.iter().all(|count| *count >= 5), "{counts:?}");
+    assert_balanced(&nodes);
     assert!(nodes.lines().iter().all(|line| !line.contains("LOG")), "{:?}", nodes.lines());
 }
 
@@ -457,4 +458,100 @@ fn agents_of_a_node_that_ends_have_not_ended() {
     nodes.kill(1);
     nodes.serve(0, 0..PARTITIONS);
     nodes.wait_for_line("[counter] total 630");
+}
+
+const TWINS: &str = "MAS twins { agents: mother; uncle; }";
+const PARENT: &str = r#"
+!bear.
++!bear <- .create_agent(child, "child.asl"); .print("created").
++!kqml_received(S, failure, [action(_, create(N)), not_created(N, Why)], _) <- .print(S, " has not created ", N, ": ", Why).
+"#;
+
+/// The node that serves none of these names' partitions serves all the others.
+fn apart(nodes: &Nodes, names: &[&str]) -> Vec<u16> {
+    let partition = |name: &&str| nodes.nodes[0].platform.partition_of((*name).into()).expect("it is a cluster").0;
+    let theirs: Vec<u16> = names.iter().map(partition).collect();
+    assert!(!theirs[1..].contains(&theirs[0]), "{names:?} live apart: {theirs:?}");
+    theirs
+}
+
+#[test]
+fn who_creates_an_agent_of_a_name_that_is_taken_elsewhere_hears_of_it() {
+    let files = [("sums.mas2j", TWINS), ("mother.asl", PARENT), ("uncle.asl", PARENT), ("child.asl", "idle.")];
+    let mut nodes = Nodes::new(&files, 3);
+    let theirs = apart(&nodes, &["child", "mother", "uncle"]);
+    nodes.serve(0, [theirs[1]]);
+    nodes.serve(1, (0..PARTITIONS).filter(|index| !theirs[..2].contains(index)));
+    wait_for("both believe so", || nodes.lines().iter().filter(|line| line.contains("created")).count() == 2);
+    // Who serves the child's partition is told of both.
+    nodes.serve(2, [theirs[0]]);
+    nodes.wait_for_line("child has not created child: an agent named child exists already");
+    nodes.nodes[2].platform.wait_idle_for(Duration::from_millis(200));
+    let told = |part: &str| nodes.lines().iter().filter(|line| line.contains(part)).count();
+    assert_eq!((told("not created"), told("LOG"), told("child]")), (1, 0, 0), "{:?}", nodes.lines());
+    assert_balanced(&nodes);
+    // Whoever takes over from all knows that it was dealt with.
+    nodes.join();
+    (0..3).for_each(|node| nodes.kill(node));
+    nodes.serve(3, 0..PARTITIONS);
+    nodes.nodes[3].platform.wait_idle_for(Duration::from_millis(200));
+    assert_eq!(nodes.nodes[3].platform.search(&AgentQuery::default()).len(), 3 + 2);
+    assert_eq!(nodes.lines().iter().filter(|line| line.contains("not created")).count(), 1, "{:?}", nodes.lines());
+}
+
+#[test]
+fn who_creates_an_agent_that_cannot_be_made_elsewhere_hears_of_it() {
+    let files = [("sums.mas2j", "MAS one { agents: mother; }"), ("mother.asl", PARENT), ("child.asl", "idle.")];
+    let mut nodes = Nodes::new(&files, 2);
+    let theirs = apart(&nodes, &["child", "mother"]);
+    nodes.serve(0, [theirs[1]]);
+    nodes.wait_for_line("created");
+    std::fs::remove_file(nodes.scratch.0.join("child.asl")).expect("it is there");
+    nodes.serve(1, (0..PARTITIONS).filter(|index| *index != theirs[1]));
+    nodes.wait_for_line("[mother] ams has not created child: there is no file");
+    assert!(nodes.nodes.iter().all(|node| !node.platform.services().exists(Aid::local("child"))));
+    assert_balanced(&nodes);
+}
+
+#[test]
+fn an_agent_that_is_killed_on_its_way_between_nodes_ends() {
+    for (yields, kills) in [(0, 0), (0, 1), (0, 2)] {
+        let files = [("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")];
+        let mut nodes = Nodes::new(&files, 3);
+        nodes.serve(yields, 0..PARTITIONS);
+        let knows = |node: &Node| node.platform.services().agents().len() == 2;
+        wait_for("all know them", || nodes.nodes.iter().all(knows));
+        let all: Vec<Partition> = (0..PARTITIONS).map(Partition).collect();
+        assert!(nodes.nodes[yields].platform.yield_up(&all, PATIENCE).is_empty());
+        assert!(nodes.nodes[kills].platform.kill(Aid::local("a")));
+        nodes.serve(1, 0..PARTITIONS);
+        let one_is_left = |node: &Node| node.platform.services().agents() == [Aid::local("b")];
+        wait_for("it ends", || nodes.nodes.iter().all(one_is_left));
+        // That is written.
+        nodes.join();
+        (0..3).for_each(|node| nodes.kill(node));
+        nodes.serve(3, 0..PARTITIONS);
+        assert_eq!(nodes.nodes[3].platform.services().agents(), [Aid::local("b")]);
+    }
+}
+
+#[test]
+fn a_clone_is_made_where_its_name_is_served() {
+    let count = "count(1).\n+!tell <- -+count(2); ?count(N); .print(\"at \", N).";
+    let mut nodes = Nodes::new(&[("sums.mas2j", "MAS one { agents: mother; }"), ("mother.asl", count)], 2);
+    let theirs = apart(&nodes, &["child", "mother"]);
+    nodes.serve(0, (0..PARTITIONS).filter(|index| *index != theirs[0]));
+    nodes.serve(1, [theirs[0]]);
+    let [first, second] = &nodes.nodes[..] else { panic!("there are two") };
+    wait_for("they know each other", || second.platform.services().exists(Aid::local("mother")));
+    first.platform.clone_agent(Aid::local("mother"), "child").expect("its name is free");
+    let there = |name: &str| {
+        let agents = second.platform.search(&AgentQuery::default());
+        agents.iter().any(|agent| agent.aid.name.as_str() == name)
+    };
+    wait_for("it is there", || there("child"));
+    let achieve = Performative::Other("achieve".into());
+    first.platform.send(AclMessage::new(achieve, Aid::local("x"), Aid::local("child"), Value::atom("tell")));
+    nodes.wait_for_line("[child] at 2");
+    assert_eq!(nodes.lines().len(), 1, "{:?}", nodes.lines());
 }
