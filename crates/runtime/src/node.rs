@@ -1,7 +1,7 @@
 //! What all shards of a platform share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent};
@@ -33,6 +33,9 @@ use crate::seat::{Figures, Seat};
 use crate::shard::Slot;
 use crate::sync::{Arc, Mutex, locked};
 use crate::topics::Forum;
+
+/// How long turns under way may take when the platform stops, until nobody waits for what they send.
+const LAST_TURNS: Duration = Duration::from_secs(1);
 
 /// See the module.
 pub(crate) struct Node {
@@ -568,6 +571,16 @@ impl Node {
         answers.iter().sum()
     }
 
+    /// Waits until each shard was between two turns. What an agent sends in the turn in which it stops the platform is on its way
+    /// then: other nodes take nothing of an agent that they were told has ended.
+    fn let_turns_end(&self, at_most: Duration) {
+        let (answer, answers) = std::sync::mpsc::channel();
+        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::CountQueued(answer.clone())));
+        drop(answer);
+        let until = Instant::now() + at_most.min(LAST_TURNS);
+        while answers.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
+    }
+
     /// Ends all agents: the society's first, in order of creation, then the platform's own; then the workers leave.
     /// False if some agent's turn did not end in time.
     pub fn close(&self, at_most: Duration) -> bool {
@@ -575,6 +588,9 @@ impl Node {
         if let Some(scribe) = &self.scribe {
             // What they did so far is written or was never seen; their end here is none of theirs.
             scribe.suspended.store(true, Ordering::Release);
+        }
+        if self.linked.links().is_some() {
+            self.let_turns_end(at_most);
         }
         self.with_ams(Ams::stop);
         self.activity.wait_still(Some(at_most));
