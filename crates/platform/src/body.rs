@@ -379,7 +379,8 @@ impl Mailbox {
         }
     }
 
-    /// Takes all that wait, of an agent that will handle none of them; and how many there were that had been taken before.
+    /// Takes all that wait, of an agent that will handle none of them; and how many there were that no agent is given: they had been
+    /// taken before, or create an agent.
     pub fn take_all(&mut self) -> (Vec<MessageBody>, u32) {
         self.taken = 0;
         let waiting: Vec<MessageBody> = std::iter::from_fn(|| self.take()).collect();

@@ -33,16 +33,11 @@ impl Membership {
         let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
         let mut config = config_of(None, FIRST, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
-        config.encoding = arguments.encoding;
-        guards.guard(&mut config)?;
-        config.log = log(arguments.quiet);
-        let hub = Arc::new(Hub::start(config, platform.station(), Some(address))?);
-        watch(arguments.credentials.as_deref(), &hub);
-        platform.link_with(hub.links());
+        let member = Self::open(arguments, config, address, platform, guards)?;
         if !arguments.quiet {
-            terminal::note(&format!("others can join at {}", hub.address().unwrap_or(address)));
+            terminal::note(&format!("others can join at {}", member.hub.address().unwrap_or(address)));
         }
-        Ok(Self { hub })
+        Ok(member)
     }
 
     /// Becomes a node of a cluster, with the name and the secret that it was let in with.
@@ -57,6 +52,17 @@ impl Membership {
         let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
         let mut config = config_of(Some(keeping.node()), FIRST, level, arguments.credentials.as_deref(), platform)?;
         config.token = Some(keeping.token().to_owned());
+        Self::open(arguments, config, address, platform, guards)
+    }
+
+    /// Listens there, as these say.
+    fn open(
+        arguments: &Run,
+        mut config: HubConfig,
+        address: &str,
+        platform: &Platform,
+        guards: &Guards,
+    ) -> anyhow::Result<Self> {
         config.encoding = arguments.encoding;
         guards.guard(&mut config)?;
         config.log = log(arguments.quiet);

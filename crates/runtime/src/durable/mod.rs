@@ -85,9 +85,7 @@ impl Unwritten {
             idleness: Idleness::default(),
         }
     }
-}
 
-impl Unwritten {
     /// Whether there is nothing to write but its state.
     pub fn says_nothing(&self) -> bool {
         self.born.is_none() && self.handled.is_empty() && self.sent.is_empty() && self.effects.is_empty()
