@@ -11,6 +11,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Tem
 use crate::durable::creation::is_creation;
 use crate::durable::{Origin, Ticket};
 use crate::limits::{SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
+use crate::mobility::{Hop, HopRequest};
 use crate::{Services, Time};
 
 /// What runs in an agent's slot. The scheduler gives it turns; in between it is only data.
@@ -84,6 +85,14 @@ pub trait AgentBody: Send {
         None
     }
 
+    /// Another node is to go on with the agent, or with a clone of it: its [snapshot](AgentBody::snapshot) is taken next, between
+    /// two turns. What it asked for itself by [`Next::Hop`], or somebody else for it. It may still stay.
+    fn before_hop(&mut self) {}
+
+    /// What became of a hop: called between two turns, before the first on the new node or the next on the old one. A turn
+    /// follows.
+    fn hopped(&mut self, _hop: &Hop) {}
+
     /// Called once when the agent ends by another's will (killed, platform stopping) instead of its own.
     fn stopping(&mut self, _turn: &mut Turn<'_>) {}
 }
@@ -115,6 +124,10 @@ pub enum Next {
     Ready,
     /// It had left memory: it is to be [made again](AgentBody::activate), and has its turn then.
     Activate,
+    /// It wants to go on on another node, or a clone of it there: it has no turn until it [is told](AgentBody::hopped) what became of that, and
+    /// messages wait. Asked for of an agent that has neither a [snapshot](AgentBody::snapshot) nor an
+    /// [origin](AgentBody::origin), it stays.
+    Hop(Box<HopRequest>),
     /// The agent is done and leaves the platform.
     End(EndReason),
 }
@@ -194,6 +207,14 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
         (**self).duplicate(now)
+    }
+
+    fn before_hop(&mut self) {
+        (**self).before_hop();
+    }
+
+    fn hopped(&mut self, hop: &Hop) {
+        (**self).hopped(hop);
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

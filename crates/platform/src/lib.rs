@@ -17,6 +17,7 @@ pub mod events;
 pub mod limits;
 pub mod link;
 pub mod links;
+pub mod mobility;
 pub mod policy;
 pub mod route;
 pub mod services;

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use whimbrel_platform::limits::TURN_STEPS;
+use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{AgentBody, EndReason, Next, Outbox, Services, Time, Turn};
 
@@ -22,6 +23,8 @@ pub(crate) enum Outcome {
     Wait,
     WaitUntil(Time),
     Ready,
+    /// It wants to be on another node, or a clone of it there.
+    Hop(Box<HopRequest>),
     /// It ended by itself.
     End(Box<EndReason>),
     /// It ended because it was told to.
@@ -40,6 +43,7 @@ impl From<Next> for Outcome {
             Next::End(reason) => Self::End(Box::new(reason)),
             // Whoever gives the turn sees to that.
             Next::Activate => Self::Ready,
+            Next::Hop(request) => Self::Hop(request),
         }
     }
 }

@@ -9,6 +9,7 @@ use whimbrel_platform::ams::{AgentKind, Ams, AmsCommand, LifecycleStep, NewAgent
 use whimbrel_platform::dead_letters::{DeadLetter, DeadLetters, DeadReason};
 use whimbrel_platform::df::Df;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, TURN_STEPS};
+use whimbrel_platform::mobility::{Hop, HopError};
 use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Event, Next, Observer, Outbox, Services, Time, Turn};
@@ -332,6 +333,7 @@ impl Simulation {
             Some(Next::WaitUntil(at)) if at > self.now => self.slots.set_timer(name, at),
             Some(Next::WaitUntil(_) | Next::Ready) => self.slots.make_due(name),
             Some(Next::Activate) => self.activate(name),
+            Some(Next::Hop(request)) => self.stay(name, request.to),
             Some(Next::End(reason)) => self.end(Aid::local(name), reason),
         }
     }
@@ -344,6 +346,14 @@ impl Simulation {
                 self.slots.make_due(name);
             }
             Err(why) => self.end(Aid::local(name), EndReason::Failed(why)),
+        }
+    }
+
+    /// There is no other node.
+    fn stay(&mut self, name: Symbol, to: Symbol) {
+        if let Some(slot) = self.slots.find(name) {
+            slot.body.hopped(&Hop::Stayed { to, why: HopError::OneNode });
+            self.slots.make_due(name);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody};
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::mobility::{Hop, HopError, HopRequest};
 use whimbrel_platform::{Event, Outbox, Time};
 
 use super::delivery::Reception;
@@ -134,8 +135,16 @@ impl Shard {
             Outcome::End(reason) => self.end_or_fall(index, *reason),
             Outcome::Ended(reason) => self.end(index, *reason),
             Outcome::Renewed(new) => self.replace(index, *new),
+            Outcome::Hop(request) => self.hop(index, *request),
             Outcome::Wait => {}
         }
+    }
+
+    /// An agent wants to be on another node.
+    fn hop(&mut self, index: u32, request: HopRequest) {
+        let Some(slot) = self.slots.at(index) else { return };
+        slot.body.hopped(&Hop::Stayed { to: request.to, why: HopError::OneNode });
+        self.enqueue(index);
     }
 
     /// Lets an agent wait for its turn.
