@@ -61,6 +61,22 @@ pub const UNSERVED_MESSAGES_MAX: usize = 100_000;
 pub const TROUBLE_REASONS_MAX: usize = 8;
 /// See [`TROUBLE_REASONS_MAX`].
 pub const TROUBLE_REASON_CHARS_MAX: usize = 400;
+/// How far back a node looks to say how busy it is.
+pub const LOAD_WINDOW_MS: u64 = 5_000;
+/// Partitions of which a node says how busy they keep it: the busiest.
+pub const LOAD_PARTITIONS_MAX: usize = 64;
+/// A node that is busy for more of its workers' time, in thousandths, has too much to do...
+pub const LOAD_BUSY: u16 = 600;
+/// ...if it has been for so long; then it gives a partition to another node...
+pub const LOAD_PATIENCE_MS: u64 = 5_000;
+/// ...that would even then be less busy than it is now, by so much...
+pub const LOAD_GAIN: u16 = 150;
+/// ...one that keeps it busy for at least so much.
+pub const LOAD_PART_MIN: u16 = 30;
+/// How long no partition moves because of load after any has moved: what nodes say by then is of how it is afterwards.
+pub const LOAD_REST_MS: u64 = 10_000;
+/// How long a partition that moved because of load stays where it is, unless something else has it move.
+pub const LOAD_STAY_MS: u64 = 300_000;
 /// Agents that are told of in one piece of news; more take more.
 pub const LINK_NEWS_AGENTS: usize = 4_096;
 /// Bytes of names that a peer may make this node keep (they are kept for ever). Whoever makes more is refused.

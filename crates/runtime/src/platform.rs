@@ -8,6 +8,7 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sy
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
 use whimbrel_platform::audit::Auditor;
+use whimbrel_platform::cluster::Work;
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
@@ -369,6 +370,12 @@ impl Platform {
     /// The partition of an agent, if this is a node of several that share a journal.
     pub fn partition_of(&self, agent: Symbol) -> Option<Partition> {
         self.node().cluster.as_ref().map(|cluster| cluster.partition_of(agent))
+    }
+
+    /// What its workers have done since it began, and with agents of which partitions, if it is one of several that share a
+    /// journal: from samples that are taken ten times a second.
+    pub fn work(&self) -> Work {
+        self.node().work()
     }
 
     /// Sends a message, from outside any agent. Messages sent here arrive in the order they were sent.

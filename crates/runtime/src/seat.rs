@@ -51,6 +51,8 @@ pub(crate) struct Figures {
     pub runnable: AtomicU64,
     /// Microseconds spent in rounds that are over.
     pub busy_us: AtomicU64,
+    /// Microseconds that turns took after the shard went on without them.
+    pub late_us: AtomicU64,
     /// When the present round began; [`Figures::IDLE`] if there is none.
     pub round_began: AtomicU64,
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::load::Work;
 use crate::store::{Epoch, Partition, StoreError};
 
 /// This node's agents, links and end. The calls may take seconds. [`LocalNode::adopt`] comes from one thread, one after the
@@ -21,6 +22,9 @@ pub trait LocalNode: Send + Sync {
 
     /// How many agents live here, for people.
     fn agents(&self) -> u64;
+
+    /// What the workers of this node have done since it began.
+    fn work(&self) -> Work;
 
     /// Others took this node for dead, and what it served is theirs: it must end, and say nothing more.
     fn deposed(&self);

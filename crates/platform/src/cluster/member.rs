@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::load::Load;
 use crate::store::Partition;
 
 /// A node's number: drawn at random when the process joins, so unlike that of any other, also of the same machine's earlier
@@ -71,6 +72,9 @@ pub struct Member {
     /// What it is called beside its name: agents can be pinned to that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
+    /// How busy it is, if it knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
     /// Partitions with which something is the matter there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub troubles: Vec<Trouble>,

@@ -17,6 +17,8 @@ pub struct Part {
     pub epoch: Epoch,
     /// The node that it is to be handed over to.
     pub next: Option<Nonce>,
+    /// It was moved because of load: the node whose share it counts to, wherever it is.
+    pub home: Option<Nonce>,
 }
 
 /// Who serves what: one value in the store, of which each change has one winner.
@@ -32,7 +34,7 @@ pub struct Placement {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     nodes: Vec<Nonce>,
-    /// Epoch, owner, next; those that nobody is are left out at the end, or -1.
+    /// Epoch, owner, next, home; those that nobody is are left out at the end, or -1.
     parts: Vec<Vec<i64>>,
 }
 
@@ -42,14 +44,15 @@ const EPOCH_MAX: u64 = 1 << 62;
 
 impl From<Placement> for Stored {
     fn from(placement: Placement) -> Self {
-        let named = placement.parts.iter().flat_map(|part| [part.owner, part.next]).flatten();
+        let named = placement.parts.iter().flat_map(|part| [part.owner, part.next, part.home]).flatten();
         let nodes: Vec<Nonce> = named.collect::<BTreeSet<_>>().into_iter().collect();
         let place = |node: Option<Nonce>| {
             let found = node.and_then(|node| nodes.binary_search(&node).ok());
             found.and_then(|place| i64::try_from(place).ok()).unwrap_or(NOBODY)
         };
         let line = |part: &Part| {
-            let mut line = vec![i64::try_from(part.epoch.0).unwrap_or(i64::MAX), place(part.owner), place(part.next)];
+            let epoch = i64::try_from(part.epoch.0).unwrap_or(i64::MAX);
+            let mut line = vec![epoch, place(part.owner), place(part.next), place(part.home)];
             while line.len() > 1 && line.last() == Some(&NOBODY) {
                 line.pop();
             }
@@ -77,7 +80,8 @@ impl TryFrom<Stored> for Placement {
         let part = |line: &Vec<i64>| -> Result<Part, Self::Error> {
             let epoch = line.first().and_then(|epoch| u64::try_from(*epoch).ok()).filter(|epoch| *epoch <= EPOCH_MAX);
             let epoch = epoch.ok_or("a line without an epoch")?;
-            Ok(Part { epoch: Epoch(epoch), owner: node(line.get(1))?, next: node(line.get(2))? })
+            let [owner, next, home] = [node(line.get(1))?, node(line.get(2))?, node(line.get(3))?];
+            Ok(Part { epoch: Epoch(epoch), owner, next, home })
         };
         Ok(Self { parts: stored.parts.iter().map(part).collect::<Result<_, _>>()? })
     }
@@ -153,6 +157,14 @@ impl Placement {
         }
     }
 
+    /// Because of load, a partition is to be handed over to this node. It goes on counting to the share that it counts to.
+    pub fn relieve(&mut self, partition: Partition, to: Nonce) {
+        if let Some(part) = self.part_mut(partition) {
+            part.home = part.home.or(part.owner);
+            part.next = Some(to);
+        }
+    }
+
     /// A partition of `me` goes on in this epoch, if it is higher than its own.
     pub fn raise(&mut self, me: Nonce, partition: Partition, epoch: Epoch) {
         if let Some(part) = self.part_mut(partition).filter(|part| part.owner == Some(me)) {
@@ -163,7 +175,7 @@ impl Placement {
     /// All partitions are `me`'s, in one epoch higher than any before.
     pub fn take_all(&mut self, me: Nonce) -> Epoch {
         let epoch = Epoch(self.highest_epoch().0 + 1);
-        self.parts.fill(Part { owner: Some(me), epoch, next: None });
+        self.parts.fill(Part { owner: Some(me), epoch, ..Part::default() });
         epoch
     }
 
@@ -179,7 +191,8 @@ impl Placement {
                 () => return None,
             };
             let to = if kind == ChangeKind::Planned { now.next } else { now.owner };
-            Some(Change { partition, from: then.owner, to, kind })
+            let for_load = now.home.is_some() && kind != ChangeKind::TakenOver;
+            Some(Change { partition, from: then.owner, to, kind, for_load })
         };
         self.iter().zip(&before.parts).filter_map(change).collect()
     }
@@ -196,6 +209,8 @@ pub struct Change {
     pub to: Option<Nonce>,
     /// How.
     pub kind: ChangeKind,
+    /// Because of load.
+    pub for_load: bool,
 }
 
 /// How a partition comes to another node.

@@ -26,7 +26,8 @@ pub fn is_placer(roster: &Roster, me: Nonce, now: Time) -> bool {
 ///
 /// What dead nodes had goes to others at once. What is to go from a living node to another is marked, a few partitions at a
 /// time, and handed over by its owner. What a node cannot read goes to one that has not tried; if all have, it stays. A node that takes no more partitions (because it drains, or stands by) loses its own without
-/// delay; for balance, nothing moves before the nodes have been the same since `settled` for [`SETTLE`].
+/// delay; for balance, nothing moves before the nodes have been the same since `settled` for [`SETTLE`]. What was moved because
+/// of load counts to the share of the node it came from, and stays where it is as long as both may have it.
 pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: Time, now: Time) -> Option<Placement> {
     let candidates = roster.candidates(|node| placement.owned_by(node), rules, now);
     let may_have = |node: Nonce, partition: Partition| {
@@ -36,8 +37,13 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
     let is_stuck = |owner: Option<Nonce>, partition: Partition| {
         owner.and_then(|owner| roster.member(owner)).is_some_and(|member| member.is_stuck_with(partition))
     };
+    // Who has it, or is about to.
+    let carrier =
+        |partition: Partition, part: &Part| part.next.filter(|node| may_have(*node, partition)).or(part.owner);
+    // Who is to have it, of those in whose share it may be: where it is because of load does not count.
     let bearer = |(partition, part): (Partition, &Part)| {
-        part.next.filter(|node| may_have(*node, partition)).or(part.owner).filter(|node| lives(*node))
+        let home = part.home.filter(|node| may_have(*node, partition));
+        home.or(carrier(partition, part)).filter(|node| lives(*node))
     };
     let bearers: Vec<Option<Nonce>> = placement.iter().map(bearer).collect();
     let chosen = choose(&bearers, &candidates, &rules.apart);
@@ -46,7 +52,9 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
     let mut moving = 0;
     for ((index, part), to) in (0..).zip(&mut proposed.parts).zip(chosen) {
         let owner = part.owner.filter(|owner| lives(*owner));
-        match (owner, to) {
+        let elsewhere = carrier(Partition(index), part).filter(|node| may_have(*node, Partition(index)));
+        part.home = part.home.filter(|home| to == Some(*home) && elsewhere.is_some());
+        match (owner, part.home.and(elsewhere).or(to)) {
             // Nobody lives who could have it: it waits.
             (_, None) => part.next = part.next.filter(|node| may_have(*node, Partition(index))),
             (None, Some(to)) => {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Candidate, ChangeKind, Duties, Holdings, Member, MemberState, Nonce, Part, Placement, Roster, SETTLE, Trouble,
-    TroubleKind, choose, is_placer, proposal,
+    Bearer, Candidate, ChangeKind, Duties, Holdings, Load, Member, MemberState, Nonce, Part, Placement, Roster, SETTLE,
+    Trouble, TroubleKind, choose, is_placer, proposal, relief,
 };
 use whimbrel_platform::durable::{Pin, Rules};
 use whimbrel_platform::store::{Epoch, Partition, Revision};
@@ -114,9 +114,9 @@ proptest! {
     }
 
     #[test]
-    fn a_table_is_read_as_it_was_written(parts in prop::collection::vec((0u64..9, 0u64..5, 0u64..5), 0..50)) {
+    fn a_table_is_read_as_it_was_written(parts in prop::collection::vec((0u64..9, 0u64..5, 0u64..5, 0u64..5), 0..50)) {
         let node = |number: u64| (number > 0).then_some(Nonce(number << 40));
-        let part = |(epoch, owner, next): &(u64, u64, u64)| Part { epoch: Epoch(*epoch), owner: node(*owner), next: node(*next) };
+        let part = |(epoch, owner, next, home): &(u64, u64, u64, u64)| Part { epoch: Epoch(*epoch), owner: node(*owner), next: node(*next), home: node(*home) };
         let table = Placement { parts: parts.iter().map(part).collect() };
         let partitions = table.parts.len() as u16;
         prop_assert_eq!(Placement::decode(&table.encode(), partitions), Ok(table.clone()));
@@ -127,6 +127,113 @@ proptest! {
     fn what_is_no_table_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(Placement::decode(&bytes, 16).is_err());
     }
+}
+
+proptest! {
+    /// As long as partitions take what they take, each move leaves both nodes with less to do than the busier one had, so there
+    /// is a last one, soon.
+    #[test]
+    fn moves_because_of_load_come_to_an_end(
+        weights in prop::collection::vec(1u32..400, 2..9),
+        works in prop::collection::vec(0u32..20_000, 1..40),
+    ) {
+        let candidates = candidates(&weights);
+        let chosen = choose(&vec![None; works.len()], &candidates, &[]);
+        let mut owners: Vec<Nonce> = chosen.into_iter().flatten().collect();
+        let (mut before, mut moves) = (busiest_first(&owners, &works, &candidates), 0);
+        while let Some((partition, to)) = step(&owners, &works, &candidates) {
+            prop_assert_ne!(std::mem::replace(&mut owners[usize::from(partition.0)], to), to);
+            let after = busiest_first(&owners, &works, &candidates);
+            prop_assert!(after < before, "{before:?} {after:?}");
+            before = after;
+            moves += 1;
+        }
+        prop_assert!(moves <= 2 * works.len(), "{moves} moves of {}", works.len());
+    }
+}
+
+/// What each would have to do, in thousandths of what it can, if partitions take so much of a node of weight 1.
+fn wanted(owners: &[Nonce], works: &[u32], candidate: &Candidate) -> Vec<(u16, u32)> {
+    let its = (0..).zip(owners.iter().zip(works)).filter(|(_, (owner, _))| **owner == candidate.node);
+    its.map(|(index, (_, work))| (index, work / candidate.weight)).collect()
+}
+
+fn busiest_first(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> Vec<u32> {
+    let all = |candidate| wanted(owners, works, candidate).iter().map(|(_, wanted)| wanted).sum();
+    let mut all: Vec<u32> = candidates.iter().map(all).collect();
+    all.sort_unstable_by_key(|busy| std::cmp::Reverse(*busy));
+    all
+}
+
+/// How busy each is: no more than it can be.
+fn loads(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> Vec<Load> {
+    let load = |candidate: &Candidate| {
+        let wanted = wanted(owners, works, candidate);
+        let all: u32 = wanted.iter().map(|(_, share)| share).sum();
+        let share = |share: u32| (u64::from(share) * 1_000 / u64::from(all.max(1_000))) as u16;
+        let parts: Vec<(u16, u16)> = wanted.iter().map(|(index, wanted)| (*index, share(*wanted))).collect();
+        Load { busy: share(all), parts }
+    };
+    candidates.iter().map(load).collect()
+}
+
+fn step(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> Option<(Partition, Nonce)> {
+    let part = |owner: &Nonce| Part { owner: Some(*owner), epoch: Epoch(1), ..Part::default() };
+    let table = Placement { parts: owners.iter().map(part).collect() };
+    let loads = loads(owners, works, candidates);
+    let bearers: Vec<Bearer> =
+        candidates.iter().zip(&loads).map(|(candidate, load)| Bearer { candidate, load }).collect();
+    relief(&table, &bearers, |_| true, |_| true)
+}
+
+#[test]
+fn a_move_because_of_load_leaves_the_busier_one_least_busy() {
+    let candidates = candidates(&[100; 3]);
+    let [a, b, c] = [0, 1, 2].map(|index: usize| candidates[index].node);
+    let moved = |works: [u32; 5]| step(&[a, a, a, b, c], &works.map(|work| work * 100), &candidates);
+    assert_eq!(moved([400, 300, 200, 200, 100]), Some((Partition(0), c)));
+    assert_eq!(moved([800, 100, 20, 500, 500]), Some((Partition(1), b.min(c))));
+    assert_eq!(moved([800, 20, 20, 700, 700]), None, "it would only change places");
+    assert_eq!(moved([300, 200, 100, 0, 0]), None, "it is not too busy");
+    let mut pinned = candidates.clone();
+    pinned[2].without = BTreeSet::from([Partition(0)]);
+    let works = [400, 300, 200, 200, 100].map(|work| work * 100);
+    assert_eq!(step(&[a, a, a, b, c], &works, &pinned), Some((Partition(1), c)));
+}
+
+#[test]
+fn what_moved_because_of_load_counts_to_where_it_came_from() {
+    let members = [(1, member(100, MemberState::Running)), (2, member(100, MemberState::Running))];
+    let settled = |table: &Placement, members: &[(u64, Member)]| {
+        let roster = roster(members);
+        let now = Time::ZERO + SETTLE;
+        proposal(table, &roster, &Rules::default(), Time::ZERO, now)
+    };
+    let part = |owner: u64| Part { owner: Some(Nonce(owner)), epoch: Epoch(1), ..Part::default() };
+    let mut table = Placement { parts: [1, 1, 1, 1, 2, 2, 2, 2].map(part).to_vec() };
+    assert_eq!(settled(&table, &members), None);
+    for partition in [0, 1] {
+        table.relieve(Partition(partition), Nonce(2));
+        assert_eq!(settled(&table, &members), None, "it is on its way");
+        table.hand_over(Nonce(1), &[Partition(partition)]);
+        assert_eq!(settled(&table, &members), None, "it is where it is to be");
+    }
+    assert_eq!((table.owned_by(Nonce(1)), table.owned_by(Nonce(2))), (2, 6));
+    assert_eq!(table.parts[0], Part { owner: Some(Nonce(2)), epoch: Epoch(2), next: None, home: Some(Nonce(1)) });
+    // Who has it leaves: it goes home. Whose it is leaves: it stays.
+    let drains = |node: usize| {
+        let mut members = members.clone();
+        members[node].1.state = MemberState::Draining;
+        members
+    };
+    let home = settled(&table, &drains(1)).unwrap();
+    assert_eq!((home.parts[0].next, home.parts[0].home), (Some(Nonce(1)), None));
+    let stays = settled(&table, &drains(0)).unwrap();
+    assert_eq!((stays.parts[0].owner, stays.parts[0].next, stays.parts[0].home), (Some(Nonce(2)), None, None));
+    let mut dead = members.to_vec();
+    dead[1].1.state = MemberState::Left;
+    let taken = settled(&table, &dead).unwrap();
+    assert_eq!(taken.parts[0], Part { owner: Some(Nonce(1)), epoch: Epoch(3), ..Part::default() });
 }
 
 #[test]
@@ -161,7 +268,7 @@ fn a_table_with_lines_that_make_no_sense_is_refused() {
         assert!(Placement::decode(bad.as_bytes(), 1).is_err(), "{bad}");
     }
     let read = Placement::decode(br#"{"nodes":["00000000000000ff"],"parts":[[7,0]],"later":1}"#, 1).unwrap();
-    assert_eq!(read.parts, [Part { owner: Some(Nonce(255)), epoch: Epoch(7), next: None }]);
+    assert_eq!(read.parts, [Part { owner: Some(Nonce(255)), epoch: Epoch(7), ..Part::default() }]);
 }
 
 #[test]
@@ -174,6 +281,7 @@ fn the_greatest_table_fits_in_a_value() {
         owner: *owner,
         epoch: Epoch(1_000_000),
         next: chosen.get(index + 1).copied().flatten(),
+        home: chosen.get(index + 2).copied().flatten(),
     };
     let table = Placement { parts: chosen.iter().enumerate().map(part).collect() };
     assert!(table.encode().len() < STORE_VALUE_BYTES_MAX, "{} bytes", table.encode().len());
@@ -192,6 +300,7 @@ fn member(weight: u32, state: MemberState) -> Member {
         beat: 0,
         process: String::new(),
         labels: Vec::new(),
+        load: None,
         troubles: Vec::new(),
     }
 }
@@ -298,7 +407,7 @@ fn who_stands_by_gets_partitions_only_if_no_ordinary_node_lives() {
 }
 
 fn table(owners: &[u64]) -> Placement {
-    let part = |owner: &u64| Part { owner: Some(Nonce(*owner)), epoch: Epoch(1), next: None };
+    let part = |owner: &u64| Part { owner: Some(Nonce(*owner)), epoch: Epoch(1), ..Part::default() };
     Placement { parts: owners.iter().map(part).collect() }
 }
 
@@ -311,7 +420,9 @@ fn proposed(placement: &Placement, roster: &Roster) -> Option<Placement> {
 fn a_society_begins_with_all_partitions_at_once() {
     let roster = roster(&[(1, running())]);
     let begun = proposal(&Placement::new(16, Epoch(41)), &roster, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
-    assert!(begun.parts.iter().all(|part| *part == Part { owner: Some(Nonce(1)), epoch: Epoch(42), next: None }));
+    assert!(
+        begun.parts.iter().all(|part| *part == Part { owner: Some(Nonce(1)), epoch: Epoch(42), ..Part::default() })
+    );
     assert_eq!(proposed(&begun, &roster), None);
 }
 
@@ -369,7 +480,7 @@ fn where_a_partition_was_to_go_may_end_before_it_does() {
     let mut heir = roster(&[(1, running()), (2, running())]);
     heir.removed(Nonce(1), Time::ZERO);
     let after = proposal(&marked, &heir, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
-    assert!(after.parts.iter().all(|part| *part == Part { owner: Some(Nonce(2)), epoch: Epoch(2), next: None }));
+    assert!(after.parts.iter().all(|part| *part == Part { owner: Some(Nonce(2)), epoch: Epoch(2), ..Part::default() }));
 }
 
 #[test]
@@ -394,7 +505,7 @@ fn a_node_serves_yields_and_hands_over_what_the_table_says() {
     holdings.yielded(&[Partition(0)]);
     assert_eq!(holdings.duties(&at, me).hand_over, [Partition(0)]);
     at.hand_over(me, &[Partition(0)]);
-    assert_eq!(at.parts[0], Part { owner: Some(Nonce(2)), epoch: Epoch(2), next: None });
+    assert_eq!(at.parts[0], Part { owner: Some(Nonce(2)), epoch: Epoch(2), ..Part::default() });
     assert_eq!(holdings.duties(&at, me), Duties::default());
     assert_eq!(holdings.served().collect::<Vec<_>>(), [Partition(2)]);
 }
@@ -425,7 +536,7 @@ fn who_lost_a_partition_without_yielding_it_was_deposed() {
         if served {
             holdings.adopted(&[(Partition(0), Epoch(1))]);
         }
-        at.parts[0] = Part { owner: Some(Nonce(2)), epoch: Epoch(2), next: None };
+        at.parts[0] = Part { owner: Some(Nonce(2)), epoch: Epoch(2), ..Part::default() };
         assert!(holdings.duties(&at, me).deposed);
     }
 }
@@ -462,7 +573,7 @@ fn what_cannot_be_read_is_handed_over_and_may_come_back() {
     assert_eq!(holdings.duties(&at, me).hand_over, [Partition(0)]);
     at.hand_over(me, &[Partition(0)]);
     assert_eq!(holdings.duties(&at, me), Duties::default());
-    at.parts[0] = Part { owner: Some(me), epoch: Epoch(3), next: None };
+    at.parts[0] = Part { owner: Some(me), epoch: Epoch(3), ..Part::default() };
     assert_eq!(holdings.duties(&at, me).adopt, [(Partition(0), Epoch(3))]);
 }
 

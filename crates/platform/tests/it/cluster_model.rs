@@ -8,10 +8,11 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Action, AdoptError, Ending, MemberState, NODE, Nonce, PLACEMENT, Participant, Placement, SOCIETY, Society,
-    SocietyState, Terms, TroubleKind, YieldError,
+    Action, AdoptError, BEAT, Ending, LoadWindow, MemberState, NODE, Nonce, PLACEMENT, Participant, Placement, SOCIETY,
+    Society, SocietyState, Terms, TroubleKind, Work, YieldError,
 };
 use whimbrel_platform::durable::{Hinted, Hints, Layout, Pin};
+use whimbrel_platform::limits::{LOAD_BUSY, LOAD_REST_MS, LOAD_STAY_MS};
 use whimbrel_platform::store::{Epoch, Partition, Revision, StoreError, Watched, WriteError};
 use whimbrel_testkit::Random;
 
@@ -36,6 +37,12 @@ struct Node {
     inbox: VecDeque<(Time, Watched)>,
     jobs: VecDeque<(Time, Job)>,
     served: BTreeMap<Partition, Epoch>,
+    weight: u32,
+    /// What its agents have done.
+    busy: Duration,
+    spent: BTreeMap<Partition, Duration>,
+    window: LoadWindow,
+    load_at: Time,
     paused_until: Time,
     /// What it cannot read.
     damaged: BTreeSet<Partition>,
@@ -57,6 +64,10 @@ struct World {
     unknown: u64,
     /// Its project says where some agents are to live.
     has_hints: bool,
+    /// What the agents of partitions take of a node of weight 100, in thousandths.
+    demand: BTreeMap<Partition, u32>,
+    /// How often a partition moved because of load.
+    relieved: usize,
     journal: BTreeMap<Partition, Epoch>,
     opened: BTreeMap<(Partition, Epoch), Nonce>,
     forgotten: u32,
@@ -73,6 +84,8 @@ impl World {
             away: false,
             unknown: 0,
             has_hints: false,
+            demand: BTreeMap::new(),
+            relieved: 0,
             journal: BTreeMap::new(),
             opened: BTreeMap::new(),
             forgotten: 0,
@@ -104,6 +117,11 @@ impl World {
         let mut node = Node {
             me: terms.me,
             name: String::new(),
+            weight: terms.weight,
+            busy: Duration::ZERO,
+            spent: BTreeMap::new(),
+            window: LoadWindow::default(),
+            load_at: self.now,
             part: Participant::new(terms, self.now),
             inbox: VecDeque::new(),
             jobs: VecDeque::new(),
@@ -159,6 +177,12 @@ impl World {
         }
         self.revision += 1;
         let revision = Revision(self.revision);
+        if key == PLACEMENT
+            && let (Some((_, before)), Some(value)) = (self.keys.get(key), value)
+        {
+            let [before, after] = [before, value].map(|table| Placement::decode(table, PARTITIONS).unwrap());
+            self.relieved += after.changes_since(&before).iter().filter(|change| change.for_load).count();
+        }
         let watched = match value {
             Some(value) => {
                 self.keys.insert(key.to_owned(), (revision, value.to_vec()));
@@ -214,6 +238,7 @@ impl World {
             node.part.leave();
             node.served.clear();
         }
+        node.work(&self.demand, now);
         let mut acts = 0;
         while let Some(action) = self.nodes[index].part.act(now) {
             self.carry_out(index, action);
@@ -354,6 +379,25 @@ impl World {
     fn kill(&mut self, index: usize) {
         self.nodes[index].ended = Some(Ending::Left);
         self.nodes[index].served.clear();
+    }
+}
+
+impl Node {
+    /// Its agents work, as much as they want to or it can do, and it says how much that is.
+    fn work(&mut self, demand: &BTreeMap<Partition, u32>, now: Time) {
+        let wants = |partition: &Partition| demand.get(partition).map_or(0, |demand| demand * 100 / self.weight);
+        let all: u32 = self.served.keys().map(wants).sum();
+        let share = |wanted: u32| STEP * wanted / all.max(1_000);
+        self.busy += share(all);
+        for partition in self.served.keys() {
+            *self.spent.entry(*partition).or_default() += share(wants(partition));
+        }
+        if now >= self.load_at {
+            let partitions = self.spent.iter().map(|(partition, spent)| (*partition, *spent)).collect();
+            let work = Work { busy: self.busy, workers: 1, partitions };
+            self.part.set_load(self.window.note(work, now));
+            self.load_at = now + BEAT;
+        }
     }
 }
 
@@ -735,11 +779,152 @@ fn a_project_that_says_otherwise_of_where_agents_live_is_refused() {
     );
 }
 
+impl World {
+    /// Two nodes that have their halves.
+    fn with_two(seed: u64) -> Self {
+        let mut world = Self::new(seed);
+        (0..2).for_each(|_| world.start_one(|_| {}));
+        world.run(seconds(20));
+        world
+    }
+
+    /// What the agents of these partitions take from now on.
+    fn demand(&mut self, partitions: impl IntoIterator<Item = Partition>, demand: u32) {
+        self.demand.extend(partitions.into_iter().map(|partition| (partition, demand)));
+    }
+
+    fn served_by(&self, index: usize) -> Vec<Partition> {
+        self.nodes[index].served.keys().copied().collect()
+    }
+
+    /// How busy each node is that lives, as it says.
+    fn busy(&self) -> Vec<u16> {
+        let views = self.living().next().unwrap().part.nodes(self.now);
+        let living = views.iter().filter(|view| !view.dead && view.member.takes_part());
+        living.map(|view| view.member.load.as_ref().map_or(0, |load| load.busy)).collect()
+    }
+}
+
+#[test]
+fn a_busy_node_gives_to_an_idle_one_until_it_is_busy_no_more() {
+    let mut world = World::with_two(30);
+    let hot = world.served_by(0);
+    world.demand(hot, 120);
+    world.run(seconds(8));
+    assert_eq!(world.relieved, 0, "it may be over soon");
+    world.run(seconds(4));
+    // It is planned, and then it is done.
+    assert_eq!(world.relieved, 2);
+    let note = world.nodes[1].notes.last().unwrap();
+    let said = format!(
+        ": {} -> {} (because of load: {0} is 96 % busy, {1} is 0 % busy)",
+        world.nodes[0].name, world.nodes[1].name
+    );
+    assert!(note.ends_with(&said), "{note}");
+    world.run(seconds(100));
+    world.assert_all_served();
+    assert!(world.busy().iter().all(|busy| *busy <= LOAD_BUSY), "{:?}", world.busy());
+    assert_eq!((world.has(0), world.relieved), (5, 6), "three have moved");
+    // Now it is well, and it stays so.
+    world.run(seconds(600));
+    assert_eq!(world.relieved, 6);
+    // What moved because of load is in nobody's way when nodes come and go.
+    world.start(|_| {});
+    world.run(seconds(30));
+    world.assert_all_served();
+    world.kill(1);
+    world.run(seconds(60));
+    world.assert_all_served();
+}
+
+#[test]
+fn nothing_moves_because_of_load_if_that_helps_nobody() {
+    let all = |_: &World| (0..PARTITIONS).map(Partition).collect::<Vec<_>>();
+    let half = |world: &World| world.served_by(0);
+    let one = |world: &World| vec![world.served_by(0)[0]];
+    let check = |partitions: &dyn Fn(&World) -> Vec<Partition>, demand| {
+        let mut world = World::with_two(31);
+        let partitions = partitions(&world);
+        world.demand(partitions, demand);
+        world.run(seconds(300));
+        assert_eq!(world.relieved, 0, "{demand}: {:?}", world.busy());
+    };
+    check(&one, 950);
+    check(&all, 60);
+    check(&all, 300);
+    check(&half, 70);
+}
+
+#[test]
+fn loads_that_come_and_go_move_little() {
+    for (every, moves) in [(5, 0), (20, 16), (60, 16)] {
+        let mut world = World::with_two(32);
+        let halves = [world.served_by(0), world.served_by(1)];
+        for round in 0..600 / every {
+            let [hot, cold] = [&halves[round % 2], &halves[(round + 1) % 2]];
+            world.demand(hot.clone(), 120);
+            world.demand(cold.clone(), 0);
+            world.run(seconds(every as u64));
+        }
+        // Each is planned and done, and no partition moves twice within the time that it stays.
+        let at_most = 2 * moves * (600_000_usize).div_ceil(LOAD_STAY_MS as usize);
+        assert!(world.relieved <= at_most, "every {every} s: {}", world.relieved);
+        world.run(seconds(20));
+        world.assert_all_served();
+    }
+}
+
+#[test]
+fn what_is_bound_to_a_place_stays_there_whatever_the_load() {
+    let mut world = World::new(33);
+    world.has_hints = true;
+    world.start(|_| {});
+    world.start(|terms| terms.labels = vec!["gpu".into()]);
+    world.run(seconds(20));
+    let places = world.places();
+    let bound = ["a1", "b1", "c1", "c2", "c3"].map(|name| hints().partition_of(Symbol::new(name)));
+    world.demand(bound, 400);
+    world.run(seconds(200));
+    assert_eq!((world.relieved, world.places()), (0, places), "{:?}", world.busy());
+}
+
+/// Whatever takes how much on how many nodes: moves come to an end, and there are not many.
+#[test]
+fn loads_of_any_kind_come_to_rest() {
+    for seed in 0..4 {
+        let mut world = World::new(100 + seed);
+        for _ in 0..world.random.between(2..=5) {
+            let weight = world.random.between(50..=200) as u32;
+            world.start(|terms| terms.weight = weight);
+        }
+        world.run(seconds(20));
+        let most = world.random.between(50..=400);
+        for partition in 0..PARTITIONS {
+            // Few take much.
+            let demand = world.random.between(0..=most) * world.random.between(0..=most) / most;
+            world.demand([Partition(partition)], demand as u32);
+        }
+        let (mut moved, mut busiest) = (usize::MAX, world.busy());
+        busiest.sort_unstable();
+        while moved != world.relieved {
+            moved = world.relieved;
+            world.run(Duration::from_millis(3 * LOAD_REST_MS));
+        }
+        assert!(moved <= 2 * usize::from(PARTITIONS), "seed {seed}: {moved}");
+        world.assert_all_served();
+        world.run(seconds(400));
+        assert!(world.relieved <= moved + 4, "seed {seed}: it goes on moving, {moved} and then {}", world.relieved);
+        let mut now = world.busy();
+        now.sort_unstable();
+        assert!(now.last() <= busiest.last() || busiest.iter().max() == Some(&0), "seed {seed}: {busiest:?}, {now:?}");
+    }
+}
+
 /// Something happens.
 fn strike(world: &mut World) {
     let living: Vec<usize> = (0..world.nodes.len()).filter(|index| world.nodes[*index].ended.is_none()).collect();
     let one = world.random.pick(&living).copied();
-    match (world.random.between(0..=11), one) {
+    match (world.random.between(0..=13), one) {
         (0 | 1, _) if living.len() < 9 => {
             let (weight, standby) = (world.random.between(50..=200) as u32, world.random.one_in(6));
             world.start(|terms| (terms.weight, terms.standby) = (weight, standby));
@@ -765,6 +950,10 @@ fn strike(world: &mut World) {
         (7, Some(index)) => {
             let partition = Partition(world.random.between(0..=u64::from(PARTITIONS) - 1) as u16);
             world.nodes[index].damaged.insert(partition);
+        }
+        (12 | 13, Some(index)) => {
+            let (hot, demand) = (world.served_by(index), world.random.between(0..=300) as u32);
+            world.demand(hot, demand);
         }
         (8, _) if !world.away => world.store_goes(),
         (9 | 10, _) if world.away => world.store_comes_back(),
@@ -794,6 +983,7 @@ fn storm(seed: u64) {
         // All others may leave, or find that they were deposed.
         world.start(|_| {});
     }
+    world.demand.clear();
     world.run(CALM);
     world.assert_all_served();
     let views = world.living().next().unwrap().part.nodes(world.now);
@@ -811,10 +1001,12 @@ fn storm(seed: u64) {
         assert_eq!(places[2].len(), takers.len().min(3), "{views:#?}");
         return;
     }
+    let table = world.table();
     let sum: u64 = takers.iter().map(|view| u64::from(view.member.weight)).sum();
     for view in &takers {
         let share = u64::from(PARTITIONS) * u64::from(view.member.weight);
-        let has = view.partitions as u64;
+        // Wherever it is because of load.
+        let has = table.iter().filter(|(_, part)| part.home.or(part.owner) == Some(view.node)).count() as u64;
         assert!((share / sum..=share.div_ceil(sum)).contains(&has), "{views:#?}");
     }
 }

@@ -12,8 +12,11 @@ mod kill;
 mod loss;
 mod yields;
 
+use std::time::Duration;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Envelope, MessageBody, Symbol};
+use whimbrel_platform::cluster::Work;
 use whimbrel_platform::durable::{Layout, Servers};
 use whimbrel_platform::limits::UNSERVED_MESSAGES_MAX;
 use whimbrel_platform::route::{NodeId, RouteTable};
@@ -24,6 +27,8 @@ pub use self::adopt::{AdoptError, Adopted, NotAdopted};
 pub(crate) use self::create::Created;
 pub use self::yields::YieldError;
 pub(crate) use self::yields::Yielding;
+use crate::node::Node;
+use crate::seat::Seat;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, MutexGuard, locked};
 
@@ -57,6 +62,8 @@ pub(crate) struct Cluster {
     layout: Arc<Layout>,
     /// By partition, where messages go: read without the lock, changed under it.
     lines: Box<[AtomicU64]>,
+    /// By partition, microseconds that its agents' turns took here.
+    work_us: Box<[AtomicU64]>,
     /// How often something was said again.
     tellings: AtomicU64,
     parts: Mutex<Parts>,
@@ -121,6 +128,7 @@ impl Cluster {
         Self {
             layout,
             lines: (0..partitions).map(line).collect(),
+            work_us: (0..partitions).map(|_| AtomicU64::new(0)).collect(),
             tellings: AtomicU64::new(0),
             parts: Mutex::new(Parts { servers: Servers::new(partitions), tellings: FxHashMap::default(), each }),
             founders: Mutex::default(),
@@ -153,6 +161,20 @@ impl Cluster {
         if let Some(line) = self.lines.get(usize::from(partition.0)) {
             line.store(server.packed(), Ordering::Release);
         }
+    }
+
+    /// Turns of a partition's agents took so long.
+    pub fn note_work(&self, partition: Partition, spent_us: u64) {
+        if let Some(work_us) = self.work_us.get(usize::from(partition.0)) {
+            work_us.fetch_add(spent_us, Ordering::Relaxed);
+        }
+    }
+
+    /// How long all turns of partitions' agents took here, of those where they took any time.
+    fn work(&self) -> impl Iterator<Item = (Partition, Duration)> {
+        let work = (0..).map(Partition).zip(&self.work_us);
+        let spent = work.map(|(partition, work_us)| (partition, work_us.load(Ordering::Relaxed)));
+        spent.filter(|(_, spent_us)| *spent_us > 0).map(|(partition, us)| (partition, Duration::from_micros(us)))
     }
 
     /// The present telling: what is said for the first time now belongs to it.
@@ -201,6 +223,22 @@ impl Cluster {
 
     fn is_founder(&self, name: Symbol) -> bool {
         locked(&self.founders).contains(&name)
+    }
+}
+
+impl Node {
+    /// What this node's workers have done since it began.
+    pub fn work(&self) -> Work {
+        let now = self.now();
+        let busy_us = self
+            .seats
+            .iter()
+            .map(|Seat { figures, .. }| figures.busy_us(now) + figures.late_us.load(Ordering::Relaxed));
+        Work {
+            busy: Duration::from_micros(busy_us.sum()),
+            workers: self.seats.len() as u32,
+            partitions: self.cluster.iter().flat_map(Cluster::work).collect(),
+        }
     }
 }
 

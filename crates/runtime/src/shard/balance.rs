@@ -155,12 +155,15 @@ impl Shard {
 
     /// Whether turns are to be timed, each by itself.
     pub fn is_profiled(&self) -> bool {
-        self.balance.profile.as_ref().is_some_and(Profile::is_open)
+        self.is_sampled() || self.balance.profile.as_ref().is_some_and(Profile::is_open)
     }
 
     /// The turn that was begun last took so long.
     #[cold]
     pub fn note_turn(&mut self, spent: Duration) {
+        if self.is_sampled() {
+            self.sample_turn(spent.as_nanos() as u64);
+        }
         if let Some(profile) = self.balance.profile.as_mut().filter(|profile| profile.is_open()) {
             profile.note(self.running.index, spent);
         }

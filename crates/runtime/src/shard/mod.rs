@@ -13,6 +13,7 @@ mod pace;
 mod passivation;
 mod profile;
 mod queue;
+mod samples;
 mod slot;
 mod steps;
 mod timers;
@@ -34,6 +35,7 @@ use self::moves::Departure;
 use self::pace::Pace;
 use self::passivation::Idle;
 use self::queue::Queue;
+use self::samples::Samples;
 use self::slot::{Away, Slots};
 pub(crate) use self::slot::{Doom, Slot};
 use self::steps::Steps;
@@ -78,6 +80,8 @@ pub(crate) struct Shard {
     /// The inbox's content while it is handled; kept for its room.
     incoming: Vec<Parcel>,
     balance: Balance,
+    /// Which partitions take how much of the time, if somebody wants to know.
+    samples: Option<Samples>,
     /// Agents that are about to move to another shard.
     departure: Option<Departure>,
     /// When agents moved here last.
@@ -117,7 +121,7 @@ impl Shard {
     pub fn new(index: ShardIndex, node: Arc<Node>) -> Self {
         let mailbox_limits = node.mailbox_limits;
         let observed = node.is_watched();
-        let idle = Idle::new(node.passivate_after);
+        let (idle, samples) = (Idle::new(node.passivate_after), node.cluster.as_ref().map(|_| Samples::default()));
         let outgoing = node.seats.iter().map(|_| Vec::new()).collect();
         Self {
             index,
@@ -140,6 +144,7 @@ impl Shard {
             expected: FxHashMap::default(),
             incoming: Vec::new(),
             balance: Balance::default(),
+            samples,
             departure: None,
             moved_at: Time::ZERO,
             ending: false,
@@ -153,7 +158,7 @@ impl Shard {
     /// Begins a round: takes in what others left, and wakes those whose time has come.
     pub fn begin_round(&mut self, now: Time) {
         if let Some(round_us) = self.pace.round_over(now) {
-            self.note_busy(round_us);
+            self.note_busy(round_us, now);
             self.balance.note_round(self.pace.turns(), round_us);
             self.pace.adapt(round_us);
         }
@@ -173,17 +178,18 @@ impl Shard {
     /// There is nothing to do for now.
     pub fn go_idle(&mut self, now: Time) {
         if let Some(round_us) = self.pace.round_over(now) {
-            self.note_busy(round_us);
+            self.note_busy(round_us, now);
         }
         if let Some(seat) = self.node.seat(self.index) {
             seat.figures.round_began.store(Figures::IDLE, Ordering::Relaxed);
         }
     }
 
-    fn note_busy(&self, round_us: u64) {
+    fn note_busy(&mut self, round_us: u64, now: Time) {
         if let Some(seat) = self.node.seat(self.index) {
             Figures::add(&seat.figures.busy_us, round_us);
         }
+        self.sample(round_us, now);
     }
 
     /// How many turns this round has at most.

@@ -116,6 +116,9 @@ impl Slot {
 pub(crate) struct Away {
     pub name: Symbol,
     pub generation: u32,
+    /// When its turn began, and when the shard went on.
+    pub began: Time,
+    pub left: Time,
     pub mailbox: Mailbox,
     pub hold: bool,
     /// What the platform knows of it changed.
@@ -207,8 +210,8 @@ impl Slots {
     }
 
     /// The shard goes on while the agent in this place has its turn.
-    pub fn send_away(&mut self, index: u32, name: Symbol, generation: u32) {
-        self.away.insert(index, Away { name, generation, ..Away::default() });
+    pub fn send_away(&mut self, index: u32, away: Away) {
+        self.away.insert(index, away);
     }
 
     /// What is kept for an agent that is away.

@@ -6,7 +6,7 @@ use whimbrel_platform::mobility::{Hop, HopError, HopRequest};
 use whimbrel_platform::{Event, Outbox, Time};
 
 use super::delivery::Reception;
-use super::slot::{Slot, Status};
+use super::slot::{Away, Slot, Status};
 use super::{Running, Shard};
 use crate::turn::{LateTurn, Outcome};
 
@@ -195,7 +195,8 @@ impl Shard {
     /// The shard goes on without the agent that has its turn: the worker that runs it is no longer this shard's.
     pub fn go_on_without(&mut self) -> Aid {
         let Running { index, name, generation } = self.running;
-        self.slots.send_away(index, name, generation);
+        let (began, left) = self.leave_late();
+        self.slots.send_away(index, Away { name, generation, began, left, ..Away::default() });
         Aid::local(name)
     }
 
@@ -204,6 +205,7 @@ impl Shard {
         let LateTurn { mut slot, outcome, mut sent } = late;
         let index = slot.index;
         let Some(mut away) = self.slots.come_back(index) else { return };
+        self.sample_late(&slot, &away);
         slot.doom = away.doom;
         let mut written_to = away.wake;
         while let Some(message) = away.mailbox.take() {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use whimbrel_platform::cluster::{LocalNode, NodeView, Nonce, Participant, Terms};
+use whimbrel_platform::cluster::{LoadWindow, LocalNode, NodeView, Nonce, Participant, Terms};
 use whimbrel_platform::store::{Coord, Epoch, StoreError};
 
 use self::thread::{Input, Seen, Thread};
@@ -121,6 +121,7 @@ impl Cluster {
             seen: Arc::clone(&view.seen),
             handed_over: Vec::new(),
             count_at: thread::time(began),
+            window: LoadWindow::default(),
             dropped: false,
         };
         let run = move || {

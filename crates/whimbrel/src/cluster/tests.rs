@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use whimbrel_platform::cluster::{AdoptError, LocalNode, Nonce, Terms, TroubleKind, YIELD_PATIENCE, YieldError};
+use whimbrel_platform::cluster::{AdoptError, LocalNode, Nonce, Terms, TroubleKind, Work, YIELD_PATIENCE, YieldError};
 use whimbrel_platform::store::{
     Append, Coord, Epoch, Journal, Lsn, OpenError, Partition, Revision, StoreError, Watch, Watched, WriteError,
 };
@@ -118,6 +118,10 @@ impl LocalNode for Fake {
 
     fn agents(&self) -> u64 {
         self.seen.served.lock().unwrap().len() as u64 * 100
+    }
+
+    fn work(&self) -> Work {
+        Work::default()
     }
 
     fn deposed(&self) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Action, AdoptError, BEAT, Ending, LocalNode, NodeView, PAUSE, Participant, YieldError,
+    Action, AdoptError, BEAT, Ending, LoadWindow, LocalNode, NodeView, PAUSE, Participant, YieldError,
 };
 use whimbrel_platform::store::{Coord, Epoch, Partition, Revision, StoreError, Watched};
 
@@ -65,6 +65,8 @@ pub(super) struct Thread {
     pub handed_over: Vec<SyncSender<()>>,
     /// When agents are counted again.
     pub count_at: Time,
+    /// How busy they were lately.
+    pub window: LoadWindow,
     pub dropped: bool,
 }
 
@@ -85,7 +87,7 @@ impl Thread {
             if self.dropped {
                 return;
             }
-            self.count_agents();
+            self.look();
             while let Some(action) = self.participant.act(self.now()) {
                 if let Action::End(ending) = action {
                     return self.end(ending);
@@ -162,11 +164,12 @@ impl Thread {
         }
     }
 
-    /// Counts the agents, now and then.
-    fn count_agents(&mut self) {
+    /// Counts the agents, and looks how busy they are, now and then.
+    fn look(&mut self) {
         let now = self.now();
         if let Some(node) = self.node.as_ref().filter(|_| now >= self.count_at) {
             self.participant.set_agents(node.agents());
+            self.participant.set_load(self.window.note(node.work(), now));
             self.count_at = now + BEAT;
         }
     }

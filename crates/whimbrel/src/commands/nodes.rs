@@ -6,7 +6,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use serde::Serialize;
-use whimbrel_platform::cluster::{Trouble, TroubleKind};
+use whimbrel_platform::cluster::{Load, Trouble, TroubleKind};
 
 use crate::arguments::Nodes;
 use crate::control::choose;
@@ -38,12 +38,13 @@ pub fn nodes(arguments: &Nodes) -> anyhow::Result<ExitCode> {
     )
 }
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 9] = [
     left("NODE"),
     left("STATE"),
     right("PARTITIONS"),
     right("LEAVING"),
     right("AGENTS"),
+    right("LOAD"),
     right("WEIGHT"),
     left("ADDRESS"),
     left("PROCESS").if_room(),
@@ -68,6 +69,7 @@ fn page(seen: &Seen, room: Room) -> String {
             cell(node.partitions.to_string()),
             cell(node.leaving.to_string()),
             cell(count(node.agents as f64)),
+            cell(node.load.as_ref().map_or("-".to_owned(), Load::percent)),
             cell(node.weight.to_string()),
             cell(&node.address),
             cell(&node.process),

@@ -360,6 +360,7 @@ fn member_info(NodeView { node, member, dead, placer, partitions, leaving, unser
         partitions: partitions as u64,
         leaving: leaving as u64,
         agents: member.agents,
+        load: member.load,
         address: member.address,
         process: member.process,
         unserved: unserved.into_iter().map(|partition| partition.0).collect(),

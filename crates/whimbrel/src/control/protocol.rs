@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState, LifecycleStep};
-use whimbrel_platform::cluster::Trouble;
+use whimbrel_platform::cluster::{Load, Trouble};
 use whimbrel_platform::conversations::Wanted;
 use whimbrel_platform::limits::CONTROL_REQUEST_BYTES_MAX;
 
@@ -232,6 +232,9 @@ pub struct MemberInfo {
     pub leaving: u64,
     /// How many agents live there.
     pub agents: u64,
+    /// How busy it is, and with the agents of which partitions, if it has been there long enough to know.
+    #[serde(default)]
+    pub load: Option<Load>,
     /// Where other nodes reach it.
     pub address: String,
     /// Its machine and process, for people.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use whimbrel::Society;
 use whimbrel::cluster::DEPOSED;
-use whimbrel_platform::cluster::{AdoptError, LocalNode, YIELD_PATIENCE, YieldError};
+use whimbrel_platform::cluster::{AdoptError, LocalNode, Work, YIELD_PATIENCE, YieldError};
 use whimbrel_platform::store::{Epoch, OpenError, Partition, StoreError};
 use whimbrel_runtime::{Adopted, NotAdopted, Platform, RecoverError};
 
@@ -106,6 +106,10 @@ impl LocalNode for Local {
         let services = self.platform.services();
         let count = services.directory().and_then(|directory| directory.with_ams(|ams| ams.agents().count() as u64));
         count.unwrap_or_default()
+    }
+
+    fn work(&self) -> Work {
+        self.platform.work()
     }
 
     fn deposed(&self) {

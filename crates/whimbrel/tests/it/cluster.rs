@@ -172,6 +172,29 @@ fn assert_balanced(nodes: &Nodes) {
     }
 }
 
+/// What a node says of who keeps it busy: agents with short turns, and one whose turns last until its worker goes on without it.
+#[test]
+fn it_is_known_which_partitions_keep_a_node_busy() {
+    const BURNER: &str = "sum(0, 0). sum(N, S) :- N > 0 & sum(N-1, T) & S = T+N. !burn. +!burn <- ?sum(N, _); !!burn.";
+    let (short, long) = (BURNER.replace("sum(N, _)", "sum(20, _)"), BURNER.replace("sum(N, _)", "sum(20000, _)"));
+    for burner in [&short, &long] {
+        let project = "MAS sums { agents: burner; idle; }";
+        let mut nodes = Nodes::new(&[("sums.mas2j", project), ("burner.asl", burner), ("idle.asl", "here.")], 1);
+        nodes.serve(0, 0..PARTITIONS);
+        let platform = &nodes.nodes[0].platform;
+        wait_for("it is busy", || platform.work().busy > Duration::from_millis(1_500));
+        let work = platform.work();
+        let part = platform.partition_of("burner".into());
+        let spent: Duration =
+            work.partitions.iter().filter(|(other, _)| part == Some(*other)).map(|(_, spent)| *spent).sum();
+        // The last sample, or the last long turn, is not told yet.
+        let told = spent + Duration::from_millis(500);
+        assert!(told > work.busy.mul_f64(0.9) && spent < work.busy.mul_f64(1.1), "{part:?}: {work:?}");
+        assert_eq!(work.workers, 2);
+        platform.kill(Aid::local("burner"));
+    }
+}
+
 #[test]
 fn a_society_runs_on_two_nodes() {
     let mut nodes = Nodes::new(&sums(), 2);

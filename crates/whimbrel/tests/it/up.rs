@@ -148,6 +148,23 @@ impl Nodes {
             .collect()
     }
 
+    /// How busy each node is, if it knows.
+    fn loads(&self) -> Vec<Option<u64>> {
+        let (text, _) = self.command(&["nodes", "--json"]);
+        let json: Value = serde_json::from_str(&text).unwrap_or_default();
+        let nodes = json["nodes"].as_array().cloned().unwrap_or_default();
+        nodes.iter().map(|node| node["load"]["busy"].as_u64()).collect()
+    }
+
+    /// The agents that live on a node.
+    fn agents_of(&self, node: &str) -> Vec<String> {
+        let (text, _) = self.command(&["agents", "--json"]);
+        let json: Value = serde_json::from_str(&text).unwrap_or_default();
+        let agents = json["agents"].as_array().cloned().unwrap_or_default();
+        let here = agents.iter().filter(|agent| agent["node"] == node);
+        here.filter_map(|agent| agent["name"].as_str().map(str::to_owned)).collect()
+    }
+
     fn wait_for_partitions(&self, expected: &[(&str, u64)]) {
         let expected: Vec<(String, u64)> = expected.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
         self.wait_for(&format!("{expected:?}"), |nodes| nodes.partitions() == expected);
@@ -242,6 +259,34 @@ fn a_store_is_for_one_project() {
     assert!(!done && said.contains("which one process has for itself"), "{said}");
     let (said, done) = nodes.command(&["up", "count.mas2j", "--store", "nats://192.0.2.1:4222/x"]);
     assert!(!done && said.contains("--listen"), "{said}");
+}
+
+/// Agents that are told to work hard all live on one node; it gives some of them to the other.
+#[test]
+fn a_busy_node_gives_agents_to_an_idle_one() {
+    const WORKER: &str =
+        "sum(0, 0). sum(N, S) :- N > 0 & sum(N-1, T) & S = T+N. +!burn <- ?sum(300, _); .wait(2); !!burn.";
+    let Some(program) = program() else { return };
+    let engine = Engine::start(program);
+    let files = [("count.mas2j", "MAS count { agents: worker #32; }"), ("worker.asl", WORKER)];
+    let mut nodes = Nodes::with(engine.store("load"), &files);
+    nodes.start();
+    nodes.wait_for_partitions(&[("n1", 16)]);
+    nodes.start();
+    nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
+    nodes.wait_for("both know how busy they are", |nodes| nodes.loads().iter().all(Option::is_some));
+    let first = nodes.agents_of("n1");
+    for agent in &first {
+        let (said, done) = nodes.command(&["send", agent, "burn", "--performative", "achieve"]);
+        assert!(done, "{said}");
+    }
+    nodes.wait_for("a partition moves", |nodes| nodes.text("err").contains("n1 -> n2 (because of load: n1 is "));
+    nodes.wait_for("its agents are on the other node", |nodes| {
+        let second = nodes.agents_of("n2");
+        first.iter().any(|agent| second.contains(agent))
+    });
+    let (said, _) = nodes.command(&["nodes"]);
+    assert!(said.contains("LOAD") && said.contains(" % "), "{said}");
 }
 
 /// A partition whose agent was kept with another program.

@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::holdings::Holdings;
 use super::member::{Member, MemberState, Nonce};
 use super::placement::{Change, ChangeKind, Placement};
+use super::relief::Pressure;
 use super::roster::Roster;
 use super::society::{FormerOwner, Society};
 use crate::durable::Layout;
@@ -178,6 +179,7 @@ pub struct Participant {
     /// Who could be given partitions, and since when it has been these.
     candidates: Vec<Nonce>,
     settled: Time,
+    pressure: Pressure,
     linked: Vec<(String, String)>,
     link_at: Time,
     draining: BTreeMap<Nonce, Revision>,
@@ -225,6 +227,7 @@ impl Participant {
             beat: 0,
             process: terms.process.clone(),
             labels: terms.labels.clone(),
+            load: None,
             troubles: Vec::new(),
         };
         Self {
@@ -247,6 +250,7 @@ impl Participant {
             look_at: now,
             candidates: Vec::new(),
             settled: now,
+            pressure: Pressure::default(),
             linked: Vec::new(),
             link_at: now,
             draining: BTreeMap::new(),
@@ -488,27 +492,30 @@ impl Participant {
         let before = self.table.replace(Version { revision, value: table });
         self.is_due = true;
         if let Some(before) = before.filter(|_| self.phase == Phase::Serving) {
-            self.tell_of_changes(&before.value);
+            self.note_changes(&before.value, now);
         }
     }
 
     /// Says what comes here and goes from here.
-    fn tell_of_changes(&mut self, before: &Placement) {
+    fn note_changes(&mut self, before: &Placement, now: Time) {
         let Some(table) = &self.table else { return };
         let me = Some(self.terms.me);
-        let mut moves: BTreeMap<(Nonce, Nonce, bool), Vec<Partition>> = BTreeMap::new();
-        for Change { partition, from, to, kind } in table.value.changes_since(before) {
+        let mut moves: BTreeMap<(Nonce, Nonce, bool, bool), Vec<Partition>> = BTreeMap::new();
+        let changes = table.value.changes_since(before);
+        for change in changes.iter().filter(|change| change.kind != ChangeKind::Planned) {
+            self.pressure.moved(change, now);
+            let Change { partition, from, to, kind, for_load } = *change;
             if let (Some(from), Some(to)) = (from, to)
-                && kind != ChangeKind::Planned
                 && (Some(from) == me || Some(to) == me)
                 && from != to
             {
-                moves.entry((from, to, kind == ChangeKind::TakenOver)).or_default().push(partition);
+                moves.entry((from, to, kind == ChangeKind::TakenOver, for_load)).or_default().push(partition);
             }
         }
-        for ((from, to, taken), partitions) in moves {
+        for ((from, to, taken, for_load), partitions) in moves {
             let why = match self.roster.member(from) {
                 _ if self.terms.alone => continue,
+                _ if for_load => format!("because of load: {}, {}", self.busy(from), self.busy(to)),
                 Some(member) if member.state == MemberState::Left => "which left".to_owned(),
                 Some(member) if member.state == MemberState::Draining => "which drains".to_owned(),
                 _ if taken => format!("{} gives no sign of life", self.name_of(from)),
@@ -517,6 +524,13 @@ impl Participant {
             let (which, from, to) = (list(&partitions), self.name_of(from), self.name_of(to));
             self.to_do.push_back(Action::Note(format!("{which}: {from} -> {to} ({why})")));
         }
+    }
+
+    /// How busy a node is, for people.
+    fn busy(&self, node: Nonce) -> String {
+        let load = self.roster.member(node).and_then(|member| member.load.as_ref());
+        let busy = load.map_or("of unknown load".to_owned(), |load| format!("{} busy", load.percent()));
+        format!("{} is {busy}", self.name_of(node))
     }
 
     /// A node's name, for people.

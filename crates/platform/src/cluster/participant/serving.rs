@@ -2,6 +2,7 @@
 
 use super::{Action, DRAIN, Ending, LINK_AGAIN, LOOK, NODE, Participant, Phase, list};
 use crate::cluster::holdings::Duties;
+use crate::cluster::load::Load;
 use crate::cluster::member::{Member, MemberState, Nonce};
 use crate::cluster::placement::{Candidate, Part};
 use crate::cluster::placer::{is_placer, proposal};
@@ -173,6 +174,9 @@ impl Participant {
         if let Some(next) = proposal(&table, &self.roster, self.terms.layout.rules(), self.settled, now) {
             return Some(self.write_table(next));
         }
+        if let Some(next) = self.pressure.proposal(&table, &self.roster, self.terms.layout.rules(), now) {
+            return Some(self.write_table(next));
+        }
         let is_over = |node: Nonce| node != self.terms.me && !table.names(node) && self.roster.is_dead(node, now);
         let over = self.roster.members().find(|(node, ..)| is_over(*node)).map(|(node, revision, _)| (node, revision));
         if let Some((node, revision)) = over {
@@ -229,6 +233,11 @@ impl Participant {
     /// So many agents live here.
     pub fn set_agents(&mut self, agents: u64) {
         self.me.agents = agents;
+    }
+
+    /// This node is so busy, if that is known.
+    pub fn set_load(&mut self, load: Option<Load>) {
+        self.me.load = load;
     }
 
     /// All nodes, as this one sees them.

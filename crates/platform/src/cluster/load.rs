@@ -1,0 +1,117 @@
+//! How busy a node is, and with which partitions.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{LOAD_PARTITIONS_MAX, LOAD_WINDOW_MS};
+use crate::store::Partition;
+use crate::time::Time;
+
+/// All of a node's cores' time, in the parts that loads are told in.
+pub const WHOLE: u16 = 1_000;
+
+/// What a node's workers have done since it began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Time spent in agents' turns and what belongs to them, of all workers together.
+    pub busy: Duration,
+    /// How many workers there are.
+    pub workers: u32,
+    /// What of it each partition's agents took, as far as is known; those that took nothing are left out.
+    pub partitions: Vec<(Partition, Duration)>,
+}
+
+/// How busy a node was lately, in thousandths of its workers' time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Of all its agents together.
+    pub busy: u16,
+    /// Of the agents of its busiest partitions, [`LOAD_PARTITIONS_MAX`] at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<(u16, u16)>,
+}
+
+impl Load {
+    /// How busy it is, for people.
+    pub fn percent(&self) -> String {
+        format!("{} %", (self.busy.min(WHOLE) + 5) / 10)
+    }
+}
+
+/// What a node did in the last [`LOAD_WINDOW_MS`].
+#[derive(Debug, Default)]
+pub struct LoadWindow(VecDeque<(Time, Work)>);
+
+impl LoadWindow {
+    /// The load, given what was done until now; `None` as long as it was not looked at for the whole window. To be called a few
+    /// times in one.
+    pub fn note(&mut self, work: Work, now: Time) -> Option<Load> {
+        let window = Duration::from_millis(LOAD_WINDOW_MS);
+        self.0.push_back((now, work));
+        // The last one that is older than the window is where it begins.
+        while self.0.get(1).is_some_and(|(at, _)| now - *at >= window) {
+            self.0.pop_front();
+        }
+        let ((began, before), (_, work)) = (self.0.front()?, self.0.back()?);
+        (now - *began >= window).then(|| load(before, work, now - *began))
+    }
+}
+
+fn load(before: &Work, work: &Work, time: Duration) -> Load {
+    let all_us = time.as_micros().max(1) * u128::from(work.workers.max(1));
+    let share = |spent: Duration| (spent.as_micros() * u128::from(WHOLE) / all_us).min(u128::from(WHOLE)) as u16;
+    let spent_before = |partition| {
+        let found = before.partitions.iter().find(|(other, _)| *other == partition);
+        found.map_or(Duration::ZERO, |(_, spent)| *spent)
+    };
+    let part = |(partition, spent): &(Partition, Duration)| {
+        (partition.0, share(spent.saturating_sub(spent_before(*partition))))
+    };
+    let mut parts: Vec<(u16, u16)> = work.partitions.iter().map(part).filter(|(_, share)| *share > 0).collect();
+    parts.sort_unstable_by_key(|(partition, share)| (std::cmp::Reverse(*share), *partition));
+    parts.truncate(LOAD_PARTITIONS_MAX);
+    Load { busy: share(work.busy.saturating_sub(before.busy)), parts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two workers, of which one is busy half of the time from the sixth second on, with partition 3 twice as long as with 5.
+    fn work(ms: u64) -> Work {
+        let busy = Duration::from_millis(ms.saturating_sub(6_000) / 2);
+        let partitions = vec![(Partition(3), busy * 2 / 3), (Partition(5), busy / 3), (Partition(7), Duration::ZERO)];
+        Work { busy, workers: 2, partitions }
+    }
+
+    #[test]
+    fn a_load_is_of_a_whole_window() {
+        let mut window = LoadWindow::default();
+        let mut at = |ms| window.note(work(ms), Time::from_ms(ms));
+        let before: Vec<Option<Load>> = (0..20).map(|beat| at(beat * 250)).collect();
+        assert_eq!(before, vec![None; 20]);
+        assert_eq!(at(5_000), Some(Load::default()));
+        assert_eq!(at(8_500), Some(Load { busy: 125, parts: vec![(3, 83), (5, 41)] }));
+        (36..200).for_each(|beat| drop(at(beat * 250)));
+        assert_eq!(at(50_000), Some(Load { busy: 250, parts: vec![(3, 166), (5, 83)] }));
+        assert!(window.0.len() <= 22);
+    }
+
+    #[test]
+    fn what_is_told_is_bounded() {
+        let busiest = |share: u64| Work {
+            busy: Duration::from_secs(share),
+            workers: 1,
+            partitions: (0..1_000)
+                .map(|index| (Partition(index), Duration::from_millis(share * u64::from(index))))
+                .collect(),
+        };
+        let mut window = LoadWindow::default();
+        window.note(busiest(0), Time::ZERO);
+        let load = window.note(busiest(5), Time::from_ms(5_000)).expect("a whole window");
+        assert_eq!((load.busy, load.parts.len()), (WHOLE, LOAD_PARTITIONS_MAX));
+        assert_eq!(load.parts[0], (999, 999));
+    }
+}

@@ -1,0 +1,135 @@
+//! Moves because of load: from a node that has been busy for long to one that has time.
+//!
+//! Everything here costs a partition a moment's rest, so it is slow on purpose. A node must have been busy for
+//! [`LOAD_PATIENCE_MS`]; one partition goes at a time, and after any move, whatever its reason, nodes measure anew for
+//! [`LOAD_REST_MS`]; what has moved stays for [`LOAD_STAY_MS`]. And no move only swaps who is busy: both nodes are less busy
+//! after it than the first one was. So, as long as partitions take what they take, the list of how busy all nodes are, the
+//! busiest first, gets smaller with each move, and moves come to an end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::load::Load;
+use super::member::Nonce;
+use super::placement::{Candidate, Change, Placement};
+use super::roster::Roster;
+use crate::durable::Rules;
+use crate::limits::{LOAD_BUSY, LOAD_GAIN, LOAD_PART_MIN, LOAD_PATIENCE_MS, LOAD_REST_MS, LOAD_STAY_MS};
+use crate::store::Partition;
+use crate::time::Time;
+
+/// Since when nodes have been busy, and what has moved, as one node sees it.
+#[derive(Debug, Default)]
+pub struct Pressure {
+    busy_since: BTreeMap<Nonce, Time>,
+    /// When something moved last.
+    moved_at: Option<Time>,
+    /// When partitions moved because of load.
+    relieved_at: BTreeMap<Partition, Time>,
+}
+
+/// A node that may serve partitions and says how busy it is.
+#[derive(Clone, Debug)]
+pub struct Bearer<'a> {
+    /// Which, its weight, and what it may not have.
+    pub candidate: &'a Candidate,
+    /// How busy it is.
+    pub load: &'a Load,
+}
+
+impl Pressure {
+    /// A partition came to another node.
+    pub fn moved(&mut self, change: &Change, now: Time) {
+        self.moved_at = Some(now);
+        if change.for_load {
+            self.relieved_at.insert(change.partition, now);
+        }
+    }
+
+    /// The table with one more partition marked to move, if load is a reason. To be asked often, by the placer, when nothing
+    /// else is to be moved.
+    pub fn proposal(&mut self, table: &Placement, roster: &Roster, rules: &Rules, now: Time) -> Option<Placement> {
+        let candidates = roster.candidates(|node| table.owned_by(node), rules, now);
+        let load = |node: Nonce| roster.member(node)?.load.as_ref();
+        let bearers: Vec<Bearer> =
+            candidates.iter().filter_map(|candidate| Some(Bearer { candidate, load: load(candidate.node)? })).collect();
+        self.note(&bearers, now);
+        let is_stuck =
+            |node: Nonce, partition| roster.member(node).is_some_and(|member| member.is_stuck_with(partition));
+        let is_moving = |(partition, part): (Partition, &super::Part)| {
+            part.next.is_some() && !part.owner.is_some_and(|owner| is_stuck(owner, partition))
+        };
+        if self.rests(now) || table.iter().any(is_moving) {
+            return None;
+        }
+        let may_give = |bearer: &Bearer| {
+            let since = self.busy_since.get(&bearer.candidate.node);
+            since.is_some_and(|since| now - *since >= Duration::from_millis(LOAD_PATIENCE_MS))
+        };
+        let may_go = |partition: Partition| {
+            let stays = self.relieved_at.get(&partition);
+            stays.is_none_or(|since| now - *since >= Duration::from_millis(LOAD_STAY_MS))
+                && !rules.apart.iter().any(|apart| apart.contains(&partition))
+                && table.part(partition).is_some_and(|part| part.next.is_none())
+        };
+        let (partition, to) = relief(table, &bearers, may_give, may_go)?;
+        let mut proposed = table.clone();
+        proposed.relieve(partition, to);
+        Some(proposed)
+    }
+
+    /// Since when each of them has been busy.
+    fn note(&mut self, bearers: &[Bearer], now: Time) {
+        let busy = bearers.iter().filter(|bearer| bearer.load.busy > LOAD_BUSY).map(|bearer| bearer.candidate.node);
+        let since = |node| (node, self.busy_since.get(&node).copied().unwrap_or(now));
+        self.busy_since = busy.map(since).collect();
+        self.relieved_at.retain(|_, since| now - *since < Duration::from_millis(LOAD_STAY_MS));
+    }
+
+    fn rests(&self, now: Time) -> bool {
+        self.moved_at.is_some_and(|moved| now - moved < Duration::from_millis(LOAD_REST_MS))
+    }
+}
+
+/// Which partition is to go where because of load: from the busiest node that may give one away, and that one whose move leaves
+/// the busier one of the two least busy. `None` if that would help nobody.
+///
+/// What a partition takes on one node it takes on another in inverse proportion to their weights.
+pub fn relief(
+    table: &Placement,
+    bearers: &[Bearer],
+    may_give: impl Fn(&Bearer) -> bool,
+    may_go: impl Fn(Partition) -> bool,
+) -> Option<(Partition, Nonce)> {
+    let mut givers: Vec<&Bearer> =
+        bearers.iter().filter(|bearer| bearer.load.busy > LOAD_BUSY && may_give(bearer)).collect();
+    givers.sort_by_key(|bearer| (std::cmp::Reverse(bearer.load.busy), bearer.candidate.node));
+    givers.into_iter().find_map(|giver| {
+        let from = giver.candidate.node;
+        let parts = giver.load.parts.iter().map(|(partition, share)| (Partition(*partition), *share));
+        let may = |(partition, share): &(Partition, u16)| {
+            let is_its = table.part(*partition).is_some_and(|part| part.owner == Some(from));
+            *share >= LOAD_PART_MIN && is_its && may_go(*partition)
+        };
+        let outcomes = parts.filter(may).flat_map(|(partition, share)| {
+            let others = bearers.iter().filter(move |other| other.candidate.node != from);
+            others.filter_map(move |other| {
+                Some((outcome(giver, other, partition, share)?, partition, other.candidate.node))
+            })
+        });
+        outcomes.min().map(|(_, partition, to)| (partition, to))
+    })
+}
+
+/// How busy the busier one of two nodes is, and then the one that takes, if it takes a partition with this share of the other
+/// one's time; `None` if it may not, or should not.
+fn outcome(giver: &Bearer, taker: &Bearer, partition: Partition, share: u16) -> Option<(u64, u64)> {
+    if taker.candidate.without.contains(&partition) {
+        return None;
+    }
+    let weight = |bearer: &Bearer| u64::from(bearer.candidate.weight.max(1));
+    let comes = u64::from(share) * weight(giver) / weight(taker);
+    let (busy, taken) = (u64::from(giver.load.busy), u64::from(taker.load.busy) + comes);
+    let left = busy.saturating_sub(u64::from(share));
+    (taken + u64::from(LOAD_GAIN) <= busy).then_some((left.max(taken), taken))
+}
