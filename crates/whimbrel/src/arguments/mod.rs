@@ -1,6 +1,7 @@
 //! What can be typed after `whimbrel`: one module per family of commands.
 
 mod act;
+mod agent;
 mod bench;
 mod ca;
 #[cfg(feature = "nats")]
@@ -20,6 +21,7 @@ mod up;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub use self::act::{Drain, Kill, Resume, Send, Stop, Suspend, Whom};
+pub use self::agent::{Agent, AgentAction};
 #[cfg(feature = "nats")]
 pub use self::bench::Failover;
 pub use self::bench::{
@@ -70,6 +72,7 @@ pub enum Command {
     Ps(Ps),
     Nodes(Nodes),
     Drain(Drain),
+    Agent(Agent),
     Agents(Agents),
     Df(Df),
     Topics(Topics),

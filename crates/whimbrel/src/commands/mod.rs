@@ -13,6 +13,7 @@ use whimbrel_store::ConversationLog;
 use crate::control::{Control, Panel};
 use crate::terminal;
 
+pub mod agent_build;
 pub mod agents;
 pub mod bench;
 pub mod ca;

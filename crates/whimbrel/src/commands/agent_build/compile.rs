@@ -1,0 +1,128 @@
+//! From programs to modules, language by language.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+use super::tools::{TARGET, cargo, missing, node_tool, program};
+use super::{binaryen, run};
+
+/// The libraries that come with this command.
+const WHIMBREL_TS: &str = include_str!("../../../../../guest/assemblyscript/whimbrel.ts");
+const WHIMBREL_H: &str = include_str!("../../../../../guest/c/whimbrel.h");
+const EXPORTS_TS: &str = "export { whim_abi, whim_inbox, whim_start, whim_handle, whim_timer, whim_before_move, \
+                          whim_after_move, whim_stop } from \"whimbrel\";";
+
+/// Bytes of stack. It is the first thing in memory, so that an overflow is caught, and the node knows what of it is unused by
+/// where its pointer stands.
+const STACK: [&str; 3] = ["-zstack-size=65536", "--stack-first", "--export=__stack_pointer"];
+
+/// Compiles the program at `path`, in `folder` if it leaves anything; where the module is.
+pub fn compile(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    if path.is_dir() || path.file_name().is_some_and(|name| name == "Cargo.toml") {
+        let manifest = if path.is_dir() { path.join("Cargo.toml") } else { path.to_owned() };
+        return rust(&manifest);
+    }
+    if !path.exists() {
+        bail!("there is no file {}", path.display());
+    }
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("ts") => assemblyscript(path, folder),
+        Some("c") => c(path, folder),
+        Some("wasm") => Ok(path.to_owned()),
+        Some("wat") => {
+            let module = folder.join("program.wasm");
+            run(binaryen("wasm-as", path, &module)?)?;
+            Ok(module)
+        }
+        Some("rs") => bail!("{} needs a Cargo package around it: name the folder with its Cargo.toml", path.display()),
+        _ => {
+            bail!("{} is no program that can become an agent: .ts, .c, .wasm, .wat, or a Cargo package", path.display())
+        }
+    }
+}
+
+/// Small, and in the way that nodes expect it, whatever the package says: its author need not know how.
+fn rust(manifest: &Path) -> anyhow::Result<PathBuf> {
+    if !manifest.is_file() {
+        bail!("{} is missing: a folder with a Cargo package is expected", manifest.display());
+    }
+    let arguments = STACK.map(|argument| format!("\"-Clink-arg={argument}\""));
+    let mut command = cargo()?;
+    command.args(["build", "--release", "--lib", "--target", TARGET, "--message-format", "json-render-diagnostics"]);
+    command.arg("--manifest-path").arg(manifest);
+    command.arg("--config").arg(format!("target.{TARGET}.rustflags=[{}]", arguments.join(",")));
+    for setting in ["opt-level=\"s\"", "lto=true", "codegen-units=1", "panic=\"abort\"", "strip=true"] {
+        command.arg("--config").arg(format!("profile.release.{setting}"));
+    }
+    let seen = command.stderr(Stdio::inherit()).output().context("cannot run cargo")?;
+    if !seen.status.success() {
+        bail!("cargo could not build {}", manifest.display());
+    }
+    let messages = String::from_utf8_lossy(&seen.stdout);
+    let mut modules: Vec<PathBuf> = messages.lines().flat_map(modules_in).collect();
+    modules.dedup();
+    match modules.as_slice() {
+        [module] => Ok(module.clone()),
+        [] => bail!("{} makes no module: its [lib] needs crate-type = [\"cdylib\"]", manifest.display()),
+        several => bail!("{} makes {} modules: name the folder of one package", manifest.display(), several.len()),
+    }
+}
+
+/// The modules that a message of cargo's tells of.
+fn modules_in(message: &str) -> Vec<PathBuf> {
+    let message: serde_json::Value = serde_json::from_str(message).unwrap_or_default();
+    let files = message.get("filenames").and_then(|files| files.as_array()).into_iter().flatten();
+    let files = files.filter_map(|file| file.as_str()).map(PathBuf::from);
+    files.filter(|file| file.extension().is_some_and(|extension| extension == "wasm")).collect()
+}
+
+/// Writes a library into `folder`.
+fn library(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+    let file = folder.join(name);
+    std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+fn assemblyscript(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    let Some(tool) = node_tool("asc") else { bail!(missing("asc", "of AssemblyScript")) };
+    library(folder, "whimbrel.ts", WHIMBREL_TS)?;
+    // What the entry files of a compilation export is what the module exports.
+    library(folder, "exports.ts", EXPORTS_TS)?;
+    let module = folder.join("program.wasm");
+    let mut command = Command::new(tool);
+    command.arg(path).arg(folder.join("exports.ts")).arg("--outFile").arg(&module).arg("--lib").arg(folder);
+    command.args(["-O2", "--noColors", "--runtime", "incremental", "--use", "abort=~lib/whimbrel/abort"]);
+    run(command)?;
+    Ok(module)
+}
+
+fn c(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    if program("clang").is_none() {
+        bail!(missing("clang", "for C"));
+    }
+    if program("wasm-ld").is_none() {
+        bail!(missing("wasm-ld", "of LLVM's lld"));
+    }
+    library(folder, "whimbrel.h", WHIMBREL_H)?;
+    let module = folder.join("program.wasm");
+    let mut command = Command::new("clang");
+    command.args(["--target=wasm32", "-std=c11", "-Os", "-Wall", "-nostdlib", "-ffreestanding", "-mbulk-memory"]);
+    command.args(["-msign-ext", "-mnontrapping-fptoint", "-mmutable-globals", "-Wl,--no-entry", "-Wl,--gc-sections"]);
+    command.args(STACK.map(|argument| format!("-Wl,{argument}")));
+    command.arg("-I").arg(folder).arg(path).arg("-o").arg(&module);
+    run(command)?;
+    Ok(module)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_found_in_what_cargo_says() {
+        let message = r#"{"reason":"compiler-artifact","filenames":["/a/w.wasm","/a/libw.rlib"],"fresh":true}"#;
+        assert_eq!(modules_in(message), [PathBuf::from("/a/w.wasm")]);
+        assert!(modules_in("not JSON").is_empty());
+    }
+}

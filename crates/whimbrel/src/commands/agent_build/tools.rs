@@ -1,0 +1,102 @@
+//! Finding compilers: those of the machine, and those that `make guests` put into the cache.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+/// What agents in Rust are compiled for.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+
+/// What `guest/tools/install.sh` writes.
+fn cache() -> Option<PathBuf> {
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
+    let cache = std::env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    Some(cache.or_else(home)?.join("whimbrel"))
+}
+
+/// A program of this name where commands are searched.
+pub fn program(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+/// A tool that npm installs: ours, or else the machine's.
+pub fn node_tool(name: &str) -> Option<PathBuf> {
+    let ours = cache().map(|cache| cache.join("wasm-tools/node_modules/.bin").join(name));
+    ours.filter(|file| file.exists()).or_else(|| program(name))
+}
+
+/// What to say if a tool is missing.
+pub fn missing(tool: &str, what: &str) -> String {
+    format!("{tool} {what} is missing: `make guests` in Whimbrel's repository installs all that agents are built with")
+}
+
+/// Cargo, and the environment in which it compiles for WebAssembly.
+pub fn cargo() -> anyhow::Result<Command> {
+    let mut command = Command::new("cargo");
+    // What is set for the machine's own programs is not meant for agents.
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
+        command.env_remove(name);
+    }
+    if program("cargo").is_none() {
+        bail!("cargo is missing: install Rust by rustup");
+    }
+    if let Some(made) = cache().map(|cache| cache.join("wasm-rust/env")).filter(|_| !rustc_has_target()) {
+        let Ok(variables) = std::fs::read_to_string(&made) else {
+            bail!(
+                "Rust cannot compile for {TARGET} here: `rustup target add {TARGET}`, or, where that cannot be \
+                   downloaded, `make guests` in Whimbrel's repository"
+            );
+        };
+        for (name, value) in variables.lines().filter_map(|line| line.split_once('=')) {
+            let mut value = OsString::from(value);
+            if let Some(already) = std::env::var_os(name).filter(|_| name == "LD_LIBRARY_PATH") {
+                value.push(":");
+                value.push(already);
+            }
+            command.env(name, value);
+        }
+    }
+    Ok(command)
+}
+
+/// Whether the machine's own compiler has a library for WebAssembly.
+fn rustc_has_target() -> bool {
+    let seen = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
+    seen.is_ok_and(|seen| seen.status.success() && Path::new(String::from_utf8_lossy(&seen.stdout).trim()).is_dir())
+}
+
+/// The command as one would type it.
+pub fn quoted(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words = words.map(|word| match word.to_string_lossy() {
+        word if word.contains([' ', '"', '*']) => format!("'{word}'"),
+        word => word.into_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A folder for what is in between, removed when this is dropped.
+pub struct Scratch(PathBuf);
+
+/// Makes one.
+pub fn scratch() -> anyhow::Result<Scratch> {
+    let folder = std::env::temp_dir().join(format!("whimbrel-agent-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    Ok(Scratch(folder))
+}
+
+impl Scratch {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,122 @@
+//! `whimbrel agent build`.
+
+use super::Scratch;
+use super::examples::repository;
+
+/// Set where tests must not be skipped because compilers are missing.
+const REQUIRED: &str = "WHIMBREL_GUESTS_REQUIRED";
+
+/// Whether this is a machine on which agents are built.
+fn tools_are_missing(seen: &super::Seen) -> bool {
+    let missing = seen.err.contains("is missing: `make guests`") || seen.err.contains("Rust cannot compile for");
+    if missing {
+        assert!(std::env::var_os(REQUIRED).is_none(), "{}", seen.err);
+        eprintln!("skipped: {}", seen.err.trim_end());
+    }
+    missing
+}
+
+#[test]
+fn what_is_no_program_is_refused() {
+    let scratch = Scratch::with(&[("a.py", ""), ("b.rs", ""), ("c.wasm", "")]);
+    std::fs::create_dir(scratch.0.join("folder")).expect("can be made");
+    for (path, error) in [
+        ("none.ts", "there is no file none.ts"),
+        ("a.py", "a.py is no program that can become an agent: .ts, .c, .wasm, .wat, or a Cargo package"),
+        ("b.rs", "b.rs needs a Cargo package around it: name the folder with its Cargo.toml"),
+        ("c.wasm", "say with -o where to write the module: c.wasm is what it is made of"),
+        ("folder", "folder/Cargo.toml is missing: a folder with a Cargo package is expected"),
+    ] {
+        let seen = scratch.run(&["agent", "build", path]);
+        assert_eq!((seen.err.as_str(), seen.code), (format!("error: {error}\n").as_str(), Some(1)));
+    }
+}
+
+const GREETER_C: &str = "#include <whimbrel.h>
+WHIM_ON_MESSAGE(message) {
+    whim_reply(message, WHIM_INFORM);
+    whim_put_text(whim_str(\"hello\"));
+    return whim_send();
+}
+";
+
+const GREETER_TS: &str = "import { Agent, Message, Performative, Value, run, sleep } from \"whimbrel\";
+class Greeter extends Agent {
+  onMessage(message: Message): void {
+    sleep(10);
+    message.reply(Performative.INFORM, Value.text(\"hello\")).send();
+  }
+}
+run(new Greeter());
+";
+
+#[test]
+fn a_program_in_c_becomes_an_agent() {
+    let scratch = Scratch::with(&[("greeter.c", GREETER_C)]);
+    let seen = scratch.run(&["agent", "build", "greeter.c"]);
+    if tools_are_missing(&seen) {
+        return;
+    }
+    assert_eq!((seen.err.as_str(), seen.code), ("", Some(0)));
+    let lines: Vec<&str> = seen.out.lines().collect();
+    let bytes = std::fs::read(scratch.0.join("greeter.wasm")).expect("it is written");
+    assert_eq!(lines[0], format!("greeter.wasm: {} bytes", bytes.len()));
+    assert!(lines[1].starts_with("  sha256  ") && lines[1].len() == 10 + 64, "{lines:?}");
+    assert_eq!(lines[2..], ["  wants   send", "  moves   when it is told to, between two calls"]);
+}
+
+#[test]
+fn a_program_in_assemblyscript_that_waits_is_prepared_for_it() {
+    let scratch = Scratch::with(&[("greeter.ts", GREETER_TS)]);
+    let seen = scratch.run(&["agent", "build", "greeter.ts", "-o", "g"]);
+    if tools_are_missing(&seen) {
+        return;
+    }
+    assert_eq!((seen.err.as_str(), seen.code), ("", Some(0)));
+    assert!(seen.out.starts_with("g: "), "{}", seen.out);
+    assert!(seen.out.contains("  wants   discard, log, send, sleep\n"), "{}", seen.out);
+    assert!(seen.out.ends_with("when it is told to, also while it waits in the middle of a call\n"), "{}", seen.out);
+    // What is prepared already stays as it is.
+    std::fs::rename(scratch.0.join("g"), scratch.0.join("g.wasm")).expect("can be renamed");
+    let again = scratch.run(&["agent", "build", "g.wasm", "-o", "h.wasm"]);
+    assert_eq!((again.err.as_str(), again.code), ("", Some(0)));
+    assert!(again.out.contains("also while it waits"), "{}", again.out);
+}
+
+#[test]
+fn a_cargo_package_becomes_an_agent() {
+    let scratch = Scratch::new();
+    let package = repository().join("guest/examples/rust/worker");
+    let package = package.to_str().expect("UTF-8");
+    let seen = scratch.run(&["agent", "build", package]);
+    if tools_are_missing(&seen) {
+        return;
+    }
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+    assert!(seen.out.starts_with("worker.wasm: "), "{}", seen.out);
+    assert!(seen.out.ends_with("  moves   when it is told to, between two calls\n"), "{}", seen.out);
+    let module = std::fs::read(scratch.0.join("worker.wasm")).expect("it is written");
+    let exported = |name: &str| module.windows(name.len()).any(|bytes| bytes == name.as_bytes());
+    assert!(exported("__stack_pointer") && exported("whim_handle"));
+
+    let workspace = repository().join("guest/examples/rust");
+    let seen = scratch.run(&["agent", "build", workspace.to_str().expect("UTF-8")]);
+    assert!(seen.err.ends_with("makes 3 modules: name the folder of one package\n"), "{}", seen.err);
+}
+
+#[test]
+fn what_no_node_can_run_is_no_agent() {
+    let import = "(module (import \"env\" \"open\" (func)) (memory (export \"memory\") 1))";
+    let nothing = "(module (memory (export \"memory\") 1))";
+    let scratch = Scratch::with(&[("import.wat", import), ("nothing.wat", nothing), ("broken.wat", "(module")]);
+    let seen = scratch.run(&["agent", "build", "import.wat"]);
+    if tools_are_missing(&seen) {
+        return;
+    }
+    assert_eq!(seen.err, "error: import.wat is no agent: it imports env.open, which no node has\n");
+    let seen = scratch.run(&["agent", "build", "nothing.wat"]);
+    assert_eq!(seen.err, "error: nothing.wat is no agent: it does not export whim_abi\n");
+    let seen = scratch.run(&["agent", "build", "broken.wat"]);
+    assert_eq!(seen.code, Some(1), "{}", seen.err);
+    assert!(!scratch.0.join("broken.wasm").exists());
+}

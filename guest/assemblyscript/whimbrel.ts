@@ -1,0 +1,794 @@
+// Write agents for Whimbrel in AssemblyScript. `whimbrel agent build agent.ts` compiles them.
+//
+//     import { Agent, Message, Performative, Value, run } from "whimbrel";
+//
+//     class Greeter extends Agent {
+//       onMessage(message: Message): void {
+//         message.reply(Performative.INFORM, Value.text("hello")).send();
+//       }
+//     }
+//
+//     run(new Greeter());
+//
+// Everything that an agent knows is in its memory, and moves with it. The interface underneath is in
+// docs/design/wasm-agents.md.
+
+// What the node does.
+// @ts-ignore: decorator
+@external("whim", "send") declare function whimSend(ptr: usize, len: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "take") declare function whimTake(ptr: usize, len: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "read") declare function whimRead(ptr: usize, cap: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "reason") declare function whimReason(ptr: usize, cap: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "name") declare function whimName(ptr: usize, cap: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "node") declare function whimNode(ptr: usize, cap: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "timer") declare function whimTimer(ms: i64, tag: i64): i32;
+// @ts-ignore: decorator
+@external("whim", "cancel") declare function whimCancel(tag: i64): i32;
+// @ts-ignore: decorator
+@external("whim", "now") declare function whimNow(): i64;
+// @ts-ignore: decorator
+@external("whim", "random") declare function whimRandom(ptr: usize, len: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "log") declare function whimLog(level: i32, ptr: usize, len: i32): void;
+// @ts-ignore: decorator
+@external("whim", "print") declare function whimPrint(ptr: usize, len: i32): void;
+// @ts-ignore: decorator
+@external("whim", "register") declare function whimRegister(service: usize, len: i32, kind: usize, kindLen: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "deregister") declare function whimDeregister(service: usize, len: i32, kind: usize, kindLen: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "search") declare function whimSearch(service: usize, len: i32, kind: usize, kindLen: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "exists") declare function whimExists(ptr: usize, len: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "join") declare function whimJoin(ptr: usize, len: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "leave") declare function whimLeave(ptr: usize, len: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "act") declare function whimAct(env: usize, len: i32, ptr: usize, actionLen: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "depart") declare function whimDepart(ptr: usize, len: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "depart_clone") declare function whimDepartClone(node: usize, len: i32, name: usize, nameLen: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "discard") declare function whimDiscard(ptr: usize, len: i32): void;
+// @ts-ignore: decorator
+@external("whim", "stop") declare function whimStop(): void;
+// @ts-ignore: decorator
+@external("whim", "receive") declare function whimReceive(ptr: usize, len: i32, ms: i64): i32;
+// @ts-ignore: decorator
+@external("whim", "sleep") declare function whimSleep(ms: i64): void;
+// @ts-ignore: decorator
+@external("whim", "move_to") declare function whimMoveTo(ptr: usize, len: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "clone_to") declare function whimCloneTo(node: usize, len: i32, name: usize, nameLen: i32): i32;
+
+/** What the node did not do (negative results). */
+export const enum Failed {
+  /** The policy does not grant it. */
+  DENIED = -1,
+  /** It would exceed a quota. */
+  QUOTA = -2,
+  /** The message, value or name is none. */
+  MALFORMED = -3,
+  /** There is no such thing. */
+  UNKNOWN = -4,
+  /** It did not come in time. */
+  TIMEOUT = -5,
+  /** The agent did not move. */
+  STAYED = -6,
+  /** There are too many of them already. */
+  FULL = -7,
+}
+
+/** What messages do: FIPA00037's communicative acts. */
+export const enum Performative {
+  ACCEPT_PROPOSAL,
+  AGREE,
+  CANCEL,
+  CFP,
+  CONFIRM,
+  DISCONFIRM,
+  FAILURE,
+  INFORM,
+  INFORM_IF,
+  INFORM_REF,
+  NOT_UNDERSTOOD,
+  PROPAGATE,
+  PROPOSE,
+  PROXY,
+  QUERY_IF,
+  QUERY_REF,
+  REFUSE,
+  REJECT_PROPOSAL,
+  REQUEST,
+  REQUEST_WHEN,
+  REQUEST_WHENEVER,
+  SUBSCRIBE,
+  /** Another, such as AgentSpeak's `tell`: `performativeName` says which. */
+  NAMED = 254,
+  /** In a template: all of them. */
+  ANY = 255,
+}
+
+/** Kinds of values. */
+export const enum Kind {
+  NULL,
+  FALSE,
+  TRUE,
+  INT,
+  DOUBLE,
+  TEXT,
+  ATOM,
+  BYTES,
+  LIST,
+  MAP,
+  RECORD,
+  TERM,
+  VARIABLE,
+}
+
+/** How much what is logged matters to who operates the node. */
+export const enum Level {
+  DEBUG,
+  INFO,
+  WARNING,
+  ERROR,
+}
+
+/** The fields of messages. */
+const enum Field {
+  SENDER = 1,
+  RECEIVER,
+  CONTENT,
+  CONVERSATION,
+  REPLY_WITH,
+  IN_REPLY_TO,
+  ONTOLOGY,
+  LANGUAGE,
+  PROTOCOL,
+  ENCODING,
+  REPLY_BY,
+  REPLY_TO,
+  PERFORMATIVE,
+  USER,
+}
+
+/** Flags of terms. */
+const NEGATED: u8 = 1;
+const HAS_NAMESPACE: u8 = 2;
+const HAS_ANNOTATIONS: u8 = 4;
+
+/** What messages say. */
+export class Value {
+  constructor(public kind: Kind) {}
+  /** A whole number. */
+  int: i64 = 0;
+  /** A double. */
+  double: f64 = 0;
+  /** Text, an atom's or variable's name, a record's name, a term's functor. */
+  text: string = "";
+  bytes: StaticArray<u8> = [];
+  /** A list's elements; a map's keys and values in turn; a record's values; a term's arguments. */
+  items: Array<Value> = [];
+  /** The names of a record's fields. */
+  names: Array<string> = [];
+  /** Of a term. */
+  negated: bool = false;
+  /** Of a term, if it is not the default one. */
+  namespace: string | null = null;
+  /** Of a term. */
+  annotations: Array<Value> = [];
+
+  static null(): Value {
+    return new Value(Kind.NULL);
+  }
+  static bool(truth: bool): Value {
+    return new Value(truth ? Kind.TRUE : Kind.FALSE);
+  }
+  static int(number: i64): Value {
+    const value = new Value(Kind.INT);
+    value.int = number;
+    return value;
+  }
+  static double(number: f64): Value {
+    const value = new Value(Kind.DOUBLE);
+    value.double = number;
+    return value;
+  }
+  private static named(kind: Kind, text: string): Value {
+    const value = new Value(kind);
+    value.text = text;
+    return value;
+  }
+  static text(text: string): Value {
+    return Value.named(Kind.TEXT, text);
+  }
+  static atom(name: string): Value {
+    return Value.named(Kind.ATOM, name);
+  }
+  static variable(name: string): Value {
+    return Value.named(Kind.VARIABLE, name);
+  }
+  static bytes(bytes: StaticArray<u8>): Value {
+    const value = new Value(Kind.BYTES);
+    value.bytes = bytes;
+    return value;
+  }
+  static list(items: Array<Value>): Value {
+    const value = new Value(Kind.LIST);
+    value.items = items;
+    return value;
+  }
+  /** A map of these keys and values, which take turns. */
+  static map(items: Array<Value>): Value {
+    const value = new Value(Kind.MAP);
+    value.items = items;
+    return value;
+  }
+  static record(name: string, names: Array<string>, values: Array<Value>): Value {
+    const value = Value.named(Kind.RECORD, name);
+    value.names = names;
+    value.items = values;
+    return value;
+  }
+  /** The structure `functor(items)`; an atom if there are none. */
+  static term(functor: string, items: Array<Value>): Value {
+    const value = Value.named(items.length == 0 ? Kind.ATOM : Kind.TERM, functor);
+    value.items = items;
+    return value;
+  }
+
+  /** Whether it is a number without a fraction: agents in AgentSpeak only have doubles. */
+  get isInt(): bool {
+    return this.kind == Kind.INT || (this.kind == Kind.DOUBLE && Math.floor(this.double) == this.double && Math.abs(this.double) < 9.2e18);
+  }
+  /** The whole number that this is, if it is one. */
+  get asInt(): i64 {
+    return this.kind == Kind.INT ? this.int : this.isInt ? <i64>this.double : 0;
+  }
+  /** The number that this is, if it is one. */
+  get asDouble(): f64 {
+    return this.kind == Kind.INT ? <f64>this.int : this.double;
+  }
+  /** Whether it is a structure of this functor and so many arguments; an atom has none. */
+  isTerm(functor: string, count: i32): bool {
+    return (this.kind == Kind.TERM || this.kind == Kind.ATOM) && this.text == functor && this.items.length == count;
+  }
+  /** The value of a map's key that is this text or atom, or of a record's field; null if there is none. */
+  field(name: string): Value | null {
+    if (this.kind == Kind.RECORD) {
+      const at = this.names.indexOf(name);
+      return at < 0 ? null : this.items[at];
+    }
+    if (this.kind != Kind.MAP) return null;
+    for (let i = 0; i < this.items.length; i += 2) {
+      const key = this.items[i];
+      if ((key.kind == Kind.TEXT || key.kind == Kind.ATOM) && key.text == name) return this.items[i + 1];
+    }
+    return null;
+  }
+}
+
+/** Reads frames. What is cut short traps: nodes hand over none that are. */
+class Reader {
+  constructor(public at: usize, public end: usize) {}
+
+  private skip(len: usize): usize {
+    const at = this.at;
+    assert(this.end - at >= len, "the node handed over what is no message");
+    this.at = at + len;
+    return at;
+  }
+  get more(): bool {
+    return this.at < this.end;
+  }
+  byte(): u8 {
+    return load<u8>(this.skip(1));
+  }
+  count(): i32 {
+    return load<i32>(this.skip(4));
+  }
+  int(): i64 {
+    return load<i64>(this.skip(8));
+  }
+  double(): f64 {
+    return load<f64>(this.skip(8));
+  }
+  text(): string {
+    const len = this.count();
+    return String.UTF8.decodeUnsafe(this.skip(len), len);
+  }
+  rest(): string {
+    return String.UTF8.decodeUnsafe(this.at, this.end - this.at);
+  }
+  bytes(): StaticArray<u8> {
+    const len = this.count();
+    const from = this.skip(len);
+    const bytes = new StaticArray<u8>(len);
+    memory.copy(changetype<usize>(bytes), from, len);
+    return bytes;
+  }
+  field(): Reader {
+    const len = this.count();
+    const from = this.skip(len);
+    return new Reader(from, from + len);
+  }
+  values(times: i32): Array<Value> {
+    const count = this.count();
+    const values = new Array<Value>();
+    for (let i = 0; i < count * times; i++) values.push(this.value());
+    return values;
+  }
+  value(): Value {
+    const kind = <Kind>this.byte();
+    const value = new Value(kind);
+    switch (kind) {
+      case Kind.INT: value.int = this.int(); break;
+      case Kind.DOUBLE: value.double = this.double(); break;
+      case Kind.TEXT: case Kind.ATOM: case Kind.VARIABLE: value.text = this.text(); break;
+      case Kind.BYTES: value.bytes = this.bytes(); break;
+      case Kind.LIST: value.items = this.values(1); break;
+      case Kind.MAP: value.items = this.values(2); break;
+      case Kind.RECORD: this.record(value); break;
+      case Kind.TERM: this.term(value); break;
+      default: assert(kind <= Kind.TRUE, "the node handed over what is no value");
+    }
+    return value;
+  }
+  private record(value: Value): void {
+    value.text = this.text();
+    const count = this.count();
+    for (let i = 0; i < count; i++) {
+      value.names.push(this.text());
+      value.items.push(this.value());
+    }
+  }
+  private term(value: Value): void {
+    const flags = this.byte();
+    value.negated = (flags & NEGATED) != 0;
+    value.text = this.text();
+    if (flags & HAS_NAMESPACE) value.namespace = this.text();
+    value.items = this.values(1);
+    if (flags & HAS_ANNOTATIONS) value.annotations = this.values(1);
+  }
+}
+
+/** Writes frames. */
+class Writer {
+  private room: ArrayBuffer = new ArrayBuffer(256);
+  len: i32 = 0;
+
+  get ptr(): usize {
+    return changetype<usize>(this.room);
+  }
+  private more(len: i32): usize {
+    const at = this.len;
+    this.len = at + len;
+    if (this.len > this.room.byteLength) {
+      const room = new ArrayBuffer(max(this.len, 2 * this.room.byteLength));
+      memory.copy(changetype<usize>(room), this.ptr, at);
+      this.room = room;
+    }
+    return this.ptr + at;
+  }
+  byte(byte: u8): void {
+    store<u8>(this.more(1), byte);
+  }
+  count(count: i32): void {
+    store<i32>(this.more(4), count);
+  }
+  private tail(text: string): void {
+    const len = String.UTF8.byteLength(text);
+    String.UTF8.encodeUnsafe(changetype<usize>(text), text.length, this.more(len));
+  }
+  text(text: string): void {
+    this.count(String.UTF8.byteLength(text));
+    this.tail(text);
+  }
+  field(which: Field, text: string | null): void {
+    if (text === null) return;
+    this.byte(<u8>which);
+    this.text(text);
+  }
+  fields(which: Field, texts: Array<string>): void {
+    for (let i = 0; i < texts.length; i++) this.field(which, texts[i]);
+  }
+  /** Begins a field; where its length is to be written when it has ended. */
+  open(which: Field): i32 {
+    this.byte(<u8>which);
+    this.count(0);
+    return this.len - 4;
+  }
+  close(place: i32): void {
+    store<i32>(this.ptr + place, this.len - place - 4);
+  }
+  values(values: Array<Value>, times: i32): void {
+    this.count(values.length / times);
+    for (let i = 0; i < values.length; i++) this.value(values[i]);
+  }
+  value(value: Value): void {
+    this.byte(<u8>value.kind);
+    switch (value.kind) {
+      case Kind.INT: store<i64>(this.more(8), value.int); break;
+      case Kind.DOUBLE: store<f64>(this.more(8), value.double); break;
+      case Kind.TEXT: case Kind.ATOM: case Kind.VARIABLE: this.text(value.text); break;
+      case Kind.BYTES:
+        this.count(value.bytes.length);
+        memory.copy(this.more(value.bytes.length), changetype<usize>(value.bytes), value.bytes.length);
+        break;
+      case Kind.LIST: this.values(value.items, 1); break;
+      case Kind.MAP: this.values(value.items, 2); break;
+      case Kind.RECORD: this.record(value); break;
+      case Kind.TERM: this.term(value); break;
+    }
+  }
+  private record(value: Value): void {
+    this.text(value.text);
+    this.count(value.items.length);
+    for (let i = 0; i < value.items.length; i++) {
+      this.text(value.names[i]);
+      this.value(value.items[i]);
+    }
+  }
+  private term(value: Value): void {
+    const namespace = value.namespace;
+    const annotated = value.annotations.length > 0;
+    this.byte((value.negated ? NEGATED : 0) | (namespace !== null ? HAS_NAMESPACE : 0) | (annotated ? HAS_ANNOTATIONS : 0));
+    this.text(value.text);
+    if (namespace !== null) this.text(namespace);
+    this.values(value.items, 1);
+    if (annotated) this.values(value.annotations, 1);
+  }
+}
+
+/** An ACL message. Agents are named `agent@platform`, or `agent` alone on one's own platform. */
+export class Message {
+  /** Of what came: who sent it. What an agent sends is always from itself. */
+  sender: string = "";
+  receivers: Array<string> = [];
+  content: Value = Value.null();
+  conversation: string | null = null;
+  replyWith: string | null = null;
+  inReplyTo: string | null = null;
+  ontology: string | null = null;
+  language: string | null = null;
+  protocol: string | null = null;
+  encoding: string | null = null;
+  /** Milliseconds since 1970; -1 if it is not set. */
+  replyBy: i64 = -1;
+  replyTo: Array<string> = [];
+  /** What `performative` is called, if it is NAMED. */
+  performativeName: string | null = null;
+  /** Names and values of the user's own parameters. */
+  userNames: Array<string> = [];
+  userValues: Array<Value> = [];
+
+  constructor(public performative: Performative) {}
+
+  /** A message to `receiver`. */
+  static to(receiver: string, performative: Performative, content: Value): Message {
+    const message = new Message(performative);
+    message.receivers.push(receiver);
+    message.content = content;
+    return message;
+  }
+
+  /** The answer to this: to its `replyTo` or sender, in its conversation, quoting its `replyWith`. */
+  reply(performative: Performative, content: Value): Message {
+    const answer = new Message(performative);
+    answer.receivers = this.replyTo.length > 0 ? this.replyTo : [this.sender];
+    answer.content = content;
+    answer.conversation = this.conversation;
+    answer.inReplyTo = this.replyWith;
+    answer.ontology = this.ontology;
+    answer.language = this.language;
+    answer.protocol = this.protocol;
+    answer.encoding = this.encoding;
+    return answer;
+  }
+
+  /** Sends it, when this call into the agent is over. 0, or why not (`Failed`). */
+  send(): i32 {
+    const out = this.encode();
+    return whimSend(out.ptr, out.len);
+  }
+
+  private encode(): Writer {
+    const out = new Writer();
+    out.byte(<u8>this.performative);
+    this.encodeFields(out);
+    if (this.replyBy >= 0) {
+      const place = out.open(Field.REPLY_BY);
+      out.count(<i32>this.replyBy);
+      out.count(<i32>(this.replyBy >> 32));
+      out.close(place);
+    }
+    out.fields(Field.REPLY_TO, this.replyTo);
+    out.field(Field.PERFORMATIVE, this.performativeName);
+    for (let i = 0; i < this.userNames.length; i++) {
+      const place = out.open(Field.USER);
+      out.text(this.userNames[i]);
+      out.value(this.userValues[i]);
+      out.close(place);
+    }
+    return out;
+  }
+
+  private encodeFields(out: Writer): void {
+    if (this.sender.length > 0) out.field(Field.SENDER, this.sender);
+    out.fields(Field.RECEIVER, this.receivers);
+    if (this.content.kind != Kind.NULL) {
+      const place = out.open(Field.CONTENT);
+      out.value(this.content);
+      out.close(place);
+    }
+    out.field(Field.CONVERSATION, this.conversation);
+    out.field(Field.REPLY_WITH, this.replyWith);
+    out.field(Field.IN_REPLY_TO, this.inReplyTo);
+    out.field(Field.ONTOLOGY, this.ontology);
+    out.field(Field.LANGUAGE, this.language);
+    out.field(Field.PROTOCOL, this.protocol);
+    out.field(Field.ENCODING, this.encoding);
+  }
+
+  /** The message of a frame. */
+  static decode(ptr: usize, len: i32): Message {
+    const input = new Reader(ptr, ptr + len);
+    const message = new Message(<Performative>input.byte());
+    while (input.more) {
+      const which = <Field>input.byte();
+      message.read(which, input.field());
+    }
+    return message;
+  }
+
+  private read(which: Field, input: Reader): void {
+    switch (which) {
+      case Field.SENDER: this.sender = input.rest(); break;
+      case Field.RECEIVER: this.receivers.push(input.rest()); break;
+      case Field.CONTENT: this.content = input.value(); break;
+      case Field.CONVERSATION: this.conversation = input.rest(); break;
+      case Field.REPLY_WITH: this.replyWith = input.rest(); break;
+      case Field.IN_REPLY_TO: this.inReplyTo = input.rest(); break;
+      case Field.ONTOLOGY: this.ontology = input.rest(); break;
+      case Field.LANGUAGE: this.language = input.rest(); break;
+      case Field.PROTOCOL: this.protocol = input.rest(); break;
+      case Field.ENCODING: this.encoding = input.rest(); break;
+      case Field.REPLY_BY: this.replyBy = input.int(); break;
+      case Field.REPLY_TO: this.replyTo.push(input.rest()); break;
+      case Field.PERFORMATIVE: this.performativeName = input.rest(); break;
+      case Field.USER:
+        this.userNames.push(input.text());
+        this.userValues.push(input.value());
+        break;
+    }
+  }
+
+  /** As a template: takes the oldest waiting message that has its performative, sender, receivers, conversation, inReplyTo,
+   * ontology, language and protocol, as far as they are set. Null if none does. */
+  take(): Message | null {
+    const out = this.encode();
+    return fetchMessage(whimTake(out.ptr, out.len));
+  }
+
+  /** As a template: waits for such a message, in the middle of anything, so many milliseconds at most, for ever if negative.
+   * Null if none came. */
+  receive(ms: i64): Message | null {
+    const out = this.encode();
+    return fetchMessage(whimReceive(out.ptr, out.len, ms));
+  }
+}
+
+/** What the call before gave the length of. */
+function fetch(len: i32): ArrayBuffer {
+  const bytes = new ArrayBuffer(len);
+  whimRead(changetype<usize>(bytes), len);
+  return bytes;
+}
+
+function fetchMessage(len: i32): Message | null {
+  if (len < 0) return null;
+  const bytes = fetch(len);
+  return Message.decode(changetype<usize>(bytes), len);
+}
+
+function fetchValue(len: i32): Value | null {
+  if (len < 0) return null;
+  const bytes = fetch(len);
+  return new Reader(changetype<usize>(bytes), changetype<usize>(bytes) + len).value();
+}
+
+function textOf(call: (ptr: usize, cap: i32) => i32): string {
+  const bytes = new ArrayBuffer(256);
+  const ptr = changetype<usize>(bytes);
+  const len = call(ptr, 256);
+  return String.UTF8.decodeUnsafe(ptr, max(0, min(len, 256)));
+}
+
+/** What the agent is called, `agent@platform`. */
+export function name(): string {
+  return textOf((ptr, cap) => whimName(ptr, cap));
+}
+/** The name of the node that it is on. */
+export function node(): string {
+  return textOf((ptr, cap) => whimNode(ptr, cap));
+}
+/** Why the last call had a negative result. */
+export function reason(): string {
+  return textOf((ptr, cap) => whimReason(ptr, cap));
+}
+/** Prints a line. */
+export function print(line: string): void {
+  const bytes = String.UTF8.encode(line);
+  whimPrint(changetype<usize>(bytes), bytes.byteLength);
+}
+/** Tells who operates the node. */
+export function log(level: Level, text: string): void {
+  const bytes = String.UTF8.encode(text);
+  whimLog(level, changetype<usize>(bytes), bytes.byteLength);
+}
+/** Has `onTimer` called with `tag` after so many milliseconds; a later call with the same tag sets it anew. */
+export function setTimer(ms: i64, tag: i64): i32 {
+  return whimTimer(ms, tag);
+}
+/** Ends that timer. */
+export function cancelTimer(tag: i64): i32 {
+  return whimCancel(tag);
+}
+/** Milliseconds since 1970, or `Failed.DENIED`. */
+export function now(): i64 {
+  return whimNow();
+}
+/** Fills the array at random. These are no secrets. */
+export function random(bytes: StaticArray<u8>): i32 {
+  return whimRandom(changetype<usize>(bytes), bytes.length);
+}
+/** Offers a service in the DF. */
+export function register(service: string, kind: string): i32 {
+  const one = String.UTF8.encode(service), other = String.UTF8.encode(kind);
+  return whimRegister(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
+}
+/** Offers it no more. */
+export function deregister(service: string, kind: string): i32 {
+  const one = String.UTF8.encode(service), other = String.UTF8.encode(kind);
+  return whimDeregister(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
+}
+/** The agents that offer a service (empty: any); none if that is not granted. */
+export function search(service: string, kind: string): Array<string> {
+  const one = String.UTF8.encode(service), other = String.UTF8.encode(kind);
+  const names = new Array<string>();
+  const found = fetchValue(whimSearch(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength));
+  if (found !== null) {
+    for (let i = 0; i < found.items.length; i++) names.push(found.items[i].text);
+  }
+  return names;
+}
+/** Whether there is an agent of this name. */
+export function exists(agent: string): bool {
+  const bytes = String.UTF8.encode(agent);
+  return whimExists(changetype<usize>(bytes), bytes.byteLength) == 1;
+}
+/** Joins a topic (`topic:NAME`) or group (`group:NAME`). */
+export function join(topic: string): i32 {
+  const bytes = String.UTF8.encode(topic);
+  return whimJoin(changetype<usize>(bytes), bytes.byteLength);
+}
+/** Leaves it. */
+export function leave(topic: string): i32 {
+  const bytes = String.UTF8.encode(topic);
+  return whimLeave(changetype<usize>(bytes), bytes.byteLength);
+}
+/** Has a named environment of the node do something; null if it does not (`reason` says why). */
+export function act(environment: string, action: Value): Value | null {
+  const bytes = String.UTF8.encode(environment);
+  const out = new Writer();
+  out.value(action);
+  return fetchValue(whimAct(changetype<usize>(bytes), bytes.byteLength, out.ptr, out.len));
+}
+/** Moves to that node when this call into the agent is over: `onArrival` comes next. */
+export function depart(node: string): i32 {
+  const bytes = String.UTF8.encode(node);
+  return whimDepart(changetype<usize>(bytes), bytes.byteLength);
+}
+/** Leaves a copy of this name (empty: a new one) on that node when this call is over. */
+export function departClone(node: string, name: string): i32 {
+  const one = String.UTF8.encode(node), other = String.UTF8.encode(name);
+  return whimDepartClone(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
+}
+/** The agent ends when this call into it is over. */
+export function stop(): void {
+  whimStop();
+}
+/** Waits so many milliseconds, in the middle of anything. */
+export function sleep(ms: i64): void {
+  whimSleep(ms);
+}
+/** Moves to that node in the middle of anything, and goes on there. 0, or `Failed.STAYED`. */
+export function moveTo(node: string): i32 {
+  const bytes = String.UTF8.encode(node);
+  return whimMoveTo(changetype<usize>(bytes), bytes.byteLength);
+}
+/** Leaves a copy of this name (empty: a new one) on that node. 0 in the one that called, 1 in the copy. */
+export function cloneTo(node: string, name: string): i32 {
+  const one = String.UTF8.encode(node), other = String.UTF8.encode(name);
+  return whimCloneTo(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
+}
+
+/** An agent: called for each thing that happens. */
+export abstract class Agent {
+  /** It begins; with the options that the project gives it, a map. */
+  onStart(options: Value): void {}
+  /** A message. */
+  onMessage(message: Message): void {}
+  /** A timer is due that `setTimer` set. */
+  onTimer(tag: i64): void {}
+  /** It is about to leave: it can drop what it need not carry. */
+  onDeparture(): void {}
+  /** It has arrived, or stayed: a map with "from", "to", "clone" and, if it stayed, "reason". */
+  onArrival(arrival: Value): void {}
+  /** It is ended by another's will. */
+  onStop(): void {}
+}
+
+let agent: Agent | null = null;
+let inbox: usize = 0;
+let inboxLen: i32 = 0;
+
+/** Makes this the agent of the module. Call it once, where the program begins. */
+export function run(the: Agent): void {
+  agent = the;
+}
+
+function running(): Agent {
+  return assert(agent, "no agent: call run(new YourAgent())");
+}
+
+// What the node calls: `whimbrel agent build` exports it.
+
+export function whim_abi(): i32 {
+  return 1;
+}
+export function whim_inbox(len: i32): usize {
+  if (len > inboxLen) {
+    if (inbox != 0) heap.free(inbox);
+    inboxLen = max(len, 256);
+    inbox = heap.alloc(inboxLen);
+  }
+  return inbox;
+}
+export function whim_start(ptr: usize, len: i32): i32 {
+  running().onStart(new Reader(ptr, ptr + len).value());
+  return 0;
+}
+export function whim_handle(ptr: usize, len: i32): i32 {
+  running().onMessage(Message.decode(ptr, len));
+  return 0;
+}
+export function whim_timer(tag: i64): i32 {
+  running().onTimer(tag);
+  return 0;
+}
+export function whim_before_move(): void {
+  running().onDeparture();
+  if (inbox != 0) whimDiscard(inbox, inboxLen);
+}
+export function whim_after_move(ptr: usize, len: i32): i32 {
+  running().onArrival(new Reader(ptr, ptr + len).value());
+  return 0;
+}
+export function whim_stop(): void {
+  running().onStop();
+}
+
+/** What AssemblyScript calls where a program cannot go on. */
+export function abort(message: string | null, file: string | null, line: u32, column: u32): void {
+  log(Level.ERROR, (message !== null ? message : "it cannot go on") + " (" + (file !== null ? file : "") + ":" + line.toString() + ")");
+  unreachable();
+}

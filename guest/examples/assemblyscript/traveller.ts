@@ -1,0 +1,51 @@
+// Travels in the middle of its work: loops within calls within a recursion, and at any depth it moves on, with its stack.
+//
+// `request tour([n2, n1, ...])`: it climbs through its work, and moves to the next node of the list each time that its checksum
+// says so, until the list is used up. The sum it reports does not depend on where it has been.
+
+import { Agent, Message, Performative, Value, moveTo, node, run } from "whimbrel";
+
+/** One step of FNV-1a, 32 bits at once. */
+function mix(sum: u32, by: u32): u32 {
+  return (sum ^ by) * 16777619;
+}
+
+class Tour {
+  moves: i32 = 0;
+
+  constructor(private nodes: Array<Value>) {}
+
+  /** Moves on if there is somewhere to go. That it stays where a node is closed to it changes no sum. */
+  goOn(): void {
+    if (this.moves < this.nodes.length) moveTo(this.nodes[this.moves++].text);
+  }
+
+  /** Loops within a recursion. Each level mixes what those below it made. */
+  climb(level: u32): u32 {
+    let sum: u32 = 2166136261 ^ level;
+    for (let round: u32 = 0; round < 3; round++) {
+      if (level > 0) sum = mix(sum, this.climb(level - 1));
+      for (let step: u32 = 0; step < 10; step++) {
+        sum = mix(sum, round * 10 + step);
+        if (sum % 7 == 0) this.goOn();
+      }
+    }
+    return sum;
+  }
+}
+
+class Traveller extends Agent {
+  onStart(options: Value): void {
+    const requests = new Message(Performative.REQUEST);
+    while (true) {
+      const asked = requests.receive(-1);
+      if (asked === null) continue;
+      const tour = new Tour(asked.content.items[0].items);
+      const sum = tour.climb(8);
+      const answer = Value.term("sum", [Value.int(sum), Value.int(tour.moves), Value.text(node())]);
+      asked.reply(Performative.INFORM, answer).send();
+    }
+  }
+}
+
+run(new Traveller());

@@ -1,0 +1,29 @@
+//! The traveller as an `async` function: it moves in the middle of its loops, too, but only where it awaits something. Its module
+//! needs no preparation for that: what waits is a value in its memory.
+
+use whimbrel_guest::{Context, Error, Performative, Template, Value, agent};
+
+#[agent]
+async fn wander(ctx: Context) -> Result<(), Error> {
+    loop {
+        let asked = ctx.receive(Template::performative(Performative::Request)).await;
+        let nodes = asked.content.as_term().and_then(|(_, arguments)| arguments.first()).map(Value::items);
+        let mut nodes = nodes.unwrap_or_default().iter().filter_map(Value::as_str);
+        let mut moves = 0;
+        let mut sum = 2_166_136_261_u32;
+        for round in 0..1000 {
+            for step in 0..10 {
+                sum = (sum ^ (round * 10 + step)).wrapping_mul(16_777_619);
+            }
+            if sum % 7 == 0
+                && let Some(node) = nodes.next()
+            {
+                // That it stays where a node is closed to it changes no sum.
+                let _ = ctx.move_to(node).await;
+                moves += 1;
+            }
+        }
+        let answer = Value::term("sum", [Value::Int(sum.into()), moves.into(), ctx.node().into()]);
+        ctx.send(&asked.reply(Performative::Inform, answer))?;
+    }
+}

@@ -1,0 +1,37 @@
+//! Sums the numbers that it is asked to sum, and keeps count.
+
+use whimbrel_guest::{Agent, Context, Failure, Message, Performative, Value, agent};
+
+#[derive(Default)]
+struct Worker {
+    /// How many sums it has done.
+    done: i64,
+}
+
+#[agent]
+impl Agent for Worker {
+    fn on_start(&mut self, ctx: Context, _options: Value) -> Result<(), Failure> {
+        Ok(ctx.register("sums", "arithmetic")?)
+    }
+
+    fn on_message(&mut self, ctx: Context, message: Message) -> Result<(), Failure> {
+        let answer = match sum(&message) {
+            Some(sum) => {
+                self.done += 1;
+                message.reply(Performative::Inform, Value::term("sum", [sum.into(), self.done.into()]))
+            }
+            None => message.reply(Performative::NotUnderstood, "I sum lists of whole numbers"),
+        };
+        Ok(ctx.send(&answer)?)
+    }
+}
+
+/// What `request sum([1, 2, 3])` asks for.
+fn sum(message: &Message) -> Option<i64> {
+    match message.content.as_term() {
+        Some(("sum", [numbers])) if message.performative == Performative::Request => {
+            numbers.items().iter().try_fold(0_i64, |sum, number| sum.checked_add(number.as_int()?))
+        }
+        _ => None,
+    }
+}

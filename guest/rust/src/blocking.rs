@@ -1,0 +1,62 @@
+//! Waiting in the middle of anything: in a loop in a call in a recursion. The agent is suspended there, with its stack, and
+//! goes on there, on the same node or on another one (strong mobility).
+//!
+//! Modules that use these are prepared for it by `whimbrel agent build`, which makes them larger and calls slower. Agents
+//! that wait only in `async` functions need nothing of it: see [`Context`](crate::Context).
+
+use std::time::Duration;
+
+use crate::context::{message, milliseconds};
+use crate::error::{Error, ErrorKind};
+use crate::host;
+use crate::message::{Message, Template};
+
+/// Which of two one is after [`clone_to`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Twin {
+    /// The one that called.
+    Original,
+    /// The copy, on the other node.
+    Copy,
+}
+
+/// Waits for a message that fits, for ever if need be.
+///
+/// # Errors
+/// It cannot be read.
+pub fn receive(template: &Template) -> Result<Message, Error> {
+    message(host::fetch(host::receive(&template.encode(), -1))?)
+}
+
+/// Waits for a message that fits, so long at most; `None` if there was none.
+///
+/// # Errors
+/// It cannot be read.
+pub fn receive_within(template: &Template, time: Duration) -> Result<Option<Message>, Error> {
+    match host::fetch(host::receive(&template.encode(), milliseconds(time))) {
+        Err(Error { kind: ErrorKind::Timeout, .. }) => Ok(None),
+        frame => message(frame?).map(Some),
+    }
+}
+
+/// Waits.
+pub fn sleep(time: Duration) {
+    host::sleep(milliseconds(time));
+}
+
+/// Moves to that node; goes on there.
+///
+/// # Errors
+/// It did not move, or was not allowed to: it goes on where it was.
+pub fn move_to(node: &str) -> Result<(), Error> {
+    host::check(host::move_to(node.as_bytes())).map(drop)
+}
+
+/// Leaves a copy of itself on that node, of this name (empty: a new one). Both go on here, each told which it is.
+///
+/// # Errors
+/// There is no copy.
+pub fn clone_to(node: &str, name: &str) -> Result<Twin, Error> {
+    let copy = host::check(host::clone_to(node.as_bytes(), name.as_bytes()))?;
+    Ok(if copy == 1 { Twin::Copy } else { Twin::Original })
+}

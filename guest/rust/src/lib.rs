@@ -1,0 +1,58 @@
+//! Write agents for Whimbrel in Rust that run as WebAssembly.
+//!
+//! An agent is one module with a memory of its own. Everything that it knows lives in there, so that a node can stop it between
+//! two instructions, keep it as bytes, and let it go on elsewhere. There are three ways to write one:
+//!
+//! - as an `async` function: it waits wherever it likes, and moves to another node in the middle of a loop;
+//! - as an implementation of [`Agent`]: it is called for each thing that happens;
+//! - as a plain function that waits by [`blocking`]: it may wait, and move, in the middle of any call.
+//!
+//! ```
+//! use std::time::Duration;
+//! use whimbrel_guest::{Context, Error, Message, agent};
+//!
+//! #[agent]
+//! async fn patrol(ctx: Context) -> Result<(), Error> {
+//!     for node in ["n1", "n2", "n3"] {
+//!         ctx.move_to(node).await?;
+//!         ctx.send(&Message::inform("guard", format!("all is quiet on {}", ctx.node())))?;
+//!         ctx.sleep(Duration::from_secs(60)).await;
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! `whimbrel agent build` makes the module of a crate of the type `cdylib`. `cargo test` runs its tests natively;
+//! [`testing`] takes the node's place.
+
+mod agent;
+pub mod blocking;
+#[doc(hidden)]
+pub mod calls;
+mod context;
+mod error;
+mod frame;
+mod host;
+mod message;
+mod tasks;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod testing;
+mod value;
+
+pub use agent::{Agent, Arrival, Failure};
+pub use context::{Context, Level};
+pub use error::{Error, ErrorKind};
+pub use frame::{DEPTH_MAX, DecodeError};
+pub use message::{Message, Performative, Template};
+pub use tasks::{IntoOutcome, Receive, Sleep};
+pub use value::{Record, Term, Value};
+/// Makes a function or an implementation of [`Agent`] the agent of this module: see the crate.
+pub use whimbrel_guest_macro::agent;
+
+#[doc(hidden)]
+pub use agent::Handlers;
+#[doc(hidden)]
+pub use tasks::{Body, boxed, task};
+
+/// The version of the interface between agent and node: docs/design/wasm-agents.md.
+pub const ABI: i32 = 1;

@@ -1,0 +1,294 @@
+//! A node for tests: what an agent does, seen from outside, in `cargo test`.
+//!
+//! ```
+//! use whimbrel_guest::testing::Trial;
+//! use whimbrel_guest::{Context, Error, Message, Template, Value};
+//!
+//! async fn echo(ctx: Context) -> Result<(), Error> {
+//!     loop {
+//!         let asked = ctx.receive(Template::any()).await;
+//!         ctx.send(&asked.reply(asked.performative.clone(), asked.content.clone()))?;
+//!     }
+//! }
+//!
+//! let mut trial = Trial::of_task(echo);
+//! trial.start(Value::Null).unwrap();
+//! trial.message(Message::inform("echo", "hello")).unwrap();
+//! assert_eq!(trial.sent()[0].content, Value::text("hello"));
+//! ```
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+
+use crate::agent::{Agent, Arrival, Handlers};
+use crate::calls::{Calls, Outcome};
+use crate::context::Context;
+use crate::message::Message;
+use crate::tasks::{IntoOutcome, boxed, forget, task};
+use crate::value::Value;
+
+/// An agent on trial. One at a time in each thread.
+pub struct Trial {
+    agent: Box<dyn Calls>,
+}
+
+/// What the agent has done, and what waits for it.
+#[derive(Default)]
+struct Done {
+    node: String,
+    sent: Vec<Message>,
+    printed: Vec<String>,
+    /// By tag: after how many milliseconds.
+    timers: BTreeMap<i64, i64>,
+    waiting: VecDeque<Message>,
+    /// What the last call gave the length of.
+    result: Vec<u8>,
+    departing: Option<String>,
+    cloning: Option<String>,
+    stopped: bool,
+}
+
+thread_local! {
+    static DONE: RefCell<Done> = RefCell::default();
+}
+
+fn done<T>(use_: impl FnOnce(&mut Done) -> T) -> T {
+    DONE.with(|done| use_(&mut done.borrow_mut()))
+}
+
+impl Trial {
+    fn of(agent: Box<dyn Calls>) -> Self {
+        done(|done| *done = Done { node: "n1".to_owned(), ..Done::default() });
+        forget();
+        Self { agent }
+    }
+
+    /// An agent that is an `async` function. It is called `trial@test`, and on the node `n1`.
+    pub fn of_task<F: Future<Output: IntoOutcome> + 'static>(body: fn(Context) -> F) -> Self {
+        Self::of(task(move |ctx| boxed(body(ctx))))
+    }
+
+    /// An agent that is called.
+    pub fn of_agent<A: Agent>() -> Self {
+        Self::of(Box::<Handlers<A>>::default())
+    }
+
+    /// Starts it, with these options.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn start(&mut self, options: Value) -> Outcome {
+        self.agent.start(options)
+    }
+
+    /// Gives it a message.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn message(&mut self, message: Message) -> Outcome {
+        // As it comes from a node: encoded.
+        self.agent.message(Message::decode(&message.encode()).map_err(|error| error.to_string())?)
+    }
+
+    /// Has a message wait that it may take.
+    pub fn waits(&mut self, message: Message) {
+        done(|done| done.waiting.push_back(message));
+    }
+
+    /// Lets the timer be due that is due first; whether there was one.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn timer(&mut self) -> Result<bool, String> {
+        let first = done(|done| {
+            let (&tag, _) = done.timers.iter().min_by_key(|(_, ms)| **ms)?;
+            done.timers.remove(&tag)?;
+            Some(tag)
+        });
+        first.map_or(Ok(false), |tag| self.agent.timer(tag).map(|()| true))
+    }
+
+    /// Lets it depart as it wants to, or tells it why it stays; whether it wanted to.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn arrive(&mut self, stayed: Option<&str>) -> Result<bool, String> {
+        let Some(to) = done(|done| done.departing.take()) else { return Ok(false) };
+        self.agent.departure();
+        let stayed = stayed.map(str::to_owned);
+        let from = done(|done| match stayed {
+            None => std::mem::replace(&mut done.node, to.clone()),
+            Some(_) => done.node.clone(),
+        });
+        self.agent.arrival(Arrival { from, to, stayed, ..Arrival::default() }).map(|()| true)
+    }
+
+    /// Lets it be the original, or the copy, of the clone that it wants; whether it wanted one.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn cloned(&mut self, copy: bool) -> Result<bool, String> {
+        let Some(to) = done(|done| done.cloning.take()) else { return Ok(false) };
+        let from = done(|done| if copy { std::mem::replace(&mut done.node, to.clone()) } else { done.node.clone() });
+        let to = if copy { to } else { from.clone() };
+        self.agent.arrival(Arrival { from, to, clone: copy, ..Arrival::default() }).map(|()| true)
+    }
+
+    /// What it has sent since it was asked last.
+    pub fn sent(&self) -> Vec<Message> {
+        done(|done| std::mem::take(&mut done.sent))
+    }
+
+    /// What it has printed since it was asked last.
+    pub fn printed(&self) -> Vec<String> {
+        done(|done| std::mem::take(&mut done.printed))
+    }
+
+    /// Whether it has ended itself.
+    pub fn stopped(&self) -> bool {
+        done(|done| done.stopped)
+    }
+}
+
+/// The imports, as the trial does them.
+pub(crate) mod node {
+    use super::{Message, Value, done};
+    use crate::frame::template_of;
+
+    const DENIED: i32 = -1;
+    const MALFORMED: i32 = -3;
+    const UNKNOWN: i32 = -4;
+
+    fn text(bytes: &[u8]) -> String {
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    fn copy(from: &[u8], to: &mut [u8]) -> i32 {
+        let len = from.len().min(to.len());
+        to[..len].copy_from_slice(&from[..len]);
+        from.len() as i32
+    }
+
+    pub fn send(frame: &[u8]) -> i32 {
+        match Message::decode(frame) {
+            Ok(message) => done(|done| done.sent.push(message)),
+            Err(_) => return MALFORMED,
+        }
+        0
+    }
+
+    pub fn take(template: &[u8]) -> i32 {
+        let Ok(template) = template_of(template) else { return MALFORMED };
+        done(|done| match done.waiting.iter().position(|message| template.fits(message)) {
+            Some(at) => {
+                done.result = done.waiting.remove(at).unwrap_or_default().encode();
+                done.result.len() as i32
+            }
+            None => UNKNOWN,
+        })
+    }
+
+    pub fn read(to: &mut [u8]) -> i32 {
+        done(|done| copy(&done.result, to))
+    }
+
+    pub fn reason(to: &mut [u8]) -> i32 {
+        copy(b"not in a test", to)
+    }
+
+    pub fn name(to: &mut [u8]) -> i32 {
+        copy(b"trial@test", to)
+    }
+
+    pub fn node(to: &mut [u8]) -> i32 {
+        done(|done| copy(done.node.as_bytes(), to))
+    }
+
+    pub fn timer(ms: i64, tag: i64) -> i32 {
+        done(|done| done.timers.insert(tag, ms));
+        0
+    }
+
+    pub fn cancel(tag: i64) -> i32 {
+        done(|done| if done.timers.remove(&tag).is_some() { 0 } else { UNKNOWN })
+    }
+
+    pub fn now() -> i64 {
+        0
+    }
+
+    pub fn random(to: &mut [u8]) -> i32 {
+        to.fill(4);
+        0
+    }
+
+    pub fn log(_level: i32, _text: &[u8]) {}
+
+    pub fn print(line: &[u8]) {
+        done(|done| done.printed.push(text(line)));
+    }
+
+    pub fn register(_service: &[u8], _kind: &[u8]) -> i32 {
+        0
+    }
+
+    pub fn deregister(_service: &[u8], _kind: &[u8]) -> i32 {
+        0
+    }
+
+    pub fn search(_service: &[u8], _kind: &[u8]) -> i32 {
+        done(|done| {
+            done.result = Value::List(Vec::new()).encode();
+            done.result.len() as i32
+        })
+    }
+
+    pub fn exists(_name: &[u8]) -> i32 {
+        0
+    }
+
+    pub fn join(_topic: &[u8]) -> i32 {
+        0
+    }
+
+    pub fn leave(_topic: &[u8]) -> i32 {
+        0
+    }
+
+    pub fn act(_environment: &[u8], _action: &[u8]) -> i32 {
+        DENIED
+    }
+
+    pub fn depart(node: &[u8]) -> i32 {
+        done(|done| done.departing = Some(text(node)));
+        0
+    }
+
+    pub fn depart_clone(node: &[u8], _name: &[u8]) -> i32 {
+        done(|done| done.cloning = Some(text(node)));
+        0
+    }
+
+    pub fn discard(_unused: &[u8]) {}
+
+    pub fn stop() {
+        done(|done| done.stopped = true);
+    }
+
+    // What suspends a call cannot be tried without WebAssembly.
+
+    pub fn receive(_template: &[u8], _ms: i64) -> i32 {
+        DENIED
+    }
+
+    pub fn sleep(_ms: i64) {}
+
+    pub fn move_to(_node: &[u8]) -> i32 {
+        DENIED
+    }
+
+    pub fn clone_to(_node: &[u8], _name: &[u8]) -> i32 {
+        DENIED
+    }
+}

@@ -1,0 +1,70 @@
+// Values as bytes, for tests: docs/design/wasm-agents.md.
+
+const utf8 = new TextEncoder();
+export const hex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+export const toHex = (bytes) => Buffer.from(bytes).toString("hex");
+const u32 = (number) => [number & 255, (number >> 8) & 255, (number >> 16) & 255, number >>> 24];
+const field = (which, bytes) => [which, ...u32(bytes.length), ...bytes];
+
+/** A request to sum these numbers, or to tour these nodes. */
+export function request(functor, items, sender = "amy@test") {
+  const value = (item) => (typeof item === "string" ? [5, ...u32(item.length), ...utf8.encode(item)] : [3, ...int(item)]);
+  const list = [8, ...u32(items.length), ...items.flatMap(value)];
+  const term = [11, 0, ...u32(functor.length), ...utf8.encode(functor), ...u32(1), ...list];
+  return Uint8Array.of(18, ...field(1, utf8.encode(sender)), ...field(3, term), ...field(5, utf8.encode("r1")));
+}
+
+const int = (number) => new Uint8Array(BigInt64Array.of(BigInt(number)).buffer);
+
+/** The performative and the fields of a message. */
+export function fields(frame) {
+  const found = new Map();
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
+  for (let at = 1; at < frame.length; ) {
+    const len = view.getUint32(at + 1, true);
+    found.set(frame[at], frame.subarray(at + 5, at + 5 + len));
+    at += 5 + len;
+  }
+  return { performative: frame[0], found };
+}
+
+/** What a term says whose arguments are whole numbers and texts. */
+export function term(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const text = (at) => Buffer.from(bytes.subarray(at + 4, at + 4 + view.getUint32(at, true))).toString();
+  let at = 2 + 4 + view.getUint32(2, true);
+  const count = view.getUint32(at, true);
+  const items = [];
+  for (at += 4; items.length < count; ) {
+    if (bytes[at] === 3) {
+      items.push(Number(view.getBigInt64(at + 1, true)));
+      at += 9;
+    } else {
+      items.push(text(at + 1));
+      at += 5 + view.getUint32(at + 1, true);
+    }
+  }
+  return [text(2), ...items];
+}
+
+/** A value in words, as the guests of `echo` spell it, from conformance/acl's notation. */
+export function spell(json) {
+  const text = (tag, string) => `${tag}${utf8.encode(string).length}:${string}`;
+  const many = (values) => values.map((value) => spell(value) + ";").join("");
+  const double = (number) => "d" + new BigUint64Array(Float64Array.of(number).buffer)[0].toString(16).padStart(16, "0");
+  if (json === null) return "n";
+  if (typeof json === "boolean") return json ? "T" : "F";
+  if (typeof json === "number") return Number.isInteger(json) ? `i${json}` : double(json);
+  if (typeof json === "string") return text("t", json);
+  if (Array.isArray(json)) return `[${many(json)}]`;
+  if ("int" in json) return `i${json.int}`;
+  if ("num" in json) return double(Number(json.num));
+  if ("atom" in json) return text("a", json.atom);
+  if ("bytes" in json) return `b${json.bytes}`;
+  if ("var" in json) return text("v", json.var);
+  if ("map" in json) return `{${many(json.map.flat())}}`;
+  if ("record" in json) return text("r", json.record) + `(${json.fields.map(([name, value]) => text("", name) + spell(value) + ";").join("")})`;
+  const namespace = "namespace" in json ? text("m", json.namespace) : "";
+  const annotations = json.annots?.length ? `[${many(json.annots)}]` : "";
+  return `${json.negated ? "~" : ""}${namespace}${text("f", json.term)}(${many(json.args ?? [])})${annotations}`;
+}

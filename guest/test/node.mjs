@@ -1,0 +1,263 @@
+// A node in a few lines, for tests: it runs WebAssembly agents as docs/design/wasm-agents.md says, lets them wait, and moves them.
+
+import { readFileSync } from "node:fs";
+
+const UNKNOWN = -4;
+const TIMEOUT = -5;
+const PAGE = 65536;
+
+/** The module in a file, and all its mutable globals by the names under which they can be reached. */
+export function load(file) {
+  return new WebAssembly.Module(exportGlobals(readFileSync(file)));
+}
+
+/** An agent in a module, on a node of that name. */
+export class Agent {
+  constructor(module, { name = "guest@test", node = "n1", closed = [] } = {}) {
+    this.module = module;
+    this.name = name;
+    this.node = node;
+    this.closed = closed; // nodes that refuse it
+    this.mailbox = [];
+    this.sent = [];
+    this.printed = [];
+    this.logged = [];
+    this.timers = new Map();
+    this.hops = 0;
+    this.stopped = false;
+    this.suspended = null; // the call that is suspended, and what it waits for
+    this.departing = null;
+    this.buffer = 0; // where suspended calls are unwound to
+    this.result = new Uint8Array();
+    this.instantiate();
+  }
+
+  instantiate() {
+    this.exports = new WebAssembly.Instance(this.module, { whim: this.imports() }).exports;
+  }
+
+  bytes(ptr, len) {
+    return new Uint8Array(this.exports.memory.buffer, ptr, len);
+  }
+  text(ptr, len) {
+    return new TextDecoder().decode(this.bytes(ptr, len));
+  }
+  answer(bytes) {
+    this.result = bytes.slice();
+    return bytes.length;
+  }
+  fill(text, ptr, cap) {
+    const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
+    this.bytes(ptr, Math.min(cap, bytes.length)).set(bytes.subarray(0, cap));
+    return bytes.length;
+  }
+
+  imports() {
+    return {
+      send: (ptr, len) => (this.sent.push(this.bytes(ptr, len).slice()), 0),
+      take: (ptr, len) => {
+        const found = this.waiting(this.bytes(ptr, len));
+        return found ? this.answer(found) : UNKNOWN;
+      },
+      read: (ptr, cap) => this.fill(this.result, ptr, cap),
+      reason: (ptr, cap) => this.fill("because", ptr, cap),
+      name: (ptr, cap) => this.fill(this.name, ptr, cap),
+      node: (ptr, cap) => this.fill(this.node, ptr, cap),
+      timer: (ms, tag) => (this.timers.set(tag, ms), 0),
+      cancel: (tag) => (this.timers.delete(tag) ? 0 : UNKNOWN),
+      now: () => 1700000000000n,
+      random: (ptr, len) => (this.bytes(ptr, len).fill(4), 0),
+      log: (level, ptr, len) => void this.logged.push([level, this.text(ptr, len)]),
+      print: (ptr, len) => void this.printed.push(this.text(ptr, len)),
+      register: () => 0,
+      deregister: () => 0,
+      search: () => this.answer(Uint8Array.of(8, 0, 0, 0, 0)),
+      exists: () => 0,
+      join: () => 0,
+      leave: () => 0,
+      act: (env, len, ptr, count) => this.answer(this.bytes(ptr, count)),
+      depart: (ptr, len) => ((this.departing = this.text(ptr, len)), 0),
+      depart_clone: () => -1,
+      discard: () => {},
+      stop: () => void (this.stopped = true),
+      receive: (ptr, len, ms) =>
+        this.suspend(() => {
+          const template = this.bytes(ptr, len).slice();
+          return { template, ms };
+        }),
+      sleep: (ms) => this.suspend(() => ({ ms })),
+      move_to: (ptr, len) => this.suspend(() => ({ to: this.text(ptr, len) })),
+      clone_to: () => -1,
+    };
+  }
+
+  /** The oldest message in the mailbox that fits: here only its performative counts. */
+  waiting(template) {
+    const fits = (frame) => template.length === 0 || template[0] === 255 || template[0] === frame[0];
+    const at = this.mailbox.findIndex(fits);
+    return at < 0 ? undefined : this.mailbox.splice(at, 1)[0];
+  }
+
+  /** An import that suspends: called once to unwind, and once more when the call has been rewound to it. */
+  suspend(wait) {
+    const { asyncify_get_state, asyncify_stop_rewind, asyncify_start_unwind, memory } = this.exports;
+    if (asyncify_get_state() === 2) {
+      asyncify_stop_rewind();
+      return this.outcome;
+    }
+    this.wait = wait();
+    if (this.buffer === 0) this.buffer = memory.grow(1) * PAGE;
+    new Int32Array(memory.buffer, this.buffer, 2).set([this.buffer + 8, this.buffer + PAGE]);
+    asyncify_start_unwind(this.buffer);
+    return 0;
+  }
+
+  /** Calls the agent, and does what it asks for at the end of the call. */
+  call(name, ...args) {
+    const code = this.exports[name](...args);
+    if (this.exports.asyncify_get_state?.() === 1) {
+      this.exports.asyncify_stop_unwind();
+      this.suspended = { name, args, ...this.wait };
+      return this.goOn();
+    }
+    this.suspended = null;
+    if (code) throw new Error(`the agent failed with ${code}`);
+    return this.depart();
+  }
+
+  resume(outcome) {
+    this.outcome = outcome;
+    const { name, args } = this.suspended;
+    this.exports.asyncify_start_rewind(this.buffer);
+    return this.call(name, ...args);
+  }
+
+  /** Goes on with a suspended call if what it waits for is there. */
+  goOn() {
+    const { template, to } = this.suspended;
+    if (to !== undefined) {
+      const stays = this.closed.includes(to);
+      if (!stays) this.move(to);
+      return this.resume(stays ? -6 : 0);
+    }
+    const found = template && this.waiting(template);
+    if (found) return this.resume(this.answer(found));
+  }
+
+  depart() {
+    const to = this.departing;
+    this.departing = null;
+    if (to === null || this.stopped) return;
+    const from = this.node;
+    const stays = this.closed.includes(to);
+    this.exports.whim_before_move?.();
+    if (!stays) this.move(to);
+    if (this.exports.whim_after_move) this.hand("whim_after_move", arrival(from, to, stays));
+  }
+
+  /** Becomes another instance, of which nothing is the old one's but the bytes of its memory and its globals. */
+  move(to) {
+    const globals = Object.entries(this.exports).filter(([name]) => name.startsWith("whim:g"));
+    const state = globals.map(([name, global]) => [name, global.value]);
+    const memory = this.exports.memory.buffer.slice(0);
+    this.instantiate();
+    const missing = memory.byteLength - this.exports.memory.buffer.byteLength;
+    if (missing > 0) this.exports.memory.grow(missing / PAGE);
+    new Uint8Array(this.exports.memory.buffer).set(new Uint8Array(memory));
+    for (const [name, value] of state) this.exports[name].value = value;
+    this.node = to;
+    this.hops += 1;
+  }
+
+  /** Calls an export with bytes. */
+  hand(name, bytes) {
+    const ptr = this.exports.whim_inbox(bytes.length);
+    this.bytes(ptr, bytes.length).set(bytes);
+    return this.call(name, ptr, bytes.length);
+  }
+
+  start() {
+    if (this.exports.whim_start) this.hand("whim_start", Uint8Array.of(9, 0, 0, 0, 0));
+    return this;
+  }
+
+  /** Gives it a message. */
+  message(frame) {
+    if (!this.suspended) return this.hand("whim_handle", frame);
+    this.mailbox.push(frame);
+    this.goOn();
+  }
+
+  /** Lets time pass: the timer that is due first, or the wait that ends first. */
+  time() {
+    if (this.suspended) return this.resume(this.suspended.template ? TIMEOUT : 0);
+    const [[tag]] = [...this.timers].sort(([, one], [, other]) => Number(one - other));
+    this.timers.delete(tag);
+    return this.call("whim_timer", tag);
+  }
+}
+
+const utf8 = new TextEncoder();
+const text = (tag, string) => {
+  const bytes = utf8.encode(string);
+  return [tag, bytes.length & 255, bytes.length >> 8, 0, 0, ...bytes];
+};
+
+/** A map, as `whim_after_move` gets it. */
+function arrival(from, to, stays) {
+  const pairs = [...text(5, "from"), ...text(5, from), ...text(5, "to"), ...text(5, to), ...text(5, "clone"), 1];
+  const reason = stays ? [...text(5, "reason"), ...text(5, "closed")] : [];
+  return Uint8Array.of(9, stays ? 4 : 3, 0, 0, 0, ...pairs, ...reason);
+}
+
+/** The module with each of its mutable globals exported as `whim:gN`, as a node has it. */
+function exportGlobals(module) {
+  let at = 8;
+  const leb = () => {
+    for (let value = 0, shift = 0; ; shift += 7) {
+      const byte = module[at++];
+      value |= (byte & 127) << shift;
+      if (byte < 128) return value >>> 0;
+    }
+  };
+  const unsigned = (value) => {
+    const bytes = [];
+    for (; value > 127; value >>>= 7) bytes.push((value & 127) | 128);
+    return [...bytes, value];
+  };
+  let extra = [];
+  const parts = [module.subarray(0, 8)];
+  while (at < module.length) {
+    const begin = at;
+    const id = module[at++];
+    const len = leb();
+    const body = at;
+    if (id === 6) extra = mutable(leb, () => module[at++]);
+    if (id === 7) {
+      at = body;
+      const count = leb();
+      const entries = extra.flatMap((index) => [...text(0, `whim:g${index}`).slice(5), 3, ...unsigned(index)].toSpliced(0, 0, ...unsigned(`whim:g${index}`.length)));
+      const section = [...unsigned(count + extra.length), ...module.subarray(at, body + len), ...entries];
+      parts.push(Uint8Array.of(7, ...unsigned(section.length)), Uint8Array.from(section));
+    } else {
+      parts.push(module.subarray(begin, body + len));
+    }
+    at = body + len;
+  }
+  return Buffer.concat(parts);
+}
+
+/** The numbers of the globals of a section that are mutable. None is imported. */
+function mutable(leb, byte) {
+  const found = [];
+  for (let index = 0, count = leb(); index < count; index++) {
+    byte();
+    if (byte() === 1) found.push(index);
+    const opcode = byte();
+    if (opcode === 0x43) for (let skip = 4; skip--; ) byte();
+    else if (opcode === 0x44) for (let skip = 8; skip--; ) byte();
+    else leb();
+    if (byte() !== 0x0b) throw new Error("a global begins with an expression");
+  }
+  return found;
+}
