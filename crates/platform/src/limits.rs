@@ -77,6 +77,16 @@ pub const LOAD_PART_MIN: u16 = 30;
 pub const LOAD_REST_MS: u64 = 10_000;
 /// How long a partition that moved because of load stays where it is, unless something else has it move.
 pub const LOAD_STAY_MS: u64 = 300_000;
+/// A node that is busy for no more of its workers' time, in thousandths, is idle...
+pub const WEIGHT_IDLE: u16 = 50;
+/// ...and after so long measures its weight again...
+pub const WEIGHT_IDLE_MS: u64 = 10_000;
+/// ...if it has not done so for so long.
+pub const WEIGHT_AGAIN_MS: u64 = 60_000;
+/// Measures of which the highest counts: the last ones.
+pub const WEIGHT_MEASURES: usize = 5;
+/// How far it must be from the weight that was told, as a share of that, to be told.
+pub const WEIGHT_CHANGE: f64 = 0.25;
 /// Agents that are told of in one piece of news; more take more.
 pub const LINK_NEWS_AGENTS: usize = 4_096;
 /// Bytes of names that a peer may make this node keep (they are kept for ever). Whoever makes more is refused.

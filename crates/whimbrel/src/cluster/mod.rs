@@ -16,6 +16,7 @@ use whimbrel_platform::cluster::{LoadWindow, LocalNode, NodeView, Nonce, Partici
 use whimbrel_platform::store::{Coord, Epoch, StoreError};
 
 use self::thread::{Input, Seen, Thread};
+use self::weight::Weighing;
 
 /// How long good-byes may take, beside the others' time to end.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(15);
@@ -90,17 +91,20 @@ pub fn this_process() -> String {
 }
 
 impl Cluster {
-    /// Asks to be let in. `wait` waits, and says whether to stop waiting; `note` is told what people may want to know.
+    /// Asks to be let in, with the weight of `weighing`, if there is one. `wait` waits, and says whether to stop waiting; `note` is told
+    /// what people may want to know.
     ///
     /// # Errors
     /// The store cannot be watched; or the node is not let in.
     pub fn join(
         store: Arc<dyn Coord>,
-        terms: Terms,
+        mut terms: Terms,
+        weighing: Option<Weighing>,
         forget: Forget,
         mut wait: impl FnMut(Duration) -> bool,
         note: impl Fn(&str) + Send + 'static,
     ) -> Result<Joined, JoinError> {
+        terms.weight = weighing.as_ref().map_or(terms.weight, Weighing::weight);
         let (inputs, received) = channel();
         let told = inputs.clone();
         let watch = store.watch("", Box::new(move |watched| drop(told.send(Input::Told(watched)))))?;
@@ -122,6 +126,7 @@ impl Cluster {
             handed_over: Vec::new(),
             count_at: thread::time(began),
             window: LoadWindow::default(),
+            weighing,
             dropped: false,
         };
         let run = move || {

@@ -11,6 +11,7 @@ use whimbrel_platform::store::{
 };
 use whimbrel_store::{Fault, Memory, Point};
 
+use super::weight::Weighing;
 use super::{Cluster, JoinError, Joined, random};
 
 const PARTITIONS: u16 = 8;
@@ -167,6 +168,10 @@ fn terms() -> Terms {
 }
 
 fn join_with(store: &Arc<Memory>, terms: Terms) -> Result<Node, JoinError> {
+    join_weighing(store, terms, None)
+}
+
+fn join_weighing(store: &Arc<Memory>, terms: Terms, weighing: Option<Weighing>) -> Result<Node, JoinError> {
     let (seen, closed) = (Arc::<Seen>::default(), Arc::<AtomicBool>::default());
     let gate = Arc::new(Gate { store: Arc::clone(store), closed: Arc::clone(&closed) });
     let journal = Arc::clone(store);
@@ -177,7 +182,7 @@ fn join_with(store: &Arc<Memory>, terms: Terms) -> Result<Node, JoinError> {
         std::thread::sleep(time);
         false
     };
-    let Joined::In(cluster) = Cluster::join(gate, terms, forget, wait, |_| {})? else {
+    let Joined::In(cluster) = Cluster::join(gate, terms, weighing, forget, wait, |_| {})? else {
         unreachable!("nobody interrupts")
     };
     cluster.begin("here", Arc::new(Fake { store: Arc::clone(store), seen: Arc::clone(&seen) }));
@@ -307,6 +312,7 @@ fn who_is_not_let_in_hears_why_and_who_waits_can_be_interrupted() {
     let joined = Cluster::join(
         Arc::new(gate),
         twin,
+        None,
         forget,
         |time| {
             std::thread::sleep(time);
@@ -316,6 +322,22 @@ fn who_is_not_let_in_hears_why_and_who_waits_can_be_interrupted() {
         |_| {},
     );
     assert!(matches!(joined, Ok(Joined::Interrupted)));
+}
+
+/// A node that joined in a noisy moment gets its share when it has measured again.
+#[test]
+fn a_weight_that_was_measured_in_a_noisy_moment_does_not_last() {
+    static IS_NOISY: AtomicBool = AtomicBool::new(true);
+    let measure = || if IS_NOISY.load(Ordering::Relaxed) { 2.0 } else { 6.0 };
+    let store = store();
+    let first = join_weighing(&store, terms(), Some(Weighing::with(|| 6.0, Duration::ZERO, Duration::ZERO)));
+    let second = join_weighing(&store, terms(), Some(Weighing::with(measure, Duration::ZERO, Duration::ZERO)));
+    let [first, second] = [first, second].map(|node| node.expect("it is let in"));
+    wait_for("the second has less", || (first.has(), second.has()) == (6, 2));
+    IS_NOISY.store(false, Ordering::Relaxed);
+    wait_for("the second has its half", || (first.has(), second.has()) == (4, 4));
+    let weights = || first.cluster.view().nodes().iter().map(|view| view.member.weight).collect::<Vec<_>>();
+    wait_for("it is told", || weights() == [6, 6]);
 }
 
 #[test]

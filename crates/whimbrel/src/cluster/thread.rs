@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Action, AdoptError, BEAT, Ending, LoadWindow, LocalNode, NodeView, PAUSE, Participant, YieldError,
+    Action, AdoptError, BEAT, Ending, Load, LoadWindow, LocalNode, NodeView, PAUSE, Participant, YieldError,
 };
 use whimbrel_platform::store::{Coord, Epoch, Partition, Revision, StoreError, Watched};
 
 use super::Forget;
+use super::weight::Weighing;
 
 /// What the thread is told.
 pub(super) enum Input {
@@ -19,6 +20,8 @@ pub(super) enum Input {
     Adopted(Vec<(Partition, Epoch)>, Vec<(Partition, AdoptError)>),
     Yielded(Vec<Partition>, Vec<(Partition, YieldError)>),
     Forgot(Result<(), StoreError>),
+    /// What this machine can do was measured again.
+    Weighed(f64),
     /// Tell this one when everything is handed over, or nobody is there to take it.
     HandOver(SyncSender<()>),
     Leave {
@@ -67,6 +70,8 @@ pub(super) struct Thread {
     pub count_at: Time,
     /// How busy they were lately.
     pub window: LoadWindow,
+    /// What this machine can do, if that is measured.
+    pub weighing: Option<Weighing>,
     pub dropped: bool,
 }
 
@@ -117,6 +122,7 @@ impl Thread {
                 }
                 self.participant.adopted(&partitions, failed, now);
             }
+            Input::Weighed(units) => self.weighed(units),
             Input::Yielded(partitions, stuck) => self.participant.yielded(&partitions, stuck, now),
             Input::Dropped => self.dropped = true,
             Input::Forgot(outcome) => self.participant.forgot(outcome, now),
@@ -167,10 +173,30 @@ impl Thread {
     /// Counts the agents, and looks how busy they are, now and then.
     fn look(&mut self) {
         let now = self.now();
-        if let Some(node) = self.node.as_ref().filter(|_| now >= self.count_at) {
+        if let Some(node) = self.node.clone().filter(|_| now >= self.count_at) {
             self.participant.set_agents(node.agents());
-            self.participant.set_load(self.window.note(node.work(), now));
+            let load = self.window.note(node.work(), now);
+            self.weigh(load.as_ref());
+            self.participant.set_load(load);
             self.count_at = now + BEAT;
+        }
+    }
+
+    /// Measures what this machine can do, if it has time, on a thread of its own.
+    fn weigh(&mut self, load: Option<&Load>) {
+        let now = self.now();
+        if let Some(measure) = self.weighing.as_mut().and_then(|weighing| weighing.due(load, now)) {
+            let inputs = self.inputs.clone();
+            std::thread::spawn(move || inputs.send(Input::Weighed(measure())));
+        }
+    }
+
+    fn weighed(&mut self, units: f64) {
+        let Some(weighing) = &mut self.weighing else { return };
+        let before = weighing.weight();
+        if let Some(weight) = weighing.measured(units) {
+            (self.note)(&format!("the weight of this node is {weight} now, not {before}: measured while it was idle"));
+            self.participant.set_weight(weight);
         }
     }
 

@@ -1,7 +1,13 @@
 //! How much this machine can do beside others, found by a moment of work: the primes that the Siebog study's agents look for by
-//! brute force.
+//! brute force. It is looked for again whenever the node has been idle for a while, so that what a busy moment of the machine made of it
+//! does not last.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+
+use whimbrel_platform::Time;
+use whimbrel_platform::cluster::Load;
+use whimbrel_platform::limits::{WEIGHT_AGAIN_MS, WEIGHT_CHANGE, WEIGHT_IDLE, WEIGHT_IDLE_MS, WEIGHT_MEASURES};
 
 /// How long it is measured.
 const MEASURE: Duration = Duration::from_millis(100);
@@ -11,8 +17,8 @@ const PRIMES_TO: u32 = 2_000;
 const UNIT: f64 = 100.0;
 
 /// What the machine can do, in compute units: pieces of work in a time, on all cores. The fastest piece counts, for others may
-/// have the processor meanwhile; and it is rounded to two bits, because what is nearly alike should be alike.
-pub fn measure() -> u32 {
+/// have the processor meanwhile.
+fn measure() -> f64 {
     let until = Instant::now() + MEASURE;
     let mut fastest = Duration::MAX;
     while Instant::now() < until {
@@ -21,8 +27,7 @@ pub fn measure() -> u32 {
         fastest = fastest.min(began.elapsed());
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let units = cores as f64 / fastest.as_secs_f64().max(1e-9) / UNIT;
-    rounded(units as u32)
+    cores as f64 / fastest.as_secs_f64().max(1e-9) / UNIT
 }
 
 /// How many primes there are up to `last`, by trying all divisors.
@@ -31,11 +36,74 @@ fn primes(last: u32) -> usize {
 }
 
 /// The nearest number of which at most two bits are set, and these side by side: 1, 2, 3, 4, 6, 8, 12, ...
-fn rounded(units: u32) -> u32 {
-    let units = units.clamp(1, 1 << 30);
+fn rounded(units: f64) -> u32 {
+    let units = (units as u32).clamp(1, 1 << 30);
     let below = 1 << units.ilog2();
     let near = |candidate: &u32| candidate.abs_diff(units);
     [below, below + below / 2, below * 2].into_iter().min_by_key(near).unwrap_or(below)
+}
+
+/// A node's weight, and when it is to be measured again.
+#[derive(Debug)]
+pub struct Weighing {
+    measure: fn() -> f64,
+    idle: Duration,
+    again: Duration,
+    /// What others are told: rounded to two bits, because what is nearly alike should be alike.
+    weight: u32,
+    /// What was measured lately, in compute units.
+    measured: VecDeque<f64>,
+    measured_at: Time,
+    idle_since: Option<Time>,
+}
+
+impl Weighing {
+    /// Measures for the first time.
+    pub fn begin() -> Self {
+        Self::with(measure, Duration::from_millis(WEIGHT_IDLE_MS), Duration::from_millis(WEIGHT_AGAIN_MS))
+    }
+
+    /// One that measures like this, once it was idle for so long, and again after so long.
+    pub(super) fn with(measure: fn() -> f64, idle: Duration, again: Duration) -> Self {
+        let first = measure();
+        let (weight, measured) = (rounded(first), VecDeque::from([first]));
+        Self { measure, idle, again, weight, measured, measured_at: Time::ZERO, idle_since: None }
+    }
+
+    /// What others are told.
+    pub fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    /// What measures, if that is to be done now: it takes a moment. To be asked often.
+    pub(super) fn due(&mut self, load: Option<&Load>, now: Time) -> Option<fn() -> f64> {
+        if load.is_none_or(|load| load.busy > WEIGHT_IDLE) {
+            self.idle_since = None;
+            return None;
+        }
+        let idle_since = *self.idle_since.get_or_insert(now);
+        if now - idle_since < self.idle || now - self.measured_at < self.again {
+            return None;
+        }
+        self.measured_at = now;
+        Some(self.measure)
+    }
+
+    /// So much was measured: the weight, if others are to be told of another one. The most of the last measures counts, if it is far
+    /// enough from what they were told: whatever disturbs makes it seem less.
+    pub(super) fn measured(&mut self, units: f64) -> Option<u32> {
+        self.measured.push_back(units);
+        if self.measured.len() > WEIGHT_MEASURES {
+            self.measured.pop_front();
+        }
+        let most = self.measured.iter().copied().fold(0.0, f64::max);
+        let (weight, told) = (rounded(most), f64::from(self.weight));
+        if weight == self.weight || (most - told).abs() < told * WEIGHT_CHANGE {
+            return None;
+        }
+        self.weight = weight;
+        Some(weight)
+    }
 }
 
 #[cfg(test)]
@@ -44,13 +112,46 @@ mod tests {
 
     #[test]
     fn what_is_nearly_alike_is_alike() {
-        assert_eq!([0, 1, 2, 3, 5, 7, 9, 11, 100, 1000].map(rounded), [1, 1, 2, 3, 4, 6, 8, 12, 96, 1024]);
-        assert_eq!(rounded(u32::MAX), 1 << 30);
+        let units = [0.0, 1.0, 2.9, 3.1, 5.0, 7.0, 9.0, 11.0, 100.0, 1000.0];
+        assert_eq!(units.map(rounded), [1, 1, 2, 3, 4, 6, 8, 12, 96, 1024]);
+        assert_eq!(rounded(f64::INFINITY), 1 << 30);
     }
 
     #[test]
     fn primes_are_counted() {
         assert_eq!(primes(100), 25);
-        assert!(measure() >= 1);
+        assert!(measure() > 0.0);
+    }
+
+    fn told(measures: &[f64]) -> Vec<Option<u32>> {
+        let mut weighing = Weighing::with(|| 8.0, Duration::ZERO, Duration::ZERO);
+        measures.iter().map(|units| weighing.measured(*units)).collect()
+    }
+
+    #[test]
+    fn a_noisy_moment_does_not_last_nor_does_a_quiet_one_count() {
+        let mut noisy = Weighing::with(|| 2.0, Duration::ZERO, Duration::ZERO);
+        assert_eq!((noisy.weight(), noisy.measured(8.0), noisy.weight()), (2, Some(8), 8));
+        assert_eq!(told(&[2.0, 8.1, 1.0, 7.9, 8.0]), [None; 5]);
+        assert_eq!(told(&[9.0, 9.5, 9.9, 9.9, 9.9, 9.9]), [None; 6], "it is not far enough");
+        assert_eq!(told(&[4.0, 4.0, 4.0, 4.0, 4.0]), [None, None, None, None, Some(4)], "the machine has changed");
+        assert_eq!(told(&[16.0, 4.0, 16.0, 4.0, 16.0, 4.0]), [Some(16), None, None, None, None, None]);
+    }
+
+    #[test]
+    fn it_is_measured_when_the_node_has_been_idle() {
+        let (idle, again) = (Duration::from_secs(10), Duration::from_secs(60));
+        let mut weighing = Weighing::with(|| 8.0, idle, again);
+        let load = |busy| Load { busy, parts: Vec::new() };
+        let mut is_due =
+            |load: Option<Load>, second: u64| weighing.due(load.as_ref(), Time::from_ms(second * 1_000)).is_some();
+        let mut at = |busy, seconds: std::ops::Range<u64>| -> Vec<u64> {
+            seconds.filter(|second| is_due(Some(load(busy)), *second)).collect()
+        };
+        assert_eq!(at(0, 0..59), [0; 0], "it was measured when it began");
+        assert_eq!(at(WEIGHT_IDLE, 59..150), [60, 120]);
+        assert_eq!(at(WEIGHT_IDLE + 1, 150..200), [0; 0]);
+        assert_eq!(at(0, 200..260), [210]);
+        assert!(!is_due(None, 400));
     }
 }

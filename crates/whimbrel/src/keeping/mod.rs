@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use whimbrel::Society;
+use whimbrel::cluster::weight::Weighing;
 use whimbrel::cluster::{self, Cluster, Forget, Joined, View};
 use whimbrel_platform::cluster::{Nonce, Terms};
 use whimbrel_platform::durable::Layout;
@@ -99,7 +100,8 @@ impl Keeping {
             }
         };
         let coord: Arc<dyn Coord> = Arc::clone(&store) as _;
-        let joined = Cluster::join(coord, terms, forget(&store), |time| stopping.within(time), note);
+        let weighing = (on_engine && arguments.weight.is_none()).then(Weighing::begin);
+        let joined = Cluster::join(coord, terms, weighing, forget(&store), |time| stopping.within(time), note);
         match joined.with_context(|| format!("cannot run the society that is kept in {}", shown(&place)))? {
             Joined::In(cluster) => {
                 let keeping = Self { cluster, place, listen, over: Arc::default() };
@@ -161,7 +163,7 @@ fn terms(arguments: &Run, file: &Path, on_engine: bool, layout: Layout) -> Terms
     Terms {
         me: Nonce(random()),
         name: None,
-        weight: arguments.weight.unwrap_or_else(|| if on_engine { cluster::weight::measure() } else { 1 }),
+        weight: arguments.weight.unwrap_or(1),
         standby: arguments.standby,
         fresh: arguments.fresh,
         alone: !on_engine,

@@ -235,6 +235,11 @@ impl Participant {
         self.me.agents = agents;
     }
 
+    /// This node can do so much, beside others.
+    pub fn set_weight(&mut self, weight: u32) {
+        self.me.weight = weight;
+    }
+
     /// This node is so busy, if that is known.
     pub fn set_load(&mut self, load: Option<Load>) {
         self.me.load = load;
