@@ -187,7 +187,12 @@ typedef struct {
     uint32_t cap;
 } whim__room;
 
-static whim__room whim__inbox, whim__out, whim__got;
+/* Most messages find this much enough. */
+#define WHIM__SMALL 512
+static uint8_t whim__small[3][WHIM__SMALL];
+static whim__room whim__inbox = {whim__small[0], 0, WHIM__SMALL}; /* what the node hands over */
+static whim__room whim__out = {whim__small[1], 0, WHIM__SMALL};   /* what is being written */
+static whim__room whim__got = {whim__small[2], 0, WHIM__SMALL};   /* what was fetched */
 
 /* Makes it `cap` bytes at least, what is in it kept. Ends the agent if there is no memory. */
 static void whim__enlarge(whim__room *room, uint32_t cap) {
@@ -205,8 +210,6 @@ static void whim__enlarge(whim__room *room, uint32_t cap) {
 WHIM_EXPORT("whim_abi") int whim__abi(void) { return 1; }
 
 WHIM_EXPORT("whim_inbox") void *whim__inbox_of(uint32_t len) {
-    static uint8_t small[1024];
-    if (whim__inbox.at == NULL) whim__inbox = (whim__room){small, 0, sizeof small};
     whim__enlarge(&whim__inbox, len);
     return whim__inbox.at;
 }

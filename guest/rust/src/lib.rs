@@ -26,6 +26,8 @@
 //! [`testing`] takes the node's place.
 
 mod agent;
+#[cfg(target_arch = "wasm32")]
+mod allocator;
 pub mod blocking;
 #[doc(hidden)]
 pub mod calls;
@@ -34,6 +36,7 @@ mod error;
 mod frame;
 mod host;
 mod message;
+mod patterns;
 mod tasks;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
@@ -44,6 +47,7 @@ pub use context::{Context, Level};
 pub use error::{Error, ErrorKind};
 pub use frame::{DEPTH_MAX, DecodeError};
 pub use message::{Message, Performative, Template};
+pub use patterns::Itinerary;
 pub use tasks::{IntoOutcome, Receive, Sleep};
 pub use value::{Record, Term, Value};
 /// Makes a function or an implementation of [`Agent`] the agent of this module: see the crate.

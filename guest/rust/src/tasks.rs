@@ -222,7 +222,7 @@ impl Context {
 }
 
 /// A number that was not given out before. What agents write themselves is not below 0.
-fn number() -> i64 {
+pub(crate) fn number() -> i64 {
     happened(|happened| {
         happened.numbers += 1;
         happened.numbers
