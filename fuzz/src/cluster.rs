@@ -1,6 +1,7 @@
 //! What must hold of what nodes of a cluster write for each other, whatever it is. The fuzz target looks for values of which it does
 //! not; a test of `platform` replays those that were found.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use whimbrel_platform::Time;
@@ -80,6 +81,7 @@ fn terms() -> Terms {
         process: String::new(),
         layout: PARTITIONS.into(),
         labels: Vec::new(),
+        programs: BTreeMap::new(),
     }
 }
 

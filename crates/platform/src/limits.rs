@@ -61,6 +61,10 @@ pub const UNSERVED_MESSAGES_MAX: usize = 100_000;
 pub const TROUBLE_REASONS_MAX: usize = 8;
 /// See [`TROUBLE_REASONS_MAX`].
 pub const TROUBLE_REASON_CHARS_MAX: usize = 400;
+/// Programs of a project that nodes compare when they join a society: the first ones by name.
+pub const PROGRAMS_COMPARED_MAX: usize = 1_024;
+/// Bytes of the names of those.
+pub const PROGRAM_NAME_BYTES_MAX: usize = 255;
 /// How far back a node looks to say how busy it is.
 pub const LOAD_WINDOW_MS: u64 = 5_000;
 /// Partitions of which a node says how busy they keep it: the busiest.

@@ -132,6 +132,14 @@ impl Sources {
         Self::Folders(folders)
     }
 
+    /// The folder that the project is in, unless it is built in.
+    pub fn project_folder(&self) -> Option<&Path> {
+        match self {
+            Self::Folders(folders) => folders.last().map(PathBuf::as_path),
+            Self::BuiltIn(_) => None,
+        }
+    }
+
     /// The file a program names by `path`; the last place where one could be, if there is none.
     pub fn find(&self, path: &str) -> PathBuf {
         let path = path.strip_prefix("file:").unwrap_or(path);

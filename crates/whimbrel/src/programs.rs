@@ -60,6 +60,13 @@ impl Programs {
         self.images.lock().unwrap_or_else(PoisonError::into_inner).insert(file, Arc::clone(&image));
         Ok((image, warnings))
     }
+
+    /// A program's file as its project names it, whichever folder that is in.
+    pub fn name(&self, image: &Image) -> String {
+        let file = Path::new(&*image.name);
+        let name = self.sources.project_folder().and_then(|folder| file.strip_prefix(folder).ok());
+        name.or(file.file_name().map(Path::new)).unwrap_or(file).to_string_lossy().into_owned()
+    }
 }
 
 /// Files that programs include: beside the including file, then where programs are found.

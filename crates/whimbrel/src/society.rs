@@ -1,5 +1,6 @@
 //! A society: which agents there are, and what programs they run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -169,6 +170,15 @@ impl Society {
         };
         let has_hints = |entry: &&Entry| entry.hints != Hints::default();
         Layout::plan(partitions, &self.entries.iter().filter(has_hints).map(hinted).collect::<Vec<_>>())
+    }
+
+    /// The programs of its durable agents, by file, each with a fingerprint of its text and of all it includes. What agents create later
+    /// is not among them.
+    pub fn programs(&self) -> BTreeMap<String, String> {
+        let kept = self.entries.iter().map(|entry| &entry.config).filter(|config| !config.options.is_volatile());
+        let program =
+            |config: &AgentConfig| (self.programs.name(&config.image), format!("{:016x}", config.image.fingerprint));
+        kept.map(program).collect()
     }
 
     /// What a platform needs so that agents can create others.

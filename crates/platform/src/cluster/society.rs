@@ -1,5 +1,7 @@
 //! What is written about the society itself.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The key that says which society is in a store, and whether it goes on.
@@ -17,6 +19,10 @@ pub struct Society {
     /// they are in.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hints: String,
+    /// The programs of its project that are kept with what agents do, by file: a fingerprint of each. Empty if whoever began it did not
+    /// say.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<String, String>,
     /// How many nodes were given names in it: `n1`, `n2`, ... No name comes twice.
     #[serde(default)]
     pub named: u64,

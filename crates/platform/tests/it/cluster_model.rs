@@ -107,6 +107,7 @@ impl World {
             process: "a test".into(),
             layout: if self.has_hints { hints() } else { PARTITIONS.into() },
             labels: Vec::new(),
+            programs: BTreeMap::new(),
         }
     }
 
@@ -546,6 +547,82 @@ fn another_project_is_another_society() {
     assert!(failed(stranger).starts_with("the society garden is kept there, not desert"), "{}", failed(stranger));
     assert_eq!(failed(forgetful), "n1 runs this society: --fresh begins anew only what nobody runs");
     world.assert_all_served();
+}
+
+fn programs(files: &[(&str, &str)]) -> BTreeMap<String, String> {
+    files.iter().map(|(file, print)| ((*file).to_owned(), (*print).to_owned())).collect()
+}
+
+impl World {
+    /// A node with these programs asks to be let in; why it was not, if it was not.
+    fn start_with(&mut self, files: &[(&str, &str)]) -> (usize, Option<String>) {
+        let programs = programs(files);
+        let index = self.start(|terms| terms.programs = programs);
+        self.run(seconds(3));
+        match &self.nodes[index].ended {
+            None => (index, None),
+            Some(Ending::Failed(why)) => (index, Some(why.clone())),
+            Some(other) => panic!("{other:?}"),
+        }
+    }
+
+    fn society(&self) -> Society {
+        serde_json::from_slice(&self.keys[SOCIETY].1).unwrap()
+    }
+}
+
+#[test]
+fn nodes_with_other_programs_are_refused_beside_those_that_run() {
+    let mut world = World::new(22);
+    let (first, _) = world.start_with(&[("a.asl", "1"), ("b.asl", "2")]);
+    let refused = |files: &[(&str, &str)], world: &mut World| world.start_with(files).1.unwrap();
+    let why = refused(&[("a.asl", "1"), ("b.asl", "3")], &mut world);
+    assert!(why.starts_with("b.asl is another program here than the society's, which n1 runs: "), "{why}");
+    assert!(why.contains("Give this node the project"), "{why}");
+    let why = refused(&[("a.asl", "1"), ("b.asl", "2"), ("c.asl", "2")], &mut world);
+    assert!(why.starts_with("the project has c.asl here, unlike"), "{why}");
+    let why = refused(&[("a.asl", "1")], &mut world);
+    assert!(why.starts_with("the project has no b.asl here, unlike"), "{why}");
+    let (second, none) = world.start_with(&[("a.asl", "1"), ("b.asl", "2")]);
+    assert_eq!(none, None);
+    // Nobody is in the way of who is alone, once the others are dead; what agents were kept with stays the society's.
+    [first, second].into_iter().for_each(|index| world.kill(index));
+    let (edited, none) = world.start_with(&[("a.asl", "1"), ("b.asl", "3"), ("c.asl", "4")]);
+    assert_eq!((none, world.nodes[edited].name.as_str()), (None, "n3"));
+    assert_eq!(world.society().programs, programs(&[("a.asl", "1"), ("b.asl", "2"), ("c.asl", "4")]));
+    let why = refused(&[("a.asl", "1"), ("b.asl", "3"), ("c.asl", "4")], &mut world);
+    assert!(why.starts_with("b.asl is another program here"), "{why}");
+    assert_eq!(world.start_with(&[("a.asl", "1"), ("b.asl", "2"), ("c.asl", "4")]).1, None);
+    world.run(seconds(20));
+    world.assert_all_served();
+}
+
+#[test]
+fn a_society_that_does_not_say_its_programs_takes_any() {
+    let mut world = World::new(23);
+    let (first, _) = world.start_with(&[]);
+    assert!(world.society().programs.is_empty());
+    let (second, none) = world.start_with(&[("a.asl", "1")]);
+    assert!(none.is_none() && world.society().programs.is_empty());
+    [first, second].into_iter().for_each(|index| world.nodes[index].part.leave());
+    world.run(seconds(1));
+    assert_eq!(world.start_with(&[("a.asl", "2")]).1, None);
+    assert_eq!(world.society().programs, programs(&[("a.asl", "2")]));
+}
+
+#[test]
+fn of_strangers_that_come_together_one_is_let_in() {
+    for seed in 40..50 {
+        let mut world = World::new(seed);
+        let (first, _) = world.start_with(&[("a.asl", "1")]);
+        world.kill(first);
+        for print in ["2", "3", "4"] {
+            world.start(|terms| terms.programs = programs(&[("a.asl", print)]));
+        }
+        world.run(PATIENCE + seconds(5));
+        assert_eq!(world.living().count(), 1, "seed {seed}");
+        world.assert_all_served();
+    }
 }
 
 #[test]

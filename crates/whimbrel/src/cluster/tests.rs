@@ -164,6 +164,7 @@ fn terms() -> Terms {
         process: "a test".to_owned(),
         layout: PARTITIONS.into(),
         labels: Vec::new(),
+        programs: BTreeMap::new(),
     }
 }
 

@@ -4,6 +4,7 @@
 mod links;
 mod local;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use whimbrel::cluster::weight::Weighing;
 use whimbrel::cluster::{self, Cluster, Forget, Joined, View};
 use whimbrel_platform::cluster::{Nonce, Terms};
 use whimbrel_platform::durable::Layout;
+use whimbrel_platform::limits::{PROGRAM_NAME_BYTES_MAX, PROGRAMS_COMPARED_MAX};
 use whimbrel_platform::store::{Coord, Journal, StoreError};
 use whimbrel_runtime::{Platform, PlatformBuilder, RecoverError, erase};
 use whimbrel_store::{Embedded, Options};
@@ -91,8 +93,10 @@ impl Keeping {
             true => society.layout(store.partitions())?,
             false => Layout::from(store.partitions()),
         };
-        let terms =
-            Terms { name: asked_name(arguments, on_engine)?, ..terms(arguments, file, on_engine, layout.clone()) };
+        let terms = Terms {
+            name: asked_name(arguments, on_engine)?,
+            ..terms(arguments, file, society, on_engine, layout.clone())
+        };
         let quiet = arguments.quiet;
         let note = move |text: &str| {
             if !quiet {
@@ -157,7 +161,7 @@ fn asked_name(arguments: &Run, on_engine: bool) -> anyhow::Result<Option<String>
     Ok(credentials::read(folder)?.node()?)
 }
 
-fn terms(arguments: &Run, file: &Path, on_engine: bool, layout: Layout) -> Terms {
+fn terms(arguments: &Run, file: &Path, society: &Society, on_engine: bool, layout: Layout) -> Terms {
     let random = cluster::random;
     let token = arguments.token.clone().unwrap_or_else(|| format!("{:016x}{:016x}", random(), random()));
     Terms {
@@ -169,11 +173,17 @@ fn terms(arguments: &Run, file: &Path, on_engine: bool, layout: Layout) -> Terms
         alone: !on_engine,
         patience: arguments.takeover.unwrap_or(PATIENCE),
         project: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        programs: compared(society.programs()),
         token,
         process: cluster::this_process(),
         layout,
         labels: arguments.labels.clone(),
     }
+}
+
+/// As many of these programs as have room in what a society's nodes share.
+fn compared(programs: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    programs.into_iter().take(PROGRAMS_COMPARED_MAX).filter(|(file, _)| file.len() <= PROGRAM_NAME_BYTES_MAX).collect()
 }
 
 fn forget(store: &Arc<dyn Store>) -> Forget {

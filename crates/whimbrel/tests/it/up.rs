@@ -261,6 +261,32 @@ fn a_store_is_for_one_project() {
     assert!(!done && said.contains("--listen"), "{said}");
 }
 
+#[test]
+fn a_node_with_an_edited_program_is_refused_while_others_run() {
+    let Some(program) = program() else { return };
+    let engine = Engine::start(program);
+    let mut nodes = Nodes::new(engine.store("edited"));
+    nodes.start();
+    nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
+    let write = |nodes: &Nodes, text: &str| std::fs::write(nodes.scratch.0.join("teller.asl"), text).expect("a file");
+    write(&nodes, &TELLER.replace("all ", "sum "));
+    let (said, done) = nodes.command(&["up", "count.mas2j", "--store", &nodes.store]);
+    assert!(!done && said.contains("teller.asl is another program here than the society's, which n1 runs"), "{said}");
+    assert!(said.contains("Give this node the project that the society was begun with"), "{said}");
+    // The same, elsewhere, is the same.
+    std::fs::create_dir(nodes.scratch.0.join("copy")).expect("a folder");
+    for (file, text) in [("count.mas2j", PROJECT), ("counter.asl", COUNTER), ("teller.asl", TELLER)] {
+        std::fs::write(nodes.scratch.0.join("copy").join(file), text).expect("a file");
+    }
+    let (said, done) =
+        nodes.command(&["up", "copy/count.mas2j", "--weight", "10", "--for", "3s", "--store", &nodes.store]);
+    assert!(done && said.contains("joining as n"), "{said}");
+    write(&nodes, TELLER);
+    nodes.start();
+    assert_eq!((nodes.wait_for_end(0), nodes.wait_for_end(1)), (Some(0), Some(0)), "{}", nodes.text("err"));
+    assert!(nodes.text("out").contains("[teller] all 180"), "{}", nodes.text("out"));
+}
+
 /// Agents that are told to work hard all live on one node; it gives some of them to the other.
 #[test]
 fn a_busy_node_gives_agents_to_an_idle_one() {

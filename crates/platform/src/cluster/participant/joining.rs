@@ -1,5 +1,7 @@
 //! Being let in.
 
+use std::collections::BTreeMap;
+
 use super::{Action, Ending, Participant, Phase};
 use crate::cluster::member::{MemberState, Nonce};
 use crate::cluster::placement::Placement;
@@ -16,7 +18,7 @@ impl Participant {
         if let Some(why) = self.objection() {
             return Some(self.end(Ending::Failed(why)));
         }
-        if self.former_may_live(now) {
+        if self.former_may_live(now) || self.is_strange(now) {
             return None;
         }
         self.me.name = self.terms.name.clone().unwrap_or_default();
@@ -47,6 +49,50 @@ impl Participant {
                  society's (--fresh forgets it and begins anew)"
             )
         })
+    }
+
+    /// Whether this node has other programs than those that run the society, or may: it is not let in beside them. Of those that ask to be
+    /// let in themselves the one with the lowest number is.
+    fn is_strange(&mut self, now: Time) -> bool {
+        let Some(difference) = self.difference() else { return false };
+        let me = self.terms.me;
+        let other = self.others(now).find(|(node, member)| member.number > 0 || *node < me);
+        let Some(node) = other.map(|(node, _)| node) else { return false };
+        if self.is_beating(node) {
+            let name = self.name_of(node);
+            self.fail(format!(
+                "{difference}, which {name} runs: all its nodes must have the same programs. Give this node the project that the society \
+                 was begun with; to begin anew with this one, end all nodes first, and use --fresh"
+            ));
+        }
+        true
+    }
+
+    /// The first program that is another one here than the society's, for people; `None` if all are the same, as far as is known.
+    fn difference(&self) -> Option<String> {
+        let society = self.society.as_ref().map(|society| &society.value)?;
+        let (theirs, ours) = (&society.programs, &self.terms.programs);
+        if society.state != SocietyState::Running || self.terms.fresh || theirs.is_empty() || ours.is_empty() {
+            return None;
+        }
+        let other = ours.iter().find(|(file, print)| theirs.get(*file).is_some_and(|theirs| theirs != *print));
+        let more = || ours.keys().find(|file| !theirs.contains_key(*file));
+        let fewer = || theirs.keys().find(|file| !ours.contains_key(*file));
+        other
+            .map(|(file, _)| format!("{file} is another program here than the society's"))
+            .or_else(|| more().map(|file| format!("the project has {file} here, unlike the society's")))
+            .or_else(|| fewer().map(|file| format!("the project has no {file} here, unlike the society's")))
+    }
+
+    /// The society's programs from now on. If this node is alone, they are those of its project; agents that were kept with
+    /// another program go on with that only, so it stays.
+    fn programs_of(&self, society: &Society, now: Time) -> BTreeMap<String, String> {
+        if self.terms.programs.is_empty() || self.others(now).next().is_some() {
+            return society.programs.clone();
+        }
+        let kept =
+            |(file, print): (&String, &String)| (file.clone(), society.programs.get(file).unwrap_or(print).clone());
+        self.terms.programs.iter().map(kept).collect()
     }
 
     /// Whether a process of a release before clusters may be running the society. That one does not share.
@@ -83,6 +129,9 @@ impl Participant {
             self.fail(why);
             return None;
         }
+        if self.is_strange(now) {
+            return None;
+        }
         let society = self.society.as_ref().map(|society| society.value.clone());
         // Whoever begins a society anew does so once.
         self.terms.fresh &= society.as_ref().is_none_or(|society| society.state == SocietyState::Running);
@@ -105,7 +154,8 @@ impl Participant {
             Some(society) if self.me.number == 0 => {
                 let number = society.named.saturating_add(1);
                 self.numbering = Some(number);
-                Some(self.write_society(Society { named: number, ..society }))
+                let programs = self.programs_of(&society, now);
+                Some(self.write_society(Society { named: number, programs, ..society }))
             }
             Some(society) => Some(self.accept(&society, now)),
             None => None,
@@ -119,6 +169,7 @@ impl Participant {
             token: self.terms.token.clone(),
             term,
             hints: self.terms.layout.text().to_owned(),
+            programs: self.terms.programs.clone(),
             named: 0,
         }
     }

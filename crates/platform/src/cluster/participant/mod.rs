@@ -62,6 +62,8 @@ pub struct Terms {
     pub patience: Duration,
     /// Which project the society runs.
     pub project: String,
+    /// The programs of its durable agents, by file: a fingerprint of each.
+    pub programs: BTreeMap<String, String>,
     /// A secret, if this is the first node.
     pub token: String,
     /// Machine and process, for people.

@@ -1,5 +1,6 @@
 //! All nodes, what is between them, and the time.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use whimbrel_acl::Symbol;
@@ -52,6 +53,7 @@ impl World {
             process: "a test".into(),
             layout: PARTITIONS.into(),
             labels: Vec::new(),
+            programs: BTreeMap::new(),
         };
         let mut node = Node::new(terms, self.now);
         if !self.store.away {
