@@ -36,11 +36,13 @@ pub enum RefusalReason {
     Malformed,
     /// Too many at once.
     TooMany,
+    /// An agent that is a guest used more than a quota, or did what no guest may.
+    Quota,
 }
 
 impl RefusalReason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Forbidden,
         Self::Forged,
         Self::BadSignature,
@@ -54,6 +56,7 @@ impl RefusalReason {
         Self::Replayed,
         Self::Malformed,
         Self::TooMany,
+        Self::Quota,
     ];
 
     /// The reason as it is written in the audit log: `forbidden`, `bad_certificate` and so on.
@@ -72,6 +75,7 @@ impl RefusalReason {
             Self::Replayed => "replayed",
             Self::Malformed => "malformed",
             Self::TooMany => "too_many",
+            Self::Quota => "quota",
         }
     }
 }
@@ -158,6 +162,6 @@ mod tests {
         let all: Vec<(&str, u64)> = counts.all().map(|(reason, count)| (reason.as_str(), count)).collect();
         assert_eq!(all.len(), RefusalReason::ALL.len() - 1);
         assert_eq!(all.first(), Some(&("forged", 1)));
-        assert_eq!(counts.of(RefusalReason::TooMany), RefusalReason::ALL.len() as u64 - 1);
+        assert_eq!(counts.of(RefusalReason::Quota), RefusalReason::ALL.len() as u64 - 1);
     }
 }

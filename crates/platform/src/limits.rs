@@ -321,3 +321,23 @@ pub const DURABLE_STATE_BYTES_MAX: usize = 512 << 10;
 pub const JOURNAL_TIDY_BYTES: u64 = 4 << 20;
 /// Messages of a durable agent that wait to be written; while there are more its turns come later.
 pub const UNWRITTEN_MESSAGES_MAX: usize = 4_096;
+/// Bytes of a WebAssembly module.
+pub const MODULE_BYTES_MAX: usize = 16 << 20;
+/// Mutable globals of one.
+pub const MODULE_GLOBALS_MAX: usize = 4_096;
+/// Messages that a WebAssembly agent may send, and lines that it may print or log, in one call.
+pub const GUEST_CALL_MESSAGES_MAX: u32 = 10_000;
+/// Milliseconds of processor time that a WebAssembly agent may take until it comes back from one call, if no policy says less.
+pub const GUEST_CALL_CPU_MS: u32 = 1_000;
+/// The most that a policy may say.
+pub const GUEST_CALL_CPU_MS_MAX: u32 = 10_000;
+/// Bytes of memory of a WebAssembly agent, if no policy says otherwise.
+pub const GUEST_MEMORY_BYTES: usize = 16 << 20;
+/// The most that a policy may say. Addresses are reserved for so much for each agent in memory.
+pub const GUEST_MEMORY_BYTES_MAX: usize = 64 << 20;
+/// Bytes of one message that it sends, likewise.
+pub const GUEST_MESSAGE_BYTES: usize = 1 << 20;
+/// Timers that it may have set.
+pub const GUEST_TIMERS_MAX: usize = 1_024;
+/// Bytes of names that nobody knew before, from one WebAssembly agent: a process keeps names for ever.
+pub const GUEST_NAME_BYTES: u64 = 64 << 10;

@@ -10,6 +10,7 @@ use whimbrel_platform::dead_letters::{DeadLetter, DeadLetters, DeadReason};
 use whimbrel_platform::df::Df;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, TURN_STEPS};
 use whimbrel_platform::mobility::{Hop, HopError};
+use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Event, Next, Observer, Outbox, Services, Time, Turn};
@@ -40,6 +41,7 @@ pub struct Simulation {
     mailbox_max: usize,
     observers: Vec<Arc<dyn Observer>>,
     trace: Option<Arc<Trace>>,
+    ended: Vec<(Symbol, EndReason)>,
     exit_code: Option<i32>,
 }
 
@@ -60,6 +62,7 @@ impl Simulation {
             mailbox_max: MAILBOX_HARD_MESSAGES,
             observers: Vec::new(),
             trace: None,
+            ended: Vec::new(),
             exit_code: None,
         };
         simulation.introduce(NewAgent::new(sym::AMS, AgentKind::Service), Box::new(AmsAgent));
@@ -90,6 +93,11 @@ impl Simulation {
     /// The platform as agents see it.
     pub fn services(&self) -> &dyn Services {
         &*self.world
+    }
+
+    /// Sets who may do what, once and before anybody asks.
+    pub fn set_policy(&mut self, policy: Policy) {
+        assert!(self.world.policy.set(policy).is_ok(), "the policy was asked already");
     }
 
     /// How [`AgentSource::Program`](whimbrel_platform::services::AgentSource) becomes a body from now on.
@@ -234,6 +242,17 @@ impl Simulation {
     /// How many agents there are, `ams` and `df` included.
     pub fn agent_count(&self) -> usize {
         self.slots.len() + locked(&self.world.newcomers).len()
+    }
+
+    /// Why the agent of this name ended last, if it did.
+    pub fn ended(&self, name: &str) -> Option<EndReason> {
+        let ended = self.ended.iter().rev().find(|(agent, _)| agent.as_str() == name);
+        ended.map(|(_, reason)| reason.clone())
+    }
+
+    /// An agent's body, between two turns.
+    pub fn body(&mut self, name: &str) -> Option<&mut dyn AgentBody> {
+        self.slots.find(Symbol::new(name)).map(|slot| &mut *slot.body as &mut dyn AgentBody)
     }
 
     /// The exit code, if an agent stopped the platform.
@@ -382,6 +401,7 @@ impl Simulation {
 
     fn end(&mut self, agent: Aid, reason: EndReason) {
         let Some(mut slot) = self.slots.remove(agent.name) else { return };
+        self.ended.push((agent.name, reason.clone()));
         locked(&self.world.ams).handle_ended(agent, reason);
         locked(&self.world.df).handle_agent_ended(agent);
         locked(&self.world.topics).handle_agent_ended(agent.name);

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams, LifecycleStep, NewAgent};
 use whimbrel_platform::df::Df;
+use whimbrel_platform::policy::Policy;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::topics::{Cast, TopicError, Topics};
 use whimbrel_platform::{AgentBody, Directory, EndReason, Services, Time};
@@ -30,6 +31,7 @@ pub(crate) struct World {
     /// When the platform is to stop, and its exit code.
     pub stop: Mutex<Option<(Time, i32)>>,
     pub loader: Mutex<Box<ProgramLoader>>,
+    pub policy: OnceLock<Policy>,
     random: Mutex<Random>,
     now: AtomicU64,
 }
@@ -51,6 +53,7 @@ impl World {
             newcomers: Mutex::default(),
             stop: Mutex::default(),
             loader: Mutex::new(Box::new(|_, path, _| Err(format!("no loader for {path}")))),
+            policy: OnceLock::new(),
             random: Mutex::new(random),
             now: AtomicU64::new(0),
         }
@@ -183,6 +186,10 @@ impl Services for World {
 
     fn directory(&self) -> Option<&dyn Directory> {
         Some(self)
+    }
+
+    fn policy(&self) -> &Policy {
+        self.policy.get_or_init(Policy::default)
     }
 
     fn read_source(&self, path: &str) -> Result<String, String> {

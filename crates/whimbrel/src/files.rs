@@ -32,12 +32,14 @@ pub enum ReadError {
         byte: usize,
     },
     /// It is longer than any program may be.
-    #[error("{} has {bytes} bytes; a program may have {}", .path.display(), limits::SOURCE_BYTES_MAX)]
+    #[error("{} has {bytes} bytes; a program may have {bytes_max}", .path.display())]
     TooBig {
         /// The file.
         path: PathBuf,
         /// How long it is.
         bytes: u64,
+        /// How long it may be.
+        bytes_max: usize,
     },
     /// The operating system says no.
     #[error("cannot read {}", .path.display())]
@@ -58,6 +60,16 @@ fn hint(nearest: &Option<String>) -> String {
 /// # Errors
 /// There is no such file, or it is no text.
 pub fn read(path: &Path) -> Result<String, ReadError> {
+    let bytes = read_bytes(path, limits::SOURCE_BYTES_MAX)?;
+    String::from_utf8(bytes)
+        .map_err(|error| ReadError::NotText { path: path.to_owned(), byte: error.utf8_error().valid_up_to() })
+}
+
+/// Reads a file of at most so many bytes.
+///
+/// # Errors
+/// There is no such file, or it is longer.
+pub fn read_bytes(path: &Path, bytes_max: usize) -> Result<Vec<u8>, ReadError> {
     let failed = |source: std::io::Error| match source.kind() {
         std::io::ErrorKind::NotFound => ReadError::Missing { path: path.to_owned(), nearest: nearest(path) },
         _ => ReadError::Unreadable { path: path.to_owned(), source },
@@ -66,12 +78,10 @@ pub fn read(path: &Path) -> Result<String, ReadError> {
     if about.is_dir() {
         return Err(ReadError::Folder(path.to_owned()));
     }
-    if about.len() > limits::SOURCE_BYTES_MAX as u64 {
-        return Err(ReadError::TooBig { path: path.to_owned(), bytes: about.len() });
+    if about.len() > bytes_max as u64 {
+        return Err(ReadError::TooBig { path: path.to_owned(), bytes: about.len(), bytes_max });
     }
-    let bytes = std::fs::read(path).map_err(failed)?;
-    String::from_utf8(bytes)
-        .map_err(|error| ReadError::NotText { path: path.to_owned(), byte: error.utf8_error().valid_up_to() })
+    std::fs::read(path).map_err(failed)
 }
 
 /// A file beside `path` whose name is much like it.
@@ -81,7 +91,7 @@ fn nearest(path: &Path) -> Option<String> {
     let names: Vec<String> = std::fs::read_dir(folder)
         .ok()?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| has_extension(name, "asl") || has_extension(name, "mas2j"))
+        .filter(|name| ["asl", "mas2j", "wasm"].iter().any(|ending| has_extension(name, ending)))
         .collect();
     let stem = |name: &str| name.split('.').next().unwrap_or_default().to_lowercase();
     let same_stem = names.iter().find(|name| stem(name) == stem(wanted));
@@ -162,6 +172,19 @@ impl Sources {
                 .find(|(name, _)| Path::new(name) == file)
                 .map(|(_, text)| (*text).to_owned())
                 .ok_or_else(|| ReadError::Missing { path: file.to_owned(), nearest: None }),
+        }
+    }
+}
+
+impl Sources {
+    /// The bytes of a WebAssembly module that [`Sources::find`] found.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn read_module(&self, file: &Path) -> Result<Vec<u8>, ReadError> {
+        match self {
+            Self::Folders(_) => read_bytes(file, limits::MODULE_BYTES_MAX),
+            Self::BuiltIn(_) => Err(ReadError::Missing { path: file.to_owned(), nearest: None }),
         }
     }
 }

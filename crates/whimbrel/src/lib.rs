@@ -26,6 +26,7 @@ pub mod cluster;
 pub mod duration;
 pub mod environment;
 pub mod files;
+pub mod guests;
 mod kept;
 pub mod options;
 pub mod policy;

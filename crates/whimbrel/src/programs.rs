@@ -14,6 +14,7 @@ use whimbrel_platform::{AgentBody, Time};
 use whimbrel_runtime::ProgramLoader;
 
 use crate::files::{ReadError, Sources};
+use crate::guests::{GuestCode, Guests, is_module};
 
 /// Why a program cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,9 @@ pub enum CompileError {
     /// It has errors; all of them, and warnings.
     #[error("{}", first(.0))]
     Errors(Vec<Diagnostic>),
+    /// It is a module that cannot run here: why.
+    #[error("{0}")]
+    Module(String),
 }
 
 fn first(diagnostics: &[Diagnostic]) -> String {
@@ -36,12 +40,14 @@ fn first(diagnostics: &[Diagnostic]) -> String {
 pub struct Programs {
     sources: Sources,
     images: Mutex<FxHashMap<PathBuf, Arc<Image>>>,
+    guests: Guests,
+    modules: Mutex<FxHashMap<PathBuf, GuestCode>>,
 }
 
 impl Programs {
     /// Programs that are found there.
     pub fn new(sources: Sources) -> Self {
-        Self { sources, images: Mutex::default() }
+        Self { sources, ..Self::default() }
     }
 
     /// The compiled program, and what there is to say about it when it is compiled for the first time.
@@ -62,10 +68,25 @@ impl Programs {
     }
 
     /// A program's file as its project names it, whichever folder that is in.
-    pub fn name(&self, image: &Image) -> String {
-        let file = Path::new(&*image.name);
+    pub fn name(&self, file: &Path) -> String {
         let name = self.sources.project_folder().and_then(|folder| file.strip_prefix(folder).ok());
         name.or(file.file_name().map(Path::new)).unwrap_or(file).to_string_lossy().into_owned()
+    }
+
+    /// The compiled WebAssembly module.
+    ///
+    /// # Errors
+    /// There is none, or it cannot run here.
+    pub fn module(&self, path: &str) -> Result<GuestCode, CompileError> {
+        let file = self.sources.find(path);
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = modules.get(&file) {
+            return Ok(code.clone());
+        }
+        let bytes = self.sources.read_module(&file)?;
+        let code = self.guests.code(&file, &bytes).map_err(CompileError::Module)?;
+        modules.insert(file, code.clone());
+        Ok(code)
     }
 }
 
@@ -87,20 +108,50 @@ impl Loader for Includes<'_> {
 
 /// Finds the programs of agents that are created while the society runs.
 #[derive(Clone, Debug)]
-pub struct AgentSpeakLoader {
+pub struct SocietyLoader {
     programs: Arc<Programs>,
     environment: Option<whimbrel_acl::Aid>,
 }
 
-impl AgentSpeakLoader {
+impl SocietyLoader {
     /// A loader of these programs, whose agents act on this environment.
     pub fn new(programs: Arc<Programs>, environment: Option<whimbrel_acl::Aid>) -> Self {
         Self { programs, environment }
     }
 }
 
-impl ProgramLoader for AgentSpeakLoader {
+impl SocietyLoader {
+    fn restore_program(
+        &self,
+        path: &str,
+        fingerprint: u64,
+        states: &[State],
+        now: Time,
+    ) -> Result<Box<dyn AgentBody>, String> {
+        let (image, _) = self.programs.compile(path).map_err(|error| error.to_string())?;
+        if image.fingerprint != fingerprint {
+            return Err(format!("{path} is not the program any more that its state is of; --fresh begins anew"));
+        }
+        let Some((State::Whole(whole), changes)) = states.split_first() else {
+            return Err("its state was not kept whole".to_owned());
+        };
+        let mut agent = whimbrel_bdi::Agent::restore(whole, image, now).map_err(|error| error.to_string())?;
+        for change in changes {
+            if let State::Delta(delta) = change {
+                agent.apply_delta(delta, now).map_err(|error| error.to_string())?;
+            }
+        }
+        agent.go_on_saving();
+        Ok(Box::new(agent))
+    }
+}
+
+impl ProgramLoader for SocietyLoader {
     fn load(&self, _name: Symbol, path: &str, options: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String> {
+        if is_module(path) {
+            let code = self.programs.module(path).map_err(|error| error.to_string())?;
+            return Ok(code.agent(options.to_vec()));
+        }
         let (image, _) = self.programs.compile(path).map_err(|error| error.to_string())?;
         let mut config = AgentConfig::new(image);
         config.environment = self.environment;
@@ -118,24 +169,14 @@ impl ProgramLoader for AgentSpeakLoader {
         states: &[State],
         now: Time,
     ) -> Result<Box<dyn AgentBody>, String> {
-        let Origin::Program { path, fingerprint } = origin else {
-            return Err("it was made in Rust by another program than this one".to_owned());
-        };
-        let (image, _) = self.programs.compile(path).map_err(|error| error.to_string())?;
-        if image.fingerprint != *fingerprint {
-            return Err(format!("{path} is not the program any more that its state is of; --fresh begins anew"));
-        }
-        let Some((State::Whole(whole), changes)) = states.split_first() else {
-            return Err("its state was not kept whole".to_owned());
-        };
-        let mut agent = whimbrel_bdi::Agent::restore(whole, image, now).map_err(|error| error.to_string())?;
-        for change in changes {
-            if let State::Delta(delta) = change {
-                agent.apply_delta(delta, now).map_err(|error| error.to_string())?;
+        match origin {
+            Origin::Program { path, fingerprint } => self.restore_program(path, *fingerprint, states, now),
+            Origin::Module { path, hash } => {
+                let code = self.programs.module(path).map_err(|error| error.to_string())?;
+                code.restore(*hash, states, now)
             }
+            _ => Err("it was made in Rust by another program than this one".to_owned()),
         }
-        agent.go_on_saving();
-        Ok(Box::new(agent))
     }
 
     fn read_source(&self, path: &str) -> Result<String, String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use whimbrel_acl::{Aid, Symbol, Text};
+use whimbrel_acl::{Aid, Symbol, Text, Value};
 use whimbrel_bdi::project::{AgentEntry, Environment, Project, parse_project};
 use whimbrel_bdi::syntax::ast::{Span, Term};
 use whimbrel_bdi::syntax::{Diagnostic, Severity};
@@ -17,8 +17,9 @@ use whimbrel_runtime::Platform;
 
 use crate::environment::Environments;
 use crate::files::{ReadError, Sources, read};
+use crate::guests::{GuestCode, is_module};
 use crate::options::{apply, value_of};
-use crate::programs::{AgentSpeakLoader, CompileError, Programs};
+use crate::programs::{CompileError, Programs, SocietyLoader};
 
 /// The name of the agent that is the environment.
 pub const ENVIRONMENT: &str = "environment";
@@ -34,8 +35,11 @@ pub enum OpenError {
     #[error("{} is empty: there is nothing to run", .0.display())]
     Empty(PathBuf),
     /// It is neither a project nor a program.
-    #[error("{} is neither a project (.mas2j) nor a program (.asl)", .0.display())]
+    #[error("{} is neither a project (.mas2j) nor a program (.asl, .wasm)", .0.display())]
     UnknownKind(PathBuf),
+    /// It is a WebAssembly module that cannot run here: why.
+    #[error("{0}")]
+    Module(String),
     /// The project, or programs of it, have errors: all of them, and warnings.
     #[error("{} has errors", .path.display())]
     Errors {
@@ -56,10 +60,42 @@ struct Entry {
     host: Option<Text>,
     /// Where it is to live in a cluster.
     hints: Hints,
-    config: AgentConfig,
+    code: Code,
+}
+
+/// What agents run.
+#[derive(Clone, Debug)]
+enum Code {
+    AgentSpeak(Box<AgentConfig>),
+    /// A WebAssembly module, with what its agents are told in their first call.
+    Module(GuestCode, Vec<(Symbol, Value)>),
+    /// It has errors.
+    Unknown,
+}
+
+impl Code {
+    fn kind(&self) -> AgentKind {
+        match self {
+            Self::AgentSpeak(_) | Self::Unknown => AgentKind::AgentSpeak,
+            Self::Module(..) => AgentKind::Wasm,
+        }
+    }
+
+    fn agent(&self) -> Option<Box<dyn AgentBody>> {
+        match self {
+            Self::AgentSpeak(config) => Some(Box::new(Agent::new((**config).clone()))),
+            Self::Module(code, options) => Some(code.agent(options.clone())),
+            Self::Unknown => None,
+        }
+    }
 }
 
 impl Entry {
+    /// One agent of this code.
+    fn lone(name: &str, code: Code) -> Self {
+        Self { name: Symbol::new(name), count: None, host: None, hints: Hints::default(), code }
+    }
+
     /// The agents by name.
     fn names(&self) -> impl Iterator<Item = Symbol> {
         (1..=self.count.unwrap_or(1))
@@ -68,10 +104,7 @@ impl Entry {
 
     /// The agents by name, with their bodies.
     fn agents(&self) -> impl Iterator<Item = (Symbol, AgentKind, Box<dyn AgentBody>)> {
-        self.names().map(|name| {
-            let body: Box<dyn AgentBody> = Box::new(Agent::new(self.config.clone()));
-            (name, AgentKind::AgentSpeak, body)
-        })
+        self.names().filter_map(|name| Some((name, self.code.kind(), self.code.agent()?)))
     }
 }
 
@@ -97,6 +130,17 @@ pub struct Society {
 }
 
 impl Society {
+    fn of(programs: Programs, entries: Vec<Entry>) -> Self {
+        Self {
+            programs: Arc::new(programs),
+            entries,
+            environment: None,
+            workers: None,
+            warnings: Vec::new(),
+            host_environment: None,
+        }
+    }
+
     /// Reads a project (`.mas2j`), or a program (`.asl`) as a society of one agent named after its file; compiles all
     /// programs.
     ///
@@ -112,11 +156,14 @@ impl Society {
     /// As [`Society::open`].
     pub fn open_with(file: &Path, environments: &Environments) -> Result<Self, OpenError> {
         let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let mut opening = Opening::new(environments);
+        if is_module(&file.to_string_lossy()) {
+            return opening.module(file);
+        }
         let text = read(file)?;
         if text.trim().is_empty() {
             return Err(OpenError::Empty(file.to_owned()));
         }
-        let mut opening = Opening::new(environments);
         let society = match extension {
             "mas2j" => {
                 let folder = file.parent().unwrap_or(Path::new(""));
@@ -175,15 +222,20 @@ impl Society {
     /// The programs of its durable agents, by file, each with a fingerprint of its text and of all it includes. What agents create later
     /// is not among them.
     pub fn programs(&self) -> BTreeMap<String, String> {
-        let kept = self.entries.iter().map(|entry| &entry.config).filter(|config| !config.options.is_volatile());
-        let program =
-            |config: &AgentConfig| (self.programs.name(&config.image), format!("{:016x}", config.image.fingerprint));
-        kept.map(program).collect()
+        let kept = |entry: &Entry| match &entry.code {
+            Code::AgentSpeak(config) if !config.options.is_volatile() => {
+                let image = &config.image;
+                Some((self.programs.name(Path::new(&*image.name)), format!("{:016x}", image.fingerprint)))
+            }
+            Code::Module(code, _) => Some((self.programs.name(Path::new(code.path().as_str())), code.hash())),
+            Code::AgentSpeak(_) | Code::Unknown => None,
+        };
+        self.entries.iter().filter_map(kept).collect()
     }
 
     /// What a platform needs so that agents can create others.
-    pub fn loader(&self) -> AgentSpeakLoader {
-        AgentSpeakLoader::new(Arc::clone(&self.programs), self.environment)
+    pub fn loader(&self) -> SocietyLoader {
+        SocietyLoader::new(Arc::clone(&self.programs), self.environment)
     }
 
     /// All agents in the order of the project, the environment first, and on which host each is to be, if it is said.
@@ -192,7 +244,7 @@ impl Society {
             let name = Symbol::new(ENVIRONMENT);
             Seat { name, kind: AgentKind::Native, host: None }
         });
-        let seat = |entry: &Entry, name| Seat { name, kind: AgentKind::AgentSpeak, host: entry.host.clone() };
+        let seat = |entry: &Entry, name| Seat { name, kind: entry.code.kind(), host: entry.host.clone() };
         let agents = self.entries.iter().flat_map(|entry| entry.names().map(move |name| seat(entry, name)));
         environment.into_iter().chain(agents).collect()
     }
@@ -248,23 +300,26 @@ impl<'a> Opening<'a> {
         Self { environments, host_environment: None, diagnostics: Vec::new() }
     }
 
+    /// A module as a society of one agent.
+    fn module(&self, file: &Path) -> Result<Society, OpenError> {
+        let programs = Programs::new(Sources::new(file.parent().unwrap_or(Path::new("")), []));
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let code = programs.module(&name).map_err(|error| match error {
+            CompileError::Read(error) => OpenError::Read(error),
+            other => OpenError::Module(other.to_string()),
+        })?;
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        Ok(Society::of(programs, vec![Entry::lone(&stem, Code::Module(code, Vec::new()))]))
+    }
+
     fn program(&mut self, file: &Path) -> Society {
         let folder = file.parent().unwrap_or(Path::new(""));
         let programs = Programs::new(Sources::new(folder, []));
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let place = (Text::from(file.to_string_lossy()), Span::default());
-        let config = self.compile(&programs, &name, &place);
-        let entries =
-            vec![Entry { name: Symbol::new(&stem), count: None, host: None, hints: Hints::default(), config }];
-        Society {
-            programs: Arc::new(programs),
-            entries,
-            environment: None,
-            workers: None,
-            warnings: Vec::new(),
-            host_environment: None,
-        }
+        let entries = vec![Entry::lone(&stem, self.code(&programs, &name, &place))];
+        Society::of(programs, entries)
     }
 
     fn finish(self, file: &Path, society: Society) -> Result<Society, OpenError> {
@@ -289,21 +344,14 @@ impl<'a> Opening<'a> {
             entries.push(entry);
         }
         let workers = project.infrastructure.workers.map(|workers| workers as usize);
-        Society {
-            programs: Arc::new(programs),
-            entries,
-            environment,
-            workers,
-            warnings: Vec::new(),
-            host_environment: None,
-        }
+        Society { environment, workers, ..Society::of(programs, entries) }
     }
 
     fn environment(&mut self, project: &Project, programs: &Programs, project_file: &Text) -> Option<Entry> {
         match project.environment.as_ref()? {
             Environment::Program { file, class } => {
-                let config = self.compile(programs, file, &(project_file.clone(), class.span));
-                Some(Entry { name: Symbol::new(ENVIRONMENT), count: None, host: None, hints: Hints::default(), config })
+                let code = self.code(programs, file, &(project_file.clone(), class.span));
+                Some(Entry::lone(ENVIRONMENT, code))
             }
             Environment::Host(class) => {
                 let (message, label) = match self.environments.make(class) {
@@ -322,39 +370,66 @@ impl<'a> Opening<'a> {
     }
 
     fn agent(&mut self, agent: &AgentEntry, programs: &Programs, project: &Text, acts_on: Option<Aid>) -> Entry {
-        let mut config = self.compile(programs, &agent.source, &(project.clone(), agent.span));
-        config.environment = acts_on;
+        let mut code = self.code(programs, &agent.source, &(project.clone(), agent.span));
+        match &mut code {
+            Code::AgentSpeak(config) => {
+                config.environment = acts_on;
+                self.configure(config, agent, project);
+            }
+            Code::Module(_, options) => self.tell_options(options, agent, project),
+            Code::Unknown => {}
+        }
+        let count = (agent.count > 1).then_some(agent.count as usize);
+        Entry { name: agent.name, count, host: agent.host.clone(), hints: hints_of(agent), code }
+    }
+
+    /// What the project says of an AgentSpeak agent.
+    fn configure(&mut self, config: &mut AgentConfig, agent: &AgentEntry, project: &Text) {
         config.beliefs.extend(agent.beliefs.iter().map(|belief| value_of(&Term::Literal(belief.head.clone()))));
         config.goals.extend(agent.goals.iter().map(|goal| value_of(&Term::Literal(goal.literal.clone()))));
         for option in &agent.options {
             if matches!(option.key.as_str(), "beliefs" | "goals" | "together" | "apart" | "label") {
                 continue;
             }
-            if let Err(problem) = apply(&mut config, Symbol::new(&option.key), &option.value) {
+            if let Err(problem) = apply(config, Symbol::new(&option.key), &option.value) {
                 self.diagnostics.push(Diagnostic::error(project, option.span, problem, "this value"));
             }
         }
-        let count = (agent.count > 1).then_some(agent.count as usize);
-        Entry { name: agent.name, count, host: agent.host.clone(), hints: hints_of(agent), config }
     }
 
-    /// The configuration of an agent of this program, which `place` names; an empty one if it has errors.
-    fn compile(&mut self, programs: &Programs, path: &str, place: &(Text, Span)) -> AgentConfig {
-        let image = match programs.compile(path) {
-            Ok((image, warnings)) => {
+    /// What the project says of a WebAssembly agent: all of it is for the agent itself.
+    fn tell_options(&mut self, options: &mut Vec<(Symbol, Value)>, agent: &AgentEntry, project: &Text) {
+        for option in &agent.options {
+            match option.key.as_str() {
+                "together" | "apart" | "label" => {}
+                "beliefs" | "goals" => {
+                    let message = format!("a WebAssembly agent has no {}", option.key);
+                    self.diagnostics.push(Diagnostic::error(project, option.span, message, "of an AgentSpeak agent"));
+                }
+                key => options.push((Symbol::new(key), Value::from(option.value.as_str()))),
+            }
+        }
+    }
+
+    /// What is at `path`, which `place` names.
+    fn code(&mut self, programs: &Programs, path: &str, place: &(Text, Span)) -> Code {
+        let code = if is_module(path) {
+            programs.module(path).map(|code| Code::Module(code, Vec::new()))
+        } else {
+            programs.compile(path).map(|(image, warnings)| {
                 self.diagnostics.extend(warnings);
-                image
-            }
-            Err(CompileError::Errors(diagnostics)) => {
-                self.note_once(diagnostics);
-                Arc::default()
-            }
-            Err(CompileError::Read(error)) => {
-                self.note_once(vec![Diagnostic::error(&place.0, place.1, error.to_string(), "named here")]);
-                Arc::default()
-            }
+                Code::AgentSpeak(Box::new(AgentConfig::new(image)))
+            })
         };
-        AgentConfig::new(image)
+        code.unwrap_or_else(|error| {
+            match error {
+                CompileError::Errors(diagnostics) => self.note_once(diagnostics),
+                other => {
+                    self.note_once(vec![Diagnostic::error(&place.0, place.1, other.to_string(), "named here")]);
+                }
+            }
+            Code::Unknown
+        })
     }
 
     /// A program that several agents run is wrong once.

@@ -101,6 +101,13 @@ pub enum Origin {
     },
     /// It is a Rust type, known to the platform by this name.
     Type(String),
+    /// It is a WebAssembly module's.
+    Module {
+        /// The file.
+        path: String,
+        /// SHA-256 of the file: whoever has a module of this hash can make the agent.
+        hash: [u8; 32],
+    },
 }
 
 /// What some turns of an agent came to.

@@ -8,6 +8,7 @@
 
 mod pattern;
 mod read;
+mod terms;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,6 +20,7 @@ use crate::topics::Cast;
 pub use pattern::{Pattern, PatternError};
 pub use read::RuleError;
 use serde::Deserialize;
+pub use terms::{Grant, Quota, Terms};
 
 /// What can be permitted or forbidden. Each act has an object: the name of an agent, a service or a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -183,11 +185,15 @@ pub struct Policy {
     allow: Vec<Rule>,
     /// What is forbidden, whatever else says that it is permitted.
     deny: Vec<Rule>,
+    /// What code that the node does not know is granted.
+    grant: Vec<Grant>,
+    /// How much it may use.
+    quota: Vec<Quota>,
 }
 
 impl Policy {
     /// The policy without rules.
-    pub const DEFAULT: Self = Self { allow: Vec::new(), deny: Vec::new() };
+    pub const DEFAULT: Self = Self { allow: Vec::new(), deny: Vec::new(), grant: Vec::new(), quota: Vec::new() };
 
     /// What the rules say: one that forbids counts more than any that permits; their order does not matter.
     pub fn verdict(&self, who: Principal, action: Action, object: &str) -> Verdict {
@@ -229,7 +235,7 @@ impl Policy {
 
     /// How many rules there are.
     pub fn rules(&self) -> usize {
-        self.allow.len() + self.deny.len()
+        self.allow.len() + self.deny.len() + self.grant.len() + self.quota.len()
     }
 }
 

@@ -30,8 +30,14 @@ pub enum RuleError {
 }
 
 /// A text or a list of texts, each read as a `T`.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OneOrMore<T>(Vec<T>);
+
+impl<T> OneOrMore<T> {
+    pub fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+}
 
 impl<T> Default for OneOrMore<T> {
     fn default() -> Self {

@@ -23,7 +23,7 @@ use super::session::AgentPortOptions;
   whimbrel run auction.mas2j --log                 keep what is said, for `whimbrel log`
   whimbrel run hello.asl --for 10s --trace         for ten seconds, and show every message")]
 pub struct Run {
-    /// A project (.mas2j), a program (.asl), or a folder with one project in it.
+    /// A project (.mas2j), a program (.asl, .wasm), or a folder with one project in it.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// How many agents of a lone program, or of each project entry that has `#n`.
@@ -130,7 +130,7 @@ pub struct Join {
     /// Where a node of the platform listens.
     #[arg(value_name = "ADDRESS")]
     pub address: String,
-    /// A project (.mas2j), a program (.asl), or a folder with one project in it.
+    /// A project (.mas2j), a program (.asl, .wasm), or a folder with one project in it.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The platform's secret.

@@ -1,0 +1,170 @@
+//! On what terms a node runs code that it does not know (WebAssembly agents): what it grants, and how much of each thing such an
+//! agent may use. Nothing is granted that no rule grants.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::read::OneOrMore;
+use super::{Pattern, Policy, Principal, Who};
+use crate::limits::{
+    GUEST_CALL_CPU_MS, GUEST_CALL_CPU_MS_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, GUEST_MESSAGE_BYTES,
+    GUEST_NAME_BYTES, GUEST_TIMERS_MAX,
+};
+
+/// What a rule grants, and to whom: a table `[[grant]]` of a policy.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grant {
+    who: OneOrMore<Who>,
+    #[serde(default)]
+    clock: bool,
+    #[serde(default)]
+    random: bool,
+    #[serde(default)]
+    environments: OneOrMore<Pattern>,
+    #[serde(default)]
+    topics: OneOrMore<Pattern>,
+}
+
+/// How much somebody may use: a table `[[quota]]` of a policy. What it does not name is as without it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quota {
+    who: OneOrMore<Who>,
+    call_cpu_ms: Option<u32>,
+    cpu_ms_per_s: Option<u32>,
+    memory_bytes: Option<usize>,
+    messages_per_s: Option<u32>,
+    message_bytes: Option<usize>,
+    lifetime_s: Option<u64>,
+}
+
+/// The terms for one agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// It may read the clock.
+    pub clock: bool,
+    /// It may have random numbers.
+    pub random: bool,
+    /// The environments it may act on.
+    pub environments: Vec<Pattern>,
+    /// The topics it may publish on.
+    pub topics: Vec<Pattern>,
+    /// Milliseconds of processor time that it may take until it comes back from one call.
+    pub call_cpu_ms: u32,
+    /// Milliseconds of processor time that it may take in any second.
+    pub cpu_ms_per_s: Option<u32>,
+    /// Bytes of its memory.
+    pub memory_bytes: usize,
+    /// Messages that it may send in any second.
+    pub messages_per_s: Option<u32>,
+    /// Bytes of one message that it sends, as it hands it to the node.
+    pub message_bytes: usize,
+    /// How long it may be on the node.
+    pub lifetime: Option<Duration>,
+    /// Timers that it may have set.
+    pub timers: usize,
+    /// Bytes of names that nobody knew before, which a process keeps for ever.
+    pub name_bytes: u64,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            clock: false,
+            random: false,
+            environments: Vec::new(),
+            topics: Vec::new(),
+            call_cpu_ms: GUEST_CALL_CPU_MS,
+            cpu_ms_per_s: None,
+            memory_bytes: GUEST_MEMORY_BYTES,
+            messages_per_s: None,
+            message_bytes: GUEST_MESSAGE_BYTES,
+            lifetime: None,
+            timers: GUEST_TIMERS_MAX,
+            name_bytes: GUEST_NAME_BYTES,
+        }
+    }
+}
+
+impl Terms {
+    /// Whether it may act on this environment.
+    pub fn grants_environment(&self, name: &str) -> bool {
+        self.environments.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// Whether it may publish on the topic of this name.
+    pub fn grants_topic(&self, name: &str) -> bool {
+        self.topics.iter().any(|pattern| pattern.matches(name))
+    }
+
+    fn add(&mut self, grant: &Grant) {
+        self.clock |= grant.clock;
+        self.random |= grant.random;
+        self.environments.extend_from_slice(grant.environments.as_slice());
+        self.topics.extend_from_slice(grant.topics.as_slice());
+    }
+}
+
+impl Policy {
+    /// The terms for `who`: all that any rule grants it, and of each quota the least that any rule sets, or else what holds without rules.
+    pub fn terms(&self, who: Principal) -> Terms {
+        let mut terms = Terms::default();
+        self.grant.iter().filter(|grant| is_one_of(&grant.who, who)).for_each(|grant| terms.add(grant));
+        let quotas: Vec<&Quota> = self.quota.iter().filter(|quota| is_one_of(&quota.who, who)).collect();
+        let least = |of: fn(&Quota) -> Option<u32>| quotas.iter().filter_map(|quota| of(quota)).min();
+        let least_bytes = |of: fn(&Quota) -> Option<usize>| quotas.iter().filter_map(|quota| of(quota)).min();
+        terms.call_cpu_ms =
+            least(|quota| quota.call_cpu_ms).unwrap_or(terms.call_cpu_ms).clamp(1, GUEST_CALL_CPU_MS_MAX);
+        terms.cpu_ms_per_s = least(|quota| quota.cpu_ms_per_s);
+        terms.messages_per_s = least(|quota| quota.messages_per_s);
+        terms.memory_bytes =
+            least_bytes(|quota| quota.memory_bytes).unwrap_or(terms.memory_bytes).min(GUEST_MEMORY_BYTES_MAX);
+        terms.message_bytes = least_bytes(|quota| quota.message_bytes).unwrap_or(terms.message_bytes);
+        terms.lifetime = quotas.iter().filter_map(|quota| quota.lifetime_s).min().map(Duration::from_secs);
+        terms
+    }
+}
+
+fn is_one_of(all: &OneOrMore<Who>, who: Principal) -> bool {
+    all.as_slice().iter().any(|one| one.is(who))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(json: &str) -> Policy {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn agent(name: &str) -> Principal {
+        Principal::Agent { name: name.into(), node: "n1".into() }
+    }
+
+    #[test]
+    fn nothing_is_granted_by_default() {
+        let terms = Policy::DEFAULT.terms(agent("amy"));
+        assert!(!terms.clock && !terms.random && !terms.grants_environment("library") && !terms.grants_topic("news"));
+        assert_eq!(terms, Terms::default());
+    }
+
+    #[test]
+    fn grants_add_up_and_the_least_quota_holds() {
+        let policy = policy(
+            r#"{"grant": [{"who": "agent:v*", "clock": true, "environments": "lib*"},
+                          {"who": ["agent:visitor", "stranger"], "random": true, "topics": ["a", "b"]}],
+                "quota": [{"who": "*", "messages_per_s": 100, "call_cpu_ms": 500, "memory_bytes": 65536},
+                          {"who": "agent:visitor", "messages_per_s": 10, "call_cpu_ms": 999999, "lifetime_s": 60}]}"#,
+        );
+        let visitor = policy.terms(agent("visitor"));
+        assert!(visitor.clock && visitor.random && visitor.grants_environment("library"));
+        assert!(visitor.grants_topic("b") && !visitor.grants_topic("c") && !visitor.grants_environment("disk"));
+        assert_eq!((visitor.messages_per_s, visitor.call_cpu_ms), (Some(10), 500));
+        assert_eq!((visitor.memory_bytes, visitor.lifetime), (65536, Some(Duration::from_secs(60))));
+        let other = policy.terms(agent("amy"));
+        assert!(!other.clock && !other.random);
+        assert_eq!((other.messages_per_s, other.lifetime), (Some(100), None));
+    }
+}

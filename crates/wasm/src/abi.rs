@@ -1,0 +1,99 @@
+//! Names and types of what guests export and import (docs/design/wasm-agents.md).
+
+use wasmparser::{FuncType, ValType};
+
+/// The version of the interface.
+pub const VERSION: i32 = 1;
+/// The module that all imports are from.
+pub const MODULE: &str = "whim";
+/// The guest's memory.
+pub const MEMORY: &str = "memory";
+
+/// A function that a guest exports.
+pub struct Export {
+    pub name: &'static str,
+    /// As it is written in the documentation.
+    pub signature: &'static str,
+    pub is_optional: bool,
+    params: &'static [ValType],
+    results: &'static [ValType],
+}
+
+impl Export {
+    const fn new(
+        name: &'static str,
+        signature: &'static str,
+        params: &'static [ValType],
+        results: &'static [ValType],
+    ) -> Self {
+        Self { name, signature, is_optional: false, params, results }
+    }
+
+    const fn optional(mut self) -> Self {
+        self.is_optional = true;
+        self
+    }
+
+    pub fn fits(&self, found: &FuncType) -> bool {
+        found.params() == self.params && found.results() == self.results
+    }
+}
+
+const I: ValType = ValType::I32;
+
+/// All of them.
+pub const EXPORTS: [Export; 8] = [
+    Export::new("whim_abi", "a function () -> i32", &[], &[I]),
+    Export::new("whim_inbox", "a function (i32) -> i32", &[I], &[I]),
+    Export::new("whim_handle", "a function (i32, i32) -> i32", &[I, I], &[I]),
+    Export::new("whim_start", "a function (i32, i32) -> i32", &[I, I], &[I]).optional(),
+    Export::new("whim_timer", "a function (i64) -> i32", &[ValType::I64], &[I]).optional(),
+    Export::new("whim_before_move", "a function ()", &[], &[]).optional(),
+    Export::new("whim_after_move", "a function (i32, i32) -> i32", &[I, I], &[I]).optional(),
+    Export::new("whim_stop", "a function ()", &[], &[]).optional(),
+];
+
+/// All that a guest may import.
+pub const IMPORTS: [&str; 27] = [
+    "send",
+    "take",
+    "read",
+    "reason",
+    "name",
+    "node",
+    "timer",
+    "cancel",
+    "now",
+    "random",
+    "log",
+    "print",
+    "register",
+    "deregister",
+    "search",
+    "exists",
+    "join",
+    "leave",
+    "act",
+    "depart",
+    "depart_clone",
+    "discard",
+    "stop",
+    "receive",
+    "sleep",
+    "move_to",
+    "clone_to",
+];
+
+/// Those that suspend the guest in the middle of a call.
+pub const SUSPENDING: [&str; 4] = ["receive", "sleep", "move_to", "clone_to"];
+
+/// What imports answer when they do not do what they were asked.
+pub mod code {
+    pub const DENIED: i32 = -1;
+    pub const QUOTA: i32 = -2;
+    pub const MALFORMED: i32 = -3;
+    pub const UNKNOWN: i32 = -4;
+    pub const TIMEOUT: i32 = -5;
+    pub const STAYED: i32 = -6;
+    pub const FULL: i32 = -7;
+}

@@ -1,0 +1,255 @@
+//! What a node remembers of a guest between two calls, beside its memory. It travels with the agent.
+
+use whimbrel_platform::Time;
+
+use crate::bytes::{BadBytes, Input, put_bytes, put_varint};
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Affairs {
+    /// It had its first call.
+    pub started: bool,
+    /// Its timers by tag, the earliest first.
+    pub timers: Vec<(Time, i64)>,
+    /// What it was told the length of, and has not fetched.
+    pub held: Vec<u8>,
+    /// It waits in the middle of a call.
+    pub suspended: Option<Suspended>,
+    /// Where calls are unwound to, in its memory; 0 if none ever was.
+    pub unwind_at: u32,
+}
+
+/// A call that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Suspended {
+    /// Which export was called, and with what.
+    pub call: Call,
+    /// What it waits for.
+    pub wait: Wait,
+}
+
+/// A call of an export that may suspend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    Start { ptr: u32, len: u32 },
+    Handle { ptr: u32, len: u32 },
+    Timer(i64),
+    AfterMove { ptr: u32, len: u32 },
+}
+
+/// What a suspended call waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// A message that fits this template (a frame), and until when.
+    Message { template: Vec<u8>, until: Time },
+    /// This time.
+    Until(Time),
+    /// To hear what became of a hop.
+    Hop,
+}
+
+impl Affairs {
+    /// Has `tag` due at `at`, and at no other time.
+    pub fn set_timer(&mut self, at: Time, tag: i64) {
+        self.cancel_timer(tag);
+        let place = self.timers.partition_point(|(due, _)| *due <= at);
+        self.timers.insert(place, (at, tag));
+    }
+
+    /// False if it was not set.
+    pub fn cancel_timer(&mut self, tag: i64) -> bool {
+        let before = self.timers.len();
+        self.timers.retain(|(_, set)| *set != tag);
+        self.timers.len() < before
+    }
+
+    /// Takes the earliest timer that is due.
+    pub fn take_due(&mut self, now: Time) -> Option<i64> {
+        let (due, _) = self.timers.first()?;
+        (*due <= now).then(|| self.timers.remove(0).1)
+    }
+
+    /// When there is something to do without a message; [`Time::NEVER`] if never.
+    pub fn next(&self) -> Time {
+        match self.suspended.as_ref().map(|suspended| &suspended.wait) {
+            Some(Wait::Message { until, .. } | Wait::Until(until)) => *until,
+            Some(Wait::Hop) => Time::NEVER,
+            None => self.timers.first().map_or(Time::NEVER, |(due, _)| *due),
+        }
+    }
+
+    /// Appends all of it; times as what is left of them.
+    pub fn write(&self, now: Time, out: &mut Vec<u8>) {
+        const { assert!(flag::ALL < 0x80) };
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        out.push(
+            flag(self.started, flag::STARTED)
+                | flag(!self.timers.is_empty(), flag::TIMERS)
+                | flag(!self.held.is_empty(), flag::HELD)
+                | flag(self.suspended.is_some(), flag::SUSPENDED)
+                | flag(self.unwind_at != 0, flag::UNWIND),
+        );
+        if !self.timers.is_empty() {
+            put_varint(self.timers.len() as u64, out);
+            for (at, tag) in &self.timers {
+                put_time(*at, now, out);
+                out.extend_from_slice(&tag.to_le_bytes());
+            }
+        }
+        if !self.held.is_empty() {
+            put_bytes(&self.held, out);
+        }
+        if let Some(Suspended { call, wait }) = &self.suspended {
+            call.write(out);
+            wait.write(now, out);
+        }
+        if self.unwind_at != 0 {
+            put_varint(u64::from(self.unwind_at), out);
+        }
+    }
+
+    /// What was written, as it is at `now`.
+    pub fn read(input: &mut Input<'_>, now: Time, timers_max: usize) -> Result<Self, BadBytes> {
+        let flags = input.byte()?;
+        let has = |flag| flags & flag != 0;
+        if flags & !flag::ALL != 0 {
+            return Err(BadBytes);
+        }
+        let mut affairs = Self { started: has(flag::STARTED), ..Self::default() };
+        if has(flag::TIMERS) {
+            let count = input.length()?;
+            if count > timers_max {
+                return Err(BadBytes);
+            }
+            for _ in 0..count {
+                let at = time(input, now)?;
+                affairs.set_timer(at, input.u64()? as i64);
+            }
+        }
+        if has(flag::HELD) {
+            affairs.held = input.bytes()?.to_vec();
+        }
+        if has(flag::SUSPENDED) {
+            affairs.suspended = Some(Suspended { call: Call::read(input)?, wait: Wait::read(input, now)? });
+        }
+        if has(flag::UNWIND) {
+            affairs.unwind_at = small(input)?;
+        }
+        Ok(affairs)
+    }
+}
+
+mod flag {
+    pub const STARTED: u8 = 1;
+    pub const TIMERS: u8 = 2;
+    pub const HELD: u8 = 4;
+    pub const SUSPENDED: u8 = 8;
+    pub const UNWIND: u8 = 16;
+    pub const ALL: u8 = 31;
+}
+
+/// What is left until then, and one; 0 is never.
+fn put_time(at: Time, now: Time, out: &mut Vec<u8>) {
+    put_varint(if at == Time::NEVER { 0 } else { at.0.saturating_sub(now.0) + 1 }, out);
+}
+
+fn time(input: &mut Input<'_>, now: Time) -> Result<Time, BadBytes> {
+    Ok(match input.varint()? {
+        0 => Time::NEVER,
+        left => Time(now.0.saturating_add(left - 1)),
+    })
+}
+
+fn small(input: &mut Input<'_>) -> Result<u32, BadBytes> {
+    u32::try_from(input.varint()?).map_err(|_| BadBytes)
+}
+
+impl Call {
+    fn write(self, out: &mut Vec<u8>) {
+        let (kind, ptr, len) = match self {
+            Self::Start { ptr, len } => (0, ptr, len),
+            Self::Handle { ptr, len } => (1, ptr, len),
+            Self::AfterMove { ptr, len } => (2, ptr, len),
+            Self::Timer(tag) => {
+                out.push(3);
+                return out.extend_from_slice(&tag.to_le_bytes());
+            }
+        };
+        out.push(kind);
+        put_varint(u64::from(ptr), out);
+        put_varint(u64::from(len), out);
+    }
+
+    fn read(input: &mut Input<'_>) -> Result<Self, BadBytes> {
+        Ok(match input.byte()? {
+            0 => Self::Start { ptr: small(input)?, len: small(input)? },
+            1 => Self::Handle { ptr: small(input)?, len: small(input)? },
+            2 => Self::AfterMove { ptr: small(input)?, len: small(input)? },
+            3 => Self::Timer(input.u64()? as i64),
+            _ => return Err(BadBytes),
+        })
+    }
+}
+
+impl Wait {
+    fn write(&self, now: Time, out: &mut Vec<u8>) {
+        match self {
+            Self::Message { template, until } => {
+                out.push(0);
+                put_bytes(template, out);
+                put_time(*until, now, out);
+            }
+            Self::Until(until) => {
+                out.push(1);
+                put_time(*until, now, out);
+            }
+            Self::Hop => out.push(2),
+        }
+    }
+
+    fn read(input: &mut Input<'_>, now: Time) -> Result<Self, BadBytes> {
+        Ok(match input.byte()? {
+            0 => Self::Message { template: input.bytes()?.to_vec(), until: time(input, now)? },
+            1 => Self::Until(time(input, now)?),
+            2 => Self::Hop,
+            _ => return Err(BadBytes),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn affairs_come_back_with_what_is_left_of_their_times() {
+        let mut affairs = Affairs { started: true, held: vec![1, 2], unwind_at: 65536, ..Affairs::default() };
+        affairs.set_timer(Time(500), -3);
+        affairs.set_timer(Time(200), 7);
+        affairs.set_timer(Time(50), 8);
+        let wait = Wait::Message { template: vec![255], until: Time::NEVER };
+        affairs.suspended = Some(Suspended { call: Call::Handle { ptr: 16, len: 300 }, wait });
+        let mut bytes = Vec::new();
+        affairs.write(Time(100), &mut bytes);
+        let back = Affairs::read(&mut Input::new(&bytes), Time(1000), 8).unwrap();
+        assert_eq!(back.timers, [(Time(1000), 8), (Time(1100), 7), (Time(1400), -3)]);
+        assert_eq!(Affairs { timers: Vec::new(), ..back }, Affairs { timers: Vec::new(), ..affairs });
+        assert_eq!(Affairs::read(&mut Input::new(&bytes), Time(1000), 2), Err(BadBytes), "too many timers");
+    }
+
+    #[test]
+    fn an_idle_agent_has_a_byte_of_affairs() {
+        let mut bytes = Vec::new();
+        Affairs { started: true, ..Affairs::default() }.write(Time(9), &mut bytes);
+        assert_eq!(bytes.len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_affairs_are_refused_or_read(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            let _ = Affairs::read(&mut Input::new(&bytes), Time(5), 4);
+        }
+    }
+}

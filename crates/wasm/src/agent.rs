@@ -1,0 +1,437 @@
+//! A guest in its slot.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
+use whimbrel_platform::audit::{RefusalReason, Refused};
+use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::mobility::Hop;
+use whimbrel_platform::policy::Terms;
+use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
+
+use crate::abi::code;
+use crate::affairs::{Call, Suspended, Wait};
+use crate::frame::{read_template, write_value};
+use crate::guest::{Breach, Course, Rate};
+use crate::host::TICK;
+use crate::inbox;
+use crate::live::{Live, LiveError};
+use crate::mind::Mind;
+use crate::module::Module;
+
+/// An agent that is a WebAssembly module's.
+pub struct WasmAgent {
+    module: Arc<Module>,
+    /// Where the module was found.
+    path: Symbol,
+    /// What its project says of it, for its first call.
+    options: Option<Box<[(Symbol, Value)]>>,
+    mind: Arc<Mutex<Mind>>,
+    /// From its first turn on this node on.
+    stay: Option<Box<Stay>>,
+    /// What became of a hop, that it does not know yet.
+    hop: Option<Box<Hop>>,
+    /// Its last whole save; empty if there was none.
+    saved: bool,
+}
+
+/// An agent's time on a node.
+struct Stay {
+    terms: Arc<Terms>,
+    /// When it is over.
+    until: Time,
+    /// Ticks of the clock that it was at work.
+    cpu: Rate,
+}
+
+impl WasmAgent {
+    /// A new agent of this module, which was found at `path`.
+    pub fn new(module: Arc<Module>, path: Symbol, options: Vec<(Symbol, Value)>) -> Self {
+        let options = (!options.is_empty()).then(|| options.into_boxed_slice());
+        Self { options, ..Self::of(module, path, Mind::New) }
+    }
+
+    fn of(module: Arc<Module>, path: Symbol, mind: Mind) -> Self {
+        let mind = Arc::new(Mutex::new(mind));
+        Self { module, path, options: None, mind, stay: None, hop: None, saved: false }
+    }
+
+    /// An agent as it was kept: of what was saved, the last whole state counts.
+    ///
+    /// # Errors
+    /// There is none, or it is none of such an agent.
+    pub fn restore(module: Arc<Module>, path: Symbol, states: &[State], now: Time) -> Result<Self, String> {
+        let last = states.iter().rev().find_map(|state| match state {
+            State::Whole(bytes) | State::Delta(bytes) => Some(bytes),
+            State::Same => None,
+        });
+        let last = last.ok_or_else(|| "its state was not kept whole".to_owned())?;
+        let mind = Mind::from_snapshot(last, now).map_err(|error| error.to_string())?;
+        Ok(Self::of(module, path, mind))
+    }
+
+    fn mind(&self) -> MutexGuard<'_, Mind> {
+        self.mind.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The terms that it is on this node on: known from its first turn here.
+    fn arrive(&mut self, turn: &Turn<'_>) -> Arc<Terms> {
+        let stay = self.stay.get_or_insert_with(|| {
+            let terms = turn.services.policy().terms(turn.services.principal(turn.aid));
+            let until = terms.lifetime.map_or(Time::NEVER, |lifetime| turn.now + lifetime);
+            Box::new(Stay { terms: Arc::new(terms), until, cpu: Rate::default() })
+        });
+        Arc::clone(&stay.terms)
+    }
+
+    /// Counts what it was at work, and whether its time is over.
+    fn depart_if_over(&mut self, ticks: u64, now: Time) -> Result<(), Breach> {
+        let Some(stay) = &mut self.stay else { return Ok(()) };
+        if now >= stay.until {
+            let lifetime = stay.terms.lifetime.map_or(0, |lifetime| lifetime.as_secs());
+            return Err(Breach::Lifetime(lifetime));
+        }
+        if let Some(most) = stay.terms.cpu_ms_per_s
+            && ticks > 0
+        {
+            let took = u32::try_from(ticks).unwrap_or(u32::MAX).saturating_mul(TICK.as_millis() as u32);
+            if stay.cpu.add(took, now) > most {
+                return Err(Breach::CpuTime(most));
+            }
+        }
+        Ok(())
+    }
+
+    fn work(&mut self, turn: &mut Turn<'_>) -> Result<Next, LiveError> {
+        let terms = self.arrive(turn);
+        let (options, hop) = (self.options.take(), self.hop.take());
+        let mind = Arc::clone(&self.mind);
+        let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = mind.enter(&self.mind, &self.module, &terms)?;
+        let budget = turn.budget;
+        Visit { live, turn, budget }.go(options, hop)
+    }
+
+    fn fail(&mut self, error: &LiveError, turn: &mut Turn<'_>) -> Next {
+        *self.mind() = Mind::Gone;
+        let reason = error.to_string();
+        if matches!(error, LiveError::Breach(_)) {
+            let who = turn.services.principal(turn.aid).to_string();
+            turn.services.audit(&Refused::somebody(RefusalReason::Quota, &who, &reason));
+        }
+        tell_owner(turn, &reason);
+        Next::End(EndReason::Failed(reason))
+    }
+
+    fn until(&self, next: Next) -> Next {
+        let until = self.stay.as_ref().map_or(Time::NEVER, |stay| stay.until);
+        match next {
+            Next::Wait if until < Time::NEVER => Next::WaitUntil(until),
+            Next::WaitUntil(at) => Next::WaitUntil(at.min(until)),
+            next => next,
+        }
+    }
+}
+
+impl AgentBody for WasmAgent {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        let before = self.module.host.clock.ticks();
+        match self.work(turn) {
+            // Others have its place just now.
+            Err(LiveError::NoRoom) => Next::Ready,
+            Err(error) => self.fail(&error, turn),
+            Ok(next) => {
+                let ticks = self.module.host.clock.ticks() - before;
+                match self.depart_if_over(ticks, turn.now) {
+                    Ok(()) => self.until(next),
+                    Err(breach) => self.fail(&breach.into(), turn),
+                }
+            }
+        }
+    }
+
+    fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
+        self.mind().snapshot(now)
+    }
+
+    fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        let Some(state) = self.snapshot(now) else { return false };
+        out.extend_from_slice(&state);
+        self.saved = true;
+        true
+    }
+
+    fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        // A state is what differs from the module's first one, so it is short already.
+        self.saved && self.save_whole(now, out)
+    }
+
+    fn go_on_saving(&mut self) -> bool {
+        self.saved = true;
+        true
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Some(Origin::Module { path: self.path.to_string(), hash: self.module.hash.0 })
+    }
+
+    fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
+        let mind = Mind::from_snapshot(&self.snapshot(now)?, now).ok()?;
+        Some(Box::new(Self { options: self.options.clone(), ..Self::of(Arc::clone(&self.module), self.path, mind) }))
+    }
+
+    fn before_hop(&mut self) {
+        let module = Arc::clone(&self.module);
+        if let Mind::Live { live, .. } = &mut *self.mind() {
+            before_hop(live, &module);
+        }
+    }
+
+    fn hopped(&mut self, hop: &Hop) {
+        if matches!(hop, Hop::Arrived { .. } | Hop::IsClone { .. }) {
+            self.stay = None;
+        }
+        self.hop = Some(Box::new(hop.clone()));
+    }
+
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        let Some(export) = self.module.exports.stop else { return };
+        let terms = self.arrive(turn);
+        let mind = Arc::clone(&self.mind);
+        let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(live) = mind.enter(&self.mind, &self.module, &terms) else { return };
+        if live.store.data().affairs.suspended.is_some() {
+            return;
+        }
+        let guest = live.store.data_mut();
+        (guest.may_suspend, guest.requests) = (false, Default::default());
+        guest.turn.lend(turn);
+        let said = live.call_export::<(), ()>(&export, ());
+        live.store.data_mut().turn.take_back();
+        if let Err(error) = said {
+            turn.services.log(
+                turn.aid,
+                whimbrel_platform::services::LogLevel::Warning,
+                &format!("in whim_stop: {error}"),
+            );
+        }
+    }
+}
+
+/// Tells whoever owns the agent, if anybody does, that it failed: a `failure` whose content is `failed(Reason)`.
+fn tell_owner(turn: &mut Turn<'_>, reason: &str) {
+    let aid = turn.aid;
+    let directory = turn.services.directory();
+    let described = directory.and_then(|directory| directory.with_ams(|ams| ams.describe(aid))).flatten();
+    if let Some(owner) = described.map(|described| described.owner).filter(|owner| *owner != sym::EMPTY) {
+        let content = Value::term("failed", [Value::Str(reason.into())]);
+        turn.outbox.send(AclMessage::new(Performative::Failure, aid, Aid::local(owner), content));
+    }
+}
+
+/// Lets a guest drop what it need not carry, and forgets what it said before that it need not.
+fn before_hop(live: &mut Live, module: &Module) {
+    if let Some(export) = module.exports.before_move
+        && live.store.data().affairs.suspended.is_none()
+    {
+        live.store.data_mut().may_suspend = false;
+        // If it fails, it does so again where it arrives, or carries more: it stays whole either way.
+        let _ = live.call_export::<(), ()>(&export, ());
+    }
+    for (at, length) in std::mem::take(&mut live.store.data_mut().requests.discard) {
+        live.clear(at, length as usize);
+    }
+}
+
+/// One turn of a guest.
+struct Visit<'a, 't> {
+    live: &'a mut Live,
+    turn: &'a mut Turn<'t>,
+    budget: u32,
+}
+
+impl Visit<'_, '_> {
+    fn go(&mut self, options: Option<Box<[(Symbol, Value)]>>, hop: Option<Box<Hop>>) -> Result<Next, LiveError> {
+        if !self.live.store.data().affairs.started {
+            self.live.store.data_mut().affairs.started = true;
+            let pairs = options.unwrap_or_default().into_vec().into_iter();
+            let options = Value::map(pairs.map(|(key, value)| (Value::Str(key.as_str().into()), value)));
+            if let Some(next) = self.hand(&options, |ptr, len| Call::Start { ptr, len })? {
+                return Ok(next);
+            }
+        }
+        if let Some(hop) = hop
+            && let Some(next) = self.tell(&hop)?
+        {
+            return Ok(next);
+        }
+        while self.budget > 0 {
+            self.budget -= 1;
+            let step = if self.is_suspended() { self.resume()? } else { self.step()? };
+            match step {
+                Step::Done => {}
+                Step::Leave(next) => return Ok(next),
+                Step::Rest => return Ok(self.rest()),
+            }
+        }
+        Ok(Next::Ready)
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.live.store.data().affairs.suspended.is_some()
+    }
+
+    fn rest(&self) -> Next {
+        match self.live.store.data().affairs.next() {
+            Time::NEVER => Next::Wait,
+            at => Next::WaitUntil(at),
+        }
+    }
+
+    /// Does the next thing there is to do.
+    fn step(&mut self) -> Result<Step, LiveError> {
+        let call = if let Some(tag) = self.live.store.data_mut().affairs.take_due(self.turn.now) {
+            Call::Timer(tag)
+        } else if let Some(message) = self.turn.mailbox.take() {
+            match self.hand_message(&message)? {
+                Some(call) => call,
+                None => return Ok(Step::Done),
+            }
+        } else {
+            return Ok(Step::Rest);
+        };
+        Ok(self.call(call)?.map_or(Step::Done, Step::Leave))
+    }
+
+    /// Hands a message over; `None` if the guest cannot read it.
+    fn hand_message(&mut self, message: &MessageBody) -> Result<Option<Call>, LiveError> {
+        FRAME.with_borrow_mut(|frame| {
+            frame.clear();
+            if !inbox::write(message, self.turn, frame) {
+                return Ok(None);
+            }
+            let (ptr, len) = self.live.hand_over(frame)?;
+            Ok(Some(Call::Handle { ptr, len }))
+        })
+    }
+
+    /// Calls the guest with a value.
+    fn hand(&mut self, value: &Value, call: impl FnOnce(u32, u32) -> Call) -> Result<Option<Next>, LiveError> {
+        let mut bytes = Vec::new();
+        write_value(value, &mut bytes).map_err(|why| LiveError::Trap(why.to_string()))?;
+        let (ptr, len) = self.live.hand_over(&bytes)?;
+        self.call(call(ptr, len))
+    }
+
+    /// Tells the guest what became of its hop.
+    fn tell(&mut self, hop: &Hop) -> Result<Option<Next>, LiveError> {
+        if let Some(Suspended { wait: Wait::Hop, .. }) = self.live.store.data().affairs.suspended {
+            let answer = match hop {
+                Hop::Arrived { .. } | Hop::Cloned { .. } => 0,
+                Hop::IsClone { .. } => 1,
+                Hop::Stayed { why, .. } => self.live.store.data_mut().refuse(code::STAYED, why.to_string()),
+            };
+            return self.go_on(answer);
+        }
+        let news = news_of(hop, self.turn.services.node());
+        self.hand(&news, |ptr, len| Call::AfterMove { ptr, len })
+    }
+
+    /// Goes on with a call that waits, if what it waits for has come.
+    fn resume(&mut self) -> Result<Step, LiveError> {
+        let guest = self.live.store.data_mut();
+        let Some(Suspended { wait, .. }) = &guest.affairs.suspended else { return Ok(Step::Done) };
+        let answer = match wait {
+            Wait::Hop => None,
+            Wait::Until(until) => (*until <= self.turn.now).then_some(0),
+            Wait::Message { template, until } => {
+                let until = *until;
+                let template = read_template(template).map_err(|_| Breach::Nonsense("its template is none"))?;
+                match inbox::frame_of_next(self.turn, &template) {
+                    Some(frame) => Some(guest.hold(frame)),
+                    None if until <= self.turn.now => Some(guest.refuse(code::TIMEOUT, "no such message came in time")),
+                    None => None,
+                }
+            }
+        };
+        match answer {
+            Some(answer) => Ok(self.go_on(answer)?.map_or(Step::Done, Step::Leave)),
+            None => Ok(Step::Rest),
+        }
+    }
+
+    /// Goes on with a call that waits: it gets this answer.
+    fn go_on(&mut self, answer: i32) -> Result<Option<Next>, LiveError> {
+        let Some(Suspended { call, .. }) = self.live.store.data_mut().affairs.suspended.take() else { return Ok(None) };
+        self.live.start_rewinding()?;
+        self.live.store.data_mut().course = Course::Rewinding(answer);
+        self.call(call)
+    }
+
+    /// Calls the guest; how its turn ends, if it does.
+    fn call(&mut self, call: Call) -> Result<Option<Next>, LiveError> {
+        let guest = self.live.store.data_mut();
+        let was_waiting = matches!(guest.course, Course::Rewinding(_));
+        (guest.may_suspend, guest.requests) = (true, Default::default());
+        self.live.store.data_mut().turn.lend(self.turn);
+        let answer = self.live.call(call);
+        self.live.store.data_mut().turn.take_back();
+        let answer = answer?;
+        match std::mem::take(&mut self.live.store.data_mut().course) {
+            Course::Unwinding(wait) => {
+                self.live.stop_unwinding()?;
+                self.live.keep_inbox();
+                self.live.store.data_mut().affairs.suspended = Some(Suspended { call, wait });
+            }
+            Course::Rewinding(_) => return Err(Breach::Suspension("it did not come back to where it waited").into()),
+            Course::Straight if was_waiting => self.live.clear_unwound(),
+            Course::Straight => {}
+        }
+        if answer != 0 && !self.is_suspended() {
+            return Err(LiveError::Answer(answer));
+        }
+        let requests = &mut self.live.store.data_mut().requests;
+        if requests.stop && requests.hop.is_none() {
+            return Ok(Some(Next::End(EndReason::Finished)));
+        }
+        Ok(requests.hop.take().map(|hop| Next::Hop(Box::new(hop))))
+    }
+}
+
+/// How a step went.
+enum Step {
+    /// There may be more to do.
+    Done,
+    /// The turn ends so.
+    Leave(Next),
+    /// There is nothing to do.
+    Rest,
+}
+
+thread_local! {
+    /// Where messages are written before they are handed over.
+    static FRAME: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+/// What `whim_after_move` is told.
+fn news_of(hop: &Hop, here: Symbol) -> Value {
+    let text = |text: &str| Value::Str(text.into());
+    let (from, to, is_clone) = match hop {
+        Hop::Arrived { from } => (*from, here, false),
+        Hop::IsClone { from, .. } => (*from, here, true),
+        Hop::Cloned { .. } => (here, here, false),
+        Hop::Stayed { to, .. } => (here, *to, false),
+    };
+    let mut pairs = vec![
+        (text("from"), text(from.as_str())),
+        (text("to"), text(to.as_str())),
+        (text("clone"), Value::Bool(is_clone)),
+    ];
+    match hop {
+        Hop::Stayed { why, .. } => pairs.push((text("reason"), text(&why.to_string()))),
+        Hop::Cloned { clone, .. } => pairs.push((text("name"), text(clone.as_str()))),
+        Hop::IsClone { of, .. } => pairs.push((text("of"), text(of.as_str()))),
+        Hop::Arrived { .. } => {}
+    }
+    Value::map(pairs)
+}

@@ -1,0 +1,86 @@
+//! Reading what a guest wrote: every length is checked against what is there.
+
+/// Why bytes are no frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} at byte {at}")]
+pub struct FrameError {
+    /// What is wrong.
+    pub what: &'static str,
+    /// Where.
+    pub at: usize,
+}
+
+/// Bytes being read.
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    pub fn error(&self, what: &'static str) -> FrameError {
+        FrameError { what, at: self.at }
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
+    /// Bytes that are left.
+    pub fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], FrameError> {
+        let end = self.at.checked_add(count).filter(|end| *end <= self.bytes.len());
+        let taken = end.and_then(|end| self.bytes.get(self.at..end)).ok_or_else(|| self.error("it ends too early"))?;
+        self.at += count;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], FrameError> {
+        let bytes = self.take(N)?;
+        <[u8; N]>::try_from(bytes).map_err(|_| self.error("it ends too early"))
+    }
+
+    pub fn byte(&mut self) -> Result<u8, FrameError> {
+        self.array().map(|[byte]| byte)
+    }
+
+    pub fn u32(&mut self) -> Result<u32, FrameError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub fn i64(&mut self) -> Result<i64, FrameError> {
+        self.array().map(i64::from_le_bytes)
+    }
+
+    pub fn f64(&mut self) -> Result<f64, FrameError> {
+        self.array().map(f64::from_le_bytes)
+    }
+
+    /// A length and so many bytes.
+    pub fn bytes(&mut self) -> Result<&'a [u8], FrameError> {
+        let length = self.u32()?;
+        self.take(length as usize)
+    }
+
+    /// A length and so many bytes of UTF-8.
+    pub fn text(&mut self) -> Result<&'a str, FrameError> {
+        let bytes = self.bytes()?;
+        utf8(bytes).map_err(|what| FrameError { what, at: self.at - bytes.len() })
+    }
+
+    /// How many things follow, each of which takes `least` bytes at least.
+    pub fn count(&mut self, least: usize) -> Result<usize, FrameError> {
+        let count = self.u32()? as usize;
+        if count > self.left() / least { Err(self.error("more is announced than there is")) } else { Ok(count) }
+    }
+}
+
+pub(super) fn utf8(bytes: &[u8]) -> Result<&str, &'static str> {
+    std::str::from_utf8(bytes).map_err(|_| "text that is not UTF-8")
+}

@@ -1,0 +1,198 @@
+//! What belongs to one guest while it is in memory, as its imports see it.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use wasmtime::{Memory, ResourceLimiter};
+use whimbrel_acl::Symbol;
+use whimbrel_platform::mobility::HopRequest;
+use whimbrel_platform::policy::Terms;
+use whimbrel_platform::{Time, Turn};
+
+use crate::abi::code;
+use crate::affairs::{Affairs, Wait};
+use crate::environment::Environments;
+
+/// What a guest does that ends it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Breach {
+    /// It named an address that is not in its memory.
+    #[error("it passed an address outside its memory")]
+    OutsideMemory,
+    /// It did not come back from a call for too long.
+    #[error("a call took more than {0} ms of processor time (quota call_cpu_ms)")]
+    CallTime(u32),
+    /// It took too much processor time.
+    #[error("it took more than {0} ms of processor time within a second (quota cpu_ms_per_s)")]
+    CpuTime(u32),
+    /// It wants more memory than it may have.
+    #[error("it wants {wanted} bytes of memory: {max} are the most (quota memory_bytes)")]
+    MemoryBytes {
+        /// All that it would have.
+        wanted: usize,
+        /// What it may have.
+        max: usize,
+    },
+    /// It sent too many messages.
+    #[error("it sent more than {0} messages within a second (quota messages_per_s)")]
+    MessageRate(u32),
+    /// It made up too many names.
+    #[error("it made up more than {0} bytes of names")]
+    Names(u64),
+    /// It has been here for long enough.
+    #[error("its {0} s on this node are over (quota lifetime_s)")]
+    Lifetime(u64),
+    /// It suspends where it cannot be suspended.
+    #[error("it cannot be suspended here: {0}")]
+    Suspension(&'static str),
+    /// It answered with something that is no answer.
+    #[error("{0}")]
+    Nonsense(&'static str),
+}
+
+/// What a guest asks for during a call, that is done when the call is over.
+#[derive(Default)]
+pub(crate) struct Requests {
+    pub hop: Option<HopRequest>,
+    pub stop: bool,
+    /// What need not travel: addresses and lengths.
+    pub discard: Vec<(u32, u32)>,
+    /// Messages, and lines, of this call.
+    pub sent: u32,
+    pub lines: u32,
+}
+
+/// How a call goes on when it comes to an import that waits.
+#[derive(Debug, Default)]
+pub(crate) enum Course {
+    /// As any other.
+    #[default]
+    Straight,
+    /// It unwinds, and waits for this.
+    Unwinding(Wait),
+    /// It rewinds, to get this answer.
+    Rewinding(i32),
+}
+
+/// The turn that a guest has, for the time of a call.
+#[derive(Default)]
+pub(crate) struct TurnAccess(Option<NonNull<Turn<'static>>>);
+
+// SAFETY: the pointer is set only while `TurnAccess::during` runs, on the thread that holds the turn, which the guest is called
+// on. At any other time there is none.
+unsafe impl Send for TurnAccess {}
+// SAFETY: as above; and it is reached only through `&mut`.
+unsafe impl Sync for TurnAccess {}
+
+impl TurnAccess {
+    /// Does something with the turn; `None` if the guest has none now.
+    pub fn with<R>(&mut self, work: impl for<'t> FnOnce(&mut Turn<'t>) -> R) -> Option<R> {
+        // SAFETY: it is set, so `lend` was called with a turn that outlives the call into the guest, and nobody else touches
+        // that turn until `take_back`. The reference ends with `work`, and `&mut self` keeps it the only one.
+        self.0.map(|mut turn| work(unsafe { turn.as_mut() }))
+    }
+
+    /// Sets the turn. Whoever does so calls [`TurnAccess::take_back`] before the turn is used otherwise.
+    pub fn lend(&mut self, turn: &mut Turn<'_>) {
+        self.0 = Some(NonNull::from(turn).cast());
+    }
+
+    pub fn take_back(&mut self) {
+        self.0 = None;
+    }
+}
+
+/// What is counted within a second.
+#[derive(Debug, Default)]
+pub(crate) struct Rate {
+    since: Time,
+    count: u32,
+}
+
+impl Rate {
+    /// Counts; how many there are in this second now.
+    pub fn add(&mut self, count: u32, now: Time) -> u32 {
+        if now.as_ms().saturating_sub(self.since.as_ms()) >= 1_000 {
+            (self.since, self.count) = (now, 0);
+        }
+        self.count = self.count.saturating_add(count);
+        self.count
+    }
+}
+
+/// See the module.
+pub(crate) struct Guest {
+    pub turn: TurnAccess,
+    pub memory: Option<Memory>,
+    pub affairs: Affairs,
+    pub requests: Requests,
+    pub course: Course,
+    /// Whether the call that it is in can wait in its middle.
+    pub may_suspend: bool,
+    pub terms: Arc<Terms>,
+    pub environments: Arc<Environments>,
+    /// Why it was answered with a negative number last.
+    pub reason: String,
+    pub messages: Rate,
+    /// Bytes of names that nobody knew before.
+    pub names: u64,
+}
+
+impl Guest {
+    pub fn new(affairs: Affairs, terms: Arc<Terms>, environments: Arc<Environments>) -> Self {
+        Self {
+            turn: TurnAccess::default(),
+            memory: None,
+            affairs,
+            requests: Requests::default(),
+            course: Course::Straight,
+            may_suspend: false,
+            terms,
+            environments,
+            reason: String::new(),
+            messages: Rate::default(),
+            names: 0,
+        }
+    }
+
+    /// Answers that something was not done, and keeps why.
+    pub fn refuse(&mut self, code: i32, reason: impl Into<String>) -> i32 {
+        self.reason = reason.into();
+        code
+    }
+
+    pub fn deny(&mut self, what: &str) -> i32 {
+        self.refuse(code::DENIED, format!("the policy does not grant {what}"))
+    }
+
+    /// Keeps bytes for the guest to fetch; their length.
+    pub fn hold(&mut self, bytes: Vec<u8>) -> i32 {
+        self.affairs.held = bytes;
+        i32::try_from(self.affairs.held.len()).unwrap_or(i32::MAX)
+    }
+
+    /// Makes names of what a guest wrote, and counts those that are new.
+    pub fn naming<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> Result<R, Breach> {
+        let before = Symbol::bytes_made_here();
+        let made = work(self);
+        self.names += Symbol::bytes_made_here() - before;
+        let most = self.terms.name_bytes;
+        if self.names > most { Err(Breach::Names(most)) } else { Ok(made) }
+    }
+}
+
+impl ResourceLimiter for Guest {
+    fn memory_growing(&mut self, _current: usize, wanted: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let max = self.terms.memory_bytes;
+        if wanted > max {
+            return Err(wasmtime::Error::new(Breach::MemoryBytes { wanted, max }));
+        }
+        Ok(maximum.is_none_or(|maximum| wanted <= maximum))
+    }
+
+    fn table_growing(&mut self, _current: usize, _wanted: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        // Modules whose tables change are not admitted.
+        Ok(true)
+    }
+}

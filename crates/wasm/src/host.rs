@@ -1,0 +1,215 @@
+//! What all guests of a node share: the engine, its pool of memories, compiled modules, the clock that interrupts them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use wasmtime::{Config, Engine, InstanceAllocationStrategy, Linker, PoolingAllocationConfig};
+use whimbrel_platform::limits::GUEST_MEMORY_BYTES_MAX;
+
+use crate::admission::{AdmissionError, ModuleHash};
+use crate::environment::Environments;
+use crate::guest::Guest;
+use crate::imports;
+use crate::module::Module;
+use crate::roost::Roost;
+
+/// How often guests can be interrupted: the unit that their processor time is measured in.
+pub const TICK: Duration = Duration::from_millis(5);
+/// How long the clock goes on after the last guest was called: longer than any call may take.
+const CLOCK_IDLE_TICKS: u32 = 3_000;
+/// Mappings of memory that a process needs for everything else.
+const MAPPINGS_RESERVED: u32 = 16_384;
+/// Mappings that an instance takes at most.
+const MAPPINGS_PER_INSTANCE: u32 = 4;
+/// Linux's default of `vm.max_map_count`.
+const MAPPINGS_DEFAULT: u32 = 65_530;
+/// Guests in memory at once, however many mappings the system allows.
+const SLOTS_MAX: u32 = 250_000;
+/// Bytes of a memory that stay with its slot when an instance goes: to write zeros there is cheaper than to give it back.
+const KEEP_RESIDENT_BYTES: usize = 64 << 10;
+/// Bytes of the native stack that a guest may use.
+const STACK_BYTES_MAX: usize = 512 << 10;
+/// Elements of a guest's table of functions.
+const TABLE_ELEMENTS_MAX: usize = 20_000;
+
+/// Why a node cannot run guests.
+#[derive(Debug, thiserror::Error)]
+#[error("no WebAssembly agents can run here: {0}")]
+pub struct HostError(String);
+
+/// What a node offers to guests.
+#[derive(Clone, Default)]
+pub struct HostOptions {
+    /// Guests in memory at once; others are kept as bytes meanwhile. By default as many as the system allows
+    /// (`vm.max_map_count`).
+    pub slots: Option<u32>,
+    /// What they can act on.
+    pub environments: Environments,
+}
+
+/// Runs guests. Shared by all of them.
+pub struct Host {
+    pub(crate) engine: Engine,
+    pub(crate) linker: Linker<Guest>,
+    pub(crate) environments: Arc<Environments>,
+    pub(crate) roost: Roost,
+    pub(crate) clock: Arc<Clock>,
+    modules: Mutex<FxHashMap<ModuleHash, Weak<Module>>>,
+    ticker: Option<JoinHandle<()>>,
+}
+
+impl Host {
+    /// A host.
+    ///
+    /// # Errors
+    /// The engine cannot be set up: there is not enough address space, or this machine is not supported.
+    pub fn new(options: HostOptions) -> Result<Arc<Self>, HostError> {
+        let wrong = |error: wasmtime::Error| HostError(format!("{error:#}"));
+        let slots = options.slots.unwrap_or_else(slots_of_system).clamp(1, SLOTS_MAX);
+        let engine = Engine::new(&config(slots)).map_err(wrong)?;
+        let mut linker = Linker::new(&engine);
+        imports::add_to(&mut linker).map_err(wrong)?;
+        let clock = Arc::new(Clock::default());
+        let ticker = clock.start(engine.clone()).map_err(|error| HostError(error.to_string()))?;
+        Ok(Arc::new(Self {
+            engine,
+            linker,
+            environments: Arc::new(options.environments),
+            roost: Roost::new(slots),
+            clock,
+            modules: Mutex::default(),
+            ticker: Some(ticker),
+        }))
+    }
+
+    /// Admits and compiles a module, or finds it if it is in use.
+    ///
+    /// # Errors
+    /// It cannot run here.
+    pub fn module(self: &Arc<Self>, bytes: &[u8]) -> Result<Arc<Module>, AdmissionError> {
+        let hash = ModuleHash::of(bytes);
+        if let Some(module) = self.module_by_hash(hash) {
+            return Ok(module);
+        }
+        let module = Arc::new(Module::compile(self, bytes)?);
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        modules.retain(|_, module| module.strong_count() > 0);
+        modules.insert(hash, Arc::downgrade(&module));
+        Ok(module)
+    }
+
+    /// A module that is in use.
+    pub fn module_by_hash(&self, hash: ModuleHash) -> Option<Arc<Module>> {
+        self.modules.lock().unwrap_or_else(PoisonError::into_inner).get(&hash)?.upgrade()
+    }
+
+    /// How many guests are in memory, and not kept as bytes.
+    pub fn live(&self) -> u32 {
+        self.roost.live()
+    }
+
+    /// How many may be at once.
+    pub fn slots(&self) -> u32 {
+        self.roost.slots()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.clock.stop.store(true, Ordering::Release);
+        if let Some(ticker) = self.ticker.take() {
+            ticker.thread().unpark();
+            // It never panics; if it did there is nobody to tell.
+            let _ = ticker.join();
+        }
+    }
+}
+
+fn config(slots: u32) -> Config {
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_core_instances(slots)
+        .total_memories(slots)
+        .total_tables(slots)
+        .max_memory_size(GUEST_MEMORY_BYTES_MAX)
+        .table_elements(TABLE_ELEMENTS_MAX)
+        .max_unused_warm_slots(slots)
+        .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
+        .table_keep_resident(KEEP_RESIDENT_BYTES);
+    let mut config = Config::new();
+    config
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
+        .memory_reservation(GUEST_MEMORY_BYTES_MAX as u64)
+        .memory_may_move(false)
+        .memory_guard_size(64 << 10)
+        .max_wasm_stack(STACK_BYTES_MAX)
+        .epoch_interruption(true);
+    config
+}
+
+/// How many instances there is room for among the mappings that a process may have.
+fn slots_of_system() -> u32 {
+    let mappings = std::fs::read_to_string("/proc/sys/vm/max_map_count");
+    let mappings = mappings.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(MAPPINGS_DEFAULT);
+    mappings.saturating_sub(MAPPINGS_RESERVED) / MAPPINGS_PER_INSTANCE
+}
+
+/// Counts ticks while guests are called; each may interrupt one.
+#[derive(Default)]
+pub(crate) struct Clock {
+    ticks: AtomicU64,
+    /// A guest was called since it was looked at last.
+    wanted: AtomicBool,
+    idle: AtomicBool,
+    stop: AtomicBool,
+    thread: Mutex<Option<std::thread::Thread>>,
+}
+
+impl Clock {
+    fn start(self: &Arc<Self>, engine: Engine) -> std::io::Result<JoinHandle<()>> {
+        let clock = Arc::clone(self);
+        let ticker = std::thread::Builder::new().name("wasm-clock".into()).spawn(move || clock.run(&engine))?;
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(ticker.thread().clone());
+        Ok(ticker)
+    }
+
+    fn run(&self, engine: &Engine) {
+        let mut unwanted = 0;
+        while !self.stop.load(Ordering::Acquire) {
+            unwanted = if self.wanted.swap(false, Ordering::AcqRel) { 0 } else { unwanted + 1 };
+            if unwanted > CLOCK_IDLE_TICKS {
+                self.idle.store(true, Ordering::SeqCst);
+                // Whoever calls a guest now sets `wanted` before he looks at `idle`.
+                if !self.wanted.load(Ordering::SeqCst) {
+                    std::thread::park();
+                }
+                self.idle.store(false, Ordering::Release);
+                continue;
+            }
+            std::thread::sleep(TICK);
+            engine.increment_epoch();
+            self.ticks.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A guest is about to be called.
+    #[inline]
+    pub fn want(&self) {
+        if !self.wanted.load(Ordering::Relaxed) {
+            self.wanted.store(true, Ordering::SeqCst);
+            if self.idle.load(Ordering::SeqCst)
+                && let Some(thread) = &*self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+            {
+                thread.unpark();
+            }
+        }
+    }
+
+    /// Ticks so far.
+    #[inline]
+    pub fn ticks(&self) -> u64 {
+        self.ticks.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,86 @@
+//! Messages: `send`, `take`, `read`, `reason`.
+
+use wasmtime::{Caller, Linker};
+use whimbrel_acl::{AclMessage, Template};
+use whimbrel_platform::limits::GUEST_CALL_MESSAGES_MAX;
+use whimbrel_platform::topics::Cast;
+
+use super::{Result, breach, copy_out, parts, region};
+use crate::abi::{MODULE, code};
+use crate::frame::{read_message, read_template};
+use crate::guest::{Breach, Guest};
+use crate::inbox::frame_of_next;
+
+pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
+    linker.func_wrap(MODULE, "send", send)?;
+    linker.func_wrap(MODULE, "take", take)?;
+    linker.func_wrap(MODULE, "read", |mut caller: Caller<'_, Guest>, ptr: i32, cap: i32| -> Result<i32> {
+        let (memory, guest) = parts(&mut caller)?;
+        let held = std::mem::take(&mut guest.affairs.held);
+        copy_out(memory, ptr, cap, &held)
+    })?;
+    linker.func_wrap(MODULE, "reason", |mut caller: Caller<'_, Guest>, ptr: i32, cap: i32| -> Result<i32> {
+        let (memory, guest) = parts(&mut caller)?;
+        copy_out(memory, ptr, cap, guest.reason.as_bytes())
+    })?;
+    Ok(())
+}
+
+fn send(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
+    let (memory, guest) = parts(&mut caller)?;
+    let bytes = region(memory, ptr, len)?;
+    let most = guest.terms.message_bytes;
+    if bytes.len() > most {
+        let why = format!("a message of {} bytes: {most} are the most (quota message_bytes)", bytes.len());
+        return Ok(guest.refuse(code::QUOTA, why));
+    }
+    if guest.requests.sent >= GUEST_CALL_MESSAGES_MAX {
+        return Ok(guest.refuse(code::FULL, format!("{GUEST_CALL_MESSAGES_MAX} messages in one call are the most")));
+    }
+    let Some(sender) = guest.turn.with(|turn| turn.aid) else {
+        return Ok(guest.refuse(code::DENIED, "nothing can be sent now"));
+    };
+    match guest.naming(|_| read_message(bytes, sender)).map_err(breach)? {
+        Ok(message) => dispatch(guest, message),
+        Err(error) => Ok(guest.refuse(code::MALFORMED, error.to_string())),
+    }
+}
+
+fn dispatch(guest: &mut Guest, message: AclMessage) -> Result<i32> {
+    for receiver in &message.receivers {
+        if let Some((Cast::Broadcast, topic)) = Cast::split(receiver.name)
+            && !guest.terms.grants_topic(topic)
+        {
+            return Ok(guest.deny(&format!("topic {topic}")));
+        }
+    }
+    let receivers = message.receivers.len() as u32;
+    guest.requests.sent += receivers;
+    let now = guest.turn.with(|turn| turn.now).unwrap_or_default();
+    if let Some(most) = guest.terms.messages_per_s
+        && guest.messages.add(receivers, now) > most
+    {
+        return Err(breach(Breach::MessageRate(most)));
+    }
+    guest.turn.with(|turn| turn.outbox.send(message));
+    Ok(0)
+}
+
+fn take(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
+    let (memory, guest) = parts(&mut caller)?;
+    let bytes = region(memory, ptr, len)?;
+    let template = match guest.naming(|_| read_template(bytes)).map_err(breach)? {
+        Ok(template) => template,
+        Err(error) => return Ok(guest.refuse(code::MALFORMED, error.to_string())),
+    };
+    match take_matching(guest, &template) {
+        Some(length) => Ok(length),
+        None => Ok(guest.refuse(code::UNKNOWN, "no such message waits")),
+    }
+}
+
+/// Holds the oldest message that fits for the guest to fetch; its length.
+pub(super) fn take_matching(guest: &mut Guest, template: &Template) -> Option<i32> {
+    let frame = guest.turn.with(|turn| frame_of_next(turn, template)).flatten();
+    frame.map(|frame| guest.hold(frame))
+}

@@ -1,0 +1,64 @@
+//! Ending, and going elsewhere when the call is over: `stop`, `depart`, `depart_clone`, `discard`.
+
+use wasmtime::{Caller, Linker};
+use whimbrel_acl::Symbol;
+use whimbrel_platform::mobility::{HopMode, HopRequest};
+
+use super::{Result, breach, no_text, parts, region, text};
+use crate::abi::{MODULE, code};
+use crate::guest::Guest;
+
+/// Regions that a guest may discard in one call.
+const DISCARDED_MAX: usize = 1_024;
+
+pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
+    linker.func_wrap(MODULE, "stop", |mut caller: Caller<'_, Guest>| caller.data_mut().requests.stop = true)?;
+    linker.func_wrap(MODULE, "discard", |mut caller: Caller<'_, Guest>, ptr: i32, len: i32| -> Result<()> {
+        let (memory, guest) = parts(&mut caller)?;
+        region(memory, ptr, len)?;
+        if guest.requests.discard.len() < DISCARDED_MAX {
+            guest.requests.discard.push((ptr as u32, len as u32));
+        }
+        Ok(())
+    })?;
+    linker.func_wrap(MODULE, "depart", |mut caller: Caller<'_, Guest>, ptr: i32, len: i32| -> Result<i32> {
+        match hop(&mut caller, (ptr, len), None)? {
+            Ok(hop) => caller.data_mut().requests.hop = Some(hop),
+            Err(code) => return Ok(code),
+        }
+        Ok(0)
+    })?;
+    linker.func_wrap(
+        MODULE,
+        "depart_clone",
+        |mut caller: Caller<'_, Guest>, ptr: i32, len: i32, name: i32, name_len: i32| -> Result<i32> {
+            match hop(&mut caller, (ptr, len), Some((name, name_len)))? {
+                Ok(hop) => caller.data_mut().requests.hop = Some(hop),
+                Err(code) => return Ok(code),
+            }
+            Ok(0)
+        },
+    )?;
+    Ok(())
+}
+
+/// Where a guest wants to be, or the clone that it names; or what it is answered.
+pub(super) fn hop(
+    caller: &mut Caller<'_, Guest>,
+    node: (i32, i32),
+    clone: Option<(i32, i32)>,
+) -> Result<std::result::Result<HopRequest, i32>> {
+    let (memory, guest) = parts(caller)?;
+    let name = clone.map_or(Ok(Some("")), |(ptr, len)| text(memory, ptr, len, guest))?;
+    let (Some(node), Some(name)) = (text(memory, node.0, node.1, guest)?, name) else {
+        return Ok(Err(no_text(guest)));
+    };
+    if node.is_empty() {
+        return Ok(Err(guest.refuse(code::MALFORMED, "a node without a name")));
+    }
+    let request = guest.naming(|_| {
+        let mode = if clone.is_some() { HopMode::Clone(Symbol::new(name)) } else { HopMode::Move };
+        HopRequest { to: Symbol::new(node), mode }
+    });
+    request.map(Ok).map_err(breach)
+}

@@ -1,0 +1,123 @@
+//! What suspends a guest in the middle of a call: `receive`, `sleep`, `move_to`, `clone_to`.
+//!
+//! The module was prepared by binaryen's asyncify. When such an import is called the first time, the guest is told to unwind: each
+//! function on its stack saves its variables into the page that the node added to the memory, and returns. When what it waits
+//! for has come the same export is called again, the functions find their way back by what they saved, and the import is called a
+//! second time: now it answers.
+
+use wasmtime::{Caller, Linker};
+
+use super::messages::take_matching;
+use super::places::hop;
+use super::{Result, breach, later, parts, region};
+use crate::abi::{MODULE, code};
+use crate::affairs::Wait;
+use crate::frame::read_template;
+use crate::guest::{Breach, Course, Guest};
+
+/// Bytes of a memory page.
+const PAGE: u64 = 64 << 10;
+/// Pages for what a call needs to find its way back: the variables of all functions on its stack.
+const UNWIND_PAGES: u64 = 1;
+
+pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
+    linker.func_wrap(MODULE, "receive", receive)?;
+    linker.func_wrap(MODULE, "sleep", |mut caller: Caller<'_, Guest>, ms: i64| -> Result<()> {
+        suspend(&mut caller, |caller| {
+            let now = caller.data_mut().turn.with(|turn| turn.services.now()).unwrap_or_default();
+            Ok(Ok(Wait::Until(later(now, ms.max(0)))))
+        })
+        .map(|_| ())
+    })?;
+    linker.func_wrap(MODULE, "move_to", |mut caller: Caller<'_, Guest>, ptr: i32, len: i32| -> Result<i32> {
+        suspend(&mut caller, |caller| ask_to_hop(caller, (ptr, len), None))
+    })?;
+    linker.func_wrap(
+        MODULE,
+        "clone_to",
+        |mut caller: Caller<'_, Guest>, ptr: i32, len: i32, name: i32, name_len: i32| -> Result<i32> {
+            suspend(&mut caller, |caller| ask_to_hop(caller, (ptr, len), Some((name, name_len))))
+        },
+    )?;
+    Ok(())
+}
+
+fn ask_to_hop(
+    caller: &mut Caller<'_, Guest>,
+    node: (i32, i32),
+    clone: Option<(i32, i32)>,
+) -> Result<std::result::Result<Wait, i32>> {
+    Ok(hop(caller, node, clone)?.map(|hop| {
+        caller.data_mut().requests.hop = Some(hop);
+        Wait::Hop
+    }))
+}
+
+fn receive(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, ms: i64) -> Result<i32> {
+    suspend(&mut caller, |caller| {
+        let (memory, guest) = parts(caller)?;
+        let bytes = region(memory, ptr, len)?;
+        let template = match guest.naming(|_| read_template(bytes)).map_err(breach)? {
+            Ok(template) => template,
+            Err(error) => return Ok(Err(guest.refuse(code::MALFORMED, error.to_string()))),
+        };
+        if let Some(length) = take_matching(guest, &template) {
+            return Ok(Err(length));
+        }
+        let now = guest.turn.with(|turn| turn.services.now()).unwrap_or_default();
+        Ok(Ok(Wait::Message { template: bytes.to_vec(), until: later(now, ms) }))
+    })
+}
+
+/// The first time, `wait` says what for, or what to answer at once; the second time the answer is there.
+fn suspend(
+    caller: &mut Caller<'_, Guest>,
+    wait: impl FnOnce(&mut Caller<'_, Guest>) -> Result<std::result::Result<Wait, i32>>,
+) -> Result<i32> {
+    if let Course::Rewinding(answer) = caller.data().course {
+        caller.data_mut().course = Course::Straight;
+        asyncify(caller, "asyncify_stop_rewind", None)?;
+        return Ok(answer);
+    }
+    match wait(caller)? {
+        Err(answer) => Ok(answer),
+        Ok(_) if !caller.data().may_suspend => {
+            Err(breach(Breach::Suspension("nothing waits in whim_before_move, whim_stop and when it is instantiated")))
+        }
+        Ok(wait) => {
+            let at = unwind_area(caller)?;
+            caller.data_mut().course = Course::Unwinding(wait);
+            asyncify(caller, "asyncify_start_unwind", Some(at))?;
+            Ok(0)
+        }
+    }
+}
+
+fn asyncify(caller: &mut Caller<'_, Guest>, name: &str, at: Option<u32>) -> Result<()> {
+    let function = caller.get_export(name).and_then(wasmtime::Extern::into_func);
+    let Some(function) = function else {
+        return Err(breach(Breach::Suspension("it was prepared in an unknown way")));
+    };
+    match at {
+        Some(at) => function.typed::<i32, ()>(&*caller)?.call(caller, at as i32),
+        None => function.typed::<(), ()>(&*caller)?.call(caller, ()),
+    }
+}
+
+/// Where calls are unwound to: room at the end of the memory, that the guest knows nothing of.
+fn unwind_area(caller: &mut Caller<'_, Guest>) -> Result<u32> {
+    let memory = caller.data().memory.ok_or_else(|| breach(Breach::Suspension("it has no memory yet")))?;
+    let mut at = caller.data().affairs.unwind_at;
+    if at == 0 {
+        at = (memory.grow(&mut *caller, UNWIND_PAGES)? * PAGE) as u32;
+        caller.data_mut().affairs.unwind_at = at;
+    }
+    // binaryen's `Asyncify`: where to save next, and where the room ends.
+    let (first, end) = (at + 8, u64::from(at) + UNWIND_PAGES * PAGE);
+    let (memory, _) = parts(caller)?;
+    let place = memory.get_mut(at as usize..first as usize).ok_or_else(|| breach(Breach::OutsideMemory))?;
+    let (start, limit) = place.split_at_mut(4);
+    start.copy_from_slice(&first.to_le_bytes());
+    limit.copy_from_slice(&(end as u32).to_le_bytes());
+    Ok(at)
+}

@@ -1,0 +1,30 @@
+//! Agents that are WebAssembly modules: admission, sandbox and quotas, suspension in mid-call, and states as bytes, so that an agent
+//! can be kept, moved and cloned (docs/design/wasm-agents.md).
+//!
+//! A [`Host`] is what all guests of a node share; a [`Module`] is compiled once; a [`WasmAgent`] is one agent of it, for the
+//! scheduler a body like any other.
+
+mod abi;
+mod admission;
+mod affairs;
+mod agent;
+mod bytes;
+mod environment;
+pub mod frame;
+mod guest;
+mod host;
+mod image;
+mod imports;
+mod inbox;
+mod live;
+mod mind;
+mod module;
+mod roost;
+
+pub use admission::{AdmissionError, ModuleHash};
+pub use agent::WasmAgent;
+pub use bytes::BadBytes;
+pub use environment::{Environment, Environments};
+pub use guest::Breach;
+pub use host::{Host, HostError, HostOptions, TICK};
+pub use module::Module;

@@ -1,0 +1,266 @@
+//! An agent in memory: an instance of its module, and what is done with it.
+
+use std::sync::Arc;
+
+use wasmtime::{Global, Instance, Memory, ModuleExport, Store, TypedFunc, Val, WasmParams, WasmResults};
+use whimbrel_platform::Time;
+use whimbrel_platform::policy::Terms;
+
+use crate::affairs::{Affairs, Call};
+use crate::bytes::{BadBytes, Input, put_varint};
+use crate::guest::{Breach, Guest};
+use crate::host::TICK;
+use crate::image::Image;
+use crate::module::Module;
+
+/// Bytes of a memory page.
+const PAGE: usize = 64 << 10;
+/// Bytes that a guest is asked to have room for at least: most messages need no more, so it is asked once.
+const INBOX_BYTES_MIN: usize = 512;
+
+/// See the module.
+pub(crate) struct Live {
+    pub store: Store<Guest>,
+    instance: Instance,
+    memory: Memory,
+    handle: TypedFunc<(i32, i32), i32>,
+    /// Room that the guest gave for what it is handed: address and length, and how much of it was used.
+    inbox: (u32, usize, usize),
+    module: Arc<Module>,
+}
+
+/// Why a guest is of no use any more.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LiveError {
+    /// It did something that it must not.
+    #[error(transparent)]
+    Breach(#[from] Breach),
+    /// A trap, or the engine's refusal.
+    #[error("{0}")]
+    Trap(String),
+    /// It answered so.
+    #[error("it answered {0}")]
+    Answer(i32),
+    /// Its state is none.
+    #[error(transparent)]
+    BadState(#[from] BadBytes),
+    /// All places in memory are taken.
+    #[error("all of the node's places for WebAssembly agents are taken")]
+    NoRoom,
+}
+
+impl LiveError {
+    fn of(error: wasmtime::Error, terms: &Terms) -> Self {
+        if let Some(breach) = error.downcast_ref::<Breach>() {
+            return Self::Breach(breach.clone());
+        }
+        match error.downcast_ref::<wasmtime::Trap>() {
+            Some(wasmtime::Trap::Interrupt) => Self::Breach(Breach::CallTime(terms.call_cpu_ms)),
+            Some(trap) => Self::Trap(trap.to_string()),
+            None if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() => Self::NoRoom,
+            None => Self::Trap(format!("{error:#}")),
+        }
+    }
+}
+
+/// The bits of a number.
+pub(crate) fn bits(value: Val) -> u64 {
+    match value {
+        Val::I32(n) => u64::from(n as u32),
+        Val::I64(n) => n as u64,
+        Val::F32(bits) => u64::from(bits),
+        Val::F64(bits) => bits,
+        _ => 0,
+    }
+}
+
+impl Live {
+    /// An instance as the module begins.
+    pub fn new(module: &Arc<Module>, affairs: Affairs, terms: Arc<Terms>) -> Result<Self, LiveError> {
+        let host = &module.host;
+        let mut store = Store::new(&host.engine, Guest::new(affairs, terms, Arc::clone(&host.environments)));
+        store.limiter(|guest| guest);
+        set_deadline(&mut store);
+        let wrong = |error, store: &Store<Guest>| LiveError::of(error, &store.data().terms);
+        let instance = module.pre.instantiate(&mut store).map_err(|error| wrong(error, &store))?;
+        let missing = || LiveError::Trap("an export is missing".to_owned());
+        let memory = instance.get_module_export(&mut store, &module.exports.memory);
+        let memory = memory.and_then(wasmtime::Extern::into_memory).ok_or_else(missing)?;
+        let handle = instance.get_module_export(&mut store, &module.exports.handle);
+        let handle = handle.and_then(wasmtime::Extern::into_func).ok_or_else(missing)?;
+        let handle = handle.typed(&store).map_err(|error| wrong(error, &store))?;
+        store.data_mut().memory = Some(memory);
+        Ok(Self { store, instance, memory, handle, inbox: (0, 0, 0), module: Arc::clone(module) })
+    }
+
+    /// An instance as it was captured.
+    pub fn restore(module: &Arc<Module>, state: &[u8], now: Time, terms: Arc<Terms>) -> Result<Self, LiveError> {
+        let mut input = Input::new(state);
+        let affairs = Affairs::read(&mut input, now, terms.timers)?;
+        let mut live = Self::new(module, affairs, terms)?;
+        for _ in 0..input.length()? {
+            let (index, value) = (input.length()?, input.u64()?);
+            live.set_global(index, value)?;
+        }
+        let grown = input.varint()?;
+        if grown > 0 {
+            let grow = live.memory.grow(&mut live.store, grown);
+            grow.map_err(|error| LiveError::of(error, &live.store.data().terms))?;
+        }
+        Image::apply_changes(live.memory.data_mut(&mut live.store), &mut input)?;
+        Ok(live)
+    }
+
+    /// Appends all of its state. It is in no call, or waits in one.
+    pub fn capture(&mut self, now: Time, out: &mut Vec<u8>) {
+        self.clear_inbox();
+        self.store.data().affairs.write(now, out);
+        let module = Arc::clone(&self.module);
+        let globals: Vec<u64> = (0..module.globals.len()).map(|index| self.global(index)).collect();
+        let changed = globals.iter().zip(&module.globals).enumerate().filter(|(_, (now, first))| now != first);
+        put_varint(changed.clone().count() as u64, out);
+        for (index, (value, _)) in changed {
+            put_varint(index as u64, out);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        let memory = self.memory.data(&self.store);
+        put_varint(((memory.len() - module.image.len) / PAGE) as u64, out);
+        module.image.write_changes(memory, self.stack_top(&globals), out);
+    }
+
+    /// Below this address nothing is alive.
+    fn stack_top(&self, globals: &[u64]) -> usize {
+        let Some(index) = self.module.stack_pointer else { return 0 };
+        let (now, first) = (globals.get(index), self.module.globals.get(index));
+        now.into_iter().chain(first).min().and_then(|top| usize::try_from(*top).ok()).unwrap_or(0)
+    }
+
+    fn find_global(&mut self, index: usize) -> Option<Global> {
+        let export = self.module.exports.globals.get(index)?;
+        self.instance.get_module_export(&mut self.store, export)?.into_global()
+    }
+
+    fn global(&mut self, index: usize) -> u64 {
+        self.find_global(index).map_or(0, |global| bits(global.get(&mut self.store)))
+    }
+
+    fn set_global(&mut self, index: usize, value: u64) -> Result<(), LiveError> {
+        let global = self.find_global(index).ok_or(BadBytes)?;
+        let value = match global.get(&mut self.store) {
+            Val::I32(_) => Val::I32(value as u32 as i32),
+            Val::I64(_) => Val::I64(value as i64),
+            Val::F32(_) => Val::F32(value as u32),
+            Val::F64(_) => Val::F64(value),
+            _ => return Err(BadBytes.into()),
+        };
+        global.set(&mut self.store, value).map_err(|error| LiveError::of(error, &self.store.data().terms))
+    }
+
+    /// Writes zeros where the guest was handed something that it does not need any more.
+    fn clear_inbox(&mut self) {
+        if self.store.data().affairs.suspended.is_some() {
+            return;
+        }
+        let (at, _, used) = self.inbox;
+        self.clear(at, used);
+        self.inbox.2 = 0;
+    }
+
+    /// Writes zeros there.
+    pub fn clear(&mut self, at: u32, length: usize) {
+        let region = at as usize..(at as usize).saturating_add(length);
+        if let Some(region) = self.memory.data_mut(&mut self.store).get_mut(region) {
+            region.fill(0);
+        }
+    }
+
+    /// Writes bytes where the guest wants to have them: address and length.
+    pub fn hand_over(&mut self, bytes: &[u8]) -> Result<(u32, u32), LiveError> {
+        if self.inbox.1 < bytes.len() || self.inbox.0 == 0 {
+            let wanted = bytes.len().max(INBOX_BYTES_MIN);
+            let export = self.module.exports.inbox;
+            let at: i32 = self.call_export(&export, wanted as i32)?;
+            if at == 0 {
+                return Err(Breach::Nonsense("it has no room for what it is handed").into());
+            }
+            self.inbox = (at as u32, wanted, 0);
+        }
+        let (at, ..) = self.inbox;
+        self.inbox.2 = self.inbox.2.max(bytes.len());
+        let room = self.memory.data_mut(&mut self.store).get_mut(at as usize..at as usize + bytes.len());
+        room.ok_or(Breach::OutsideMemory)?.copy_from_slice(bytes);
+        Ok((at, bytes.len() as u32))
+    }
+
+    /// The guest may keep what it was handed while it waits: it is asked for other room then.
+    pub fn keep_inbox(&mut self) {
+        self.inbox = (0, 0, 0);
+    }
+
+    /// Calls an export that may suspend; what it answered.
+    pub fn call(&mut self, call: Call) -> Result<i32, LiveError> {
+        let exports = &self.module.exports;
+        match call {
+            Call::Handle { ptr, len } => {
+                let handle = self.handle.clone();
+                self.enter(|store| handle.call(store, (ptr as i32, len as i32)))
+            }
+            Call::Start { ptr, len } => self.call_optional(exports.start, (ptr as i32, len as i32)),
+            Call::AfterMove { ptr, len } => self.call_optional(exports.after_move, (ptr as i32, len as i32)),
+            Call::Timer(tag) => self.call_optional(exports.timer, tag),
+        }
+    }
+
+    fn call_optional<P: WasmParams>(&mut self, export: Option<ModuleExport>, params: P) -> Result<i32, LiveError> {
+        export.map_or(Ok(0), |export| self.call_export(&export, params))
+    }
+
+    /// Calls an export.
+    pub fn call_export<P: WasmParams, R: WasmResults>(
+        &mut self,
+        export: &ModuleExport,
+        params: P,
+    ) -> Result<R, LiveError> {
+        let function = self.instance.get_module_export(&mut self.store, export).and_then(wasmtime::Extern::into_func);
+        let function = function.ok_or_else(|| LiveError::Trap("an export is missing".to_owned()))?;
+        let function = function.typed::<P, R>(&self.store);
+        let function = function.map_err(|error| LiveError::of(error, &self.store.data().terms))?;
+        self.enter(|store| function.call(store, params))
+    }
+
+    fn enter<R>(&mut self, call: impl FnOnce(&mut Store<Guest>) -> wasmtime::Result<R>) -> Result<R, LiveError> {
+        self.module.host.clock.want();
+        set_deadline(&mut self.store);
+        call(&mut self.store).map_err(|error| LiveError::of(error, &self.store.data().terms))
+    }
+
+    /// Ends the unwinding of a call: it is out of its export, with all it needs in memory.
+    pub fn stop_unwinding(&mut self) -> Result<(), LiveError> {
+        let export = self.module.exports.stop_unwind.ok_or(Breach::Suspension("it was not prepared"))?;
+        self.call_export(&export, ())
+    }
+
+    /// Lets the export that is called next find its way back to where it waited.
+    pub fn start_rewinding(&mut self) -> Result<(), LiveError> {
+        let export = self.module.exports.start_rewind.ok_or(Breach::Suspension("it was not prepared"))?;
+        let at = self.store.data().affairs.unwind_at;
+        self.call_export(&export, at as i32)
+    }
+
+    /// Clears what a call needed to find its way back, so that it does not travel.
+    pub fn clear_unwound(&mut self) {
+        let at = self.store.data().affairs.unwind_at;
+        let memory = self.memory.data(&self.store);
+        // It was read upward while unwinding, and downward while rewinding: what was used ends where zeros begin.
+        let area = memory.get(at as usize..(at as usize + PAGE).min(memory.len())).unwrap_or_default();
+        let used = area.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        self.clear(at, used);
+    }
+}
+
+/// A call may take so long from now on.
+fn set_deadline(store: &mut Store<Guest>) {
+    let ticks = u64::from(store.data().terms.call_cpu_ms).div_ceil(TICK.as_millis() as u64);
+    // The tick under way is over sooner.
+    store.set_epoch_deadline(ticks + 1);
+}

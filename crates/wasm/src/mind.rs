@@ -1,0 +1,162 @@
+//! A guest, whether it is in memory or written out.
+
+use std::sync::{Arc, Mutex};
+
+use whimbrel_platform::Time;
+use whimbrel_platform::policy::Terms;
+
+use crate::affairs::Affairs;
+use crate::bytes::{BadBytes, Input, put_varint};
+use crate::live::{Live, LiveError};
+use crate::module::Module;
+
+/// The layout of states that is written now.
+const LAYOUT: u8 = 1;
+/// The same, compressed.
+const LAYOUT_LZ4: u8 = 2;
+/// Bytes from which on a state is compressed, if that makes it shorter.
+const COMPRESSED_FROM: usize = 128;
+/// Times of a guest that is written out on its own node count from here.
+const EPOCH: Time = Time(0);
+
+/// See the module.
+pub(crate) enum Mind {
+    /// It had no call yet.
+    New,
+    /// Written out; its times count from [`EPOCH`].
+    Frozen(Box<[u8]>),
+    /// In memory.
+    Live {
+        live: Box<Live>,
+        /// It was called since somebody looked whether it could give way.
+        recent: bool,
+        module: Arc<Module>,
+    },
+    /// It failed.
+    Gone,
+}
+
+impl Mind {
+    /// Leaves memory if it had no call since it was asked last; false if it stays.
+    pub fn give_way(&mut self) -> bool {
+        match self {
+            Self::Live { recent: recent @ true, .. } => {
+                *recent = false;
+                false
+            }
+            Self::Live { live, .. } => {
+                let frozen = write(live, EPOCH).into_boxed_slice();
+                *self = Self::Frozen(frozen);
+                true
+            }
+            _ => true,
+        }
+    }
+
+    /// Its state; `None` if it failed.
+    pub fn snapshot(&mut self, now: Time) -> Option<Vec<u8>> {
+        match self {
+            Self::New => Some(Vec::new()),
+            Self::Live { live, .. } => Some(write(live, now)),
+            Self::Frozen(frozen) => rebase(frozen, EPOCH, now).ok(),
+            Self::Gone => None,
+        }
+    }
+
+    /// From a state that another node, or a journal, has.
+    pub fn from_snapshot(state: &[u8], now: Time) -> Result<Self, BadBytes> {
+        if state.is_empty() {
+            return Ok(Self::New);
+        }
+        Ok(Self::Frozen(rebase(state, now, EPOCH)?.into_boxed_slice()))
+    }
+
+    /// The guest in memory, brought there if it is not. `this` is the same mind.
+    pub fn enter(
+        &mut self,
+        this: &Arc<Mutex<Self>>,
+        module: &Arc<Module>,
+        terms: &Arc<Terms>,
+    ) -> Result<&mut Live, LiveError> {
+        if !matches!(self, Self::Live { .. }) {
+            module.host.roost.enter(this);
+            let made = match self {
+                Self::New => Live::new(module, Affairs::default(), Arc::clone(terms)),
+                Self::Frozen(state) => unpack(state)
+                    .map_err(LiveError::from)
+                    .and_then(|state| Live::restore(module, &state, EPOCH, Arc::clone(terms))),
+                Self::Live { .. } | Self::Gone => Err(LiveError::Trap("it failed before".to_owned())),
+            };
+            match made {
+                Ok(live) => *self = Self::Live { live: Box::new(live), recent: true, module: Arc::clone(module) },
+                Err(error) => {
+                    module.host.roost.leave();
+                    return Err(error);
+                }
+            }
+        }
+        match self {
+            Self::Live { live, recent, .. } => {
+                *recent = true;
+                Ok(live)
+            }
+            _ => Err(LiveError::Trap("it failed before".to_owned())),
+        }
+    }
+}
+
+impl Drop for Mind {
+    fn drop(&mut self) {
+        if let Self::Live { module, .. } = self {
+            module.host.roost.leave();
+        }
+    }
+}
+
+fn write(live: &mut Live, now: Time) -> Vec<u8> {
+    let mut raw = vec![LAYOUT];
+    live.capture(now, &mut raw);
+    pack(raw)
+}
+
+/// Compresses a state if that pays.
+fn pack(raw: Vec<u8>) -> Vec<u8> {
+    if raw.len() < COMPRESSED_FROM {
+        return raw;
+    }
+    let mut packed = vec![LAYOUT_LZ4];
+    let body = raw.get(1..).unwrap_or_default();
+    put_varint(body.len() as u64, &mut packed);
+    packed.extend_from_slice(&lz4_flex::block::compress(body));
+    if packed.len() < raw.len() { packed } else { raw }
+}
+
+/// The state itself, at most as large as a memory and what is beside it.
+fn unpack(state: &[u8]) -> Result<Vec<u8>, BadBytes> {
+    let mut input = Input::new(state);
+    match input.byte()? {
+        LAYOUT => Ok(input.rest().to_vec()),
+        LAYOUT_LZ4 => {
+            let length = input.length()?;
+            if length > STATE_BYTES_MAX {
+                return Err(BadBytes);
+            }
+            lz4_flex::block::decompress(input.rest(), length).map_err(|_| BadBytes)
+        }
+        _ => Err(BadBytes),
+    }
+}
+
+/// Bytes of a state.
+const STATE_BYTES_MAX: usize = 256 << 20;
+
+/// The same state with its times counted from another moment.
+fn rebase(state: &[u8], from: Time, to: Time) -> Result<Vec<u8>, BadBytes> {
+    let state = unpack(state)?;
+    let mut input = Input::new(&state);
+    let affairs = Affairs::read(&mut input, from, usize::MAX)?;
+    let mut out = vec![LAYOUT];
+    affairs.write(to, &mut out);
+    out.extend_from_slice(input.rest());
+    Ok(pack(out))
+}

@@ -1,0 +1,130 @@
+//! A compiled module, shared by all its agents.
+
+use std::sync::Arc;
+
+use wasmtime::{InstancePre, ModuleExport, Store};
+use whimbrel_platform::policy::Terms;
+
+use crate::abi;
+use crate::admission::{AdmissionError, Admitted, ModuleHash, MutableGlobal, admit};
+use crate::affairs::Affairs;
+use crate::environment::Environments;
+use crate::guest::Guest;
+use crate::host::Host;
+use crate::image::Image;
+
+/// See the module's comment.
+pub struct Module {
+    /// What it is known by.
+    pub hash: ModuleHash,
+    /// Its bytes, as they came: other nodes may ask for them.
+    pub bytes: Arc<[u8]>,
+    pub(crate) host: Arc<Host>,
+    pub(crate) pre: InstancePre<Guest>,
+    pub(crate) exports: Exports,
+    pub(crate) image: Image,
+    /// The values of the mutable globals, as an instance begins.
+    pub(crate) globals: Vec<u64>,
+    /// Which global points to the top of a stack that nothing is below.
+    pub(crate) stack_pointer: Option<usize>,
+    /// Whether its agents can be suspended, and move, in the middle of a call.
+    pub suspends: bool,
+}
+
+/// Where the exports are, so that no agent looks for names.
+pub(crate) struct Exports {
+    pub memory: ModuleExport,
+    pub inbox: ModuleExport,
+    pub handle: ModuleExport,
+    pub start: Option<ModuleExport>,
+    pub timer: Option<ModuleExport>,
+    pub before_move: Option<ModuleExport>,
+    pub after_move: Option<ModuleExport>,
+    pub stop: Option<ModuleExport>,
+    pub stop_unwind: Option<ModuleExport>,
+    pub start_rewind: Option<ModuleExport>,
+    pub globals: Vec<ModuleExport>,
+}
+
+impl Exports {
+    fn find(module: &wasmtime::Module, globals: &[MutableGlobal]) -> Option<Self> {
+        let find = |name: &str| module.get_export_index(name);
+        Some(Self {
+            memory: find(abi::MEMORY)?,
+            inbox: find("whim_inbox")?,
+            handle: find("whim_handle")?,
+            start: find("whim_start"),
+            timer: find("whim_timer"),
+            before_move: find("whim_before_move"),
+            after_move: find("whim_after_move"),
+            stop: find("whim_stop"),
+            stop_unwind: find("asyncify_stop_unwind"),
+            start_rewind: find("asyncify_start_rewind"),
+            globals: globals.iter().map(|global| find(&global.export)).collect::<Option<_>>()?,
+        })
+    }
+}
+
+fn cannot(error: impl std::fmt::Display) -> AdmissionError {
+    AdmissionError::Instantiation(error.to_string())
+}
+
+impl Module {
+    pub(crate) fn compile(host: &Arc<Host>, bytes: &[u8]) -> Result<Self, AdmissionError> {
+        let admitted = admit(bytes)?;
+        let compiled = wasmtime::Module::new(&host.engine, &admitted.bytes)
+            .map_err(|error| AdmissionError::Invalid(format!("{error:#}")))?;
+        let exports = Exports::find(&compiled, &admitted.globals)
+            .ok_or_else(|| AdmissionError::Uncapturable("an export is missing".to_owned()))?;
+        let pre = host.linker.instantiate_pre(&compiled).map_err(|error| cannot(format!("{error:#}")))?;
+        let (image, globals) = first_state(host, &pre, &exports)?;
+        let Admitted { hash, stack_pointer, suspends, .. } = admitted;
+        let stack_pointer = stack_pointer.filter(|index| is_stack_first(&image, globals.get(*index)));
+        Ok(Self {
+            hash,
+            bytes: bytes.into(),
+            host: Arc::clone(host),
+            pre,
+            exports,
+            image,
+            globals,
+            stack_pointer,
+            suspends,
+        })
+    }
+}
+
+/// The stack grows down to the memory's beginning: nothing is there to begin with.
+fn is_stack_first(image: &Image, top: Option<&u64>) -> bool {
+    top.and_then(|top| usize::try_from(*top).ok()).is_some_and(|top| image.is_empty_below(top))
+}
+
+/// What an instance is when it is new.
+fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Result<(Image, Vec<u64>), AdmissionError> {
+    let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()), Arc::new(Environments::default()));
+    let mut store = Store::new(&host.engine, guest);
+    let ticks = u64::from(store.data().terms.call_cpu_ms) / crate::host::TICK.as_millis() as u64;
+    store.set_epoch_deadline(ticks.max(1) + 1);
+    host.clock.want();
+    let _seat = host.roost.seat();
+    let instance = pre.instantiate(&mut store).map_err(|error| cannot(format!("{error:#}")))?;
+    let abi = instance.get_typed_func::<(), i32>(&mut store, "whim_abi").map_err(cannot)?;
+    let version = abi.call(&mut store, ()).map_err(|error| cannot(format!("{error:#}")))?;
+    if version != abi::VERSION {
+        return Err(AdmissionError::Version(version));
+    }
+    // `whim_abi` may have done something; an agent begins without.
+    drop(store);
+    let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()), Arc::new(Environments::default()));
+    let mut store = Store::new(&host.engine, guest);
+    store.set_epoch_deadline(ticks.max(1) + 1);
+    let instance = pre.instantiate(&mut store).map_err(|error| cannot(format!("{error:#}")))?;
+    let memory = instance.get_module_export(&mut store, &exports.memory).and_then(wasmtime::Extern::into_memory);
+    let image = Image::of(memory.ok_or_else(|| cannot("it has no memory"))?.data(&store));
+    let globals = exports.globals.iter().map(|export| {
+        let global = instance.get_module_export(&mut store, export).and_then(wasmtime::Extern::into_global);
+        global.map_or(0, |global| crate::live::bits(global.get(&mut store)))
+    });
+    let globals = globals.collect();
+    Ok((image, globals))
+}

@@ -1,0 +1,67 @@
+use std::sync::Arc;
+
+use whimbrel_testkit::{Probe, Simulation};
+use whimbrel_wasm::{AdmissionError, Host, HostOptions, Module, WasmAgent};
+
+/// What every guest has: a memory, room to be handed something, the version. `body` adds to it, or takes their place by `$name`.
+pub fn guest(body: &str) -> String {
+    format!(
+        r#"(module
+  (import "whim" "send" (func $send (param i32 i32) (result i32)))
+  (import "whim" "timer" (func $timer (param i64 i64) (result i32)))
+  (import "whim" "take" (func $take (param i32 i32) (result i32)))
+  (import "whim" "now" (func $now (result i64)))
+  (import "whim" "print" (func $print (param i32 i32)))
+  (import "whim" "stop" (func $stop))
+  (import "whim" "depart" (func $depart (param i32 i32) (result i32)))
+  (import "whim" "receive" (func $receive (param i32 i32 i64) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 1024) "\07\02\05\00\00\00probe\03\09\00\00\00\03")
+  (func (export "whim_abi") (result i32) (i32.const 1))
+  (func (export "whim_inbox") (param i32) (result i32) (i32.const 4096))
+  ;; Tells the agent `probe` a number.
+  (func $tell (param i64)
+    (i64.store (i32.const 1041) (local.get 0))
+    (drop (call $send (i32.const 1024) (i32.const 25))))
+  ;; Nobody suspends: it is only prepared for it.
+  (global $state (mut i32) (i32.const 0))
+  (global $unwound (mut i32) (i32.const 0))
+  (func (export "asyncify_start_unwind") (param i32) (global.set $unwound (local.get 0)) (global.set $state (i32.const 1)))
+  (func (export "asyncify_stop_unwind") (global.set $state (i32.const 0)))
+  (func (export "asyncify_start_rewind") (param i32) (global.set $state (i32.const 2)))
+  (func (export "asyncify_stop_rewind") (global.set $state (i32.const 0)))
+  {body})"#
+    )
+}
+
+pub fn host() -> Arc<Host> {
+    host_of(64)
+}
+
+pub fn host_of(slots: u32) -> Arc<Host> {
+    Host::new(HostOptions { slots: Some(slots), ..HostOptions::default() }).unwrap()
+}
+
+pub fn compile(host: &Arc<Host>, text: &str) -> Result<Arc<Module>, AdmissionError> {
+    host.module(&wat::parse_str(text).unwrap())
+}
+
+pub fn agent(host: &Arc<Host>, body: &str) -> Box<WasmAgent> {
+    Box::new(WasmAgent::new(compile(host, &guest(body)).unwrap(), "guest.wasm".into(), Vec::new()))
+}
+
+/// What the agent `probe` was told by the agent `guest` of this body, of which `count` messages were sent to it.
+pub fn told(body: &str, messages: i64) -> Vec<String> {
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), body));
+    (1..=messages).for_each(|n| sim.tell("guest", n));
+    sim.run_until_idle();
+    probe.take_lines()
+}
+
+/// A world with an agent `probe`.
+pub fn world() -> (Simulation, Probe) {
+    let (mut sim, probe) = (Simulation::new(1), Probe::new());
+    sim.spawn("probe", probe.body());
+    (sim, probe)
+}

@@ -1,0 +1,137 @@
+//! Guests that mean harm: each ends, says why, and nobody else notices.
+
+use std::time::Instant;
+
+use whimbrel_platform::EndReason;
+use whimbrel_platform::ams::{AgentKind, NewAgent};
+
+use crate::harness::{agent, host, world};
+
+const HANDLE: &str = r#"(func (export "whim_handle") (param $ptr i32) (param $len i32) (result i32)"#;
+
+/// Why a guest with this body ended, which got a message, under this policy (JSON).
+fn fate_under(policy: &str, body: &str) -> String {
+    let (mut sim, _) = world();
+    sim.set_policy(serde_json::from_str(policy).unwrap());
+    let host = host();
+    sim.spawn("guest", agent(&host, &format!("{HANDLE} {body})")));
+    sim.spawn("neighbour", agent(&host, crate::agents::COUNTER));
+    sim.tell("guest", "go");
+    sim.tell("neighbour", "go");
+    sim.run_for(2_000);
+    let ended = sim.ended("guest");
+    assert!(sim.ended("neighbour").is_none(), "its neighbour lives on");
+    match ended {
+        Some(EndReason::Failed(why)) => why,
+        other => format!("{other:?}"),
+    }
+}
+
+fn fate(body: &str) -> String {
+    fate_under("{}", body)
+}
+
+#[test]
+fn an_endless_loop_is_interrupted() {
+    let started = Instant::now();
+    let quota = r#"{"quota": [{"who": "agent:guest", "call_cpu_ms": 50}]}"#;
+    let why = fate_under(quota, "(loop $l (br $l)) (i32.const 0)");
+    assert_eq!(why, "a call took more than 50 ms of processor time (quota call_cpu_ms)");
+    assert!(started.elapsed().as_millis() < 5_000);
+}
+
+#[test]
+fn a_memory_bomb_does_not_go_off() {
+    let why = fate("(loop $l (drop (memory.grow (i32.const 1))) (br $l)) (i32.const 0)");
+    assert_eq!(why, "it wants 16842752 bytes of memory: 16777216 are the most (quota memory_bytes)");
+}
+
+#[test]
+fn lies_about_addresses_and_lengths_end_it() {
+    for (ptr, len) in [(0, 65537), (65536, 1), (-1, 1), (-1, -1), (i32::MAX, i32::MAX), (0, -1)] {
+        let why = fate(&format!("(drop (call $send (i32.const {ptr}) (i32.const {len}))) (i32.const 0)"));
+        assert_eq!(why, "it passed an address outside its memory", "{ptr} {len}");
+    }
+}
+
+#[test]
+fn a_trap_ends_it() {
+    assert!(fate("(unreachable)").contains("unreachable"));
+    assert_eq!(fate("(i32.const 7)"), "it answered 7");
+}
+
+#[test]
+fn recursion_ends_with_the_stack() {
+    let (mut sim, _) = world();
+    let body = format!(
+        "(func $again (param i32) (call $again (local.get 0))) {HANDLE} (call $again (i32.const 1)) (i32.const 0))"
+    );
+    sim.spawn("guest", agent(&host(), &body));
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    assert!(matches!(sim.ended("guest"), Some(EndReason::Failed(why)) if why.contains("stack")));
+}
+
+#[test]
+fn a_flood_of_messages_is_dammed() {
+    let flood = "(loop $l (call $tell (i64.const 1)) (br $l)) (i32.const 0)";
+    let quota = r#"{"quota": [{"who": "agent:guest", "messages_per_s": 100}]}"#;
+    assert_eq!(fate_under(quota, flood), "it sent more than 100 messages within a second (quota messages_per_s)");
+    let quota = r#"{"quota": [{"who": "agent:guest", "call_cpu_ms": 50}]}"#;
+    assert!(fate_under(quota, flood).starts_with("a call took more than 50 ms"));
+}
+
+#[test]
+fn messages_that_are_too_long_stay_with_it() {
+    let quota = r#"{"quota": [{"who": "agent:guest", "message_bytes": 24}]}"#;
+    let body = "(i32.sub (call $send (i32.const 1024) (i32.const 25)) (i32.const -2))";
+    assert_eq!(fate_under(quota, &format!("{body} (i32.add (i32.const 5))")), "it answered 5", "the code of a quota");
+}
+
+#[test]
+fn frames_that_are_none_are_refused() {
+    // An unknown performative; a field that ends too early.
+    for frame in [r"\63", r"\07\02\ff\ff\ff\ff", r"\07", r"\07\02\01\00\00\00\ff", r"\07\63\00\00\00\00"] {
+        let (mut sim, probe) = world();
+        let length = frame.matches('\\').count();
+        let body = format!(
+            r#"(data (i32.const 3000) "{frame}")
+               {HANDLE} (call $tell (i64.extend_i32_s (call $send (i32.const 3000) (i32.const {length})))) (i32.const 0))"#
+        );
+        sim.spawn("guest", agent(&host(), &body));
+        sim.tell("guest", "go");
+        sim.run_until_idle();
+        assert_eq!(probe.take_lines(), ["inform -3"], "{frame}");
+    }
+}
+
+#[test]
+fn its_room_may_be_nowhere() {
+    let (mut sim, _) = world();
+    let body = format!("{HANDLE} (i32.const 0))");
+    let text = crate::harness::guest(&body).replace("(i32.const 4096)", "(i32.const -5)");
+    let module = crate::harness::compile(&host(), &text).unwrap();
+    sim.spawn("guest", Box::new(whimbrel_wasm::WasmAgent::new(module, "guest.wasm".into(), Vec::new())));
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    assert!(matches!(sim.ended("guest"), Some(EndReason::Failed(why)) if why.contains("outside its memory")));
+}
+
+#[test]
+fn its_time_on_a_node_ends() {
+    let quota = r#"{"quota": [{"who": "agent:guest", "lifetime_s": 1}]}"#;
+    assert_eq!(fate_under(quota, "(i32.const 0)"), "its 1 s on this node are over (quota lifetime_s)");
+}
+
+#[test]
+fn whoever_owns_it_is_told_why_it_failed() {
+    let (mut sim, probe) = world();
+    let new = NewAgent { owner: "probe".into(), ..NewAgent::new("guest", AgentKind::Wasm) };
+    sim.introduce(new, agent(&host(), &format!("{HANDLE} (unreachable))")));
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    let told = probe.take();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].performative, whimbrel_acl::Performative::Failure);
+    assert!(told[0].content.to_string().contains("unreachable"), "{}", told[0].content);
+}

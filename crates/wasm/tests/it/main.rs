@@ -1,0 +1,10 @@
+//! The host of WebAssembly agents, by modules in the text format, in the simulator.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod harness;
+
+mod agents;
+mod frames;
+mod hostile;
+mod states;
+mod suspension;

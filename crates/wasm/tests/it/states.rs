@@ -1,0 +1,118 @@
+//! Agents as bytes.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use whimbrel_platform::durable::State;
+use whimbrel_platform::{AgentBody, Time};
+use whimbrel_wasm::{Module, WasmAgent};
+
+use crate::agents::COUNTER;
+use crate::harness::{agent, compile, guest, host, world};
+
+/// Lets an agent of a doubtful state have some turns. (It may be one that writes to somebody who is not there, and to whoever tells it so.)
+fn try_out(agent: Box<WasmAgent>) {
+    let (mut sim, _) = world();
+    sim.spawn("other", agent);
+    sim.tell("other", "go");
+    for _ in 0..100 {
+        sim.step();
+    }
+}
+
+fn restored(module: &Arc<Module>, state: Vec<u8>) -> Result<Box<WasmAgent>, String> {
+    WasmAgent::restore(Arc::clone(module), "guest.wasm".into(), &[State::Whole(state)], Time(0)).map(Box::new)
+}
+
+#[test]
+fn a_guest_goes_on_from_its_state() {
+    let (first, second) = (host(), host());
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&first, COUNTER));
+    (0..5).for_each(|_| sim.tell("guest", "go"));
+    sim.run_until_idle();
+    let state = sim.body("guest").unwrap().snapshot(Time(0)).unwrap();
+    assert!(state.len() < 128, "{} bytes", state.len());
+    let module = compile(&second, &guest(COUNTER)).unwrap();
+    probe.take();
+    sim.spawn("other", restored(&module, state).unwrap());
+    sim.tell("other", "go");
+    sim.run_until_idle();
+    assert_eq!(probe.take_lines(), ["inform 6"]);
+}
+
+#[test]
+fn a_state_is_the_same_however_often_it_is_kept() {
+    let module = compile(&host(), &guest(COUNTER)).unwrap();
+    let (mut sim, _) = world();
+    sim.spawn("guest", agent(&host(), COUNTER));
+    (0..5).for_each(|_| sim.tell("guest", "go"));
+    sim.run_until_idle();
+    let state = sim.body("guest").unwrap().snapshot(Time(7)).unwrap();
+    let again = restored(&module, state.clone()).unwrap().snapshot(Time(0)).unwrap();
+    assert_eq!(again, state);
+}
+
+#[test]
+fn a_clone_goes_its_own_way() {
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), COUNTER));
+    (0..2).for_each(|_| sim.tell("guest", "go"));
+    sim.run_until_idle();
+    let clone = sim.body("guest").unwrap().duplicate(Time(0)).unwrap();
+    sim.spawn("clone", clone);
+    probe.take();
+    ["guest", "clone", "clone"].into_iter().for_each(|name| sim.tell(name, "go"));
+    sim.run_until_idle();
+    let mut lines = probe.take_lines();
+    lines.sort();
+    assert_eq!(lines, ["inform 3", "inform 3", "inform 4"]);
+}
+
+#[test]
+fn memory_that_grew_comes_back() {
+    let body = r#"
+      (func (export "whim_handle") (param i32 i32) (result i32)
+        (if (i32.eq (memory.size) (i32.const 1)) (then (drop (memory.grow (i32.const 2)))))
+        (i64.store (i32.const 190000) (i64.add (i64.load (i32.const 190000)) (i64.const 1)))
+        (call $tell (i64.load (i32.const 190000)))
+        (i32.const 0))"#;
+    let module = compile(&host(), &guest(body)).unwrap();
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), body));
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    let state = sim.body("guest").unwrap().snapshot(Time(0)).unwrap();
+    sim.spawn("other", restored(&module, state).unwrap());
+    sim.tell("other", "go");
+    sim.run_until_idle();
+    assert_eq!(probe.take_lines(), ["inform 1", "inform 2"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn hostile_states_end_the_agent_at_worst(mut state in proptest::collection::vec(any::<u8>(), 1..200), layout in 0..3u8) {
+        state[0] = layout;
+        let module = compile(&host(), &guest(COUNTER)).unwrap();
+        if let Ok(agent) = restored(&module, state) {
+            try_out(agent);
+        }
+    }
+
+    #[test]
+    fn states_that_were_tampered_with_end_the_agent_at_worst(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let module = compile(&host(), &guest(COUNTER)).unwrap();
+        let (mut sim, _) = world();
+        sim.spawn("guest", agent(&host(), COUNTER));
+        sim.tell("guest", "go");
+        sim.run_until_idle();
+        let mut state = sim.body("guest").unwrap().snapshot(Time(0)).unwrap();
+        let place = at.index(state.len());
+        state[place] = byte;
+        if let Ok(agent) = restored(&module, state) {
+            try_out(agent);
+        }
+    }
+}

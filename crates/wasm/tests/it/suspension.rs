@@ -1,0 +1,91 @@
+//! Calls that wait in their middle, by guests that save and find their place by hand as asyncify would.
+
+use whimbrel_platform::Time;
+use whimbrel_platform::durable::State;
+use whimbrel_wasm::WasmAgent;
+
+use crate::harness::{agent, compile, guest, host, world};
+
+/// Tells how long the message is that it waited for within a call, or that none came; then goes on.
+const WAITER: &str = r#"
+  (data (i32.const 3000) "\12")
+  (func (export "whim_handle") (param i32 i32) (result i32)
+    (local $got i32)
+    (if (i32.ne (global.get $state) (i32.const 2))
+      (then
+        (call $tell (i64.const 1))
+        ;; What it would keep in a variable, it saves.
+        (i32.store (i32.const 2000) (i32.const 41))))
+    (local.set $got (call $receive (i32.const 3000) (i32.const 1) (i64.const 500)))
+    (if (i32.eq (global.get $state) (i32.const 1)) (then (return (i32.const 0))))
+    (call $tell (i64.extend_i32_s (local.get $got)))
+    (call $tell (i64.extend_i32_s (i32.add (i32.load (i32.const 2000)) (i32.const 1))))
+    (i32.const 0))"#;
+
+#[test]
+fn a_call_waits_for_a_message_that_fits() {
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), WAITER));
+    sim.tell("guest", 1);
+    sim.run_for(10);
+    assert_eq!(probe.take_lines(), ["inform 1"]);
+    sim.tell("guest", 2);
+    sim.run_for(10);
+    assert_eq!(probe.take_lines(), [""; 0], "an inform is not what it waits for: it stays in the mailbox");
+    let request = whimbrel_acl::AclMessage::new(
+        whimbrel_acl::Performative::Request,
+        whimbrel_acl::Aid::local("probe"),
+        whimbrel_acl::Aid::local("guest"),
+        whimbrel_acl::Value::Int(3),
+    );
+    sim.send(request);
+    sim.run_for(10);
+    let lines = probe.take_lines();
+    assert_eq!(lines.len(), 3, "it went on, and began with the one that had waited: {lines:?}");
+    assert_eq!(lines[1..], ["inform 42", "inform 1"]);
+    assert!(lines[0].trim_start_matches("inform ").parse::<i32>().unwrap() > 0);
+}
+
+#[test]
+fn a_call_waits_no_longer_than_it_says() {
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), WAITER));
+    sim.tell("guest", 1);
+    sim.run_for(499);
+    assert_eq!(probe.take_lines(), ["inform 1"]);
+    sim.run_for(10);
+    assert_eq!(probe.take_lines(), ["inform -5", "inform 42"]);
+}
+
+#[test]
+fn a_call_that_waits_is_part_of_the_state() {
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), WAITER));
+    sim.tell("guest", 1);
+    sim.run_for(100);
+    let now = sim.now();
+    let state = sim.body("guest").unwrap().snapshot(now).unwrap();
+    sim.kill("guest");
+    probe.take();
+    let module = compile(&host(), &guest(WAITER)).unwrap();
+    let other = WasmAgent::restore(module, "guest.wasm".into(), &[State::Whole(state)], now).unwrap();
+    sim.spawn("other", Box::new(other));
+    sim.run_for(390);
+    assert_eq!(probe.take_lines(), [""; 0]);
+    sim.run_for(20);
+    assert_eq!(probe.take_lines(), ["inform -5", "inform 42"], "it waits as long as was left, and goes on");
+    let _: Time = now;
+}
+
+#[test]
+fn nothing_waits_in_last_words() {
+    let body = r#"
+      (func (export "whim_stop") (drop (call $receive (i32.const 0) (i32.const 0) (i64.const 5))))
+      (func (export "whim_handle") (param i32 i32) (result i32) (i32.const 0))"#;
+    let (mut sim, _) = world();
+    sim.spawn("guest", agent(&host(), body));
+    sim.run_until_idle();
+    sim.kill("guest");
+    sim.run_until_idle();
+    assert!(sim.log().iter().any(|line| line.contains("cannot be suspended here")), "{:?}", sim.log());
+}
