@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use whimbrel_platform::Time;
-use whimbrel_platform::cluster::{Action, Member, Nonce, Participant, Placement, Society, Terms};
+use whimbrel_platform::cluster::{Action, LEVEL, Member, Nonce, Participant, Placement, Society, Terms};
 use whimbrel_platform::store::{Revision, Watched, WriteError};
 
 const PARTITIONS: u16 = 4;
@@ -71,6 +71,7 @@ fn terms() -> Terms {
     Terms {
         me: ME,
         name: None,
+        level: LEVEL,
         weight: 10,
         standby: false,
         fresh: false,

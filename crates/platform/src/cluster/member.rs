@@ -47,6 +47,9 @@ pub struct Member {
     /// Where other nodes reach it; empty if there are none.
     #[serde(default)]
     pub address: String,
+    /// Up to which level it knows what nodes write for each other ([`LEVEL`](super::LEVEL)).
+    #[serde(default = "first_level")]
+    pub level: u32,
     /// How much it can do, beside others: it gets partitions in proportion. 0 counts as 1.
     pub weight: u32,
     /// What it is about to do.
@@ -78,6 +81,11 @@ pub struct Member {
     /// Partitions with which something is the matter there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub troubles: Vec<Trouble>,
+}
+
+/// The level of releases that did not say it.
+pub(super) fn first_level() -> u32 {
+    1
 }
 
 /// What is the matter with a partition on a node.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::member::first_level;
+
 /// The key that says which society is in a store, and whether it goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Society {
@@ -13,6 +15,9 @@ pub struct Society {
     pub project: String,
     /// What nodes must know to link with each other: whoever may read the store may join.
     pub token: String,
+    /// The level of what its nodes write for each other: all of them know it ([`LEVEL`](super::LEVEL)).
+    #[serde(default = "first_level")]
+    pub level: u32,
     /// Counts the societies that were in this store, one after the other.
     pub term: u64,
     /// What its project wants of where agents live: [`Layout::text`](crate::durable::Layout::text). It decides which partitions

@@ -6,8 +6,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Bearer, Candidate, ChangeKind, Duties, Holdings, Load, Member, MemberState, Nonce, Part, Placement, Roster, SETTLE,
-    Trouble, TroubleKind, choose, is_placer, proposal, relief,
+    Bearer, Candidate, ChangeKind, Duties, Holdings, LEVEL, Load, Member, MemberState, Nonce, Part, Placement, Roster,
+    SETTLE, Trouble, TroubleKind, choose, is_placer, proposal, relief,
 };
 use whimbrel_platform::durable::{Pin, Rules};
 use whimbrel_platform::store::{Epoch, Partition, Revision};
@@ -291,6 +291,7 @@ fn member(weight: u32, state: MemberState) -> Member {
     Member {
         name: "n".into(),
         address: String::new(),
+        level: LEVEL,
         weight,
         state,
         standby: false,

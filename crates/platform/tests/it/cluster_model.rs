@@ -8,8 +8,8 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Action, AdoptError, BEAT, Ending, LoadWindow, MemberState, NODE, Nonce, PLACEMENT, Participant, Placement, SOCIETY,
-    Society, SocietyState, Terms, TroubleKind, Work, YieldError,
+    Action, AdoptError, BEAT, Ending, LEVEL, LoadWindow, MemberState, NODE, Nonce, PLACEMENT, Participant, Placement,
+    SOCIETY, Society, SocietyState, Terms, TroubleKind, Work, YieldError,
 };
 use whimbrel_platform::durable::{Hinted, Hints, Layout, Pin};
 use whimbrel_platform::limits::{LOAD_BUSY, LOAD_REST_MS, LOAD_STAY_MS};
@@ -97,6 +97,7 @@ impl World {
         Terms {
             me: Nonce(self.random.next_u64()),
             name: None,
+            level: LEVEL,
             weight: 100,
             standby: false,
             fresh: false,
@@ -569,6 +570,13 @@ impl World {
     fn society(&self) -> Society {
         serde_json::from_slice(&self.keys[SOCIETY].1).unwrap()
     }
+
+    /// The society is at the level that all nodes know which are there.
+    fn assert_all_know_the_level(&self) {
+        let views = self.living().next().unwrap().part.nodes(self.now);
+        let lowest = views.iter().filter(|view| !view.dead).map(|view| view.member.level).min();
+        assert_eq!(Some(self.society().level), lowest, "{views:#?}");
+    }
 }
 
 #[test]
@@ -594,6 +602,69 @@ fn nodes_with_other_programs_are_refused_beside_those_that_run() {
     assert!(why.starts_with("b.asl is another program here"), "{why}");
     assert_eq!(world.start_with(&[("a.asl", "1"), ("b.asl", "2"), ("c.asl", "4")]).1, None);
     world.run(seconds(20));
+    world.assert_all_served();
+}
+
+#[test]
+fn releases_replace_each_other_node_by_node() {
+    let mut world = World::new(24);
+    let old = |terms: &mut Terms| terms.level = LEVEL - 1;
+    (0..3).for_each(|_| world.start_one(old));
+    world.run(seconds(20));
+    assert_eq!(world.society().level, LEVEL - 1);
+    let hot = world.served_by(0);
+    world.demand(hot, 160);
+    for index in 0..3 {
+        world.start(|_| {});
+        world.run(seconds(30));
+        // What only the new ones know nobody writes.
+        assert_eq!((world.society().level, world.relieved), (LEVEL - 1, 0));
+        assert!(world.table().iter().all(|(_, part)| part.home.is_none()));
+        world.nodes[index].leaving = true;
+        world.nodes[index].part.prepare_to_leave();
+        world.run(seconds(20));
+        assert_eq!(world.nodes[index].ended, Some(Ending::Left));
+        world.assert_all_served();
+    }
+    assert_eq!(world.society().level, LEVEL);
+    let risen = |node: &Node| node.notes.iter().any(|note| note.starts_with("all nodes know level 2"));
+    assert!(world.living().all(risen));
+    let moved =
+        |world: &World| world.living().any(|node| node.notes.iter().any(|note| note.contains("because of load")));
+    let hot = world.living().max_by_key(|node| node.served.len()).unwrap().served.keys().copied().collect::<Vec<_>>();
+    world.demand.clear();
+    world.demand(hot, 200);
+    world.run(seconds(30));
+    assert!(moved(&world), "now it may");
+    let late = world.start(old);
+    world.run(seconds(3));
+    assert!(
+        matches!(&world.nodes[late].ended, Some(Ending::Failed(why)) if why.starts_with("this release is too old for the society")),
+        "{:?}",
+        world.nodes[late].ended
+    );
+    let next = world.start(|terms| terms.level = LEVEL + 1);
+    let next_but_one = world.start(|terms| terms.level = LEVEL + 2);
+    world.run(seconds(3));
+    assert_eq!(world.nodes[next].ended, None);
+    assert!(
+        matches!(&world.nodes[next_but_one].ended, Some(Ending::Failed(why)) if why.contains("Run a release in between"))
+    );
+    assert_eq!(world.society().level, LEVEL);
+}
+
+/// A node of the old release stands still for so long that the others take it for dead, and go on to the next level.
+#[test]
+fn who_was_taken_for_dead_does_not_go_on_at_the_old_level() {
+    let mut world = World::new(25);
+    let old = world.start(|terms| terms.level = LEVEL - 1);
+    world.run(seconds(3));
+    world.start(|_| {});
+    world.run(seconds(20));
+    world.nodes[old].paused_until = world.now + seconds(4);
+    world.run(seconds(8));
+    assert_eq!(world.society().level, LEVEL);
+    assert!(world.nodes[old].ended.is_some(), "{:?}", world.nodes[old].notes);
     world.assert_all_served();
 }
 
@@ -1004,7 +1075,8 @@ fn strike(world: &mut World) {
     match (world.random.between(0..=13), one) {
         (0 | 1, _) if living.len() < 9 => {
             let (weight, standby) = (world.random.between(50..=200) as u32, world.random.one_in(6));
-            world.start(|terms| (terms.weight, terms.standby) = (weight, standby));
+            let level = if world.random.one_in(3) { LEVEL - 1 } else { LEVEL };
+            world.start(|terms| (terms.weight, terms.standby, terms.level) = (weight, standby, level));
         }
         (2, Some(index)) => world.kill(index),
         (3, Some(index)) => {
@@ -1063,6 +1135,7 @@ fn storm(seed: u64) {
     world.demand.clear();
     world.run(CALM);
     world.assert_all_served();
+    world.assert_all_know_the_level();
     let views = world.living().next().unwrap().part.nodes(world.now);
     let takers: Vec<_> = views
         .iter()

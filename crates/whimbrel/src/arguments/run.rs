@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use whimbrel_acl::Encoding;
+use whimbrel_platform::cluster::LEVEL;
 
 use super::session::AgentPortOptions;
 
@@ -54,6 +55,9 @@ pub struct Run {
     /// How much this node can do, beside others: it gets agents in proportion. Found by a moment of work if not given.
     #[arg(long, value_name = "N", requires = "store", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub weight: Option<u32>,
+    /// Write no more than an earlier release would for other nodes: to try out how releases replace each other.
+    #[arg(long, hide = true, value_name = "LEVEL", requires = "store", value_parser = clap::value_parser!(u32).range(i64::from(LEVEL) - 1..=i64::from(LEVEL)))]
+    pub level: Option<u32>,
     /// Let agents that have had nothing to do for this long leave memory; their next message or timer brings them back. Of a
     /// society that is kept. `passivate="10m"` in the project says it of one agent, `never` that it stays.
     #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use whimbrel_acl::Encoding;
+use whimbrel_platform::cluster::LEVEL;
 
 use super::run::{Guarding, Run, SecurityLevel};
 use super::session::AgentPortOptions;
@@ -37,6 +38,9 @@ pub struct Up {
     /// How much this node can do, beside others: it gets agents in proportion. Found by a moment of work if not given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub weight: Option<u32>,
+    /// Write no more than an earlier release would for other nodes: to try out how releases replace each other.
+    #[arg(long, hide = true, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(i64::from(LEVEL) - 1..=i64::from(LEVEL)))]
+    pub level: Option<u32>,
     /// What this node is called beside its name, as `gpu`: agents with `[label=gpu]` in the project run on nodes with that label
     /// only. May be said again.
     #[arg(long = "label", value_name = "LABEL")]
@@ -100,6 +104,7 @@ impl From<Up> for Run {
             takeover: up.takeover,
             name: up.name,
             weight: up.weight,
+            level: up.level,
             passivate: up.passivate,
             labels: up.labels,
             fresh: up.fresh,

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use whimbrel_platform::cluster::{AdoptError, LocalNode, Nonce, Terms, TroubleKind, Work, YIELD_PATIENCE, YieldError};
+use whimbrel_platform::cluster::{
+    AdoptError, LEVEL, LocalNode, Nonce, Terms, TroubleKind, Work, YIELD_PATIENCE, YieldError,
+};
 use whimbrel_platform::store::{
     Append, Coord, Epoch, Journal, Lsn, OpenError, Partition, Revision, StoreError, Watch, Watched, WriteError,
 };
@@ -154,6 +156,7 @@ fn terms() -> Terms {
     Terms {
         me: Nonce(random()),
         name: None,
+        level: LEVEL,
         weight: 10,
         standby: false,
         fresh: false,

@@ -77,7 +77,7 @@ fn page(seen: &Seen, room: Room) -> String {
     };
     let rows: Vec<Vec<Cell>> = seen.nodes.iter().map(row).collect();
     let mut page = table(&COLUMNS, &rows, room.columns);
-    for line in troubles(&seen.nodes).into_iter().chain(seen.vacant.iter().cloned()) {
+    for line in troubles(&seen.nodes).into_iter().chain(mixture(&seen.nodes)).chain(seen.vacant.iter().cloned()) {
         page += "\n";
         page += &line;
     }
@@ -87,6 +87,20 @@ fn page(seen: &Seen, room: Room) -> String {
 /// A node's name, and its labels.
 fn named(node: &MemberInfo) -> String {
     if node.labels.is_empty() { node.node.clone() } else { format!("{} [{}]", node.node, node.labels.join(", ")) }
+}
+
+/// What there is to say if nodes are of two releases.
+fn mixture(nodes: &[MemberInfo]) -> Option<String> {
+    let living = || nodes.iter().filter(|node| !matches!(node.state, MemberState::Left | MemberState::Silent));
+    let newest = living().max_by_key(|node| node.level)?;
+    let older: Vec<&str> = living().filter(|node| node.level < newest.level).map(|node| node.node.as_str()).collect();
+    let (names, verb) = (older.join(", "), if older.len() == 1 { "is" } else { "are" });
+    (!older.is_empty()).then(|| {
+        format!(
+            "{names} {verb} of an earlier release than {}: what that one does not know is left alone until no such node is left.",
+            newest.node
+        )
+    })
 }
 
 /// What is the matter with partitions, and what can be done.

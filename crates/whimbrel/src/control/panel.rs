@@ -356,6 +356,7 @@ fn member_info(NodeView { node, member, dead, placer, partitions, leaving, unser
         state,
         standby: member.standby,
         placer,
+        level: member.level,
         weight: member.weight,
         partitions: partitions as u64,
         leaving: leaving as u64,

@@ -224,6 +224,9 @@ pub struct MemberInfo {
     pub standby: bool,
     /// It is the one that writes who serves what.
     pub placer: bool,
+    /// Up to which level it knows what nodes write for each other; 0 if it does not say.
+    #[serde(default)]
+    pub level: u32,
     /// How much it can do, beside others.
     pub weight: u32,
     /// How many partitions it has.

@@ -15,7 +15,7 @@ use anyhow::Context;
 use whimbrel::Society;
 use whimbrel::cluster::weight::Weighing;
 use whimbrel::cluster::{self, Cluster, Forget, Joined, View};
-use whimbrel_platform::cluster::{Nonce, Terms};
+use whimbrel_platform::cluster::{LEVEL, Nonce, Terms};
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::limits::{PROGRAM_NAME_BYTES_MAX, PROGRAMS_COMPARED_MAX};
 use whimbrel_platform::store::{Coord, Journal, StoreError};
@@ -167,6 +167,7 @@ fn terms(arguments: &Run, file: &Path, society: &Society, on_engine: bool, layou
     Terms {
         me: Nonce(random()),
         name: None,
+        level: arguments.level.unwrap_or(LEVEL),
         weight: arguments.weight.unwrap_or(1),
         standby: arguments.standby,
         fresh: arguments.fresh,

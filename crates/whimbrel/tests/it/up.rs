@@ -261,6 +261,28 @@ fn a_store_is_for_one_project() {
     assert!(!done && said.contains("--listen"), "{said}");
 }
 
+/// A node of an earlier release, or one that claims to be, is replaced by one of this release, and cannot come back.
+#[test]
+fn a_release_replaces_the_one_before_node_by_node() {
+    let Some(program) = program() else { return };
+    let engine = Engine::start(program);
+    let mut nodes = Nodes::new(engine.store("upgrade"));
+    nodes.start_with("n1", &["--level", "1"]);
+    nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
+    nodes.start();
+    nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
+    let (said, _) = nodes.command(&["nodes"]);
+    assert!(said.contains("n1 is of an earlier release than n2"), "{said}");
+    assert!(!nodes.text("err").contains("all nodes know level 2"), "{}", nodes.text("err"));
+    nodes.signal(0, Signal::INT);
+    assert_eq!(nodes.wait_for_end(0), Some(130));
+    nodes.wait_for("the level rises", |nodes| nodes.text("err").contains("all nodes know level 2"));
+    let (said, done) = nodes.command(&["up", "count.mas2j", "--level", "1", "--store", &nodes.store]);
+    assert!(!done && said.contains("this release is too old for the society that is kept there"), "{said}");
+    assert_eq!(nodes.wait_for_end(1), Some(0), "{}", nodes.text("err"));
+    nodes.assert_all_told_once();
+}
+
 #[test]
 fn a_node_with_an_edited_program_is_refused_while_others_run() {
     let Some(program) = program() else { return };

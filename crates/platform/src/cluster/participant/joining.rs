@@ -32,6 +32,9 @@ impl Participant {
         if society.state != SocietyState::Running || self.terms.fresh {
             return None;
         }
+        if let Some(why) = self.objection_to_level(society) {
+            return Some(why);
+        }
         let (kept, mine) = (&society.hints, self.terms.layout.text());
         if society.project == self.terms.project && kept != mine {
             let said = |hints: &str| if hints.is_empty() { "nothing".to_owned() } else { format!("`{hints}`") };
@@ -167,6 +170,7 @@ impl Participant {
             state,
             project: self.terms.project.clone(),
             token: self.terms.token.clone(),
+            level: self.terms.level,
             term,
             hints: self.terms.layout.text().to_owned(),
             programs: self.terms.programs.clone(),

@@ -3,9 +3,11 @@
 
 mod ending;
 mod joining;
+mod levels;
 mod outcomes;
 mod serving;
 
+pub use self::levels::LEVEL;
 pub use self::serving::NodeView;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -50,6 +52,8 @@ pub struct Terms {
     pub me: Nonce,
     /// Its name, if it is to have this one and no other.
     pub name: Option<String>,
+    /// The level of what it writes for other nodes: [`LEVEL`].
+    pub level: u32,
     /// How much it can do, beside others.
     pub weight: u32,
     /// It serves only if no ordinary node does.
@@ -220,6 +224,7 @@ impl Participant {
         let me = Member {
             name: String::new(),
             address: String::new(),
+            level: terms.level,
             weight: terms.weight,
             state: MemberState::Joining,
             standby: terms.standby,
@@ -480,6 +485,14 @@ impl Participant {
 
     fn society_is(&mut self, revision: Revision, society: Society) {
         if self.society.as_ref().is_none_or(|known| known.revision < revision) {
+            let before = self.society.as_ref().map(|known| known.value.level).filter(|_| self.phase == Phase::Serving);
+            if before.is_some_and(|before| before < society.level) {
+                let text = format!(
+                    "all nodes know level {} of what they write for each other: from now on they do",
+                    society.level
+                );
+                self.to_do.push_back(Action::Note(text));
+            }
             self.society = Some(Version { revision, value: society });
         }
     }

@@ -1,5 +1,6 @@
 //! Serving, and having others serve.
 
+use super::levels::LEVEL_LOAD;
 use super::{Action, DRAIN, Ending, LINK_AGAIN, LOOK, NODE, Participant, Phase, list};
 use crate::cluster::holdings::Duties;
 use crate::cluster::load::Load;
@@ -34,6 +35,9 @@ impl Participant {
     pub(super) fn serve(&mut self, now: Time) -> Option<Action> {
         if let Some(action) = self.end_of_society() {
             return action;
+        }
+        if let Some(why) = self.outgrown() {
+            return Some(self.end(Ending::Failed(why)));
         }
         if let Some(links) = self.new_links(now) {
             return Some(Action::LinkWith(links));
@@ -174,7 +178,12 @@ impl Participant {
         if let Some(next) = proposal(&table, &self.roster, self.terms.layout.rules(), self.settled, now) {
             return Some(self.write_table(next));
         }
-        if let Some(next) = self.pressure.proposal(&table, &self.roster, self.terms.layout.rules(), now) {
+        if let Some(action) = self.rise(now) {
+            return Some(action);
+        }
+        if self.level() >= LEVEL_LOAD
+            && let Some(next) = self.pressure.proposal(&table, &self.roster, self.terms.layout.rules(), now)
+        {
             return Some(self.write_table(next));
         }
         let is_over = |node: Nonce| node != self.terms.me && !table.names(node) && self.roster.is_dead(node, now);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
-use whimbrel_platform::cluster::{Action, AdoptError, Ending, Nonce, Terms, YieldError};
+use whimbrel_platform::cluster::{Action, AdoptError, Ending, LEVEL, Nonce, Terms, YieldError};
 use whimbrel_platform::durable::{Arrears, Heard, Letter, Ticket, decode_frame};
 use whimbrel_platform::durable::{Resumed, Sent};
 use whimbrel_platform::store::{AppendError, Epoch, OpenError, Partition, StoreError, Watched};
@@ -43,6 +43,7 @@ impl World {
         let terms = Terms {
             me: Nonce(self.random.next_u64()),
             name: None,
+            level: LEVEL,
             weight,
             standby: false,
             fresh: false,

@@ -1,0 +1,57 @@
+//! What nodes of two releases write for each other, while one replaces the other.
+//!
+//! A release knows a level: how keys, journals and news between nodes are written. A society is at the level that all its nodes
+//! know, and nobody writes what is of a higher one. A release that adds something to what nodes share counts [`LEVEL`] up,
+//! and has what it adds wait for [`Participant::level`]. It goes on with societies one level lower, so nodes are replaced one by one.
+
+use super::{Action, Participant};
+use crate::cluster::society::{Society, SocietyState};
+use crate::time::Time;
+
+/// The level that this release knows. 1: releases before there were levels. 2: partitions that moved because of load
+/// ([`Part::home`](crate::cluster::Part::home)).
+pub const LEVEL: u32 = 2;
+
+/// From this level on partitions move because of load.
+pub(super) const LEVEL_LOAD: u32 = 2;
+
+impl Participant {
+    /// The level of what this node may write.
+    pub fn level(&self) -> u32 {
+        let society = self.society.as_ref().map_or(self.terms.level, |society| society.value.level);
+        society.min(self.terms.level)
+    }
+
+    /// Why this node cannot be let in, if its release is too old or too new.
+    pub(super) fn objection_to_level(&self, society: &Society) -> Option<String> {
+        let (theirs, ours) = (society.level, self.terms.level);
+        if theirs > ours {
+            return Some(format!(
+                "this release is too old for the society that is kept there: it knows level {ours} of what nodes write for each \
+                 other, and the society has gone on to level {theirs}. Use the release that its other nodes have"
+            ));
+        }
+        (theirs.saturating_add(1) < ours).then(|| {
+            format!(
+                "this release is too new for the society that is kept there: that is at level {theirs} of what nodes write for each \
+                 other, and this release goes on with levels {} and {ours}. Run a release in between first, on all nodes",
+                ours.saturating_sub(1)
+            )
+        })
+    }
+
+    /// Why this node cannot go on: others took it for dead, and the society went on to a level that it does not know.
+    pub(super) fn outgrown(&self) -> Option<String> {
+        let society = self.society.as_ref().map(|society| &society.value)?;
+        self.objection_to_level(society).filter(|_| society.level > self.terms.level)
+    }
+
+    /// The placer's work: the society's level rises when the last node is gone that does not know the next one.
+    pub(super) fn rise(&mut self, now: Time) -> Option<Action> {
+        let society = self.society.as_ref().map(|society| &society.value)?;
+        let all_know = self.roster.living(now).map(|(_, member)| member.level).min()?.min(self.terms.level);
+        let rises = society.state == SocietyState::Running && all_know > society.level;
+        let risen = rises.then(|| Society { level: all_know, ..society.clone() })?;
+        Some(self.write_society(risen))
+    }
+}
