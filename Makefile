@@ -11,8 +11,9 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 WHIMBREL := $(TARGET)/release/whimbrel
 NATS_VERSION := 2.15.1
 NATS_SERVER := .cache/nats/bin/nats-server
-GUESTS := $(foreach agent,worker-rust traveller-rust nomad-rust worker-assemblyscript traveller-assemblyscript \
-            worker-c traveller-c,guest/examples/$(agent).wasm) guest/test/echo-assemblyscript.wasm guest/test/echo-c.wasm
+GUESTS := $(foreach agent,counter-rust worker-rust traveller-rust nomad-rust \
+            counter-assemblyscript worker-assemblyscript traveller-assemblyscript \
+            counter-c worker-c traveller-c,guest/examples/$(agent).wasm) guest/test/echo-assemblyscript.wasm guest/test/echo-c.wasm
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 ##@ First steps

@@ -70,6 +70,11 @@ fn cannot(error: impl std::fmt::Display) -> AdmissionError {
 }
 
 impl Module {
+    /// What runs it.
+    pub fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+
     pub(crate) fn compile(host: &Arc<Host>, bytes: &[u8]) -> Result<Self, AdmissionError> {
         let admitted = admit(bytes)?;
         let compiled = wasmtime::Module::new(&host.engine, &admitted.bytes)

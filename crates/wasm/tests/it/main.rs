@@ -5,6 +5,7 @@ mod harness;
 
 mod agents;
 mod frames;
+mod fuzz;
 mod hostile;
 mod states;
 mod suspension;

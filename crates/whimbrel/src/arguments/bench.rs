@@ -108,6 +108,9 @@ pub enum Benchmark {
     Durability(Durability),
     /// Durable agents that have nothing to do leave memory: what do they take there before and after, how soon are they back?
     Passivation(Passivation),
+    /// WebAssembly agents: what does it take to reach one, to have many, to wake one that was kept as bytes?
+    #[cfg(feature = "wasm")]
+    Mobility(Mobility),
     /// Agents come to be: how fast, and how much memory does an idle one take?
     Spawn {
         /// How many.
@@ -307,6 +310,43 @@ pub struct Durability {
     /// One line of JSON instead of tables.
     #[arg(long)]
     pub json: bool,
+}
+
+/// WebAssembly agents.
+#[cfg(feature = "wasm")]
+#[derive(Debug, Args)]
+pub struct Mobility {
+    /// What is measured.
+    #[arg(long, value_enum, default_value_t = MobilityPart::Delivery)]
+    pub part: MobilityPart,
+    /// The module that the agents are of: one that counts messages.
+    #[arg(long, value_name = "FILE", default_value = "guest/examples/counter-rust.wasm")]
+    pub module: PathBuf,
+    /// Messages sent in each round (delivery).
+    #[arg(long, default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub messages: u64,
+    /// How many agents there are (density).
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub agents: u64,
+    /// How many of them are sent a message, in another order than they came (density).
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub asked: u64,
+    /// Agents in memory at once (density); as many as the system allows if not given.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub slots: Option<u32>,
+    /// One line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is measured of WebAssembly agents.
+#[cfg(feature = "wasm")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MobilityPart {
+    /// Messages to an agent in memory.
+    Delivery,
+    /// Many agents on one node.
+    Density,
 }
 
 /// Durable agents with nothing to do.

@@ -42,6 +42,8 @@ pub use self::session::{AgentPortOptions, Session, SessionAction};
 pub use self::store::{Store, StoreAction};
 #[cfg(feature = "nats")]
 pub use self::up::Up;
+#[cfg(feature = "wasm")]
+pub use bench::{Mobility, MobilityPart};
 
 /// Whimbrel runs societies of agents written in AgentSpeak and Rust.
 #[derive(Debug, Parser)]

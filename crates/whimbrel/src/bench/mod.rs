@@ -8,6 +8,8 @@ pub mod durability;
 #[cfg(feature = "nats")]
 pub mod failover;
 pub mod messaging;
+#[cfg(feature = "wasm")]
+pub mod mobility;
 mod native;
 pub mod passivation;
 mod plot;

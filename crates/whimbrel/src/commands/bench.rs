@@ -22,6 +22,8 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Chosen::Rtt(what) => return rtt(what),
         Chosen::Durability(what) => return durability(what),
         Chosen::Passivation(what) => return passivation(what),
+        #[cfg(feature = "wasm")]
+        Chosen::Mobility(what) => return mobility(what),
         Chosen::Codec { object, children, json } => return codec(object, children, json),
         #[cfg(feature = "nats")]
         Chosen::Failover(what) => return failover(what),
@@ -136,6 +138,30 @@ fn passivation(what: &Passivation) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+#[cfg(feature = "wasm")]
+fn mobility(what: &crate::arguments::Mobility) -> anyhow::Result<ExitCode> {
+    use crate::arguments::MobilityPart;
+    let metrics = crate::bench::mobility::run(what)?;
+    let file = what.module.display().to_string();
+    let module = serde_json::Value::from(file.as_str());
+    let (params, title) = match what.part {
+        MobilityPart::Delivery => (
+            format!("\"part\": \"delivery\", \"module\": {module}, \"messages\": {}", what.messages),
+            format!("delivery to agents of {file}: messages {}", what.messages),
+        ),
+        MobilityPart::Density => (
+            format!(
+                "\"part\": \"density\", \"module\": {module}, \"agents\": {}, \"asked\": {}",
+                what.agents, what.asked
+            ),
+            format!("density of agents of {file}: agents {}, asked {}", what.agents, what.asked),
+        ),
+    };
+    let text = if what.json { line("mobility", &params, &metrics) } else { rows(&title, &metrics) };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn state(what: &State) -> anyhow::Result<ExitCode> {
     let metrics = state::run(what)?;
     let title = format!("state: {}", what.params().replace('"', ""));
@@ -155,6 +181,8 @@ enum Chosen<'a> {
     Rtt(&'a Rtt),
     Durability(&'a Durability),
     Passivation(&'a Passivation),
+    #[cfg(feature = "wasm")]
+    Mobility(&'a crate::arguments::Mobility),
     Codec {
         object: codec::Object,
         children: u64,
@@ -188,6 +216,8 @@ fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
         Benchmark::Rtt(what) => return Chosen::Rtt(what),
         Benchmark::Durability(what) => return Chosen::Durability(what),
         Benchmark::Passivation(what) => return Chosen::Passivation(what),
+        #[cfg(feature = "wasm")]
+        Benchmark::Mobility(what) => return Chosen::Mobility(what),
         Benchmark::Codec { object, children, json } => {
             return Chosen::Codec { object: *object, children: *children, json: *json };
         }

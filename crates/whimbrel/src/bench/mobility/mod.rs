@@ -1,0 +1,104 @@
+//! Agents that are WebAssembly modules: what it takes to reach one, to have many, to wake one that is kept as bytes.
+
+mod delivery;
+mod density;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use whimbrel::runtime::{Agent, Context, Platform};
+use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_platform::AgentBody;
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
+
+use super::Metrics;
+use crate::arguments::{Mobility, MobilityPart};
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Measures a part.
+pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
+    match what.part {
+        MobilityPart::Delivery => delivery::run(what),
+        MobilityPart::Density => density::run(what),
+    }
+}
+
+/// The module that the agents are of, and what runs it.
+fn module(file: &Path, slots: Option<u32>) -> anyhow::Result<Arc<Module>> {
+    let bytes = std::fs::read(file);
+    let bytes = bytes.with_context(|| format!("cannot read {}: `make guests` builds it", file.display()))?;
+    let host = Host::new(HostOptions { slots, ..HostOptions::default() })?;
+    Ok(host.module(&bytes)?)
+}
+
+/// Agents of a module, `guest1` to `guestN`.
+fn spawn(platform: &Platform, module: &Arc<Module>, count: u64) -> anyhow::Result<Vec<Aid>> {
+    let agent = |number: u64| {
+        let name = format!("guest{number}").as_str().into();
+        let body: Box<dyn AgentBody> = Box::new(WasmAgent::new(Arc::clone(module), "guest.wasm".into(), Vec::new()));
+        (name, AgentKind::Wasm, body)
+    };
+    Ok(platform.spawn_together((1..=count).map(agent))?)
+}
+
+/// Sends numbers to agents in turns, some each turn, and then asks one of them how many it had.
+struct Driver {
+    to: Vec<Aid>,
+    left: u64,
+    next: usize,
+    answer: Sender<i64>,
+}
+
+/// Messages that the driver sends in one turn.
+const BURST: u64 = 64;
+
+impl Agent for Driver {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        self.go_on(ctx);
+    }
+
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        match message.content {
+            Value::Int(count) if message.sender != ctx.aid() => drop(self.answer.send(count)),
+            _ => self.go_on(ctx),
+        }
+    }
+}
+
+impl Driver {
+    fn go_on(&mut self, ctx: &mut Context<'_, '_>) {
+        let me = ctx.aid();
+        for _ in 0..BURST.min(self.left) {
+            if let Some(to) = self.to.get(self.next) {
+                ctx.send(AclMessage::new(Performative::Inform, me, *to, Value::Int(self.left as i64)));
+            }
+            self.next = (self.next + 1) % self.to.len();
+            self.left -= 1;
+        }
+        if self.left > 0 {
+            ctx.send(AclMessage::new(Performative::Inform, me, me, Value::Null));
+        } else if let Some(to) = self.to.first() {
+            ctx.send(AclMessage::new(Performative::QueryRef, me, *to, Value::Null));
+        }
+    }
+}
+
+/// Seconds until so many messages to these agents in turns were handled.
+fn drive(platform: &Platform, to: &[Aid], messages: u64) -> anyhow::Result<f64> {
+    let (answer, answered): (Sender<i64>, Receiver<i64>) = channel();
+    let began = Instant::now();
+    let name = format!("driver{}", platform.counters().sent);
+    let driver = Driver { to: to.to_vec(), left: messages, next: 0, answer };
+    platform.spawn(name.as_str(), driver)?;
+    let count = answered.recv_timeout(PATIENCE).context("no answer came")?;
+    platform.wait_idle();
+    let seconds = began.elapsed().as_secs_f64();
+    ensure!(count > 0, "the agents handled nothing");
+    Ok(seconds)
+}

@@ -1,0 +1,162 @@
+//! What must hold of WebAssembly agents, whatever their modules, states and calls are: nothing outside notices. The fuzz targets look
+//! for bytes of which it does not; tests of `wasm` replay those that were found.
+
+use std::sync::{Arc, OnceLock};
+
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
+use whimbrel_platform::durable::State;
+use whimbrel_platform::policy::Policy;
+use whimbrel_platform::{AgentBody, Time};
+use whimbrel_testkit::{Probe, Simulation};
+use whimbrel_wasm::frame::{read_message, read_template, read_value, write_message, write_value};
+use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
+
+/// Turns that an agent has at most.
+const STEPS: usize = 200;
+
+/// A guest that does what it is told: the content of a message is a list of calls, each a byte for which and four numbers.
+const SCRIPTED: &str = include_str!("guest.wat");
+
+fn host() -> &'static Arc<Host> {
+    static HOST: OnceLock<Arc<Host>> = OnceLock::new();
+    HOST.get_or_init(|| Host::new(HostOptions { slots: Some(16), ..HostOptions::default() }).expect("a host"))
+}
+
+fn scripted() -> &'static Arc<Module> {
+    static MODULE: OnceLock<Arc<Module>> = OnceLock::new();
+    MODULE.get_or_init(|| host().module(&module()).expect("a guest"))
+}
+
+fn module() -> Vec<u8> {
+    wat::parse_str(SCRIPTED).expect("a module")
+}
+
+/// A module is refused, or runs in its sandbox.
+pub fn guest_module(bytes: &[u8]) {
+    if let Ok(module) = host().module(bytes) {
+        live(WasmAgent::new(module, "guest.wasm".into(), Vec::new()), &[0; 17]);
+    }
+}
+
+/// A state is refused, or is one of an agent that goes on, or ends.
+pub fn guest_state(bytes: &[u8]) {
+    let states = [State::Whole(bytes.to_vec())];
+    if let Ok(agent) = WasmAgent::restore(Arc::clone(scripted()), "guest.wasm".into(), &states, Time(0)) {
+        live(agent, &[0; 17]);
+    }
+}
+
+/// Whatever a guest calls, with whatever numbers, and wherever it waits: it goes on, or ends, and its state is one.
+pub fn guest_calls(bytes: &[u8]) {
+    live(scripted_agent(), bytes);
+}
+
+/// What is read as a message, a template or a value is written as the same.
+pub fn guest_frame(bytes: &[u8]) {
+    let _ = read_template(bytes);
+    let (sender, home) = (Aid::new("amy", "home"), Symbol::new("home"));
+    if let Ok(message) = read_message(bytes, sender) {
+        let mut written = Vec::new();
+        write_message(&message, home, &mut written).expect("what was read can be written");
+        let again = read_message(&written, sender).expect("what was written can be read");
+        let mut twice = Vec::new();
+        write_message(&again, home, &mut twice).expect("and written again");
+        assert_eq!(written, twice);
+    }
+    if let Ok(value) = read_value(bytes) {
+        let mut written = Vec::new();
+        write_value(&value, &mut written).expect("what was read can be written");
+        let mut twice = Vec::new();
+        write_value(&read_value(&written).expect("and read"), &mut twice).expect("and written");
+        assert_eq!(written, twice);
+    }
+}
+
+fn live(agent: WasmAgent, script: &[u8]) -> usize {
+    let (mut sim, probe) = begin(agent, script);
+    for _ in 0..STEPS {
+        if !sim.step() {
+            sim.run_for(1);
+        }
+    }
+    let now = sim.now();
+    if let Some(state) = sim.body("guest").and_then(|body| body.snapshot(now)) {
+        // Of another module it may be none.
+        let states = [State::Whole(state)];
+        let again = WasmAgent::restore(Arc::clone(scripted()), "guest.wasm".into(), &states, now);
+        let _ = again.map(|agent| agent.snapshot(now));
+    }
+    let counters = sim.counters();
+    assert_eq!(counters.sent, counters.handled + counters.dead + counters.queued, "messages add up");
+    probe.take().len()
+}
+
+/// A world with a guest that is about to get a script.
+fn begin(agent: WasmAgent, script: &[u8]) -> (Simulation, Probe) {
+    let (mut sim, probe) = (Simulation::new(1), Probe::new());
+    sim.set_policy(policy());
+    sim.spawn("probe", probe.body());
+    sim.spawn("guest", Box::new(agent));
+    let content = Value::Bytes(Arc::new(script.to_vec()));
+    let (probe_at, guest) = (Aid::new("probe", "home"), Aid::new("guest", "home"));
+    sim.send(AclMessage::new(Performative::Request, probe_at, guest, content));
+    (sim, probe)
+}
+
+fn scripted_agent() -> WasmAgent {
+    WasmAgent::new(Arc::clone(scripted()), "guest.wasm".into(), Vec::new())
+}
+
+/// How many messages a guest sent that did this.
+pub fn sent_by(script: &[u8]) -> usize {
+    live(scripted_agent(), script)
+}
+
+/// All is granted, and little of it.
+fn policy() -> Policy {
+    let text = r#"{"grant": [{"who": "*", "clock": true, "random": true, "topics": "*", "environments": "*"}],
+                   "quota": [{"who": "*", "call_cpu_ms": 50, "messages_per_s": 200, "memory_bytes": 1048576}]}"#;
+    serde_json::from_str(text).expect("a policy")
+}
+
+/// Modules to start from.
+pub fn modules() -> Vec<Vec<u8>> {
+    vec![module()]
+}
+
+/// Scripts to start from: each import once.
+pub fn scripts() -> Vec<Vec<u8>> {
+    (0..27u8)
+        .map(|which| {
+            let mut script = vec![which];
+            [3000u32, 12, 3100, 8].into_iter().for_each(|number| script.extend(number.to_le_bytes()));
+            script.push((which + 5) % 27);
+            [65_000u32, 600, 0, 4].into_iter().for_each(|number| script.extend(number.to_le_bytes()));
+            script
+        })
+        .collect()
+}
+
+/// States to start from: of an agent that has run, and of one that waits in the middle of a call.
+pub fn states() -> Vec<Vec<u8>> {
+    let state = |script: &[u8]| {
+        let (mut sim, _) = begin(scripted_agent(), script);
+        sim.run_for(1);
+        let now = sim.now();
+        sim.body("guest").and_then(|body| body.snapshot(now)).expect("a state")
+    };
+    let receive = [[23, 0].as_slice(), &[0; 15]].concat();
+    vec![state(&[0; 17]), state(&receive)]
+}
+
+/// Frames to start from.
+pub fn frames() -> Vec<Vec<u8>> {
+    let message =
+        AclMessage::new(Performative::Request, Aid::local("amy"), Aid::local("bob"), Value::list([Value::Int(1)]))
+            .in_conversation("c1")
+            .with_protocol("fipa-request")
+            .with_reply_by_ms(5);
+    let mut frame = Vec::new();
+    write_message(&message, Symbol::new("home"), &mut frame).expect("a frame");
+    vec![frame, vec![255], vec![8, 2, 0, 0, 0, 0, 1]]
+}
