@@ -13,7 +13,8 @@ NATS_VERSION := 2.15.1
 NATS_SERVER := .cache/nats/bin/nats-server
 GUESTS := $(foreach agent,counter-rust worker-rust traveller-rust nomad-rust \
             counter-assemblyscript worker-assemblyscript traveller-assemblyscript \
-            counter-c worker-c traveller-c,guest/examples/$(agent).wasm) guest/test/echo-assemblyscript.wasm guest/test/echo-c.wasm
+            counter-c worker-c traveller-c,guest/examples/$(agent).wasm) \
+          $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 ##@ First steps
@@ -74,6 +75,7 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 	@$(CARGO) fmt --manifest-path guest/rust/Cargo.toml --all --check
 	@$(CARGO) fmt --manifest-path guest/examples/rust/Cargo.toml --all --check
 	@$(CARGO) test --quiet --locked --manifest-path guest/rust/Cargo.toml
+	@$(CARGO) test --quiet --locked --manifest-path guest/examples/rust/Cargo.toml
 	@node --test --test-reporter=spec guest/test/guest.test.mjs
 
 .PHONY: harness

@@ -713,12 +713,32 @@ export function sleep(ms: i64): void {
 /** Moves to that node in the middle of anything, and goes on there. 0, or `Failed.STAYED`. */
 export function moveTo(node: string): i32 {
   const bytes = String.UTF8.encode(node);
+  clean();
   return whimMoveTo(changetype<usize>(bytes), bytes.byteLength);
 }
 /** Leaves a copy of this name (empty: a new one) on that node. 0 in the one that called, 1 in the copy. */
 export function cloneTo(node: string, name: string): i32 {
   const one = String.UTF8.encode(node), other = String.UTF8.encode(name);
+  clean();
   return whimCloneTo(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
+}
+
+/** Collects garbage, and makes what is free zero, so that it does not travel. This knows how AssemblyScript's allocator lays its
+ * blocks out (std/assembly/rt/tlsf.ts): one after the other, each with a word for its size and whether it is free; a free one
+ * has two pointers at its beginning and one at its end. */
+function clean(): void {
+  __collect();
+  if (ASC_VERSION_MAJOR != 0 || ASC_VERSION_MINOR != 28) return;
+  const FREE: u32 = 1, FLAGS: u32 = 3, ROOT: usize = 1572;
+  const root = (__heap_base + 15) & ~15;
+  let block = ((root + ROOT + 4 + 15) & ~15) - 4;
+  for (;;) {
+    const info = load<u32>(block);
+    const size = info & ~FLAGS;
+    if (size == 0) return;
+    if (info & FREE) memory.fill(block + 12, 0, size - 12);
+    block += 4 + size;
+  }
 }
 
 /** An agent: called for each thing that happens. */
@@ -777,6 +797,7 @@ export function whim_timer(tag: i64): i32 {
 }
 export function whim_before_move(): void {
   running().onDeparture();
+  clean();
   if (inbox != 0) whimDiscard(inbox, inboxLen);
 }
 export function whim_after_move(ptr: usize, len: i32): i32 {

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Command::Ps(ps) => commands::ps::ps(ps),
         Command::Nodes(nodes) => commands::nodes::nodes(nodes),
         Command::Drain(drain) => commands::drain::drain(drain),
+        #[cfg(feature = "wasm")]
         Command::Agent(agent) => commands::agent_build::agent(agent),
         Command::Agents(agents) => commands::agents::agents(agents),
         Command::Df(df) => commands::df::df(df),

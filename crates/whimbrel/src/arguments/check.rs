@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// Look for errors in programs, projects and policies, without running them.
 ///
@@ -22,9 +22,22 @@ pub struct Check {
 /// Make a folder with a small society in it that runs.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel new garden && whimbrel run garden")]
+  whimbrel new garden && whimbrel run garden
+  whimbrel new school --wasm rust              with agents in WebAssembly, written in Rust")]
 pub struct New {
     /// The folder to make, which is also the project's name.
     #[arg(value_name = "NAME")]
     pub name: PathBuf,
+    /// Have agents in it that are WebAssembly modules, written in this language.
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub wasm: Option<Language>,
+}
+
+/// What WebAssembly agents are written in.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Language {
+    Rust,
+    #[value(name = "assemblyscript", alias = "typescript", alias = "ts")]
+    AssemblyScript,
+    C,
 }

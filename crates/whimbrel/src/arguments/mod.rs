@@ -1,6 +1,7 @@
 //! What can be typed after `whimbrel`: one module per family of commands.
 
 mod act;
+#[cfg(feature = "wasm")]
 mod agent;
 mod bench;
 mod ca;
@@ -21,6 +22,7 @@ mod up;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub use self::act::{Drain, Kill, Resume, Send, Stop, Suspend, Whom};
+#[cfg(feature = "wasm")]
 pub use self::agent::{Agent, AgentAction};
 #[cfg(feature = "nats")]
 pub use self::bench::Failover;
@@ -31,7 +33,7 @@ pub use self::bench::{
 pub use self::ca::{Ca, CaAction, Enrol};
 #[cfg(feature = "nats")]
 pub use self::chaos::Chaos;
-pub use self::check::{Check, New};
+pub use self::check::{Check, Language, New};
 pub use self::codec::{Codec, CodecAction};
 #[cfg(feature = "nats")]
 pub use self::engine::{Engine, EngineAction, Sync};
@@ -74,6 +76,7 @@ pub enum Command {
     Ps(Ps),
     Nodes(Nodes),
     Drain(Drain),
+    #[cfg(feature = "wasm")]
     Agent(Agent),
     Agents(Agents),
     Df(Df),

@@ -13,6 +13,7 @@ use whimbrel_store::ConversationLog;
 use crate::control::{Control, Panel};
 use crate::terminal;
 
+#[cfg(feature = "wasm")]
 pub mod agent_build;
 pub mod agents;
 pub mod bench;

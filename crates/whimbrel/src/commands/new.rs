@@ -6,15 +6,49 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 
-use crate::arguments::New;
+use crate::arguments::{Language, New};
 
-/// The files of the scaffold: name and text, `NAME` standing for the project's name.
-const FILES: [(&str, &str); 4] = [
+/// A file of a scaffold: name and text. In those that are no code `NAME` stands for the project's name.
+type File = (&'static str, &'static str);
+
+/// A gardener and flowers, in AgentSpeak.
+const GARDEN: [File; 4] = [
     ("NAME.mas2j", include_str!("../scaffold/project.mas2j")),
     ("gardener.asl", include_str!("../scaffold/gardener.asl")),
     ("flower.asl", include_str!("../scaffold/flower.asl")),
     ("README.md", include_str!("../scaffold/README.md")),
 ];
+
+/// A pupil, and a README that tells how calculators are built of `PROGRAM`.
+const SCHOOL: [File; 3] = [
+    ("NAME.mas2j", include_str!("../scaffold/wasm/project.mas2j")),
+    ("pupil.asl", include_str!("../scaffold/wasm/pupil.asl")),
+    ("README.md", include_str!("../scaffold/wasm/README.md")),
+];
+
+/// The calculators, by language.
+const RUST: [File; 2] = [
+    ("calculator/Cargo.toml", include_str!("../scaffold/wasm/Cargo.toml")),
+    ("calculator/src/lib.rs", include_str!("../scaffold/wasm/calculator.rs")),
+];
+const ASSEMBLYSCRIPT: [File; 1] = [("calculator.ts", include_str!("../scaffold/wasm/calculator.ts"))];
+const C: [File; 1] = [("calculator.c", include_str!("../scaffold/wasm/calculator.c"))];
+
+macro_rules! guest_crate {
+    ($($file:literal)*) => {
+        /// The crate `whimbrel-guest`, which agents in Rust are written with.
+        const GUEST_CRATE: &[File] = &[$((
+            concat!("calculator/whimbrel-guest/", $file),
+            include_str!(concat!("../../../../guest/rust/", $file)),
+        )),*];
+    };
+}
+
+guest_crate! {
+    "Cargo.toml" "macro/Cargo.toml" "macro/src/lib.rs" "src/agent.rs" "src/allocator.rs" "src/blocking.rs" "src/calls.rs"
+    "src/context.rs" "src/error.rs" "src/frame.rs" "src/host.rs" "src/lib.rs" "src/message.rs" "src/patterns.rs"
+    "src/tasks.rs" "src/testing.rs" "src/value.rs"
+}
 
 /// Makes the folder.
 pub fn new(arguments: &New) -> anyhow::Result<ExitCode> {
@@ -23,20 +57,39 @@ pub fn new(arguments: &New) -> anyhow::Result<ExitCode> {
     if folder.exists() {
         bail!("{} exists already; choose another name", folder.display());
     }
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    for (file, text) in FILES {
-        let path = folder.join(file.replace("NAME", &name));
-        std::fs::write(&path, text.replace("NAME", &name))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+    let (project, code, program): (&[File], Vec<File>, &str) = match arguments.wasm {
+        None => (&GARDEN, Vec::new(), ""),
+        Some(Language::Rust) => (&SCHOOL, [&RUST, GUEST_CRATE].concat(), "calculator"),
+        Some(Language::AssemblyScript) => (&SCHOOL, ASSEMBLYSCRIPT.to_vec(), "calculator.ts"),
+        Some(Language::C) => (&SCHOOL, C.to_vec(), "calculator.c"),
+    };
+    for (file, text) in project {
+        write(&folder.join(file.replace("NAME", &name)), &text.replace("NAME", &name).replace("PROGRAM", program))?;
+    }
+    for (file, text) in code {
+        write(&folder.join(file), text)?;
     }
     let shown = folder.display();
     let mut out = anstream::stdout().lock();
-    writeln!(out, "Made {shown}: a gardener and three flowers.")?;
-    writeln!(out)?;
+    if program.is_empty() {
+        writeln!(out, "Made {shown}: a gardener and three flowers.")?;
+        writeln!(out)?;
+    } else {
+        writeln!(out, "Made {shown}: a pupil and two calculators.")?;
+        writeln!(out)?;
+        writeln!(out, "  whimbrel agent build {shown}/{program} -o {shown}/calculator.wasm")?;
+    }
     writeln!(out, "  whimbrel run {shown}              let them live")?;
     writeln!(out, "  whimbrel run {shown} --trace      see what they say to each other")?;
     writeln!(out, "  whimbrel check {shown}            look for errors after a change")?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The folder's name as a project's name, which is an atom.
@@ -61,5 +114,15 @@ mod tests {
         assert!(project_name(Path::new("9lives")).is_err());
         assert!(project_name(Path::new("a.b")).is_err());
         assert!(project_name(Path::new("..")).is_err());
+    }
+
+    #[test]
+    fn the_guest_crate_is_whole() {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest/rust/src");
+        for entry in std::fs::read_dir(sources).expect("the crate is there") {
+            let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+            let file = format!("calculator/whimbrel-guest/src/{name}");
+            assert!(GUEST_CRATE.iter().any(|(known, _)| *known == file), "{file} is missing");
+        }
     }
 }

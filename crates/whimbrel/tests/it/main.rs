@@ -1,6 +1,7 @@
 //! The binary from outside: what one types, and what one sees.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+#[cfg(feature = "wasm")]
 mod agent_build;
 mod agent_port;
 mod bench;
@@ -31,6 +32,8 @@ mod store;
 mod topics;
 mod transcripts;
 mod up;
+#[cfg(feature = "wasm")]
+mod wasm_agents;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail};
+use whimbrel::guests::Guests;
 
 use self::compile::compile;
 use self::inspect::Module;
@@ -52,7 +53,6 @@ fn default_output(path: &Path) -> anyhow::Result<PathBuf> {
 fn build(path: &Path, folder: &Path) -> anyhow::Result<Module> {
     let plain = compile(path, folder)?;
     let module = Module::read(&plain)?;
-    module.check().with_context(|| format!("{} is no agent", path.display()))?;
     let made = folder.join("made.wasm");
     let mut command = binaryen("wasm-opt", &plain, &made)?;
     let suspending = module.suspending();
@@ -62,7 +62,10 @@ fn build(path: &Path, folder: &Path) -> anyhow::Result<Module> {
     }
     command.args(["-O2", "--strip-debug", "--strip-producers"]);
     run(command)?;
-    Module::read(&made)
+    let module = Module::read(&made)?;
+    // What a node would say of it.
+    Guests::default().code(path, &module.bytes).map_err(anyhow::Error::msg)?;
+    Ok(module)
 }
 
 /// A tool of binaryen's that makes one module of another.

@@ -35,3 +35,22 @@ fn sum(message: &Message) -> Option<i64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whimbrel_guest::testing::Trial;
+
+    #[test]
+    fn it_sums_and_counts() {
+        let mut trial = Trial::of_agent::<Worker>();
+        trial.start(Value::Null).expect("starts");
+        for done in 1..3 {
+            let job = Value::term("sum", [Value::list([1, 2, 3])]);
+            trial.message(Message::request("worker", job)).expect("is read");
+            assert_eq!(trial.sent()[0].content, Value::term("sum", [6.into(), done.into()]));
+        }
+        trial.message(Message::request("worker", "what?")).expect("is read");
+        assert_eq!(trial.sent()[0].performative, Performative::NotUnderstood);
+    }
+}

@@ -1,0 +1,110 @@
+/* Does to the node whatever evil it is asked for, each an atom: what tests of the sandbox are made of. */
+#include <whimbrel.h>
+
+/* Where it traps from now on. */
+static whim_text trap;
+static char trap_room[16];
+
+static void trap_in(const char *name, uint32_t len) {
+    if (whim_same(trap, (whim_text){name, len})) __builtin_trap();
+}
+#define TRAP_IN(name) trap_in(name, sizeof(name) - 1)
+
+static volatile uint32_t spins;
+
+static int spin(void) {
+    for (;;) spins++;
+}
+
+/* Calls itself until the stack ends. */
+#pragma clang diagnostic ignored "-Winfinite-recursion"
+static __attribute__((noinline)) int climb(volatile uint8_t *below) {
+    volatile uint8_t room[256];
+    room[0] = *below;
+    return climb(room) + room[0];
+}
+
+/* Takes memory until there is no more, and writes to all of it. */
+static int grow(void) {
+    for (;;) {
+        size_t page = __builtin_wasm_memory_grow(0, 1);
+        if (page == (size_t)-1) return 0;
+        for (uint32_t i = 0; i < 65536; i += 4096) ((volatile uint8_t *)(page * 65536))[i] = 1;
+    }
+}
+
+static int flood(const whim_message *message) {
+    for (uint32_t i = 0; i < 1000000; i++) {
+        whim_reply(message, WHIM_INFORM);
+        whim_put_term(whim_str("wave"), 1);
+        whim_put_int(i);
+        int outcome = whim_send();
+        if (outcome < 0) return outcome;
+    }
+    return 0;
+}
+
+/* Says that somebody else says it. */
+static int forge(const whim_message *message) {
+    whim_begin(WHIM_INFORM);
+    whim_put_field(WHIM_SENDER, whim_str("bank"));
+    whim_put_field(WHIM_RECEIVER, message->field[WHIM_SENDER]);
+    whim_begin_content();
+    whim_put_term(whim_str("rich"), 1);
+    whim_put_atom(whim_str("villain"));
+    whim_send();
+    return 0;
+}
+
+static int lie_about_addresses(void) { return whim__send((void *)0xfffffff0u, 64); }
+static int lie_about_lengths(void) { return whim__send(NULL, 0x7fffffff); }
+static int write_outside(void) { return whim__name((void *)0xfffffff0u, 64); }
+
+static int garble(void) {
+    whim_begin(WHIM_INFORM);
+    whim__put("\3\377\377\377\377", 5);
+    return whim_send() == WHIM_MALFORMED ? 0 : 1;
+}
+
+WHIM_ON_START(options) { return 0; }
+
+WHIM_ON_MESSAGE(message) {
+    whim_reader from = whim_content(message);
+    whim_value what = whim_read(&from);
+    whim_text evil = what.text;
+    TRAP_IN("message");
+    if (whim_same(evil, whim_str("spin"))) return spin();
+    if (whim_same(evil, whim_str("climb"))) return climb((uint8_t *)&what);
+    if (whim_same(evil, whim_str("grow"))) return grow();
+    if (whim_same(evil, whim_str("flood"))) return flood(message);
+    if (whim_same(evil, whim_str("forge"))) return forge(message);
+    if (whim_same(evil, whim_str("address"))) return lie_about_addresses();
+    if (whim_same(evil, whim_str("length"))) return lie_about_lengths();
+    if (whim_same(evil, whim_str("write"))) return write_outside();
+    if (whim_same(evil, whim_str("garble"))) return garble();
+    if (whim_same(evil, whim_str("fail"))) return 7;
+    if (whim_same(evil, whim_str("timer"))) return whim_timer(1, 1);
+    if (whim_same(evil, whim_str("trap")) && what.kind == WHIM_TERM) {
+        whim_text where = whim_read(&from).text;
+        trap = (whim_text){trap_room, where.len < sizeof trap_room ? where.len : sizeof trap_room};
+        __builtin_memcpy(trap_room, where.at, trap.len);
+        return 0;
+    }
+    whim_reply(message, WHIM_INFORM);
+    whim_put_atom(whim_str("harmless"));
+    return whim_send();
+}
+
+WHIM_ON_TIMER(tag) {
+    TRAP_IN("timer");
+    return spin();
+}
+
+WHIM_ON_DEPARTURE() { TRAP_IN("departure"); }
+
+WHIM_ON_ARRIVAL(arrival) {
+    TRAP_IN("arrival");
+    return 0;
+}
+
+WHIM_ON_STOP() { TRAP_IN("stop"); }
