@@ -101,7 +101,7 @@ fn a_cargo_package_becomes_an_agent() {
 
     let workspace = repository().join("guest/examples/rust");
     let seen = scratch.run(&["agent", "build", workspace.to_str().expect("UTF-8")]);
-    assert!(seen.err.ends_with("makes 3 modules: name the folder of one package\n"), "{}", seen.err);
+    assert!(seen.err.ends_with(" modules: name the folder of one package\n"), "{}", seen.err);
 }
 
 #[test]

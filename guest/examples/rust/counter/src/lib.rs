@@ -14,6 +14,6 @@ impl Agent for Counter {
             self.seen += 1;
             return Ok(());
         }
-        Ok(ctx.send(&message.reply(Performative::Inform, self.seen.into()))?)
+        Ok(ctx.send(&message.reply(Performative::Inform, self.seen))?)
     }
 }
