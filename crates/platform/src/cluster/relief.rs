@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::load::Load;
-use super::member::Nonce;
+use super::member::{Member, Nonce};
 use super::placement::{Candidate, Change, Placement};
 use super::roster::Roster;
 use crate::durable::Rules;
@@ -49,19 +49,19 @@ impl Pressure {
     /// The table with one more partition marked to move, if load is a reason. To be asked often, by the placer, when nothing
     /// else is to be moved.
     pub fn proposal(&mut self, table: &Placement, roster: &Roster, rules: &Rules, now: Time) -> Option<Placement> {
-        let candidates = roster.candidates(|node| table.owned_by(node), rules, now);
-        let load = |node: Nonce| roster.member(node)?.load.as_ref();
-        let bearers: Vec<Bearer> =
-            candidates.iter().filter_map(|candidate| Some(Bearer { candidate, load: load(candidate.node)? })).collect();
-        self.note(&bearers, now);
+        self.note_busy(roster, now);
         let is_stuck =
             |node: Nonce, partition| roster.member(node).is_some_and(|member| member.is_stuck_with(partition));
         let is_moving = |(partition, part): (Partition, &super::Part)| {
             part.next.is_some() && !part.owner.is_some_and(|owner| is_stuck(owner, partition))
         };
-        if self.rests(now) || table.iter().any(is_moving) {
+        if self.busy_since.is_empty() || self.rests(now) || table.iter().any(is_moving) {
             return None;
         }
+        let candidates = roster.candidates(|node| table.owned_by(node), rules, now);
+        let load = |node: Nonce| roster.member(node)?.load.as_ref();
+        let bearer = |candidate| Some(Bearer { candidate, load: load(candidate.node)? });
+        let bearers: Vec<Bearer> = candidates.iter().filter_map(bearer).collect();
         let may_give = |bearer: &Bearer| {
             let since = self.busy_since.get(&bearer.candidate.node);
             since.is_some_and(|since| now - *since >= Duration::from_millis(LOAD_PATIENCE_MS))
@@ -78,10 +78,11 @@ impl Pressure {
         Some(proposed)
     }
 
-    /// Since when each of them has been busy.
-    fn note(&mut self, bearers: &[Bearer], now: Time) {
-        let busy = bearers.iter().filter(|bearer| bearer.load.busy > LOAD_BUSY).map(|bearer| bearer.candidate.node);
-        let since = |node| (node, self.busy_since.get(&node).copied().unwrap_or(now));
+    /// Since when each node that lives has been busy.
+    fn note_busy(&mut self, roster: &Roster, now: Time) {
+        let is_busy = |member: &Member| member.load.as_ref().is_some_and(|load| load.busy > LOAD_BUSY);
+        let busy = roster.living(now).filter(|(_, member)| is_busy(member));
+        let since = |(node, _)| (node, self.busy_since.get(&node).copied().unwrap_or(now));
         self.busy_since = busy.map(since).collect();
         self.relieved_at.retain(|_, since| now - *since < Duration::from_millis(LOAD_STAY_MS));
     }
