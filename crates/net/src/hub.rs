@@ -14,6 +14,7 @@ use whimbrel_platform::ams::is_everywhere;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
 use whimbrel_platform::link::{Link, LinkError, Member, News, Speaker};
+use whimbrel_platform::mobility::HopNews;
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::{Links, Station};
@@ -600,6 +601,13 @@ impl Inner {
                 }
                 self.station.hear(from, News::AgentEnded(name, reason));
             }
+            News::Hop(HopNews::Departed(hop, to)) => {
+                // From now on it is its new node that certifies it.
+                if let (Some(signing), Some(node)) = (&self.signing, self.name_of(from)) {
+                    signing.verifier.forget(&node, hop.agent);
+                }
+                self.station.hear(from, News::Hop(HopNews::Departed(hop, to)));
+            }
             news => self.station.hear(from, news),
         }
     }
@@ -693,9 +701,27 @@ impl Links for Inner {
     }
 
     fn tell(&self, to: NodeId, news: News) {
+        if let (News::Hop(HopNews::Commit { hop, .. }), Some(signing)) = (&news, &self.signing) {
+            signing.signer.forget(hop.agent);
+        }
         if let Some(peer) = self.peer(to) {
             peer.tell(news);
         }
+    }
+
+    fn forward(&self, to: NodeId, batch: &mut Vec<Envelope>) {
+        if let Some(peer) = self.peer(to) {
+            peer.forward(batch);
+            peer.wake.notify_one();
+        }
+    }
+
+    fn node_named(&self, name: &str) -> Option<NodeId> {
+        self.peer_of(name).filter(|peer| peer.is_there()).map(|peer| peer.id)
+    }
+
+    fn nodes(&self) -> Vec<NodeId> {
+        self.peers.iter().filter(|(_, peer)| peer.is_there()).map(|(_, peer)| peer.id).collect()
     }
 
     fn waiting(&self) -> u64 {

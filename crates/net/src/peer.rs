@@ -70,6 +70,8 @@ struct Outbox {
     waiters: Vec<ShardIndex>,
     /// The peer knows this node's agents: it hears of all changes.
     introduced: bool,
+    /// It was, and is lost; unset when it comes back.
+    lost: bool,
     /// The link is gone for good.
     closed: bool,
 }
@@ -155,10 +157,28 @@ impl Peer {
         left
     }
 
-    /// Takes news, if the peer knows of this node.
+    /// Takes messages that are passed on for an agent that left, as far as there is room; what stays in `batch` is not taken. The
+    /// link's task is to be woken then.
+    pub fn forward(&self, batch: &mut Vec<Envelope>) {
+        let room = LINK_HARD_MESSAGES.saturating_sub(self.waiting.load(Ordering::Relaxed)).min(batch.len());
+        let mut outbox = self.outbox();
+        if !outbox.closed {
+            outbox.items.extend(batch.drain(..room).map(Item::Forwarded));
+            self.waiting.fetch_add(room, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it is linked, or expected to be: not if it was lost, as long as it does not come back.
+    pub fn is_there(&self) -> bool {
+        let outbox = self.outbox();
+        self.name.get().is_some() && !outbox.lost && !outbox.closed
+    }
+
+    /// Takes news, if the peer knows of this node. What is told of agents on their way waits for that, as messages do.
     pub fn tell(&self, news: News) {
         let mut outbox = self.outbox();
-        if outbox.introduced && !outbox.closed {
+        let waits = matches!(news, News::Hop(_)) && !outbox.lost;
+        if (outbox.introduced || waits) && !outbox.closed {
             outbox.items.push(Item::News(Box::new(news)));
             drop(outbox);
             self.wake.notify_one();
@@ -169,7 +189,9 @@ impl Peer {
     pub fn introduce(&self) {
         let mut outbox = self.outbox();
         outbox.introduced = true;
-        outbox.items.retain(Item::is_message);
+        outbox.lost = false;
+        let is_hop = |item: &Item| matches!(item, Item::News(news) if matches!(**news, News::Hop(_)));
+        outbox.items.retain(|item| item.is_message() || is_hop(item));
     }
 
     /// Everything that was handed over, for `into`, which is empty and gives its room in exchange.
@@ -201,12 +223,9 @@ impl Peer {
     pub fn forget(&self, closed: bool) -> Vec<Envelope> {
         let mut outbox = self.outbox();
         outbox.introduced = false;
+        outbox.lost = true;
         outbox.closed |= closed;
-        let message = |item| match item {
-            Item::Message(envelope) => Some(envelope),
-            _ => None,
-        };
-        std::mem::take(&mut outbox.items).into_iter().filter_map(message).collect()
+        std::mem::take(&mut outbox.items).into_iter().filter_map(Item::into_message).collect()
     }
 
     /// So many messages wait no more.

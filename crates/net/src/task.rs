@@ -379,6 +379,12 @@ impl Task {
                         self.messages.push(envelope);
                     }
                 }
+                Item::Forwarded(envelope) => {
+                    if !self.messages.is_empty() {
+                        self.hub.station.arrive(self.peer.id, &mut self.messages);
+                    }
+                    self.hub.station.arrive_forwarded(self.peer.id, envelope);
+                }
                 Item::Void => {}
                 Item::News(news) => {
                     if !self.messages.is_empty() {

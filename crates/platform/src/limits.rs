@@ -15,6 +15,8 @@ pub const TURN_STEPS: u32 = 64;
 pub const WORKER_STACK_BYTES: usize = 64 << 20;
 /// Agents of one node.
 pub const AGENTS_MAX: usize = 100_000_000;
+/// Bytes of an agent's state that goes to another node.
+pub const HOP_STATE_BYTES_MAX: usize = 8 << 20;
 /// Bytes of an agent's local name.
 pub const AGENT_NAME_BYTES_MAX: usize = 255;
 /// Entries one search of the AMS or the DF returns; further ones are read page by page.

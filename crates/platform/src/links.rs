@@ -36,6 +36,20 @@ pub trait Links: Send + Sync {
     /// Tells one node.
     fn tell(&self, to: NodeId, news: News);
 
+    /// Takes messages that are passed on for an agent that left for that node, in order. What stays in `batch` cannot be taken.
+    fn forward(&self, _to: NodeId, _batch: &mut Vec<Envelope>) {}
+
+    /// The nodes that are linked with this one, or are expected to be: what they are told of agents on their way
+    /// ([`News::Hop`]) waits until then, as messages do.
+    fn nodes(&self) -> Vec<NodeId> {
+        Vec::new()
+    }
+
+    /// The number of one of them by its name.
+    fn node_named(&self, _name: &str) -> Option<NodeId> {
+        None
+    }
+
     /// Messages that wait on links, or that no peer has acknowledged.
     fn waiting(&self) -> u64;
 
@@ -50,6 +64,9 @@ pub trait Links: Send + Sync {
 pub trait Station: Send + Sync {
     /// Messages came from another node, in order. Takes them all.
     fn arrive(&self, from: NodeId, messages: &mut Vec<Envelope>);
+
+    /// A message came from another node, which passes it on for an agent that left there: whoever sent it.
+    fn arrive_forwarded(&self, from: NodeId, message: Envelope);
 
     /// Another node has news.
     fn hear(&self, from: NodeId, news: News);

@@ -115,6 +115,11 @@ pub trait Services: Send + Sync {
         sym::EMPTY
     }
 
+    /// The nodes of the platform that are linked with this one, and it itself, in the order of their names; none for a platform of one node.
+    fn nodes(&self) -> Vec<Symbol> {
+        Vec::new()
+    }
+
     /// Who `agent` is to the policy. Not to be asked while a [directory](Services::directory) is lent.
     fn principal(&self, agent: Aid) -> Principal {
         Principal::Agent { name: agent.name, node: self.node() }

@@ -80,7 +80,7 @@ impl Arrivals {
                     Err(envelope) => sorted.put(envelope, place),
                 },
                 _ => match Cast::of(envelope.to.name) {
-                    None => sorted.put_first(Parcel::Posted(envelope)),
+                    None => sorted.put_elsewhere(envelope),
                     Some(cast) => sorted.put_cast(cast, audiences.of(envelope.to.name, &node.forum), envelope),
                 },
             }
@@ -106,7 +106,7 @@ impl Sorted<'_> {
     fn put(&mut self, envelope: Envelope, place: LocalRoute) {
         let shard = self.way_of(envelope.to.name, place);
         if let Some(batch) = self.by_shard.get_mut(usize::from(shard)) {
-            batch.push(Parcel::Posted(envelope));
+            batch.push(Parcel::Arrived(envelope));
         }
     }
 
@@ -119,6 +119,15 @@ impl Sorted<'_> {
             links.tell(self.from, News::Crowded(name, true));
         }
         shard
+    }
+
+    /// A message for an agent that is none of this node: it may have been until a moment ago, so the message goes the way of
+    /// those before.
+    fn put_elsewhere(&mut self, envelope: Envelope) {
+        let way = self.ways.by_name.get(&envelope.to.name).map_or(0, |(_, shard)| *shard);
+        if let Some(batch) = self.by_shard.get_mut(usize::from(way)) {
+            batch.push(Parcel::Arrived(envelope));
+        }
     }
 
     fn put_first(&mut self, parcel: Parcel) {

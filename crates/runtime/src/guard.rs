@@ -40,7 +40,7 @@ impl Node {
         *self.guard.me.get_or_init(|| Symbol::new(&links.me()))
     }
 
-    fn name_of(&self, node: NodeId) -> Symbol {
+    pub fn name_of(&self, node: NodeId) -> Symbol {
         let name = self.linked.links().and_then(|links| links.name_of(node));
         name.map_or(sym::EMPTY, |name| Symbol::new(&name))
     }

@@ -102,6 +102,11 @@ impl<P, N> Inbox<P, N> {
         std::mem::take(&mut state.content.newcomers)
     }
 
+    /// Whether the owner waits for something to be put in: then all that was is taken out, and done with.
+    pub fn is_done_with(&self) -> bool {
+        locked(&self.state).owner != Waits::No
+    }
+
     /// Takes the newcomers only.
     pub fn take_newcomers(&self) -> Vec<N> {
         std::mem::take(&mut locked(&self.state).content.newcomers)

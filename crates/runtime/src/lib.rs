@@ -17,6 +17,7 @@ mod handover;
 mod inbox;
 mod linked;
 mod loader;
+mod mobility;
 mod monitors;
 mod node;
 mod observers;

@@ -236,6 +236,15 @@ impl Station for NodeStation {
         }
     }
 
+    fn arrive_forwarded(&self, from: NodeId, message: Envelope) {
+        let node = &*self.0;
+        match node.keep_forwarded(from, message) {
+            None => drop(node.linked.came.fetch_add(1, Ordering::Relaxed)),
+            Some(stray) if self.speaks_for(from, stray.body.sender) => self.arrive(from, &mut vec![stray]),
+            Some(forged) => self.refuse_forged(vec![forged]),
+        }
+    }
+
     fn hear(&self, from: NodeId, news: News) {
         let node = &*self.0;
         match news {
@@ -278,6 +287,7 @@ impl Station for NodeStation {
             News::Again { partitions, telling } => node.hear_again(from, &partitions, telling),
             News::Facts(facts) => node.hear_facts(facts),
             News::Serves { partitions, agents, more } => node.hear_serves(from, &partitions, &agents, more),
+            News::Hop(news) => node.hear_hop(from, news),
             News::Yields { partitions, agents } => node.hear_yields(from, &partitions, &agents),
             _ => {}
         }
@@ -312,6 +322,7 @@ impl Station for NodeStation {
         node.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
         // Should it come back, it does not know who is crowded.
         locked(&node.linked.arrivals).forget(lost);
+        node.lose_hops(lost);
         let names = node.lose_agents(lost);
         let reason = EndReason::Failed("its node is lost".to_owned());
         for name in names {

@@ -24,6 +24,7 @@ use crate::guard::Guard;
 use crate::inbox::{Content, Waits};
 use crate::linked::Linked;
 use crate::loader::ProgramLoader;
+use crate::mobility::Mobility;
 use crate::monitors::Monitors;
 use crate::observers::Observers;
 use crate::output::Output;
@@ -61,6 +62,7 @@ pub(crate) struct Node {
     pub mailbox_limits: MailboxLimits,
     pub dead_letters: Mutex<DeadLetters>,
     pub linked: Linked,
+    pub mobility: Mobility,
     pub guard: Guard,
     pub forum: Forum,
     /// Who writes down what durable agents do, if anybody does.
@@ -145,6 +147,7 @@ impl Node {
             mailbox_limits,
             dead_letters: Mutex::new(DeadLetters::new()),
             linked: Linked::default(),
+            mobility: Mobility::default(),
             guard,
             forum: Forum::default(),
             scribe,
@@ -336,6 +339,11 @@ impl Node {
     /// An agent's slot is vacant.
     pub fn gone(&self) {
         self.living.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// An agent comes from another node.
+    pub fn count_living(&self) {
+        self.living.fetch_add(1, Ordering::AcqRel);
     }
 
     pub fn living(&self) -> usize {
@@ -568,7 +576,7 @@ impl Node {
         let (answer, answers) = std::sync::mpsc::channel();
         (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::CountQueued(answer.clone())));
         drop(answer);
-        answers.iter().sum()
+        answers.iter().sum::<u64>() + self.queued_coming()
     }
 
     /// Waits until each shard was between two turns. What an agent sends in the turn in which it stops the platform is on its way
@@ -592,6 +600,7 @@ impl Node {
         if self.linked.links().is_some() {
             self.let_turns_end(at_most);
         }
+        self.stop_hops();
         self.with_ams(Ams::stop);
         self.activity.wait_still(Some(at_most));
         for shard in 0..self.seats.len() {

@@ -8,6 +8,7 @@ use whimbrel_platform::route::{NodeId, ShardIndex};
 use crate::census::Census;
 use crate::cluster::Yielding;
 use crate::durable::scribe::Released;
+use crate::mobility::{Errand, HopOrder, Passage};
 use crate::shard::Slot;
 use crate::sync::Arc;
 use crate::turn::LateTurn;
@@ -18,6 +19,9 @@ pub(crate) enum Parcel {
     Message(Envelope),
     /// A message from outside, that this shard sends as if it were an agent's of its own.
     Posted(Envelope),
+    /// A message from another node, to an agent of this one: as if it were posted, but if the agent has left meanwhile it is
+    /// passed on.
+    Arrived(Envelope),
     /// A message from another node to a topic or group, for these agents: as so many posted one by one.
     Copies(Arc<[Symbol]>, Arc<AclMessage>),
     /// A message that cannot be sent where its receiver is: its sender is to hear of it.
@@ -49,6 +53,10 @@ pub(crate) enum Parcel {
     Relieved(Symbol),
     /// Agents are to stop, to go on on another node: answer how many have not.
     Yield(Arc<Yielding>, std::sync::mpsc::Sender<Vec<Symbol>>),
+    /// This passes through all shards: what was put in before it is taken in, and what came of that handed over.
+    Cross(Arc<Passage>),
+    /// Something about an agent's hop to or from another node.
+    Hop(Box<HopOrder>),
     /// Count what waits in mailboxes, and answer.
     CountQueued(std::sync::mpsc::Sender<u64>),
     /// Tell how some agents are doing.
@@ -76,6 +84,8 @@ pub(crate) enum Change {
     Release(EndReason),
     /// It is to move to this shard.
     MoveTo(ShardIndex),
+    /// It is to go to another node; whoever wants that is told what became of it.
+    Hop(Box<Errand>),
     /// What the platform knows of it changed: that is to be written.
     NoteStanding,
     /// Make a copy of it, to be the agent `copy`, owned by this shard, of this generation.

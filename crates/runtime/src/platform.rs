@@ -12,6 +12,7 @@ use whimbrel_platform::cluster::Work;
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
+use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use whimbrel_platform::session::Host;
@@ -28,6 +29,7 @@ use crate::durable_agent::{DurableAgent, DurableBody, Founder, Kinds};
 use crate::guard::Guard;
 use crate::linked::NodeStation;
 use crate::loader::{NoPrograms, ProgramLoader};
+use crate::mobility::Errand;
 use crate::node::{Introduction, MailboxLimits, Node, Parts};
 use crate::observers::Observation;
 use crate::output::{Console, Output};
@@ -463,6 +465,18 @@ impl Platform {
     pub fn move_to_worker(&self, agent: Aid, worker: usize) {
         let workers = self.node().seats.len();
         self.node().change(agent.name, Change::MoveTo((worker % workers) as u16));
+    }
+
+    /// Has an agent of this node go on on another one, in the middle of what it does; `then` hears what came of it, on a
+    /// worker's thread.
+    pub fn move_agent(
+        &self,
+        agent: Aid,
+        to: impl Into<Symbol>,
+        then: impl FnOnce(Result<(), HopError>) + Send + 'static,
+    ) {
+        let request = HopRequest { to: to.into(), mode: HopMode::Move };
+        self.node().send_off(agent.name, Box::new(Errand { request, then: Some(Box::new(then)) }));
     }
 
     /// What the AMS knows of the agents that fit.

@@ -181,6 +181,14 @@ impl Services for NodeServices {
         self.node.my_name()
     }
 
+    fn nodes(&self) -> Vec<Symbol> {
+        let Some(links) = self.node.linked.links() else { return Vec::new() };
+        let mut nodes: Vec<Symbol> = links.nodes().into_iter().map(|node| self.node.name_of(node)).collect();
+        nodes.push(self.node.my_name());
+        nodes.sort_unstable_by_key(|node| node.as_str());
+        nodes
+    }
+
     fn principal(&self, agent: Aid) -> Principal {
         self.node.principal(agent)
     }

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use whimbrel_acl::{Aid, Text, Value};
 use whimbrel_platform::durable::Origin;
+use whimbrel_platform::mobility::Hop;
 use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
 use super::Cycle;
 use super::cycle::with_own_source;
+use super::hops;
 use super::passive::Passive;
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
 use crate::logic::{Bindings, levels};
@@ -218,6 +220,7 @@ impl AgentBody for Agent {
             done: false,
             sensed: false,
             cycles_left: turn.budget,
+            hop: None,
         };
         if let Some(begin) = self.begin.take() {
             Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
@@ -228,6 +231,10 @@ impl AgentBody for Agent {
         }
         self.image = Some(image);
         next
+    }
+
+    fn hopped(&mut self, hop: &Hop) {
+        hops::hopped(&mut self.mind, hop);
     }
 
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
@@ -306,7 +313,7 @@ impl Cycle<'_> {
                 None => Next::Wait,
             };
         }
-        Next::Ready
+        self.hop.take().map_or(Next::Ready, |request| Next::Hop(Box::new(request)))
     }
 
     /// Whether a cycle would find nothing to do, seen at a glance: if in doubt, no.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use whimbrel_acl::{AclMessage, Aid, Annot, Annots, Structure, Value, sym};
+use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{Mailbox, Outbox, Services, Time};
 
@@ -46,6 +47,8 @@ pub struct Cycle<'m> {
     pub sensed: bool,
     /// How many cycles are left of this turn after the one under way.
     pub cycles_left: u32,
+    /// Where the agent, or a clone of it, is to be as soon as this turn is over.
+    pub hop: Option<HopRequest>,
 }
 
 /// What became of an event.

@@ -8,6 +8,7 @@ mod failure;
 mod forks;
 mod goals;
 mod hand;
+mod hops;
 mod messages;
 mod meta;
 mod passive;

@@ -5,7 +5,22 @@ use whimbrel_platform::Time;
 
 use super::Cycle;
 use crate::actions::Failure;
-use crate::mind::{Deferred, Event, Feedback, Intention, IntentionId, Place, Resumption, TimerWhat, Wait, WaitFor};
+use crate::mind::{
+    Deferred, Event, Feedback, Intention, IntentionId, Mind, Place, Resumption, TimerWhat, Wait, WaitFor,
+};
+
+impl Mind {
+    /// Ends a wait without a result; the intention is nowhere then.
+    pub(super) fn cancel_wait(&mut self, id: IntentionId) -> Option<Wait> {
+        let intention = self.intentions.find_mut(id)?;
+        if !matches!(intention.place, Place::Waiting(_)) {
+            return None;
+        }
+        let Place::Waiting(wait) = std::mem::replace(&mut intention.place, Place::InEvent) else { return None };
+        self.wait_ends(&wait.until);
+        Some(*wait)
+    }
+}
 
 impl Cycle<'_> {
     /// Lets an intention wait, until `deadline` at the latest. With `elapsed` the end of the time is no failure.
@@ -29,13 +44,7 @@ impl Cycle<'_> {
 
     /// Ends a wait without a result; the intention is nowhere then.
     pub(crate) fn cancel_wait(&mut self, id: IntentionId) -> Option<Wait> {
-        let intention = self.mind.intentions.find_mut(id)?;
-        if !matches!(intention.place, Place::Waiting(_)) {
-            return None;
-        }
-        let Place::Waiting(wait) = std::mem::replace(&mut intention.place, Place::InEvent) else { return None };
-        self.mind.wait_ends(&wait.until);
-        Some(*wait)
+        self.mind.cancel_wait(id)
     }
 
     /// The wait ends; the intention goes on when the next event is selected.

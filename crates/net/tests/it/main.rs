@@ -39,6 +39,10 @@ impl Station for Desk {
         self.messages.lock().unwrap().extend(messages_of(messages.drain(..)));
     }
 
+    fn arrive_forwarded(&self, _from: NodeId, message: Envelope) {
+        self.messages.lock().unwrap().extend(messages_of([message]));
+    }
+
     fn hear(&self, from: NodeId, news: News) {
         if let News::Agents(agents) = news {
             self.agents.lock().unwrap().extend(agents.iter().map(|(name, _)| (from, name.to_string())));

@@ -430,6 +430,15 @@ impl Ams {
         }
     }
 
+    /// An agent of another node goes on on this one, in this state: nobody hears of an agent that is new.
+    pub fn handle_arrived(&mut self, new: NewAgent, from: NodeId, state: AgentState, now: Time) {
+        self.elsewhere.remove(new.name, from);
+        if !self.records.contains(new.name) {
+            let NewAgent { name, kind, owner, .. } = new;
+            self.records.add(Record { aid: Aid::local(name), owner, created: now, kind, state, ending: false });
+        }
+    }
+
     /// The name that an agent would have if it were created now: this one, or if it is to be `unique` and this one is taken,
     /// the next that is free.
     ///

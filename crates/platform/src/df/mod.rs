@@ -317,13 +317,7 @@ impl Df {
         form: NoticeForm,
         now: Time,
     ) -> Result<(), SubscribeError> {
-        self.handle_timeout(now);
-        let subscriber = self.local(subscriber);
-        if self.subscriptions.count_of(subscriber) >= DF_SUBSCRIPTIONS_PER_AGENT_MAX {
-            return Err(SubscribeError::TooMany(subscriber));
-        }
-        let template = self.localized(&template).into_owned();
-        let subscription = Subscription { subscriber, template, form };
+        let subscription = self.subscription(subscriber, template, form, now)?;
         let present: Vec<&Entry> = self.candidates(&subscription.template).collect();
         let matching = present.into_iter().filter(|entry| subscription.template.matches(&entry.description));
         let messages = match &subscription.form {
@@ -336,6 +330,37 @@ impl Df {
         self.messages.extend(messages);
         self.subscriptions.add(subscription);
         Ok(())
+    }
+
+    /// As [`Df::subscribe`], for one that was told before of what there is now.
+    ///
+    /// # Errors
+    /// It has too many subscriptions.
+    pub fn resume(
+        &mut self,
+        subscriber: Aid,
+        template: DfDescription,
+        form: NoticeForm,
+        now: Time,
+    ) -> Result<(), SubscribeError> {
+        let subscription = self.subscription(subscriber, template, form, now)?;
+        self.subscriptions.add(subscription);
+        Ok(())
+    }
+
+    fn subscription(
+        &mut self,
+        subscriber: Aid,
+        template: DfDescription,
+        form: NoticeForm,
+        now: Time,
+    ) -> Result<Subscription, SubscribeError> {
+        self.handle_timeout(now);
+        let subscriber = self.local(subscriber);
+        if self.subscriptions.count_of(subscriber) >= DF_SUBSCRIPTIONS_PER_AGENT_MAX {
+            return Err(SubscribeError::TooMany(subscriber));
+        }
+        Ok(Subscription { subscriber, template: self.localized(&template).into_owned(), form })
     }
 
     /// Ends the subscription that `subscriber` made in this conversation; false if there is none.

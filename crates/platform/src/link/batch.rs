@@ -13,12 +13,15 @@ use crate::ams::AgentKind;
 use crate::df::DfDescription;
 use crate::durable::Facts;
 use crate::limits::{LINK_MESSAGE_BYTES_MAX, LINK_NEWS_BYTES_MAX, LINK_RECEIVERS_MAX};
+use crate::mobility::HopNews;
 
 /// What travels on a link, each piece exactly once and in order.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// A message on its way to an agent.
     Message(Envelope),
+    /// The same, for an agent that left the speaker for the hearer: whoever sent it, it had come to the speaker first.
+    Forwarded(Envelope),
     /// What one node tells the other.
     News(Box<News>),
     /// What was a message and cannot be written: it keeps its number.
@@ -28,7 +31,15 @@ pub enum Item {
 impl Item {
     /// Whether it is a message.
     pub fn is_message(&self) -> bool {
-        matches!(self, Self::Message(_))
+        matches!(self, Self::Message(_) | Self::Forwarded(_))
+    }
+
+    /// The message that it is.
+    pub fn into_message(self) -> Option<Envelope> {
+        match self {
+            Self::Message(envelope) | Self::Forwarded(envelope) => Some(envelope),
+            Self::News(_) | Self::Void => None,
+        }
     }
 }
 
@@ -100,6 +111,8 @@ pub enum News {
         /// Agents of these partitions.
         agents: Vec<Symbol>,
     },
+    /// An agent goes from one node to another.
+    Hop(HopNews),
 }
 
 /// A node of the platform that can be linked with.
@@ -141,6 +154,8 @@ const TAG_VOID: u64 = 4;
 const TAG_FORGET: u64 = 5;
 /// The message that follows is numbered by its sender: its number and telling, then its receivers as above.
 const TAG_NUMBERED: u64 = 6;
+/// The message that follows is passed on for an agent that left.
+const TAG_FORWARDED: u64 = 7;
 
 /// What writing items came to.
 #[derive(Debug, Default)]
@@ -178,15 +193,19 @@ impl BatchWriter {
                     self.write_news(news, out);
                     1
                 }
-                Item::Message(Envelope { to, body }) => {
+                Item::Message(Envelope { to, body }) | Item::Forwarded(Envelope { to, body }) => {
+                    let forwarded = matches!(item, Item::Forwarded(_));
                     let together = match body {
-                        MessageBody::Shared(message) => {
+                        MessageBody::Shared(message) if !forwarded => {
                             let most = items.len().min(at + LINK_RECEIVERS_MAX);
                             (at..most).take_while(|index| shares(items.get(*index), message)).count()
                         }
                         _ => 1,
                     };
                     if self.encode(body, out) {
+                        if forwarded {
+                            write_number(TAG_FORWARDED, out);
+                        }
                         if let MessageBody::Numbered(numbered) = body {
                             write_number(TAG_NUMBERED, out);
                             write_number(numbered.number, out);
@@ -243,7 +262,7 @@ fn shares(item: Option<&Item>, with: &Arc<AclMessage>) -> bool {
 
 fn receiver(item: &Item) -> Option<Aid> {
     match item {
-        Item::Message(envelope) => Some(envelope.to),
+        Item::Message(envelope) | Item::Forwarded(envelope) => Some(envelope.to),
         Item::News(_) | Item::Void => None,
     }
 }
@@ -288,6 +307,13 @@ pub fn read_items(
     let before = items.len();
     while !bytes.is_empty() {
         let (mut tag, mut number) = (take_number(&mut bytes)?, None);
+        let (forwarded, first) = (tag == TAG_FORWARDED, items.len());
+        if forwarded {
+            tag = take_number(&mut bytes)?;
+            if !matches!(tag, TAG_NUMBERED | TAG_ALL | TAG_SOME | TAG_OTHERS) {
+                return Err(BatchError::Receivers);
+            }
+        }
         if tag == TAG_NUMBERED {
             number = Some((take_number(&mut bytes)?, take_number(&mut bytes)?));
             tag = take_number(&mut bytes)?;
@@ -328,8 +354,23 @@ pub fn read_items(
             Some(number) => items.push(Item::Message(numbered(message, number, &to)?)),
             None => address(message, &to, items)?,
         }
+        if forwarded {
+            forward(items, first)?;
+        }
     }
     Ok(items.len() - before)
+}
+
+/// What was just read is one message, passed on for an agent that left.
+fn forward(items: &mut Vec<Item>, first: usize) -> Result<(), BatchError> {
+    match items.pop() {
+        Some(Item::Message(envelope)) if items.len() == first => items.push(Item::Forwarded(envelope)),
+        _ => {
+            items.truncate(first);
+            return Err(BatchError::Receivers);
+        }
+    }
+    Ok(())
 }
 
 enum To {
@@ -416,6 +457,7 @@ mod tests {
     use super::super::codec::{reader, writer};
     use super::*;
     use crate::durable::Receipt;
+    use crate::mobility::HopId;
 
     fn message(receivers: &[&str]) -> Box<AclMessage> {
         let mut message =
@@ -480,6 +522,21 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_is_passed_on_says_so() {
+        let numbered = Numbered { number: 7, telling: 9, message: Arc::from(message(&["bob", "eve"])) };
+        let shared = MessageBody::Shared(Arc::from(message(&["bob", "eve"])));
+        let bodies = [MessageBody::Owned(message(&["bob"])), shared, MessageBody::Numbered(Box::new(numbered))];
+        let items = bodies.map(|body| Item::Forwarded(Envelope { to: Aid::local("bob"), body }));
+        let (_, back) = there_and_back(items.to_vec());
+        assert!(
+            back.iter().all(|item| matches!(item, Item::Forwarded(envelope) if envelope.to.name.as_str() == "bob"))
+        );
+        assert_eq!(back.len(), 3);
+        let two = [TAG_FORWARDED as u8, TAG_NEWS as u8];
+        assert!(read_items(&two, &mut *reader(Encoding::Compact), &mut Vec::new()).is_err());
+    }
+
+    #[test]
     fn a_numbered_message_keeps_its_number() {
         let numbered = |number: u64| {
             let message = Arc::from(message(&["bob", "eve"]));
@@ -518,6 +575,7 @@ mod tests {
             News::Again { partitions: vec![(3, 7)], telling: 9 },
             News::Facts(Facts { handled: vec![receipt], known: vec![receipt] }),
             News::Yields { partitions: vec![3, 5], agents: vec!["bob".into()] },
+            News::Hop(HopNews::Followed(HopId { agent: "bob".into(), number: 7 }, "n2".into())),
         ];
         let (_, back) = there_and_back(all.iter().map(|news| Item::News(Box::new(news.clone()))).collect());
         let news: Vec<News> =

@@ -535,9 +535,13 @@ impl Link {
     fn take_back(&mut self, number: Option<u64>) {
         let Some(place) = number.and_then(|number| number.checked_sub(self.first)) else { return };
         let place = place as usize;
-        let Some(Item::Message(Envelope { body, .. })) = self.window.get(place) else { return };
+        let Some(item @ (Item::Message(Envelope { body, .. }) | Item::Forwarded(Envelope { body, .. }))) =
+            self.window.get(place)
+        else {
+            return;
+        };
         let mut places = vec![place];
-        if let MessageBody::Shared(message) = body {
+        if let (Item::Message(_), MessageBody::Shared(message)) = (item, body) {
             // For all its receivers.
             let same = |item: &Item| {
                 matches!(item, Item::Message(Envelope { body: MessageBody::Shared(other), .. })
@@ -587,11 +591,7 @@ impl Link {
         self.unreadable = (0, 0);
         self.sent = 0;
         self.first = 0;
-        let message = |item| match item {
-            Item::Message(envelope) => Some(envelope),
-            _ => None,
-        };
-        std::mem::take(&mut self.window).into_iter().filter_map(message).collect()
+        std::mem::take(&mut self.window).into_iter().filter_map(Item::into_message).collect()
     }
 
     /// From now on this end connects.
@@ -722,9 +722,7 @@ impl Link {
         let mut refused = Vec::new();
         for place in places {
             let item = self.window.get_mut(*place).map(|item| std::mem::replace(item, Item::Void));
-            if let Some(Item::Message(envelope)) = item {
-                refused.push(envelope);
-            }
+            refused.extend(item.and_then(Item::into_message));
         }
         self.events.push_back(LinkEvent::Unsendable(refused));
     }

@@ -11,6 +11,12 @@ impl Node {
     /// Ends an agent, on whichever node it is; one that is on its way between two, as soon as it is somewhere. False if there is none
     /// of that name. `from` is the node that says so, if another one does.
     pub fn kill(&self, name: Symbol, from: Option<NodeId>) -> bool {
+        if let (Some(source), Some(links)) = (self.doom_coming(name), self.linked.links()) {
+            if from != Some(source) {
+                links.tell(source, News::Kill(name));
+            }
+            return true;
+        }
         if let (Place::Node(node), Some(links)) = (self.routes.look_up(name).place(), self.linked.links())
             && from != Some(node)
         {

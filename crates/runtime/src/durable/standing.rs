@@ -49,12 +49,38 @@ impl Node {
         self.wake_df();
     }
 
-    fn restore_standing(&self, standing: Standing, now: Time) {
-        let Standing { agent, subscriptions, places, state, .. } = standing;
-        let aid = Aid::local(agent);
+    /// Makes known what was known of an agent that came from another node, which is known here already but for what that node alone
+    /// had: when its entry's lease ends, and what it wants to be told of. It was told of all there is.
+    pub fn take_over_entry(&self, standing: Standing) {
+        let Standing { agent, entry, expires_ms, subscriptions, .. } = standing;
+        if let (Some(entry), Some(_)) = (entry, expires_ms)
+            && let Some(entry) = on_lease(entry, expires_ms, self.clock.wall_ms())
+        {
+            self.note_lost(agent, self.enter_service(entry));
+        }
+        let now = self.now();
+        for subscription in subscriptions {
+            match subscription.form() {
+                Ok(form) => {
+                    let again = self.with_df(|df| df.resume(Aid::local(agent), subscription.template, form, now));
+                    self.note_lost(agent, again);
+                }
+                Err(error) => self.note_lost(agent, Err::<(), _>(error)),
+            }
+        }
+    }
+
+    /// Has an agent be in the topics and groups that it was in.
+    pub fn join_places(&self, agent: Symbol, places: Vec<Symbol>) {
         for place in places {
             self.note_lost(agent, self.with_topics(|topics| topics.join(agent, place, false)));
         }
+    }
+
+    fn restore_standing(&self, standing: Standing, now: Time) {
+        let Standing { agent, subscriptions, places, state, .. } = standing;
+        let aid = Aid::local(agent);
+        self.join_places(agent, places);
         for subscription in subscriptions {
             match subscription.form() {
                 Ok(form) => {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::mobility::Hop;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
@@ -34,11 +35,13 @@ pub(crate) struct DurableBody<A> {
     saved: Vec<u8>,
     /// Why it could not be saved.
     unsaved: Option<String>,
+    /// What became of a hop, not told yet.
+    hopped: Option<Hop>,
 }
 
 impl<A: DurableAgent> DurableBody<A> {
     pub fn new(agent: A) -> Self {
-        Self { agent, timers: Timers::default(), stage: Stage::New, saved: Vec::new(), unsaved: None }
+        Self { agent, timers: Timers::default(), stage: Stage::New, saved: Vec::new(), unsaved: None, hopped: None }
     }
 
     /// One whose state can be written as it begins.
@@ -58,7 +61,7 @@ impl<A: DurableAgent> DurableBody<A> {
     pub(super) fn read(saved: Vec<u8>) -> Result<Self, String> {
         let Kept { agent, started, timers } = state::decode(&saved)?;
         let stage = if started { Stage::Resumed } else { Stage::New };
-        Ok(Self { agent, timers, stage, saved, unsaved: None })
+        Ok(Self { agent, timers, stage, saved, unsaved: None, hopped: None })
     }
 
     fn encode(&self) -> Result<Vec<u8>, String> {
@@ -80,7 +83,7 @@ impl<A: DurableAgent> DurableBody<A> {
     }
 
     fn parts<'a, 't>(&'a mut self, turn: &'a mut Turn<'t>) -> (&'a mut A, DurableContext<'a, 't>) {
-        (&mut self.agent, Context { turn, ended: false, own: KeptTimers(&mut self.timers) })
+        (&mut self.agent, Context { turn, ended: false, own: KeptTimers { timers: &mut self.timers, hop: None } })
     }
 }
 
@@ -88,26 +91,33 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         let mut budget = turn.budget;
         let stage = std::mem::replace(&mut self.stage, Stage::Running);
+        let hopped = self.hopped.take();
         let (agent, mut ctx) = self.parts(turn);
         if stage != Stage::Running {
             let (now, wall_ms) = (ctx.now(), ctx.services().wall_clock_ms());
-            ctx.own.0.resume(now, wall_ms);
+            ctx.own.timers.resume(now, wall_ms);
         }
         match stage {
             Stage::New => agent.on_start(&mut ctx),
             Stage::Resumed => agent.on_resume(&mut ctx),
             Stage::Running => {}
         }
+        if let Some(hop) = hopped {
+            agent.on_hopped(&mut ctx, &hop);
+        }
         while !ctx.ended {
+            if let Some(request) = ctx.own.hop.take() {
+                return Next::Hop(Box::new(request));
+            }
             let now = ctx.now();
             if budget == 0 {
                 return Next::Ready;
-            } else if let Some(timer) = ctx.own.0.take_due(now) {
+            } else if let Some(timer) = ctx.own.timers.take_due(now) {
                 agent.on_timer(&mut ctx, &timer);
             } else if let Some(message) = ctx.turn.mailbox.take() {
                 agent.on_message(&mut ctx, message);
             } else {
-                return ctx.own.0.next().map_or(Next::Wait, Next::WaitUntil);
+                return ctx.own.timers.next().map_or(Next::Wait, Next::WaitUntil);
             }
             budget -= 1;
         }
@@ -138,6 +148,10 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
 
     fn unsaved(&self) -> Option<&str> {
         self.unsaved.as_deref()
+    }
+
+    fn hopped(&mut self, hop: &Hop) {
+        self.hopped = Some(hop.clone());
     }
 
     fn origin(&self) -> Option<Origin> {

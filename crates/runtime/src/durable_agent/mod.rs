@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::mobility::Hop;
 
 use crate::agent::{Agent, NativeBody};
 pub(crate) use body::DurableBody;
@@ -83,6 +84,10 @@ pub trait DurableAgent: Serialize + DeserializeOwned + Send + 'static {
     /// Called when it goes on after its process ended, on another node, or after it had left memory, before anything else:
     /// what it holds that is not kept (`#[serde(skip)]`) can be made again here.
     fn on_resume(&mut self, _ctx: &mut DurableContext<'_, '_>) {}
+
+    /// Called when it is known what became of its hop to another node ([`DurableContext::move_to`]) or of somebody else's wish
+    /// that it goes there: on the new node, after [`DurableAgent::on_resume`], or on the old one.
+    fn on_hopped(&mut self, _ctx: &mut DurableContext<'_, '_>, _hop: &Hop) {}
 
     /// Called for each message, in the order of their arrival.
     fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody);

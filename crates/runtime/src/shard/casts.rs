@@ -105,7 +105,7 @@ impl Shard {
     /// Takes in a message from another node for several agents, as if it had come for each.
     pub(super) fn take_copies(&mut self, agents: &[Symbol], message: &Arc<AclMessage>) {
         for name in agents {
-            self.route_copy(*name, MessageBody::Shared(Arc::clone(message)));
+            self.route_arrived(Aid::local(*name), MessageBody::Shared(Arc::clone(message)));
         }
         if let Some(seat) = self.node.seat(self.index) {
             seat.copies.fetch_sub(agents.len(), Ordering::Relaxed);

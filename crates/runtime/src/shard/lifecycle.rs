@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use whimbrel_acl::{AclMessage, Aid, Symbol};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::LogLevel;
 
@@ -90,6 +91,15 @@ impl Shard {
                 slot.doom = Some(Box::new(Doom::End(reason)));
                 self.enqueue(index);
             }
+            (Change::Hop(errand), Some(slot)) => {
+                let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
+                let name = slot.name();
+                match leaves && !self.hops.contains_key(&name) {
+                    // It is on its way to another shard: from there.
+                    true => self.change(Bearer { name, generation }, Change::Hop(errand)),
+                    false => self.begin_hop(index, errand),
+                }
+            }
             (Change::NoteStanding, Some(_)) => self.note_standing(index),
             (Change::Copy { copy, shard, generation }, slot) => {
                 let body = slot.and_then(|slot| slot.body.duplicate(now));
@@ -109,12 +119,18 @@ impl Shard {
             Change::Wake => away.wake = true,
             Change::Renew(new) => away.doom = Some(Box::new(Doom::Renew(new))),
             Change::Release(reason) => away.doom = Some(Box::new(Doom::End(reason))),
+            Change::Hop(mut errand) => {
+                errand.over(Err(HopError::NotMovable("its turn does not end".to_owned())));
+            }
             Change::MoveTo(_) | Change::Copy { .. } => {}
         }
     }
 
     /// Ends an agent that lost its name: now if it is here, else when its turn is over.
     pub(super) fn doom(&mut self, index: u32, generation: u32, reason: EndReason) {
+        if !self.hops.is_empty() && self.call_off_hop(index) {
+            return;
+        }
         if let Some(slot) = self.slots.bearer(index, generation) {
             slot.doom = Some(Box::new(Doom::End(reason)));
             self.enqueue(index);

@@ -7,6 +7,7 @@ mod balance;
 mod casts;
 mod delivery;
 mod held;
+mod hops;
 mod lifecycle;
 mod moves;
 mod pace;
@@ -31,13 +32,14 @@ use whimbrel_platform::route::{Here, ShardIndex};
 use self::balance::Balance;
 use self::delivery::Departing;
 use self::held::HeldUp;
+use self::hops::Hopping;
 use self::moves::Departure;
 use self::pace::Pace;
 use self::passivation::Idle;
 use self::queue::Queue;
 use self::samples::Samples;
 use self::slot::{Away, Slots};
-pub(crate) use self::slot::{Doom, Slot};
+pub(crate) use self::slot::{Doom, Slot, Status};
 use self::steps::Steps;
 use self::timers::Timers;
 use crate::census::AgentFigures;
@@ -84,6 +86,8 @@ pub(crate) struct Shard {
     samples: Option<Samples>,
     /// Agents that are about to move to another shard.
     departure: Option<Departure>,
+    /// Agents that are leaving for other nodes.
+    hops: FxHashMap<Symbol, Hopping>,
     /// When agents moved here last.
     moved_at: Time,
     /// Every agent is to end, those that come too.
@@ -146,6 +150,7 @@ impl Shard {
             balance: Balance::default(),
             samples,
             departure: None,
+            hops: FxHashMap::default(),
             moved_at: Time::ZERO,
             ending: false,
             mailbox_limits,
@@ -244,6 +249,7 @@ impl Shard {
             Parcel::Posted(envelope) => {
                 self.route(envelope.to, envelope.body);
             }
+            Parcel::Arrived(envelope) => self.route_arrived(envelope.to, envelope.body),
             Parcel::Copies(agents, message) => self.take_copies(&agents, &message),
             Parcel::Undeliverable(envelope, why) => self.undeliverable(envelope.to, envelope.body, why),
             Parcel::Change(whom, change) => self.take_change(whom, change),
@@ -256,6 +262,8 @@ impl Shard {
             Parcel::Fence { from } => self.acknowledge(from),
             Parcel::FenceReached => self.fence_reached(),
             Parcel::Arrive(agents) => self.arrive(agents),
+            Parcel::Cross(passage) => self.cross(&passage),
+            Parcel::Hop(order) => self.handle_hop(*order),
             Parcel::Census(census) => self.take_census(&census),
             Parcel::Drained(node) => self.drained(node),
             Parcel::Relieved(name) => self.relieved(name),

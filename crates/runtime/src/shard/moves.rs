@@ -65,6 +65,9 @@ impl Shard {
     fn leave(&mut self, index: u32, to: ShardIndex) -> Option<Symbol> {
         let slot = self.slots.at(index).filter(|slot| slot.doom.is_none())?;
         let (name, generation) = (slot.name(), slot.generation);
+        if self.hops.contains_key(&name) {
+            return None;
+        }
         let there = LocalRoute { shard: to, slot: None, generation, crowded: false };
         if !self.redirect(name, index, generation, Route::local(there)) {
             // It was killed just now.
@@ -86,7 +89,8 @@ impl Shard {
 
     /// The place of an agent that is leaving and has not left yet.
     pub(super) fn leaver(&self, name: Symbol) -> Option<u32> {
-        self.departure.as_ref()?.leaving.get(&name).copied()
+        let to_shard = self.departure.as_ref().and_then(|departure| departure.leaving.get(&name).copied());
+        to_shard.or_else(|| self.gone_slot(name))
     }
 
     /// Another shard moves agents away: what was sent there is sent; tell it.

@@ -2,12 +2,12 @@
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody};
 use whimbrel_platform::dead_letters::DeadReason;
-use whimbrel_platform::mobility::{Hop, HopError, HopRequest};
 use whimbrel_platform::{Event, Outbox, Time};
 
 use super::delivery::Reception;
 use super::slot::{Away, Slot, Status};
 use super::{Running, Shard};
+use crate::mobility::Errand;
 use crate::turn::{LateTurn, Outcome};
 
 impl Shard {
@@ -135,16 +135,9 @@ impl Shard {
             Outcome::End(reason) => self.end_or_fall(index, *reason),
             Outcome::Ended(reason) => self.end(index, *reason),
             Outcome::Renewed(new) => self.replace(index, *new),
-            Outcome::Hop(request) => self.hop(index, *request),
+            Outcome::Hop(request) => self.begin_hop(index, Errand::of(*request)),
             Outcome::Wait => {}
         }
-    }
-
-    /// An agent wants to be on another node.
-    fn hop(&mut self, index: u32, request: HopRequest) {
-        let Some(slot) = self.slots.at(index) else { return };
-        slot.body.hopped(&Hop::Stayed { to: request.to, why: HopError::OneNode });
-        self.enqueue(index);
     }
 
     /// Lets an agent wait for its turn.

@@ -5,6 +5,7 @@ mod basics;
 mod behaviours;
 mod endurance;
 mod fairness;
+mod hops;
 mod kit;
 mod links;
 mod mailboxes;

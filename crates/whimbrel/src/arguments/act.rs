@@ -1,4 +1,4 @@
-//! `whimbrel send`, `kill`, `suspend`, `resume`, `drain` and `stop`: acting upon what runs.
+//! `whimbrel send`, `kill`, `move`, `suspend`, `resume`, `drain` and `stop`: acting upon what runs.
 
 use std::time::Duration;
 
@@ -68,6 +68,25 @@ pub struct Send {
 pub struct Kill {
     #[command(flatten)]
     pub whom: Whom,
+}
+
+/// Have agents go on on another node, in the middle of what they do.
+///
+/// Their messages, timers, services and intentions go along. Whoever cannot go stays, and it is said why. To be typed on the
+/// machine of the agent's node.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel move bidder7 n2
+  whimbrel move 'bidder*' n2")]
+pub struct Move {
+    /// Their name, in which `*` stands for any text and `?` for any one character.
+    #[arg(value_name = "AGENT")]
+    pub agent: String,
+    /// The node's name, as `whimbrel nodes` shows it; it may be on another machine.
+    #[arg(value_name = "NODE")]
+    pub to: String,
+    #[command(flatten)]
+    pub target: Target,
 }
 
 /// Give agents no turns until they are resumed; their messages wait.

@@ -21,7 +21,7 @@ mod up;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub use self::act::{Drain, Kill, Resume, Send, Stop, Suspend, Whom};
+pub use self::act::{Drain, Kill, Move, Resume, Send, Stop, Suspend, Whom};
 #[cfg(feature = "wasm")]
 pub use self::agent::{Agent, AgentAction};
 #[cfg(feature = "nats")]
@@ -87,6 +87,7 @@ pub enum Command {
     Log(Log),
     Send(Send),
     Kill(Kill),
+    Move(Move),
     Suspend(Suspend),
     Resume(Resume),
     Stop(Stop),

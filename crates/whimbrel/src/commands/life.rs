@@ -1,4 +1,4 @@
-//! `whimbrel kill`, `suspend`, `resume` and `stop`.
+//! `whimbrel kill`, `move`, `suspend`, `resume` and `stop`.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -7,9 +7,9 @@ use anyhow::{Context, bail};
 use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
 
-use crate::arguments::{Stop, Whom};
-use crate::control::protocol::{AgentOrder, AgentsWanted, Answer, Reason, Refusal, Request};
-use crate::control::{Found, choose};
+use crate::arguments::{Move, Stop, Whom};
+use crate::control::protocol::{AgentOrder, AgentsWanted, Answer, MOVE_PATIENCE, Reason, Refusal, Request};
+use crate::control::{Found, Target, choose};
 use crate::screen::print;
 use crate::table::harmless;
 use crate::terminal;
@@ -19,22 +19,28 @@ const END_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Ends agents.
 pub fn kill(whom: &Whom) -> anyhow::Result<ExitCode> {
-    act(whom, "killed", |agent| Request::Kill { agent })
+    act(&whom.agents, &whom.target, "killed", |agent| Request::Kill { agent })
+}
+
+/// Has agents go to another node.
+pub fn move_to(order: &Move) -> anyhow::Result<ExitCode> {
+    let (to, done) = (&order.to, format!("moved to {}", harmless(&order.to)));
+    act(std::slice::from_ref(&order.agent), &order.target, &done, |agent| Request::Move { agent, to: to.clone() })
 }
 
 /// Takes agents' turns away.
 pub fn suspend(whom: &Whom) -> anyhow::Result<ExitCode> {
-    act(whom, "suspended", |agent| Request::Step { agent, step: LifecycleStep::Suspend })
+    act(&whom.agents, &whom.target, "suspended", |agent| Request::Step { agent, step: LifecycleStep::Suspend })
 }
 
 /// Gives agents turns again.
 pub fn resume(whom: &Whom) -> anyhow::Result<ExitCode> {
-    act(whom, "resumed", |agent| Request::Step { agent, step: LifecycleStep::Resume })
+    act(&whom.agents, &whom.target, "resumed", |agent| Request::Step { agent, step: LifecycleStep::Resume })
 }
 
 /// Does something to each of the agents; what cannot be done to one does not keep it from the others.
-fn act(whom: &Whom, done: &str, request: impl Fn(String) -> Request) -> anyhow::Result<ExitCode> {
-    let nodes = choose(&whom.target)?;
+fn act(whom: &[String], target: &Target, done: &str, request: impl Fn(String) -> Request) -> anyhow::Result<ExitCode> {
+    let nodes = choose(target)?;
     let mut code = ExitCode::SUCCESS;
     for (agent, node) in agents(whom, &nodes)? {
         match ask(&nodes, node.as_deref(), &request(agent.clone())) {
@@ -52,9 +58,9 @@ fn act(whom: &Whom, done: &str, request: impl Fn(String) -> Request) -> anyhow::
 }
 
 /// The agents by name, and the node that is known to have each.
-fn agents(whom: &Whom, nodes: &[Found]) -> anyhow::Result<Vec<(String, Option<String>)>> {
+fn agents(whom: &[String], nodes: &[Found]) -> anyhow::Result<Vec<(String, Option<String>)>> {
     let mut all = Vec::new();
-    for name in &whom.agents {
+    for name in whom {
         if !name.contains(['*', '?']) {
             let local = name.split_once('@').map_or(name.as_str(), |(local, _)| local);
             all.push((local.to_owned(), None));
@@ -85,10 +91,11 @@ fn agents(whom: &Whom, nodes: &[Found]) -> anyhow::Result<Vec<(String, Option<St
 fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> anyhow::Result<()> {
     let named = |name: &str| nodes.iter().find(|found| found.info.node == name);
     let first = node.and_then(named).or(nodes.first()).context("nothing runs here")?;
-    let Err(error) = first.ask(request, Duration::ZERO) else { return Ok(()) };
+    let patience = if matches!(request, Request::Move { .. }) { MOVE_PATIENCE } else { Duration::ZERO };
+    let Err(error) = first.ask(request, patience) else { return Ok(()) };
     let elsewhere = error.downcast_ref::<Refusal>().filter(|refusal| refusal.reason == Reason::Elsewhere);
     match elsewhere.and_then(|refusal| named(refusal.node.as_deref()?)) {
-        Some(other) => other.ask(request, Duration::ZERO).map(drop),
+        Some(other) => other.ask(request, patience).map(drop),
         None => Err(error),
     }
 }

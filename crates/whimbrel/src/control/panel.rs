@@ -10,6 +10,7 @@ use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, LifecycleError, LifecycleStep, name_fits};
 use whimbrel_platform::cluster::{self, NodeView};
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
+use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{Directory, Time};
 use whimbrel_runtime::Platform;
@@ -17,8 +18,8 @@ use whimbrel_store::ConversationLog;
 
 use super::mail::Mail;
 use super::protocol::{
-    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MemberInfo, MemberState,
-    NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo,
+    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MOVE_PATIENCE, MemberInfo,
+    MemberState, NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo,
 };
 use super::tap;
 use super::{history, natural};
@@ -109,6 +110,7 @@ impl Panel {
             }
             Request::Step { agent, step } => done(self.step(&agent, step)),
             Request::Kill { agent } => done(self.kill(&agent)),
+            Request::Move { agent, to } => done(self.move_to(&agent, &to)),
             Request::Sniff(_) | Request::Log(_) | Request::Stop { .. } => {
                 let text = "this is answered elsewhere".to_owned();
                 Answer::Error(Refusal { reason: Reason::BadRequest, text, node: None })
@@ -278,16 +280,36 @@ impl Panel {
         self.statuses().into_iter().map(link).collect()
     }
 
-    fn step(&self, agent: &str, step: LifecycleStep) -> Result<(), Refusal> {
-        self.not_ours(agent)?;
+    /// Another node is to be asked about agents that live there.
+    fn is_here(&self, agent: &str) -> Result<(), Refusal> {
         if let Some(node) = self.elsewhere(agent) {
             let text = format!("agent {agent} lives on node {node}");
             return Err(Refusal { reason: Reason::Elsewhere, text, node: Some(node) });
         }
+        if self.platform.services().exists(Aid::local(agent)) { Ok(()) } else { Err(self.nobody(agent)) }
+    }
+
+    fn step(&self, agent: &str, step: LifecycleStep) -> Result<(), Refusal> {
+        self.not_ours(agent)?;
+        self.is_here(agent)?;
         self.platform.step(Aid::local(agent), step).map_err(|error| match error {
             LifecycleError::NoSuchAgent(_) => self.nobody(agent),
             error => Refusal { reason: Reason::BadState, text: error.to_string(), node: None },
         })
+    }
+
+    fn move_to(&self, agent: &str, to: &str) -> Result<(), Refusal> {
+        self.not_ours(agent)?;
+        self.is_here(agent)?;
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        self.platform.move_agent(Aid::local(agent), to, move |outcome| drop(tell.send(outcome)));
+        let refusal = |reason, text: String| Refusal { reason, text: format!("{agent} stays: {text}"), node: None };
+        match told.recv_timeout(MOVE_PATIENCE) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error @ HopError::NoSuchNode(_))) => Err(refusal(Reason::NoSuchNode, error.to_string())),
+            Ok(Err(error)) => Err(refusal(Reason::BadState, error.to_string())),
+            Err(_) => Err(refusal(Reason::NoAnswer, format!("node {to} does not answer"))),
+        }
     }
 
     fn kill(&self, agent: &str) -> Result<(), Refusal> {

@@ -1,14 +1,19 @@
 //! What is said on a control socket: one request per connection, a line of JSON; then one answer, or, to `sniff`, one
 //! line per event (docs/design/control.md). Nothing here knows of sockets or terminals.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState, LifecycleStep};
 use whimbrel_platform::cluster::{Load, Trouble};
 use whimbrel_platform::conversations::Wanted;
-use whimbrel_platform::limits::CONTROL_REQUEST_BYTES_MAX;
+use whimbrel_platform::limits::{CONTROL_REQUEST_BYTES_MAX, LINK_GIVE_UP_MS};
 
 /// The version of this vocabulary. What is only added to it leaves it as it is.
 pub const VERSION: u32 = 1;
+
+/// How long a node waits for another one to which it offered an agent.
+pub const MOVE_PATIENCE: Duration = Duration::from_millis(LINK_GIVE_UP_MS + 5_000);
 
 /// The first and only line that a client writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +75,13 @@ pub enum Request {
     Kill {
         /// Its local name.
         agent: String,
+    },
+    /// Have an agent of this node go on on another one. Answered by [`Answer::Done`] when it does.
+    Move {
+        /// Its local name.
+        agent: String,
+        /// The node's name.
+        to: String,
     },
     /// End the platform, on all nodes. Answered by [`Answer::Done`].
     Stop {

@@ -21,6 +21,7 @@ mod examples;
 mod external_agents;
 mod fuzz;
 mod log;
+mod moving;
 mod namespaces;
 mod new;
 mod nodes;

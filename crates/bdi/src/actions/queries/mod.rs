@@ -135,6 +135,8 @@ pub const ACTIONS: &[(&str, QueryAction)] = &[
     (".version", platform::version),
     (".list_files", platform::list_files),
     (".my_name", platform::my_name),
+    (".node", platform::node),
+    (".nodes", platform::nodes),
     (".all_names", platform::all_names),
     (".df_search", platform::df_search),
     (".group_members", platform::group_members),

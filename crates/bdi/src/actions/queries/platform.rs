@@ -20,6 +20,20 @@ pub fn my_name(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(0, &Value::Atom(name))
 }
 
+/// `.node(N)`: no, on a platform of one node.
+pub fn node(call: &mut Call<'_, '_>) -> Outcome {
+    match call.solver.known.services.node() {
+        sym::EMPTY => Ok(false.into()),
+        node => call.unify(0, &Value::Atom(node)),
+    }
+}
+
+/// `.nodes(List)`
+pub fn nodes(call: &mut Call<'_, '_>) -> Outcome {
+    let nodes = call.solver.known.services.nodes();
+    call.unify(0, &Value::list(nodes.into_iter().map(Value::Atom).collect::<Vec<_>>()))
+}
+
 /// The names by which a program knows agents: local ones if they are on this platform.
 fn names(call: &Call<'_, '_>, agents: Vec<Aid>) -> Value {
     let home = call.solver.known.services.platform();

@@ -3,6 +3,7 @@
 mod beliefs;
 mod control;
 mod goals;
+mod hops;
 mod messages;
 mod plans;
 mod platform;
@@ -58,6 +59,8 @@ pub const ACTIONS: &[(&str, StepAction)] = &[
     (".create_agent", platform::create_agent),
     (".kill_agent", platform::kill_agent),
     (".clone", platform::clone_agent),
+    (".move_to", hops::move_to),
+    (".clone_to", hops::clone_to),
     (".stopMAS", platform::stop),
     (".df_register", platform::df_register),
     (".df_deregister", platform::df_deregister),

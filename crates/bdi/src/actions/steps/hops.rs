@@ -1,0 +1,24 @@
+//! Going to other nodes.
+
+use whimbrel_acl::{Symbol, sym};
+use whimbrel_platform::mobility::{HopMode, HopRequest};
+
+use super::name_of;
+use crate::actions::{Failure, Progress, StepCall};
+
+/// `.move_to(Node)`: the agent goes on there, with the step after this one.
+pub fn move_to(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    hop(call, HopMode::Move)
+}
+
+/// `.clone_to(Node [, Name])`: a second agent goes on there with the step after this one, and so does this one here.
+pub fn clone_to(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let name = call.args.get(1).map_or(sym::EMPTY, |name| Symbol::new(&name_of(name)));
+    hop(call, HopMode::Clone(name))
+}
+
+fn hop(call: &mut StepCall<'_, '_>, mode: HopMode) -> Result<Progress, Failure> {
+    let to = Symbol::new(&name_of(call.arg(0)));
+    call.cycle.hop(call.intention, HopRequest { to, mode });
+    Ok(Progress::Waiting)
+}

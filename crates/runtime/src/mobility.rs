@@ -1,0 +1,396 @@
+//! Agents that go from this node to another, come from one, or go from one to another without this one: what
+//! `platform::mobility` says, carried out. What a shard does of it is in `shard::hops`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{Aid, Envelope, Symbol};
+use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent};
+use whimbrel_platform::durable::{Standing, State};
+use whimbrel_platform::link::News;
+use whimbrel_platform::mobility::{Crossing, Hop, HopError, HopId, HopNews, HopRequest, Offer, Step, Transits};
+use whimbrel_platform::policy::{Action, Principal};
+use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
+use whimbrel_platform::{AgentBody, EndReason};
+
+use crate::node::{Introduction, Node, christen};
+use crate::parcel::{Change, Parcel};
+use crate::shard::{Slot, Status};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{Arc, Mutex, locked};
+
+/// What a node knows of agents on their way.
+#[derive(Default)]
+pub(crate) struct Mobility {
+    state: Mutex<OnTheWay>,
+    /// Whether any is: looked at without the lock.
+    busy: AtomicBool,
+}
+
+/// See [`Transits`]; and the agents that are made here and do not run yet.
+#[derive(Default)]
+pub(crate) struct OnTheWay {
+    pub transits: Transits,
+    prepared: FxHashMap<Symbol, Prepared>,
+}
+
+/// An agent that comes.
+struct Prepared {
+    slot: Box<Slot>,
+    kind: AgentKind,
+    owner: Symbol,
+    shard: ShardIndex,
+    /// The topics and groups it is in.
+    places: Vec<Symbol>,
+    /// It was to end before it was an agent of this node.
+    doomed: bool,
+}
+
+/// That an agent is to go somewhere, and who is told what became of it.
+pub(crate) struct Errand {
+    pub request: HopRequest,
+    pub then: Option<HopCall>,
+}
+
+/// Called with what became of a hop.
+pub(crate) type HopCall = Box<dyn FnOnce(Result<(), HopError>) + Send>;
+
+impl Errand {
+    /// What the agent itself asked for.
+    pub fn of(request: HopRequest) -> Box<Self> {
+        Box::new(Self { request, then: None })
+    }
+
+    pub fn over(&mut self, outcome: Result<(), HopError>) {
+        if let Some(then) = self.then.take() {
+            then(outcome);
+        }
+    }
+}
+
+/// What a shard is to do for a hop.
+pub(crate) enum HopOrder {
+    /// Make an agent that comes from there.
+    Make(Offer, NodeId),
+    /// Let it go there, if it is still alive.
+    LetGo(HopId, NodeId),
+    /// It stays.
+    Stay(HopId, HopError),
+    /// It has a clone of this name.
+    Cloned(HopId, Symbol),
+    /// It is gone, and nothing comes from this node any more: pass on what waited for it.
+    Empty(HopId, NodeId),
+    /// Tell this node behind what was passed on.
+    TellBehind(NodeId, HopNews),
+    /// A message for an agent that is gone.
+    Late(Envelope),
+    /// An agent does not come: what waited for it goes where it is.
+    Return(Symbol),
+}
+
+/// Something that passes through shards.
+pub(crate) struct Passage {
+    crossing: Crossing,
+    left: AtomicUsize,
+}
+
+impl Node {
+    /// Asks what is known of agents on their way, and does what follows: before anybody else asks.
+    pub fn with_transits<T>(&self, ask: impl FnOnce(&mut OnTheWay) -> T) -> T {
+        let mut on_the_way = locked(&self.mobility.state);
+        let answer = ask(&mut on_the_way);
+        while let Some(step) = on_the_way.transits.poll_step() {
+            self.take_step(&mut on_the_way, step);
+        }
+        self.mobility.busy.store(!on_the_way.transits.is_quiet(), Ordering::Release);
+        answer
+    }
+
+    fn has_transits(&self) -> bool {
+        self.mobility.busy.load(Ordering::Acquire)
+    }
+
+    fn take_step(&self, on_the_way: &mut OnTheWay, step: Step) {
+        let order = |door, order| self.put(door, Parcel::Hop(Box::new(order)));
+        match step {
+            Step::Tell(to, news) => self.tell_hop(to, news),
+            Step::Cross(crossing) => self.cross(on_the_way, crossing),
+            Step::LetGo(hop, door, to) => order(door, HopOrder::LetGo(hop, to)),
+            Step::Stay(hop, door, why) => order(door, HopOrder::Stay(hop, why)),
+            Step::Cloned { hop, door, clone } => order(door, HopOrder::Cloned(hop, clone)),
+            Step::Empty(hop, door, to) => order(door, HopOrder::Empty(hop, to)),
+            Step::TellBehind(door, to, news) => order(door, HopOrder::TellBehind(to, news)),
+            Step::Own(hop, from, standing) => self.own(on_the_way, hop, from, *standing),
+            Step::Begin { hop, from, tell } => self.begin(on_the_way, hop, from, tell),
+            Step::Drop { hop, from, lost } => self.drop_prepared(on_the_way, hop, from, lost),
+        }
+    }
+
+    pub fn tell_hop(&self, to: NodeId, news: HopNews) {
+        if let Some(links) = self.linked.links() {
+            links.tell(to, News::Hop(news));
+        }
+    }
+
+    /// Has something pass through all shards. Who waits for work has nothing under way, so mostly it has passed at once.
+    fn cross(&self, on_the_way: &mut OnTheWay, crossing: Crossing) {
+        let busy: Vec<usize> =
+            self.seats.iter().enumerate().filter(|(_, seat)| !seat.inbox.is_done_with()).map(|(i, _)| i).collect();
+        if busy.is_empty() {
+            return on_the_way.transits.handle_crossed(crossing, |node| self.name_of(node));
+        }
+        let passage = Arc::new(Passage { crossing, left: AtomicUsize::new(busy.len()) });
+        for shard in busy {
+            self.put(shard as ShardIndex, Parcel::Cross(Arc::clone(&passage)));
+        }
+    }
+
+    /// One shard less: what came before is handed over.
+    pub fn passed(&self, passage: &Passage) {
+        if passage.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.with_transits(|it| it.transits.handle_crossed(passage.crossing, |node| self.name_of(node)));
+        }
+    }
+
+    /// Another node has news of an agent on its way.
+    pub fn hear_hop(&self, from: NodeId, news: HopNews) {
+        match news {
+            HopNews::Offer(offer) => self.hear_offer(from, *offer),
+            HopNews::Departed(hop, to) => self.with_transits(|it| {
+                self.hear_departed(from, hop.agent, to);
+                it.transits.handle_news(from, self.name_of(from), HopNews::Departed(hop, to));
+            }),
+            news => self.with_transits(|it| it.transits.handle_news(from, self.name_of(from), news)),
+        }
+    }
+
+    /// An agent of one other node is at another one from now on.
+    fn hear_departed(&self, from: NodeId, agent: Symbol, to: Symbol) {
+        let to = self.linked.links().and_then(|links| links.node_named(to.as_str()));
+        let Some(to) = to else {
+            // As soon as there is a link, that node tells of its agents.
+            return self.agent_ended_elsewhere(
+                agent,
+                from,
+                &EndReason::Failed("it left for an unknown node".to_owned()),
+            );
+        };
+        let moved = self.with_ams(|ams| {
+            let kind = ams.kind_anywhere(Aid::local(agent)).filter(|_| ams.node_of(agent) == Some(from));
+            kind.is_some_and(|kind| ams.handle_elsewhere(agent, to, kind))
+        });
+        if moved {
+            self.routes.set(agent, Route::node(to));
+            self.relieved(agent);
+        }
+    }
+
+    fn hear_offer(&self, from: NodeId, offer: Offer) {
+        let hop = offer.hop;
+        if offer.clone.is_none() && !self.with_transits(|it| it.transits.handle_offer(from, hop)) {
+            return self
+                .tell_hop(from, HopNews::Refuse(hop, self.no("an agent of its name is on its way here already")));
+        }
+        self.put(self.quiet_shard(), Parcel::Hop(Box::new(HopOrder::Make(offer, from))));
+    }
+
+    /// A shard that has nothing to do, if there is one.
+    fn quiet_shard(&self) -> ShardIndex {
+        self.seats.iter().position(|seat| seat.inbox.is_done_with()).unwrap_or_default() as ShardIndex
+    }
+
+    fn no(&self, reason: &str) -> HopError {
+        HopError::Refused { node: self.my_name(), reason: reason.to_owned() }
+    }
+
+    /// Makes an agent that comes, or says why not.
+    pub fn make_coming(&self, shard: ShardIndex, from: NodeId, offer: Offer) {
+        let hop = offer.hop;
+        let made = self.permit_coming(from, &offer).and_then(|()| self.body_of(&offer));
+        match (made, offer.clone) {
+            (Ok(body), None) => self.prepare(shard, offer, body),
+            (Ok(body), Some(name)) => match self.clone_here(shard, from, &offer, name, body) {
+                Ok(clone) => self.tell_hop(from, HopNews::Cloned(hop, clone)),
+                Err(why) => self.tell_hop(from, HopNews::Refuse(hop, why)),
+            },
+            (Err(why), None) => self.with_transits(|it| it.transits.refuse(from, hop, why)),
+            (Err(why), Some(_)) => self.tell_hop(from, HopNews::Refuse(hop, why)),
+        }
+    }
+
+    fn permit_coming(&self, from: NodeId, offer: &Offer) -> Result<(), HopError> {
+        let name = offer.hop.agent;
+        if self.stopping.load(Ordering::Acquire) {
+            return Err(HopError::Stopping);
+        }
+        if self.scribe.is_some() {
+            return Err(self.no("its society is durable, and this agent is not written down there"));
+        }
+        if self.with_ams(|ams| ams.node_of(name)) != Some(from) {
+            return Err(self.no("the node that it comes from has no such agent"));
+        }
+        let who = Principal::Agent { name, node: self.name_of(from) };
+        let object = offer.clone.filter(|clone| *clone != Symbol::default()).unwrap_or(name);
+        let action = if offer.clone.is_some() { Action::Create } else { Action::Move };
+        if self.permits(who, action, object.as_str()) { Ok(()) } else { Err(HopError::Forbidden(self.my_name())) }
+    }
+
+    fn body_of(&self, offer: &Offer) -> Result<Box<dyn AgentBody>, HopError> {
+        let states = [State::Whole(offer.state.clone())];
+        let made = catch_unwind(AssertUnwindSafe(|| self.restore(offer.hop.agent, &offer.origin, &states, self.now())));
+        let made = made.unwrap_or_else(|panic| Err(crate::turn::panic_text(&*panic)));
+        made.map_err(|reason| self.no(&reason))
+    }
+
+    /// The agent is made: from now on what is sent to it here waits.
+    fn prepare(&self, shard: ShardIndex, offer: Offer, body: Box<dyn AgentBody>) {
+        let Offer { hop, kind, owner, .. } = offer;
+        self.with_transits(|it| {
+            if it.transits.comes_from(hop.agent).is_none() {
+                return;
+            }
+            let generation = self.next_generation(1);
+            let slot = christen(Box::new(Slot::new(body)), hop.agent, generation);
+            let route = LocalRoute { shard, slot: None, generation, crowded: false };
+            if it.transits.handle_made(hop) {
+                self.routes.set(hop.agent, Route::local(route));
+                let coming = Prepared { slot, kind, owner, shard, places: Vec::new(), doomed: false };
+                it.prepared.insert(hop.agent, coming);
+            }
+        });
+    }
+
+    fn clone_here(
+        &self,
+        shard: ShardIndex,
+        from: NodeId,
+        offer: &Offer,
+        name: Symbol,
+        mut body: Box<dyn AgentBody>,
+    ) -> Result<Symbol, HopError> {
+        let of = offer.hop.agent;
+        let unique = name == Symbol::default();
+        let name = if unique { of } else { name };
+        body.hopped(&Hop::IsClone { of, from: self.name_of(from) });
+        let owner = (offer.owner != Symbol::default()).then(|| Aid::local(offer.owner));
+        let who = Introduction { unique, owner, ..Introduction::new(name, offer.kind) };
+        let made = self.create(shard, who, |_| Ok(Box::new(Slot::new(body))));
+        made.map(|aid| aid.name).map_err(|error| self.no(&error.to_string()))
+    }
+
+    /// An agent that comes is one of this node from now on. It does not run yet.
+    fn own(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, mut standing: Standing) {
+        let Some(coming) = on_the_way.prepared.get_mut(&hop.agent) else { return };
+        let (kind, owner, state) = (coming.kind, coming.owner, standing.state);
+        let now = self.now();
+        let new = NewAgent { owner, ..NewAgent::new(hop.agent, kind) };
+        self.with_ams(|ams| ams.handle_arrived(new, from, state, now));
+        self.count_living();
+        let generation = coming.slot.generation;
+        self.monitors.moved(hop.agent, None, Some(generation));
+        let is_held = matches!(state, AgentState::Suspended | AgentState::Waiting);
+        coming.slot.status = if is_held { Status::LeavingHeld } else { Status::LeavingQueued };
+        coming.places = std::mem::take(&mut standing.places);
+        self.take_over_entry(standing);
+    }
+
+    /// An agent that came begins: all that was on its way to it elsewhere is in its mailbox.
+    fn begin(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, tell: bool) {
+        let Some(coming) = on_the_way.prepared.remove(&hop.agent) else { return };
+        let Prepared { mut slot, kind, shard, places, doomed, .. } = coming;
+        let hopped = Hop::Arrived { from: self.name_of(from) };
+        // What is wrong with it shows in its next turn.
+        let _ = catch_unwind(AssertUnwindSafe(|| slot.body.hopped(&hopped)));
+        if let Some(links) = self.linked.links().filter(|_| tell) {
+            links.tell_all(News::Agents(vec![(hop.agent, kind)]));
+        }
+        self.join_places(hop.agent, places);
+        self.put(shard, Parcel::Arrive(vec![slot]));
+        if doomed {
+            let _ = self.with_ams(|ams| ams.kill(Aid::local(hop.agent)));
+        }
+    }
+
+    /// An agent does not come after all.
+    fn drop_prepared(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, lost: bool) {
+        let Some(Prepared { slot, shard, .. }) = on_the_way.prepared.remove(&hop.agent) else { return };
+        let name = hop.agent;
+        self.monitors.moved(name, Some(slot.generation), None);
+        let is_there = !lost && self.with_ams(|ams| ams.node_of(name)) == Some(from);
+        self.routes.set(name, if is_there { Route::node(from) } else { Route::UNKNOWN });
+        if let Some(links) = self.linked.links().filter(|_| lost) {
+            // Should another node have heard that it is here, it is not.
+            links.tell_all(News::AgentEnded(name, EndReason::Failed("its node is lost".to_owned())));
+        }
+        self.put(shard, Parcel::Hop(Box::new(HopOrder::Return(name))));
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
+    }
+
+    /// Another node is lost. To be called before its agents are forgotten.
+    pub fn lose_hops(&self, lost: NodeId) {
+        if self.has_transits() {
+            self.with_transits(|it| it.transits.handle_lost(lost, self.name_of(lost)));
+        }
+    }
+
+    /// The platform stops: who comes ends as all others, or stays where it is.
+    pub fn stop_hops(&self) {
+        self.with_transits(|it| {
+            it.transits.stop();
+            for Prepared { slot, shard, .. } in std::mem::take(&mut it.prepared).into_values() {
+                if self.with_ams(|ams| ams.kind(slot.aid).is_some()) {
+                    self.put(shard, Parcel::Arrive(vec![slot]));
+                }
+            }
+        });
+    }
+
+    /// A message that another node passed on: into the mailbox of the agent that comes from there, before all that was sent
+    /// here. Comes back if there is none.
+    pub fn keep_forwarded(&self, from: NodeId, envelope: Envelope) -> Option<Envelope> {
+        let mut on_the_way = locked(&self.mobility.state);
+        let name = envelope.to.name;
+        let is_it = on_the_way.transits.comes_from(name) == Some(from);
+        match on_the_way.prepared.get_mut(&name).filter(|_| is_it) {
+            Some(coming) => {
+                coming.slot.mailbox.push(envelope.body);
+                None
+            }
+            None => Some(envelope),
+        }
+    }
+
+    /// By which shard what comes for an agent that is gone is passed on, and where.
+    pub fn door_of(&self, name: Symbol) -> Option<(ShardIndex, NodeId)> {
+        if !self.has_transits() {
+            return None;
+        }
+        locked(&self.mobility.state).transits.door_of(name)
+    }
+
+    /// An agent that comes is to end as soon as it is here. The node that it leaves, if it is not an agent of this one yet.
+    pub fn doom_coming(&self, name: Symbol) -> Option<NodeId> {
+        if !self.has_transits() {
+            return None;
+        }
+        let mut on_the_way = locked(&self.mobility.state);
+        let from = on_the_way.transits.comes_from(name)?;
+        let is_here = self.with_ams(|ams| ams.kind(Aid::local(name)).is_some());
+        let coming = on_the_way.prepared.get_mut(&name).filter(|_| !is_here)?;
+        coming.doomed = true;
+        Some(from)
+    }
+
+    /// Messages in the mailboxes of agents that come.
+    pub fn queued_coming(&self) -> u64 {
+        locked(&self.mobility.state).prepared.values().map(|coming| coming.slot.mailbox.len() as u64).sum()
+    }
+
+    /// Has an agent of this node go to another one, or a clone of it.
+    pub fn send_off(&self, agent: Symbol, mut errand: Box<Errand>) {
+        match self.routes.look_up(agent).place() {
+            Place::Local(_) => self.change(agent, Change::Hop(errand)),
+            _ => errand.over(Err(HopError::NotMovable("it is not on this node".to_owned()))),
+        }
+    }
+}

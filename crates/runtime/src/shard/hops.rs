@@ -1,0 +1,290 @@
+//! Agents go to other nodes, and come from there: a shard's part. `docs/design/mobility.md` has the whole.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::limits::HOP_STATE_BYTES_MAX;
+use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer};
+use whimbrel_platform::policy::Action;
+use whimbrel_platform::route::{NodeId, Place, Route};
+
+use super::slot::Status;
+use super::{Early, Shard};
+use crate::mobility::{Errand, HopOrder, Passage};
+use crate::parcel::Parcel;
+use crate::sync::atomic::Ordering;
+
+/// An agent of this shard that is leaving.
+pub(super) struct Hopping {
+    hop: HopId,
+    index: u32,
+    errand: Box<Errand>,
+    /// It is another node's: only what waited for it is here.
+    gone: bool,
+}
+
+impl Shard {
+    /// Has an agent go to another node, or a clone of it. Whatever stands in the way, it is told and goes on here.
+    pub(super) fn begin_hop(&mut self, index: u32, mut errand: Box<Errand>) {
+        match self.offer(index, &errand.request) {
+            Ok(hop) => {
+                self.hops.insert(hop.agent, Hopping { hop, index, errand, gone: false });
+            }
+            Err(why) => {
+                let outcome = Hop::Stayed { to: errand.request.to, why: why.clone() };
+                errand.over(Err(why));
+                self.tell_hopped(index, &outcome);
+            }
+        }
+    }
+
+    /// Offers an agent to the node where it is to be. From now on it has no turns.
+    fn offer(&mut self, index: u32, request: &HopRequest) -> Result<HopId, HopError> {
+        let to = self.may_hop(index, request)?;
+        // What it sent comes before it.
+        self.flush();
+        let now = self.now;
+        let not_movable = |why: &str| HopError::NotMovable(why.to_owned());
+        let slot = self.slots.at(index).ok_or_else(|| not_movable("it has its turn"))?;
+        slot.body.before_hop();
+        let origin = slot.body.origin().ok_or_else(|| not_movable("nobody else could find its code"))?;
+        let state =
+            slot.body.snapshot(now).ok_or_else(|| not_movable("this kind of agent has no state that can be"))?;
+        if state.len() > HOP_STATE_BYTES_MAX {
+            return Err(HopError::TooLarge { bytes: state.len() as u64, bytes_max: HOP_STATE_BYTES_MAX as u64 });
+        }
+        self.delayed -= usize::from(slot.status == Status::Delayed);
+        slot.status = if slot.status == Status::Held { Status::LeavingHeld } else { Status::LeavingQueued };
+        let hop = HopId { agent: slot.name(), number: self.node.random() };
+        let aid = slot.aid;
+        let (kind, owner) = self.node.with_ams(|ams| {
+            let owner = ams.describe(aid).map_or_else(Symbol::default, |described| described.owner);
+            (ams.kind(aid).unwrap_or(AgentKind::Native), owner)
+        });
+        let clone = if let HopMode::Clone(name) = request.mode { Some(name) } else { None };
+        let offer = Offer { hop, kind, owner, origin, state, clone };
+        self.node.with_transits(|it| {
+            it.transits.handle_offered(hop, to, self.index);
+            self.node.tell_hop(to, HopNews::Offer(Box::new(offer)));
+        });
+        Ok(hop)
+    }
+
+    /// The node where an agent may go, if it may and can.
+    fn may_hop(&mut self, index: u32, request: &HopRequest) -> Result<NodeId, HopError> {
+        let links = self.node.linked.links().ok_or(HopError::OneNode)?;
+        let not_movable = |why: &str| Err(HopError::NotMovable(why.to_owned()));
+        let Some(slot) = self.slots.at(index) else { return not_movable("it has its turn") };
+        let (aid, me) = (slot.aid, self.node.my_name());
+        if slot.doom.is_some() || self.ending {
+            return Err(HopError::Stopping);
+        }
+        if self.hops.contains_key(&aid.name) {
+            return not_movable("it is leaving already");
+        }
+        if self.node.scribe.is_some() {
+            return not_movable("agents of a durable society live where their partition is served");
+        }
+        if slot.supervisor != Symbol::default() {
+            return not_movable("it is supervised");
+        }
+        if request.to == me {
+            return Err(HopError::AlreadyThere(me));
+        }
+        let to = links.node_named(request.to.as_str()).ok_or(HopError::NoSuchNode(request.to))?;
+        let may = self.node.permits(self.node.principal(aid), Action::Move, aid.name.as_str());
+        if may { Ok(to) } else { Err(HopError::Forbidden(me)) }
+    }
+
+    /// Tells an agent what became of its hop. It has a turn then, unless it is held.
+    fn tell_hopped(&mut self, index: u32, hop: &Hop) {
+        let Some(slot) = self.slots.at(index) else { return };
+        // What is wrong with it shows in its next turn.
+        let _ = catch_unwind(AssertUnwindSafe(|| slot.body.hopped(hop)));
+        match slot.status {
+            Status::LeavingHeld | Status::Held => slot.status = Status::Held,
+            Status::Leaving | Status::LeavingQueued => {
+                slot.status = Status::Idle;
+                self.enqueue(index);
+            }
+            _ => self.enqueue(index),
+        }
+    }
+
+    /// Does what is to be done for a hop.
+    pub(super) fn handle_hop(&mut self, order: HopOrder) {
+        match order {
+            HopOrder::Make(offer, from) => self.node.make_coming(self.index, from, offer),
+            HopOrder::LetGo(hop, to) => self.let_go(hop, to),
+            HopOrder::Stay(hop, why) => {
+                let Some(Hopping { index, mut errand, .. }) = self.take_hopping(hop) else { return };
+                let outcome = Hop::Stayed { to: errand.request.to, why: why.clone() };
+                errand.over(Err(why));
+                self.tell_hopped(index, &outcome);
+            }
+            HopOrder::Cloned(hop, clone) => {
+                let Some(Hopping { index, mut errand, .. }) = self.take_hopping(hop) else { return };
+                errand.over(Ok(()));
+                self.tell_hopped(index, &Hop::Cloned { clone, to: errand.request.to });
+            }
+            HopOrder::Empty(hop, to) => self.empty(hop, to),
+            HopOrder::TellBehind(to, news) => self.node.tell_hop(to, news),
+            HopOrder::Late(envelope) => self.take_late(envelope),
+            HopOrder::Return(name) => self.send_back(name),
+        }
+    }
+
+    fn take_hopping(&mut self, hop: HopId) -> Option<Hopping> {
+        let is_it = self.hops.get(&hop.agent).is_some_and(|hopping| hopping.hop == hop);
+        if is_it { self.hops.remove(&hop.agent) } else { None }
+    }
+
+    /// The destination is ready: from now on the agent is its, unless it ended just now.
+    fn let_go(&mut self, hop: HopId, to: NodeId) {
+        let name = hop.agent;
+        let Some(index) = self.hops.get(&name).filter(|it| it.hop == hop && !it.gone).map(|it| it.index) else {
+            return;
+        };
+        let Some(slot) = self.slots.at(index) else { return };
+        let (generation, crowded) = (slot.generation, slot.crowded);
+        let mut standing = Box::new(self.node.standing_of(name, 0));
+        let node = &self.node;
+        let gone = node.with_transits(|it| {
+            let others = node.with_ams(|ams| {
+                let kind = ams.kind(Aid::local(name))?;
+                if !self.redirect(name, index, generation, Route::node(to)) {
+                    return None;
+                }
+                standing.state = ams.state(Aid::local(name)).unwrap_or(standing.state);
+                ams.handle_left(name);
+                ams.handle_elsewhere(name, to, kind);
+                // Who is introduced from now on hears of it from its new node.
+                Some(node.linked.links().map(|links| links.nodes()).unwrap_or_default())
+            });
+            match others {
+                Some(others) => {
+                    let named: Vec<_> = others.into_iter().map(|other| (other, node.name_of(other))).collect();
+                    it.transits.handle_gone(hop, node.name_of(to), standing, &named);
+                    true
+                }
+                None => !it.transits.cancel(name),
+            }
+        });
+        if !gone {
+            return self.called_off(index);
+        }
+        node.monitors.moved(name, Some(generation), None);
+        node.with_df(|df| df.handle_left(Aid::local(name)));
+        node.leave_all(name);
+        if crowded {
+            node.push_crowded(name, false);
+            node.relieved(name);
+        }
+        if let Some(hopping) = self.hops.get_mut(&name) {
+            hopping.gone = true;
+            hopping.errand.over(Ok(()));
+        }
+        if let Some(slot) = self.slots.at(index) {
+            slot.crowded = false;
+        }
+    }
+
+    /// An agent that was leaving is about to end: it does not leave. True if it is gone, and its end is none of this node's.
+    pub(super) fn call_off_hop(&mut self, index: u32) -> bool {
+        let Some((name, gone)) = self.hops.values().find(|it| it.index == index).map(|it| (it.hop.agent, it.gone))
+        else {
+            return false;
+        };
+        if !gone && self.node.with_transits(|it| it.transits.cancel(name)) {
+            self.called_off(index);
+        }
+        gone
+    }
+
+    fn called_off(&mut self, index: u32) {
+        let name = self.hops.values().find(|it| it.index == index).map(|it| it.hop.agent);
+        if let Some(mut hopping) = name.and_then(|name| self.hops.remove(&name)) {
+            hopping.errand.over(Err(HopError::NotMovable("it is ending".to_owned())));
+        }
+        if let Some(slot) = self.slots.at(index) {
+            slot.status = Status::Idle;
+            self.enqueue(index);
+        }
+    }
+
+    /// Nothing comes any more from this node for an agent that is gone: what waited for it follows it.
+    fn empty(&mut self, hop: HopId, to: NodeId) {
+        let Some(Hopping { index, .. }) = self.take_hopping(hop) else { return };
+        let Some(mut slot) = self.slots.vacate(index) else { return };
+        let aid = slot.aid;
+        let (waiting, again) = slot.mailbox.take_all();
+        self.tally.handled += u64::from(again);
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
+        self.node.gone();
+        self.pass_on_all(to, waiting.into_iter().map(|body| Envelope { to: aid, body }).collect());
+        let node = &self.node;
+        node.with_transits(|it| it.transits.handle_emptied(hop, node.my_name(), |other| node.name_of(other)));
+    }
+
+    /// Passes messages on to the node where their receiver is now.
+    fn pass_on_all(&mut self, to: NodeId, mut messages: Vec<Envelope>) {
+        let count = messages.len();
+        if let Some(links) = self.node.linked.links() {
+            links.forward(to, &mut messages);
+        }
+        self.node.linked.handed.fetch_add((count - messages.len()) as u64, Ordering::Relaxed);
+        for Envelope { to, body } in messages {
+            self.undeliverable(to, body, DeadReason::Unreachable);
+        }
+    }
+
+    /// A message from another node, for an agent that was here when it was sent.
+    fn take_late(&mut self, envelope: Envelope) {
+        match (self.leaver(envelope.to.name), self.node.door_of(envelope.to.name)) {
+            (Some(index), _) => self.deliver(index, envelope.body),
+            (None, Some((_, to))) => self.pass_on_all(to, vec![envelope]),
+            (None, None) => {
+                self.route(envelope.to, envelope.body);
+            }
+        }
+    }
+
+    /// Routes a message that came over a link, which is for an agent of this node, or of another one since a moment ago.
+    pub(super) fn route_arrived(&mut self, to: Aid, body: MessageBody) {
+        if matches!(self.node.routes.look_up(to.name).place(), Place::Node(_))
+            && let Some((door, _)) = self.node.door_of(to.name)
+        {
+            let late = HopOrder::Late(Envelope { to, body });
+            if door == self.index {
+                return self.handle_hop(late);
+            }
+            if let Some(batch) = self.outgoing.get_mut(usize::from(door)) {
+                batch.push(Parcel::Hop(Box::new(late)));
+            }
+            return;
+        }
+        self.route(to, body);
+    }
+
+    /// The slot that keeps what comes for an agent that is gone.
+    pub(super) fn gone_slot(&self, name: Symbol) -> Option<u32> {
+        self.hops.get(&name).filter(|hopping| hopping.gone).map(|hopping| hopping.index)
+    }
+
+    /// What waited for an agent that does not come goes where it is.
+    fn send_back(&mut self, name: Symbol) {
+        for early in self.expected.remove(&name).unwrap_or_default() {
+            if let Early::Message(body) = early {
+                self.route(Aid::local(name), body);
+            }
+        }
+    }
+
+    /// What was put in before this is taken in: hands over what came of it.
+    pub(super) fn cross(&mut self, passage: &Passage) {
+        self.flush();
+        self.node.passed(passage);
+    }
+}

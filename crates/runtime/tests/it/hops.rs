@@ -1,0 +1,444 @@
+//! Agents that go from node to node, on wires that the tests hold in their hands.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
+use whimbrel_platform::link::News;
+use whimbrel_platform::mobility::{Hop, HopError};
+use whimbrel_platform::policy::Policy;
+use whimbrel_platform::route::{NodeId, ShardIndex};
+use whimbrel_platform::{Counters, Links};
+use whimbrel_runtime::{DurableAgent, DurableContext, Platform, durable};
+
+use crate::kit::{Lines, does, inform};
+
+enum Item {
+    Message(Envelope),
+    Forwarded(Envelope),
+    News(News),
+}
+
+/// What is on its way from one node to each other; `None` where a node is lost.
+struct Wires {
+    me: usize,
+    queues: Mutex<Vec<Option<VecDeque<Item>>>>,
+}
+
+impl Wires {
+    fn put(&self, to: usize, items: impl Iterator<Item = Item>) -> bool {
+        let mut queues = self.queues.lock().unwrap();
+        let queue = queues[to].as_mut();
+        queue.map(|queue| queue.extend(items)).is_some()
+    }
+}
+
+impl Links for Wires {
+    fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, _from: ShardIndex) -> usize {
+        if self.queues.lock().unwrap()[to.0 as usize].is_some() {
+            self.put(to.0 as usize, batch.drain(..).map(Item::Message));
+        }
+        usize::MAX
+    }
+
+    fn go_on(&self) {}
+
+    fn tell_all(&self, news: News) {
+        self.nodes().into_iter().for_each(|to| self.tell(to, news.clone()));
+    }
+
+    fn tell(&self, to: NodeId, news: News) {
+        self.put(to.0 as usize, [Item::News(news)].into_iter());
+    }
+
+    fn forward(&self, to: NodeId, batch: &mut Vec<Envelope>) {
+        if self.queues.lock().unwrap()[to.0 as usize].is_some() {
+            self.put(to.0 as usize, batch.drain(..).map(Item::Forwarded));
+        }
+    }
+
+    fn nodes(&self) -> Vec<NodeId> {
+        let queues = self.queues.lock().unwrap();
+        (0..queues.len()).filter(|to| queues[*to].is_some()).map(|to| NodeId(to as u32)).collect()
+    }
+
+    fn node_named(&self, name: &str) -> Option<NodeId> {
+        self.nodes().into_iter().find(|node| format!("n{}", node.0) == name)
+    }
+
+    fn waiting(&self) -> u64 {
+        let queues = self.queues.lock().unwrap();
+        let is_message = |item: &&Item| !matches!(item, Item::News(_));
+        queues.iter().flatten().map(|queue| queue.iter().filter(is_message).count() as u64).sum()
+    }
+
+    fn me(&self) -> String {
+        format!("n{}", self.me)
+    }
+
+    fn name_of(&self, node: NodeId) -> Option<String> {
+        Some(format!("n{}", node.0))
+    }
+}
+
+/// Notes what it is told; goes where it is told to (`move(Node)`), or has a clone there (`clone(Node)`).
+#[derive(Default, Serialize, Deserialize)]
+struct Walker {
+    heard: Vec<String>,
+    hops: u32,
+}
+
+impl DurableAgent for Walker {
+    const KIND: &'static str = "walker";
+
+    fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
+        match message.content.functor().map(|name| name.as_str()) {
+            Some("move") => ctx.move_to(message.content.args()[0].as_str().unwrap()),
+            Some("clone") => ctx.clone_to(message.content.args()[0].as_str().unwrap(), ""),
+            Some("tell") => {
+                let to = message.content.args()[0].as_str().unwrap().parse().unwrap();
+                ctx.tell(to, Performative::Inform, message.content.args()[1].clone());
+            }
+            _ => {
+                let line = format!("{}:{}", message.sender, message.content);
+                ctx.print(&line);
+                self.heard.push(line);
+            }
+        }
+    }
+
+    fn on_hopped(&mut self, ctx: &mut DurableContext<'_, '_>, hop: &Hop) {
+        self.hops += 1;
+        match hop {
+            Hop::Arrived { from } => ctx.print(&format!("from {from}, knows {}", self.heard.len())),
+            Hop::Stayed { to, why } => ctx.print(&format!("not to {to}: {why}")),
+            Hop::Cloned { clone, to } => ctx.print(&format!("{clone} is at {to}")),
+            Hop::IsClone { of, from } => ctx.print(&format!("I am {of} of {from}")),
+        }
+    }
+}
+
+/// Nodes of one platform.
+struct Nodes {
+    platforms: Vec<Option<Platform>>,
+    wires: Vec<Arc<Wires>>,
+    lines: Vec<Lines>,
+}
+
+impl Nodes {
+    fn new(count: usize, workers: usize) -> Self {
+        Self::with(count, workers, |_, builder| builder)
+    }
+
+    fn with(
+        count: usize,
+        workers: usize,
+        build: impl Fn(usize, whimbrel_runtime::PlatformBuilder) -> whimbrel_runtime::PlatformBuilder,
+    ) -> Self {
+        let lines: Vec<Lines> = (0..count).map(|_| Lines::default()).collect();
+        let platforms: Vec<Platform> = (0..count)
+            .map(|me| {
+                let builder = Platform::builder().workers(workers).output(lines[me].clone()).kind::<Walker>();
+                build(me, builder).build()
+            })
+            .collect();
+        let queues = |me| (0..count).map(|to| (to != me).then(VecDeque::new)).collect();
+        let wires: Vec<Arc<Wires>> =
+            (0..count).map(|me| Arc::new(Wires { me, queues: Mutex::new(queues(me)) })).collect();
+        for (platform, wires) in platforms.iter().zip(&wires) {
+            assert!(platform.link_with(Arc::clone(wires) as Arc<dyn Links>));
+        }
+        Self { platforms: platforms.into_iter().map(Some).collect(), wires, lines }
+    }
+
+    fn at(&self, node: usize) -> &Platform {
+        self.platforms[node].as_ref().unwrap()
+    }
+
+    fn idle(&self) {
+        self.platforms.iter().flatten().for_each(Platform::wait_idle);
+    }
+
+    /// The next thing on its way from one node to another arrives.
+    fn step(&self, from: usize, to: usize) -> bool {
+        let item = self.wires[from].queues.lock().unwrap()[to].as_mut().and_then(VecDeque::pop_front);
+        let (Some(item), Some(platform)) = (item, &self.platforms[to]) else { return false };
+        let (from, station) = (NodeId(from as u32), platform.station());
+        match item {
+            Item::Message(envelope) => {
+                assert!(station.speaks_for(from, envelope.body.sender), "{:?} from {from:?}", envelope.body.sender);
+                station.arrive(from, &mut vec![envelope]);
+            }
+            Item::Forwarded(envelope) => station.arrive_forwarded(from, envelope),
+            Item::News(news) => station.hear(from, news),
+        }
+        true
+    }
+
+    fn pairs(&self) -> Vec<(usize, usize)> {
+        let count = self.platforms.len();
+        (0..count).flat_map(|from| (0..count).map(move |to| (from, to))).filter(|(from, to)| from != to).collect()
+    }
+
+    /// Everything arrives, and what is done about it.
+    fn settle(&self) {
+        loop {
+            self.idle();
+            let mut any = false;
+            for (from, to) in self.pairs() {
+                any |= self.step(from, to);
+            }
+            if !any && self.wires.iter().all(|wires| wires.waiting() == 0) {
+                return;
+            }
+        }
+    }
+
+    fn walker(&self, node: usize, name: &str) -> Aid {
+        let aid = self.at(node).spawn_together([durable(name, Walker::default())]).unwrap()[0];
+        self.settle();
+        aid
+    }
+
+    /// The process of a node ends; the others hear of it.
+    fn kill(&mut self, node: usize) {
+        drop(self.platforms[node].take());
+        for other in (0..self.platforms.len()).filter(|other| *other != node) {
+            let lost = self.wires[other].queues.lock().unwrap()[node].take();
+            self.wires[node].queues.lock().unwrap()[other].take();
+            let message = |item| match item {
+                Item::Message(envelope) | Item::Forwarded(envelope) => Some(envelope),
+                Item::News(_) => None,
+            };
+            let lost = lost.into_iter().flatten().filter_map(message).collect();
+            if let Some(platform) = &self.platforms[other] {
+                platform.station().lose(NodeId(node as u32), lost);
+            }
+        }
+    }
+
+    /// The nodes where an agent of this name lives.
+    fn homes(&self, name: &str) -> Vec<usize> {
+        let lives = |platform: &Platform| {
+            platform
+                .search(&whimbrel_platform::ams::AgentQuery::default())
+                .iter()
+                .any(|it| it.aid.name.as_str() == name)
+        };
+        let nodes = self.platforms.iter().enumerate();
+        nodes.filter(|(_, platform)| platform.as_ref().is_some_and(lives)).map(|(node, _)| node).collect()
+    }
+
+    fn counters(&self) -> Counters {
+        let zero = Counters { sent: 0, handled: 0, dead: 0, queued: 0, came: 0, left: 0 };
+        self.platforms.iter().flatten().fold(zero, |sum, platform| {
+            let of = platform.counters();
+            assert!(of.check().is_ok(), "{of}");
+            Counters {
+                sent: sum.sent + of.sent,
+                handled: sum.handled + of.handled,
+                dead: sum.dead + of.dead,
+                queued: sum.queued + of.queued,
+                came: sum.came + of.came,
+                left: sum.left + of.left,
+            }
+        })
+    }
+}
+
+fn go(node: &str) -> Value {
+    Value::term("move", [Value::from(node)])
+}
+
+#[test]
+fn an_agent_goes_on_on_another_node_with_its_messages() {
+    for (count, workers) in [(2, 1), (2, 2), (3, 1), (3, 2)] {
+        let nodes = Nodes::new(count, workers);
+        let walker = nodes.walker(0, "walker");
+        nodes.at(0).send(inform("x", walker, 1));
+        nodes.at(0).send(inform("x", walker, go("n1")));
+        nodes.at(0).send(inform("x", walker, 2));
+        nodes.settle();
+        nodes.at(1).send(inform("x", walker, 3));
+        nodes.settle();
+        assert_eq!(nodes.homes("walker"), [1]);
+        let (left, came) = (nodes.lines[0].all(), nodes.lines[1].all());
+        assert_eq!((left.len(), came.len()), (1, 3), "{left:?} {came:?}");
+        assert!(came[0].contains("from n0, knows 1") && came[1].ends_with(":2") && came[2].ends_with(":3"), "{came:?}");
+        let counters = nodes.counters();
+        assert_eq!((counters.dead, counters.queued, counters.came), (0, 0, counters.left));
+        // And back.
+        nodes.at(1).send(inform("x", walker, go("n0")));
+        nodes.settle();
+        assert_eq!(nodes.homes("walker"), [0]);
+        nodes.counters();
+    }
+}
+
+#[test]
+fn who_cannot_go_stays_and_is_told_why() {
+    let forbidden: Policy = serde_json::from_str(r#"{"deny":[{"who":"*","move":"*"}]}"#).unwrap();
+    let nodes = Nodes::with(3, 1, |me, builder| if me == 2 { builder.policy(forbidden.clone()) } else { builder });
+    let walker = nodes.walker(0, "walker");
+    for to in ["n0", "n9", "n2"] {
+        nodes.at(0).send(inform("x", walker, go(to)));
+        nodes.settle();
+    }
+    let lines = nodes.lines[0].all();
+    assert!(lines[0].ends_with("not to n0: it is on node n0 already"), "{lines:?}");
+    assert!(lines[1].ends_with("not to n9: there is no node named n9"), "{lines:?}");
+    assert!(lines[2].ends_with("not to n2: the policy of node n2 forbids it"), "{lines:?}");
+    let plain = nodes.at(0).spawn("plain", does(|_, _| ())).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    nodes.at(0).move_agent(plain, "n1", move |outcome| tell.send(outcome).unwrap());
+    nodes.settle();
+    assert!(matches!(told.recv().unwrap(), Err(HopError::NotMovable(_))));
+    assert_eq!(nodes.homes("walker"), [0]);
+    nodes.counters();
+}
+
+#[test]
+fn a_clone_begins_on_the_other_node() {
+    let nodes = Nodes::new(2, 2);
+    let walker = nodes.walker(0, "walker");
+    nodes.at(0).send(inform("x", walker, 1));
+    nodes.at(0).send(inform("x", walker, Value::term("clone", [Value::from("n1")])));
+    nodes.settle();
+    assert_eq!((nodes.homes("walker"), nodes.homes("walker_1")), (vec![0], vec![1]));
+    assert!(nodes.lines[0].all()[1].ends_with("walker_1 is at n1"), "{:?}", nodes.lines[0].all());
+    assert!(nodes.lines[1].all()[0].ends_with("walker_1: I am walker of n0"), "{:?}", nodes.lines[1].all());
+    nodes.counters();
+}
+
+#[test]
+fn suspended_agents_go_and_stay_suspended() {
+    let nodes = Nodes::new(2, 2);
+    let walker = nodes.walker(0, "walker");
+    nodes.at(0).suspend(walker).unwrap();
+    nodes.at(0).send(inform("x", walker, 1));
+    nodes.at(0).move_agent(walker, "n1", |outcome| assert_eq!(outcome, Ok(())));
+    nodes.settle();
+    assert_eq!((nodes.homes("walker"), nodes.lines[1].all().len()), (vec![1], 0));
+    nodes.at(1).resume(walker).unwrap();
+    nodes.settle();
+    assert_eq!(nodes.lines[1].all().len(), 2);
+    assert_eq!(Symbol::new("n1"), nodes.at(1).services().node());
+    nodes.counters();
+}
+
+/// A small generator (splitmix64): what happens next is drawn from it, so that a seed tells most of a run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % count as u64) as usize
+    }
+}
+
+fn seeds() -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    match number("WHIMBREL_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("WHIMBREL_SEEDS").unwrap_or(200),
+    }
+}
+
+fn tell(to: &str, what: impl Into<Value>) -> Value {
+    Value::term("tell", [Value::from(to), what.into()])
+}
+
+/// Two agents move about among three nodes, asked to by one on each, while all talk with all, and what is on the wires arrives in
+/// any order. Each message arrives once, in the order of its sender.
+#[test]
+fn messages_keep_their_order_whoever_moves() {
+    for seed in seeds() {
+        let (dice, shared) = (&mut Dice(seed), Lines::default());
+        let nodes = Nodes::with(3, 1 + dice.below(2), |_, builder| builder.output(shared.clone()));
+        let movers = ["a", "b"];
+        for (node, name) in [(0, "d0"), (1, "d1"), (2, "d2"), (0, "a"), (1, "b")] {
+            nodes.walker(node, name);
+        }
+        let pairs = nodes.pairs();
+        let mut sent: std::collections::BTreeMap<String, u32> = std::collections::BTreeMap::new();
+        let mut number = |line: String| {
+            let next = sent.entry(line.clone()).or_default();
+            *next += 1;
+            Value::from(format!("{line} {next}"))
+        };
+        for _ in 0..150 {
+            let (driver, mover) = (dice.below(3), movers[dice.below(2)]);
+            let order = match dice.below(10) {
+                0 => tell(mover, go(&format!("n{}", dice.below(3)))),
+                1 => tell(mover, number(format!("d{driver} to {mover}"))),
+                2 => {
+                    let to = ["a", "b", "d0", "d1", "d2"][dice.below(5)];
+                    tell(mover, tell(to, number(format!("d{driver} by {mover} to {to}"))))
+                }
+                _ => {
+                    for _ in 0..dice.below(8) {
+                        let (from, to) = pairs[dice.below(pairs.len())];
+                        nodes.step(from, to);
+                    }
+                    continue;
+                }
+            };
+            nodes.at(driver).send(inform("x", Aid::local(["d0", "d1", "d2"][driver]), order));
+        }
+        nodes.settle();
+        let mut heard: std::collections::BTreeMap<String, u32> = std::collections::BTreeMap::new();
+        for line in shared.all() {
+            let Some((_, said)) = line.split_once('"') else { continue };
+            let Some((line, number)) = said.trim_end_matches('"').rsplit_once(' ') else { continue };
+            let last = heard.entry(line.to_owned()).or_default();
+            assert_eq!(number.parse(), Ok(*last + 1), "seed {seed}: {line} after {last}: {:#?}", shared.all());
+            *last += 1;
+        }
+        assert_eq!(heard, sent, "seed {seed}: {:#?}", shared.all());
+        movers.iter().for_each(|mover| assert_eq!(nodes.homes(mover).len(), 1, "seed {seed}"));
+        let counters = nodes.counters();
+        assert_eq!((counters.dead, counters.queued, counters.came), (0, 0, counters.left), "seed {seed}");
+    }
+}
+
+/// One of three nodes ends at any moment of a hop from the first to the second.
+#[test]
+fn one_copy_lives_at_most_whichever_node_ends_and_when() {
+    for seed in seeds() {
+        let dice = &mut Dice(seed);
+        let mut nodes = Nodes::new(3, 1 + dice.below(2));
+        let walker = nodes.walker(0, "walker");
+        nodes.walker(2, "other");
+        let pairs = nodes.pairs();
+        nodes.at(0).send(inform("x", walker, go("n1")));
+        nodes.idle();
+        for _ in 0..dice.below(40) {
+            let (from, to) = pairs[dice.below(pairs.len())];
+            nodes.step(from, to);
+            nodes.idle();
+        }
+        nodes.at(2).send(inform("x", Aid::local("other"), tell("walker", 1)));
+        nodes.idle();
+        let killed = dice.below(3);
+        nodes.kill(killed);
+        nodes.settle();
+        let homes = nodes.homes("walker");
+        match killed {
+            0 => assert!(homes.is_empty() || homes == [1], "seed {seed}: {homes:?}"),
+            1 => assert!(homes.is_empty() || homes == [0], "seed {seed}: {homes:?}"),
+            _ => assert_eq!(homes, [1], "seed {seed}"),
+        }
+        for node in (0..3).filter(|node| *node != killed) {
+            let known = nodes.at(node).services().exists(walker);
+            assert_eq!(known, !homes.is_empty(), "seed {seed}: n{node} of an agent on {homes:?}");
+        }
+        let mut counters = nodes.counters();
+        // What had left for the node that ended, or came from there, is in no other's books.
+        (counters.came, counters.left) = (0, 0);
+        assert_eq!(counters.queued, 0, "seed {seed}");
+    }
+}

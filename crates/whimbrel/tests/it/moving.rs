@@ -1,0 +1,100 @@
+//! Agents that go from node to node, in processes.
+
+use super::{Scratch, Seen};
+
+const TRIP: &str = "
+!go.
++!go <-
+    .node(Home); .nodes(All); .print(\"begins at \", Home);
+    for (.member(N, All) & N \\== Home) {
+        .move_to(N); .node(Here);
+        .send(shop, askOne, price(tea, P), price(tea, P));
+        .print(\"at \", Here, \" tea is \", P);
+    }
+    .clone_to(Home, twin);
+    .my_name(Me);
+    !end(Me).
++!end(twin) <- .node(N); .print(\"is at \", N); .send(trip, tell, met).
++!end(trip) <- .wait(met); !try(nowhere); .stopMAS.
++!try(N) <- .move_to(N).
+-!try(N)[error(E)] <- .print(\"stays: \", E).
+";
+
+#[test]
+fn an_agent_visits_all_nodes_at_every_level_of_security() {
+    let project = "MAS x { agents: trip at \"n1\"; shop at \"n1\"; }";
+    let scratch = Scratch::with(&[("x.mas2j", project), ("trip.asl", TRIP), ("shop.asl", "price(tea, 3).\n")]);
+    for level in ["open", "authenticated", "signed"] {
+        let Seen { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--security", level]);
+        let expected = "[trip] begins at n1\n[trip] at n2 tea is 3\n[trip] at n3 tea is 3\n[twin] is at n1\n\
+                        [trip] stays: no_such_node\n";
+        assert_eq!((out.as_str(), err.as_str(), code), (expected, "", Some(0)), "{level}");
+    }
+}
+
+/// A plan with a wait and a question in a fork, over and over, while another intention takes the agent to and fro.
+const WORKER: &str = "
+sum(0).
+!work(60).
++!work(0) <- ?sum(S); .print(\"sum \", S); +done.
++!work(N) <-
+    { .wait(math.floor(math.random(3))); A = N } |&|
+    { .send(oracle, askOne, double(N, X), double(N, X)) } |&|
+    { .wait(1); .send(echo, achieve, say(N)); .wait(said(N)) };
+    -said(N)[source(_)];
+    ?sum(S); -+sum(S + A + X);
+    !work(N - 1).
++!wander(0, _) <- .print(\"walked\"); +walked.
++!wander(N, [A, B]) <- .wait(math.floor(math.random(4))); .move_to(B); !wander(N - 1, [B, A]).
++done : walked | still <- .stopMAS.
++walked : done <- .stopMAS.
+";
+
+#[test]
+fn a_plan_comes_to_the_same_wherever_its_agent_is_meanwhile() {
+    let oracle = "double(N, M) :- M = N * 2.\n";
+    let echo = "+!say(N)[source(A)] <- .send(A, tell, said(N)).\n";
+    let project = "MAS x { agents: worker at \"n1\"; oracle at \"n2\"; echo at \"n1\"; }";
+    let run = |more: &str| {
+        let worker = format!("{WORKER}{more}\n");
+        let files = [("x.mas2j", project), ("worker.asl", &*worker), ("oracle.asl", oracle), ("echo.asl", echo)];
+        Scratch::with(&files).run(&["run", "x.mas2j", "--nodes", "2", "--summary"])
+    };
+    let (still, moved) = (run("still."), run("!wander(100, [n1, n2])."));
+    let sum = |seen: &Seen| seen.out.lines().find(|line| line.contains("sum")).map(ToOwned::to_owned);
+    assert_eq!(sum(&still).as_deref(), Some("[worker] sum 5490"), "{}{}", still.out, still.err);
+    assert_eq!(sum(&moved), sum(&still), "{}{}", moved.out, moved.err);
+    assert!(moved.out.contains("[worker] walked") && moved.err.is_empty(), "{}{}", moved.out, moved.err);
+    let mut lines = moved.out.lines().map(|line| line.split_whitespace().take(2));
+    assert!(lines.any(|line| line.eq(["lost", "0"])), "{}", moved.out);
+}
+
+const TARGET: &str = "
+total(0).
+!wander.
++!wander <- .nodes(All); .length(All, L); .nth(math.floor(math.random(L)), All, N); .wait(100); !to(N); !wander.
++!to(N) <- .move_to(N); ?hops(H); -+hops(H + 1).
+-!to(N)[error(already_there)].
+hops(0).
+last(s1, 0). last(s2, 0). last(s3, 0). last(s4, 0).
+@n[atomic] +!n(S, N) : last(S, L) <-
+    if (N \\== L + 1) { .print(\"from \", S, \" \", N, \" after \", L) };
+    -last(S, L); +last(S, N);
+    ?total(T); -+total(T + 1);
+    if (T + 1 == 10000) { ?hops(H); if (H > 3) { .print(\"all in order\") }; .stopMAS }.
+";
+
+const SENDER: &str = "
+!send(1).
++!send(N) : N > 2500.
++!send(N) <- .my_name(Me); for (.range(I, N, N + 49)) { .send(target, achieve, n(Me, I)) }; .wait(20); !send(N + 50).
+";
+
+#[test]
+fn ten_thousand_messages_reach_an_agent_that_moves_all_the_time() {
+    let project = "MAS x { agents: target at \"n1\"; s1 sender.asl at \"n1\"; s2 sender.asl at \"n2\"; \
+                   s3 sender.asl at \"n3\"; s4 sender.asl at \"n2\"; }";
+    let scratch = Scratch::with(&[("x.mas2j", project), ("target.asl", TARGET), ("sender.asl", SENDER)]);
+    let Seen { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3"]);
+    assert_eq!((out.as_str(), err.as_str(), code), ("[target] all in order\n", "", Some(0)));
+}
