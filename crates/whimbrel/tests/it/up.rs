@@ -313,14 +313,15 @@ fn a_node_with_an_edited_program_is_refused_while_others_run() {
 #[test]
 fn a_busy_node_gives_agents_to_an_idle_one() {
     const WORKER: &str =
-        "sum(0, 0). sum(N, S) :- N > 0 & sum(N-1, T) & S = T+N. +!burn <- ?sum(300, _); .wait(2); !!burn.";
+        "sum(0, 0). sum(N, S) :- N > 0 & sum(N-1, T) & S = T+N. +!burn <- ?sum(1500, _); .wait(1); !!burn.";
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let files = [("count.mas2j", "MAS count { agents: worker #32; }"), ("worker.asl", WORKER)];
     let mut nodes = Nodes::with(engine.store("load"), &files);
-    nodes.start();
+    // As many workers on any machine: the agents have enough to do for them.
+    nodes.start_with("n1", &["--workers", "2"]);
     nodes.wait_for_partitions(&[("n1", 16)]);
-    nodes.start();
+    nodes.start_with("n2", &["--workers", "2"]);
     nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
     nodes.wait_for("both know how busy they are", |nodes| nodes.loads().iter().all(Option::is_some));
     let first = nodes.agents_of("n1");
