@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::context::{message, milliseconds};
+use crate::context::{Context, message, milliseconds};
 use crate::error::{Error, ErrorKind};
 use crate::host;
 use crate::message::{Message, Template};
@@ -44,12 +44,12 @@ pub fn sleep(time: Duration) {
     host::sleep(milliseconds(time));
 }
 
-/// Moves to that node; goes on there.
+/// Moves to that node, unless it is there; goes on there.
 ///
 /// # Errors
 /// It did not move, or was not allowed to: it goes on where it was.
 pub fn move_to(node: &str) -> Result<(), Error> {
-    host::check(host::move_to(node.as_bytes())).map(drop)
+    if Context.node() == node { Ok(()) } else { host::check(host::move_to(node.as_bytes())).map(drop) }
 }
 
 /// Leaves a copy of itself on that node, of this name (empty: a new one). Both go on here, each told which it is.

@@ -66,7 +66,7 @@ impl Itinerary {
                 return None;
             }
             for node in nodes {
-                match reach(ctx, &node).await {
+                match ctx.move_to(&node).await {
                     Ok(()) => return Some(node),
                     Err(error) => self.missed.push((node, error)),
                 }
@@ -88,11 +88,6 @@ impl Itinerary {
         }
         late
     }
-}
-
-/// Who is there already has reached it.
-async fn reach(ctx: Context, node: &str) -> Result<(), Error> {
-    if ctx.node() == node { Ok(()) } else { ctx.move_to(node).await }
 }
 
 impl Context {

@@ -196,11 +196,14 @@ impl Context {
         Sleep { time, tag: None }
     }
 
-    /// Moves to that node; goes on there.
+    /// Moves to that node, unless it is there; goes on there.
     ///
     /// # Errors
     /// It did not move, or was not allowed to: it goes on where it was.
     pub async fn move_to(self, node: &str) -> Result<(), Error> {
+        if self.node() == node {
+            return Ok(());
+        }
         self.depart(node)?;
         let arrival = Arrive.await;
         arrival.error().map_or(Ok(()), Err)

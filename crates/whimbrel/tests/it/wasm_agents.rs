@@ -57,34 +57,67 @@ fn workers_in_three_languages_do_the_same() {
     assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
 }
 
+/// What is printed when this agent goes on this tour, in a platform of two nodes.
+fn tour(module: &str, nodes: &[&str]) -> Option<super::Seen> {
+    let project = format!("MAS tour {{ agents: traveller \"{module}.wasm\" at \"n1\"; guide at \"n1\"; }}");
+    let guide = format!(
+        "!begin. +!begin <- .send(traveller, request, tour([{}])).
+         +sum(Sum, Moves, Node) <- .print(Sum, \" after \", Moves, \" moves, on \", Node); .stopMAS.",
+        nodes.join(", ")
+    );
+    let scratch = scratch(&[("tour.mas2j", &project), ("guide.asl", &guide)], &[module])?;
+    Some(scratch.run(&["run", ".", "--nodes", "2"]))
+}
+
+/// A module's agent moves a hundred times in the middle of what it does, and what comes of that is the same; the sum.
+fn moves_a_hundred_times(module: &str) -> Option<String> {
+    let still = tour(module, &[])?;
+    let sum = still.out.strip_suffix(" after 0 moves, on n1\n").unwrap_or_else(|| panic!("{}{}", still.out, still.err));
+    let moved = tour(module, &["n2", "n1"].repeat(50))?;
+    assert_eq!(moved.out, format!("{sum} after 100 moves, on n1\n"), "{}", moved.err);
+    assert_eq!((moved.code, moved.err.as_str()), (Some(0), ""));
+    let away = tour(module, &["n2", "nowhere", "n2"])?;
+    assert_eq!(away.out, format!("{sum} after 3 moves, on n2\n"), "{}", away.err);
+    Some(sum.to_owned())
+}
+
 #[test]
-fn travellers_in_three_languages_come_to_the_same() {
-    let mut reports = Vec::new();
-    for language in LANGUAGES {
-        let module = format!("traveller-{language}");
-        let project = format!("MAS tour {{ agents: traveller \"{module}.wasm\"; guide; }}");
-        let guide = "!begin. +!begin <- .send(traveller, request, tour([])).
-                     +sum(S, Moves, Node) <- .print(S, \" after \", Moves, \" moves, on \", Node); .stopMAS.";
-        let files = [("tour.mas2j", project.as_str()), ("guide.asl", guide)];
-        let Some(scratch) = scratch(&files, &[module.as_str()]) else { return };
-        let seen = scratch.run(&["run", "."]);
-        assert_eq!(seen.code, Some(0), "{}", seen.err);
-        reports.push(seen.out);
-    }
-    assert!(reports[0].contains(" after 0 moves, on "), "{reports:?}");
-    assert!(reports.windows(2).all(|two| two[0] == two[1]), "{reports:?}");
+fn travellers_move_in_the_middle_of_a_recursion() {
+    let sums = LANGUAGES.map(|language| moves_a_hundred_times(&format!("traveller-{language}")));
+    assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
+}
+
+#[test]
+fn nomads_move_in_the_middle_of_a_loop() {
+    moves_a_hundred_times("nomad-rust");
+}
+
+#[test]
+fn scouts_go_round_and_send_minions() {
+    let project = "MAS survey { agents: scout \"scout-rust.wasm\" at \"n1\"; clerk at \"n1\"; }";
+    let clerk = "!begin. +!begin <- .send(scout, request, round([n2, nowhere, n3])).
+         +saw(Seen, Missed, Home) <- .print(Seen, \", \", Missed, \" missed, back on \", Home);
+             .send(scout, request, send([n3, n2])).
+         +heard(Said, _, Home) <- .print(Said, \", all the time on \", Home); .stopMAS.";
+    let Some(scratch) = scratch(&[("survey.mas2j", project), ("clerk.asl", clerk)], &["scout-rust"]) else { return };
+    let seen = scratch.run(&["run", ".", "--nodes", "3", "--summary"]);
+    let mut lines = seen.out.lines();
+    assert_eq!(lines.next(), Some("[clerk] [\"n2 is n2\",\"n3 is n3\"], 1 missed, back on n1"), "{}", seen.err);
+    let minions = "[clerk] [\"a minion is on n3\",\"a minion is on n2\"], all the time on n1";
+    assert_eq!(lines.next(), Some(minions), "{}{}", seen.out, seen.err);
+    assert_eq!(seen.code, Some(0));
 }
 
 /// What a villain does that ends it, and what is said of it.
 const EVIL: [(&str, &str); 9] = [
-    ("spin", "processor time"),
+    ("spin", "more than 200 ms of processor time"),
     ("climb", "out of bounds"),
     ("grow", "memory_bytes"),
     ("address", "an address outside its memory"),
     ("length", "an address outside its memory"),
     ("write", "an address outside its memory"),
     ("fail", "it answered 7"),
-    ("timer", "processor time"),
+    ("timer", "more than 200 ms of processor time"),
     // Either it takes too long, or it sends too much at once.
     ("flood", "failed: "),
 ];
@@ -103,9 +136,10 @@ fn villains_harm_nobody_but_themselves() {
          +rich(W)[source(S)] <- .print(S, \" says that \", W, \" is rich\")."
     );
     let project = "MAS court { agents: villain \"villain-c.wasm\" #11; neighbour \"worker-c.wasm\"; bank \"worker-c.wasm\"; judge; }";
-    let files = [("court.mas2j", project), ("judge.asl", judge.as_str())];
+    let policy = "[[quota]]\nwho = \"agent:villain*\"\ncall_cpu_ms = 200\n";
+    let files = [("court.mas2j", project), ("judge.asl", judge.as_str()), ("policy.toml", policy)];
     let Some(scratch) = scratch(&files, &["villain-c", "worker-c"]) else { return };
-    let seen = scratch.run(&["run", ".", "--for", "20s"]);
+    let seen = scratch.run(&["run", ".", "--policy", "policy.toml", "--for", "20s"]);
     assert!(seen.out.contains("[judge] the neighbour says 42"), "{}\n{}", seen.out, seen.err);
     for harmless in ["[judge] villain10 is harmless", "[judge] villain11 is harmless"] {
         assert!(seen.out.contains(harmless), "{}\n{}", seen.out, seen.err);
@@ -117,6 +151,36 @@ fn villains_harm_nobody_but_themselves() {
         let told = seen.err.lines().any(|line| line.contains(&villain) && line.contains(reason));
         assert!(told, "{evil}: {}", seen.err);
     }
+}
+
+const TELLER: &str = "#include <whimbrel.h>
+WHIM_ON_START(options) {
+    whim_value map = whim_read(options);
+    for (uint32_t i = 0; i < 2 * map.count; i++) whim_print(whim_read(options).text);
+    return 0;
+}
+WHIM_ON_MESSAGE(message) {
+    whim_print(whim_now() < 0 ? whim_str(\"has no clock\") : whim_str(\"has a clock\"));
+    return 0;
+}
+";
+
+#[test]
+fn options_and_grants_reach_agents() {
+    let project = "MAS t { agents: teller \"teller.wasm\" [greeting=\"hello\", size=3]; timed \"teller.wasm\"; boss; }";
+    let boss = "!go. +!go <- .send([teller, timed], request, time); .wait(300); .stopMAS.";
+    let policy = "[[grant]]\nwho = \"agent:timed\"\nclock = true\n";
+    let files = [("teller.c", TELLER), ("t.mas2j", project), ("boss.asl", boss), ("policy.toml", policy)];
+    let scratch = Scratch::with(&files);
+    if tools_are_missing(&scratch.run(&["agent", "build", "teller.c"])) {
+        return;
+    }
+    let seen = scratch.run(&["run", ".", "--policy", "policy.toml"]);
+    let mut lines: Vec<&str> = seen.out.lines().collect();
+    lines.sort_by_key(|line| line.split(' ').next());
+    let told = ["greeting", "hello", "size", "3", "has no clock"].map(|line| format!("[teller] {line}"));
+    assert_eq!(lines, [&told[..], &["[timed] has a clock".to_owned()]].concat(), "{}", seen.err);
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
 }
 
 fn school(language: &str) {
