@@ -95,9 +95,9 @@ const UNMOVED = tour("traveller-rust", []).sum;
 
 for (const language of LANGUAGES) {
   test(`a traveller in ${language} moves a hundred times in the middle of its recursion`, () => {
-    const nodes = Array.from({ length: 100 }, (_, at) => `n${1 + (at % 2)}`);
+    const nodes = Array.from({ length: 100 }, (_, at) => `n${2 - (at % 2)}`);
     assert.deepEqual(tour(`traveller-${language}`, []), { sum: UNMOVED, moves: 0, node: "n1", hops: 0 });
-    assert.deepEqual(tour(`traveller-${language}`, nodes), { sum: UNMOVED, moves: 100, node: "n2", hops: 100 });
+    assert.deepEqual(tour(`traveller-${language}`, nodes), { sum: UNMOVED, moves: 100, node: "n1", hops: 100 });
   });
 
   test(`a traveller in ${language} goes on where it is if a node is closed to it`, () => {
@@ -108,8 +108,8 @@ for (const language of LANGUAGES) {
 
 test("a nomad moves in the middle of its loop, and its module is not prepared", () => {
   const unmoved = tour("nomad-rust", []);
-  const nodes = Array.from({ length: 100 }, (_, at) => `n${1 + (at % 2)}`);
-  assert.deepEqual(tour("nomad-rust", nodes), { ...unmoved, moves: 100, node: "n2", hops: 100 });
-  assert.deepEqual(tour("nomad-rust", nodes, ["n2"]), { ...unmoved, moves: 100, hops: 50 });
+  const nodes = Array.from({ length: 100 }, (_, at) => `n${2 - (at % 2)}`);
+  assert.deepEqual(tour("nomad-rust", nodes), { ...unmoved, moves: 100, node: "n1", hops: 100 });
+  assert.deepEqual(tour("nomad-rust", nodes, ["n2"]), { ...unmoved, moves: 100, node: "n1", hops: 0 });
   assert.ok(!WebAssembly.Module.exports(example("nomad-rust")).some(({ name }) => name.startsWith("asyncify")));
 });
