@@ -1,8 +1,11 @@
 //! WebAssembly agents in societies: the examples of `guest/`, which `make guests` builds, in each language.
 
-use super::Scratch;
+use std::process::Stdio;
+use std::time::Duration;
+
 use super::agent_build::{REQUIRED, tools_are_missing};
 use super::examples::repository;
+use super::{Scratch, whimbrel};
 
 const LANGUAGES: [&str; 3] = ["rust", "assemblyscript", "c"];
 
@@ -105,6 +108,42 @@ fn scouts_go_round_and_send_minions() {
     assert_eq!(lines.next(), Some("[clerk] [\"n2 is n2\",\"n3 is n3\"], 1 missed, back on n1"), "{}", seen.err);
     let minions = "[clerk] [\"a minion is on n3\",\"a minion is on n2\"], all the time on n1";
     assert_eq!(lines.next(), Some(minions), "{}{}", seen.out, seen.err);
+    assert_eq!(seen.code, Some(0));
+}
+
+const COUNTERS: &str = "MAS count {
+    agents: rust \"counter-rust.wasm\"; script \"counter-assemblyscript.wasm\"; plain \"counter-c.wasm\"; asker;
+}
+";
+
+const ASKER: &str = "answers(0).
+!work(1).
++!work(N) : N <= 400 <- .send([rust, script, plain], tell, tick(N)); .wait(5); !work(N + 1).
++!work(_) <- .send([rust, script, plain], query_ref, none).
+@answer[atomic] +!kqml_received(Counter, inform, Count, _) : answers(N)
+    <- .print(Counter, \" counted \", Count); -+answers(N + 1).
++answers(3) <- .stopMAS.
+";
+
+#[test]
+fn counters_that_are_killed_count_each_message_once() {
+    let files = [("count.mas2j", COUNTERS), ("asker.asl", ASKER)];
+    let modules = ["counter-rust", "counter-assemblyscript", "counter-c"];
+    let Some(scratch) = scratch(&files, &modules) else { return };
+    for life in 0..4 {
+        let mut command = whimbrel();
+        command.args(["run", ".", "--durable"]).current_dir(&scratch.0).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut node = command.spawn().expect("it begins");
+        std::thread::sleep(Duration::from_millis(350 + 60 * life));
+        assert!(node.try_wait().expect("it can be asked").is_none(), "it was to be killed before its end");
+        node.kill().expect("it is killed");
+        node.wait().expect("it is gone");
+    }
+    let seen = scratch.run(&["run", ".", "--durable"]);
+    let mut lines: Vec<&str> = seen.out.lines().collect();
+    lines.sort_unstable();
+    let expected = ["plain", "rust", "script"].map(|counter| format!("[asker] {counter} counted 400"));
+    assert_eq!(lines, expected, "{}", seen.err);
     assert_eq!(seen.code, Some(0));
 }
 
