@@ -15,7 +15,7 @@ use crate::durable::Standing;
 use crate::route::{NodeId, ShardIndex};
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Transits {
     leaving: FxHashMap<Symbol, Leaving>,
     departed: FxHashMap<Symbol, Departed>,
@@ -24,7 +24,7 @@ pub struct Transits {
 }
 
 /// An agent that is offered to another node, and has no turns.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Leaving {
     hop: HopId,
     to: NodeId,
@@ -34,7 +34,7 @@ struct Leaving {
 }
 
 /// An agent that is another node's: what comes for it is passed on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Departed {
     hop: HopId,
     to: NodeId,
@@ -54,14 +54,14 @@ enum Other {
 }
 
 /// An agent that comes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Coming {
     hop: HopId,
     from: NodeId,
     stage: Stage,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     /// Its body is being made.
     Made,

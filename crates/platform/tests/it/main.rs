@@ -15,4 +15,5 @@ mod durable_nodes;
 mod durable_servers;
 mod fuzz;
 mod layout;
+mod mobility_model;
 mod topics_model;

@@ -1,0 +1,278 @@
+//! One hop among three nodes, in every order in which news, shards and misfortunes can come.
+
+use std::collections::{HashSet, VecDeque};
+
+use whimbrel_acl::Symbol;
+use whimbrel_platform::ams::AgentState;
+use whimbrel_platform::durable::Standing;
+use whimbrel_platform::mobility::{Crossing, HopError, HopId, HopNews, Step, Transits};
+use whimbrel_platform::route::NodeId;
+
+const SOURCE: usize = 0;
+const DESTINATION: usize = 1;
+
+/// What is on its way from one node to another.
+#[derive(Clone, Debug)]
+enum Item {
+    Offer,
+    News(HopNews),
+    /// The end of the link.
+    Lost,
+}
+
+/// What the scheduler of a node has not done yet.
+#[derive(Clone, Debug)]
+enum Task {
+    Make,
+    LetGo,
+    Empty,
+    Cross(Crossing),
+}
+
+/// What goes wrong, once, at any moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Misfortune {
+    Nothing,
+    /// This node's process ends.
+    Crash(usize),
+    /// The source and the destination lose each other.
+    Cut,
+    /// The agent is killed where it lives.
+    Kill,
+    /// The destination cannot make it.
+    Refusal,
+}
+
+#[derive(Clone, Debug)]
+struct World {
+    nodes: Vec<Option<Transits>>,
+    wires: Vec<Vec<VecDeque<Item>>>,
+    tasks: Vec<Vec<Task>>,
+    /// Where the agent has turns.
+    runs: Vec<bool>,
+    /// Where it is killed.
+    killed: bool,
+    to_come: Misfortune,
+}
+
+fn name(node: usize) -> Symbol {
+    Symbol::new(["n0", "n1", "n2"][node])
+}
+
+fn hop() -> HopId {
+    HopId { agent: Symbol::new("walker"), number: 7 }
+}
+
+fn standing() -> Box<Standing> {
+    let agent = hop().agent;
+    let (entry, expires_ms, subscriptions, places) = (None, None, Vec::new(), Vec::new());
+    Box::new(Standing { agent, last: 0, entry, expires_ms, subscriptions, places, state: AgentState::Active })
+}
+
+fn named(node: NodeId) -> Symbol {
+    name(node.0 as usize)
+}
+
+impl World {
+    fn new(to_come: Misfortune) -> Self {
+        let mut world = Self {
+            nodes: vec![Some(Transits::default()); 3],
+            wires: vec![vec![VecDeque::new(); 3]; 3],
+            tasks: vec![Vec::new(); 3],
+            runs: vec![false; 3],
+            killed: false,
+            to_come,
+        };
+        world.ask(SOURCE, |transits| assert!(transits.handle_offered(hop(), NodeId(DESTINATION as u32), 0)));
+        world.wires[SOURCE][DESTINATION].push_back(Item::Offer);
+        world
+    }
+
+    fn ask<T>(&mut self, node: usize, ask: impl FnOnce(&mut Transits) -> T) -> Option<T> {
+        let transits = self.nodes[node].as_mut()?;
+        let answer = ask(transits);
+        let steps: Vec<Step> = std::iter::from_fn(|| transits.poll_step()).collect();
+        steps.into_iter().for_each(|step| self.take(node, step));
+        Some(answer)
+    }
+
+    fn take(&mut self, node: usize, step: Step) {
+        let task = match step {
+            Step::Tell(to, news) | Step::TellBehind(_, to, news) => {
+                if self.nodes[to.0 as usize].is_some() {
+                    self.wires[node][to.0 as usize].push_back(Item::News(news));
+                }
+                return;
+            }
+            Step::Cross(crossing) => Task::Cross(crossing),
+            Step::LetGo(..) => Task::LetGo,
+            Step::Empty(..) => Task::Empty,
+            Step::Stay(..) => return self.run(node),
+            Step::Begin { .. } => return self.run(node),
+            Step::Own(..) | Step::Drop { .. } | Step::Cloned { .. } => return,
+        };
+        self.tasks[node].push(task);
+    }
+
+    fn run(&mut self, node: usize) {
+        self.runs[node] = true;
+        let count = self.runs.iter().filter(|runs| **runs).count();
+        assert!(count <= 1, "two run: {self:#?}");
+    }
+
+    /// All worlds that may come next.
+    fn next(&self) -> Vec<Self> {
+        let mut next = Vec::new();
+        for from in 0..3 {
+            for to in 0..3 {
+                let mut world = self.clone();
+                if let Some(item) = world.wires[from][to].pop_front() {
+                    world.arrive(from, to, item);
+                    next.push(world);
+                }
+            }
+            for task in 0..self.tasks[from].len() {
+                let mut world = self.clone();
+                let task = world.tasks[from].remove(task);
+                world.perform(from, task);
+                next.push(world);
+            }
+        }
+        next.extend(self.misfortunes());
+        next
+    }
+
+    fn arrive(&mut self, from: usize, to: usize, item: Item) {
+        let node = NodeId(from as u32);
+        match item {
+            Item::Offer => {
+                if self.ask(to, |transits| transits.handle_offer(node, hop())) == Some(true) {
+                    self.tasks[to].push(Task::Make);
+                }
+            }
+            Item::News(news) => drop(self.ask(to, |transits| transits.handle_news(node, name(from), news))),
+            Item::Lost => drop(self.ask(to, |transits| transits.handle_lost(node, name(from)))),
+        }
+    }
+
+    fn perform(&mut self, node: usize, task: Task) {
+        let source = NodeId(SOURCE as u32);
+        match task {
+            Task::Make if self.to_come == Misfortune::Refusal => {
+                let why = HopError::Forbidden(name(node));
+                self.ask(node, |transits| transits.refuse(source, hop(), why));
+            }
+            Task::Make => drop(self.ask(node, |transits| transits.handle_made(hop()))),
+            Task::LetGo if self.killed => drop(self.ask(node, |transits| transits.cancel(hop().agent))),
+            Task::LetGo => {
+                let others: Vec<_> = (1..3)
+                    .filter(|other| self.nodes[*other].is_some())
+                    .map(|it| (NodeId(it as u32), name(it)))
+                    .collect();
+                self.ask(node, |transits| transits.handle_gone(hop(), name(DESTINATION), standing(), &others));
+            }
+            Task::Empty => drop(self.ask(node, |transits| transits.handle_emptied(hop(), name(node), named))),
+            Task::Cross(crossing) => drop(self.ask(node, |transits| transits.handle_crossed(crossing, named))),
+        }
+    }
+
+    fn misfortunes(&self) -> Vec<Self> {
+        let mut world = Self { to_come: Misfortune::Nothing, ..self.clone() };
+        match self.to_come {
+            Misfortune::Nothing | Misfortune::Refusal => return Vec::new(),
+            Misfortune::Kill => {
+                // Its shard sees that it is to end; or it had left, and its end is the other node's.
+                world.killed = world.ask(SOURCE, |transits| transits.cancel(hop().agent)) == Some(true);
+            }
+            Misfortune::Cut => {
+                let mut lossy = world.clone();
+                for (from, to) in [(SOURCE, DESTINATION), (DESTINATION, SOURCE)] {
+                    world.wires[from][to].push_back(Item::Lost);
+                    lossy.wires[from][to] = VecDeque::from([Item::Lost]);
+                }
+                return vec![world, lossy];
+            }
+            Misfortune::Crash(node) => {
+                world.nodes[node] = None;
+                world.tasks[node].clear();
+                world.runs[node] = false;
+                let mut lossy = world.clone();
+                for other in (0..3).filter(|other| *other != node) {
+                    world.wires[other][node].clear();
+                    lossy.wires[other][node].clear();
+                    world.wires[node][other].push_back(Item::Lost);
+                    lossy.wires[node][other] = VecDeque::from([Item::Lost]);
+                }
+                return vec![world, lossy];
+            }
+        }
+        vec![world]
+    }
+}
+
+/// Every world that can be reached; returns those in which nothing is left to happen.
+fn explore(misfortune: Misfortune) -> (usize, Vec<World>) {
+    let (mut seen, mut open, mut ends) = (HashSet::new(), vec![World::new(misfortune)], Vec::new());
+    while let Some(world) = open.pop() {
+        if !seen.insert(format!("{world:?}")) {
+            continue;
+        }
+        let next = world.next();
+        if next.is_empty() {
+            ends.push(world.clone());
+        }
+        open.extend(next);
+    }
+    (seen.len(), ends)
+}
+
+fn runners(world: &World) -> Vec<usize> {
+    (0..3).filter(|node| world.runs[*node]).collect()
+}
+
+#[test]
+fn it_arrives_whatever_the_order() {
+    let (count, ends) = explore(Misfortune::Nothing);
+    assert!(count > 20, "{count}");
+    for end in &ends {
+        assert_eq!(runners(end), [DESTINATION], "{end:#?}");
+    }
+}
+
+#[test]
+fn it_stays_if_it_is_refused() {
+    for end in &explore(Misfortune::Refusal).1 {
+        assert_eq!(runners(end), [SOURCE], "{end:#?}");
+    }
+}
+
+#[test]
+fn nothing_is_left_under_way_whatever_happens() {
+    use Misfortune::{Crash, Cut, Kill, Nothing, Refusal};
+    for misfortune in [Nothing, Refusal, Kill, Cut, Crash(0), Crash(1), Crash(2)] {
+        for end in &explore(misfortune).1 {
+            let quiet = |node: &Option<Transits>| node.as_ref().is_none_or(Transits::is_quiet);
+            assert!(end.nodes.iter().all(quiet), "{misfortune:?}: {end:#?}");
+        }
+    }
+}
+
+#[test]
+fn it_lives_on_where_it_can_whoever_is_lost() {
+    let mut outcomes = Vec::new();
+    for (misfortune, allowed) in [
+        (Misfortune::Crash(0), vec![vec![], vec![DESTINATION]]),
+        (Misfortune::Crash(1), vec![vec![], vec![SOURCE]]),
+        (Misfortune::Crash(2), vec![vec![DESTINATION]]),
+        (Misfortune::Cut, vec![vec![], vec![SOURCE], vec![DESTINATION]]),
+        (Misfortune::Kill, vec![vec![], vec![DESTINATION]]),
+    ] {
+        let (_, ends) = explore(misfortune);
+        for end in &ends {
+            assert!(allowed.contains(&runners(end)), "{misfortune:?}: {end:#?}");
+        }
+        // Each of them comes about.
+        outcomes.push(allowed.iter().all(|runners_then| ends.iter().any(|end| runners(end) == *runners_then)));
+    }
+    assert_eq!(outcomes, [true; 5]);
+}
