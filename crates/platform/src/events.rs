@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use whimbrel_acl::{Aid, Envelope};
+use whimbrel_acl::{Aid, Envelope, Symbol};
 
 use crate::Time;
 use crate::ams::AmsChange;
@@ -28,6 +28,10 @@ pub enum Event<'a> {
     Died(&'a Envelope, DeadReason),
     /// An agent was created, took a step in its life, or ended.
     Agent(&'a AmsChange),
+    /// An agent of this node went to the node of this name.
+    Left(Aid, Symbol),
+    /// An agent came from the node of this name, and begins here.
+    Came(Aid, Symbol),
     /// A directory entry came, changed or went.
     Directory(&'a DfChange),
 }
@@ -58,6 +62,8 @@ impl fmt::Display for Event<'_> {
                 write!(f, " ({reason})")
             }
             Self::Agent(change) => change.fmt(f),
+            Self::Left(agent, node) => write!(f, "agent {agent} left for node {node}"),
+            Self::Came(agent, node) => write!(f, "agent {agent} came from node {node}"),
             Self::Directory(change) => change.fmt(f),
         }
     }

@@ -11,7 +11,7 @@ use whimbrel_platform::link::News;
 use whimbrel_platform::mobility::{Crossing, Hop, HopError, HopId, HopNews, HopRequest, Offer, Step, Transits};
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
-use whimbrel_platform::{AgentBody, EndReason};
+use whimbrel_platform::{AgentBody, EndReason, Event};
 
 use crate::node::{Introduction, Node, christen};
 use crate::parcel::{Change, Parcel};
@@ -169,11 +169,8 @@ impl Node {
         let to = self.linked.links().and_then(|links| links.node_named(to.as_str()));
         let Some(to) = to else {
             // As soon as there is a link, that node tells of its agents.
-            return self.agent_ended_elsewhere(
-                agent,
-                from,
-                &EndReason::Failed("it left for an unknown node".to_owned()),
-            );
+            let reason = EndReason::Failed("it left for an unknown node".to_owned());
+            return self.agent_ended_elsewhere(agent, from, &reason);
         };
         let moved = self.with_ams(|ams| {
             let kind = ams.kind_anywhere(Aid::local(agent)).filter(|_| ams.node_of(agent) == Some(from));
@@ -188,8 +185,8 @@ impl Node {
     fn hear_offer(&self, from: NodeId, offer: Offer) {
         let hop = offer.hop;
         if offer.clone.is_none() && !self.with_transits(|it| it.transits.handle_offer(from, hop)) {
-            return self
-                .tell_hop(from, HopNews::Refuse(hop, self.no("an agent of its name is on its way here already")));
+            let why = self.no("an agent of its name is on its way here already");
+            return self.tell_hop(from, HopNews::Refuse(hop, why));
         }
         self.put(self.quiet_shard(), Parcel::Hop(Box::new(HopOrder::Make(offer, from))));
     }
@@ -208,7 +205,7 @@ impl Node {
         let hop = offer.hop;
         let made = self.permit_coming(from, &offer).and_then(|()| self.body_of(&offer));
         match (made, offer.clone) {
-            (Ok(body), None) => self.prepare(shard, offer, body),
+            (Ok(body), None) => self.prepare(shard, from, offer, body),
             (Ok(body), Some(name)) => match self.clone_here(shard, from, &offer, name, body) {
                 Ok(clone) => self.tell_hop(from, HopNews::Cloned(hop, clone)),
                 Err(why) => self.tell_hop(from, HopNews::Refuse(hop, why)),
@@ -243,17 +240,21 @@ impl Node {
     }
 
     /// The agent is made: from now on what is sent to it here waits.
-    fn prepare(&self, shard: ShardIndex, offer: Offer, body: Box<dyn AgentBody>) {
+    fn prepare(&self, shard: ShardIndex, from: NodeId, offer: Offer, body: Box<dyn AgentBody>) {
         let Offer { hop, kind, owner, .. } = offer;
         self.with_transits(|it| {
-            if it.transits.comes_from(hop.agent).is_none() {
-                return;
+            let before = self.routes.look_up(hop.agent);
+            if before.place() != Place::Node(from) {
+                // It ended since it was offered.
+                return it.transits.refuse(from, hop, self.no("it has ended"));
             }
             let generation = self.next_generation(1);
             let slot = christen(Box::new(Slot::new(body)), hop.agent, generation);
             let route = LocalRoute { shard, slot: None, generation, crowded: false };
-            if it.transits.handle_made(hop) {
-                self.routes.set(hop.agent, Route::local(route));
+            if it.transits.comes_from(hop.agent) == Some(from)
+                && self.routes.replace(hop.agent, before, Route::local(route)).is_ok()
+                && it.transits.handle_made(hop)
+            {
                 let coming = Prepared { slot, kind, owner, shard, places: Vec::new(), doomed: false };
                 it.prepared.insert(hop.agent, coming);
             }
@@ -298,12 +299,14 @@ impl Node {
     fn begin(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, tell: bool) {
         let Some(coming) = on_the_way.prepared.remove(&hop.agent) else { return };
         let Prepared { mut slot, kind, shard, places, doomed, .. } = coming;
-        let hopped = Hop::Arrived { from: self.name_of(from) };
+        let source = self.name_of(from);
+        let hopped = Hop::Arrived { from: source };
         // What is wrong with it shows in its next turn.
         let _ = catch_unwind(AssertUnwindSafe(|| slot.body.hopped(&hopped)));
         if let Some(links) = self.linked.links().filter(|_| tell) {
             links.tell_all(News::Agents(vec![(hop.agent, kind)]));
         }
+        self.tell(Event::Came(slot.aid, source));
         self.join_places(hop.agent, places);
         self.put(shard, Parcel::Arrive(vec![slot]));
         if doomed {
@@ -314,10 +317,12 @@ impl Node {
     /// An agent does not come after all.
     fn drop_prepared(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, lost: bool) {
         let Some(Prepared { slot, shard, .. }) = on_the_way.prepared.remove(&hop.agent) else { return };
-        let name = hop.agent;
-        self.monitors.moved(name, Some(slot.generation), None);
+        let (name, generation) = (hop.agent, slot.generation);
+        self.monitors.moved(name, Some(generation), None);
         let is_there = !lost && self.with_ams(|ams| ams.node_of(name)) == Some(from);
-        self.routes.set(name, if is_there { Route::node(from) } else { Route::UNKNOWN });
+        let on_its_way = Route::local(LocalRoute { shard, slot: None, generation, crowded: false });
+        // It may have ended there, and another one of its name be here.
+        let _ = self.routes.replace(name, on_its_way, if is_there { Route::node(from) } else { Route::UNKNOWN });
         if let Some(links) = self.linked.links().filter(|_| lost) {
             // Should another node have heard that it is here, it is not.
             links.tell_all(News::AgentEnded(name, EndReason::Failed("its node is lost".to_owned())));

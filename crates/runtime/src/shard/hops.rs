@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
+use whimbrel_platform::Event;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::limits::HOP_STATE_BYTES_MAX;
@@ -175,6 +176,7 @@ impl Shard {
         if !gone {
             return self.called_off(index);
         }
+        node.tell(Event::Left(Aid::local(name), node.name_of(to)));
         node.monitors.moved(name, Some(generation), None);
         node.with_df(|df| df.handle_left(Aid::local(name)));
         node.leave_all(name);
