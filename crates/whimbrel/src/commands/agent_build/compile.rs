@@ -48,11 +48,12 @@ fn rust(manifest: &Path) -> anyhow::Result<PathBuf> {
     if !manifest.is_file() {
         bail!("{} is missing: a folder with a Cargo package is expected", manifest.display());
     }
-    let arguments = STACK.map(|argument| format!("\"-Clink-arg={argument}\""));
+    let mut flags: Vec<String> = STACK.iter().map(|argument| format!("-Clink-arg={argument}")).collect();
+    flags.extend(nameless_paths(manifest)?);
     let mut command = cargo()?;
     command.args(["build", "--release", "--lib", "--target", TARGET, "--message-format", "json-render-diagnostics"]);
     command.arg("--manifest-path").arg(manifest);
-    command.arg("--config").arg(format!("target.{TARGET}.rustflags=[{}]", arguments.join(",")));
+    command.arg("--config").arg(format!("target.{TARGET}.rustflags={flags:?}"));
     for setting in ["opt-level=\"s\"", "lto=true", "codegen-units=1", "panic=\"abort\"", "strip=true"] {
         command.arg("--config").arg(format!("profile.release.{setting}"));
     }
@@ -68,6 +69,25 @@ fn rust(manifest: &Path) -> anyhow::Result<PathBuf> {
         [] => bail!("{} makes no module: its [lib] needs crate-type = [\"cdylib\"]", manifest.display()),
         several => bail!("{} makes {} modules: name the folder of one package", manifest.display(), several.len()),
     }
+}
+
+/// Has sources called by their packages' names, not by where they are on this machine: what is in a module does not tell, and
+/// hardly depends on it.
+fn nameless_paths(manifest: &Path) -> anyhow::Result<Vec<String>> {
+    let mut command = cargo()?;
+    command.args(["metadata", "--format-version", "1", "--filter-platform", TARGET, "--manifest-path"]).arg(manifest);
+    let seen = command.stderr(Stdio::inherit()).output().context("cannot run cargo")?;
+    if !seen.status.success() {
+        bail!("cargo could not read {}", manifest.display());
+    }
+    let known: serde_json::Value = serde_json::from_slice(&seen.stdout).context("cargo metadata is no JSON")?;
+    let packages = known.get("packages").and_then(|packages| packages.as_array()).into_iter().flatten();
+    let text = |package: &serde_json::Value, key: &str| Some(package.get(key)?.as_str()?.to_owned());
+    let remapped = packages.filter_map(|package| {
+        let (name, file) = (text(package, "name")?, text(package, "manifest_path")?);
+        Some(format!("--remap-path-prefix={}={name}", Path::new(&file).parent()?.display()))
+    });
+    Ok(remapped.collect())
 }
 
 /// The modules that a message of cargo's tells of.
