@@ -225,6 +225,31 @@ fn three_processes_are_one_platform() {
 }
 
 #[test]
+fn agents_are_moved_and_it_is_said_why_one_stays() {
+    let site = Site::new();
+    let _running = site.start(&["run", "net.mas2j", "--nodes", "3"], 3);
+    let node = || {
+        site.json(&["agents", "--json"])["agents"].as_array().and_then(|agents| {
+            let bank = agents.iter().find(|agent| agent["name"] == "bank")?;
+            bank["node"].as_str().map(ToOwned::to_owned)
+        })
+    };
+    site.until(|| node().as_deref() == Some("n3"));
+    assert_eq!(site.out(&["move", "bank", "n1"]), "bank moved to n1\n");
+    assert_eq!(node().as_deref(), Some("n1"));
+    for (arguments, why) in [
+        (["move", "bank", "n1"], "bank stays: it is on node n1 already"),
+        (["move", "bank", "n9"], "bank stays: there is no node named n9"),
+        (["move", "nobody", "n1"], "there is no agent named nobody"),
+        (["move", "df", "n2"], "df"),
+    ] {
+        let Seen { out, err, code } = site.see(&arguments);
+        assert!(err.contains(why) && out.is_empty() && code == Some(1), "{arguments:?}: {out}{err}");
+    }
+    assert_eq!(site.out(&["move", "b*k", "n2"]), "bank moved to n2\n");
+}
+
+#[test]
 fn several_platforms_are_told_apart() {
     let site = Site::new();
     let _one = site.start(&["run", "market.mas2j"], 1);
