@@ -15,7 +15,7 @@ pub fn is_module(path: &str) -> bool {
 mod hosted {
     use std::sync::{Arc, OnceLock};
 
-    use whimbrel_wasm::{Host, HostOptions, Module, ModuleHash, WasmAgent};
+    use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
 
     use super::*;
 
@@ -42,12 +42,17 @@ mod hosted {
             self.module.hash.to_string()
         }
 
+        /// Whether this is its SHA-256.
+        pub fn is(&self, hash: [u8; 32]) -> bool {
+            self.module.hash.0 == hash
+        }
+
         /// An agent as it was kept; [`whimbrel_runtime::ProgramLoader::restore`].
         ///
         /// # Errors
         /// The module has another hash, or the state is none of such an agent.
         pub fn restore(&self, hash: [u8; 32], states: &[State], now: Time) -> Result<Box<dyn AgentBody>, String> {
-            if self.module.hash != ModuleHash(hash) {
+            if !self.is(hash) {
                 return Err(format!(
                     "{} is not the module any more that its state is of; --fresh begins anew",
                     self.path
@@ -101,6 +106,11 @@ mod hosted {
 
         /// Its SHA-256, in hexadecimal.
         pub fn hash(&self) -> String {
+            match self.0 {}
+        }
+
+        /// Whether this is its SHA-256.
+        pub fn is(&self, _hash: [u8; 32]) -> bool {
             match self.0 {}
         }
 

@@ -90,6 +90,16 @@ impl Programs {
     }
 }
 
+impl Programs {
+    /// A module with this hash that is in use here, wherever it was found; or else the one at `path`.
+    fn module_like(&self, path: &str, hash: [u8; 32]) -> Result<GuestCode, CompileError> {
+        let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = modules.values().find(|code| code.is(hash)).cloned();
+        drop(modules);
+        known.map_or_else(|| self.module(path), Ok)
+    }
+}
+
 /// Files that programs include: beside the including file, then where programs are found.
 struct Includes<'a>(&'a Sources);
 
@@ -172,7 +182,7 @@ impl ProgramLoader for SocietyLoader {
         match origin {
             Origin::Program { path, fingerprint } => self.restore_program(path, *fingerprint, states, now),
             Origin::Module { path, hash } => {
-                let code = self.programs.module(path).map_err(|error| error.to_string())?;
+                let code = self.programs.module_like(path, *hash).map_err(|error| error.to_string())?;
                 code.restore(*hash, states, now)
             }
             _ => Err("it was made in Rust by another program than this one".to_owned()),
