@@ -1,5 +1,6 @@
 //! A guest in its slot.
 
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
@@ -11,7 +12,7 @@ use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
 use crate::abi::code;
 use crate::affairs::{Call, Suspended, Wait};
-use crate::frame::{read_template, write_value};
+use crate::frame::{FrameWriter, read_template, write_value};
 use crate::guest::{Breach, Course, Rate};
 use crate::host::TICK;
 use crate::inbox;
@@ -305,13 +306,16 @@ impl Visit<'_, '_> {
 
     /// Hands a message over; `None` if the guest cannot read it.
     fn hand_message(&mut self, message: &MessageBody) -> Result<Option<Call>, LiveError> {
-        FRAME.with_borrow_mut(|frame| {
-            frame.clear();
-            if !inbox::write(message, self.turn, frame) {
-                return Ok(None);
+        let platform = self.turn.services.platform();
+        FRAMES.with_borrow_mut(|frames| match frames.write(message, platform) {
+            Ok(frame) => {
+                let (ptr, len) = self.live.hand_over(frame)?;
+                Ok(Some(Call::Handle { ptr, len }))
             }
-            let (ptr, len) = self.live.hand_over(frame)?;
-            Ok(Some(Call::Handle { ptr, len }))
+            Err(why) => {
+                inbox::refuse(message, why, self.turn);
+                Ok(None)
+            }
         })
     }
 
@@ -410,7 +414,7 @@ enum Step {
 
 thread_local! {
     /// Where messages are written before they are handed over.
-    static FRAME: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
+    static FRAMES: RefCell<FrameWriter> = RefCell::default();
 }
 
 /// What `whim_after_move` is told.

@@ -14,6 +14,7 @@ use crate::environment::Environments;
 use crate::guest::Guest;
 use crate::imports;
 use crate::module::Module;
+use crate::resident::Resident;
 use crate::roost::Roost;
 
 /// How often guests can be interrupted: the unit that their processor time is measured in.
@@ -57,6 +58,7 @@ pub struct Host {
     pub(crate) environments: Arc<Environments>,
     pub(crate) roost: Roost,
     pub(crate) clock: Arc<Clock>,
+    pub(crate) resident: Resident,
     modules: Mutex<FxHashMap<ModuleHash, Weak<Module>>>,
     ticker: Option<JoinHandle<()>>,
 }
@@ -80,6 +82,7 @@ impl Host {
             environments: Arc::new(options.environments),
             roost: Roost::new(slots),
             clock,
+            resident: Resident::new(),
             modules: Mutex::default(),
             ticker: Some(ticker),
         }))

@@ -1,6 +1,9 @@
 //! What a module's memory is to begin with, and what of an agent's memory differs from that: only this is kept, and travels.
 
+use std::ops::Range;
+
 use crate::bytes::{BadBytes, Input, put_varint};
+use crate::resident::Resident;
 
 /// Bytes that are compared, and kept, together.
 const CHUNK: usize = 64;
@@ -24,9 +27,15 @@ impl Image {
     }
 
     /// Appends what of `memory` from address `from` on differs from this.
-    pub fn write_changes(&self, memory: &[u8], from: usize, out: &mut Vec<u8>) {
+    pub fn write_changes(&self, memory: &[u8], from: usize, resident: &Resident, out: &mut Vec<u8>) {
         let mut runs = Runs { out, end: 0, open: None };
-        for start in (from / BLOCK * BLOCK..memory.len()).step_by(BLOCK) {
+        resident.touched(memory, from, |touched| self.compare(memory, touched, from, &mut runs));
+        runs.close(memory);
+    }
+
+    /// Adds what of this part differs.
+    fn compare(&self, memory: &[u8], part: Range<usize>, from: usize, runs: &mut Runs<'_>) {
+        for start in part.step_by(BLOCK) {
             let block = memory.get(start..(start + BLOCK).min(memory.len())).unwrap_or_default();
             if self.is_same(start, block) {
                 continue;
@@ -38,7 +47,6 @@ impl Image {
                 }
             }
         }
-        runs.close(memory);
     }
 
     /// Whether nothing is there below this address.
@@ -112,7 +120,7 @@ mod tests {
     fn round_trip(initial: &[u8], memory: &[u8]) -> usize {
         let image = Image::of(initial);
         let mut changes = Vec::new();
-        image.write_changes(memory, 0, &mut changes);
+        image.write_changes(memory, 0, &Resident::new(), &mut changes);
         let mut copy = initial.to_vec();
         copy.resize(memory.len(), 0);
         Image::apply_changes(&mut copy, &mut Input::new(&changes)).unwrap();
@@ -158,7 +166,7 @@ mod tests {
         let (image, mut memory) = (Image::of(&[0; BLOCK]), vec![0; BLOCK]);
         memory[..200].fill(7);
         let mut changes = Vec::new();
-        image.write_changes(&memory, 192, &mut changes);
+        image.write_changes(&memory, 192, &Resident::new(), &mut changes);
         assert_eq!(changes.len(), CHUNK + 3);
     }
 }

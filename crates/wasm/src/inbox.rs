@@ -3,16 +3,13 @@
 use whimbrel_acl::{AclMessage, Performative, Template, Value};
 use whimbrel_platform::Turn;
 
-use crate::frame::write_message;
+use crate::frame::{TooDeep, write_message};
 
-/// Writes a message for a guest; false if it cannot be written, and its sender is told so.
-pub(crate) fn write(message: &AclMessage, turn: &mut Turn<'_>, frame: &mut Vec<u8>) -> bool {
-    let written = write_message(message, turn.services.platform(), frame);
-    if let Err(why) = written {
-        let reason = Value::Str(format!("{} cannot read this: {why}", turn.aid).into());
-        turn.outbox.send(message.make_reply(turn.aid, Performative::NotUnderstood).with_content(reason));
-    }
-    written.is_ok()
+/// Tells the sender of a message that the guest cannot read it.
+#[cold]
+pub(crate) fn refuse(message: &AclMessage, why: TooDeep, turn: &mut Turn<'_>) {
+    let reason = Value::Str(format!("{} cannot read this: {why}", turn.aid).into());
+    turn.outbox.send(message.make_reply(turn.aid, Performative::NotUnderstood).with_content(reason));
 }
 
 /// Takes the oldest message that fits and that the guest can read.
@@ -20,8 +17,9 @@ pub(crate) fn frame_of_next(turn: &mut Turn<'_>, template: &Template) -> Option<
     loop {
         let message = turn.mailbox.take_matching(template)?;
         let mut frame = Vec::new();
-        if write(&message, turn, &mut frame) {
-            return Some(frame);
+        match write_message(&message, turn.services.platform(), &mut frame) {
+            Ok(()) => return Some(frame),
+            Err(why) => refuse(&message, why, turn),
         }
     }
 }

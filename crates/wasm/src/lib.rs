@@ -19,6 +19,7 @@ mod inbox;
 mod live;
 mod mind;
 mod module;
+mod resident;
 mod roost;
 
 pub use admission::{AdmissionError, ModuleHash};

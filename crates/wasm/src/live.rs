@@ -125,7 +125,7 @@ impl Live {
         }
         let memory = self.memory.data(&self.store);
         put_varint(((memory.len() - module.image.len) / PAGE) as u64, out);
-        module.image.write_changes(memory, self.stack_top(&globals), out);
+        module.image.write_changes(memory, self.stack_top(&globals), &module.host.resident, out);
     }
 
     /// Below this address nothing is alive.
@@ -202,8 +202,8 @@ impl Live {
         let exports = &self.module.exports;
         match call {
             Call::Handle { ptr, len } => {
-                let handle = self.handle.clone();
-                self.enter(|store| handle.call(store, (ptr as i32, len as i32)))
+                let Self { store, handle, module, .. } = self;
+                enter(store, module, |store| handle.call(store, (ptr as i32, len as i32)))
             }
             Call::Start { ptr, len } => self.call_optional(exports.start, (ptr as i32, len as i32)),
             Call::AfterMove { ptr, len } => self.call_optional(exports.after_move, (ptr as i32, len as i32)),
@@ -225,13 +225,7 @@ impl Live {
         let function = function.ok_or_else(|| LiveError::Trap("an export is missing".to_owned()))?;
         let function = function.typed::<P, R>(&self.store);
         let function = function.map_err(|error| LiveError::of(error, &self.store.data().terms))?;
-        self.enter(|store| function.call(store, params))
-    }
-
-    fn enter<R>(&mut self, call: impl FnOnce(&mut Store<Guest>) -> wasmtime::Result<R>) -> Result<R, LiveError> {
-        self.module.host.clock.want();
-        set_deadline(&mut self.store);
-        call(&mut self.store).map_err(|error| LiveError::of(error, &self.store.data().terms))
+        enter(&mut self.store, &self.module, |store| function.call(store, params))
     }
 
     /// Ends the unwinding of a call: it is out of its export, with all it needs in memory.
@@ -256,6 +250,16 @@ impl Live {
         let used = area.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         self.clear(at, used);
     }
+}
+
+fn enter<R>(
+    store: &mut Store<Guest>,
+    module: &Module,
+    call: impl FnOnce(&mut Store<Guest>) -> wasmtime::Result<R>,
+) -> Result<R, LiveError> {
+    module.host.clock.want();
+    set_deadline(store);
+    call(store).map_err(|error| LiveError::of(error, &store.data().terms))
 }
 
 /// A call may take so long from now on.

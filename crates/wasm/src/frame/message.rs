@@ -7,16 +7,55 @@ use super::read::{FrameError, Reader};
 use super::value::{TooDeep, length, read_value, write_value};
 use super::{act, field};
 
-/// Appends `message` to `out`, as a guest is handed it: fields in the order of their numbers, agents named in full, those that do not
-/// say of which platform they are as ones of `platform`.
+/// Writes messages for guests, one after the other, into the same place. Most of a frame is who writes to whom, and that is
+/// mostly the same as in the one before.
+#[derive(Default)]
+pub struct FrameWriter {
+    frame: Vec<u8>,
+    /// What the frame begins with, and how long that is.
+    head: Option<(Performative, Aid, Aid, Symbol)>,
+    head_bytes: usize,
+}
+
+impl FrameWriter {
+    /// The frame of `message`: fields in the order of their numbers, agents named in full, those that do not say of which platform they
+    /// are as ones of `platform`.
+    ///
+    /// # Errors
+    /// Its content nests too deeply for guests.
+    pub fn write(&mut self, message: &AclMessage, platform: Symbol) -> Result<&[u8], TooDeep> {
+        let head = match message.receivers.as_slice() {
+            [receiver] => Some((message.performative, message.sender, *receiver, platform)),
+            _ => None,
+        };
+        if head.is_none() || head != self.head {
+            self.frame.clear();
+            write_head(message, platform, &mut self.frame);
+            (self.head, self.head_bytes) = (head, self.frame.len());
+        }
+        self.frame.truncate(self.head_bytes);
+        write_rest(message, platform, &mut self.frame)?;
+        Ok(&self.frame)
+    }
+}
+
+/// Appends `message` to `out`; see [`FrameWriter::write`].
 ///
 /// # Errors
 /// Its content nests too deeply for guests; something is in `out` then.
 pub fn write_message(message: &AclMessage, platform: Symbol, out: &mut Vec<u8>) -> Result<(), TooDeep> {
+    write_head(message, platform, out);
+    write_rest(message, platform, out)
+}
+
+fn write_head(message: &AclMessage, platform: Symbol, out: &mut Vec<u8>) {
     out.push(number_of(message.performative));
     agent(field::SENDER, message.sender, platform, out);
     message.receivers.iter().for_each(|receiver| agent(field::RECEIVER, *receiver, platform, out));
-    if message.content != Value::Null {
+}
+
+fn write_rest(message: &AclMessage, platform: Symbol, out: &mut Vec<u8>) -> Result<(), TooDeep> {
+    if !matches!(message.content, Value::Null) {
         put(field::CONTENT, out, |out| write_value(&message.content, out))?;
     }
     if message.extras.is_some() {

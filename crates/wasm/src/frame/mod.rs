@@ -5,7 +5,7 @@ mod message;
 mod read;
 mod value;
 
-pub use message::{read_message, read_template, write_message};
+pub use message::{FrameWriter, read_message, read_template, write_message};
 pub use read::FrameError;
 pub use value::{TooDeep, read_value, write_value};
 

@@ -108,7 +108,7 @@ pub enum Benchmark {
     Durability(Durability),
     /// Durable agents that have nothing to do leave memory: what do they take there before and after, how soon are they back?
     Passivation(Passivation),
-    /// WebAssembly agents: what does it take to reach one, to have many, to wake one that was kept as bytes?
+    /// Agents that move, and WebAssembly agents: how long does a hop take, what does it take to reach one, to have many?
     #[cfg(feature = "wasm")]
     Mobility(Mobility),
     /// Agents come to be: how fast, and how much memory does an idle one take?
@@ -312,7 +312,7 @@ pub struct Durability {
     pub json: bool,
 }
 
-/// WebAssembly agents.
+/// Agents that move, and WebAssembly agents.
 #[cfg(feature = "wasm")]
 #[derive(Debug, Args)]
 pub struct Mobility {
@@ -334,9 +334,48 @@ pub struct Mobility {
     /// Agents in memory at once (density); as many as the system allows if not given.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub slots: Option<u32>,
+    /// Who moves (hops).
+    #[arg(long, value_enum, default_value_t = Mover::Weak)]
+    pub mover: Mover,
+    /// The module of the WebAssembly agent that moves (hops).
+    #[arg(long, value_name = "FILE", default_value = "guest/examples/shuttle-c.wasm")]
+    pub shuttle: PathBuf,
+    /// How often it goes to the other process and comes back (hops).
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub trips: u64,
+    /// How the two processes are linked (hops).
+    #[arg(long, value_enum, default_value_t = SecurityLevel::Authenticated)]
+    pub security: SecurityLevel,
     /// One line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
+    /// The address of the process that began.
+    #[arg(long, hide = true)]
+    pub first: Option<String>,
+}
+
+/// Who moves.
+#[cfg(feature = "wasm")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mover {
+    /// An AgentSpeak agent, in the middle of a plan.
+    Asl,
+    /// A WebAssembly agent, between two calls.
+    Weak,
+    /// A WebAssembly agent, in the middle of a recursion.
+    Strong,
+}
+
+#[cfg(feature = "wasm")]
+impl Mover {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Asl => "asl",
+            Self::Weak => "weak",
+            Self::Strong => "strong",
+        }
+    }
 }
 
 /// What is measured of WebAssembly agents.
@@ -347,6 +386,8 @@ pub enum MobilityPart {
     Delivery,
     /// Many agents on one node.
     Density,
+    /// An agent that goes to and fro between two processes.
+    Hops,
 }
 
 /// Durable agents with nothing to do.

@@ -45,7 +45,7 @@ pub use self::store::{Store, StoreAction};
 #[cfg(feature = "nats")]
 pub use self::up::Up;
 #[cfg(feature = "wasm")]
-pub use bench::{Mobility, MobilityPart};
+pub use bench::{Mobility, MobilityPart, Mover};
 
 /// Whimbrel runs societies of agents written in AgentSpeak and Rust.
 #[derive(Debug, Parser)]

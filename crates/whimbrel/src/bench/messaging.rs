@@ -236,7 +236,7 @@ pub fn run(what: &Messaging) -> anyhow::Result<Metrics> {
     };
     let hub = hub_of("n1", level, secrets("n1")?, &platform)?;
     platform.link_with(hub.links());
-    let mut child = start_producers(hub.address().unwrap_or_default(), &secrets("n2")?)?;
+    let mut child = start_other(hub.address().unwrap_or_default(), &secrets("n2")?)?;
     let producers_pid = child.id();
     let cpu_before = cpu_s("self")? + cpu_s(&producers_pid.to_string())?;
     // It waits for this line until both processes are at rest.
@@ -270,7 +270,7 @@ fn figures(all: Vec<Consumed>, deliveries: u64, cpu: f64) -> Metrics {
     ]
 }
 
-fn hub_of(name: &str, level: Level, secrets: Secrets, platform: &Platform) -> anyhow::Result<Hub> {
+pub(super) fn hub_of(name: &str, level: Level, secrets: Secrets, platform: &Platform) -> anyhow::Result<Hub> {
     let mut config = HubConfig::new("whimbrel", name, platform.services().random());
     config.level = level;
     config.credentials = secrets.credentials;
@@ -278,7 +278,8 @@ fn hub_of(name: &str, level: Level, secrets: Secrets, platform: &Platform) -> an
     Ok(Hub::start(config, platform.station(), listen)?)
 }
 
-fn start_producers(address: &str, secrets: &Secrets) -> anyhow::Result<Child> {
+/// Starts this program again, as the other process; it is told where this one listens.
+pub(super) fn start_other(address: &str, secrets: &Secrets) -> anyhow::Result<Child> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut child = Command::new(program)
         .args(std::env::args_os().skip(1))
@@ -286,13 +287,13 @@ fn start_producers(address: &str, secrets: &Secrets) -> anyhow::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .context("cannot start the producers' process")?;
+        .context("cannot start the other process")?;
     let input = child.stdin.as_mut().context("its input is a pipe")?;
     writeln!(input, "{}", serde_json::to_string(secrets)?)?;
     let mut ready = String::new();
     BufReader::new(child.stdout.take().context("its output is a pipe")?).read_line(&mut ready)?;
     if ready.trim() != "ready" {
-        bail!("the producers' process did not start");
+        bail!("the other process did not start");
     }
     Ok(child)
 }

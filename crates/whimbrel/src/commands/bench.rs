@@ -141,22 +141,28 @@ fn passivation(what: &Passivation) -> anyhow::Result<ExitCode> {
 #[cfg(feature = "wasm")]
 fn mobility(what: &crate::arguments::Mobility) -> anyhow::Result<ExitCode> {
     use crate::arguments::MobilityPart;
-    let metrics = crate::bench::mobility::run(what)?;
-    let file = what.module.display().to_string();
-    let module = serde_json::Value::from(file.as_str());
-    let (params, title) = match what.part {
-        MobilityPart::Delivery => (
-            format!("\"part\": \"delivery\", \"module\": {module}, \"messages\": {}", what.messages),
-            format!("delivery to agents of {file}: messages {}", what.messages),
-        ),
-        MobilityPart::Density => (
-            format!(
-                "\"part\": \"density\", \"module\": {module}, \"agents\": {}, \"asked\": {}",
-                what.agents, what.asked
-            ),
-            format!("density of agents of {file}: agents {}, asked {}", what.agents, what.asked),
-        ),
+    use crate::bench::mobility;
+    if let Some(first) = &what.first {
+        mobility::second(what, first)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let metrics = mobility::run(what)?;
+    let file = what.module.display();
+    let params = match what.part {
+        MobilityPart::Delivery => {
+            format!("\"part\": \"delivery\", \"module\": \"{file}\", \"messages\": {}", what.messages)
+        }
+        MobilityPart::Density => {
+            let (agents, asked) = (what.agents, what.asked);
+            format!("\"part\": \"density\", \"module\": \"{file}\", \"agents\": {agents}, \"asked\": {asked}")
+        }
+        MobilityPart::Hops => {
+            let (mover, security) = (what.mover.name(), mobility::security(what.security));
+            let trips = what.trips;
+            format!("\"part\": \"hops\", \"mover\": \"{mover}\", \"security\": \"{security}\", \"trips\": {trips}")
+        }
     };
+    let title = format!("mobility: {}", params.replace('"', ""));
     let text = if what.json { line("mobility", &params, &metrics) } else { rows(&title, &metrics) };
     writeln!(anstream::stdout().lock(), "{text}")?;
     Ok(ExitCode::SUCCESS)

@@ -26,6 +26,7 @@ pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
     let woken: Vec<_> = strides.collect();
     let again = drive(&platform, &woken, what.asked)?;
     let after = told()? - before;
+    let live = f64::from(module.host().live());
     platform.stop();
     let count = what.agents as f64;
     Ok(vec![
@@ -34,7 +35,7 @@ pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
         ("resident_bytes_per_agent", Some(bytes / count)),
         ("resident_mib", Some(after / 1048576.0)),
         ("slots", Some(f64::from(module.host().slots()))),
-        ("in_memory", Some(f64::from(module.host().live()))),
+        ("in_memory", Some(live)),
         ("message_in_any_order_us", Some(again * 1e6 / what.asked as f64)),
     ])
 }

@@ -1,7 +1,9 @@
-//! Agents that are WebAssembly modules: what it takes to reach one, to have many, to wake one that is kept as bytes.
+//! Agents that move: how long a hop takes. And those that are WebAssembly modules: what it takes to reach one, to have many, to
+//! wake one that is kept as bytes.
 
 mod delivery;
 mod density;
+mod hops;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +17,8 @@ use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
 
+pub use hops::{second, security};
+
 use super::Metrics;
 use crate::arguments::{Mobility, MobilityPart};
 
@@ -26,6 +30,7 @@ pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
     match what.part {
         MobilityPart::Delivery => delivery::run(what),
         MobilityPart::Density => density::run(what),
+        MobilityPart::Hops => hops::run(what),
     }
 }
 

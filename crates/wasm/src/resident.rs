@@ -1,0 +1,73 @@
+//! Which pages of a guest's memory were ever touched, as the kernel says: what was not is as it was to begin with, and to look at it
+//! would bring it into memory.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// Bytes of a page of the kernel's, on all machines this is used on; if it is not, nothing is left out.
+const PAGE: usize = 4096;
+/// An entry of `/proc/self/pagemap`: present, or swapped out.
+const TOUCHED: u64 = 0b11 << 62;
+/// Pages that are asked about at a time.
+const PAGES_AT_ONCE: usize = 512;
+
+/// See the module.
+pub(crate) struct Resident {
+    pagemap: Option<File>,
+}
+
+impl Resident {
+    pub fn new() -> Self {
+        let is_usual = rustix::param::page_size() == PAGE;
+        Self { pagemap: if is_usual { File::open("/proc/self/pagemap").ok() } else { None } }
+    }
+
+    /// Calls `work` with each run of this memory that was touched, by its place: with all of it, if that is not known.
+    pub fn touched(&self, memory: &[u8], from: usize, mut work: impl FnMut(std::ops::Range<usize>)) {
+        let pagemap = self.pagemap.as_ref().filter(|_| (memory.as_ptr() as usize).is_multiple_of(PAGE));
+        let mut open: Option<std::ops::Range<usize>> = None;
+        for start in (from / PAGE * PAGE..memory.len()).step_by(PAGES_AT_ONCE * PAGE) {
+            let mut entries = [0u8; PAGES_AT_ONCE * 8];
+            let pages = (memory.len() - start).div_ceil(PAGE).min(PAGES_AT_ONCE);
+            let at = ((memory.as_ptr() as usize + start) / PAGE * 8) as u64;
+            let wanted = entries.get_mut(..pages * 8).unwrap_or_default();
+            let is_known = pagemap.is_some_and(|pagemap| pagemap.read_exact_at(wanted, at).is_ok());
+            for page in 0..pages {
+                let entry = entries.get(page * 8..page * 8 + 8).and_then(|entry| entry.try_into().ok());
+                let is_touched = !is_known || entry.is_none_or(|entry| u64::from_le_bytes(entry) & TOUCHED != 0);
+                let begin = start + page * PAGE;
+                match &mut open {
+                    Some(run) if is_touched => run.end = begin + PAGE,
+                    Some(_) => open.take().into_iter().for_each(&mut work),
+                    None if is_touched => open = Some(begin..begin + PAGE),
+                    None => {}
+                }
+            }
+        }
+        if let Some(run) = open {
+            work(run.start..run.end.min(memory.len()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_was_touched() {
+        let resident = Resident::new();
+        let mut memory = vec![0u8; 64 * PAGE];
+        let first = memory.as_ptr().align_offset(PAGE);
+        let memory = &mut memory[first..first + 62 * PAGE];
+        memory[5 * PAGE + 7] = 1;
+        memory[9 * PAGE] = 1;
+        memory[10 * PAGE] = 1;
+        let mut runs = Vec::new();
+        resident.touched(memory, 0, |run| runs.push(run));
+        let has =
+            |page: usize| runs.iter().any(|run| run.contains(&(page * PAGE)) && run.contains(&((page + 1) * PAGE - 1)));
+        assert!(has(5) && has(9) && has(10), "{runs:?}");
+        assert!(runs.iter().all(|run| run.end <= memory.len()));
+    }
+}
