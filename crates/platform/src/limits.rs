@@ -329,6 +329,14 @@ pub const MODULE_BYTES_MAX: usize = 16 << 20;
 pub const MODULE_GLOBALS_MAX: usize = 4_096;
 /// Messages that a WebAssembly agent may send, and lines that it may print or log, in one call.
 pub const GUEST_CALL_MESSAGES_MAX: u32 = 10_000;
+/// Bytes of all that it may send, print and log in one call.
+pub const GUEST_CALL_BYTES_MAX: usize = 16 << 20;
+/// Bytes of a template that it waits for, or takes by, and how many parts it may have.
+pub const GUEST_TEMPLATE_BYTES_MAX: usize = 4 << 10;
+/// See [`GUEST_TEMPLATE_BYTES_MAX`].
+pub const GUEST_TEMPLATE_PARTS_MAX: usize = 16;
+/// Bytes of its state: its memory, and what the node remembers of it.
+pub const GUEST_STATE_BYTES_MAX: usize = GUEST_MEMORY_BYTES_MAX + (4 << 20);
 /// Milliseconds of processor time that a WebAssembly agent may take until it comes back from one call, if no policy says less.
 pub const GUEST_CALL_CPU_MS: u32 = 1_000;
 /// The most that a policy may say.

@@ -1,6 +1,7 @@
 //! What a node remembers of a guest between two calls, beside its memory. It travels with the agent.
 
 use whimbrel_platform::Time;
+use whimbrel_platform::limits::{GUEST_TEMPLATE_BYTES_MAX, GUEST_TIMERS_MAX};
 
 use crate::bytes::{BadBytes, Input, put_bytes, put_varint};
 
@@ -9,6 +10,8 @@ use crate::bytes::{BadBytes, Input, put_bytes, put_varint};
 pub(crate) struct Affairs {
     /// It had its first call.
     pub started: bool,
+    /// What its first call is to tell it: a value. Empty once it was called.
+    pub options: Vec<u8>,
     /// Its timers by tag, the earliest first.
     pub timers: Vec<(Time, i64)>,
     /// What it was told the length of, and has not fetched.
@@ -87,8 +90,12 @@ impl Affairs {
                 | flag(!self.timers.is_empty(), flag::TIMERS)
                 | flag(!self.held.is_empty(), flag::HELD)
                 | flag(self.suspended.is_some(), flag::SUSPENDED)
-                | flag(self.unwind_at != 0, flag::UNWIND),
+                | flag(self.unwind_at != 0, flag::UNWIND)
+                | flag(!self.options.is_empty(), flag::OPTIONS),
         );
+        if !self.options.is_empty() {
+            put_bytes(&self.options, out);
+        }
         if !self.timers.is_empty() {
             put_varint(self.timers.len() as u64, out);
             for (at, tag) in &self.timers {
@@ -109,16 +116,19 @@ impl Affairs {
     }
 
     /// What was written, as it is at `now`.
-    pub fn read(input: &mut Input<'_>, now: Time, timers_max: usize) -> Result<Self, BadBytes> {
+    pub fn read(input: &mut Input<'_>, now: Time) -> Result<Self, BadBytes> {
         let flags = input.byte()?;
         let has = |flag| flags & flag != 0;
         if flags & !flag::ALL != 0 {
             return Err(BadBytes);
         }
         let mut affairs = Self { started: has(flag::STARTED), ..Self::default() };
+        if has(flag::OPTIONS) {
+            affairs.options = input.bytes()?.to_vec();
+        }
         if has(flag::TIMERS) {
             let count = input.length()?;
-            if count > timers_max {
+            if count > GUEST_TIMERS_MAX {
                 return Err(BadBytes);
             }
             for _ in 0..count {
@@ -145,7 +155,8 @@ mod flag {
     pub const HELD: u8 = 4;
     pub const SUSPENDED: u8 = 8;
     pub const UNWIND: u8 = 16;
-    pub const ALL: u8 = 31;
+    pub const OPTIONS: u8 = 32;
+    pub const ALL: u8 = 63;
 }
 
 /// What is left until then, and one; 0 is never.
@@ -209,7 +220,13 @@ impl Wait {
 
     fn read(input: &mut Input<'_>, now: Time) -> Result<Self, BadBytes> {
         Ok(match input.byte()? {
-            0 => Self::Message { template: input.bytes()?.to_vec(), until: time(input, now)? },
+            0 => {
+                let template = input.bytes()?;
+                if template.len() > GUEST_TEMPLATE_BYTES_MAX {
+                    return Err(BadBytes);
+                }
+                Self::Message { template: template.to_vec(), until: time(input, now)? }
+            }
             1 => Self::Until(time(input, now)?),
             2 => Self::Hop,
             _ => return Err(BadBytes),
@@ -233,10 +250,15 @@ mod tests {
         affairs.suspended = Some(Suspended { call: Call::Handle { ptr: 16, len: 300 }, wait });
         let mut bytes = Vec::new();
         affairs.write(Time(100), &mut bytes);
-        let back = Affairs::read(&mut Input::new(&bytes), Time(1000), 8).unwrap();
+        let back = Affairs::read(&mut Input::new(&bytes), Time(1000)).unwrap();
         assert_eq!(back.timers, [(Time(1000), 8), (Time(1100), 7), (Time(1400), -3)]);
-        assert_eq!(Affairs { timers: Vec::new(), ..back }, Affairs { timers: Vec::new(), ..affairs });
-        assert_eq!(Affairs::read(&mut Input::new(&bytes), Time(1000), 2), Err(BadBytes), "too many timers");
+        assert_eq!(Affairs { timers: Vec::new(), ..back }, Affairs { timers: Vec::new(), ..affairs.clone() });
+        for tag in 0..GUEST_TIMERS_MAX as i64 {
+            affairs.set_timer(Time(9), 1000 + tag);
+        }
+        bytes.clear();
+        affairs.write(Time(100), &mut bytes);
+        assert_eq!(Affairs::read(&mut Input::new(&bytes), Time(1000)), Err(BadBytes), "too many timers");
     }
 
     #[test]
@@ -249,7 +271,7 @@ mod tests {
     proptest! {
         #[test]
         fn hostile_affairs_are_refused_or_read(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
-            let _ = Affairs::read(&mut Input::new(&bytes), Time(5), 4);
+            let _ = Affairs::read(&mut Input::new(&bytes), Time(5));
         }
     }
 }

@@ -13,7 +13,7 @@ use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 use crate::abi::code;
 use crate::affairs::{Call, Suspended, Wait};
 use crate::frame::{FrameWriter, read_template, write_value};
-use crate::guest::{Breach, Course, Rate};
+use crate::guest::{Breach, Course, Rate, Requests, Used};
 use crate::host::TICK;
 use crate::inbox;
 use crate::live::{Live, LiveError};
@@ -25,14 +25,12 @@ pub struct WasmAgent {
     module: Arc<Module>,
     /// Where the module was found.
     path: Symbol,
-    /// What its project says of it, for its first call.
-    options: Option<Box<[(Symbol, Value)]>>,
     mind: Arc<Mutex<Mind>>,
     /// From its first turn on this node on.
     stay: Option<Box<Stay>>,
     /// What became of a hop, that it does not know yet.
     hop: Option<Box<Hop>>,
-    /// Its last whole save; empty if there was none.
+    /// It was saved whole.
     saved: bool,
 }
 
@@ -43,18 +41,24 @@ struct Stay {
     until: Time,
     /// Ticks of the clock that it was at work.
     cpu: Rate,
+    used: Used,
 }
 
 impl WasmAgent {
-    /// A new agent of this module, which was found at `path`.
+    /// A new agent of this module, which was found at `path`; its first call is told these options.
     pub fn new(module: Arc<Module>, path: Symbol, options: Vec<(Symbol, Value)>) -> Self {
-        let options = (!options.is_empty()).then(|| options.into_boxed_slice());
-        Self { options, ..Self::of(module, path, Mind::New) }
+        let mut bytes = Vec::new();
+        if !options.is_empty() {
+            let pairs = options.into_iter().map(|(key, value)| (Value::Str(key.as_str().into()), value));
+            // What nests too deeply for guests is left out: a project cannot write it.
+            write_value(&Value::map(pairs), &mut bytes).unwrap_or_else(|_| bytes.clear());
+        }
+        Self::of(module, path, Mind::new(bytes))
     }
 
     fn of(module: Arc<Module>, path: Symbol, mind: Mind) -> Self {
         let mind = Arc::new(Mutex::new(mind));
-        Self { module, path, options: None, mind, stay: None, hop: None, saved: false }
+        Self { module, path, mind, stay: None, hop: None, saved: false }
     }
 
     /// An agent as it was kept: of what was saved, the last whole state counts.
@@ -80,7 +84,7 @@ impl WasmAgent {
         let stay = self.stay.get_or_insert_with(|| {
             let terms = turn.services.policy().terms(turn.services.principal(turn.aid));
             let until = terms.lifetime.map_or(Time::NEVER, |lifetime| turn.now + lifetime);
-            Box::new(Stay { terms: Arc::new(terms), until, cpu: Rate::default() })
+            Box::new(Stay { terms: Arc::new(terms), until, cpu: Rate::default(), used: Used::default() })
         });
         Arc::clone(&stay.terms)
     }
@@ -105,12 +109,19 @@ impl WasmAgent {
 
     fn work(&mut self, turn: &mut Turn<'_>) -> Result<Next, LiveError> {
         let terms = self.arrive(turn);
-        let (options, hop) = (self.options.take(), self.hop.take());
         let mind = Arc::clone(&self.mind);
         let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
         let live = mind.enter(&self.mind, &self.module, &terms)?;
-        let budget = turn.budget;
-        Visit { live, turn, budget }.go(options, hop)
+        let (hop, budget) = (self.hop.take(), turn.budget);
+        // It may have been written out since its last turn.
+        if let Some(stay) = &mut self.stay {
+            live.store.data_mut().used = std::mem::take(&mut stay.used);
+        }
+        let next = Visit { live, turn, budget }.go(hop);
+        if let Some(stay) = &mut self.stay {
+            stay.used = std::mem::take(&mut live.store.data_mut().used);
+        }
+        next
     }
 
     fn fail(&mut self, error: &LiveError, turn: &mut Turn<'_>) -> Next {
@@ -178,13 +189,14 @@ impl AgentBody for WasmAgent {
 
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
         let mind = Mind::from_snapshot(&self.snapshot(now)?, now).ok()?;
-        Some(Box::new(Self { options: self.options.clone(), ..Self::of(Arc::clone(&self.module), self.path, mind) }))
+        Some(Box::new(Self::of(Arc::clone(&self.module), self.path, mind)))
     }
 
     fn before_hop(&mut self) {
-        let module = Arc::clone(&self.module);
         if let Mind::Live { live, .. } = &mut *self.mind() {
-            before_hop(live, &module);
+            for (at, length) in std::mem::take(&mut live.store.data_mut().requests.discard) {
+                live.clear(at, length as usize);
+            }
         }
     }
 
@@ -204,11 +216,8 @@ impl AgentBody for WasmAgent {
         if live.store.data().affairs.suspended.is_some() {
             return;
         }
-        let guest = live.store.data_mut();
-        (guest.may_suspend, guest.requests) = (false, Default::default());
-        guest.turn.lend(turn);
-        let said = live.call_export::<(), ()>(&export, ());
-        live.store.data_mut().turn.take_back();
+        live.store.data_mut().requests = Requests::default();
+        let said = live.during(turn, |live| live.call_export::<(), ()>(&export, ()));
         if let Err(error) = said {
             turn.services.log(
                 turn.aid,
@@ -230,20 +239,6 @@ fn tell_owner(turn: &mut Turn<'_>, reason: &str) {
     }
 }
 
-/// Lets a guest drop what it need not carry, and forgets what it said before that it need not.
-fn before_hop(live: &mut Live, module: &Module) {
-    if let Some(export) = module.exports.before_move
-        && live.store.data().affairs.suspended.is_none()
-    {
-        live.store.data_mut().may_suspend = false;
-        // If it fails, it does so again where it arrives, or carries more: it stays whole either way.
-        let _ = live.call_export::<(), ()>(&export, ());
-    }
-    for (at, length) in std::mem::take(&mut live.store.data_mut().requests.discard) {
-        live.clear(at, length as usize);
-    }
-}
-
 /// One turn of a guest.
 struct Visit<'a, 't> {
     live: &'a mut Live,
@@ -252,14 +247,11 @@ struct Visit<'a, 't> {
 }
 
 impl Visit<'_, '_> {
-    fn go(&mut self, options: Option<Box<[(Symbol, Value)]>>, hop: Option<Box<Hop>>) -> Result<Next, LiveError> {
-        if !self.live.store.data().affairs.started {
-            self.live.store.data_mut().affairs.started = true;
-            let pairs = options.unwrap_or_default().into_vec().into_iter();
-            let options = Value::map(pairs.map(|(key, value)| (Value::Str(key.as_str().into()), value)));
-            if let Some(next) = self.hand(&options, |ptr, len| Call::Start { ptr, len })? {
-                return Ok(next);
-            }
+    fn go(&mut self, hop: Option<Box<Hop>>) -> Result<Next, LiveError> {
+        if !self.live.store.data().affairs.started
+            && let Some(next) = self.start()?
+        {
+            return Ok(next);
         }
         if let Some(hop) = hop
             && let Some(next) = self.tell(&hop)?
@@ -276,6 +268,17 @@ impl Visit<'_, '_> {
             }
         }
         Ok(Next::Ready)
+    }
+
+    fn start(&mut self) -> Result<Option<Next>, LiveError> {
+        let affairs = &mut self.live.store.data_mut().affairs;
+        affairs.started = true;
+        let options = std::mem::take(&mut affairs.options);
+        if options.is_empty() {
+            return self.hand(&Value::map([]), |ptr, len| Call::Start { ptr, len });
+        }
+        let (ptr, len) = self.live.hand_over(&options)?;
+        self.call(Call::Start { ptr, len })
     }
 
     fn is_suspended(&self) -> bool {
@@ -337,6 +340,10 @@ impl Visit<'_, '_> {
             };
             return self.go_on(answer);
         }
+        if self.is_suspended() {
+            // Somebody else sent it while it waits for something: it goes on waiting.
+            return Ok(None);
+        }
         let news = news_of(hop, self.turn.services.node());
         self.hand(&news, |ptr, len| Call::AfterMove { ptr, len })
     }
@@ -346,7 +353,8 @@ impl Visit<'_, '_> {
         let guest = self.live.store.data_mut();
         let Some(Suspended { wait, .. }) = &guest.affairs.suspended else { return Ok(Step::Done) };
         let answer = match wait {
-            Wait::Hop => None,
+            // Whoever is told what became of a hop is told before; nobody will now.
+            Wait::Hop => Some(guest.refuse(code::STAYED, "the hop was interrupted")),
             Wait::Until(until) => (*until <= self.turn.now).then_some(0),
             Wait::Message { template, until } => {
                 let until = *until;
@@ -376,16 +384,20 @@ impl Visit<'_, '_> {
     fn call(&mut self, call: Call) -> Result<Option<Next>, LiveError> {
         let guest = self.live.store.data_mut();
         let was_waiting = matches!(guest.course, Course::Rewinding(_));
-        (guest.may_suspend, guest.requests) = (true, Default::default());
-        self.live.store.data_mut().turn.lend(self.turn);
-        let answer = self.live.call(call);
-        self.live.store.data_mut().turn.take_back();
+        (guest.may_suspend, guest.requests) = (true, Requests::default());
+        let answer = self.live.during(self.turn, |live| live.call(call));
+        self.live.store.data_mut().may_suspend = false;
         let answer = answer?;
         match std::mem::take(&mut self.live.store.data_mut().course) {
             Course::Unwinding(wait) => {
                 self.live.stop_unwinding()?;
                 self.live.keep_inbox();
-                self.live.store.data_mut().affairs.suspended = Some(Suspended { call, wait });
+                let guest = self.live.store.data_mut();
+                if wait != Wait::Hop {
+                    // A departure that was asked for before is over: the call is not.
+                    guest.requests.hop = None;
+                }
+                guest.affairs.suspended = Some(Suspended { call, wait });
             }
             Course::Rewinding(_) => return Err(Breach::Suspension("it did not come back to where it waited").into()),
             Course::Straight if was_waiting => self.live.clear_unwound(),
@@ -394,11 +406,22 @@ impl Visit<'_, '_> {
         if answer != 0 && !self.is_suspended() {
             return Err(LiveError::Answer(answer));
         }
+        self.outcome()
+    }
+
+    /// What the guest asked for in the call that is over.
+    fn outcome(&mut self) -> Result<Option<Next>, LiveError> {
         let requests = &mut self.live.store.data_mut().requests;
         if requests.stop && requests.hop.is_none() {
             return Ok(Some(Next::End(EndReason::Finished)));
         }
-        Ok(requests.hop.take().map(|hop| Next::Hop(Box::new(hop))))
+        let Some(hop) = requests.hop.take() else { return Ok(None) };
+        if let Some(export) = self.live.before_move()
+            && !self.is_suspended()
+        {
+            self.live.during(self.turn, |live| live.call_export::<(), ()>(&export, ()))?;
+        }
+        Ok(Some(Next::Hop(Box::new(hop))))
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wasmtime::{Memory, ResourceLimiter};
 use whimbrel_acl::Symbol;
+use whimbrel_platform::limits::GUEST_CALL_BYTES_MAX;
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::policy::Terms;
 use whimbrel_platform::{Time, Turn};
@@ -58,9 +59,10 @@ pub(crate) struct Requests {
     pub stop: bool,
     /// What need not travel: addresses and lengths.
     pub discard: Vec<(u32, u32)>,
-    /// Messages, and lines, of this call.
+    /// Messages, lines, and bytes of both, of this call.
     pub sent: u32,
     pub lines: u32,
+    pub bytes: usize,
 }
 
 /// How a call goes on when it comes to an import that waits.
@@ -88,19 +90,42 @@ unsafe impl Sync for TurnAccess {}
 impl TurnAccess {
     /// Does something with the turn; `None` if the guest has none now.
     pub fn with<R>(&mut self, work: impl for<'t> FnOnce(&mut Turn<'t>) -> R) -> Option<R> {
-        // SAFETY: it is set, so `lend` was called with a turn that outlives the call into the guest, and nobody else touches
-        // that turn until `take_back`. The reference ends with `work`, and `&mut self` keeps it the only one.
+        // SAFETY: it is set, so `during` is running with this turn, which it holds by `&mut` and does not touch until it
+        // takes the pointer back. The reference ends with `work`, and `&mut self` keeps it the only one.
         self.0.map(|mut turn| work(unsafe { turn.as_mut() }))
     }
 
-    /// Sets the turn. Whoever does so calls [`TurnAccess::take_back`] before the turn is used otherwise.
-    pub fn lend(&mut self, turn: &mut Turn<'_>) {
-        self.0 = Some(NonNull::from(turn).cast());
+    /// Does `call` with what `guest_of` finds a guest in, while that guest has the turn.
+    pub fn during<T, R>(
+        owner: &mut T,
+        guest_of: fn(&mut T) -> &mut Guest,
+        turn: &mut Turn<'_>,
+        call: impl FnOnce(&mut T) -> R,
+    ) -> R {
+        guest_of(owner).turn.0 = Some(NonNull::from(turn).cast());
+        let lent = Lent { owner, guest_of };
+        call(&mut *lent.owner)
     }
+}
 
-    pub fn take_back(&mut self) {
-        self.0 = None;
+/// Takes the turn back, also if the call panics.
+struct Lent<'a, T> {
+    owner: &'a mut T,
+    guest_of: fn(&mut T) -> &mut Guest,
+}
+
+impl<T> Drop for Lent<'_, T> {
+    fn drop(&mut self) {
+        (self.guest_of)(self.owner).turn.0 = None;
     }
+}
+
+/// What a guest has used on this node, of what it may use.
+#[derive(Debug, Default)]
+pub(crate) struct Used {
+    pub messages: Rate,
+    /// Bytes of names that nobody knew before.
+    pub names: u64,
 }
 
 /// What is counted within a second.
@@ -134,9 +159,7 @@ pub(crate) struct Guest {
     pub environments: Arc<Environments>,
     /// Why it was answered with a negative number last.
     pub reason: String,
-    pub messages: Rate,
-    /// Bytes of names that nobody knew before.
-    pub names: u64,
+    pub used: Used,
 }
 
 impl Guest {
@@ -151,8 +174,7 @@ impl Guest {
             terms,
             environments,
             reason: String::new(),
-            messages: Rate::default(),
-            names: 0,
+            used: Used::default(),
         }
     }
 
@@ -172,13 +194,19 @@ impl Guest {
         i32::try_from(self.affairs.held.len()).unwrap_or(i32::MAX)
     }
 
+    /// Counts bytes that it sends or prints; false if there were too many in this call.
+    pub fn may_say(&mut self, bytes: usize) -> bool {
+        self.requests.bytes = self.requests.bytes.saturating_add(bytes);
+        self.requests.bytes <= GUEST_CALL_BYTES_MAX
+    }
+
     /// Makes names of what a guest wrote, and counts those that are new.
     pub fn naming<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> Result<R, Breach> {
         let before = Symbol::bytes_made_here();
         let made = work(self);
-        self.names += Symbol::bytes_made_here() - before;
+        self.used.names += Symbol::bytes_made_here() - before;
         let most = self.terms.name_bytes;
-        if self.names > most { Err(Breach::Names(most)) } else { Ok(made) }
+        if self.used.names > most { Err(Breach::Names(most)) } else { Ok(made) }
     }
 }
 

@@ -29,6 +29,8 @@ const MAPPINGS_PER_INSTANCE: u32 = 4;
 const MAPPINGS_DEFAULT: u32 = 65_530;
 /// Guests in memory at once, however many mappings the system allows.
 const SLOTS_MAX: u32 = 250_000;
+/// Places beyond those that are given out: several threads may look for one at the same time, and modules are tried out.
+const SLOTS_SPARE: u32 = 64;
 /// Bytes of a memory that stay with its slot when an instance goes: to write zeros there is cheaper than to give it back.
 const KEEP_RESIDENT_BYTES: usize = 64 << 10;
 /// Bytes of the native stack that a guest may use.
@@ -71,7 +73,7 @@ impl Host {
     pub fn new(options: HostOptions) -> Result<Arc<Self>, HostError> {
         let wrong = |error: wasmtime::Error| HostError(format!("{error:#}"));
         let slots = options.slots.unwrap_or_else(slots_of_system).clamp(1, SLOTS_MAX);
-        let engine = Engine::new(&config(slots)).map_err(wrong)?;
+        let engine = Engine::new(&config(slots + SLOTS_SPARE)).map_err(wrong)?;
         let mut linker = Linker::new(&engine);
         imports::add_to(&mut linker).map_err(wrong)?;
         let clock = Arc::new(Clock::default());

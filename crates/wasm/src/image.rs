@@ -49,6 +49,11 @@ impl Image {
         }
     }
 
+    /// Whether nothing is there at all.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     /// Whether nothing is there below this address.
     pub fn is_empty_below(&self, address: usize) -> bool {
         self.bytes.iter().take(address).all(|byte| *byte == 0)

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use wasmtime::{Global, Instance, Memory, ModuleExport, Store, TypedFunc, Val, WasmParams, WasmResults};
-use whimbrel_platform::Time;
 use whimbrel_platform::policy::Terms;
+use whimbrel_platform::{Time, Turn};
 
 use crate::affairs::{Affairs, Call};
 use crate::bytes::{BadBytes, Input, put_varint};
-use crate::guest::{Breach, Guest};
+use crate::guest::{Breach, Guest, TurnAccess};
 use crate::host::TICK;
 use crate::image::Image;
 use crate::module::Module;
@@ -80,6 +80,7 @@ impl Live {
         let host = &module.host;
         let mut store = Store::new(&host.engine, Guest::new(affairs, terms, Arc::clone(&host.environments)));
         store.limiter(|guest| guest);
+        host.clock.want();
         set_deadline(&mut store);
         let wrong = |error, store: &Store<Guest>| LiveError::of(error, &store.data().terms);
         let instance = module.pre.instantiate(&mut store).map_err(|error| wrong(error, &store))?;
@@ -96,7 +97,7 @@ impl Live {
     /// An instance as it was captured.
     pub fn restore(module: &Arc<Module>, state: &[u8], now: Time, terms: Arc<Terms>) -> Result<Self, LiveError> {
         let mut input = Input::new(state);
-        let affairs = Affairs::read(&mut input, now, terms.timers)?;
+        let affairs = Affairs::read(&mut input, now)?;
         let mut live = Self::new(module, affairs, terms)?;
         for _ in 0..input.length()? {
             let (index, value) = (input.length()?, input.u64()?);
@@ -124,7 +125,7 @@ impl Live {
             out.extend_from_slice(&value.to_le_bytes());
         }
         let memory = self.memory.data(&self.store);
-        put_varint(((memory.len() - module.image.len) / PAGE) as u64, out);
+        put_varint((memory.len().saturating_sub(module.image.len) / PAGE) as u64, out);
         module.image.write_changes(memory, self.stack_top(&globals), &module.host.resident, out);
     }
 
@@ -195,6 +196,16 @@ impl Live {
     /// The guest may keep what it was handed while it waits: it is asked for other room then.
     pub fn keep_inbox(&mut self) {
         self.inbox = (0, 0, 0);
+    }
+
+    /// Does `call` while the guest has this turn.
+    pub fn during<R>(&mut self, turn: &mut Turn<'_>, call: impl FnOnce(&mut Self) -> R) -> R {
+        TurnAccess::during(self, |live| live.store.data_mut(), turn, call)
+    }
+
+    /// What it is to be told before it moves by its own will.
+    pub fn before_move(&self) -> Option<ModuleExport> {
+        self.module.exports.before_move
     }
 
     /// Calls an export that may suspend; what it answered.

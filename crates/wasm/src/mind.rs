@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use whimbrel_platform::Time;
+use whimbrel_platform::limits::GUEST_STATE_BYTES_MAX;
 use whimbrel_platform::policy::Terms;
 
 use crate::affairs::Affairs;
@@ -37,6 +38,18 @@ pub(crate) enum Mind {
 }
 
 impl Mind {
+    /// One whose first call is told these options: a value, or nothing.
+    pub fn new(options: Vec<u8>) -> Self {
+        if options.is_empty() {
+            return Self::New;
+        }
+        let mut raw = vec![LAYOUT];
+        Affairs { options, ..Affairs::default() }.write(EPOCH, &mut raw);
+        // No global and no page differs from the module's.
+        raw.extend([0, 0]);
+        Self::Frozen(pack(raw).into_boxed_slice())
+    }
+
     /// Leaves memory if it had no call since it was asked last; false if it stays.
     pub fn give_way(&mut self) -> bool {
         match self {
@@ -138,7 +151,7 @@ fn unpack(state: &[u8]) -> Result<Vec<u8>, BadBytes> {
         LAYOUT => Ok(input.rest().to_vec()),
         LAYOUT_LZ4 => {
             let length = input.length()?;
-            if length > STATE_BYTES_MAX {
+            if length > GUEST_STATE_BYTES_MAX {
                 return Err(BadBytes);
             }
             lz4_flex::block::decompress(input.rest(), length).map_err(|_| BadBytes)
@@ -147,14 +160,11 @@ fn unpack(state: &[u8]) -> Result<Vec<u8>, BadBytes> {
     }
 }
 
-/// Bytes of a state.
-const STATE_BYTES_MAX: usize = 256 << 20;
-
 /// The same state with its times counted from another moment.
 fn rebase(state: &[u8], from: Time, to: Time) -> Result<Vec<u8>, BadBytes> {
     let state = unpack(state)?;
     let mut input = Input::new(&state);
-    let affairs = Affairs::read(&mut input, from, usize::MAX)?;
+    let affairs = Affairs::read(&mut input, from)?;
     let mut out = vec![LAYOUT];
     affairs.write(to, &mut out);
     out.extend_from_slice(input.rest());

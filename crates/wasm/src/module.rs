@@ -99,9 +99,9 @@ impl Module {
     }
 }
 
-/// The stack grows down to the memory's beginning: nothing is there to begin with.
+/// The stack grows down to the memory's beginning: nothing is there to begin with, and all data is above it.
 fn is_stack_first(image: &Image, top: Option<&u64>) -> bool {
-    top.and_then(|top| usize::try_from(*top).ok()).is_some_and(|top| image.is_empty_below(top))
+    top.and_then(|top| usize::try_from(*top).ok()).is_some_and(|top| image.is_empty_below(top) && !image.is_empty())
 }
 
 /// What an instance is when it is new.

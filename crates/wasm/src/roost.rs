@@ -10,6 +10,9 @@ use crate::mind::Mind;
 /// Guests that are looked at before one more is refused.
 const LOOKED_AT_MAX: usize = 4_096;
 
+/// Guests that are gone, or come and go, that the queue may hold beyond twice those that are in memory.
+const QUEUE_SPARE: usize = 64;
+
 /// See the module.
 pub(crate) struct Roost {
     slots: u32,
@@ -50,8 +53,12 @@ impl Roost {
     /// An agent is about to come in.
     pub fn enter(&self, mind: &Arc<Mutex<Mind>>) {
         self.make_room();
-        self.live.fetch_add(1, Ordering::Relaxed);
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(Arc::downgrade(mind));
+        let live = self.live.fetch_add(1, Ordering::Relaxed) as usize;
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.len() > 2 * live + QUEUE_SPARE {
+            queue.retain(|mind| mind.strong_count() > 0);
+        }
+        queue.push_back(Arc::downgrade(mind));
     }
 
     /// One that was in is gone.

@@ -1,6 +1,7 @@
 //! Messages, and templates of messages.
 
 use whimbrel_acl::{AclMessage, Aid, Extras, Performative, Symbol, Template, Value};
+use whimbrel_platform::limits::{GUEST_TEMPLATE_BYTES_MAX, GUEST_TEMPLATE_PARTS_MAX};
 use whimbrel_platform::topics::Cast;
 
 use super::read::{FrameError, Reader};
@@ -216,12 +217,16 @@ fn aid(bytes: &[u8], reader: &Reader<'_>) -> Result<Aid, FrameError> {
 /// The template that a guest wrote; an empty one fits every message.
 ///
 /// # Errors
-/// The bytes are none.
+/// The bytes are none, or they are too many ([`GUEST_TEMPLATE_BYTES_MAX`], [`GUEST_TEMPLATE_PARTS_MAX`]).
 pub fn read_template(bytes: &[u8]) -> Result<Template, FrameError> {
     if bytes.is_empty() {
         return Ok(Template::Any);
     }
     let mut reader = Reader::new(bytes);
+    if bytes.len() > GUEST_TEMPLATE_BYTES_MAX {
+        return Err(reader.error("a template that is too long"));
+    }
+    let mut parts = 0;
     let number = reader.byte()?;
     let mut template = match Performative::FIPA.get(usize::from(number)) {
         Some(performative) => Template::Performative(*performative),
@@ -231,6 +236,10 @@ pub fn read_template(bytes: &[u8]) -> Result<Template, FrameError> {
     while !reader.is_done() {
         let number = reader.byte()?;
         let bytes = reader.bytes()?;
+        parts += 1;
+        if parts > GUEST_TEMPLATE_PARTS_MAX {
+            return Err(reader.error("a template of too many parts"));
+        }
         let part = read_part(number, bytes, &reader)?;
         template = if template == Template::Any { part } else { template & part };
     }

@@ -2,7 +2,7 @@
 
 use wasmtime::{Caller, Linker};
 use whimbrel_acl::{AclMessage, Template};
-use whimbrel_platform::limits::GUEST_CALL_MESSAGES_MAX;
+use whimbrel_platform::limits::{GUEST_CALL_BYTES_MAX, GUEST_CALL_MESSAGES_MAX};
 use whimbrel_platform::topics::Cast;
 
 use super::{Result, breach, copy_out, parts, region};
@@ -34,19 +34,17 @@ fn send(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
         let why = format!("a message of {} bytes: {most} are the most (quota message_bytes)", bytes.len());
         return Ok(guest.refuse(code::QUOTA, why));
     }
-    if guest.requests.sent >= GUEST_CALL_MESSAGES_MAX {
-        return Ok(guest.refuse(code::FULL, format!("{GUEST_CALL_MESSAGES_MAX} messages in one call are the most")));
-    }
+    let length = bytes.len();
     let Some(sender) = guest.turn.with(|turn| turn.aid) else {
         return Ok(guest.refuse(code::DENIED, "nothing can be sent now"));
     };
     match guest.naming(|_| read_message(bytes, sender)).map_err(breach)? {
-        Ok(message) => dispatch(guest, message),
+        Ok(message) => dispatch(guest, message, length),
         Err(error) => Ok(guest.refuse(code::MALFORMED, error.to_string())),
     }
 }
 
-fn dispatch(guest: &mut Guest, message: AclMessage) -> Result<i32> {
+fn dispatch(guest: &mut Guest, message: AclMessage, length: usize) -> Result<i32> {
     for receiver in &message.receivers {
         if let Some((Cast::Broadcast, topic)) = Cast::split(receiver.name)
             && !guest.terms.grants_topic(topic)
@@ -55,10 +53,15 @@ fn dispatch(guest: &mut Guest, message: AclMessage) -> Result<i32> {
         }
     }
     let receivers = message.receivers.len() as u32;
-    guest.requests.sent += receivers;
+    guest.requests.sent = guest.requests.sent.saturating_add(receivers);
+    if guest.requests.sent > GUEST_CALL_MESSAGES_MAX || !guest.may_say(length) {
+        let most =
+            format!("{GUEST_CALL_MESSAGES_MAX} messages of {GUEST_CALL_BYTES_MAX} bytes in one call are the most");
+        return Ok(guest.refuse(code::FULL, most));
+    }
     let now = guest.turn.with(|turn| turn.now).unwrap_or_default();
     if let Some(most) = guest.terms.messages_per_s
-        && guest.messages.add(receivers, now) > most
+        && guest.used.messages.add(receivers, now) > most
     {
         return Err(breach(Breach::MessageRate(most)));
     }

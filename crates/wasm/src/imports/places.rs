@@ -12,7 +12,10 @@ use crate::guest::Guest;
 const DISCARDED_MAX: usize = 1_024;
 
 pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
-    linker.func_wrap(MODULE, "stop", |mut caller: Caller<'_, Guest>| caller.data_mut().requests.stop = true)?;
+    linker.func_wrap(MODULE, "stop", |mut caller: Caller<'_, Guest>| -> Result<()> {
+        parts(&mut caller)?.1.requests.stop = true;
+        Ok(())
+    })?;
     linker.func_wrap(MODULE, "discard", |mut caller: Caller<'_, Guest>, ptr: i32, len: i32| -> Result<()> {
         let (memory, guest) = parts(&mut caller)?;
         region(memory, ptr, len)?;

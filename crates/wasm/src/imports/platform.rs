@@ -49,30 +49,31 @@ fn node(mut caller: Caller<'_, Guest>, ptr: i32, cap: i32) -> Result<i32> {
     copy_out(memory, ptr, cap, node.as_bytes())
 }
 
-fn timer(mut caller: Caller<'_, Guest>, ms: i64, tag: i64) -> i32 {
-    let guest = caller.data_mut();
+fn timer(mut caller: Caller<'_, Guest>, ms: i64, tag: i64) -> Result<i32> {
+    let (_, guest) = parts(&mut caller)?;
     let Some(now) = guest.turn.with(|turn| turn.services.now()) else {
-        return guest.refuse(code::DENIED, "no timer can be set now");
+        return Ok(guest.refuse(code::DENIED, "no timer can be set now"));
     };
     guest.affairs.cancel_timer(tag);
     if guest.affairs.timers.len() >= guest.terms.timers {
-        return guest.refuse(code::FULL, format!("{} timers are the most", guest.terms.timers));
+        return Ok(guest.refuse(code::FULL, format!("{} timers are the most", guest.terms.timers)));
     }
     guest.affairs.set_timer(later(now, ms.max(0)), tag);
-    0
+    Ok(0)
 }
 
-fn cancel(mut caller: Caller<'_, Guest>, tag: i64) -> i32 {
-    let guest = caller.data_mut();
-    if guest.affairs.cancel_timer(tag) { 0 } else { guest.refuse(code::UNKNOWN, "no such timer is set") }
+fn cancel(mut caller: Caller<'_, Guest>, tag: i64) -> Result<i32> {
+    let (_, guest) = parts(&mut caller)?;
+    let was_set = guest.affairs.cancel_timer(tag);
+    Ok(if was_set { 0 } else { guest.refuse(code::UNKNOWN, "no such timer is set") })
 }
 
-fn now(mut caller: Caller<'_, Guest>) -> i64 {
-    let guest = caller.data_mut();
+fn now(mut caller: Caller<'_, Guest>) -> Result<i64> {
+    let (_, guest) = parts(&mut caller)?;
     if !guest.terms.clock {
-        return i64::from(guest.deny("the clock"));
+        return Ok(i64::from(guest.deny("the clock")));
     }
-    guest.turn.with(|turn| turn.services.wall_clock_ms() as i64).unwrap_or(i64::from(code::DENIED))
+    Ok(guest.turn.with(|turn| turn.services.wall_clock_ms() as i64).unwrap_or(i64::from(code::DENIED)))
 }
 
 fn random(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
@@ -98,7 +99,7 @@ fn line(mut caller: Caller<'_, Guest>, (ptr, len): (i32, i32), write: impl FnOnc
     let (memory, guest) = parts(&mut caller)?;
     let Some(text) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
     guest.requests.lines += 1;
-    if guest.requests.lines > GUEST_CALL_MESSAGES_MAX {
+    if guest.requests.lines > GUEST_CALL_MESSAGES_MAX || !guest.may_say(text.len()) {
         return Ok(guest.refuse(code::FULL, format!("{GUEST_CALL_MESSAGES_MAX} lines in one call are the most")));
     }
     guest.turn.with(|turn| write(turn, text));
@@ -178,6 +179,9 @@ fn act(mut caller: Caller<'_, Guest>, env: i32, env_len: i32, ptr: i32, len: i32
     let (memory, guest) = parts(&mut caller)?;
     let Some(name) = text(memory, env, env_len, guest)? else { return Ok(no_text(guest)) };
     let request = region(memory, ptr, len)?;
+    if request.len() > guest.terms.message_bytes {
+        return Ok(guest.refuse(code::QUOTA, "a request longer than a message may be (quota message_bytes)"));
+    }
     if !guest.terms.grants_environment(name) {
         return Ok(guest.deny(&format!("environment {name}")));
     }

@@ -113,7 +113,7 @@ fn unwind_area(caller: &mut Caller<'_, Guest>) -> Result<u32> {
         caller.data_mut().affairs.unwind_at = at;
     }
     // binaryen's `Asyncify`: where to save next, and where the room ends.
-    let (first, end) = (at + 8, u64::from(at) + UNWIND_PAGES * PAGE);
+    let (first, end) = (at.saturating_add(8), u64::from(at) + UNWIND_PAGES * PAGE);
     let (memory, _) = parts(caller)?;
     let place = memory.get_mut(at as usize..first as usize).ok_or_else(|| breach(Breach::OutsideMemory))?;
     let (start, limit) = place.split_at_mut(4);

@@ -135,3 +135,45 @@ fn whoever_owns_it_is_told_why_it_failed() {
     assert_eq!(told[0].performative, whimbrel_acl::Performative::Failure);
     assert!(told[0].content.to_string().contains("unreachable"), "{}", told[0].content);
 }
+
+#[test]
+fn a_template_of_a_million_parts_is_refused() {
+    // Fields 8 (language) of no bytes, five bytes each, over most of a page.
+    let body = format!(
+        r#"{HANDLE}
+          (local $at i32)
+          (local.set $at (i32.const 8193))
+          (i32.store8 (i32.const 8192) (i32.const 255))
+          (loop $l
+            (i32.store8 (local.get $at) (i32.const 8))
+            (local.set $at (i32.add (local.get $at) (i32.const 5)))
+            (br_if $l (i32.lt_u (local.get $at) (i32.const 60000))))
+          (call $tell (i64.extend_i32_s (call $take (i32.const 8192) (i32.sub (local.get $at) (i32.const 8192)))))
+          (call $tell (i64.extend_i32_s (call $take (i32.const 8192) (i32.const 96))))
+          (i32.const 0))"#
+    );
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), &body));
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    assert_eq!(probe.take_lines(), ["inform -3", "inform -3"], "too long, and of too many parts");
+}
+
+#[test]
+fn what_it_used_is_not_forgotten_while_it_is_written_out() {
+    let flood = "(call $tell (i64.const 1)) (call $tell (i64.const 2)) (i32.const 0)";
+    let (mut sim, _) = world();
+    let quota = r#"{"quota": [{"who": "agent:guest", "messages_per_s": 3}]}"#;
+    sim.set_policy(serde_json::from_str(quota).unwrap());
+    // One place: each time another one is called, it is written out.
+    let host = crate::harness::host_of(1);
+    sim.spawn("guest", agent(&host, &format!("{HANDLE} {flood})")));
+    sim.spawn("other", agent(&host, crate::agents::COUNTER));
+    for _ in 0..2 {
+        sim.tell("guest", "go");
+        sim.run_until_idle();
+        sim.tell("other", "go");
+        sim.run_until_idle();
+    }
+    assert!(matches!(sim.ended("guest"), Some(EndReason::Failed(why)) if why.contains("messages_per_s")));
+}

@@ -89,6 +89,22 @@ fn memory_that_grew_comes_back() {
     assert_eq!(probe.take_lines(), ["inform 1", "inform 2"]);
 }
 
+#[test]
+fn what_it_is_to_be_told_first_goes_along() {
+    let body = r#"
+      (func (export "whim_start") (param $ptr i32) (param $len i32) (result i32)
+        (call $tell (i64.load (i32.sub (i32.add (local.get $ptr) (local.get $len)) (i32.const 8))))
+        (i32.const 0))
+      (func (export "whim_handle") (param i32 i32) (result i32) (i32.const 0))"#;
+    let module = compile(&host(), &guest(body)).unwrap();
+    let options = vec![("size".into(), whimbrel_acl::Value::Int(42))];
+    let state = WasmAgent::new(Arc::clone(&module), "guest.wasm".into(), options).snapshot(Time(3)).unwrap();
+    let (mut sim, probe) = world();
+    sim.spawn("guest", restored(&module, state).unwrap());
+    sim.run_until_idle();
+    assert_eq!(probe.take_lines(), ["inform 42"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

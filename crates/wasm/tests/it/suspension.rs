@@ -2,6 +2,7 @@
 
 use whimbrel_platform::Time;
 use whimbrel_platform::durable::State;
+use whimbrel_platform::mobility::{Hop, HopError};
 use whimbrel_wasm::WasmAgent;
 
 use crate::harness::{agent, compile, guest, host, world};
@@ -88,4 +89,21 @@ fn nothing_waits_in_last_words() {
     sim.kill("guest");
     sim.run_until_idle();
     assert!(sim.log().iter().any(|line| line.contains("cannot be suspended here")), "{:?}", sim.log());
+}
+
+#[test]
+fn who_waits_is_not_called_about_a_hop() {
+    let body = format!(
+        r#"{WAITER}
+          (func (export "whim_after_move") (param i32 i32) (result i32) (call $tell (i64.const 77)) (i32.const 0))"#
+    );
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), &body));
+    sim.tell("guest", 1);
+    sim.run_for(10);
+    let stayed = Hop::Stayed { to: "n2".into(), why: HopError::OneNode };
+    sim.body("guest").unwrap().hopped(&stayed);
+    sim.wake(whimbrel_acl::Aid::local("guest"));
+    sim.run_for(1_000);
+    assert_eq!(probe.take_lines(), ["inform 1", "inform -5", "inform 42"]);
 }
