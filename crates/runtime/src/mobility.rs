@@ -68,6 +68,13 @@ impl Errand {
     }
 }
 
+impl Drop for Errand {
+    /// Whoever it was for is not here any more. Nobody waits for ever to hear of that.
+    fn drop(&mut self) {
+        self.over(Err(HopError::NotMovable("it is not here any more".to_owned())));
+    }
+}
+
 /// What a shard is to do for a hop.
 pub(crate) enum HopOrder {
     /// Make an agent that comes from there.
@@ -333,9 +340,8 @@ impl Node {
 
     /// Another node is lost. To be called before its agents are forgotten.
     pub fn lose_hops(&self, lost: NodeId) {
-        if self.has_transits() {
-            self.with_transits(|it| it.transits.handle_lost(lost, self.name_of(lost)));
-        }
+        // Under the lock in any case: an agent may just be offered to that node.
+        self.with_transits(|it| it.transits.handle_lost(lost, self.name_of(lost)));
     }
 
     /// The platform stops: who comes ends as all others, or stays where it is.

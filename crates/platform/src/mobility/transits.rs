@@ -159,6 +159,11 @@ impl Transits {
         free
     }
 
+    /// Whether it is leaving by this hop, and not gone yet.
+    pub fn is_leaving(&self, hop: HopId) -> bool {
+        self.leaving.get(&hop.agent).is_some_and(|leaving| leaving.hop == hop)
+    }
+
     /// It stays after all: it ends, or the platform does. False if it is gone, or was not leaving.
     pub fn cancel(&mut self, agent: Symbol) -> bool {
         let leaving = self.leaving.remove(&agent);

@@ -29,6 +29,10 @@ pub(super) struct Hopping {
 impl Shard {
     /// Has an agent go to another node, or a clone of it. Whatever stands in the way, it is told and goes on here.
     pub(super) fn begin_hop(&mut self, index: u32, mut errand: Box<Errand>) {
+        if self.hops.values().any(|it| it.index == index) {
+            // It is told of the hop that is under way, and has no turns until then.
+            return errand.over(Err(HopError::NotMovable("it is leaving already".to_owned())));
+        }
         match self.offer(index, &errand.request) {
             Ok(hop) => {
                 self.hops.insert(hop.agent, Hopping { hop, index, errand, gone: false });
@@ -67,10 +71,15 @@ impl Shard {
         let clone = if let HopMode::Clone(name) = request.mode { Some(name) } else { None };
         let offer = Offer { hop, kind, owner, origin, state, clone };
         self.node.with_transits(|it| {
+            // It may be lost meanwhile. If it is from now on, the transits hear of that.
+            let links = self.node.linked.links();
+            if links.and_then(|links| links.node_named(request.to.as_str())) != Some(to) {
+                return Err(HopError::Unreachable(request.to));
+            }
             it.transits.handle_offered(hop, to, self.index);
             self.node.tell_hop(to, HopNews::Offer(Box::new(offer)));
-        });
-        Ok(hop)
+            Ok(hop)
+        })
     }
 
     /// The node where an agent may go, if it may and can.
@@ -153,6 +162,10 @@ impl Shard {
         let mut standing = Box::new(self.node.standing_of(name, 0));
         let node = &self.node;
         let gone = node.with_transits(|it| {
+            if !it.transits.is_leaving(hop) {
+                // Its destination was lost just now: it is about to hear that it stays.
+                return None;
+            }
             let others = node.with_ams(|ams| {
                 let kind = ams.kind(Aid::local(name))?;
                 if !self.redirect(name, index, generation, Route::node(to)) {
@@ -168,13 +181,15 @@ impl Shard {
                 Some(others) => {
                     let named: Vec<_> = others.into_iter().map(|other| (other, node.name_of(other))).collect();
                     it.transits.handle_gone(hop, node.name_of(to), standing, &named);
-                    true
+                    Some(true)
                 }
-                None => !it.transits.cancel(name),
+                None => Some(!it.transits.cancel(name)),
             }
         });
-        if !gone {
-            return self.called_off(index);
+        match gone {
+            Some(true) => {}
+            Some(false) => return self.called_off(index),
+            None => return,
         }
         node.tell(Event::Left(Aid::local(name), node.name_of(to)));
         node.monitors.moved(name, Some(generation), None);

@@ -327,6 +327,129 @@ fn suspended_agents_go_and_stay_suspended() {
     nodes.counters();
 }
 
+impl Nodes {
+    /// Does something on the worker of the first node, outside of turns: whoever asks for one that cannot go is told there.
+    fn in_between(&self, what: impl FnOnce() + Send + 'static) {
+        let plain = self.at(0).spawn("plain", does(|_, _| ())).unwrap();
+        self.at(0).move_agent(plain, "n1", move |_| what());
+    }
+
+    /// Has the first node lose the second one, when called, after so much news from there.
+    fn loses_after(&self, news: usize) -> impl FnOnce() + Send + use<> {
+        let (here, there) = (Arc::clone(&self.wires[0]), Arc::clone(&self.wires[1]));
+        let station = self.at(0).station();
+        move || {
+            for _ in 0..news {
+                let item = there.queues.lock().unwrap()[0].as_mut().and_then(VecDeque::pop_front);
+                let Some(Item::News(news)) = item else { panic!("no news") };
+                station.hear(NodeId(1), news);
+            }
+            here.queues.lock().unwrap()[1] = None;
+            station.lose(NodeId(1), Vec::new());
+        }
+    }
+
+    /// That an agent is one of the first node, and goes on there.
+    fn goes_on_here(&self, agent: Aid) {
+        assert_eq!(self.homes(agent.name.as_str()), [0]);
+        self.at(0).send(inform("x", agent, 7));
+        self.idle();
+        let lines = self.lines[0].all();
+        assert!(lines[0].ends_with("not to n1: node n1 is lost") && lines[1].ends_with(":7"), "{lines:?}");
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        self.counters();
+    }
+}
+
+#[test]
+fn who_is_leaving_is_not_sent_off_again() {
+    let nodes = Nodes::new(2, 1);
+    let walker = nodes.walker(0, "walker");
+    let (tell, told) = std::sync::mpsc::channel();
+    for _ in 0..2 {
+        let tell = tell.clone();
+        nodes.at(0).move_agent(walker, "n1", move |outcome| tell.send(outcome).unwrap());
+    }
+    nodes.at(0).send(inform("x", walker, 1));
+    nodes.idle();
+    assert!(matches!(told.try_recv(), Ok(Err(HopError::NotMovable(_)))));
+    assert_eq!(nodes.lines[0].all(), [""; 0]);
+    nodes.settle();
+    assert_eq!((told.try_recv(), nodes.homes("walker")), (Ok(Ok(())), vec![1]));
+    let came = nodes.lines[1].all();
+    assert!(came.len() == 2 && came[0].ends_with("from n0, knows 0") && came[1].ends_with(":1"), "{came:?}");
+    nodes.counters();
+}
+
+#[test]
+fn who_asks_for_one_that_ends_just_then_is_told() {
+    let nodes = Nodes::new(2, 1);
+    let walker = nodes.walker(0, "walker");
+    let (go_on, gate) = std::sync::mpsc::channel();
+    nodes.in_between(move || gate.recv().unwrap());
+    let (tell, told) = std::sync::mpsc::channel();
+    nodes.at(0).move_agent(walker, "n1", move |outcome| tell.send(outcome).unwrap());
+    nodes.at(0).kill(walker);
+    go_on.send(()).unwrap();
+    assert!(matches!(told.recv(), Ok(Err(HopError::NotMovable(_)))));
+}
+
+#[test]
+fn it_stays_if_the_other_node_is_lost_before_it_is_let_go() {
+    let nodes = Nodes::new(2, 1);
+    let walker = nodes.walker(0, "walker");
+    nodes.at(0).move_agent(walker, "n1", |outcome| assert!(outcome.is_err()));
+    nodes.idle();
+    assert!(nodes.step(0, 1));
+    nodes.idle();
+    nodes.in_between(nodes.loses_after(1));
+    nodes.idle();
+    nodes.goes_on_here(walker);
+}
+
+/// What happens while a [`Tripping`] is written out.
+static WHILE_WRITTEN: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
+
+/// What makes that happen.
+#[derive(Default, Deserialize)]
+struct Tripping;
+
+impl Serialize for Tripping {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(what) = WHILE_WRITTEN.lock().unwrap().take() {
+            what();
+        }
+        serializer.serialize_unit_struct("Tripping")
+    }
+}
+
+/// A [`Walker`] with such a thing.
+#[derive(Default, Serialize, Deserialize)]
+struct Tripper(Tripping, Walker);
+
+impl DurableAgent for Tripper {
+    const KIND: &'static str = "tripper";
+
+    fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
+        self.1.on_message(ctx, message);
+    }
+
+    fn on_hopped(&mut self, ctx: &mut DurableContext<'_, '_>, hop: &Hop) {
+        self.1.on_hopped(ctx, hop);
+    }
+}
+
+#[test]
+fn it_stays_if_the_other_node_is_lost_while_it_is_written_out() {
+    let nodes = Nodes::with(2, 1, |_, builder| builder.kind::<Tripper>());
+    let tripper = nodes.at(0).spawn_together([durable("tripper", Tripper::default())]).unwrap()[0];
+    nodes.settle();
+    *WHILE_WRITTEN.lock().unwrap() = Some(Box::new(nodes.loses_after(0)));
+    nodes.at(0).send(inform("x", tripper, go("n1")));
+    nodes.idle();
+    nodes.goes_on_here(tripper);
+}
+
 /// A small generator (splitmix64): what happens next is drawn from it, so that a seed tells most of a run.
 struct Dice(u64);
 
