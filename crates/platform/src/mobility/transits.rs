@@ -64,9 +64,17 @@ struct Coming {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     /// Its body is being made.
+    Offered,
+    /// It is made, and the source may commit.
     Made,
     /// It is this node's, and begins when these nodes have followed, the source by its name among them.
     Committed(Vec<Symbol>),
+}
+
+impl Coming {
+    fn is_committed(&self) -> bool {
+        matches!(self.stage, Stage::Committed(_))
+    }
 }
 
 /// What has to pass through all shards of this node, so that nothing that was under way in them is overtaken.
@@ -258,21 +266,23 @@ impl Transits {
     pub fn handle_offer(&mut self, from: NodeId, hop: HopId) -> bool {
         let free = !self.coming.contains_key(&hop.agent);
         if free {
-            self.coming.insert(hop.agent, Coming { hop, from, stage: Stage::Made });
+            self.coming.insert(hop.agent, Coming { hop, from, stage: Stage::Offered });
         }
         free
     }
 
     /// Its body is made, and what this node's agents send to it waits from now on. False if it does not come any more.
     pub fn handle_made(&mut self, hop: HopId) -> bool {
-        let Some(from) = self.coming_of(hop).map(|coming| coming.from) else { return false };
+        let Some(coming) = self.coming_of(hop).filter(|coming| coming.stage == Stage::Offered) else { return false };
+        coming.stage = Stage::Made;
+        let from = coming.from;
         self.cross(Crossing::Prepare(hop, from));
         true
     }
 
     /// It cannot be made, or may not come.
     pub fn refuse(&mut self, from: NodeId, hop: HopId, why: HopError) {
-        if self.coming_of(hop).is_some() {
+        if self.coming_of(hop).is_some_and(|coming| coming.stage == Stage::Offered) {
             self.coming.remove(&hop.agent);
         }
         self.tell(from, HopNews::Refuse(hop, why));
@@ -288,7 +298,9 @@ impl Transits {
     }
 
     fn handle_commit(&mut self, from: NodeId, me: Symbol, hop: HopId, standing: Box<Standing>, told: Vec<Symbol>) {
-        let Some(coming) = self.coming_of(hop).filter(|coming| coming.from == from) else { return };
+        // Who commits to what is not made, or twice, did not wait to be told: that is not how agents come.
+        let made = |coming: &&mut Coming| coming.from == from && coming.stage == Stage::Made;
+        let Some(coming) = self.coming_of(hop).filter(made) else { return };
         coming.stage = Stage::Committed(told.into_iter().chain([me]).collect());
         self.steps.push_back(Step::Own(hop, from, standing));
     }
@@ -332,7 +344,7 @@ impl Transits {
                 }
             }
             HopNews::Cancel(hop) => {
-                if self.coming_of(hop).is_some_and(|it| it.from == from && it.stage == Stage::Made) {
+                if self.coming_of(hop).is_some_and(|it| it.from == from && !it.is_committed()) {
                     self.drop_coming(hop, from, false);
                 }
             }
@@ -375,9 +387,9 @@ impl Transits {
         self.departed.values_mut().filter(|it| it.to == node).for_each(|it| it.others.clear());
         self.departed.retain(|_, it| it.to != node || !it.emptied);
         let coming: Vec<(HopId, bool)> =
-            self.coming.values().filter(|it| it.from == node).map(|it| (it.hop, it.stage == Stage::Made)).collect();
-        for (hop, uncommitted) in coming {
-            if uncommitted { self.drop_coming(hop, node, true) } else { self.begin(hop, node, true) }
+            self.coming.values().filter(|it| it.from == node).map(|it| (it.hop, it.is_committed())).collect();
+        for (hop, committed) in coming {
+            if committed { self.begin(hop, node, true) } else { self.drop_coming(hop, node, true) }
         }
     }
 }

@@ -247,6 +247,21 @@ fn it_stays_if_it_is_refused() {
 }
 
 #[test]
+fn nobody_commits_to_what_is_not_made() {
+    let (source, mut transits) = (NodeId(SOURCE as u32), Transits::default());
+    let commit = || HopNews::Commit { hop: hop(), standing: standing(), told: Vec::new() };
+    let owns = |transits: &mut Transits| {
+        transits.handle_news(source, name(SOURCE), commit());
+        std::iter::from_fn(|| transits.poll_step()).any(|step| matches!(step, Step::Own(..)))
+    };
+    assert!(transits.handle_offer(source, hop()));
+    assert!(!owns(&mut transits));
+    assert!(transits.handle_made(hop()) && !transits.handle_made(hop()));
+    assert!(owns(&mut transits));
+    assert!(!owns(&mut transits), "twice");
+}
+
+#[test]
 fn nothing_is_left_under_way_whatever_happens() {
     use Misfortune::{Crash, Cut, Kill, Nothing, Refusal};
     for misfortune in [Nothing, Refusal, Kill, Cut, Crash(0), Crash(1), Crash(2)] {
