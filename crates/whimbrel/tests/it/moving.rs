@@ -74,7 +74,7 @@ total(0).
 !wander.
 +!wander <- .nodes(All); .length(All, L); .nth(math.floor(math.random(L)), All, N); .wait(100); !to(N); !wander.
 +!to(N) <- .move_to(N); ?hops(H); -+hops(H + 1).
--!to(N)[error(already_there)].
+-!to(N)[error(E)] : E == already_there | total(10000).
 hops(0).
 last(s1, 0). last(s2, 0). last(s3, 0). last(s4, 0).
 @n[atomic] +!n(S, N) : last(S, L) <-

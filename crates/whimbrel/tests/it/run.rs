@@ -44,7 +44,7 @@ fn what_cannot_be_run_is_told_plainly() {
     fails(
         &[("notes.txt", "hello")],
         &["run", "notes.txt"],
-        "error: notes.txt is neither a project (.mas2j) nor a program (.asl)\n",
+        "error: notes.txt is neither a project (.mas2j) nor a program (.asl, .wasm)\n",
     );
     fails(
         &[("a.mas2j", "MAS a { agents: x; }"), ("b.mas2j", "MAS b { agents: x; }")],
