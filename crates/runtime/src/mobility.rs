@@ -258,7 +258,7 @@ impl Node {
             let generation = self.next_generation(1);
             let slot = christen(Box::new(Slot::new(body)), hop.agent, generation);
             let route = LocalRoute { shard, slot: None, generation, crowded: false };
-            if it.transits.comes_from(hop.agent) == Some(from)
+            if it.transits.is_offered(from, hop)
                 && self.routes.replace(hop.agent, before, Route::local(route)).is_ok()
                 && it.transits.handle_made(hop)
             {

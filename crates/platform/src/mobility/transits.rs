@@ -293,6 +293,12 @@ impl Transits {
         self.coming.get(&agent).map(|coming| coming.from)
     }
 
+    /// Whether an agent is offered by that node, and its body is still to be made.
+    pub fn is_offered(&self, from: NodeId, hop: HopId) -> bool {
+        let offered = |coming: &Coming| coming.hop == hop && coming.from == from && coming.stage == Stage::Offered;
+        self.coming.get(&hop.agent).is_some_and(offered)
+    }
+
     fn coming_of(&mut self, hop: HopId) -> Option<&mut Coming> {
         self.coming.get_mut(&hop.agent).filter(|coming| coming.hop == hop)
     }

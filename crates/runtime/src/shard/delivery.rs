@@ -51,8 +51,17 @@ impl Shard {
     /// Sends a message on its way.
     #[inline(always)]
     pub(super) fn route(&mut self, to: Aid, body: MessageBody) -> Reception {
+        self.route_by(self.route_of(to), to, body)
+    }
+
+    #[inline(always)]
+    pub(super) fn route_of(&self, to: Aid) -> Route {
         let ours = to.platform == sym::EMPTY || to.platform == self.node.name;
-        let route = if ours { self.node.routes.look_up(to.name) } else { Route::UNKNOWN };
+        if ours { self.node.routes.look_up(to.name) } else { Route::UNKNOWN }
+    }
+
+    #[inline(always)]
+    pub(super) fn route_by(&mut self, route: Route, to: Aid, body: MessageBody) -> Reception {
         if let Some(slot) = route.slot_at(self.here) {
             self.deliver(slot, body);
             return Reception::Fine;

@@ -3,19 +3,20 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
-use whimbrel_platform::Event;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::limits::HOP_STATE_BYTES_MAX;
 use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer};
-use whimbrel_platform::policy::Action;
+use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{NodeId, Place, Route};
+use whimbrel_platform::{EndReason, Event};
 
-use super::slot::Status;
+use super::slot::{Doom, Status};
 use super::{Early, Shard};
 use crate::mobility::{Errand, HopOrder, Passage};
 use crate::parcel::Parcel;
 use crate::sync::atomic::Ordering;
+use crate::turn::panic_text;
 
 /// An agent of this shard that is leaving.
 pub(super) struct Hopping {
@@ -53,10 +54,17 @@ impl Shard {
         let now = self.now;
         let not_movable = |why: &str| HopError::NotMovable(why.to_owned());
         let slot = self.slots.at(index).ok_or_else(|| not_movable("it has its turn"))?;
-        slot.body.before_hop();
-        let origin = slot.body.origin().ok_or_else(|| not_movable("nobody else could find its code"))?;
-        let state =
-            slot.body.snapshot(now).ok_or_else(|| not_movable("this kind of agent has no state that can be"))?;
+        let written = catch_unwind(AssertUnwindSafe(|| {
+            slot.body.before_hop();
+            (slot.body.origin(), slot.body.snapshot(now))
+        }));
+        let (origin, state) = written.map_err(|panic| {
+            // As in a turn: it is over with it.
+            slot.doom = Some(Box::new(Doom::End(EndReason::Failed(panic_text(&*panic)))));
+            not_movable("it failed")
+        })?;
+        let origin = origin.ok_or_else(|| not_movable("nobody else could find its code"))?;
+        let state = state.ok_or_else(|| not_movable("this kind of agent has no state that can be"))?;
         if state.len() > HOP_STATE_BYTES_MAX {
             return Err(HopError::TooLarge { bytes: state.len() as u64, bytes_max: HOP_STATE_BYTES_MAX as u64 });
         }
@@ -104,7 +112,9 @@ impl Shard {
             return Err(HopError::AlreadyThere(me));
         }
         let to = links.node_named(request.to.as_str()).ok_or(HopError::NoSuchNode(request.to))?;
-        let may = self.node.permits(self.node.principal(aid), Action::Move, aid.name.as_str());
+        // Not by its route: while the platform stops, that may be gone already.
+        let who = Principal::Agent { name: aid.name, node: me };
+        let may = self.node.permits(who, Action::Move, aid.name.as_str());
         if may { Ok(to) } else { Err(HopError::Forbidden(me)) }
     }
 
@@ -268,9 +278,11 @@ impl Shard {
         }
     }
 
-    /// Routes a message that came over a link, which is for an agent of this node, or of another one since a moment ago.
+    /// Routes a message that came over a link, which is for an agent of this node, or of another one since a moment ago. Its
+    /// route is looked up once: should the agent leave meanwhile, what went to its shard before still goes along.
     pub(super) fn route_arrived(&mut self, to: Aid, body: MessageBody) {
-        if matches!(self.node.routes.look_up(to.name).place(), Place::Node(_))
+        let route = self.route_of(to);
+        if matches!(route.place(), Place::Node(_))
             && let Some((door, _)) = self.node.door_of(to.name)
         {
             let late = HopOrder::Late(Envelope { to, body });
@@ -282,7 +294,7 @@ impl Shard {
             }
             return;
         }
-        self.route(to, body);
+        self.route_by(route, to, body);
     }
 
     /// The slot that keeps what comes for an agent that is gone.

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
 use whimbrel_platform::link::News;
-use whimbrel_platform::mobility::{Hop, HopError};
+use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopRequest};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
-use whimbrel_platform::{Counters, Links};
+use whimbrel_platform::{AgentBody, Counters, Links, Next, Turn};
 use whimbrel_runtime::{DurableAgent, DurableContext, Platform, durable};
 
 use crate::kit::{Lines, does, inform};
@@ -416,9 +416,8 @@ struct Tripping;
 
 impl Serialize for Tripping {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Some(what) = WHILE_WRITTEN.lock().unwrap().take() {
-            what();
-        }
+        let what = WHILE_WRITTEN.lock().unwrap().take();
+        what.into_iter().for_each(|what| what());
         serializer.serialize_unit_struct("Tripping")
     }
 }
@@ -448,6 +447,37 @@ fn it_stays_if_the_other_node_is_lost_while_it_is_written_out() {
     nodes.at(0).send(inform("x", tripper, go("n1")));
     nodes.idle();
     nodes.goes_on_here(tripper);
+}
+
+/// Wants to go with its first message, and fails when it is about to.
+struct Stumbler;
+
+impl AgentBody for Stumbler {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        match turn.mailbox.take() {
+            Some(_) => Next::Hop(Box::new(HopRequest { to: Symbol::new("n1"), mode: HopMode::Move })),
+            None => Next::Wait,
+        }
+    }
+
+    fn before_hop(&mut self) {
+        panic!("stumbled");
+    }
+}
+
+#[test]
+fn who_fails_when_it_is_about_to_go_fails_as_in_a_turn() {
+    let nodes = Nodes::new(2, 1);
+    let stumbler = nodes.at(0).spawn_body("stumbler", Box::new(Stumbler)).unwrap();
+    nodes.settle();
+    nodes.at(0).send(inform("x", stumbler, "go"));
+    nodes.settle();
+    assert_eq!(nodes.homes("stumbler"), [0; 0]);
+    assert!(nodes.lines[0].notes().iter().any(|note| note.contains("stumbled")), "{:?}", nodes.lines[0].notes());
+    let walker = nodes.walker(0, "walker");
+    nodes.at(0).send(inform("x", walker, go("n1")));
+    nodes.settle();
+    assert_eq!(nodes.homes("walker"), [1], "its neighbours go on");
 }
 
 /// A small generator (splitmix64): what happens next is drawn from it, so that a seed tells most of a run.
