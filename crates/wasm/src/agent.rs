@@ -81,10 +81,11 @@ impl WasmAgent {
 
     /// The terms that it is on this node on: known from its first turn here.
     fn arrive(&mut self, turn: &Turn<'_>) -> Arc<Terms> {
+        let host = &self.module.host;
         let stay = self.stay.get_or_insert_with(|| {
             let terms = turn.services.policy().terms(turn.services.principal(turn.aid));
             let until = terms.lifetime.map_or(Time::NEVER, |lifetime| turn.now + lifetime);
-            Box::new(Stay { terms: Arc::new(terms), until, cpu: Rate::default(), used: Used::default() })
+            Box::new(Stay { terms: host.share(terms), until, cpu: Rate::default(), used: Used::default() })
         });
         Arc::clone(&stay.terms)
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, Linker, PoolingAllocationConfig};
 use whimbrel_platform::limits::GUEST_MEMORY_BYTES_MAX;
+use whimbrel_platform::policy::Terms;
 
 use crate::admission::{AdmissionError, ModuleHash};
 use crate::environment::Environments;
@@ -35,6 +36,8 @@ const SLOTS_SPARE: u32 = 64;
 const KEEP_RESIDENT_BYTES: usize = 64 << 10;
 /// Bytes of the native stack that a guest may use.
 const STACK_BYTES_MAX: usize = 512 << 10;
+/// Different terms of guests that are looked for among those of others.
+const TERMS_SHARED_MAX: usize = 64;
 /// Elements of a guest's table of functions.
 const TABLE_ELEMENTS_MAX: usize = 20_000;
 
@@ -62,6 +65,8 @@ pub struct Host {
     pub(crate) clock: Arc<Clock>,
     pub(crate) resident: Resident,
     modules: Mutex<FxHashMap<ModuleHash, Weak<Module>>>,
+    /// The terms that guests are on: few, and many guests on the same.
+    terms: Mutex<Vec<Arc<Terms>>>,
     ticker: Option<JoinHandle<()>>,
 }
 
@@ -86,6 +91,7 @@ impl Host {
             clock,
             resident: Resident::new(),
             modules: Mutex::default(),
+            terms: Mutex::default(),
             ticker: Some(ticker),
         }))
     }
@@ -109,6 +115,22 @@ impl Host {
     /// A module that is in use.
     pub fn module_by_hash(&self, hash: ModuleHash) -> Option<Arc<Module>> {
         self.modules.lock().unwrap_or_else(PoisonError::into_inner).get(&hash)?.upgrade()
+    }
+
+    /// The same terms, shared with other guests if they are on the same.
+    pub(crate) fn share(&self, terms: Terms) -> Arc<Terms> {
+        let mut all = self.terms.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shared) = all.iter().find(|shared| ***shared == terms) {
+            return Arc::clone(shared);
+        }
+        if all.len() >= TERMS_SHARED_MAX {
+            all.retain(|shared| Arc::strong_count(shared) > 1);
+        }
+        let terms = Arc::new(terms);
+        if all.len() < TERMS_SHARED_MAX {
+            all.push(Arc::clone(&terms));
+        }
+        terms
     }
 
     /// How many guests are in memory, and not kept as bytes.
