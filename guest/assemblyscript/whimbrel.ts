@@ -692,6 +692,50 @@ export function act(environment: string, action: Value): Value | null {
   out.value(action);
   return fetchValue(whimAct(changetype<usize>(bytes), bytes.byteLength, out.ptr, out.len));
 }
+/** A document, as it is listed. */
+export class Document {
+  constructor(
+    /** With the folders that it is in: `poems/ozymandias.txt`. */
+    public name: string,
+    /** How long it is. */
+    public bytes: i32,
+  ) {}
+}
+/** Documents that the node offers by this name (`whimbrel run --offer NAME=FOLDER`, granted by its policy): on another node, what
+ * that one offers. */
+export class Documents {
+  constructor(public environment: string) {}
+  /** How many there are; -1 if the node has none, or they are not granted (`reason` says which). */
+  count(): i32 {
+    const count = act(this.environment, Value.atom("count"));
+    return count !== null && count.isInt ? <i32>count.asInt : -1;
+  }
+  /** So many of them at most, in the order of their names, from number `from` (0 is the first). None after the last. */
+  list(from: i32, count: i32): Array<Document> {
+    const listed = act(this.environment, Value.term("list", [Value.int(from), Value.int(count)]));
+    const documents = new Array<Document>();
+    if (listed === null) return documents;
+    for (let i = 0; i < listed.items.length; i++) {
+      const item = listed.items[i];
+      if (item.isTerm("document", 2)) documents.push(new Document(item.items[0].text, <i32>item.items[1].asInt));
+    }
+    return documents;
+  }
+  /** What a text says, however long; null if there is no such text (`reason` says why). */
+  read(name: string): string | null {
+    const parts = new Array<string>();
+    for (let from: i64 = 0, isLast = false; !isLast; ) {
+      const part = act(this.environment, Value.term("read", [Value.text(name), Value.int(from), Value.int(65536)]));
+      if (part === null || !part.isTerm("part", 2) || part.items[0].kind != Kind.TEXT) return null;
+      parts.push(part.items[0].text);
+      const next = part.items[1].asInt;
+      // A part is shorter than it was asked to be by no more than a character that it does not cut.
+      isLast = next - from + 4 <= 65536;
+      from = next;
+    }
+    return parts.join("");
+  }
+}
 /** Moves to that node when this call into the agent is over: `onArrival` comes next. */
 export function depart(node: string): i32 {
   const bytes = String.UTF8.encode(node);

@@ -550,6 +550,48 @@ static inline int whim_leave(whim_text topic) { return whim__leave(topic.at, top
 static inline int whim_act(whim_text environment, whim_reader *result) {
     return whim__fetch(whim__act(environment.at, environment.len, whim__out.at, whim__out.len), result);
 }
+/* ---- documents that the node offers by a name: whimbrel run --offer NAME=FOLDER ---- */
+
+/* How many there are; negative if the node has none, or they are not granted. */
+static inline int64_t whim_count_documents(whim_text environment) {
+    whim_reader from;
+    whim_begin_value();
+    whim_put_atom(whim_str("count"));
+    int failed = whim_act(environment, &from);
+    if (failed < 0) return failed;
+    whim_value count = whim_read(&from);
+    return count.kind == WHIM_INT ? count.integer : WHIM_MALFORMED;
+}
+
+/* So many of them at most, in the order of their names, from the `first` (from 0): a list of document(Name, Bytes) to be read from
+ * `listed`. Its length in bytes, or why not. */
+static inline int whim_list_documents(whim_text environment, uint32_t first, uint32_t count, whim_reader *listed) {
+    whim_begin_value();
+    whim_put_term(whim_str("list"), 2);
+    whim_put_int(first);
+    whim_put_int(count);
+    return whim_act(environment, listed);
+}
+
+/* So many bytes at most of a document, from that one: they are in `part` until the next call, and the number of the next one is
+ * `*next`: the document's length after the last part. 0, or why not. */
+static inline int whim_read_document(whim_text environment, whim_text name, uint32_t from, uint32_t count, whim_text *part,
+                                     uint32_t *next) {
+    whim_reader answer;
+    whim_begin_value();
+    whim_put_term(whim_str("read"), 3);
+    whim_put_text(name);
+    whim_put_int(from);
+    whim_put_int(count);
+    int failed = whim_act(environment, &answer);
+    if (failed < 0) return failed;
+    whim_value term = whim_read(&answer), content = whim_read(&answer), end = whim_read(&answer);
+    if (term.kind != WHIM_TERM || term.count != 2 || end.kind != WHIM_INT) return WHIM_MALFORMED;
+    *part = content.text;
+    *next = (uint32_t)end.integer;
+    return 0;
+}
+
 /* What is there need not travel. */
 static inline void whim_discard(const void *at, uint32_t len) { whim__discard(at, len); }
 /* The agent ends when this call is over. */

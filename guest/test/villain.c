@@ -66,6 +66,30 @@ static int garble(void) {
     return whim_send() == WHIM_MALFORMED ? 0 : 1;
 }
 
+/* Asks the documents of `library` for what they have not, in every way that comes to mind. 0 if it gets nothing. */
+static int pry(void) {
+    static const whim_text names[] = {whim_str("../policy.toml"), whim_str("/etc/passwd"), whim_str("link"), whim_str(".."),
+                                      whim_str(""), whim_str("a/../a"), whim_str("a\n")};
+    whim_reader answer;
+    whim_text part;
+    uint32_t next;
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (whim_read_document(whim_str("library"), names[i], 0, 100, &part, &next) != WHIM_UNKNOWN) return 1;
+    }
+    if (whim_read_document(whim_str("library"), whim_str("a"), 0xffffffffu, 0xffffffffu, &part, &next) != 0) return 2;
+    if (part.len != 0) return 3;
+    if (whim_list_documents(whim_str("library"), 0xffffffffu, 0xffffffffu, &answer) < 0) return 4;
+    if (whim_count_documents(whim_str("archive")) != WHIM_DENIED) return 5;
+    if (whim_count_documents(whim_str("nothing")) != WHIM_UNKNOWN) return 6;
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        whim_begin_value();
+        for (uint32_t i = 0; i < 40; i++) whim__put_byte((uint8_t)(byte + i * i * byte));
+        if (whim_act(whim_str("library"), &answer) >= 0) return 7;
+    }
+    whim_begin_value();
+    return whim_act(whim_str("library"), &answer) < 0 ? 0 : 8;
+}
+
 WHIM_ON_START(options) { return 0; }
 
 WHIM_ON_MESSAGE(message) {
@@ -82,6 +106,7 @@ WHIM_ON_MESSAGE(message) {
     if (whim_same(evil, whim_str("length"))) return lie_about_lengths();
     if (whim_same(evil, whim_str("write"))) return write_outside();
     if (whim_same(evil, whim_str("garble"))) return garble();
+    if (whim_same(evil, whim_str("pry"))) return pry();
     if (whim_same(evil, whim_str("fail"))) return 7;
     if (whim_same(evil, whim_str("timer"))) return whim_timer(1, 1);
     if (whim_same(evil, whim_str("trap")) && what.kind == WHIM_TERM) {

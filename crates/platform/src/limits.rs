@@ -351,3 +351,17 @@ pub const GUEST_MESSAGE_BYTES: usize = 1 << 20;
 pub const GUEST_TIMERS_MAX: usize = 1_024;
 /// Bytes of names that nobody knew before, from one WebAssembly agent: a process keeps names for ever.
 pub const GUEST_NAME_BYTES: u64 = 64 << 10;
+/// Documents of a collection that a node offers its agents.
+pub const DOCUMENTS_MAX: usize = 100_000;
+/// Bytes of one of them.
+pub const DOCUMENT_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of all of them, which are kept in memory.
+pub const DOCUMENTS_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of the name of one, with the folders that it is in.
+pub const DOCUMENT_NAME_BYTES_MAX: usize = 1_024;
+/// Folders in folders that documents are looked for in.
+pub const DOCUMENT_FOLDERS_DEEP_MAX: usize = 32;
+/// Documents that are listed at a time.
+pub const DOCUMENTS_LISTED_MAX: usize = 1_000;
+/// Bytes of a document that are read at a time.
+pub const DOCUMENT_READ_BYTES_MAX: usize = 1 << 20;

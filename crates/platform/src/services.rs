@@ -1,8 +1,11 @@
 //! What agents ask of the platform during a turn, answered at once from this node's own state.
 
+use std::sync::Arc;
+
 use whimbrel_acl::{AclMessage, Aid, Symbol, Value, sym};
 
 use crate::audit::Refused;
+use crate::environment::{ActError, Environment};
 use crate::policy::{Action, Policy, Principal, Verdict};
 
 static NO_RULES: Policy = Policy::DEFAULT;
@@ -110,6 +113,11 @@ pub trait Services: Send + Sync {
         &NO_RULES
     }
 
+    /// What agents can act on here under this name, if the policy grants it to them.
+    fn environment(&self, _name: &str) -> Option<Arc<dyn Environment>> {
+        None
+    }
+
     /// This node's name; empty for a platform of one node.
     fn node(&self) -> Symbol {
         sym::EMPTY
@@ -159,6 +167,18 @@ impl dyn Services + '_ {
             self.forbid(who, action, object);
         }
         may
+    }
+
+    /// Has an environment of this node do something for `agent`, if the policy grants it.
+    ///
+    /// # Errors
+    /// It is not granted, there is none of this name, or it says no.
+    pub fn act(&self, agent: Aid, environment: &str, request: &Value) -> Result<Value, ActError> {
+        if !self.policy().grants_environment(self.principal(agent), environment) {
+            return Err(ActError::Denied(environment.to_owned()));
+        }
+        let Some(found) = self.environment(environment) else { return Err(ActError::Unknown(environment.to_owned())) };
+        found.act(agent, request).map_err(ActError::Failed)
     }
 
     /// What the policy's rules say; if they forbid it, that is recorded.

@@ -8,6 +8,7 @@ use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleSte
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::Born;
+use whimbrel_platform::environment::Environments;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
@@ -49,6 +50,8 @@ pub(crate) struct Node {
     pub loader: Box<dyn ProgramLoader>,
     /// Types of durable agents.
     pub kinds: Kinds,
+    /// What agents can act on here.
+    pub environments: Environments,
     /// How long a durable agent is idle before it leaves memory; `None` if it stays.
     pub passivate_after: Option<Duration>,
     pub ending: Ending,
@@ -112,6 +115,7 @@ pub(crate) struct Parts {
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
     pub kinds: Kinds,
+    pub environments: Environments,
     pub passivate_after: Option<Duration>,
     pub observer: Option<Arc<dyn Observer>>,
     pub mailbox_limits: MailboxLimits,
@@ -137,6 +141,7 @@ impl Node {
             output,
             loader,
             kinds,
+            environments: parts.environments,
             passivate_after: parts.passivate_after,
             ending: Ending::new(),
             monitors: Monitors::default(),

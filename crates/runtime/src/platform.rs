@@ -11,6 +11,7 @@ use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::cluster::Work;
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::durable::Layout;
+use whimbrel_platform::environment::Environments;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
 use whimbrel_platform::policy::Policy;
@@ -69,6 +70,7 @@ pub struct PlatformBuilder {
     output: Box<dyn Output>,
     loader: Box<dyn ProgramLoader>,
     kinds: Kinds,
+    environments: Environments,
     passivate_after: Option<Duration>,
     observer: Option<Arc<dyn Observer>>,
     mailbox_limits: MailboxLimits,
@@ -156,6 +158,13 @@ impl PlatformBuilder {
         self
     }
 
+    /// What agents can act on at this node, as far as the policy grants it to them.
+    #[must_use]
+    pub fn environments(mut self, environments: Environments) -> Self {
+        self.environments = environments;
+        self
+    }
+
     /// Who keeps a record of what was refused.
     #[must_use]
     pub fn auditor(mut self, auditor: Arc<dyn Auditor>) -> Self {
@@ -210,6 +219,7 @@ impl PlatformBuilder {
             output,
             loader,
             kinds,
+            environments: self.environments,
             passivate_after: self.passivate_after,
             observer,
             mailbox_limits,
@@ -246,6 +256,7 @@ impl Platform {
             output: Box::new(Console),
             loader: Box::new(NoPrograms),
             kinds: Kinds::default(),
+            environments: Environments::default(),
             passivate_after: None,
             observer: None,
             mailbox_limits: MailboxLimits { soft: MAILBOX_SOFT_MESSAGES, hard: MAILBOX_HARD_MESSAGES },

@@ -6,6 +6,7 @@ use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::audit::Refused;
 use whimbrel_platform::df::Df;
+use whimbrel_platform::environment::Environment;
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OffloadedWork};
@@ -175,6 +176,10 @@ impl Services for NodeServices {
 
     fn policy(&self) -> &Policy {
         &self.node.guard.policy
+    }
+
+    fn environment(&self, name: &str) -> Option<Arc<dyn Environment>> {
+        self.node.environments.named(name)
     }
 
     fn node(&self) -> Symbol {

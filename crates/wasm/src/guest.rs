@@ -12,7 +12,6 @@ use whimbrel_platform::{Time, Turn};
 
 use crate::abi::code;
 use crate::affairs::{Affairs, Wait};
-use crate::environment::Environments;
 
 /// What a guest does that ends it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -156,14 +155,13 @@ pub(crate) struct Guest {
     /// Whether the call that it is in can wait in its middle.
     pub may_suspend: bool,
     pub terms: Arc<Terms>,
-    pub environments: Arc<Environments>,
     /// Why it was answered with a negative number last.
     pub reason: String,
     pub used: Used,
 }
 
 impl Guest {
-    pub fn new(affairs: Affairs, terms: Arc<Terms>, environments: Arc<Environments>) -> Self {
+    pub fn new(affairs: Affairs, terms: Arc<Terms>) -> Self {
         Self {
             turn: TurnAccess::default(),
             memory: None,
@@ -172,7 +170,6 @@ impl Guest {
             course: Course::Straight,
             may_suspend: false,
             terms,
-            environments,
             reason: String::new(),
             used: Used::default(),
         }

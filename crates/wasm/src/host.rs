@@ -11,7 +11,6 @@ use whimbrel_platform::limits::GUEST_MEMORY_BYTES_MAX;
 use whimbrel_platform::policy::Terms;
 
 use crate::admission::{AdmissionError, ModuleHash};
-use crate::environment::Environments;
 use crate::guest::Guest;
 use crate::imports;
 use crate::module::Module;
@@ -52,15 +51,12 @@ pub struct HostOptions {
     /// Guests in memory at once; others are kept as bytes meanwhile. By default as many as the system allows
     /// (`vm.max_map_count`).
     pub slots: Option<u32>,
-    /// What they can act on.
-    pub environments: Environments,
 }
 
 /// Runs guests. Shared by all of them.
 pub struct Host {
     pub(crate) engine: Engine,
     pub(crate) linker: Linker<Guest>,
-    pub(crate) environments: Arc<Environments>,
     pub(crate) roost: Roost,
     pub(crate) clock: Arc<Clock>,
     pub(crate) resident: Resident,
@@ -86,7 +82,6 @@ impl Host {
         Ok(Arc::new(Self {
             engine,
             linker,
-            environments: Arc::new(options.environments),
             roost: Roost::new(slots),
             clock,
             resident: Resident::new(),

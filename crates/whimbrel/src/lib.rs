@@ -23,6 +23,7 @@
 //! [`Platform`].
 
 pub mod cluster;
+pub mod documents;
 pub mod duration;
 pub mod environment;
 pub mod files;
@@ -49,7 +50,7 @@ pub use whimbrel_runtime::{
 
 /// Documents whose Rust is compiled and run as tests.
 #[cfg(doctest)]
-mod documents {
+mod guides {
     #[doc = include_str!("../../../docs/guide/durability.md")]
     mod durability {}
     #[doc = include_str!("../../../docs/guide/rust-agents.md")]

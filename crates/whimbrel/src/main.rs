@@ -17,6 +17,7 @@ mod keeping;
 mod logging;
 mod membership;
 mod nodes;
+mod offering;
 mod screen;
 mod sequence;
 mod stopping;

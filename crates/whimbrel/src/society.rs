@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use whimbrel_acl::{Aid, Symbol, Text, Value};
-use whimbrel_bdi::project::{AgentEntry, Environment, Project, parse_project};
+use whimbrel_bdi::project::{self, AgentEntry, Environment, Project, parse_project};
 use whimbrel_bdi::syntax::ast::{Span, Term};
 use whimbrel_bdi::syntax::{Diagnostic, Severity};
 use whimbrel_bdi::{Agent, AgentConfig};
@@ -127,6 +127,18 @@ pub struct Society {
     workers: Option<usize>,
     warnings: Vec<Diagnostic>,
     host_environment: Option<Box<dyn AgentBody>>,
+    offers: Vec<Offer>,
+}
+
+/// A folder of documents that nodes of a society offer its agents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// The name by which agents act on it.
+    pub name: String,
+    /// The folder.
+    pub folder: PathBuf,
+    /// The node that offers it, if it is not each of them: what `at "n2"` says.
+    pub host: Option<Text>,
 }
 
 impl Society {
@@ -138,6 +150,7 @@ impl Society {
             workers: None,
             warnings: Vec::new(),
             host_environment: None,
+            offers: Vec::new(),
         }
     }
 
@@ -198,6 +211,11 @@ impl Society {
     /// What there is to say about the programs, though they can run.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
+    }
+
+    /// What the project's nodes are to offer agents to act on; folders are those that the project names, beside its file.
+    pub fn offers(&self) -> &[Offer] {
+        &self.offers
     }
 
     /// How many threads the project asks for, if it does.
@@ -344,7 +362,14 @@ impl<'a> Opening<'a> {
             entries.push(entry);
         }
         let workers = project.infrastructure.workers.map(|workers| workers as usize);
-        Society { environment, workers, ..Society::of(programs, entries) }
+        let beside = Path::new(name.as_str()).parent().unwrap_or(Path::new(""));
+        let offer = |offer: &project::Offer| Offer {
+            name: offer.name.to_string(),
+            folder: beside.join(offer.folder.as_str()),
+            host: offer.host.clone(),
+        };
+        let offers = project.offers.iter().map(offer).collect();
+        Society { environment, workers, offers, ..Society::of(programs, entries) }
     }
 
     fn environment(&mut self, project: &Project, programs: &Programs, project_file: &Text) -> Option<Entry> {

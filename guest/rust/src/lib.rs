@@ -32,6 +32,7 @@ pub mod blocking;
 #[doc(hidden)]
 pub mod calls;
 mod context;
+mod documents;
 mod error;
 mod frame;
 mod host;
@@ -44,6 +45,7 @@ mod value;
 
 pub use agent::{Agent, Arrival, Failure};
 pub use context::{Context, Level};
+pub use documents::{Document, Documents};
 pub use error::{Error, ErrorKind};
 pub use frame::{DEPTH_MAX, DecodeError};
 pub use message::{Message, Performative, Template};

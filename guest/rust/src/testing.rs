@@ -47,6 +47,8 @@ struct Done {
     departing: Option<String>,
     cloning: Option<String>,
     stopped: bool,
+    /// By environment and name.
+    documents: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 thread_local! {
@@ -135,6 +137,16 @@ impl Trial {
         self.agent.arrival(Arrival { from, to, clone: copy, ..Arrival::default() }).map(|()| true)
     }
 
+    /// Offers it documents, names and texts, by this name.
+    pub fn offers(
+        &mut self,
+        environment: &str,
+        documents: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+    ) {
+        let documents = documents.into_iter().map(|(name, text)| (name.into(), text.into())).collect();
+        done(|done| done.documents.insert(environment.to_owned(), documents));
+    }
+
     /// What it has sent since it was asked last.
     pub fn sent(&self) -> Vec<Message> {
         done(|done| std::mem::take(&mut done.sent))
@@ -153,6 +165,8 @@ impl Trial {
 
 /// The imports, as the trial does them.
 pub(crate) mod node {
+    use std::collections::BTreeMap;
+
     use super::{Message, Value, done};
     use crate::frame::template_of;
 
@@ -256,8 +270,37 @@ pub(crate) mod node {
         0
     }
 
-    pub fn act(_environment: &[u8], _action: &[u8]) -> i32 {
-        DENIED
+    pub fn act(environment: &[u8], action: &[u8]) -> i32 {
+        let Ok(action) = Value::decode(action) else { return MALFORMED };
+        done(|done| {
+            let Some(documents) = done.documents.get(&text(environment)) else { return DENIED };
+            let Some(answer) = answer(documents, &action) else { return UNKNOWN };
+            done.result = answer.encode();
+            done.result.len() as i32
+        })
+    }
+
+    /// What a node's documents answer.
+    fn answer(documents: &BTreeMap<String, String>, action: &Value) -> Option<Value> {
+        let number = |value: &Value| value.as_int().and_then(|number| usize::try_from(number).ok());
+        match action.as_term()? {
+            ("count", []) => Some(Value::Int(documents.len() as i64)),
+            ("list", [from, count]) => {
+                let page = documents.iter().skip(number(from)?).take(number(count)?);
+                let document = |(name, text): (&String, &String)| {
+                    Value::term("document", [Value::text(name), Value::Int(text.len() as i64)])
+                };
+                Some(Value::List(page.map(document).collect()))
+            }
+            ("read", [name, from, count]) => {
+                let text = documents.get(name.as_str()?)?;
+                let from = number(from)?.min(text.len());
+                let next = text.floor_char_boundary(from.saturating_add(number(count)?));
+                let part = Value::text(text.get(from..next)?);
+                Some(Value::term("part", [part, Value::Int(next as i64)]))
+            }
+            _ => None,
+        }
     }
 
     pub fn depart(node: &[u8]) -> i32 {

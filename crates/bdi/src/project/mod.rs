@@ -21,6 +21,8 @@ pub struct Project {
     pub infrastructure: Infrastructure,
     /// The environment, if one is declared.
     pub environment: Option<Environment>,
+    /// What its nodes offer agents to act on, in order.
+    pub offers: Vec<Offer>,
     /// What steps the agents, if something is declared; accepted and not used.
     pub execution_control: Option<Class>,
     /// The agents, in order.
@@ -90,6 +92,19 @@ pub enum Environment {
     },
     /// An environment that the host provides by name, such as `mars(5)`, `py("env.py")` or `wasm("env.wasm")`.
     Host(Class),
+}
+
+/// What a node offers: `library = "documents" at "n2"`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// The name by which agents act on it.
+    pub name: Text,
+    /// The folder whose documents it is.
+    pub folder: Text,
+    /// The node that offers it, if it is not each of them.
+    pub host: Option<Text>,
+    /// Where it stands.
+    pub span: Span,
 }
 
 /// A class with parameters, `name(a, 3, "text", [b])`, on a host.

@@ -6,13 +6,21 @@ use whimbrel_platform::limits;
 
 use super::classes::{Place, Verdict, verdict};
 use super::lexer::{Tok, Token, tokens};
-use super::{Class, ClassArg, Environment, Infrastructure, ParsedProject, Project, Scheduling};
+use super::{Class, ClassArg, Environment, Infrastructure, Offer, ParsedProject, Project, Scheduling};
 use crate::syntax::ast::Span;
 use crate::syntax::{Diagnostic, Diagnostics, nearest};
 
 /// The sections of a project, in the order that Jason wants.
-const SECTIONS: [&str; 7] =
-    ["infrastructure", "environment", "executionControl", "agents", "directives", "classpath", "aslSourcePath"];
+const SECTIONS: [&str; 8] = [
+    "infrastructure",
+    "environment",
+    "offers",
+    "executionControl",
+    "agents",
+    "directives",
+    "classpath",
+    "aslSourcePath",
+];
 /// How deep parameters of classes may nest.
 const ARGS_DEPTH_MAX: usize = 32;
 
@@ -202,7 +210,7 @@ impl Parser<'_> {
             self.warn(token.span, format!("a second section `{name}`"), "again", "put them together");
         } else if let Some(later) = sections.iter().find(|section| SECTIONS.iter().skip(index).any(|s| s == *section)) {
             let message = format!("`{name}` after `{later}`");
-            let help = "Jason wants the order: infrastructure, environment, executionControl, agents, directives, \
+            let help = "the order is: infrastructure, environment, offers, executionControl, agents, directives, \
                         classpath, aslSourcePath";
             self.warn(token.span, message, "out of order", help);
         }
@@ -210,6 +218,7 @@ impl Parser<'_> {
         match name {
             "infrastructure" => self.infrastructure(),
             "environment" => self.environment(),
+            "offers" => self.offers(),
             "executionControl" => {
                 let class = self.class_on_host()?;
                 if self.accepted(Place::ExecutionControl, &class) {
@@ -321,6 +330,28 @@ impl Parser<'_> {
         }
         if self.accepted(Place::Environment, &class) {
             self.project.environment = Some(Environment::Host(class));
+        }
+        Ok(())
+    }
+
+    fn offers(&mut self) -> Parse<()> {
+        let help = "offers are written `name = \"folder\";`, or `name = \"folder\" at \"n2\";`";
+        while self.peek() == Tok::Word && !self.at_section() {
+            let start = self.token().span;
+            let name = Text::from(self.word().unwrap_or_default());
+            self.advance();
+            self.expect(b'=', &["`=`"], help)?;
+            if self.peek() != Tok::Str {
+                return Err(self.unexpected(&["a folder in quotes"], help));
+            }
+            let token = self.advance();
+            let folder = unquoted(self.text_of(token.span));
+            let host = self.host()?;
+            self.expect(b';', &["`;`"], help)?;
+            self.project.offers.push(Offer { name, folder, host, span: self.span_from(start) });
+        }
+        if self.project.offers.is_empty() {
+            return Err(self.unexpected(&["an offer"], help));
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ const ANY: u8 = u8::MAX;
 const ACTIONS: &[(&str, u8, u8)] = &[
     ("Manual", 0, ANY),
     ("abolish", 1, 1),
+    ("act", 2, 3),
     ("add_annot", 3, 3),
     ("add_nested_source", 3, 3),
     ("add_plan", 1, 3),

@@ -44,6 +44,19 @@ fn all_sections_are_read() {
 }
 
 #[test]
+fn nodes_offer_folders() {
+    let offers = project("MAS m { offers: library = \"texts\"; more = \"../b\" at \"n2\"; agents: a; }").offers;
+    let told: Vec<_> = offers.iter().map(|offer| (&*offer.name, &*offer.folder, offer.host.as_deref())).collect();
+    assert_eq!(told, [("library", "texts", None), ("more", "../b", Some("n2"))]);
+    for wrong in
+        ["offers: agents: a;", "offers: a; agents: b;", "offers: a = b; agents: a;", "offers: a = \"b\" agents: a;"]
+    {
+        let parsed = parse_project(&format!("MAS m {{ {wrong} }}"), &Text::from("m.mas2j"), &[]);
+        assert!(!parsed.is_ok(), "{wrong}");
+    }
+}
+
+#[test]
 fn infrastructures_tell_workers_and_cycles() {
     let infrastructure = |text: &str| {
         let infrastructure = project(&format!("MAS m {{ infrastructure: {text} agents: a; }}")).infrastructure;

@@ -127,6 +127,24 @@ impl Policy {
     }
 }
 
+impl Policy {
+    /// Whether any rule grants this environment to `who`.
+    pub fn grants_environment(&self, who: Principal, name: &str) -> bool {
+        self.grant.iter().any(|grant| grant.is_of(name) && is_one_of(&grant.who, who))
+    }
+
+    /// Whether any rule grants this environment to anybody.
+    pub fn offers_environment(&self, name: &str) -> bool {
+        self.grant.iter().any(|grant| grant.is_of(name))
+    }
+}
+
+impl Grant {
+    fn is_of(&self, environment: &str) -> bool {
+        self.environments.as_slice().iter().any(|pattern| pattern.matches(environment))
+    }
+}
+
 fn is_one_of(all: &OneOrMore<Who>, who: Principal) -> bool {
     all.as_slice().iter().any(|one| one.is(who))
 }

@@ -185,14 +185,14 @@ fn act(mut caller: Caller<'_, Guest>, env: i32, env_len: i32, ptr: i32, len: i32
     if !guest.terms.grants_environment(name) {
         return Ok(guest.deny(&format!("environment {name}")));
     }
-    let Some(environment) = guest.environments.named(name).cloned() else {
+    let found = guest.turn.with(|turn| Some((turn.aid, turn.services.environment(name)?))).flatten();
+    let Some((agent, environment)) = found else {
         return Ok(guest.refuse(code::UNKNOWN, format!("this node has no environment {name}")));
     };
     let request = match guest.naming(|_| read_value(request)).map_err(breach)? {
         Ok(request) => request,
         Err(error) => return Ok(guest.refuse(code::MALFORMED, error.to_string())),
     };
-    let agent = guest.turn.with(|turn| turn.aid).unwrap_or(Aid::NOBODY);
     match environment.act(agent, &request) {
         Ok(answer) => Ok(hold_value(guest, &answer)),
         Err(reason) => Ok(guest.refuse(code::UNKNOWN, reason)),

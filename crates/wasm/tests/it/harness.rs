@@ -39,7 +39,7 @@ pub fn host() -> Arc<Host> {
 }
 
 pub fn host_of(slots: u32) -> Arc<Host> {
-    Host::new(HostOptions { slots: Some(slots), ..HostOptions::default() }).unwrap()
+    Host::new(HostOptions { slots: Some(slots) }).unwrap()
 }
 
 pub fn compile(host: &Arc<Host>, text: &str) -> Result<Arc<Module>, AdmissionError> {

@@ -39,7 +39,7 @@ pub use self::codec::{Codec, CodecAction};
 pub use self::engine::{Engine, EngineAction, Sync};
 pub use self::look::{Agents, DeadLetters, Df, Links, Log, Nodes, Order, Ps, Showing, Sniff, Topics};
 pub use self::proof::{Prove, Verify};
-pub use self::run::{Guarding, Join, Run, SecurityLevel};
+pub use self::run::{Guarding, Join, Offering, Run, SecurityLevel};
 pub use self::session::{AgentPortOptions, Session, SessionAction};
 pub use self::store::{Store, StoreAction};
 #[cfg(feature = "nats")]

@@ -21,6 +21,7 @@ use super::session::AgentPortOptions;
   whimbrel run hello.asl --agents 3                hello1, hello2 and hello3
   whimbrel run auction.mas2j --nodes 3             three processes, the agents spread over them
   whimbrel run long-plan --durable                 cut short at any moment, it goes on when it is run again
+  whimbrel run garden --offer library=texts        a folder of documents, for agents to act on
   whimbrel run auction.mas2j --log                 keep what is said, for `whimbrel log`
   whimbrel run hello.asl --for 10s --trace         for ten seconds, and show every message")]
 pub struct Run {
@@ -105,6 +106,8 @@ pub struct Run {
     #[command(flatten)]
     pub guarding: Guarding,
     #[command(flatten)]
+    pub offering: Offering,
+    #[command(flatten)]
     pub agents_elsewhere: AgentPortOptions,
     /// How this node writes messages on its links: compact, or to look at: string, xml, bit-efficient, json. How it reads
     /// them, each peer says.
@@ -156,6 +159,8 @@ pub struct Join {
     #[command(flatten)]
     pub guarding: Guarding,
     #[command(flatten)]
+    pub offering: Offering,
+    #[command(flatten)]
     pub agents_elsewhere: AgentPortOptions,
     /// How this node writes messages on its links: compact, or to look at: string, xml, bit-efficient, json. How it reads
     /// them, each peer says.
@@ -170,6 +175,22 @@ pub struct Join {
     /// Show no warnings, only what agents print.
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// What a node offers agents to act on.
+#[derive(Clone, Debug, Args)]
+pub struct Offering {
+    /// Let agents that come here, or live here, act on the documents of this folder, by this name: those to which a `[[grant]]` of
+    /// the policy gives it. May be said again.
+    #[arg(long = "offer", value_name = "NAME=FOLDER", value_parser = offer)]
+    pub offers: Vec<(String, PathBuf)>,
+}
+
+fn offer(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, folder)) if !name.is_empty() && !folder.is_empty() => Ok((name.to_owned(), folder.into())),
+        _ => Err("expected a name and a folder, as library=documents".to_owned()),
+    }
 }
 
 /// Who may do what on a node, and the record of what was refused.

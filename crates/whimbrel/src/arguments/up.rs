@@ -7,7 +7,7 @@ use clap::Args;
 use whimbrel_acl::Encoding;
 use whimbrel_platform::cluster::LEVEL;
 
-use super::run::{Guarding, Run, SecurityLevel};
+use super::run::{Guarding, Offering, Run, SecurityLevel};
 use super::session::AgentPortOptions;
 
 /// Run a society on several machines: this one is a node of it.
@@ -77,6 +77,8 @@ pub struct Up {
     #[command(flatten)]
     pub guarding: Guarding,
     #[command(flatten)]
+    pub offering: Offering,
+    #[command(flatten)]
     pub agents_elsewhere: AgentPortOptions,
     /// Keep what agents of this node say, for `whimbrel log`: in the folder `.whimbrel` beside the file, or in this one.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
@@ -119,6 +121,7 @@ impl From<Up> for Run {
             token: up.token,
             credentials: up.credentials,
             guarding: up.guarding,
+            offering: up.offering,
             agents_elsewhere: up.agents_elsewhere,
             encoding: Encoding::Compact,
             node: None,

@@ -13,6 +13,7 @@ use crate::credentials::Watched;
 use crate::guarding::Guards;
 use crate::logging::Logging;
 use crate::membership::{Membership, security_at};
+use crate::offering;
 use crate::stopping::Stopping;
 use crate::terminal::Lines;
 use crate::watch::Watch;
@@ -28,7 +29,11 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         builder = builder.observer(watch);
     }
     let (guards, builder) = Guards::set(&arguments.guarding, None, builder)?;
-    let platform = builder.build();
+    let offered = offering::environments(&arguments.offering, society.offers(), None)?;
+    let platform = builder.environments(offered.clone()).build();
+    if !arguments.quiet {
+        offering::note_ungranted(&offered, &platform);
+    }
     let membership = Membership::join(arguments, &platform, &guards)?;
     let logging = Logging::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform)?;
     society.start(&platform)?;

@@ -22,6 +22,7 @@ use crate::keeping::{Begun, Keeping, hand_over};
 use crate::logging::Logging;
 use crate::membership::{Membership, security_at};
 use crate::nodes::{Nodes, name_of};
+use crate::offering;
 use crate::stopping::Stopping;
 use crate::terminal::{self, Lines};
 use crate::watch::Watch;
@@ -39,15 +40,20 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let stopping = Stopping::new()?;
     let watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
-    let node = arguments.node.map(|node| format!("n{node}"));
-    let (guards, builder) = Guards::set(&arguments.guarding, node.as_deref(), builder)?;
+    let number = arguments.node.map(name_of);
+    let (guards, builder) = Guards::set(&arguments.guarding, number.as_deref(), builder)?;
     let (keeping, builder) = match Keeping::begin(arguments, &file, &society, builder, &stopping)? {
         Begun::No(builder) => (None, builder),
         Begun::Yes(keeping, builder) => (Some(keeping), builder),
         Begun::Over(code) => return Ok(code),
     };
+    let node = lives_at(arguments, keeping.as_ref());
+    let offered = offering::environments(&arguments.offering, society.offers(), node.as_deref())?;
     let began = Instant::now();
-    let platform = builder.build();
+    let platform = builder.environments(offered.clone()).build();
+    if !arguments.quiet {
+        offering::note_ungranted(&offered, &platform);
+    }
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
     let membership = become_member(arguments, keeping.as_ref(), &platform, &guards)?;
     let agents_elsewhere = match arguments.node {
@@ -108,6 +114,12 @@ fn begin(
             Ok(None)
         }
     }
+}
+
+/// The name of the node that this process is, if the society has several.
+fn lives_at(arguments: &Run, keeping: Option<&Keeping>) -> Option<String> {
+    let of_cluster = keeping.filter(|keeping| keeping.listen().is_some()).map(|keeping| keeping.node().to_owned());
+    of_cluster.or(arguments.nodes.map(|_| name_of(arguments.node.unwrap_or(1))))
 }
 
 /// How this process is ended before the society ends itself. Of a cluster, others go on with it.

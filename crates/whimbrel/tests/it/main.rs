@@ -12,6 +12,7 @@ mod cluster;
 mod codec;
 mod control;
 mod conversations;
+mod documents;
 mod durable;
 mod durable_rust;
 mod embedding;

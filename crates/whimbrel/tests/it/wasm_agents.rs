@@ -192,6 +192,59 @@ fn villains_harm_nobody_but_themselves() {
     }
 }
 
+#[test]
+fn searchers_in_three_languages_find_the_same() {
+    let project = "MAS search {
+        offers: library = \"texts\" at \"n2\";
+        agents: rust \"searcher-rust.wasm\" at \"n1\"; script \"searcher-assemblyscript.wasm\" at \"n1\";
+                plain \"searcher-c.wasm\" at \"n1\"; reader at \"n1\";
+    }";
+    let reader = "!begin. +!begin <- .send([rust, script, plain], request, find(\"wader\")).
+         found(0). failed(0).
+         @f[atomic] +!kqml_received(S, failure, Why, _) : failed(N) <- .print(S, \": \", Why); -+failed(N + 1).
+         @d[atomic] +found(L, C)[source(S)] : found(N) <- .print(S, \": \", L, \" of \", C); -+found(N + 1).
+         +failed(3) <- .print(\"they go\"); .stopMAS.
+         +found(3) <- .stopMAS.";
+    let policy = "[[grant]]\nwho = \"*\"\nenvironments = \"library\"\n";
+    let files = [("search.mas2j", project), ("reader.asl", reader), ("policy.toml", policy)];
+    let modules = ["searcher-rust", "searcher-assemblyscript", "searcher-c"];
+    let Some(scratch) = scratch(&files, &modules) else { return };
+    std::fs::create_dir(scratch.0.join("texts")).unwrap();
+    let long = format!("{}é, a wader", "x".repeat((128 << 10) - 8));
+    for (name, text) in [("a", "the wader flies"), ("b", "a gull"), ("c", long.as_str())] {
+        std::fs::write(scratch.0.join("texts").join(name), text).unwrap();
+    }
+    let told = |project: &str, what: &str| {
+        std::fs::write(scratch.0.join("search.mas2j"), project).unwrap();
+        let seen = scratch.run(&["run", ".", "--nodes", "2", "--policy", "policy.toml"]);
+        let mut lines: Vec<&str> = seen.out.lines().filter(|line| line.contains(": ")).collect();
+        lines.sort_unstable();
+        let expected = ["plain", "rust", "script"].map(|who| format!("[reader] {who}: {what}"));
+        let lines: Vec<String> =
+            lines.iter().map(|line| line.replace("not granted: ", "").replace("unknown: ", "")).collect();
+        assert_eq!(lines, expected, "{}", seen.err);
+        assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
+    };
+    told(project, "this node has no environment library");
+    told(&project.replace("at \"n2\"", "at \"n1\""), "[\"a\",\"c\"] of 3");
+}
+
+#[test]
+fn documents_give_villains_nothing() {
+    let project =
+        "MAS court { offers: library = \"texts\"; archive = \"texts\"; agents: villain \"villain-c.wasm\"; judge; }";
+    let judge = "!go. +!go <- .send(villain, request, pry); .send(villain, request, rest).
+                 +harmless[source(W)] <- .print(W, \" got nothing\"); .stopMAS.";
+    let policy = "[[grant]]\nwho = \"*\"\nenvironments = [\"library\", \"nothing\"]\n";
+    let files = [("court.mas2j", project), ("judge.asl", judge), ("policy.toml", policy)];
+    let Some(scratch) = scratch(&files, &["villain-c"]) else { return };
+    std::fs::create_dir(scratch.0.join("texts")).unwrap();
+    std::fs::write(scratch.0.join("texts/a"), "a").unwrap();
+    std::os::unix::fs::symlink(scratch.0.join("policy.toml"), scratch.0.join("texts/link")).unwrap();
+    let seen = scratch.run(&["run", ".", "--policy", "policy.toml", "--for", "20s"]);
+    assert_eq!(seen.out, "[judge] villain got nothing\n", "{}", seen.err);
+}
+
 const TELLER: &str = "#include <whimbrel.h>
 WHIM_ON_START(options) {
     whim_value map = whim_read(options);

@@ -61,6 +61,7 @@ pub const ACTIONS: &[(&str, StepAction)] = &[
     (".clone", platform::clone_agent),
     (".move_to", hops::move_to),
     (".clone_to", hops::clone_to),
+    (".act", platform::act),
     (".stopMAS", platform::stop),
     (".df_register", platform::df_register),
     (".df_deregister", platform::df_deregister),

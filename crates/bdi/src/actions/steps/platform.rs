@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_acl::{Aid, Annots, Structure, Symbol, Value, sym};
+use whimbrel_platform::environment::ActError;
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::services::{AgentSource, CreateAgent};
 
@@ -43,6 +44,16 @@ pub fn create_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 fn lower_first(name: &str) -> String {
     let mut chars = name.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+/// `.act(Environment, Request [, Answer])`: has an environment of the node do something.
+pub fn act(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let environment = name_of(call.arg(0));
+    let answer = call.cycle.services.act(call.cycle.aid, &environment, call.arg(1)).map_err(|error| {
+        let kind = if matches!(error, ActError::Denied(_)) { "forbidden" } else { "action_failed" };
+        Failure::new(kind, error.to_string())
+    })?;
+    if call.args.len() > 2 { call.unify(2, &answer) } else { Ok(Progress::Done) }
 }
 
 /// Options such as `beliefs("b(1)")`, by name.
