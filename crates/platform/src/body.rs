@@ -85,6 +85,11 @@ pub trait AgentBody: Send {
         None
     }
 
+    /// Whether it was told what became of a hop, and has had no turn since: until then it does not move on, lest it never know.
+    fn has_news(&self) -> bool {
+        false
+    }
+
     /// Another node is to go on with the agent, or with a clone of it: its [snapshot](AgentBody::snapshot) is taken next, between
     /// two turns. What it asked for itself by [`Next::Hop`], or somebody else for it. It may still stay.
     fn before_hop(&mut self) {}
@@ -207,6 +212,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
         (**self).duplicate(now)
+    }
+
+    fn has_news(&self) -> bool {
+        (**self).has_news()
     }
 
     fn before_hop(&mut self) {

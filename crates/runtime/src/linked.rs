@@ -187,7 +187,7 @@ impl Node {
 
 impl Node {
     /// Whether an agent of that node may register this, or change its entry to this.
-    fn permits_services(&self, from: NodeId, description: &DfDescription) -> bool {
+    pub fn permits_services(&self, from: NodeId, description: &DfDescription) -> bool {
         if !self.guard.policy.restricts_nodes(Action::Register) {
             return true;
         }
@@ -211,7 +211,7 @@ fn lost_parcel(envelope: Envelope) -> Parcel {
 }
 
 /// Whose lease it is sees to its end.
-fn without_lease(description: &DfDescription) -> DfDescription {
+pub(crate) fn without_lease(description: &DfDescription) -> DfDescription {
     DfDescription { lease_ms: None, ..description.clone() }
 }
 

@@ -13,6 +13,7 @@ use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::{AgentBody, EndReason, Event};
 
+use crate::linked::without_lease;
 use crate::node::{Introduction, Node, christen};
 use crate::parcel::{Change, Parcel};
 use crate::shard::{Slot, Status};
@@ -128,7 +129,7 @@ impl Node {
             Step::Empty(hop, door, to) => order(door, HopOrder::Empty(hop, to)),
             Step::TellBehind(door, to, news) => order(door, HopOrder::TellBehind(to, news)),
             Step::Own(hop, from, standing) => self.own(on_the_way, hop, from, *standing),
-            Step::Begin { hop, from, tell } => self.begin(on_the_way, hop, from, tell),
+            Step::Begin(hop, from) => self.begin(on_the_way, hop, from),
             Step::Drop { hop, from, lost } => self.drop_prepared(on_the_way, hop, from, lost),
         }
     }
@@ -250,21 +251,29 @@ impl Node {
     fn prepare(&self, shard: ShardIndex, from: NodeId, offer: Offer, body: Box<dyn AgentBody>) {
         let Offer { hop, kind, owner, .. } = offer;
         self.with_transits(|it| {
-            let before = self.routes.look_up(hop.agent);
-            if before.place() != Place::Node(from) {
-                // It ended since it was offered.
-                return it.transits.refuse(from, hop, self.no("it has ended"));
+            if !it.transits.is_offered(from, hop) {
+                return;
             }
             let generation = self.next_generation(1);
             let slot = christen(Box::new(Slot::new(body)), hop.agent, generation);
             let route = LocalRoute { shard, slot: None, generation, crowded: false };
-            if it.transits.is_offered(from, hop)
-                && self.routes.replace(hop.agent, before, Route::local(route)).is_ok()
-                && it.transits.handle_made(hop)
-            {
-                let coming = Prepared { slot, kind, owner, shard, places: Vec::new(), doomed: false };
-                it.prepared.insert(hop.agent, coming);
+            let mut before = self.routes.look_up(hop.agent);
+            while before.place() == Place::Node(from) {
+                match self.routes.replace(hop.agent, before, Route::local(route)) {
+                    Ok(()) => {
+                        it.transits.handle_made(hop);
+                        let coming = Prepared { slot, kind, owner, shard, places: Vec::new(), doomed: false };
+                        it.prepared.insert(hop.agent, coming);
+                        // It was another node's, and who waited because it was crowded waits for that node's word no more.
+                        self.relieved(hop.agent);
+                        return;
+                    }
+                    // It may be as crowded as it was not a moment ago.
+                    Err(now) => before = now,
+                }
             }
+            // It ended since it was offered.
+            it.transits.refuse(from, hop, self.no("it has ended"));
         });
     }
 
@@ -286,9 +295,17 @@ impl Node {
         made.map(|aid| aid.name).map_err(|error| self.no(&error.to_string()))
     }
 
+    /// What its source says of an agent that comes is about no other one, and what the policy of this node forbids does not come along.
+    fn restrict(&self, agent: Symbol, from: NodeId, standing: &mut Standing) {
+        standing.agent = agent;
+        standing.entry.take_if(|entry| entry.agent != Some(Aid::local(agent)) || !self.permits_services(from, entry));
+        standing.places.retain(|place| self.permits_joining(Aid::local(agent), *place));
+    }
+
     /// An agent that comes is one of this node from now on. It does not run yet.
     fn own(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, mut standing: Standing) {
         let Some(coming) = on_the_way.prepared.get_mut(&hop.agent) else { return };
+        self.restrict(hop.agent, from, &mut standing);
         let (kind, owner, state) = (coming.kind, coming.owner, standing.state);
         let now = self.now();
         let new = NewAgent { owner, ..NewAgent::new(hop.agent, kind) };
@@ -303,21 +320,31 @@ impl Node {
     }
 
     /// An agent that came begins: all that was on its way to it elsewhere is in its mailbox.
-    fn begin(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, tell: bool) {
+    fn begin(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId) {
         let Some(coming) = on_the_way.prepared.remove(&hop.agent) else { return };
         let Prepared { mut slot, kind, shard, places, doomed, .. } = coming;
         let source = self.name_of(from);
         let hopped = Hop::Arrived { from: source };
         // What is wrong with it shows in its next turn.
         let _ = catch_unwind(AssertUnwindSafe(|| slot.body.hopped(&hopped)));
-        if let Some(links) = self.linked.links().filter(|_| tell) {
-            links.tell_all(News::Agents(vec![(hop.agent, kind)]));
+        // It may have been killed since it is here.
+        if self.with_ams(|ams| ams.kind(slot.aid).is_some()) {
+            self.tell_of(slot.aid, kind);
+            self.tell(Event::Came(slot.aid, source));
+            self.join_places(hop.agent, places);
         }
-        self.tell(Event::Came(slot.aid, source));
-        self.join_places(hop.agent, places);
         self.put(shard, Parcel::Arrive(vec![slot]));
         if doomed {
             let _ = self.with_ams(|ams| ams.kill(Aid::local(hop.agent)));
+        }
+    }
+
+    /// Tells all nodes of an agent that came: those that had no link to its source do not know of it.
+    fn tell_of(&self, agent: Aid, kind: AgentKind) {
+        let Some(links) = self.linked.links() else { return };
+        links.tell_all(News::Agents(vec![(agent.name, kind)]));
+        if let Some(entry) = self.with_df(|df| df.description_of(agent).map(without_lease)) {
+            links.tell_all(News::Service(Box::new(entry)));
         }
     }
 

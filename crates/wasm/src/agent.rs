@@ -201,11 +201,15 @@ impl AgentBody for WasmAgent {
         }
     }
 
+    fn has_news(&self) -> bool {
+        self.hop.is_some()
+    }
+
     fn hopped(&mut self, hop: &Hop) {
         if matches!(hop, Hop::Arrived { .. } | Hop::IsClone { .. }) {
             self.stay = None;
         }
-        self.hop = Some(Box::new(hop.clone()));
+        self.hop.get_or_insert_with(|| Box::new(hop.clone()));
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

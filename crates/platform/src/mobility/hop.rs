@@ -66,8 +66,8 @@ pub enum HopError {
     /// The agent is on this node already.
     #[error("it is on node {0} already")]
     AlreadyThere(Symbol),
-    /// Agents of this kind cannot be written out, or not just now.
-    #[error("it cannot be written out: {0}")]
+    /// Agents of this kind cannot move, or this one cannot just now: why.
+    #[error("it cannot move: {0}")]
     NotMovable(String),
     /// It is written out, and larger than what can move.
     #[error("its state is too large to move: {bytes} bytes, {bytes_max} are the most")]

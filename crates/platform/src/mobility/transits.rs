@@ -29,8 +29,18 @@ struct Leaving {
     hop: HopId,
     to: NodeId,
     door: ShardIndex,
-    /// The destination is ready, and the scheduler was asked to let it go.
-    granted: bool,
+    stage: Leave,
+}
+
+/// How far an offer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leave {
+    /// The destination makes the agent.
+    Offered,
+    /// It is ready, and the scheduler was asked to let the agent go.
+    Granted,
+    /// The destination makes a clone: the agent itself stays.
+    Clone,
 }
 
 /// An agent that is another node's: what comes for it is passed on.
@@ -116,15 +126,8 @@ pub enum Step {
     TellBehind(ShardIndex, NodeId, HopNews),
     /// Destination: from now on it is an agent of this node.
     Own(HopId, NodeId, Box<Standing>),
-    /// Destination: it begins. Its source may be lost: then other nodes are to be told that it is here.
-    Begin {
-        /// Which.
-        hop: HopId,
-        /// Where it comes from.
-        from: NodeId,
-        /// Whether that is lost.
-        tell: bool,
-    },
+    /// Destination: it begins.
+    Begin(HopId, NodeId),
     /// Destination: it does not come. Its source may be lost: then it has ended.
     Drop {
         /// Which.
@@ -158,11 +161,12 @@ impl Transits {
 
 /// The source's part.
 impl Transits {
-    /// An agent that has no turns from now on is offered to a node. False if one of its name is on its way already.
-    pub fn handle_offered(&mut self, hop: HopId, to: NodeId, door: ShardIndex) -> bool {
+    /// An agent that has no turns from now on is offered to a node, or a clone of it. False if one of its name is on its way already.
+    pub fn handle_offered(&mut self, hop: HopId, to: NodeId, door: ShardIndex, clone: bool) -> bool {
         let free = !self.leaving.contains_key(&hop.agent);
         if free {
-            self.leaving.insert(hop.agent, Leaving { hop, to, door, granted: false });
+            let stage = if clone { Leave::Clone } else { Leave::Offered };
+            self.leaving.insert(hop.agent, Leaving { hop, to, door, stage });
         }
         free
     }
@@ -243,7 +247,8 @@ impl Transits {
 
     fn handle_ready(&mut self, from: NodeId, hop: HopId) {
         let Some(leaving) = self.leaving_to(from, hop) else { return self.tell(from, HopNews::Cancel(hop)) };
-        if !std::mem::replace(&mut leaving.granted, true) {
+        if leaving.stage == Leave::Offered {
+            leaving.stage = Leave::Granted;
             let door = leaving.door;
             self.steps.push_back(Step::LetGo(hop, door, from));
         }
@@ -316,7 +321,7 @@ impl Transits {
         let Stage::Committed(awaited) = &mut coming.stage else { return };
         awaited.retain(|other| *other != node);
         if awaited.is_empty() {
-            self.begin(hop, from, false);
+            self.begin(hop, from);
         }
     }
 
@@ -325,9 +330,9 @@ impl Transits {
         self.coming.clear();
     }
 
-    fn begin(&mut self, hop: HopId, from: NodeId, tell: bool) {
+    fn begin(&mut self, hop: HopId, from: NodeId) {
         self.coming.remove(&hop.agent);
-        self.steps.push_back(Step::Begin { hop, from, tell });
+        self.steps.push_back(Step::Begin(hop, from));
     }
 
     fn drop_coming(&mut self, hop: HopId, from: NodeId, lost: bool) {
@@ -344,7 +349,8 @@ impl Transits {
             HopNews::Ready(hop) => self.handle_ready(from, hop),
             HopNews::Refuse(hop, why) if self.leaving_to(from, hop).is_some() => self.stay(hop.agent, why),
             HopNews::Cloned(hop, clone) => {
-                if let Some(door) = self.leaving_to(from, hop).map(|leaving| leaving.door) {
+                let original = self.leaving_to(from, hop).filter(|leaving| leaving.stage == Leave::Clone);
+                if let Some(door) = original.map(|leaving| leaving.door) {
                     self.leaving.remove(&hop.agent);
                     self.steps.push_back(Step::Cloned { hop, door, clone });
                 }
@@ -395,7 +401,7 @@ impl Transits {
         let coming: Vec<(HopId, bool)> =
             self.coming.values().filter(|it| it.from == node).map(|it| (it.hop, it.is_committed())).collect();
         for (hop, committed) in coming {
-            if committed { self.begin(hop, node, true) } else { self.drop_coming(hop, node, true) }
+            if committed { self.begin(hop, node) } else { self.drop_coming(hop, node, true) }
         }
     }
 }

@@ -83,7 +83,7 @@ impl World {
             killed: false,
             to_come,
         };
-        world.ask(SOURCE, |transits| assert!(transits.handle_offered(hop(), NodeId(DESTINATION as u32), 0)));
+        world.ask(SOURCE, |transits| assert!(transits.handle_offered(hop(), NodeId(DESTINATION as u32), 0, false)));
         world.wires[SOURCE][DESTINATION].push_back(Item::Offer);
         world
     }

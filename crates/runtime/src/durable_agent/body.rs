@@ -150,8 +150,12 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
         self.unsaved.as_deref()
     }
 
+    fn has_news(&self) -> bool {
+        self.hopped.is_some()
+    }
+
     fn hopped(&mut self, hop: &Hop) {
-        self.hopped = Some(hop.clone());
+        self.hopped.get_or_insert_with(|| hop.clone());
     }
 
     fn origin(&self) -> Option<Origin> {

@@ -77,6 +77,7 @@ impl Shard {
             (ams.kind(aid).unwrap_or(AgentKind::Native), owner)
         });
         let clone = if let HopMode::Clone(name) = request.mode { Some(name) } else { None };
+        let is_clone = clone.is_some();
         let offer = Offer { hop, kind, owner, origin, state, clone };
         self.node.with_transits(|it| {
             // It may be lost meanwhile. If it is from now on, the transits hear of that.
@@ -84,7 +85,7 @@ impl Shard {
             if links.and_then(|links| links.node_named(request.to.as_str())) != Some(to) {
                 return Err(HopError::Unreachable(request.to));
             }
-            it.transits.handle_offered(hop, to, self.index);
+            it.transits.handle_offered(hop, to, self.index, is_clone);
             self.node.tell_hop(to, HopNews::Offer(Box::new(offer)));
             Ok(hop)
         })
@@ -101,6 +102,9 @@ impl Shard {
         }
         if self.hops.contains_key(&aid.name) {
             return not_movable("it is leaving already");
+        }
+        if slot.body.has_news() {
+            return not_movable("it has not heard yet what became of its last hop");
         }
         if self.node.scribe.is_some() {
             return not_movable("agents of a durable society live where their partition is served");

@@ -55,6 +55,14 @@ impl Shard {
         }
     }
 
+    /// An agent has no turns any more.
+    pub(super) fn hold(&mut self, index: u32) {
+        let Some(slot) = self.slots.at(index) else { return };
+        self.delayed -= usize::from(slot.status == Status::Delayed);
+        let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
+        slot.status = if leaves { Status::LeavingHeld } else { Status::Held };
+    }
+
     /// Changes an agent of this shard, if it is still the one that is meant.
     pub(super) fn change_here(&mut self, index: u32, generation: u32, change: Change) {
         let now = self.now;
@@ -62,10 +70,8 @@ impl Shard {
             return;
         }
         match (change, self.slots.at(index)) {
-            (Change::Hold, Some(slot)) => {
-                self.delayed -= usize::from(slot.status == Status::Delayed);
-                let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
-                slot.status = if leaves { Status::LeavingHeld } else { Status::Held };
+            (Change::Hold, Some(_)) => {
+                self.hold(index);
                 self.note_standing(index);
             }
             (Change::Run, Some(slot)) => {

@@ -211,11 +211,8 @@ impl Shard {
             other => other,
         };
         self.finish(slot, outcome, &mut sent);
-        if away.hold
-            && !doomed
-            && let Some(slot) = self.slots.at(index)
-        {
-            slot.status = Status::Held;
+        if away.hold && !doomed {
+            self.hold(index);
         }
         if away.standing {
             self.note_standing(index);

@@ -1,14 +1,18 @@
 //! Agents that go from node to node, on wires that the tests hold in their hands.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
+use whimbrel_platform::df::DfDescription;
 use whimbrel_platform::link::News;
-use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopRequest};
+use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopNews, HopRequest};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
+use whimbrel_platform::topics::group;
 use whimbrel_platform::{AgentBody, Counters, Links, Next, Turn};
 use whimbrel_runtime::{DurableAgent, DurableContext, Platform, durable};
 
@@ -277,6 +281,100 @@ fn an_agent_goes_on_on_another_node_with_its_messages() {
 }
 
 #[test]
+fn a_node_that_has_no_link_to_the_source_hears_where_it_is() {
+    let nodes = Nodes::new(3, 1);
+    nodes.wires[0].queues.lock().unwrap()[2] = None;
+    nodes.wires[2].queues.lock().unwrap()[0] = None;
+    let (walker, other) = (nodes.walker(0, "walker"), nodes.walker(2, "other"));
+    nodes.at(0).services().df_register(walker, "walks", "");
+    nodes.settle();
+    assert!(!nodes.at(2).services().exists(walker));
+    nodes.at(0).send(inform("x", walker, go("n1")));
+    nodes.settle();
+    nodes.at(2).send(inform("x", other, tell("walker", 1)));
+    nodes.at(1).send(inform("x", walker, tell("other", 2)));
+    nodes.settle();
+    assert!(nodes.lines[1].all().iter().any(|line| line.ends_with("other:1")), "{:?}", nodes.lines[1].all());
+    assert!(nodes.lines[2].all().iter().any(|line| line.ends_with("walker:2")), "{:?}", nodes.lines[2].all());
+    assert_eq!(nodes.at(2).services().df_search("walks", ""), [walker]);
+}
+
+#[test]
+fn who_is_killed_before_it_begins_leaves_nothing_behind() {
+    let nodes = Nodes::new(3, 1);
+    let walker = nodes.walker(0, "walker");
+    nodes.at(0).services().join(walker, group("crew").unwrap()).unwrap();
+    nodes.settle();
+    nodes.at(0).send(inform("x", walker, go("n1")));
+    // The third node does not answer: it is the second node's, and waits there.
+    while nodes.homes("walker") != [1] {
+        nodes.idle();
+        nodes.step(0, 1);
+        nodes.step(1, 0);
+    }
+    assert!(nodes.at(1).kill(walker));
+    nodes.settle();
+    for node in 0..3 {
+        assert!(!nodes.at(node).services().exists(walker), "n{node}");
+    }
+    nodes.at(1).send(inform("x", group("crew").unwrap(), 1));
+    nodes.settle();
+    let counters = nodes.counters();
+    assert_eq!((counters.queued, counters.came), (0, counters.left), "{counters}");
+    // A new one of that name is in no group.
+    let walker = nodes.walker(1, "walker");
+    nodes.at(1).send(inform("x", group("crew").unwrap(), 2));
+    nodes.settle();
+    assert!(nodes.lines[1].all().is_empty(), "{walker}: {:?}", nodes.lines[1].all());
+}
+
+#[test]
+fn an_agent_hears_of_a_hop_before_it_moves_on() {
+    let nodes = Nodes::new(2, 1);
+    let walker = nodes.walker(0, "walker");
+    nodes.at(0).suspend(walker).unwrap();
+    let moved = |from: usize, to: &'static str| {
+        let (tell, told) = std::sync::mpsc::channel();
+        nodes.at(from).move_agent(walker, to, move |outcome| tell.send(outcome).unwrap());
+        nodes.settle();
+        told.recv().unwrap()
+    };
+    assert_eq!(moved(0, "n1"), Ok(()));
+    assert!(matches!(moved(1, "n0"), Err(HopError::NotMovable(_))));
+    nodes.at(1).resume(walker).unwrap();
+    nodes.settle();
+    assert_eq!(nodes.lines[1].all(), ["walker: from n0, knows 0"]);
+    assert_eq!(moved(1, "n0"), Ok(()));
+}
+
+#[test]
+fn what_a_source_says_of_others_is_not_believed() {
+    let nodes = Nodes::new(2, 1);
+    let (bank, walker) = (nodes.walker(1, "bank"), nodes.walker(0, "walker"));
+    nodes.at(1).services().df_register(bank, "bank", "honest");
+    nodes.at(0).services().df_register(walker, "walks", "");
+    nodes.settle();
+    nodes.at(0).send(inform("x", walker, go("n1")));
+    let mut forged = false;
+    while nodes.homes("walker") != [1] {
+        nodes.idle();
+        nodes.step(1, 0);
+        for item in nodes.wires[0].queues.lock().unwrap()[1].iter_mut().flatten() {
+            let Item::News(News::Hop(HopNews::Commit { standing, .. })) = item else { continue };
+            standing.agent = bank.name;
+            let entry = DfDescription { agent: Some(bank), ..DfDescription::offering("bank", "forged") };
+            (standing.entry, standing.expires_ms) = (Some(entry), Some(u64::MAX));
+            forged = true;
+        }
+        nodes.step(0, 1);
+    }
+    nodes.settle();
+    assert!(forged);
+    assert_eq!(nodes.at(1).services().df_search("bank", "forged"), []);
+    assert_eq!(nodes.at(1).services().df_search("bank", "honest"), [bank]);
+}
+
+#[test]
 fn who_cannot_go_stays_and_is_told_why() {
     let forbidden: Policy = serde_json::from_str(r#"{"deny":[{"who":"*","move":"*"}]}"#).unwrap();
     let nodes = Nodes::with(3, 1, |me, builder| if me == 2 { builder.policy(forbidden.clone()) } else { builder });
@@ -447,6 +545,47 @@ fn it_stays_if_the_other_node_is_lost_while_it_is_written_out() {
     nodes.at(0).send(inform("x", tripper, go("n1")));
     nodes.idle();
     nodes.goes_on_here(tripper);
+}
+
+/// Until then a [`Sluggard`]'s turn goes on.
+static ENOUGH: AtomicBool = AtomicBool::new(false);
+
+/// Takes long to make up its mind to go.
+#[derive(Default, Serialize, Deserialize)]
+struct Sluggard(Walker);
+
+impl DurableAgent for Sluggard {
+    const KIND: &'static str = "sluggard";
+
+    fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
+        let goes = message.content.functor().is_some();
+        while goes && !ENOUGH.load(Ordering::Acquire) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.0.on_message(ctx, message);
+    }
+}
+
+#[test]
+fn who_is_suspended_in_a_long_turn_and_leaves_has_no_more_turns_there() {
+    let nodes = Nodes::with(2, 1, |_, builder| builder.kind::<Sluggard>());
+    let sluggard = nodes.at(0).spawn_together([durable("sluggard", Sluggard::default())]).unwrap()[0];
+    let neighbour = nodes.walker(0, "neighbour");
+    nodes.at(0).send(inform("x", sluggard, go("n1")));
+    nodes.at(0).send(inform("x", neighbour, 0));
+    // Its shard goes on without it.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while nodes.lines[0].all().is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    nodes.at(0).suspend(sluggard).unwrap();
+    ENOUGH.store(true, Ordering::Release);
+    nodes.idle();
+    nodes.at(0).resume(sluggard).unwrap();
+    (1..=2).for_each(|number| nodes.at(0).send(inform("x", sluggard, number)));
+    nodes.settle();
+    assert_eq!(nodes.lines[0].all(), ["neighbour: x:0"]);
+    assert_eq!(nodes.lines[1].all(), ["sluggard: x:1", "sluggard: x:2"]);
 }
 
 /// Wants to go with its first message, and fails when it is about to.
