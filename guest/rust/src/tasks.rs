@@ -125,7 +125,10 @@ impl<B: Fn(Context) -> Running> Calls for Task<B> {
 
     fn arrival(&mut self, arrival: Arrival) -> Outcome {
         happened(|happened| happened.arrival = Some(arrival));
-        self.go_on()
+        let outcome = self.go_on();
+        // Who did not wait for it was moved by somebody else: it is no answer to what the agent asks for later.
+        happened(|happened| happened.arrival = None);
+        outcome
     }
 }
 
@@ -357,6 +360,18 @@ mod tests {
         assert!(!trial.stopped());
         assert_eq!(trial.timer(), Ok(true));
         assert!(trial.stopped());
+    }
+
+    #[test]
+    fn to_be_moved_is_no_answer_to_what_is_asked_later() {
+        let mut trial = Trial::of_task(tour);
+        trial.start(Value::map([("nodes", Value::list(["n2", "n3"]))])).expect("starts");
+        assert_eq!(trial.arrive(None), Ok(true));
+        trial.moved("n9").expect("sleeps on");
+        assert_eq!(trial.timer(), Ok(true));
+        assert_eq!(trial.printed(), ["on n2"]);
+        assert_eq!(trial.arrive(None), Ok(true));
+        assert_eq!(trial.printed(), ["on n3"]);
     }
 
     async fn buyer(ctx: Context) -> Result<(), Error> {

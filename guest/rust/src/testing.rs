@@ -126,6 +126,16 @@ impl Trial {
         self.agent.arrival(Arrival { from, to, stayed, ..Arrival::default() }).map(|()| true)
     }
 
+    /// Somebody else has it moved to that node.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn moved(&mut self, to: &str) -> Outcome {
+        self.agent.departure();
+        let from = done(|done| std::mem::replace(&mut done.node, to.to_owned()));
+        self.agent.arrival(Arrival { from, to: to.to_owned(), ..Arrival::default() })
+    }
+
     /// Lets it be the original, or the copy, of the clone that it wants; whether it wanted one.
     ///
     /// # Errors

@@ -138,7 +138,8 @@ fn search(mut caller: Caller<'_, Guest>, s: i32, sl: i32, k: i32, kl: i32) -> Re
     let (Some(service), Some(kind)) = (text(memory, s, sl, guest)?, text(memory, k, kl, guest)?) else {
         return Ok(no_text(guest));
     };
-    let found = guest.turn.with(|turn| turn.services.df_search(service, kind)).unwrap_or_default();
+    let search = |guest: &mut Guest| guest.turn.with(|turn| turn.services.df_search(service, kind));
+    let found = guest.naming(search).map_err(breach)?.unwrap_or_default();
     let names = Value::list(found.into_iter().map(|aid| Value::Str(aid.to_string().into())));
     Ok(hold_value(guest, &names))
 }

@@ -81,6 +81,20 @@ fn a_flood_of_messages_is_dammed() {
     assert!(fate_under(quota, flood).starts_with("a call took more than 50 ms"));
 }
 
+/// A process keeps names for ever.
+#[test]
+fn names_that_are_looked_for_are_counted() {
+    let search = r#"
+        (local $n i32)
+        (memory.fill (i32.const 3000) (i32.const 97) (i32.const 1000))
+        (loop $l
+            (i32.store16 (i32.const 3000) (i32.add (i32.const 0x3030) (local.tee $n (i32.add (local.get $n) (i32.const 1)))))
+            (drop (call $search (i32.const 3000) (i32.const 1000) (i32.const 3000) (i32.const 0)))
+            (br_if $l (i32.lt_u (local.get $n) (i32.const 72))))
+        (i32.const 0)"#;
+    assert_eq!(fate_under("{}", search), "it made up more than 65536 bytes of names");
+}
+
 #[test]
 fn messages_that_are_too_long_stay_with_it() {
     let quota = r#"{"quota": [{"who": "agent:guest", "message_bytes": 24}]}"#;
