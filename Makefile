@@ -14,7 +14,8 @@ NATS_SERVER := .cache/nats/bin/nats-server
 GUESTS := $(foreach agent,counter-rust searcher-rust worker-rust traveller-rust nomad-rust scout-rust \
             counter-assemblyscript searcher-assemblyscript worker-assemblyscript traveller-assemblyscript \
             counter-c searcher-c shuttle-c worker-c traveller-c,guest/examples/$(agent).wasm) \
-          $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm)
+          $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm) \
+          examples/library-search/searcher.wasm
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 ##@ First steps
@@ -76,6 +77,8 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 	@$(CARGO) fmt --manifest-path guest/examples/rust/Cargo.toml --all --check
 	@$(CARGO) test --quiet --locked --manifest-path guest/rust/Cargo.toml
 	@$(CARGO) test --quiet --locked --manifest-path guest/examples/rust/Cargo.toml
+	@$(CARGO) fmt --manifest-path examples/library-search/searcher/Cargo.toml --check
+	@$(CARGO) test --quiet --locked --manifest-path examples/library-search/searcher/Cargo.toml
 	@node --test --test-reporter=spec guest/test/guest.test.mjs
 
 .PHONY: harness
@@ -118,6 +121,10 @@ guest/examples/%-assemblyscript.wasm: guest/examples/assemblyscript/%.ts guest/a
 
 guest/examples/%-c.wasm: guest/examples/c/%.c guest/c/whimbrel.h | $(WHIMBREL) wasm-tools
 	@$(WHIMBREL) agent build $< -o $@
+
+examples/library-search/searcher.wasm: $(wildcard examples/library-search/searcher/src/*.rs guest/rust/src/*.rs) \
+        | $(WHIMBREL) wasm-tools
+	@$(WHIMBREL) agent build examples/library-search/searcher -o $@
 
 guest/test/%-assemblyscript.wasm: guest/test/%.ts guest/assemblyscript/whimbrel.ts | $(WHIMBREL) wasm-tools
 	@$(WHIMBREL) agent build $< -o $@

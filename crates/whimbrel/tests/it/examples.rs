@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::agent_build::REQUIRED;
 use super::run_in;
 
 pub fn repository() -> PathBuf {
@@ -26,7 +27,7 @@ fn examples_print_what_they_should() {
         std::fs::read_dir(&folder).expect("examples").map(|entry| entry.expect("entry").path()).collect();
     let has = |path: &Path, file: &str| path.join(file).exists();
     names.retain(|path| path.is_dir() && !has(path, "main.rs") && !has(path, "whimbrel_agent.py"));
-    names.retain(|path| !has(path, "market.sh") && !has(path, "chaos.toml"));
+    names.retain(|path| !has(path, "market.sh") && !has(path, "chaos.toml") && !has(path, "searcher"));
     names.sort();
     assert!(names.len() >= 4, "{names:?}");
     for example in names {
@@ -47,6 +48,26 @@ fn a_market_refuses_its_intruders() {
     assert_eq!((seen.out, seen.code), (expected, Some(0)), "{}", seen.err);
     let projects = ["check", "market.mas2j", "customers.mas2j", "intruder.mas2j", "policy.toml"];
     assert_eq!(run_in(&folder, &projects).err, "4 files: nothing wrong\n");
+}
+
+#[test]
+fn a_searcher_finds_the_same_wherever_it_reads() {
+    let folder = repository().join("examples/library-search");
+    if !folder.join("searcher.wasm").exists() {
+        assert!(std::env::var_os(REQUIRED).is_none(), "the searcher is not built: make guests");
+        return eprintln!("skipped: the searcher is not built: make guests");
+    }
+    let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("it has one");
+    let seen = run_in(&folder, &["run", ".", "--nodes", "4", "--policy", "policy.toml"]);
+    let timeless = |line: &str| match line.split_once(" documents: ") {
+        Some((before, after)) => {
+            let after: String = after.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+            format!("{before} documents: {after}\n")
+        }
+        None => format!("{line}\n"),
+    };
+    let printed: String = seen.out.lines().map(timeless).collect();
+    assert_eq!((printed, seen.code), (expected.replace("N ms", " ms"), Some(0)), "{}", seen.err);
 }
 
 #[test]
@@ -75,11 +96,12 @@ fn examples_have_nothing_to_be_warned_of() {
             "examples/blocks",
             "examples/contract-net",
             "examples/domestic-robot",
+            "examples/library-search",
             "examples/long-plan",
             "examples/sensors",
         ],
     );
-    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "7 files: nothing wrong\n"));
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "8 files: nothing wrong\n"));
 }
 
 #[test]

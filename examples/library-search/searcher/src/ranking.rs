@@ -1,0 +1,138 @@
+//! Ranks documents by how well they fit some words: Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
+//! and Beyond", 2009), with its usual parameters.
+
+/// How soon more of the same word adds nothing.
+const SATURATION: f64 = 1.2;
+/// How much a document's length counts against it.
+const LENGTH_WEIGHT: f64 = 0.75;
+
+/// A document that fits.
+pub struct Hit {
+    pub name: String,
+    /// Its first line.
+    pub title: String,
+    /// The line that says most.
+    pub line: String,
+    pub score: f64,
+}
+
+/// Documents gone through for some words.
+pub struct Ranking {
+    words: Vec<String>,
+    /// In how many documents each word is.
+    with_word: Vec<u32>,
+    documents: usize,
+    /// Words in all of them.
+    length: usize,
+    fitting: Vec<Fitting>,
+}
+
+struct Fitting {
+    hit: Hit,
+    /// How often each word is in it.
+    counts: Vec<u32>,
+    length: usize,
+}
+
+impl Ranking {
+    /// None yet, for these words.
+    pub fn of(words: &str) -> Self {
+        let mut words: Vec<String> = words_of(words).collect();
+        words.sort_unstable();
+        words.dedup();
+        Self { with_word: vec![0; words.len()], words, documents: 0, length: 0, fitting: Vec::new() }
+    }
+
+    /// How many documents it has seen.
+    pub fn documents(&self) -> usize {
+        self.documents
+    }
+
+    /// One document more.
+    pub fn add(&mut self, name: &str, text: &str) {
+        let (mut counts, mut length) = (vec![0; self.words.len()], 0);
+        for word in words_of(text) {
+            length += 1;
+            if let Ok(at) = self.words.binary_search(&word) {
+                counts[at] += 1;
+            }
+        }
+        self.documents += 1;
+        self.length += length;
+        if counts.iter().any(|count| *count > 0) {
+            self.with_word.iter_mut().zip(&counts).for_each(|(with, count)| *with += u32::from(*count > 0));
+            let title = text.lines().next().unwrap_or_default().trim().to_owned();
+            let hit = Hit { name: name.to_owned(), title, line: self.telling_line(text), score: 0.0 };
+            self.fitting.push(Fitting { hit, counts, length });
+        }
+    }
+
+    /// The line with most of the words in it, the first of them; not the title if another has as many.
+    fn telling_line(&self, text: &str) -> String {
+        let words_in =
+            |line: &str| self.words.iter().filter(|word| words_of(line).any(|other| other == **word)).count();
+        let lines = text.lines().map(str::trim);
+        let best = lines.enumerate().max_by_key(|(at, line)| (words_in(line), *at > 0, std::cmp::Reverse(*at)));
+        best.map_or_else(String::new, |(_, line)| line.to_owned())
+    }
+
+    /// The best of them, the best first.
+    pub fn best(self, count: usize) -> Vec<Hit> {
+        let documents = self.documents as f64;
+        let mean = self.length as f64 / documents.max(1.0);
+        let weight = |with: u32| (1.0 + (documents - f64::from(with) + 0.5) / (f64::from(with) + 0.5)).ln();
+        let weights: Vec<f64> = self.with_word.iter().map(|with| weight(*with)).collect();
+        let score = |fitting: &Fitting| -> f64 {
+            let long = SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * fitting.length as f64 / mean);
+            let of_word = |(weight, count): (&f64, &u32)| {
+                weight * f64::from(*count) * (SATURATION + 1.0) / (f64::from(*count) + long)
+            };
+            weights.iter().zip(&fitting.counts).map(of_word).sum()
+        };
+        let scored = self.fitting.iter().map(score).collect::<Vec<_>>();
+        let mut hits: Vec<Hit> =
+            self.fitting.into_iter().zip(scored).map(|(fitting, score)| Hit { score, ..fitting.hit }).collect();
+        hits.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.name.cmp(&other.name)));
+        hits.truncate(count);
+        hits
+    }
+}
+
+/// The words of a text, in small letters.
+fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranked(words: &str, texts: &[&str]) -> Vec<String> {
+        let mut ranking = Ranking::of(words);
+        texts.iter().enumerate().for_each(|(at, text)| ranking.add(&at.to_string(), text));
+        assert_eq!(ranking.documents(), texts.len());
+        ranking.best(10).into_iter().map(|hit| format!("{} {}", hit.name, hit.line)).collect()
+    }
+
+    #[test]
+    fn rare_words_count_more_and_long_texts_less() {
+        let texts =
+            ["the bird", "the stint", "the the the gull", "the stint and the bird and much else that is said here"];
+        assert_eq!(
+            ranked("stint the", &texts)[..2],
+            ["1 the stint", "3 the stint and the bird and much else that is said here"]
+        );
+        assert_eq!(ranked("owl", &texts), [""; 0]);
+        assert_eq!(ranked("", &texts), [""; 0]);
+        assert_eq!(ranked("owl", &[]), [""; 0]);
+    }
+
+    #[test]
+    fn the_line_that_says_most_is_shown() {
+        assert_eq!(
+            ranked("call wader", &["Waders\nA wader\nThe wader's call\nNo wader, no call"]),
+            ["0 The wader's call"]
+        );
+        assert_eq!(ranked("wader", &["Wader\n\nA WADER!"]), ["0 A WADER!"]);
+    }
+}
