@@ -41,7 +41,7 @@ fn read(frames: impl IntoIterator<Item = Vec<Record>>) -> Arrears {
 /// Frames to start from.
 pub fn seeds() -> Vec<Vec<u8>> {
     let [ann, bob] = ["ann", "bob"].map(Symbol::new);
-    let origin = Origin::Program { path: "ann.asl".to_owned(), fingerprint: 7 };
+    let origin = Origin::Program { path: "ann.asl".to_owned(), fingerprint: 7, code: None };
     let born = |agent, origin, after| {
         Record::Born(Born { agent, kind: AgentKind::AgentSpeak, owner: bob, origin, founder: false, after })
     };

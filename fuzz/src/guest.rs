@@ -19,7 +19,7 @@ const SCRIPTED: &str = include_str!("guest.wat");
 
 fn host() -> &'static Arc<Host> {
     static HOST: OnceLock<Arc<Host>> = OnceLock::new();
-    HOST.get_or_init(|| Host::new(HostOptions { slots: Some(16) }).expect("a host"))
+    HOST.get_or_init(|| Host::new(HostOptions { slots: Some(16), ..HostOptions::default() }).expect("a host"))
 }
 
 fn scripted() -> &'static Arc<Module> {

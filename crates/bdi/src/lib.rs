@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod actions;
+mod bundle;
 pub mod code;
 pub mod logic;
 pub mod mind;
@@ -11,5 +12,6 @@ pub mod reason;
 mod snapshot;
 pub mod syntax;
 
-pub use reason::{Agent, AgentConfig, load};
+pub use bundle::{Bundle, BundleError, Included};
+pub use reason::{Agent, AgentConfig, Loaded, load, load_bundled};
 pub use snapshot::SnapshotError;

@@ -17,6 +17,23 @@ pub const WORKER_STACK_BYTES: usize = 64 << 20;
 pub const AGENTS_MAX: usize = 100_000_000;
 /// Bytes of an agent's state that goes to another node.
 pub const HOP_STATE_BYTES_MAX: usize = 8 << 20;
+/// Bytes of code that goes with an agent to a node that has not got it.
+pub const CODE_BYTES_MAX: usize = 16 << 20;
+/// Bytes of it that are sent at once: others use the link, too.
+pub const CODE_PART_BYTES: usize = 256 << 10;
+/// How long a node may take for one part...
+pub const CODE_PART_MS: u64 = 10_000;
+/// ...and for all of them.
+pub const CODE_FETCH_MS: u64 = 120_000;
+/// Codes that a node fetches or is about to.
+pub const CODE_FETCHES_MAX: usize = 1_024;
+/// Bytes of agents of one other node that wait for their code.
+pub const CODE_WAITING_BYTES_MAX: usize = 128 << 20;
+/// Bytes of code from other nodes that a node keeps in memory; what no agent uses goes first.
+pub const CODE_MEMORY_BYTES_MAX: usize = 256 << 20;
+/// Bytes of the folder in which a node keeps code from other nodes, and what it compiled; what was not used for the longest time
+/// goes first.
+pub const CODE_CACHE_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of an agent's local name.
 pub const AGENT_NAME_BYTES_MAX: usize = 255;
 /// Entries one search of the AMS or the DF returns; further ones are read page by page.

@@ -287,7 +287,7 @@ impl Station for NodeStation {
             News::Again { partitions, telling } => node.hear_again(from, &partitions, telling),
             News::Facts(facts) => node.hear_facts(facts),
             News::Serves { partitions, agents, more } => node.hear_serves(from, &partitions, &agents, more),
-            News::Hop(news) => node.hear_hop(from, news),
+            News::Hop(news) => self.0.hear_hop(from, news),
             News::Yields { partitions, agents } => node.hear_yields(from, &partitions, &agents),
             _ => {}
         }
@@ -322,7 +322,7 @@ impl Station for NodeStation {
         node.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
         // Should it come back, it does not know who is crowded.
         locked(&node.linked.arrivals).forget(lost);
-        node.lose_hops(lost);
+        self.0.lose_hops(lost);
         let names = node.lose_agents(lost);
         let reason = EndReason::Failed("its node is lost".to_owned());
         for name in names {

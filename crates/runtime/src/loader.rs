@@ -1,8 +1,22 @@
 //! Where agents come from that are created from a program's text, and the files programs read and write.
 
+use std::sync::Arc;
+
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::mobility::{CodeHash, FetchError};
 use whimbrel_platform::{AgentBody, Time};
+
+/// Where the code of an agent is that comes from another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeFound {
+    /// It is a program of this node's own.
+    Own,
+    /// It came from another node, and is in use here.
+    Foreign,
+    /// It is not in use here.
+    Missing,
+}
 
 /// Finds program files, compiles them, and makes agents of them. The runtime knows no language; who embeds it does.
 pub trait ProgramLoader: Send + Sync {
@@ -29,6 +43,29 @@ pub trait ProgramLoader: Send + Sync {
             Origin::Type(name) => format!("this platform knows no durable type {name}"),
             _ => "its code is not known".to_owned(),
         })
+    }
+
+    /// Where the code is of an agent that comes. Asked for each one: nothing is read for it but a program of this node's own, once.
+    fn find_code(&self, _origin: &Origin) -> CodeFound {
+        CodeFound::Own
+    }
+
+    /// Looks for code that came from another node and was kept since; if that is found, it is in use from now on. Takes its time.
+    fn recall_code(&self, _origin: &Origin) -> bool {
+        false
+    }
+
+    /// Code that is in use here as it travels: these bytes have that hash.
+    fn code(&self, _code: CodeHash) -> Option<Arc<[u8]>> {
+        None
+    }
+
+    /// Takes in what another node says is this agent's code. Takes its time.
+    ///
+    /// # Errors
+    /// It has another hash, or cannot be run here.
+    fn admit_code(&self, _origin: &Origin, _bytes: Vec<u8>) -> Result<(), FetchError> {
+        Err(FetchError::Inadmissible("no loader is installed for programs".to_owned()))
     }
 
     /// Reads program text by the path a program names.

@@ -14,11 +14,13 @@ use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::{AgentBody, EndReason, Event};
 
 use crate::linked::without_lease;
+use crate::loader::CodeFound;
 use crate::node::{Introduction, Node, christen};
 use crate::parcel::{Change, Parcel};
 use crate::shard::{Slot, Status};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, locked};
+use crate::turn::caught;
 
 /// What a node knows of agents on their way.
 #[derive(Default)]
@@ -161,9 +163,15 @@ impl Node {
     }
 
     /// Another node has news of an agent on its way.
-    pub fn hear_hop(&self, from: NodeId, news: HopNews) {
+    pub fn hear_hop(self: &Arc<Self>, from: NodeId, news: HopNews) {
         match news {
             HopNews::Offer(offer) => self.hear_offer(from, *offer),
+            HopNews::Lacks { hop, at } => self.give_code(from, hop, at),
+            HopNews::Code(hop, part) => self.hear_code(from, hop, &part),
+            HopNews::Cancel(hop) => {
+                self.with_transits(|it| it.transits.handle_news(from, self.name_of(from), HopNews::Cancel(hop)));
+                self.drop_order(from, hop);
+            }
             HopNews::Departed(hop, to) => self.with_transits(|it| {
                 self.hear_departed(from, hop.agent, to);
                 it.transits.handle_news(from, self.name_of(from), HopNews::Departed(hop, to));
@@ -196,6 +204,11 @@ impl Node {
             let why = self.no("an agent of its name is on its way here already");
             return self.tell_hop(from, HopNews::Refuse(hop, why));
         }
+        self.have_made(from, offer);
+    }
+
+    /// Has an agent made that comes, whose code may be here.
+    pub fn have_made(&self, from: NodeId, offer: Offer) {
         self.put(self.quiet_shard(), Parcel::Hop(Box::new(HopOrder::Make(offer, from))));
     }
 
@@ -204,22 +217,33 @@ impl Node {
         self.seats.iter().position(|seat| seat.inbox.is_done_with()).unwrap_or_default() as ShardIndex
     }
 
-    fn no(&self, reason: &str) -> HopError {
+    pub fn no(&self, reason: &str) -> HopError {
         HopError::Refused { node: self.my_name(), reason: reason.to_owned() }
     }
 
     /// Makes an agent that comes, or says why not.
-    pub fn make_coming(&self, shard: ShardIndex, from: NodeId, offer: Offer) {
+    pub fn make_coming(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: Offer) {
+        match self.permit_coming(from, &offer).and_then(|()| self.find_code(from, &offer)) {
+            Ok(CodeFound::Missing) => return self.order_code(from, offer),
+            Ok(CodeFound::Own | CodeFound::Foreign) => {}
+            Err(why) => return self.refuse_coming(from, &offer, why),
+        }
         let hop = offer.hop;
-        let made = self.permit_coming(from, &offer).and_then(|()| self.body_of(&offer));
-        match (made, offer.clone) {
+        match (self.body_of(&offer), offer.clone) {
             (Ok(body), None) => self.prepare(shard, from, offer, body),
             (Ok(body), Some(name)) => match self.clone_here(shard, from, &offer, name, body) {
                 Ok(clone) => self.tell_hop(from, HopNews::Cloned(hop, clone)),
                 Err(why) => self.tell_hop(from, HopNews::Refuse(hop, why)),
             },
-            (Err(why), None) => self.with_transits(|it| it.transits.refuse(from, hop, why)),
-            (Err(why), Some(_)) => self.tell_hop(from, HopNews::Refuse(hop, why)),
+            (Err(why), _) => self.refuse_coming(from, &offer, why),
+        }
+    }
+
+    /// An agent cannot come: why.
+    pub fn refuse_coming(&self, from: NodeId, offer: &Offer, why: HopError) {
+        match offer.clone {
+            None => self.with_transits(|it| it.transits.refuse(from, offer.hop, why)),
+            Some(_) => self.tell_hop(from, HopNews::Refuse(offer.hop, why)),
         }
     }
 
@@ -242,9 +266,8 @@ impl Node {
 
     fn body_of(&self, offer: &Offer) -> Result<Box<dyn AgentBody>, HopError> {
         let states = [State::Whole(offer.state.clone())];
-        let made = catch_unwind(AssertUnwindSafe(|| self.restore(offer.hop.agent, &offer.origin, &states, self.now())));
-        let made = made.unwrap_or_else(|panic| Err(crate::turn::panic_text(&*panic)));
-        made.map_err(|reason| self.no(&reason))
+        let made = caught(|| self.restore(offer.hop.agent, &offer.origin, &states, self.now()));
+        made.unwrap_or_else(Err).map_err(|reason| self.no(&reason))
     }
 
     /// The agent is made: from now on what is sent to it here waits.
@@ -366,13 +389,15 @@ impl Node {
     }
 
     /// Another node is lost. To be called before its agents are forgotten.
-    pub fn lose_hops(&self, lost: NodeId) {
+    pub fn lose_hops(self: &Arc<Self>, lost: NodeId) {
         // Under the lock in any case: an agent may just be offered to that node.
         self.with_transits(|it| it.transits.handle_lost(lost, self.name_of(lost)));
+        self.lose_orders(lost);
     }
 
     /// The platform stops: who comes ends as all others, or stays where it is.
     pub fn stop_hops(&self) {
+        self.stop_orders();
         self.with_transits(|it| {
             it.transits.stop();
             for Prepared { slot, shard, .. } in std::mem::take(&mut it.prepared).into_values() {

@@ -17,6 +17,7 @@ use whimbrel_platform::{AgentBody, EndReason, Event, Links, Observer, Time};
 use crate::activity::Activity;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, Server};
+use crate::codes::Codes;
 use crate::durable::Unwritten;
 use crate::durable::scribe::Scribe;
 use crate::durable_agent::Kinds;
@@ -66,6 +67,7 @@ pub(crate) struct Node {
     pub dead_letters: Mutex<DeadLetters>,
     pub linked: Linked,
     pub mobility: Mobility,
+    pub codes: Codes,
     pub guard: Guard,
     pub forum: Forum,
     /// Who writes down what durable agents do, if anybody does.
@@ -153,6 +155,7 @@ impl Node {
             dead_letters: Mutex::new(DeadLetters::new()),
             linked: Linked::default(),
             mobility: Mobility::default(),
+            codes: Codes::default(),
             guard,
             forum: Forum::default(),
             scribe,

@@ -127,6 +127,11 @@ impl Call<'_> {
     }
 }
 
+/// Does work that is not to end who asks for it; what a panic says, if there is one.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_text(&*panic))
+}
+
 /// What a panic says.
 #[cold]
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

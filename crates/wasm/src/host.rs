@@ -11,6 +11,7 @@ use whimbrel_platform::limits::GUEST_MEMORY_BYTES_MAX;
 use whimbrel_platform::policy::Terms;
 
 use crate::admission::{AdmissionError, ModuleHash};
+use crate::compiled::CompiledForms;
 use crate::guest::Guest;
 use crate::imports;
 use crate::module::Module;
@@ -51,6 +52,8 @@ pub struct HostOptions {
     /// Guests in memory at once; others are kept as bytes meanwhile. By default as many as the system allows
     /// (`vm.max_map_count`).
     pub slots: Option<u32>,
+    /// What was compiled earlier.
+    pub compiled: Option<CompiledForms>,
 }
 
 /// Runs guests. Shared by all of them.
@@ -60,6 +63,7 @@ pub struct Host {
     pub(crate) roost: Roost,
     pub(crate) clock: Arc<Clock>,
     pub(crate) resident: Resident,
+    pub(crate) compiled: Option<CompiledForms>,
     modules: Mutex<FxHashMap<ModuleHash, Weak<Module>>>,
     /// The terms that guests are on: few, and many guests on the same.
     terms: Mutex<Vec<Arc<Terms>>>,
@@ -85,6 +89,7 @@ impl Host {
             roost: Roost::new(slots),
             clock,
             resident: Resident::new(),
+            compiled: options.compiled,
             modules: Mutex::default(),
             terms: Mutex::default(),
             ticker: Some(ticker),

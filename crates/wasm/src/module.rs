@@ -76,8 +76,7 @@ impl Module {
 
     pub(crate) fn compile(host: &Arc<Host>, bytes: &[u8]) -> Result<Self, AdmissionError> {
         let admitted = admit(bytes)?;
-        let compiled = wasmtime::Module::new(&host.engine, &admitted.bytes)
-            .map_err(|error| AdmissionError::Invalid(format!("{error:#}")))?;
+        let compiled = compiled(host, &admitted)?;
         let exports = Exports::find(&compiled, &admitted.globals)
             .ok_or_else(|| AdmissionError::Uncapturable("an export is missing".to_owned()))?;
         let pre = host.linker.instantiate_pre(&compiled).map_err(|error| cannot(format!("{error:#}")))?;
@@ -96,6 +95,19 @@ impl Module {
             suspends,
         })
     }
+}
+
+/// The module as machine code.
+fn compiled(host: &Host, admitted: &Admitted) -> Result<wasmtime::Module, AdmissionError> {
+    if let Some(kept) = host.compiled.as_ref().and_then(|forms| forms.find(&host.engine, admitted)) {
+        return Ok(kept);
+    }
+    let compiled = wasmtime::Module::new(&host.engine, &admitted.bytes)
+        .map_err(|error| AdmissionError::Invalid(format!("{error:#}")))?;
+    if let Some(forms) = &host.compiled {
+        forms.keep(&compiled, admitted);
+    }
+    Ok(compiled)
 }
 
 /// The stack grows down to the memory's beginning: nothing is there to begin with, and all data is above it.

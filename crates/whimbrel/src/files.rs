@@ -160,6 +160,14 @@ impl Sources {
         found.or_else(|| candidates().next_back()).unwrap_or_else(|| path.clone())
     }
 
+    /// Whether there is a file that a program names by `path`.
+    pub fn has(&self, path: &str) -> bool {
+        match self {
+            Self::Folders(_) => self.find(path).is_file(),
+            Self::BuiltIn(files) => files.iter().any(|(name, _)| *name == path),
+        }
+    }
+
     /// The text of a file that [`Sources::find`] found.
     ///
     /// # Errors

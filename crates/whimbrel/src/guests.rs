@@ -15,7 +15,10 @@ pub fn is_module(path: &str) -> bool {
 mod hosted {
     use std::sync::{Arc, OnceLock};
 
-    use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
+    use whimbrel_platform::mobility::CodeHash;
+    use whimbrel_wasm::{CompiledForms, Host, HostOptions, KeptForms, Module, ModuleHash, WasmAgent};
+
+    use crate::code_cache::{CodeCache, Form};
 
     use super::*;
 
@@ -47,6 +50,16 @@ mod hosted {
             self.module.hash.0 == hash
         }
 
+        /// The module as it came.
+        pub fn bytes(&self) -> Arc<[u8]> {
+            Arc::clone(&self.module.bytes)
+        }
+
+        /// Whether an agent has it.
+        pub fn is_used(&self) -> bool {
+            Arc::strong_count(&self.module) > 1
+        }
+
         /// An agent as it was kept; [`whimbrel_runtime::ProgramLoader::restore`].
         ///
         /// # Errors
@@ -66,16 +79,43 @@ mod hosted {
     #[derive(Default)]
     pub struct Guests {
         host: OnceLock<Result<Arc<Host>, String>>,
+        cache: Option<Arc<CodeCache>>,
+    }
+
+    /// Compiled modules among the code that is kept.
+    struct InCache(Arc<CodeCache>);
+
+    impl KeptForms for InCache {
+        fn find(&self, module: ModuleHash) -> Option<Vec<u8>> {
+            self.0.find(CodeHash(module.0), Form::Compiled)
+        }
+
+        fn keep(&self, module: ModuleHash, form: &[u8]) {
+            self.0.keep(CodeHash(module.0), Form::Compiled, form);
+        }
     }
 
     impl Guests {
+        /// Those that keep there what is compiled for them.
+        pub fn new(cache: Option<Arc<CodeCache>>) -> Self {
+            Self { host: OnceLock::new(), cache }
+        }
+
+        fn host(&self) -> Result<Arc<Host>, String> {
+            let forms = |cache: &Arc<CodeCache>| {
+                let place = Arc::new(InCache(Arc::clone(cache)));
+                cache.key().map(|key| CompiledForms::new(key, place))
+            };
+            let compiled = self.cache.as_ref().and_then(forms);
+            Host::new(HostOptions { compiled, ..HostOptions::default() }).map_err(|error| error.to_string())
+        }
+
         /// The module with these bytes, which are in that file.
         ///
         /// # Errors
         /// It cannot run here: why.
         pub fn code(&self, file: &Path, bytes: &[u8]) -> Result<GuestCode, String> {
-            let made = || Host::new(HostOptions::default()).map_err(|error| error.to_string());
-            let host = self.host.get_or_init(made).as_ref().map_err(Clone::clone)?;
+            let host = self.host.get_or_init(|| self.host()).as_ref().map_err(Clone::clone)?;
             let module = host.module(bytes).map_err(|error| format!("{}: {error}", file.display()))?;
             Ok(GuestCode { module, path: Symbol::new(&file.to_string_lossy()) })
         }
@@ -84,7 +124,10 @@ mod hosted {
 
 #[cfg(not(feature = "wasm"))]
 mod hosted {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::code_cache::CodeCache;
 
     /// There is none.
     #[derive(Clone)]
@@ -114,6 +157,16 @@ mod hosted {
             match self.0 {}
         }
 
+        /// The module as it came.
+        pub fn bytes(&self) -> Arc<[u8]> {
+            match self.0 {}
+        }
+
+        /// Whether an agent has it.
+        pub fn is_used(&self) -> bool {
+            match self.0 {}
+        }
+
         /// An agent as it was kept.
         ///
         /// # Errors
@@ -128,6 +181,11 @@ mod hosted {
     pub struct Guests;
 
     impl Guests {
+        /// Nothing is compiled for them.
+        pub fn new(_cache: Option<Arc<CodeCache>>) -> Self {
+            Self
+        }
+
         /// This program was built without.
         ///
         /// # Errors

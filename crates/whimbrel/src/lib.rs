@@ -23,10 +23,12 @@
 //! [`Platform`].
 
 pub mod cluster;
+pub mod code_cache;
 pub mod documents;
 pub mod duration;
 pub mod environment;
 pub mod files;
+mod foreign;
 pub mod guests;
 mod kept;
 pub mod options;
@@ -41,6 +43,7 @@ pub use whimbrel_platform as platform;
 pub use whimbrel_runtime as runtime;
 pub use whimbrel_store as store;
 
+pub use code_cache::CodeCache;
 pub use kept::{KeepError, kept_in};
 pub use society::Society;
 pub use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Template, Value};

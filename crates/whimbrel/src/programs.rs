@@ -1,19 +1,24 @@
 //! The programs of a society: found in its folders, compiled once, shared by all agents that run them.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ring::digest::{SHA256, digest};
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text, Value};
-use whimbrel_bdi::AgentConfig;
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::reason::ProgramError;
 use whimbrel_bdi::syntax::{Diagnostic, Loader};
+use whimbrel_bdi::{AgentConfig, Bundle, Loaded};
 use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::limits::CODE_BYTES_MAX;
+use whimbrel_platform::mobility::{CodeHash, FetchError};
 use whimbrel_platform::{AgentBody, Time};
-use whimbrel_runtime::ProgramLoader;
+use whimbrel_runtime::{CodeFound, ProgramLoader};
 
+use crate::code_cache::{CodeCache, Form};
 use crate::files::{ReadError, Sources};
+use crate::foreign::{Foreign, Made};
 use crate::guests::{GuestCode, Guests, is_module};
 
 /// Why a program cannot be run.
@@ -35,19 +40,40 @@ fn first(diagnostics: &[Diagnostic]) -> String {
     diagnostics.first().map_or_else(|| "the program has errors".to_owned(), Diagnostic::to_string)
 }
 
+/// Locks. Nothing here leaves data half changed when it panics.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn sha256(bytes: &[u8]) -> CodeHash {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, bytes).as_ref());
+    CodeHash(hash)
+}
+
+/// A program of this node's own.
+#[derive(Clone, Debug)]
+struct Compiled {
+    image: Arc<Image>,
+    /// As it travels with its agents; empty if it does not.
+    bytes: Arc<[u8]>,
+}
+
 /// Program text and files, compiled once each.
 #[derive(Debug, Default)]
 pub struct Programs {
     sources: Sources,
-    images: Mutex<FxHashMap<PathBuf, Arc<Image>>>,
+    images: Mutex<FxHashMap<PathBuf, Compiled>>,
     guests: Guests,
     modules: Mutex<FxHashMap<PathBuf, GuestCode>>,
+    foreign: Mutex<Foreign>,
+    cache: Option<Arc<CodeCache>>,
 }
 
 impl Programs {
-    /// Programs that are found there.
-    pub fn new(sources: Sources) -> Self {
-        Self { sources, ..Self::default() }
+    /// Programs that are found there. What comes from elsewhere is kept in that cache.
+    pub fn new(sources: Sources, cache: Option<Arc<CodeCache>>) -> Self {
+        Self { sources, guests: Guests::new(cache.clone()), cache, ..Self::default() }
     }
 
     /// The compiled program, and what there is to say about it when it is compiled for the first time.
@@ -56,14 +82,19 @@ impl Programs {
     /// There is none, or it has errors.
     pub fn compile(&self, path: &str) -> Result<(Arc<Image>, Vec<Diagnostic>), CompileError> {
         let file = self.sources.find(path);
-        if let Some(image) = self.images.lock().unwrap_or_else(PoisonError::into_inner).get(&file) {
-            return Ok((Arc::clone(image), Vec::new()));
+        if let Some(compiled) = locked(&self.images).get(&file) {
+            return Ok((Arc::clone(&compiled.image), Vec::new()));
         }
         let text = self.sources.read(&file)?;
         let name = Text::from(file.to_string_lossy());
-        let (image, warnings) = whimbrel_bdi::load(&text, &name, &mut Includes(&self.sources))
-            .map_err(|ProgramError { diagnostics }| CompileError::Errors(diagnostics))?;
-        self.images.lock().unwrap_or_else(PoisonError::into_inner).insert(file, Arc::clone(&image));
+        let Loaded { mut image, warnings, bundle } =
+            whimbrel_bdi::load_bundled(&text, &name, &mut Includes(&self.sources))
+                .map_err(|ProgramError { diagnostics }| CompileError::Errors(diagnostics))?;
+        let bytes = bundle.encode().filter(|bytes| bytes.len() <= CODE_BYTES_MAX).unwrap_or_default();
+        image.code = (!bytes.is_empty()).then(|| sha256(&bytes).0);
+        let compiled = Compiled { image: Arc::new(image), bytes: bytes.into() };
+        let image = Arc::clone(&compiled.image);
+        locked(&self.images).insert(file, compiled);
         Ok((image, warnings))
     }
 
@@ -79,7 +110,7 @@ impl Programs {
     /// There is none, or it cannot run here.
     pub fn module(&self, path: &str) -> Result<GuestCode, CompileError> {
         let file = self.sources.find(path);
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut modules = locked(&self.modules);
         if let Some(code) = modules.get(&file) {
             return Ok(code.clone());
         }
@@ -90,13 +121,115 @@ impl Programs {
     }
 }
 
+/// Code by its hash.
 impl Programs {
-    /// A module with this hash that is in use here, wherever it was found; or else the one at `path`.
-    fn module_like(&self, path: &str, hash: [u8; 32]) -> Result<GuestCode, CompileError> {
-        let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = modules.values().find(|code| code.is(hash)).cloned();
-        drop(modules);
-        known.map_or_else(|| self.module(path), Ok)
+    /// A program of this node's own.
+    fn own_image(&self, code: CodeHash) -> Option<Compiled> {
+        locked(&self.images).values().find(|own| own.image.code == Some(code.0)).cloned()
+    }
+
+    /// A module of this node's own.
+    fn own_module(&self, code: CodeHash) -> Option<GuestCode> {
+        locked(&self.modules).values().find(|own| own.is(code.0)).cloned()
+    }
+
+    /// Where the code is of an agent that comes. What its node says of files is believed only if it is so.
+    fn find(&self, origin: &Origin) -> CodeFound {
+        let Some(code) = origin.code() else { return CodeFound::Own };
+        if self.own_image(code).is_some() || self.own_module(code).is_some() {
+            return CodeFound::Own;
+        }
+        if locked(&self.foreign).find(code).is_some() {
+            return CodeFound::Foreign;
+        }
+        let is_own = match origin {
+            Origin::Program { path, .. } => {
+                self.sources.has(path) && self.compile(path).is_ok_and(|(image, _)| image.code == Some(code.0))
+            }
+            Origin::Module { path, .. } => self.sources.has(path) && self.is_module_at(path, code),
+            _ => false,
+        };
+        if is_own { CodeFound::Own } else { CodeFound::Missing }
+    }
+
+    fn is_module_at(&self, path: &str, code: CodeHash) -> bool {
+        let bytes = self.sources.read_module(&self.sources.find(path));
+        bytes.is_ok_and(|bytes| sha256(&bytes) == code) && self.module(path).is_ok()
+    }
+
+    /// Has code in use that came from another node, or that was kept since.
+    fn take_in(&self, origin: &Origin, bytes: Vec<u8>) -> Result<Form, FetchError> {
+        let code = origin.code().filter(|code| sha256(&bytes) == *code).ok_or(FetchError::WrongHash)?;
+        let wrong = |error: &dyn std::fmt::Display| FetchError::Inadmissible(error.to_string());
+        let (made, form) = match origin {
+            Origin::Module { path, .. } => {
+                let made = self.guests.code(Path::new(path), &bytes).map_err(|error| wrong(&error))?;
+                (Made::Module(made), Form::Module)
+            }
+            Origin::Program { path, .. } => {
+                let bundle = Bundle::decode(&bytes).map_err(|error| wrong(&error))?;
+                let name = Text::from(path.as_str());
+                let loaded = whimbrel_bdi::load_bundled(&bundle.text, &name, &mut bundle.loader(path));
+                let mut image = loaded.map_err(|error| wrong(&CompileError::Errors(error.diagnostics)))?.image;
+                image.code = Some(code.0);
+                (Made::Program(Arc::new(image)), Form::Program)
+            }
+            _ => return Err(FetchError::None),
+        };
+        locked(&self.foreign).keep(code, made, bytes.into())?;
+        Ok(form)
+    }
+
+    /// As [`ProgramLoader::recall_code`].
+    fn recall(&self, origin: &Origin) -> bool {
+        let Some(code) = origin.code() else { return false };
+        if locked(&self.foreign).find(code).is_some() {
+            return true;
+        }
+        let form = if matches!(origin, Origin::Module { .. }) { Form::Module } else { Form::Program };
+        let kept = self.cache.as_ref().and_then(|cache| cache.find(code, form));
+        kept.is_some_and(|bytes| self.take_in(origin, bytes).is_ok())
+    }
+
+    /// As [`ProgramLoader::admit_code`].
+    fn admit(&self, origin: &Origin, bytes: Vec<u8>) -> Result<(), FetchError> {
+        let form = self.take_in(origin, bytes)?;
+        if let (Some(cache), Some(code)) = (&self.cache, origin.code())
+            && let Some(bytes) = locked(&self.foreign).bytes(code)
+        {
+            cache.keep(code, form, &bytes);
+        }
+        Ok(())
+    }
+
+    /// Code that is in use here, as it travels.
+    fn travelling(&self, code: CodeHash) -> Option<Arc<[u8]>> {
+        let own = self.own_image(code).map(|own| own.bytes);
+        let own = own.or_else(|| self.own_module(code).map(|own| own.bytes()));
+        own.or_else(|| locked(&self.foreign).bytes(code))
+    }
+
+    /// What agents of an AgentSpeak program are made of: of this code, or else of what is at `path` here.
+    fn image_for(&self, path: &str, code: Option<CodeHash>) -> Result<Arc<Image>, CompileError> {
+        let Some(code) = code else { return Ok(self.compile(path)?.0) };
+        if let Some(own) = self.own_image(code) {
+            return Ok(own.image);
+        }
+        match locked(&self.foreign).find(code) {
+            Some(Made::Program(image)) => Ok(Arc::clone(image)),
+            _ => Ok(self.compile(path)?.0),
+        }
+    }
+
+    /// The same of a module.
+    fn module_for(&self, path: &str, code: CodeHash) -> Result<GuestCode, CompileError> {
+        if let Some(own) = self.own_module(code) {
+            return Ok(own);
+        }
+        match locked(&self.foreign).find(code) {
+            Some(Made::Module(code)) => Ok(code.clone()),
+            _ => self.module(path),
+        }
     }
 }
 
@@ -135,10 +268,11 @@ impl SocietyLoader {
         &self,
         path: &str,
         fingerprint: u64,
+        code: Option<CodeHash>,
         states: &[State],
         now: Time,
     ) -> Result<Box<dyn AgentBody>, String> {
-        let (image, _) = self.programs.compile(path).map_err(|error| error.to_string())?;
+        let image = self.programs.image_for(path, code).map_err(|error| error.to_string())?;
         if image.fingerprint != fingerprint {
             return Err(format!("{path} is not the program any more that its state is of; --fresh begins anew"));
         }
@@ -180,13 +314,31 @@ impl ProgramLoader for SocietyLoader {
         now: Time,
     ) -> Result<Box<dyn AgentBody>, String> {
         match origin {
-            Origin::Program { path, fingerprint } => self.restore_program(path, *fingerprint, states, now),
+            Origin::Program { path, fingerprint, .. } => {
+                self.restore_program(path, *fingerprint, origin.code(), states, now)
+            }
             Origin::Module { path, hash } => {
-                let code = self.programs.module_like(path, *hash).map_err(|error| error.to_string())?;
+                let code = self.programs.module_for(path, CodeHash(*hash)).map_err(|error| error.to_string())?;
                 code.restore(*hash, states, now)
             }
             _ => Err("it was made in Rust by another program than this one".to_owned()),
         }
+    }
+
+    fn find_code(&self, origin: &Origin) -> CodeFound {
+        self.programs.find(origin)
+    }
+
+    fn recall_code(&self, origin: &Origin) -> bool {
+        self.programs.recall(origin)
+    }
+
+    fn code(&self, code: CodeHash) -> Option<Arc<[u8]>> {
+        self.programs.travelling(code)
+    }
+
+    fn admit_code(&self, origin: &Origin, bytes: Vec<u8>) -> Result<(), FetchError> {
+        self.programs.admit(origin, bytes)
     }
 
     fn read_source(&self, path: &str) -> Result<String, String> {

@@ -15,6 +15,7 @@ use whimbrel_platform::durable::{Hinted, Hints, Layout, Pin, TooFewPartitions};
 use whimbrel_platform::services::CreateError;
 use whimbrel_runtime::Platform;
 
+use crate::code_cache::CodeCache;
 use crate::environment::Environments;
 use crate::files::{ReadError, Sources, read};
 use crate::guests::{GuestCode, is_module};
@@ -168,8 +169,20 @@ impl Society {
     /// # Errors
     /// As [`Society::open`].
     pub fn open_with(file: &Path, environments: &Environments) -> Result<Self, OpenError> {
+        Self::open_cached(file, environments, None)
+    }
+
+    /// As [`Society::open_with`]; code that agents bring along from other nodes is kept in that cache, and what is compiled.
+    ///
+    /// # Errors
+    /// As [`Society::open`].
+    pub fn open_cached(
+        file: &Path,
+        environments: &Environments,
+        cache: Option<Arc<CodeCache>>,
+    ) -> Result<Self, OpenError> {
         let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let mut opening = Opening::new(environments);
+        let mut opening = Opening::new(environments, cache);
         if is_module(&file.to_string_lossy()) {
             return opening.module(file);
         }
@@ -188,6 +201,11 @@ impl Society {
         opening.finish(file, society)
     }
 
+    /// A society without agents or programs of its own, for a node that takes in agents of other nodes.
+    pub fn empty(cache: Option<Arc<CodeCache>>) -> Self {
+        Self::of(Programs::new(Sources::default(), cache), Vec::new())
+    }
+
     /// A society that is built into this program: a project's text, and the files it names.
     ///
     /// # Errors
@@ -195,7 +213,7 @@ impl Society {
     pub fn built_in(project: &str, files: &'static [(&'static str, &'static str)]) -> Result<Self, OpenError> {
         let file = Path::new("project.mas2j");
         let environments = Environments::new();
-        let mut opening = Opening::new(&environments);
+        let mut opening = Opening::new(&environments, None);
         let society = opening.project(file, project, |_| Sources::BuiltIn(files));
         opening.finish(file, society)
     }
@@ -308,19 +326,24 @@ fn hints_of(agent: &AgentEntry) -> Hints {
 /// A society being read: what is wrong is collected, so that all of it can be told at once.
 struct Opening<'a> {
     environments: &'a Environments,
+    cache: Option<Arc<CodeCache>>,
     /// The body of the environment, if it is written in Rust.
     host_environment: Option<Box<dyn AgentBody>>,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Opening<'a> {
-    fn new(environments: &'a Environments) -> Self {
-        Self { environments, host_environment: None, diagnostics: Vec::new() }
+    fn new(environments: &'a Environments, cache: Option<Arc<CodeCache>>) -> Self {
+        Self { environments, cache, host_environment: None, diagnostics: Vec::new() }
+    }
+
+    fn programs(&self, sources: Sources) -> Programs {
+        Programs::new(sources, self.cache.clone())
     }
 
     /// A module as a society of one agent.
     fn module(&self, file: &Path) -> Result<Society, OpenError> {
-        let programs = Programs::new(Sources::new(file.parent().unwrap_or(Path::new("")), []));
+        let programs = self.programs(Sources::new(file.parent().unwrap_or(Path::new("")), []));
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let code = programs.module(&name).map_err(|error| match error {
             CompileError::Read(error) => OpenError::Read(error),
@@ -332,7 +355,7 @@ impl<'a> Opening<'a> {
 
     fn program(&mut self, file: &Path) -> Society {
         let folder = file.parent().unwrap_or(Path::new(""));
-        let programs = Programs::new(Sources::new(folder, []));
+        let programs = self.programs(Sources::new(folder, []));
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let place = (Text::from(file.to_string_lossy()), Span::default());
@@ -352,7 +375,7 @@ impl<'a> Opening<'a> {
         let parsed = parse_project(text, &name, &self.environments.names());
         self.diagnostics.extend(parsed.diagnostics);
         let project = parsed.project;
-        let programs = Programs::new(sources(&project.asl_source_path));
+        let programs = self.programs(sources(&project.asl_source_path));
         let mut entries = Vec::new();
         entries.extend(self.environment(&project, &programs, &name));
         let exists = !entries.is_empty() || self.host_environment.is_some();

@@ -405,6 +405,8 @@ pub struct Image {
     pub name: Text,
     /// A fingerprint of its text and of all it includes; 0 if it was not made from text.
     pub fingerprint: u64,
+    /// SHA-256 of the [bundle](crate::Bundle) that it can be made of elsewhere; `None` if it is not to travel.
+    pub code: Option<[u8; 32]>,
     /// Plans in source order, library plans last.
     pub plans: Vec<Arc<Plan>>,
     /// Initial beliefs in source order.

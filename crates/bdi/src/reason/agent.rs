@@ -12,6 +12,7 @@ use super::Cycle;
 use super::cycle::with_own_source;
 use super::hops;
 use super::passive::Passive;
+use crate::bundle::{Bundle, Included};
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
 use crate::logic::{Bindings, levels};
 use crate::mind::{Event, Mind, Options, RuleRef};
@@ -43,25 +44,50 @@ pub struct ProgramError {
 /// # Errors
 /// The program is not well formed.
 pub fn load(text: &str, file: &Text, loader: &mut dyn Loader) -> Result<(Arc<Image>, Vec<Diagnostic>), ProgramError> {
-    let mut loader = Fingerprinting { loader, fingerprint: fingerprint(0, text) };
+    let Loaded { image, warnings, .. } = load_bundled(text, file, loader)?;
+    Ok((Arc::new(image), warnings))
+}
+
+/// A program that is compiled.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The program.
+    pub image: Image,
+    /// What there is to say about it.
+    pub warnings: Vec<Diagnostic>,
+    /// What it was made of.
+    pub bundle: Bundle,
+}
+
+/// As [`load`]; with what the program can be made of elsewhere.
+///
+/// # Errors
+/// The program is not well formed.
+pub fn load_bundled(text: &str, file: &Text, loader: &mut dyn Loader) -> Result<Loaded, ProgramError> {
+    let bundle = Bundle { text: text.to_owned(), included: Vec::new() };
+    let mut loader = Bundling { loader, file, bundle };
     let parsed = syntax::parse_program(text, file, &mut loader);
     if !parsed.is_ok() {
         return Err(ProgramError { diagnostics: parsed.diagnostics });
     }
-    let image = Image { fingerprint: loader.fingerprint, ..compile_program(parsed.program, file.clone()) };
-    Ok((Arc::new(image), parsed.diagnostics))
+    let bundle = loader.bundle;
+    let of_includes = |before, included: &Included| fingerprint(before, &included.text);
+    let fingerprint = bundle.included.iter().fold(fingerprint(0, text), of_includes);
+    let image = Image { fingerprint, ..compile_program(parsed.program, file.clone()) };
+    Ok(Loaded { image, warnings: parsed.diagnostics, bundle })
 }
 
-/// A loader that notes the texts of all files that are included.
-struct Fingerprinting<'a> {
+/// A loader that notes all files that are included.
+struct Bundling<'a> {
     loader: &'a mut dyn Loader,
-    fingerprint: u64,
+    file: &'a str,
+    bundle: Bundle,
 }
 
-impl Loader for Fingerprinting<'_> {
+impl Loader for Bundling<'_> {
     fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
         let (name, text) = self.loader.load(path, from_file)?;
-        self.fingerprint = fingerprint(self.fingerprint, &text);
+        self.bundle.note(self.file, path, &name, &text);
         Ok((name, text))
     }
 }
@@ -287,7 +313,7 @@ impl AgentBody for Agent {
 
 /// Where an agent's program is found again.
 pub(super) fn origin(image: &Image) -> Origin {
-    Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint }
+    Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint, code: image.code }
 }
 
 fn subject<'a>(begin: Option<&'a Begin>, image: &'a Image, now: Time) -> Subject<'a> {

@@ -19,7 +19,7 @@ mod sub_plans;
 mod waits;
 
 pub(crate) use agent::LIBRARY_FILE;
-pub use agent::{Agent, AgentConfig, ProgramError, compile_program, load};
+pub use agent::{Agent, AgentConfig, Loaded, ProgramError, compile_program, load, load_bundled};
 pub use cycle::Cycle;
 pub(crate) use cycle::with_own_source as own_source;
 pub(crate) use failure::current_literal;

@@ -1,5 +1,7 @@
 //! Replays what the fuzzers start from and what they once found.
 
+#[path = "../../../../fuzz/src/bundles.rs"]
+mod bundles;
 #[path = "../../../../fuzz/src/language.rs"]
 mod language;
 #[path = "../../../../fuzz/src/minds.rs"]
@@ -27,6 +29,16 @@ fn minds_are_replayed() {
 #[test]
 fn changed_minds_are_read_or_refused() {
     change(&minds::seeds(), 300, minds::mind_decoder);
+}
+
+#[test]
+fn programs_from_elsewhere_are_replayed() {
+    replay("code_bundle", bundles::code_bundle);
+}
+
+#[test]
+fn changed_programs_from_elsewhere_are_read_or_refused() {
+    change(&bundles::seeds(), 3000, bundles::code_bundle);
 }
 
 #[test]

@@ -98,6 +98,9 @@ pub enum Origin {
         path: String,
         /// A fingerprint of its text: a mind goes on with the program it has, and no other.
         fingerprint: u64,
+        /// SHA-256 of the program with all it includes, as it travels: any node can make the agent that has these bytes. `None`
+        /// if it does not travel.
+        code: Option<[u8; 32]>,
     },
     /// It is a Rust type, known to the platform by this name.
     Type(String),

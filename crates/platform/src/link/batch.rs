@@ -457,7 +457,7 @@ mod tests {
     use super::super::codec::{reader, writer};
     use super::*;
     use crate::durable::Receipt;
-    use crate::mobility::HopId;
+    use crate::mobility::{HopId, Part};
 
     fn message(receivers: &[&str]) -> Box<AclMessage> {
         let mut message =
@@ -561,6 +561,7 @@ mod tests {
         let mut description = crate::df::DfDescription::offering("s", "t");
         description.agent = Some(Aid::local("bob"));
         let receipt = Receipt { sender: "bob".into(), number: 5, by: "eve".into() };
+        let hop = HopId { agent: "bob".into(), number: 7 };
         let member = Member { node: "n2".into(), address: "127.0.0.1:1".into() };
         let all = [
             News::Agents(vec![("bob".into(), AgentKind::AgentSpeak), ("eve".into(), AgentKind::Native)]),
@@ -575,7 +576,9 @@ mod tests {
             News::Again { partitions: vec![(3, 7)], telling: 9 },
             News::Facts(Facts { handled: vec![receipt], known: vec![receipt] }),
             News::Yields { partitions: vec![3, 5], agents: vec!["bob".into()] },
-            News::Hop(HopNews::Followed(HopId { agent: "bob".into(), number: 7 }, "n2".into())),
+            News::Hop(HopNews::Followed(hop, "n2".into())),
+            News::Hop(HopNews::Lacks { hop, at: 3 }),
+            News::Hop(HopNews::Code(hop, Part { at: 3, of: 5, bytes: vec![7, 0] })),
         ];
         let (_, back) = there_and_back(all.iter().map(|news| Item::News(Box::new(news.clone()))).collect());
         let news: Vec<News> =

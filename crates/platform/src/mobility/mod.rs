@@ -1,9 +1,13 @@
 //! Agents that go from one node of a platform to another, in the middle of what they do.
 
+mod code;
+mod fetches;
 mod hop;
 mod news;
 mod transits;
 
+pub use code::CodeHash;
+pub use fetches::{Bearer, FetchError, FetchStep, Fetches, Part};
 pub use hop::{Hop, HopError, HopMode, HopRequest};
 pub use news::{HopId, HopNews, Offer};
 pub use transits::{Crossing, Step, Transits};

@@ -3,7 +3,7 @@
 use whimbrel_acl::Symbol;
 use whimbrel_acl::compact::{Decode, Encode};
 
-use super::HopError;
+use super::{HopError, Part};
 use crate::ams::AgentKind;
 use crate::durable::{Origin, Standing};
 
@@ -28,6 +28,15 @@ pub enum HopNews {
     Cloned(HopId, Symbol),
     /// Destination to source: no.
     Refuse(HopId, HopError),
+    /// Destination to source: it lacks the agent's code, and wants it from this byte on.
+    Lacks {
+        /// Which.
+        hop: HopId,
+        /// The first byte that it has not.
+        at: u64,
+    },
+    /// Source to destination: a part of the agent's code. Of what it has not, a part that is empty is told.
+    Code(HopId, Part),
     /// Source to destination: the agent stays after all.
     Cancel(HopId),
     /// Source to destination: from now on it is yours. It begins when all these nodes, and the source, have followed.

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 
-use super::HopError;
 use super::news::{HopId, HopNews};
+use super::{CodeHash, HopError};
 use crate::durable::Standing;
 use crate::route::{NodeId, ShardIndex};
 
@@ -30,6 +30,8 @@ struct Leaving {
     to: NodeId,
     door: ShardIndex,
     stage: Leave,
+    /// What the destination may be given if it lacks it.
+    code: Option<CodeHash>,
 }
 
 /// How far an offer is.
@@ -161,14 +163,27 @@ impl Transits {
 
 /// The source's part.
 impl Transits {
-    /// An agent that has no turns from now on is offered to a node, or a clone of it. False if one of its name is on its way already.
-    pub fn handle_offered(&mut self, hop: HopId, to: NodeId, door: ShardIndex, clone: bool) -> bool {
+    /// An agent of this code that has no turns from now on is offered to a node, or a clone of it. False if one of its name is on its way
+    /// already.
+    pub fn handle_offered(
+        &mut self,
+        hop: HopId,
+        to: NodeId,
+        door: ShardIndex,
+        clone: bool,
+        code: Option<CodeHash>,
+    ) -> bool {
         let free = !self.leaving.contains_key(&hop.agent);
         if free {
             let stage = if clone { Leave::Clone } else { Leave::Offered };
-            self.leaving.insert(hop.agent, Leaving { hop, to, door, stage });
+            self.leaving.insert(hop.agent, Leaving { hop, to, door, stage, code });
         }
         free
+    }
+
+    /// The code that this node may be given: that of an agent which is offered to it.
+    pub fn code_for(&mut self, to: NodeId, hop: HopId) -> Option<CodeHash> {
+        self.leaving_to(to, hop).and_then(|leaving| leaving.code)
     }
 
     /// Whether it is leaving by this hop, and not gone yet.
@@ -343,7 +358,7 @@ impl Transits {
 
 /// What other nodes tell, and when they are lost.
 impl Transits {
-    /// Another node, of this name, has news. Offers come by [`Transits::handle_offer`].
+    /// Another node, of this name, has news. Offers come by [`Transits::handle_offer`], code goes to [`Fetches`](super::Fetches).
     pub fn handle_news(&mut self, from: NodeId, name: Symbol, news: HopNews) {
         match news {
             HopNews::Ready(hop) => self.handle_ready(from, hop),
@@ -364,7 +379,7 @@ impl Transits {
             HopNews::Departed(hop, _) => self.cross(Crossing::Follow(hop, from)),
             HopNews::Follow(hop) => self.cross(Crossing::Pass(hop, from)),
             HopNews::Followed(hop, node) => self.handle_passed(from, hop, node),
-            HopNews::Refuse(..) | HopNews::Offer(_) => {}
+            HopNews::Refuse(..) | HopNews::Offer(_) | HopNews::Lacks { .. } | HopNews::Code(..) => {}
         }
     }
 

@@ -40,14 +40,16 @@ pub enum Action {
     Publish,
     /// Subscribing to the topic of this name.
     Subscribe,
+    /// Bringing along code that the node has not got: `asl:HASH` or `wasm:HASH`, by the SHA-256 of what travels.
+    Code,
 }
 
 impl Action {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 7] =
-        [Self::Create, Self::Kill, Self::Move, Self::Register, Self::Send, Self::Publish, Self::Subscribe];
+    pub const ALL: [Self; 8] =
+        [Self::Create, Self::Kill, Self::Move, Self::Register, Self::Send, Self::Publish, Self::Subscribe, Self::Code];
 
-    /// The key in a policy file: `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe`.
+    /// The key in a policy file: `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe`, `code`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -57,6 +59,7 @@ impl Action {
             Self::Send => "send",
             Self::Publish => "publish",
             Self::Subscribe => "subscribe",
+            Self::Code => "code",
         }
     }
 }
@@ -208,11 +211,13 @@ impl Policy {
     }
 
     /// Whether `who` may do this: what the rules say, or else the default. By default agents and nodes of the platform
-    /// may do anything, sessions may send, register, publish and subscribe, and strangers may write to `ams` and `df`.
+    /// may do anything, sessions may send, register, publish and subscribe, and strangers may write to `ams` and `df`. But where
+    /// there is any rule, nobody brings code along unless one permits it.
     pub fn allows(&self, who: Principal, action: Action, object: &str) -> bool {
         match self.verdict(who, action, object) {
             Verdict::Allowed => true,
             Verdict::Denied => false,
+            Verdict::Unsaid if action == Action::Code && self.rules() > 0 => false,
             Verdict::Unsaid => by_default(who, action, object),
         }
     }
@@ -242,7 +247,7 @@ impl Policy {
 fn by_default(who: Principal, action: Action, object: &str) -> bool {
     match who {
         Principal::Agent { .. } | Principal::Node(_) => true,
-        Principal::Session { .. } => !matches!(action, Action::Create | Action::Kill | Action::Move),
+        Principal::Session { .. } => !matches!(action, Action::Create | Action::Kill | Action::Move | Action::Code),
         // Whoever comes to a platform may ask who is there (FIPA00023 3), and no more.
         Principal::Stranger => action == Action::Send && (object == sym::AMS.as_str() || object == sym::DF.as_str()),
     }
@@ -305,6 +310,17 @@ mod tests {
         assert!(!policy.allows(session("s", "n1"), Action::Subscribe, "a/b"));
         assert!(policy.allows(session("s", "n1"), Action::Subscribe, "b"));
         assert!(!policy.allows(Principal::Stranger, Action::Send, "df"));
+    }
+
+    #[test]
+    fn where_there_are_rules_code_needs_one() {
+        let strict = policy(r#"{"quota": [{"who": "*", "messages_per_s": 10}]}"#);
+        assert!(!strict.allows(agent("amy", "n1"), Action::Code, "wasm:00"));
+        assert!(strict.allows(agent("amy", "n1"), Action::Move, "amy"));
+        let lenient = policy(r#"{"allow": [{"who": "node:n1", "code": "wasm:*"}]}"#);
+        assert!(lenient.allows(agent("amy", "n1"), Action::Code, "wasm:00"));
+        assert!(!lenient.allows(agent("amy", "n1"), Action::Code, "asl:00"));
+        assert!(!lenient.allows(agent("amy", "n2"), Action::Code, "wasm:00"));
     }
 
     #[test]

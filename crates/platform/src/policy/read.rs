@@ -24,7 +24,7 @@ pub enum RuleError {
     Nobody,
     /// It says nothing.
     #[error(
-        "a rule that says nothing: expected `create`, `kill`, `move`, `register`, `send`, `publish` or `subscribe`"
+        "a rule that says nothing: expected `create`, `kill`, `move`, `register`, `send`, `publish`, `subscribe` or `code`"
     )]
     Nothing,
 }
@@ -126,15 +126,17 @@ pub(super) struct RawRule {
     publish: OneOrMore<Pattern>,
     #[serde(default)]
     subscribe: OneOrMore<Pattern>,
+    #[serde(default)]
+    code: OneOrMore<Pattern>,
 }
 
 impl TryFrom<RawRule> for Rule {
     type Error = RuleError;
 
     fn try_from(raw: RawRule) -> Result<Self, RuleError> {
-        let RawRule { who, create, kill, r#move, register, send, publish, subscribe } = raw;
+        let RawRule { who, create, kill, r#move, register, send, publish, subscribe, code } = raw;
         let objects: [Vec<Pattern>; Action::ALL.len()] =
-            [create, kill, r#move, register, send, publish, subscribe].map(|patterns| patterns.0);
+            [create, kill, r#move, register, send, publish, subscribe, code].map(|patterns| patterns.0);
         if who.0.is_empty() {
             return Err(RuleError::Nobody);
         }
@@ -159,10 +161,10 @@ mod tests {
     #[test]
     fn rules_are_read_by_name() {
         let all = r#"{"allow": [{"who": ["*", "stranger", "agent:a", "node:n", "session:s"], "create": "a", "kill": "b",
-            "move": "c", "register": "d", "send": ["e", "f"], "publish": "g", "subscribe": "h"}]}"#;
+            "move": "c", "register": "d", "send": ["e", "f"], "publish": "g", "subscribe": "h", "code": "i"}]}"#;
         let policy: Policy = serde_json::from_str(all).unwrap();
         let session = super::super::Principal::Session { name: "s".into(), node: "n".into() };
-        for (action, object) in Action::ALL.into_iter().zip(["a", "b", "c", "d", "f", "g", "h"]) {
+        for (action, object) in Action::ALL.into_iter().zip(["a", "b", "c", "d", "f", "g", "h", "i"]) {
             assert_eq!(policy.verdict(session, action, object), super::super::Verdict::Allowed, "{action}");
             assert_eq!(policy.verdict(session, action, "z"), super::super::Verdict::Unsaid, "{action}");
         }

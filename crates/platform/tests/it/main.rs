@@ -13,6 +13,7 @@ mod durable_books;
 mod durable_model;
 mod durable_nodes;
 mod durable_servers;
+mod fetches;
 mod fuzz;
 mod layout;
 mod mobility_model;

@@ -3,9 +3,12 @@
 use std::collections::{HashSet, VecDeque};
 
 use whimbrel_acl::Symbol;
+use whimbrel_platform::Time;
 use whimbrel_platform::ams::AgentState;
 use whimbrel_platform::durable::Standing;
-use whimbrel_platform::mobility::{Crossing, HopError, HopId, HopNews, Step, Transits};
+use whimbrel_platform::mobility::{
+    Bearer, CodeHash, Crossing, FetchError, FetchStep, Fetches, HopError, HopId, HopNews, Part, Step, Transits,
+};
 use whimbrel_platform::route::NodeId;
 
 const SOURCE: usize = 0;
@@ -27,6 +30,23 @@ enum Task {
     LetGo,
     Empty,
     Cross(Crossing),
+    Look,
+    Admit(Vec<u8>),
+}
+
+/// The agent's code, and how the destination comes to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Code {
+    Here,
+    Kept,
+    /// In so many parts.
+    Fetched(u64),
+    /// The source sends something else.
+    Forged,
+    /// The source has not got it any more.
+    None,
+    /// It cannot be run at the destination.
+    Inadmissible,
 }
 
 /// What goes wrong, once, at any moment.
@@ -53,10 +73,21 @@ struct World {
     /// Where it is killed.
     killed: bool,
     to_come: Misfortune,
+    code: Code,
+    /// What the destination does for the code, and whether it has it.
+    fetches: Fetches,
+    has_code: bool,
 }
 
 fn name(node: usize) -> Symbol {
     Symbol::new(["n0", "n1", "n2"][node])
+}
+
+const CODE: CodeHash = CodeHash([7; 32]);
+
+/// The agent, as it comes to the destination.
+fn bearer() -> Bearer {
+    Bearer { node: NodeId(SOURCE as u32), hop: hop() }
 }
 
 fn hop() -> HopId {
@@ -74,7 +105,7 @@ fn named(node: NodeId) -> Symbol {
 }
 
 impl World {
-    fn new(to_come: Misfortune) -> Self {
+    fn new(to_come: Misfortune, code: Code) -> Self {
         let mut world = Self {
             nodes: vec![Some(Transits::default()); 3],
             wires: vec![vec![VecDeque::new(); 3]; 3],
@@ -82,8 +113,12 @@ impl World {
             runs: vec![false; 3],
             killed: false,
             to_come,
+            code,
+            fetches: Fetches::default(),
+            has_code: code == Code::Here,
         };
-        world.ask(SOURCE, |transits| assert!(transits.handle_offered(hop(), NodeId(DESTINATION as u32), 0, false)));
+        let to = NodeId(DESTINATION as u32);
+        world.ask(SOURCE, |transits| assert!(transits.handle_offered(hop(), to, 0, false, Some(CODE))));
         world.wires[SOURCE][DESTINATION].push_back(Item::Offer);
         world
     }
@@ -94,6 +129,44 @@ impl World {
         let steps: Vec<Step> = std::iter::from_fn(|| transits.poll_step()).collect();
         steps.into_iter().for_each(|step| self.take(node, step));
         Some(answer)
+    }
+
+    /// What the destination is told of the code, and does about it.
+    fn fetch(&mut self, tell: impl FnOnce(&mut Fetches)) {
+        tell(&mut self.fetches);
+        while let Some(step) = self.fetches.poll_step() {
+            match step {
+                FetchStep::Look(..) => self.tasks[DESTINATION].push(Task::Look),
+                FetchStep::Admit(_, _, bytes) => self.tasks[DESTINATION].push(Task::Admit(bytes)),
+                FetchStep::Ask(Bearer { hop, .. }, at) => {
+                    if self.nodes[SOURCE].is_some() {
+                        self.wires[DESTINATION][SOURCE].push_back(Item::News(HopNews::Lacks { hop, at }));
+                    }
+                }
+                FetchStep::Go(_) => {
+                    self.has_code = true;
+                    self.tasks[DESTINATION].push(Task::Make);
+                }
+                FetchStep::Refuse(Bearer { node, hop }, why) => {
+                    let why = HopError::Refused { node: name(DESTINATION), reason: why.to_string() };
+                    self.ask(DESTINATION, |transits| transits.refuse(node, hop, why));
+                }
+            }
+        }
+    }
+
+    /// The source is asked for its code.
+    fn give(&mut self, asks: usize, hop: HopId, at: u64) {
+        let code = self.ask(SOURCE, |transits| transits.code_for(NodeId(asks as u32), hop));
+        if code.flatten() != Some(CODE) {
+            return;
+        }
+        let part = match self.code {
+            Code::None => Part::none(at),
+            Code::Fetched(of) => Part { at, of, bytes: vec![1] },
+            _ => Part { at, of: 1, bytes: vec![u8::from(self.code != Code::Forged)] },
+        };
+        self.wires[SOURCE][asks].push_back(Item::News(HopNews::Code(hop, part)));
     }
 
     fn take(&mut self, node: usize, step: Step) {
@@ -150,8 +223,23 @@ impl World {
                     self.tasks[to].push(Task::Make);
                 }
             }
-            Item::News(news) => drop(self.ask(to, |transits| transits.handle_news(node, name(from), news))),
-            Item::Lost => drop(self.ask(to, |transits| transits.handle_lost(node, name(from)))),
+            Item::News(HopNews::Lacks { hop, at }) => self.give(from, hop, at),
+            Item::News(HopNews::Code(hop, part)) => {
+                self.fetch(|fetches| fetches.handle_part(Bearer { node, hop }, &part, Time::ZERO));
+            }
+            Item::News(news) => {
+                let cancelled = if let HopNews::Cancel(hop) = news { Some(hop) } else { None };
+                self.ask(to, |transits| transits.handle_news(node, name(from), news));
+                if let Some(hop) = cancelled {
+                    self.fetch(|fetches| fetches.handle_cancelled(Bearer { node, hop }));
+                }
+            }
+            Item::Lost => {
+                self.ask(to, |transits| transits.handle_lost(node, name(from)));
+                if to == DESTINATION {
+                    self.fetch(|fetches| fetches.handle_lost(node));
+                }
+            }
         }
     }
 
@@ -161,6 +249,23 @@ impl World {
             Task::Make if self.to_come == Misfortune::Refusal => {
                 let why = HopError::Forbidden(name(node));
                 self.ask(node, |transits| transits.refuse(source, hop(), why));
+            }
+            Task::Make if !self.has_code => {
+                if self.ask(node, |transits| transits.is_offered(source, hop())) == Some(true) {
+                    self.fetch(|fetches| fetches.handle_wanted(CODE, bearer()));
+                }
+            }
+            Task::Look => {
+                let is_kept = self.code == Code::Kept;
+                self.fetch(|fetches| fetches.handle_looked(CODE, is_kept, Time::ZERO));
+            }
+            Task::Admit(bytes) => {
+                let outcome = match self.code {
+                    Code::Inadmissible => Err(FetchError::Inadmissible("why".to_owned())),
+                    _ if bytes.contains(&0) => Err(FetchError::WrongHash),
+                    _ => Ok(()),
+                };
+                self.fetch(|fetches| fetches.handle_admitted(CODE, outcome));
             }
             Task::Make => drop(self.ask(node, |transits| transits.handle_made(hop()))),
             Task::LetGo if self.killed => drop(self.ask(node, |transits| transits.cancel(hop().agent))),
@@ -211,8 +316,8 @@ impl World {
 }
 
 /// Every world that can be reached; returns those in which nothing is left to happen.
-fn explore(misfortune: Misfortune) -> (usize, Vec<World>) {
-    let (mut seen, mut open, mut ends) = (HashSet::new(), vec![World::new(misfortune)], Vec::new());
+fn explore(misfortune: Misfortune, code: Code) -> (usize, Vec<World>) {
+    let (mut seen, mut open, mut ends) = (HashSet::new(), vec![World::new(misfortune, code)], Vec::new());
     while let Some(world) = open.pop() {
         if !seen.insert(format!("{world:?}")) {
             continue;
@@ -232,16 +337,27 @@ fn runners(world: &World) -> Vec<usize> {
 
 #[test]
 fn it_arrives_whatever_the_order() {
-    let (count, ends) = explore(Misfortune::Nothing);
-    assert!(count > 20, "{count}");
-    for end in &ends {
-        assert_eq!(runners(end), [DESTINATION], "{end:#?}");
+    for code in [Code::Here, Code::Kept, Code::Fetched(1), Code::Fetched(3)] {
+        let (count, ends) = explore(Misfortune::Nothing, code);
+        assert!(count > 20, "{count}");
+        for end in &ends {
+            assert_eq!(runners(end), [DESTINATION], "{end:#?}");
+        }
+    }
+}
+
+#[test]
+fn it_stays_if_its_code_does_not_come() {
+    for code in [Code::Forged, Code::None, Code::Inadmissible] {
+        for end in &explore(Misfortune::Nothing, code).1 {
+            assert_eq!(runners(end), [SOURCE], "{end:#?}");
+        }
     }
 }
 
 #[test]
 fn it_stays_if_it_is_refused() {
-    for end in &explore(Misfortune::Refusal).1 {
+    for end in &explore(Misfortune::Refusal, Code::Here).1 {
         assert_eq!(runners(end), [SOURCE], "{end:#?}");
     }
 }
@@ -265,15 +381,24 @@ fn nobody_commits_to_what_is_not_made() {
 fn nothing_is_left_under_way_whatever_happens() {
     use Misfortune::{Crash, Cut, Kill, Nothing, Refusal};
     for misfortune in [Nothing, Refusal, Kill, Cut, Crash(0), Crash(1), Crash(2)] {
-        for end in &explore(misfortune).1 {
-            let quiet = |node: &Option<Transits>| node.as_ref().is_none_or(Transits::is_quiet);
-            assert!(end.nodes.iter().all(quiet), "{misfortune:?}: {end:#?}");
+        for code in [Code::Here, Code::Fetched(2), Code::Forged] {
+            for end in &explore(misfortune, code).1 {
+                let quiet = |node: &Option<Transits>| node.as_ref().is_none_or(Transits::is_quiet);
+                assert!(end.nodes.iter().all(quiet), "{misfortune:?}: {end:#?}");
+                assert!(end.nodes[DESTINATION].is_none() || end.fetches.is_quiet(), "{misfortune:?}: {end:#?}");
+            }
         }
     }
 }
 
 #[test]
 fn it_lives_on_where_it_can_whoever_is_lost() {
+    for code in [Code::Here, Code::Fetched(2)] {
+        lives_on_where_it_can(code);
+    }
+}
+
+fn lives_on_where_it_can(code: Code) {
     let mut outcomes = Vec::new();
     for (misfortune, allowed) in [
         (Misfortune::Crash(0), vec![vec![], vec![DESTINATION]]),
@@ -282,7 +407,7 @@ fn it_lives_on_where_it_can_whoever_is_lost() {
         (Misfortune::Cut, vec![vec![], vec![SOURCE], vec![DESTINATION]]),
         (Misfortune::Kill, vec![vec![], vec![DESTINATION]]),
     ] {
-        let (_, ends) = explore(misfortune);
+        let (_, ends) = explore(misfortune, code);
         for end in &ends {
             assert!(allowed.contains(&runners(end)), "{misfortune:?}: {end:#?}");
         }

@@ -78,6 +78,7 @@ impl Shard {
         });
         let clone = if let HopMode::Clone(name) = request.mode { Some(name) } else { None };
         let is_clone = clone.is_some();
+        let code = origin.code();
         let offer = Offer { hop, kind, owner, origin, state, clone };
         self.node.with_transits(|it| {
             // It may be lost meanwhile. If it is from now on, the transits hear of that.
@@ -85,7 +86,7 @@ impl Shard {
             if links.and_then(|links| links.node_named(request.to.as_str())) != Some(to) {
                 return Err(HopError::Unreachable(request.to));
             }
-            it.transits.handle_offered(hop, to, self.index, is_clone);
+            it.transits.handle_offered(hop, to, self.index, is_clone, code);
             self.node.tell_hop(to, HopNews::Offer(Box::new(offer)));
             Ok(hop)
         })

@@ -18,16 +18,16 @@ use whimbrel_runtime::{DurableAgent, DurableContext, Platform, durable};
 
 use crate::kit::{Lines, does, inform};
 
-enum Item {
+pub enum Item {
     Message(Envelope),
     Forwarded(Envelope),
     News(News),
 }
 
 /// What is on its way from one node to each other; `None` where a node is lost.
-struct Wires {
+pub struct Wires {
     me: usize,
-    queues: Mutex<Vec<Option<VecDeque<Item>>>>,
+    pub queues: Mutex<Vec<Option<VecDeque<Item>>>>,
 }
 
 impl Wires {
@@ -124,9 +124,9 @@ impl DurableAgent for Walker {
 }
 
 /// Nodes of one platform.
-struct Nodes {
+pub struct Nodes {
     platforms: Vec<Option<Platform>>,
-    wires: Vec<Arc<Wires>>,
+    pub wires: Vec<Arc<Wires>>,
     lines: Vec<Lines>,
 }
 
@@ -135,7 +135,7 @@ impl Nodes {
         Self::with(count, workers, |_, builder| builder)
     }
 
-    fn with(
+    pub fn with(
         count: usize,
         workers: usize,
         build: impl Fn(usize, whimbrel_runtime::PlatformBuilder) -> whimbrel_runtime::PlatformBuilder,
@@ -156,16 +156,16 @@ impl Nodes {
         Self { platforms: platforms.into_iter().map(Some).collect(), wires, lines }
     }
 
-    fn at(&self, node: usize) -> &Platform {
+    pub fn at(&self, node: usize) -> &Platform {
         self.platforms[node].as_ref().unwrap()
     }
 
-    fn idle(&self) {
+    pub fn idle(&self) {
         self.platforms.iter().flatten().for_each(Platform::wait_idle);
     }
 
     /// The next thing on its way from one node to another arrives.
-    fn step(&self, from: usize, to: usize) -> bool {
+    pub fn step(&self, from: usize, to: usize) -> bool {
         let item = self.wires[from].queues.lock().unwrap()[to].as_mut().and_then(VecDeque::pop_front);
         let (Some(item), Some(platform)) = (item, &self.platforms[to]) else { return false };
         let (from, station) = (NodeId(from as u32), platform.station());
@@ -180,13 +180,13 @@ impl Nodes {
         true
     }
 
-    fn pairs(&self) -> Vec<(usize, usize)> {
+    pub fn pairs(&self) -> Vec<(usize, usize)> {
         let count = self.platforms.len();
         (0..count).flat_map(|from| (0..count).map(move |to| (from, to))).filter(|(from, to)| from != to).collect()
     }
 
     /// Everything arrives, and what is done about it.
-    fn settle(&self) {
+    pub fn settle(&self) {
         loop {
             self.idle();
             let mut any = false;
@@ -206,7 +206,7 @@ impl Nodes {
     }
 
     /// The process of a node ends; the others hear of it.
-    fn kill(&mut self, node: usize) {
+    pub fn kill(&mut self, node: usize) {
         drop(self.platforms[node].take());
         for other in (0..self.platforms.len()).filter(|other| *other != node) {
             let lost = self.wires[other].queues.lock().unwrap()[node].take();
@@ -223,7 +223,7 @@ impl Nodes {
     }
 
     /// The nodes where an agent of this name lives.
-    fn homes(&self, name: &str) -> Vec<usize> {
+    pub fn homes(&self, name: &str) -> Vec<usize> {
         let lives = |platform: &Platform| {
             platform
                 .search(&whimbrel_platform::ams::AgentQuery::default())
@@ -234,7 +234,7 @@ impl Nodes {
         nodes.filter(|(_, platform)| platform.as_ref().is_some_and(lives)).map(|(node, _)| node).collect()
     }
 
-    fn counters(&self) -> Counters {
+    pub fn counters(&self) -> Counters {
         let zero = Counters { sent: 0, handled: 0, dead: 0, queued: 0, came: 0, left: 0 };
         self.platforms.iter().flatten().fold(zero, |sum, platform| {
             let of = platform.counters();

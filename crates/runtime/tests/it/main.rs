@@ -5,6 +5,7 @@ mod basics;
 mod behaviours;
 mod endurance;
 mod fairness;
+mod hop_codes;
 mod hops;
 mod kit;
 mod links;

@@ -40,7 +40,7 @@ pub fn host() -> Arc<Host> {
 }
 
 pub fn host_of(slots: u32) -> Arc<Host> {
-    Host::new(HostOptions { slots: Some(slots) }).unwrap()
+    Host::new(HostOptions { slots: Some(slots), ..HostOptions::default() }).unwrap()
 }
 
 pub fn compile(host: &Arc<Host>, text: &str) -> Result<Arc<Module>, AdmissionError> {

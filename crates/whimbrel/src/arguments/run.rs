@@ -105,6 +105,10 @@ pub struct Run {
     pub credentials: Option<PathBuf>,
     #[command(flatten)]
     pub guarding: Guarding,
+    /// Where programs are kept that agents from other nodes bring along, and what modules were compiled to: a folder, or `off`.
+    /// In the user's cache (~/.cache/whimbrel/code) if not given.
+    #[arg(long, value_name = "FOLDER")]
+    pub code_cache: Option<PathBuf>,
     #[command(flatten)]
     pub offering: Offering,
     #[command(flatten)]
@@ -124,22 +128,24 @@ pub struct Run {
     pub quiet: bool,
 }
 
-/// Join a running platform, with agents of one's own.
+/// Join a running platform, with agents of one's own, or to take in agents that move.
 ///
-/// The agents of the file become agents of that platform: they and those there find each other and talk. The node leaves
-/// when that platform stops, or at Ctrl-C.
+/// The agents of the file become agents of that platform: they and those there find each other and talk. Agents can move to the node;
+/// those whose programs it has not got bring them along. The node leaves when that platform stops, or at Ctrl-C.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel run garden --listen 127.0.0.1:7001 --token T     on one terminal
   whimbrel join 127.0.0.1:7001 bees.mas2j --token T         on another
+  whimbrel join 127.0.0.1:7001 --name n2 --token T          a node for agents that move there
   whimbrel join 10.0.0.1:7001 bees --listen 10.0.0.2:7001   nodes that join later can reach this one")]
 pub struct Join {
     /// Where a node of the platform listens.
     #[arg(value_name = "ADDRESS")]
     pub address: String,
-    /// A project (.mas2j), a program (.asl, .wasm), or a folder with one project in it.
+    /// A project (.mas2j), a program (.asl, .wasm), or a folder with one project in it. Without any the node has no agents until some
+    /// come from other nodes.
     #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    pub file: Option<PathBuf>,
     /// The platform's secret.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
@@ -158,6 +164,10 @@ pub struct Join {
     pub credentials: Option<PathBuf>,
     #[command(flatten)]
     pub guarding: Guarding,
+    /// Where programs are kept that agents from other nodes bring along, and what modules were compiled to: a folder, or `off`.
+    /// In the user's cache (~/.cache/whimbrel/code) if not given.
+    #[arg(long, value_name = "FOLDER")]
+    pub code_cache: Option<PathBuf>,
     #[command(flatten)]
     pub offering: Offering,
     #[command(flatten)]

@@ -76,6 +76,9 @@ pub struct Up {
     pub credentials: Option<PathBuf>,
     #[command(flatten)]
     pub guarding: Guarding,
+    /// Where it is kept what modules were compiled to: a folder, or `off`. In the user's cache (~/.cache/whimbrel/code) if not given.
+    #[arg(long, value_name = "FOLDER")]
+    pub code_cache: Option<PathBuf>,
     #[command(flatten)]
     pub offering: Offering,
     #[command(flatten)]
@@ -122,6 +125,7 @@ impl From<Up> for Run {
             credentials: up.credentials,
             guarding: up.guarding,
             offering: up.offering,
+            code_cache: up.code_cache,
             agents_elsewhere: up.agents_elsewhere,
             encoding: Encoding::Compact,
             node: None,

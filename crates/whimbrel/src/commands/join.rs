@@ -1,12 +1,14 @@
 //! `whimbrel join`: agents of one's own on a platform that runs elsewhere.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use whimbrel::Society;
 use whimbrel_runtime::Platform;
 
-use super::{open, open_control, project_in};
+use super::{code_cache, open, open_control, project_in};
 use crate::agent_port;
 use crate::arguments::Join;
 use crate::credentials::Watched;
@@ -18,10 +20,20 @@ use crate::stopping::Stopping;
 use crate::terminal::Lines;
 use crate::watch::Watch;
 
+/// What the society of a node is called that has none of its own: its log is in the current folder.
+const VISITORS: &str = "visitors";
+
 /// Joins, and stays until the platform stops.
 pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
-    let file = project_in(&arguments.file)?;
-    let society = open(&file)?;
+    let cache = code_cache(arguments.code_cache.as_deref())?;
+    let (file, society) = match &arguments.file {
+        Some(file) => {
+            let file = project_in(file)?;
+            let society = open(&file, cache)?;
+            (file, society)
+        }
+        None => (PathBuf::from(VISITORS), Society::empty(cache)),
+    };
     let stopping = Stopping::new()?;
     let mut builder =
         Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());

@@ -1,11 +1,13 @@
 //! One module per command. Each returns the process's exit code, or an error to show.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use whimbrel::Society;
 use whimbrel::cluster::View;
+use whimbrel::environment::Environments;
 use whimbrel::society::OpenError;
+use whimbrel::{CodeCache, Society};
 use whimbrel_net::HubView;
 use whimbrel_runtime::Platform;
 use whimbrel_store::ConversationLog;
@@ -64,9 +66,19 @@ fn open_control(
     }
 }
 
+/// Where code from other nodes is kept, as `--code-cache` says.
+pub fn code_cache(asked: Option<&Path>) -> anyhow::Result<Option<Arc<CodeCache>>> {
+    let cache = match asked {
+        Some(off) if off == Path::new("off") => None,
+        Some(folder) => Some(CodeCache::open(folder)?),
+        None => CodeCache::default_folder().map(CodeCache::at),
+    };
+    Ok(cache.map(Arc::new))
+}
+
 /// Opens a society; shows what is wrong with its programs if it has errors.
-pub fn open(file: &Path) -> anyhow::Result<Society> {
-    match Society::open(file) {
+pub fn open(file: &Path, cache: Option<Arc<CodeCache>>) -> anyhow::Result<Society> {
+    match Society::open_cached(file, &Environments::new(), cache) {
         Err(OpenError::Errors { diagnostics, path }) => {
             terminal::show(&diagnostics);
             bail!("{} has errors", path.display());

@@ -13,7 +13,7 @@ use whimbrel_net::agent_port::AgentPort;
 use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::{Platform, PlatformBuilder};
 
-use super::{open, open_control, project_in};
+use super::{code_cache, open, open_control, project_in};
 use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
 use crate::credentials::Watched;
@@ -30,7 +30,7 @@ use crate::watch::Watch;
 /// Runs it.
 pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
-    let mut society = open(&file)?;
+    let mut society = open(&file, code_cache(arguments.code_cache.as_deref())?)?;
     if let Some(agents) = arguments.agents {
         society.set_population(agents as usize);
     }

@@ -65,9 +65,10 @@ impl Filter {
                     && via(envelope).is_some()
             }
             Seen::Sent(envelope) | Seen::Died(envelope, _) => self.message(envelope),
-            Seen::Agent(AmsChange { agent, .. }) | Seen::Directory(DfChange { agent, .. }) => {
-                !self.only_messages && self.agent(agent.name)
-            }
+            Seen::Agent(AmsChange { agent, .. })
+            | Seen::Directory(DfChange { agent, .. })
+            | Seen::Left(agent, _)
+            | Seen::Came(agent, _) => !self.only_messages && self.agent(agent.name),
             _ => false,
         }
     }
@@ -184,6 +185,9 @@ pub fn happening(event: &Seen<'_>) -> Option<Happening> {
         Seen::Died(envelope, why) => Happening::Died { message: sniffed(envelope), why: why.to_string() },
         Seen::Agent(change) => Happening::Agent { agent: change.agent.to_string(), text: change.to_string() },
         Seen::Directory(change) => Happening::Service { agent: change.agent.to_string(), text: change.to_string() },
+        Seen::Left(agent, _) | Seen::Came(agent, _) => {
+            Happening::Agent { agent: agent.to_string(), text: event.to_string() }
+        }
         _ => return None,
     })
 }

@@ -9,6 +9,7 @@ mod bench;
 mod chaos;
 mod check;
 mod cluster;
+mod code_travels;
 mod codec;
 mod control;
 mod conversations;
@@ -45,6 +46,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 fn whimbrel() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_whimbrel"));
     command.stdin(Stdio::null()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("TERM", "dumb");
+    command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     command
 }
 

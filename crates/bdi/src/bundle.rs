@@ -1,0 +1,133 @@
+//! A program with all that it includes as bytes, from which any node makes the same program, without any file.
+
+use whimbrel_acl::Text;
+use whimbrel_acl::compact::{self, Decode, Encode, Limits};
+
+use crate::syntax::Loader;
+
+/// The first byte of a bundle.
+const LAYOUT: u8 = 1;
+
+/// A program's text, and the texts of what it includes in the order in which they are included.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Bundle {
+    /// The program's.
+    pub text: String,
+    /// What is included.
+    pub included: Vec<Included>,
+}
+
+/// A file that is included.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Included {
+    /// What the directive says.
+    pub path: String,
+    /// The file that was found by that: equal names are one file.
+    pub name: String,
+    /// Its name begins in the folder that the program is in, wherever that is.
+    pub is_beside: bool,
+    /// Its text.
+    pub text: String,
+}
+
+/// Why bytes are no bundle.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("these bytes are no AgentSpeak program that came from another node")]
+pub struct BundleError;
+
+/// The folder of a file, with the slash behind it; nothing if there is none.
+fn folder_of(file: &str) -> &str {
+    file.rfind('/').and_then(|slash| file.get(..=slash)).unwrap_or_default()
+}
+
+impl Bundle {
+    /// As bytes: the same program gives the same ones, in whichever folder it is. `None` if it is too large.
+    pub fn encode(&self) -> Option<Vec<u8>> {
+        let mut bytes = vec![LAYOUT];
+        compact::encode_body_of(self, &mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    /// The bundle that these bytes are.
+    ///
+    /// # Errors
+    /// They are none.
+    pub fn decode(bytes: &[u8]) -> Result<Self, BundleError> {
+        match bytes.split_first() {
+            Some((&LAYOUT, body)) => compact::decode_body_as(body, Limits::MESSAGE).map_err(|_| BundleError),
+            _ => Err(BundleError),
+        }
+    }
+
+    /// Notes that a file was included in the program `file`.
+    pub(crate) fn note(&mut self, file: &str, path: &str, name: &str, text: &str) {
+        let beside = name.strip_prefix(folder_of(file)).filter(|rest| !rest.starts_with('/'));
+        self.included.push(Included {
+            path: path.to_owned(),
+            name: beside.unwrap_or(name).to_owned(),
+            is_beside: beside.is_some(),
+            text: text.to_owned(),
+        });
+    }
+
+    /// What gives the included texts once more, to the program that is known as `file`.
+    pub fn loader<'a>(&'a self, file: &'a str) -> impl Loader + 'a {
+        Unpacking { rest: self.included.iter(), folder: folder_of(file) }
+    }
+}
+
+struct Unpacking<'a> {
+    rest: std::slice::Iter<'a, Included>,
+    folder: &'a str,
+}
+
+impl Loader for Unpacking<'_> {
+    fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, String), String> {
+        let next = self.rest.next().filter(|included| included.path == path);
+        let included = next.ok_or_else(|| "it did not come with the program".to_owned())?;
+        let folder = if included.is_beside { self.folder } else { "" };
+        Ok((Text::from(format!("{folder}{}", included.name)), included.text.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reason::{load, load_bundled};
+
+    /// Files by name.
+    struct Files(&'static [(&'static str, &'static str)]);
+
+    impl Loader for Files {
+        fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
+            let name = format!("{}{path}", folder_of(from_file));
+            let file = self.0.iter().find(|(known, _)| *known == name || *known == path);
+            file.map(|(name, text)| (Text::from(*name), (*text).to_owned())).ok_or_else(|| "missing".to_owned())
+        }
+    }
+
+    const PROGRAM: &str = "{ include(\"a.asl\") } { include(\"/lib/c.asl\", ns) } !go. +!go <- !a.";
+
+    #[test]
+    fn a_program_is_the_same_again_in_another_folder() {
+        let here = &[("/x/a.asl", "{ include(\"b.asl\") } +!a <- !b."), ("/x/b.asl", "+!b."), ("/lib/c.asl", "c(1).")];
+        let there = &[("y/a.asl", "{ include(\"b.asl\") } +!a <- !b."), ("y/b.asl", "+!b."), ("/lib/c.asl", "c(1).")];
+        let made = load_bundled(PROGRAM, &Text::from("/x/p.asl"), &mut Files(here)).unwrap();
+        let other = load_bundled(PROGRAM, &Text::from("y/p.asl"), &mut Files(there)).unwrap();
+        let bytes = made.bundle.encode().unwrap();
+        assert_eq!(bytes, other.bundle.encode().unwrap());
+        let bundle = Bundle::decode(&bytes).unwrap();
+        assert_eq!(bundle, made.bundle);
+        let (image, _) = load(&bundle.text, &Text::from("/x/p.asl"), &mut bundle.loader("/x/p.asl")).unwrap();
+        assert_eq!((image.fingerprint, image.plans.len()), (made.image.fingerprint, made.image.plans.len()));
+    }
+
+    #[test]
+    fn what_is_no_bundle_is_refused() {
+        for bytes in [&[][..], &[0], &[2, 0], &[LAYOUT], &[LAYOUT, 0xff, 0xff]] {
+            assert_eq!(Bundle::decode(bytes), Err(BundleError), "{bytes:?}");
+        }
+        let liar = Bundle { text: PROGRAM.to_owned(), included: Vec::new() };
+        assert!(load(&liar.text, &Text::from("p.asl"), &mut liar.loader("p.asl")).is_err());
+    }
+}

@@ -1,0 +1,339 @@
+//! Code that comes with agents: a node that lacks an agent's code gets it from the node that the agent leaves.
+//!
+//! [`Fetches`] is a state machine without I/O. Each code is looked for once and fetched once, however many agents of it come: the
+//! others wait. The node that is asked is that of one agent that waits, its *bearer*, as nobody else may have the code; if it
+//! is lost, fails, or gives something else, the next one is asked. Whatever comes is checked by who carries out
+//! [`FetchStep::Admit`]: it has the hash that was asked for, or it is none.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use whimbrel_acl::compact::{Decode, Encode};
+
+use super::{CodeHash, HopId};
+use crate::Time;
+use crate::limits::{CODE_BYTES_MAX, CODE_FETCH_MS, CODE_FETCHES_MAX, CODE_PART_BYTES, CODE_PART_MS};
+use crate::route::NodeId;
+
+/// An agent that comes from this node by this hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Bearer {
+    /// Where it is.
+    pub node: NodeId,
+    /// Which.
+    pub hop: HopId,
+}
+
+/// A part of an agent's code.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Part {
+    /// Where it begins, in bytes.
+    pub at: u64,
+    /// How many bytes there are of it all; 0 if there are none to be had.
+    pub of: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Part {
+    /// What is sent to somebody who has the code up to there.
+    pub fn of(code: &[u8], at: u64) -> Self {
+        let from = usize::try_from(at).unwrap_or(usize::MAX).min(code.len());
+        let to = code.len().min(from.saturating_add(CODE_PART_BYTES));
+        Self { at, of: code.len() as u64, bytes: code.get(from..to).unwrap_or_default().to_vec() }
+    }
+
+    /// The code is not to be had.
+    pub fn none(at: u64) -> Self {
+        Self { at, of: 0, bytes: Vec::new() }
+    }
+}
+
+/// Why there is no code for an agent that came.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// The source has not got it either, or it is larger than what travels.
+    #[error("the node that it comes from cannot give its code")]
+    None,
+    /// It is larger than [`CODE_BYTES_MAX`].
+    #[error("its code has {0} bytes: {CODE_BYTES_MAX} are the most")]
+    TooLarge(u64),
+    /// What came is no part of a code that is due.
+    #[error("its code came in parts that do not fit together")]
+    Malformed,
+    /// What came has another hash.
+    #[error("what came as its code is something else")]
+    WrongHash,
+    /// The source took too long.
+    #[error("its code did not come in time")]
+    Late,
+    /// There are too many already: [`CODE_FETCHES_MAX`].
+    #[error("too many programs are fetched already")]
+    TooMany,
+    /// It has the hash that it should have, and cannot be run here: why.
+    #[error("its code cannot be run here: {0}")]
+    Inadmissible(String),
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FetchStep {
+    /// See whether it was kept of an earlier time; then [`Fetches::handle_looked`].
+    Look(CodeHash, Bearer),
+    /// Ask a node for a part of it, from this byte on; then [`Fetches::handle_part`].
+    Ask(Bearer, u64),
+    /// See whether these bytes have that hash, and can be run; then [`Fetches::handle_admitted`].
+    Admit(CodeHash, Bearer, Vec<u8>),
+    /// The code of this agent is there: it can be made.
+    Go(Bearer),
+    /// There is no code for this agent.
+    Refuse(Bearer, FetchError),
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Fetches {
+    /// In the order in which they were first wanted.
+    fetches: Vec<Fetch>,
+    steps: VecDeque<FetchStep>,
+}
+
+#[derive(Clone, Debug)]
+struct Fetch {
+    code: CodeHash,
+    stage: Stage,
+    /// Those who wait for it. The first is the one that is asked.
+    bearers: VecDeque<Bearer>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Stage {
+    /// Another one comes from the same node.
+    Queued,
+    Looking,
+    Coming(Coming),
+    /// What came from that node is looked at.
+    Admitting(NodeId),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Coming {
+    bytes: Vec<u8>,
+    /// How many there are to be, since the first part.
+    of: Option<u64>,
+    part_until: Time,
+    until: Time,
+}
+
+impl Fetch {
+    /// Which node is at work for it.
+    fn source(&self) -> Option<NodeId> {
+        match self.stage {
+            Stage::Queued => None,
+            Stage::Admitting(node) => Some(node),
+            Stage::Looking | Stage::Coming(_) => self.bearers.front().map(|bearer| bearer.node),
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        match &self.stage {
+            Stage::Coming(coming) => coming.part_until.min(coming.until),
+            _ => Time::NEVER,
+        }
+    }
+}
+
+impl Coming {
+    /// Takes a part; whether it was the last.
+    fn take(&mut self, part: &Part) -> Result<bool, FetchError> {
+        if part.of == 0 {
+            return Err(FetchError::None);
+        }
+        if part.of > CODE_BYTES_MAX as u64 {
+            return Err(FetchError::TooLarge(part.of));
+        }
+        let (have, more) = (self.bytes.len() as u64, part.bytes.len() as u64);
+        let fits = part.at == have && self.of.is_none_or(|of| of == part.of) && have + more <= part.of;
+        if !fits || more == 0 || part.bytes.len() > CODE_PART_BYTES {
+            return Err(FetchError::Malformed);
+        }
+        self.of = Some(part.of);
+        self.bytes.extend_from_slice(&part.bytes);
+        Ok(have + more == part.of)
+    }
+}
+
+impl Fetches {
+    /// What is to be done next.
+    pub fn poll_step(&mut self) -> Option<FetchStep> {
+        self.steps.pop_front()
+    }
+
+    /// When [`Fetches::handle_timeout`] is due.
+    pub fn poll_timeout(&self) -> Time {
+        self.fetches.iter().map(Fetch::deadline).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Whether nobody waits for any.
+    pub fn is_quiet(&self) -> bool {
+        self.fetches.is_empty()
+    }
+
+    /// An agent came whose code is not in use here.
+    pub fn handle_wanted(&mut self, code: CodeHash, bearer: Bearer) {
+        if let Some(fetch) = self.fetches.iter_mut().find(|fetch| fetch.code == code) {
+            return fetch.bearers.push_back(bearer);
+        }
+        if self.fetches.len() >= CODE_FETCHES_MAX {
+            return self.steps.push_back(FetchStep::Refuse(bearer, FetchError::TooMany));
+        }
+        self.fetches.push(Fetch { code, stage: Stage::Queued, bearers: [bearer].into() });
+        self.begin_queued();
+    }
+
+    /// It was kept, and is in use now; or it has to be fetched.
+    pub fn handle_looked(&mut self, code: CodeHash, is_found: bool, now: Time) {
+        let Some(at) = self.place(code, |stage| *stage == Stage::Looking) else { return };
+        if is_found {
+            return self.finish(at, FetchStep::Go);
+        }
+        self.ask_anew(at, now);
+    }
+
+    /// A part came from a node, for the agent that comes by this hop.
+    pub fn handle_part(&mut self, bearer: Bearer, part: &Part, now: Time) {
+        // Whoever is not asked, or not any more, is not listened to.
+        let asked = |fetch: &Fetch| fetch.bearers.front() == Some(&bearer) && matches!(fetch.stage, Stage::Coming(_));
+        let Some(at) = self.fetches.iter().position(asked) else { return };
+        let Some(Fetch { stage, code, .. }) = self.fetches.get_mut(at) else { return };
+        let Stage::Coming(coming) = stage else { return };
+        match coming.take(part) {
+            Ok(true) => {
+                let bytes = std::mem::take(&mut coming.bytes);
+                *stage = Stage::Admitting(bearer.node);
+                self.steps.push_back(FetchStep::Admit(*code, bearer, bytes));
+            }
+            Ok(false) => {
+                coming.part_until = now + Duration::from_millis(CODE_PART_MS);
+                self.steps.push_back(FetchStep::Ask(bearer, coming.bytes.len() as u64));
+            }
+            Err(why) => self.blame(at, bearer.node, &why),
+        }
+    }
+
+    /// What came was looked at.
+    pub fn handle_admitted(&mut self, code: CodeHash, outcome: Result<(), FetchError>) {
+        let Some(at) = self.place(code, |stage| matches!(stage, Stage::Admitting(_))) else { return };
+        match (outcome, self.fetches.get(at).and_then(Fetch::source)) {
+            (Ok(()), _) => self.finish(at, FetchStep::Go),
+            (Err(FetchError::WrongHash), Some(liar)) => self.blame(at, liar, &FetchError::WrongHash),
+            // Whoever gives it, it is the same.
+            (Err(why), _) => self.finish(at, |bearer| FetchStep::Refuse(bearer, why.clone())),
+        }
+    }
+
+    /// An agent does not come any more.
+    pub fn handle_cancelled(&mut self, bearer: Bearer) {
+        let Some(at) = self.fetches.iter().position(|fetch| fetch.bearers.contains(&bearer)) else { return };
+        self.forget(at, |other| *other == bearer);
+        self.begin_queued();
+    }
+
+    /// A node is lost.
+    pub fn handle_lost(&mut self, node: NodeId) {
+        for at in (0..self.fetches.len()).rev() {
+            self.forget(at, |bearer| bearer.node == node);
+        }
+        self.begin_queued();
+    }
+
+    /// Time passed.
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some(at) = self.fetches.iter().position(|fetch| fetch.deadline() <= now) {
+            let Some(source) = self.fetches.get(at).and_then(Fetch::source) else { return };
+            self.blame(at, source, &FetchError::Late);
+        }
+    }
+
+    fn place(&self, code: CodeHash, is_due: impl Fn(&Stage) -> bool) -> Option<usize> {
+        self.fetches.iter().position(|fetch| fetch.code == code && is_due(&fetch.stage))
+    }
+
+    /// Begins what waits, one for each node: what a node gives takes no more memory than that.
+    fn begin_queued(&mut self) {
+        let mut busy: Vec<NodeId> = self.fetches.iter().filter_map(Fetch::source).collect();
+        for fetch in self.fetches.iter_mut().filter(|fetch| fetch.stage == Stage::Queued) {
+            let Some(free) = fetch.bearers.iter().position(|bearer| !busy.contains(&bearer.node)) else { continue };
+            fetch.bearers.swap(0, free);
+            fetch.stage = Stage::Looking;
+            if let Some(bearer) = fetch.bearers.front() {
+                busy.push(bearer.node);
+                self.steps.push_back(FetchStep::Look(fetch.code, *bearer));
+            }
+        }
+    }
+
+    /// Asks the first bearer's node for all of it.
+    fn ask_anew(&mut self, at: usize, now: Time) {
+        let Some(fetch) = self.fetches.get_mut(at) else { return };
+        let Some(bearer) = fetch.bearers.front() else {
+            self.fetches.remove(at);
+            return self.begin_queued();
+        };
+        let part_until = now + Duration::from_millis(CODE_PART_MS);
+        let until = now + Duration::from_millis(CODE_FETCH_MS);
+        fetch.stage = Stage::Coming(Coming { bytes: Vec::new(), of: None, part_until, until });
+        self.steps.push_back(FetchStep::Ask(*bearer, 0));
+    }
+
+    fn finish(&mut self, at: usize, step: impl Fn(Bearer) -> FetchStep) {
+        let fetch = self.fetches.remove(at);
+        self.steps.extend(fetch.bearers.into_iter().map(step));
+        self.begin_queued();
+    }
+
+    /// A node did not give what it should: its agents stay where they are. For those of others, another node is asked.
+    fn blame(&mut self, at: usize, node: NodeId, why: &FetchError) {
+        let Some(fetch) = self.fetches.get_mut(at) else { return };
+        let (its, others) = fetch.bearers.drain(..).partition(|bearer: &Bearer| bearer.node == node);
+        fetch.bearers = others;
+        fetch.stage = Stage::Queued;
+        let its: VecDeque<Bearer> = its;
+        self.steps.extend(its.into_iter().map(|bearer| FetchStep::Refuse(bearer, why.clone())));
+        if fetch.bearers.is_empty() {
+            self.fetches.remove(at);
+        }
+        self.begin_queued();
+    }
+
+    /// Those do not wait any more. If one of them was asked, the next one is.
+    fn forget(&mut self, at: usize, is_gone: impl Fn(&Bearer) -> bool) {
+        let Some(fetch) = self.fetches.get_mut(at) else { return };
+        let asked = fetch.bearers.front().copied();
+        fetch.bearers.retain(|bearer| !is_gone(bearer));
+        let next = fetch.bearers.front().copied();
+        match (&mut fetch.stage, next) {
+            (Stage::Queued | Stage::Coming(_), None) => drop(self.fetches.remove(at)),
+            (Stage::Coming(coming), Some(next)) if Some(next) != asked => {
+                // The same node goes on where it was, for another agent.
+                let same = fetch.bearers.iter().position(|other| asked.is_some_and(|it| it.node == other.node));
+                let Some(same) = same else {
+                    fetch.stage = Stage::Queued;
+                    return;
+                };
+                fetch.bearers.swap(0, same);
+                if let Some(bearer) = fetch.bearers.front() {
+                    self.steps.push_back(FetchStep::Ask(*bearer, coming.bytes.len() as u64));
+                }
+            }
+            // What is looked at may be of use to those who come next.
+            _ => {}
+        }
+    }
+
+    /// The platform stops: nobody comes any more.
+    pub fn stop(&mut self) {
+        self.fetches.clear();
+    }
+}

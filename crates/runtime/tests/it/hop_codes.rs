@@ -1,0 +1,277 @@
+//! Agents that go to nodes which have not got their code, on wires that the tests hold in their hands.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use whimbrel_acl::{Aid, Symbol, Value};
+use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::limits::CODE_PART_BYTES;
+use whimbrel_platform::link::News;
+use whimbrel_platform::mobility::{CodeHash, FetchError, HopError, HopNews, Offer, Part};
+use whimbrel_platform::policy::Policy;
+use whimbrel_platform::{AgentBody, Next, Time, Turn};
+use whimbrel_runtime::{CodeFound, ProgramLoader};
+
+use crate::hops::{Item, Nodes};
+
+/// Does nothing, wherever it is.
+struct Idler(CodeHash);
+
+impl AgentBody for Idler {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        while turn.mailbox.take().is_some() {}
+        Next::Wait
+    }
+
+    fn snapshot(&self, _now: Time) -> Option<Vec<u8>> {
+        Some(vec![1; 100])
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Some(Origin::Module { path: "idler.wasm".into(), hash: self.0.0 })
+    }
+}
+
+/// A sum, for these tests as good as any.
+fn hash(code: &[u8]) -> CodeHash {
+    let sum = code.iter().fold(code.len() as u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
+    let mut hash = [0; 32];
+    hash[..8].copy_from_slice(&sum.to_le_bytes());
+    CodeHash(hash)
+}
+
+/// What a node has, and how often it took something in.
+#[derive(Clone, Default)]
+struct Shelf {
+    own: Arc<Mutex<BTreeMap<CodeHash, Arc<[u8]>>>>,
+    foreign: Arc<Mutex<BTreeMap<CodeHash, Arc<[u8]>>>>,
+    taken: Arc<AtomicUsize>,
+}
+
+impl ProgramLoader for Shelf {
+    fn load(&self, _name: Symbol, path: &str, _: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String> {
+        Err(format!("there is no {path}"))
+    }
+
+    fn restore(&self, _: Symbol, origin: &Origin, _: &[State], _: Time) -> Result<Box<dyn AgentBody>, String> {
+        Ok(Box::new(Idler(origin.code().unwrap())))
+    }
+
+    fn find_code(&self, origin: &Origin) -> CodeFound {
+        let code = origin.code().unwrap();
+        let has = |shelf: &Mutex<BTreeMap<CodeHash, Arc<[u8]>>>| shelf.lock().unwrap().contains_key(&code);
+        match (has(&self.own), has(&self.foreign)) {
+            (true, _) => CodeFound::Own,
+            (_, true) => CodeFound::Foreign,
+            _ => CodeFound::Missing,
+        }
+    }
+
+    fn recall_code(&self, origin: &Origin) -> bool {
+        self.find_code(origin) == CodeFound::Foreign
+    }
+
+    fn code(&self, code: CodeHash) -> Option<Arc<[u8]>> {
+        let own = self.own.lock().unwrap().get(&code).cloned();
+        own.or_else(|| self.foreign.lock().unwrap().get(&code).cloned())
+    }
+
+    fn admit_code(&self, origin: &Origin, bytes: Vec<u8>) -> Result<(), FetchError> {
+        let code = origin.code().unwrap();
+        if hash(&bytes) != code {
+            return Err(FetchError::WrongHash);
+        }
+        assert_ne!(bytes, b"crash", "it was to crash");
+        if bytes == b"bad" {
+            return Err(FetchError::Inadmissible("it is bad".into()));
+        }
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        self.foreign.lock().unwrap().insert(code, bytes.into());
+        Ok(())
+    }
+}
+
+/// Nodes, the first of which has this code and the others none.
+fn nodes(count: usize, code: &[u8], policy: &str) -> (Nodes, Vec<Shelf>) {
+    let shelves: Vec<Shelf> = (0..count).map(|_| Shelf::default()).collect();
+    shelves[0].own.lock().unwrap().insert(hash(code), code.into());
+    let policy: Policy = serde_json::from_str(policy).unwrap();
+    let nodes = Nodes::with(count, 2, |me, builder| {
+        let builder = builder.loader(shelves[me].clone());
+        if me == 1 { builder.policy(policy.clone()) } else { builder }
+    });
+    (nodes, shelves)
+}
+
+fn idlers(nodes: &Nodes, count: usize, code: &[u8]) -> Vec<Aid> {
+    let body = |_| Box::new(Idler(hash(code))) as Box<dyn AgentBody>;
+    let all = (0..count).map(|number| (Symbol::new(&format!("idler{number}")), AgentKind::Wasm, body(number)));
+    let aids = nodes.at(0).spawn_together(all).unwrap();
+    nodes.settle();
+    aids
+}
+
+type Outcomes = Arc<Mutex<Vec<Result<(), HopError>>>>;
+
+fn go(nodes: &Nodes, from: usize, agents: &[Aid], to: &str) -> Outcomes {
+    let outcomes = Outcomes::default();
+    for agent in agents {
+        let outcomes = Arc::clone(&outcomes);
+        nodes.at(from).move_agent(*agent, to, move |outcome| outcomes.lock().unwrap().push(outcome));
+    }
+    outcomes
+}
+
+/// Everything arrives, changed by `tamper` before; what was asked for, in order.
+fn settle(nodes: &Nodes, tamper: impl Fn(&mut Part)) -> Vec<u64> {
+    let mut asked = Vec::new();
+    loop {
+        nodes.idle();
+        let mut any = false;
+        for (from, to) in nodes.pairs() {
+            if let Some(Item::News(News::Hop(news))) =
+                nodes.wires[from].queues.lock().unwrap()[to].as_mut().and_then(|wire| wire.front_mut())
+            {
+                match news {
+                    HopNews::Lacks { at, .. } => asked.push(*at),
+                    HopNews::Code(_, part) => tamper(part),
+                    _ => {}
+                }
+            }
+            any |= nodes.step(from, to);
+        }
+        if !any {
+            return asked;
+        }
+    }
+}
+
+#[test]
+fn a_thousand_agents_bring_their_code_once() {
+    let code = vec![3; CODE_PART_BYTES * 2 + 1];
+    let (nodes, shelves) = nodes(3, &code, "{}");
+    let agents = idlers(&nodes, 1000, &code);
+    let outcomes = go(&nodes, 0, &agents, "n1");
+    let part = CODE_PART_BYTES as u64;
+    assert_eq!(settle(&nodes, |_| ()), [0, part, part * 2]);
+    let arrived = outcomes.lock().unwrap().iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!((arrived, shelves[1].taken.load(Ordering::Relaxed)), (1000, 1));
+    assert_eq!((nodes.homes("idler0"), nodes.homes("idler999")), (vec![1], vec![1]));
+    // On to the third, which has it from the second.
+    go(&nodes, 1, &agents[..1], "n2");
+    assert_eq!(settle(&nodes, |_| ()), [0, part, part * 2]);
+    assert_eq!(nodes.homes("idler0"), [2]);
+    // And home, where it is known.
+    go(&nodes, 2, &agents[..1], "n0");
+    assert!(settle(&nodes, |_| ()).is_empty());
+    assert_eq!(nodes.homes("idler0"), [0]);
+    nodes.counters();
+}
+
+/// Why an agent stays whose code is this, and is changed so on its way.
+fn stays(code: &[u8], policy: &str, tamper: impl Fn(&mut Part)) -> String {
+    let (nodes, _) = nodes(2, code, policy);
+    let agents = idlers(&nodes, 2, code);
+    let outcomes = go(&nodes, 0, &agents, "n1");
+    settle(&nodes, tamper);
+    assert_eq!((nodes.homes("idler0"), nodes.homes("idler1")), (vec![0], vec![0]));
+    nodes.counters();
+    let outcomes = outcomes.lock().unwrap();
+    assert_eq!((outcomes.len(), &outcomes[0]), (2, &outcomes[1]));
+    outcomes[0].clone().unwrap_err().to_string()
+}
+
+#[test]
+fn who_brings_no_good_code_stays() {
+    let cannot = |why: &str| format!("node n1 cannot take it: {why}");
+    assert_eq!(stays(b"good", "{}", |part| part.bytes[0] ^= 1), cannot("what came as its code is something else"));
+    assert_eq!(stays(b"bad", "{}", |_| ()), cannot("its code cannot be run here: it is bad"));
+    assert!(stays(b"crash", "{}", |_| ()).contains("it was to crash"));
+    let misfit = cannot("its code came in parts that do not fit together");
+    assert_eq!(stays(b"good", "{}", |part| part.at += 1), misfit);
+    assert_eq!(stays(b"good", "{}", |part| part.bytes.clear()), misfit);
+    assert_eq!(stays(b"good", "{}", |part| part.bytes.resize(CODE_PART_BYTES + 1, 0)), misfit);
+    assert!(stays(b"good", "{}", |part| part.of = u64::MAX).contains("16777216 are the most"));
+    assert_eq!(stays(b"good", "{}", |part| part.of = 0), cannot("the node that it comes from cannot give its code"));
+}
+
+#[test]
+fn policy_says_whose_code_is_taken() {
+    let object = format!("wasm:{}", hash(b"good"));
+    let why = format!(
+        "node n1 cannot take it: its program is not there, and the policy there takes none from elsewhere (code = \"{object}\")"
+    );
+    assert_eq!(stays(b"good", r#"{"quota": [{"who": "*", "messages_per_s": 9}]}"#, |_| ()), why);
+    assert_eq!(stays(b"good", r#"{"allow": [{"who": "*", "code": "asl:*"}]}"#, |_| ()), why);
+    assert_eq!(stays(b"good", r#"{"deny": [{"who": "node:n0", "code": "*"}]}"#, |_| ()), why);
+    for rule in ["*", "wasm:*", object.as_str()] {
+        let (nodes, shelves) =
+            nodes(2, b"good", &format!(r#"{{"allow": [{{"who": "agent:idler0", "code": "{rule}"}}]}}"#));
+        let agents = idlers(&nodes, 2, b"good");
+        go(&nodes, 0, &agents, "n1");
+        settle(&nodes, |_| ());
+        assert_eq!((nodes.homes("idler0"), nodes.homes("idler1")), (vec![1], vec![0]), "{rule}");
+        // It is no program of the node's own because somebody brought it.
+        go(&nodes, 0, &agents[1..], "n1");
+        settle(&nodes, |_| ());
+        assert_eq!((nodes.homes("idler1"), shelves[1].taken.load(Ordering::Relaxed)), (vec![0], 1));
+    }
+}
+
+#[test]
+fn nobody_gets_the_code_of_an_agent_that_does_not_come() {
+    let (nodes, _) = nodes(3, b"good", "{}");
+    let agents = idlers(&nodes, 1, b"good");
+    go(&nodes, 0, &agents, "n1");
+    nodes.idle();
+    let hop = {
+        let queues = nodes.wires[0].queues.lock().unwrap();
+        let Some(Item::News(News::Hop(HopNews::Offer(offer)))) = queues[1].as_ref().unwrap().front() else { panic!() };
+        let Offer { hop, .. } = **offer;
+        hop
+    };
+    // Another node asks; and this one, for another hop.
+    let other = whimbrel_platform::mobility::HopId { number: hop.number + 1, ..hop };
+    let station = nodes.at(0).station();
+    station.hear(whimbrel_platform::route::NodeId(2), News::Hop(HopNews::Lacks { hop, at: 0 }));
+    station.hear(whimbrel_platform::route::NodeId(1), News::Hop(HopNews::Lacks { hop: other, at: 0 }));
+    let gives = |to: usize| {
+        let queues = nodes.wires[0].queues.lock().unwrap();
+        queues[to].as_ref().unwrap().iter().any(|item| matches!(item, Item::News(News::Hop(HopNews::Code(..)))))
+    };
+    assert!(!gives(1) && !gives(2));
+    // What was not asked for is not listened to.
+    let station = nodes.at(2).station();
+    let part = Part { at: 0, of: 4, bytes: b"good".to_vec() };
+    station.hear(whimbrel_platform::route::NodeId(0), News::Hop(HopNews::Code(hop, part)));
+    settle(&nodes, |_| ());
+    assert_eq!(nodes.homes("idler0"), [1]);
+}
+
+#[test]
+fn an_agent_that_ends_or_whose_node_is_lost_waits_for_nothing() {
+    let (mut nodes, shelves) = nodes(3, b"good", "{}");
+    let agents = idlers(&nodes, 3, b"good");
+    let outcomes = go(&nodes, 0, &agents, "n1");
+    nodes.idle();
+    // The three offers arrive, and one ask is on its way back.
+    while nodes.step(0, 1) {}
+    nodes.idle();
+    assert!(nodes.at(0).kill(agents[0]));
+    nodes.idle();
+    settle(&nodes, |_| ());
+    assert_eq!((nodes.homes("idler0"), nodes.homes("idler1")), (vec![], vec![1]));
+    assert_eq!(outcomes.lock().unwrap().iter().filter(|outcome| outcome.is_ok()).count(), 2);
+    assert_eq!(shelves[1].taken.load(Ordering::Relaxed), 1);
+    // The second time the node is lost that was asked.
+    go(&nodes, 1, &agents[1..], "n2");
+    nodes.idle();
+    while nodes.step(1, 2) {}
+    nodes.idle();
+    nodes.kill(1);
+    settle(&nodes, |_| ());
+    assert_eq!((nodes.homes("idler1"), shelves[2].taken.load(Ordering::Relaxed)), (vec![], 0));
+    nodes.counters();
+}

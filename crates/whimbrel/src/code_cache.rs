@@ -1,0 +1,275 @@
+//! The folder in which a node keeps code that came from other nodes, and what it compiled, so that it need not be fetched and compiled
+//! again.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use ring::rand::{SecureRandom, SystemRandom};
+use whimbrel_platform::limits::CODE_CACHE_BYTES_MAX;
+use whimbrel_platform::mobility::CodeHash;
+
+/// The file with the key that seals what is believed without looking at it.
+const KEY: &str = "key";
+/// Bytes of that.
+const KEY_BYTES: usize = 32;
+
+/// What is kept of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// An AgentSpeak program with all it includes.
+    Program,
+    /// A WebAssembly module.
+    Module,
+    /// A module that was compiled here.
+    Compiled,
+}
+
+impl Form {
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Program => "asl",
+            Self::Module => "wasm",
+            Self::Compiled => "compiled",
+        }
+    }
+}
+
+/// Why there is no cache.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CacheError {
+    /// The folder cannot be made or read.
+    #[error("cannot keep code in {}", .0.display())]
+    Unusable(PathBuf, #[source] io::Error),
+    /// Others than its owner, who is to be this process's user, can get at it.
+    #[error("others can get at {}: code is kept in a folder of this user's only (chmod 700)", .0.display())]
+    NotPrivate(PathBuf),
+}
+
+/// See the module. Several processes may use one folder.
+#[derive(Debug)]
+pub struct CodeCache {
+    folder: PathBuf,
+    bytes_max: u64,
+    /// The folder's key, once it was needed; `None` if the folder is of no use.
+    key: OnceLock<Option<[u8; KEY_BYTES]>>,
+    /// Names the files that are being written.
+    written: AtomicU64,
+}
+
+impl CodeCache {
+    /// The cache in this folder, which is made if there is none.
+    ///
+    /// # Errors
+    /// It cannot be used, or somebody else could write there.
+    pub fn open(folder: &Path) -> Result<Self, CacheError> {
+        let cache = Self::at(folder.to_owned());
+        let _ = cache.key.set(Some(cache.prepare()?));
+        Ok(cache)
+    }
+
+    /// The cache in this folder, which is made when there is something to keep. If it cannot be used, nothing is kept.
+    pub fn at(folder: PathBuf) -> Self {
+        Self { folder, bytes_max: CODE_CACHE_BYTES_MAX, key: OnceLock::new(), written: AtomicU64::new(0) }
+    }
+
+    fn prepare(&self) -> Result<[u8; KEY_BYTES], CacheError> {
+        let unusable = |error| CacheError::Unusable(self.folder.clone(), error);
+        private_folder().create(&self.folder).map_err(unusable)?;
+        if !is_private(&fs::metadata(&self.folder).map_err(unusable)?) {
+            return Err(CacheError::NotPrivate(self.folder.clone()));
+        }
+        key_in(&self.folder).map_err(unusable)
+    }
+
+    /// Where a user's cache is: `whimbrel/code` in `$XDG_CACHE_HOME`, or in `~/.cache`.
+    pub fn default_folder() -> Option<PathBuf> {
+        let named = |name| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+        let caches = named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")))?;
+        Some(caches.join("whimbrel").join("code"))
+    }
+
+    /// What nobody knows who cannot read the folder; `None` if that cannot be used.
+    pub fn key(&self) -> Option<&[u8; KEY_BYTES]> {
+        self.key.get_or_init(|| self.prepare().ok()).as_ref()
+    }
+
+    fn file(&self, code: CodeHash, form: Form) -> PathBuf {
+        self.folder.join(format!("{code}.{}", form.ending()))
+    }
+
+    /// What was kept, as it is: whoever uses it checks it.
+    pub fn find(&self, code: CodeHash, form: Form) -> Option<Vec<u8>> {
+        self.key()?;
+        let mut file = File::open(self.file(code, form)).ok()?;
+        let mut bytes = Vec::new();
+        Read::by_ref(&mut file).take(self.bytes_max).read_to_end(&mut bytes).ok()?;
+        // What is used stays. If that cannot be said, it goes a little sooner.
+        let _ = file.set_modified(SystemTime::now());
+        Some(bytes)
+    }
+
+    /// Keeps this. If that cannot be done, it is fetched or compiled again some time: nobody needs to know.
+    pub fn keep(&self, code: CodeHash, form: Form, bytes: &[u8]) {
+        let is_to_be = self.key().is_some() && bytes.len() as u64 <= self.bytes_max;
+        if is_to_be && self.write(&self.file(code, form), bytes).is_ok() {
+            self.tidy();
+        }
+    }
+
+    /// Nobody ever sees half a file.
+    fn write(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
+        let number = self.written.fetch_add(1, Ordering::Relaxed);
+        let draft = self.folder.join(format!(".{}-{number}", std::process::id()));
+        let written = new_file(&draft).and_then(|mut draft| draft.write_all(bytes));
+        let done = written.and_then(|()| fs::rename(&draft, file));
+        if done.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        done
+    }
+
+    /// Removes what was not used for the longest time, until the rest is small enough.
+    fn tidy(&self) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+            .filter(|entry| entry.file_name() != KEY)
+            .filter_map(|entry| {
+                let about = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+                Some((about.modified().ok()?, about.len(), entry.path()))
+            })
+            .collect();
+        let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        files.sort();
+        for (_, length, file) in files {
+            if bytes <= self.bytes_max {
+                return;
+            }
+            // Another process may have been faster.
+            let _ = fs::remove_file(file);
+            bytes -= length;
+        }
+    }
+}
+
+fn private_folder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+#[cfg(unix)]
+fn is_private(about: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    about.is_dir() && about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0
+}
+
+#[cfg(not(unix))]
+fn is_private(about: &fs::Metadata) -> bool {
+    about.is_dir()
+}
+
+/// A file that was not there, and that only its owner can read.
+fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// The folder's key, made by whoever is the first.
+fn key_in(folder: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    let (file, mut key) = (folder.join(KEY), [0; KEY_BYTES]);
+    if !file.exists() {
+        SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("there is no randomness"))?;
+        let draft = folder.join(format!(".{KEY}-{}", std::process::id()));
+        new_file(&draft)?.write_all(&key)?;
+        // Unlike a rename this fails if another process was faster: then its key counts.
+        let _ = fs::hard_link(&draft, &file);
+        fs::remove_file(&draft)?;
+    }
+    File::open(&file)?.read_exact(&mut key)?;
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("whimbrel-cache-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&folder);
+            Self(folder)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn code(number: u8) -> CodeHash {
+        CodeHash([number; 32])
+    }
+
+    #[test]
+    fn what_is_kept_is_found_by_the_next_process() {
+        let scratch = Scratch::new("found");
+        let cache = CodeCache::open(&scratch.0).unwrap();
+        assert_eq!(cache.find(code(1), Form::Module), None);
+        cache.keep(code(1), Form::Module, b"one");
+        cache.keep(code(1), Form::Compiled, b"two");
+        let next = CodeCache::open(&scratch.0).unwrap();
+        assert_eq!(next.key(), cache.key());
+        assert_ne!(next.key(), Some(&[0; KEY_BYTES]));
+        assert_eq!(next.find(code(1), Form::Module).as_deref(), Some(&b"one"[..]));
+        assert_eq!(next.find(code(1), Form::Compiled).as_deref(), Some(&b"two"[..]));
+        assert_eq!(next.find(code(2), Form::Module), None);
+    }
+
+    #[test]
+    fn what_was_not_used_for_the_longest_time_goes() {
+        let scratch = Scratch::new("size");
+        let cache = CodeCache { bytes_max: 100, ..CodeCache::at(scratch.0.clone()) };
+        let long_ago = |number: u64| SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number);
+        for number in 1..=3 {
+            cache.keep(code(number), Form::Program, &[number; 30]);
+            let file = File::options().write(true).open(cache.file(code(number), Form::Program)).unwrap();
+            file.set_modified(long_ago(number.into())).unwrap();
+        }
+        assert!(cache.find(code(1), Form::Program).is_some(), "used again");
+        cache.keep(code(4), Form::Program, &[4; 30]);
+        let there = [1, 2, 3, 4].map(|number| cache.file(code(number), Form::Program).exists());
+        assert_eq!(there, [true, false, true, true]);
+        cache.keep(code(5), Form::Program, &[5; 101]);
+        assert!(!cache.file(code(5), Form::Program).exists(), "larger than all");
+        assert_eq!(cache.find(code(4), Form::Program).as_deref(), Some(&[4; 30][..]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_can_write_is_none() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = Scratch::new("open");
+        drop(CodeCache::open(&scratch.0).unwrap());
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&scratch.0), mode(&scratch.0.join(KEY))), (0o700, 0o600));
+        fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o770)).unwrap();
+        let error = CodeCache::open(&scratch.0).unwrap_err().to_string();
+        assert!(error.contains("chmod 700"), "{error}");
+        let unusable = CodeCache::at(scratch.0.clone());
+        unusable.keep(code(1), Form::Module, b"one");
+        assert_eq!((unusable.key(), unusable.find(code(1), Form::Module)), (None, None));
+    }
+}
