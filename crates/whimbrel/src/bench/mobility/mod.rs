@@ -38,7 +38,7 @@ pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
 fn module(file: &Path, slots: Option<u32>) -> anyhow::Result<Arc<Module>> {
     let bytes = std::fs::read(file);
     let bytes = bytes.with_context(|| format!("cannot read {}: `make guests` builds it", file.display()))?;
-    let host = Host::new(HostOptions { slots })?;
+    let host = Host::new(HostOptions { slots, ..HostOptions::default() })?;
     Ok(host.module(&bytes)?)
 }
 
