@@ -97,6 +97,10 @@ impl Node {
         self.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::HereSoon)
     }
 
+    fn is_served_here(&self, name: Symbol) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::Here)
+    }
+
     /// Tells other nodes of a change to a directory entry of one of this node's agents.
     pub fn push_entry(&self, df: &Df, change: &DfChange) {
         let Some(links) = self.linked.links() else { return };
@@ -137,7 +141,8 @@ impl Node {
                 }
                 known
             });
-            if !known {
+            // What comes late of the node that served an agent's partition before is not wrong.
+            if !known && !self.is_served_here(name) {
                 let text = format!("another node has an agent {name}, too: messages from here go to the one here");
                 self.output.log(Aid::local(sym::AMS), LogLevel::Warning, &text);
             }

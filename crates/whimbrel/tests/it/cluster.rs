@@ -23,7 +23,7 @@ use super::{Scratch, durable_rust};
 const PARTITIONS: u16 = 8;
 
 /// How long something may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Node {
     platform: Platform,
@@ -213,6 +213,16 @@ fn partitions_pass_from_node_to_node_while_their_agents_work() {
     assert_balanced(&nodes);
 }
 
+/// The word that an agent begins may come after its partition has passed on: nobody else has that agent for that.
+#[test]
+fn what_the_server_before_says_late_is_no_other_agent() {
+    let mut nodes = Nodes::new(&sums(), 1);
+    nodes.serve(0, 0..PARTITIONS);
+    let late = News::Agents(vec![("counter".into(), AgentKind::AgentSpeak)]);
+    nodes.nodes[0].platform.station().hear(NodeId(1), late);
+    assert_counted_once(&nodes);
+}
+
 /// Passes all partitions round three nodes while the agents work.
 fn pass_round(nodes: &mut Nodes) {
     for round in 0..40_u16 {
@@ -368,7 +378,7 @@ fn messages_of_agents_that_go_on_elsewhere_do_not_overtake_the_word_of_it() {
 }
 
 const SLEEPERS: &str = "MAS sleepers { agents: sleeper; }";
-const SLEEPER: &str = "!sleep. +!sleep <- .wait(1200); .print(awake).";
+const SLEEPER: &str = "!sleep. +!sleep <- .wait(6000); .print(awake).";
 
 #[test]
 fn waits_go_on_while_agents_pass_from_node_to_node() {
@@ -378,13 +388,13 @@ fn waits_go_on_while_agents_pass_from_node_to_node() {
     let began = Instant::now();
     let all: Vec<u16> = (0..PARTITIONS).collect();
     for round in 0..20 {
-        std::thread::sleep(Duration::from_millis(40));
+        std::thread::sleep(Duration::from_millis(250));
         assert!(nodes.pass_on(round % 2, (round + 1) % 2, &all));
     }
     let passed = began.elapsed();
     nodes.wait_for_line("awake");
-    // It slept all the while. Had each node begun its wait anew, it would sleep for more than a second now.
-    assert!(began.elapsed() < passed.max(Duration::from_millis(1_200)) + Duration::from_millis(800), "{passed:?}");
+    // It slept all the while. Had each node begun its wait anew, it would sleep for six seconds now.
+    assert!(began.elapsed() < passed.max(Duration::from_secs(6)) + Duration::from_secs(4), "{passed:?}");
 }
 
 /// Links to one other node, which notes in which order things come to it.
