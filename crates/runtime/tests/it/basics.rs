@@ -10,7 +10,7 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, EndReason, Event, Next, Observer, Time, Turn};
 use whimbrel_runtime::{Agent, Context, Platform};
 
-use crate::kit::{assert_balanced, does, inform, platform};
+use crate::kit::{assert_balanced, does, inform, platform, wait_for};
 
 struct Greeter;
 
@@ -122,11 +122,7 @@ fn a_stuck_agent_holds_up_nobody() {
     let quick = platform.spawn("quick", does(|ctx, _| ctx.print("quick"))).unwrap();
     platform.send(inform("x", stuck, 0.0));
     platform.send(inform("x", quick, 0.0));
-    let deadline = std::time::Instant::now() + Duration::from_secs(5);
-    while !lines.all().contains(&"quick: quick".to_owned()) {
-        assert!(std::time::Instant::now() < deadline, "the stuck agent's neighbour has no turn");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_for("the stuck agent's neighbour has a turn", || lines.all().contains(&"quick: quick".to_owned()));
     platform.send(inform("x", stuck, 0.0));
     release.send(()).unwrap();
     release.send(()).unwrap();
@@ -311,11 +307,7 @@ fn timers_wake_agents_wherever_they_move() {
         platform.move_to_worker(*sleeper, i);
         std::thread::sleep(Duration::from_micros(300));
     }
-    let deadline = std::time::Instant::now() + Duration::from_secs(10);
-    while lines.all().len() < 20 && std::time::Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    assert_eq!(lines.all().len(), 20);
+    wait_for("all wake", || lines.all().len() == 20);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What the tests share.
 
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::services::LogLevel;
@@ -50,6 +51,16 @@ pub fn does<F: FnMut(&mut Context<'_, '_>, MessageBody) + Send + 'static>(f: F) 
 pub fn platform(workers: usize) -> (Platform, Lines) {
     let lines = Lines::default();
     (Platform::builder().name("home").workers(workers).output(lines.clone()).build(), lines)
+}
+
+/// Waits until it is so; however busy the machine is, that is not for ever.
+#[track_caller]
+pub fn wait_for(what: &str, mut so: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !so() {
+        assert!(Instant::now() < until, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 pub fn inform(from: &str, to: Aid, content: impl Into<Value>) -> AclMessage {

@@ -123,7 +123,7 @@ fn senders_go_on_as_soon_as_a_full_link_has_room() {
         while links.sent.load(Ordering::SeqCst) < each * floods as u64 {
             std::thread::sleep(Duration::from_micros(200));
             links.write(&platform);
-            assert!(begun.elapsed() < Duration::from_secs(10), "senders wait though there is room");
+            assert!(begun.elapsed() < Duration::from_secs(60), "senders wait though there is room");
         }
         // At the beginning each of them has a turn; later they come as there is room.
         let most = links.most.load(Ordering::SeqCst);
@@ -136,7 +136,7 @@ fn senders_go_on_as_soon_as_a_full_link_has_room() {
 fn a_link_that_is_stuck_does_not_hold_its_senders_for_ever() {
     let (platform, links) = linked(1);
     platform.spawn("flood", Flood { to: Aid::local("far"), left: 150 }).unwrap();
-    assert!(platform.wait_idle_for(Duration::from_secs(20)), "it waits for ever");
+    assert!(platform.wait_idle_for(Duration::from_secs(60)), "it waits for ever");
     assert_eq!(links.sent.load(Ordering::SeqCst), 150);
 }
 

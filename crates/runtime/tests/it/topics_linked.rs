@@ -15,7 +15,7 @@ use whimbrel_platform::topics::{TopicError, any_member, group, topic};
 use whimbrel_platform::{AgentBody, Counters, Links, Next, Turn};
 use whimbrel_runtime::{Agent, Context, Platform};
 
-use super::kit::{does, inform};
+use super::kit::{does, inform, wait_for};
 
 enum Item {
     Message(Envelope),
@@ -410,10 +410,11 @@ fn who_is_crowded_elsewhere_slows_publishers_and_is_passed_over() {
         )
         .unwrap();
     nodes.platforms[0].send(inform("test", publisher, "go"));
+    wait_for("it publishes", || nodes.wires[0].messages(1) > 0);
     std::thread::sleep(Duration::from_millis(200));
     nodes.platforms[0].kill(publisher);
     let sent = nodes.wires[0].messages(1);
-    assert!((1..5_000).contains(&sent), "{sent} publications");
+    assert!(sent < 5_000, "{sent} publications");
     nodes.platforms[1].resume(lazy).unwrap();
     nodes.settle();
     nodes.check();

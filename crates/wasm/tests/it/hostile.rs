@@ -1,7 +1,5 @@
 //! Guests that mean harm: each ends, says why, and nobody else notices.
 
-use std::time::Instant;
-
 use whimbrel_platform::EndReason;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 
@@ -33,11 +31,9 @@ fn fate(body: &str) -> String {
 
 #[test]
 fn an_endless_loop_is_interrupted() {
-    let started = Instant::now();
     let quota = r#"{"quota": [{"who": "agent:guest", "call_cpu_ms": 50}]}"#;
     let why = fate_under(quota, "(loop $l (br $l)) (i32.const 0)");
     assert_eq!(why, "a call took more than 50 ms of processor time (quota call_cpu_ms)");
-    assert!(started.elapsed().as_millis() < 5_000);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use whimbrel_platform::session::{
 };
 use whimbrel_runtime::{Agent, Context, Platform, PlatformBuilder};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn open(builder: PlatformBuilder) -> (Platform, AgentPort) {
     open_audited(builder, None)
@@ -304,7 +304,8 @@ fn a_connection_that_is_stuck_does_not_hold_up_the_next() {
         let new = Client::begin(&port, Framing::Compact, &Hello { resume: Some(resume), ..hello() });
         assert!(new.is_some(), "a welcome");
     }
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    // The one before is stuck for as long as its client does not read: for ever.
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     platform.stop();
     port.close(Duration::from_secs(1));
 }

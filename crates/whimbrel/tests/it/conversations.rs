@@ -164,7 +164,8 @@ fn a_log_in_a_folder_is_gone_on_with_and_says_if_it_was_cut_short() {
     assert_eq!(read(&log, 7), all[7..]);
 }
 
-fn copy_all(from: &std::path::Path, to: &std::path::Path) {
+/// Copies a folder, but not the lock in it.
+pub fn copy_all(from: &std::path::Path, to: &std::path::Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();

@@ -52,7 +52,7 @@ fn status(url: &str) -> Seen {
 
 /// What `status` says once it says this.
 fn status_saying(url: &str, text: &str) -> Seen {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let seen = status(url);
         if seen.out.contains(text) || Instant::now() > deadline {

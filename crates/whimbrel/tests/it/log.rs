@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Scratch, Seen, whimbrel};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const PROJECT: &str = "MAS m { agents: a; b; c; }";
 /// Counts, and never stops.

@@ -119,13 +119,15 @@ fn services_and_ends_are_known_everywhere() {
     let seeker = "
 !go.
 +!go <- .df_subscribe(\"cook\").
-+provider(A, \"cook\") <- .print(\"there is \", A); .all_names(L); .print(L); .kill_agent(A); .wait(300); !look.
-+!look <- .df_search(\"cook\", L); .all_names(All); .print(L, All); .stopMAS.
++provider(A, \"cook\") <- .print(\"there is \", A); .all_names(L); .print(L); .kill_agent(A); !look.
++!look <- .df_search(\"cook\", L); .all_names(All); !seen(L, All).
++!seen([], [Me]) <- .print([], [Me]); .stopMAS.
++!seen(_, _) <- .wait(10); !look.
 ";
     let cook = "!go.\n+!go <- .df_register(\"cook\").\n";
     let scratch =
         Scratch::with(&[("x.mas2j", "MAS x { agents: seeker; cook; }"), ("seeker.asl", seeker), ("cook.asl", cook)]);
-    let seen = scratch.run(&["run", "x.mas2j", "--nodes", "2"]);
+    let seen = scratch.run(&["run", "x.mas2j", "--nodes", "2", "--for", "60s"]);
     let lines: Vec<&str> = seen.out.lines().collect();
     let expected = ["[seeker] there is cook", "[seeker] [seeker,cook]", "[seeker] [][seeker]"];
     assert_eq!(lines, expected, "{}", seen.err);
@@ -152,7 +154,7 @@ fn a_killed_first_process_takes_the_others_along() {
     let begin = Instant::now();
     // The pipe is at its end when the last of the processes is gone.
     let more = lines.map_while(Result::ok).count();
-    assert!(begin.elapsed() < Duration::from_secs(20), "{more} lines more");
+    assert!(begin.elapsed() < Duration::from_secs(60), "{more} lines more");
 }
 
 #[test]
@@ -317,18 +319,20 @@ fn a_receiver_that_does_nothing_costs_the_senders_node_little() {
     let until = |so: &dyn Fn() -> bool| {
         let begin = Instant::now();
         while !so() {
-            assert!(begin.elapsed() < Duration::from_secs(30), "it takes too long");
+            assert!(begin.elapsed() < Duration::from_secs(60), "it takes too long");
             std::thread::sleep(Duration::from_millis(20));
         }
     };
     let mut run = make(&["run", "x.mas2j", "--nodes", "2"]).spawn().expect("it runs");
     until(&|| figure(1, "handled") > 1_000);
     assert_eq!(see(&["suspend", "sleepy"]).code, Some(0));
-    std::thread::sleep(Duration::from_secs(2));
-    let (sent, memory) = (figure(0, "sent"), figure(0, "memory_bytes"));
-    std::thread::sleep(Duration::from_secs(4));
-    let (more, grown) = (figure(0, "sent") - sent, figure(0, "memory_bytes").saturating_sub(memory));
-    assert!(more < 5_000 && grown < 20 << 20, "{more} messages and {grown} bytes more");
+    // How soon all on the way is full depends on the machine.
+    until(&|| {
+        let (sent, memory) = (figure(0, "sent"), figure(0, "memory_bytes"));
+        std::thread::sleep(Duration::from_secs(4));
+        let (more, grown) = (figure(0, "sent") - sent, figure(0, "memory_bytes").saturating_sub(memory));
+        more < 5_000 && grown < 20 << 20
+    });
     assert_eq!(figure(0, "dead") + figure(1, "dead"), 0, "nothing is lost by it");
     assert!(figure(1, "queued") < 40_000, "{} messages wait", figure(1, "queued"));
     assert_eq!(see(&["resume", "sleepy"]).code, Some(0));
@@ -369,11 +373,10 @@ fn joining_what_is_no_node_says_what_it_is() {
         }
     });
     for says in ["HTTP/1.1 400 Bad Request", "SSH-2.0-some"] {
-        let begin = Instant::now();
+        // At once: another try would have another answer.
         let seen = scratch.run(&["join", &address, "hi.asl", "--token", "the token"]);
         let last = seen.err.lines().last().unwrap_or_default();
-        assert!(last.contains("no node") && last.contains(says), "{}", seen.err);
-        assert!(begin.elapsed() < Duration::from_secs(8) && seen.code == Some(1), "{:?}", begin.elapsed());
+        assert!(last.contains("there is no node at") && last.contains(says) && seen.code == Some(1), "{}", seen.err);
     }
     // Nobody listens there: that may change, so it waits; but says so once.
     let seen = scratch.run(&["join", "127.0.0.1:1", "hi.asl", "--token", "the token"]);
@@ -405,11 +408,10 @@ fn joining_at_another_level_says_so() {
         let mut host = make(&[&listen[..], more].concat()).spawn().expect("it runs");
         let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
         let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
-        let begin = Instant::now();
         let seen =
             super::Seen::from(make(&[&["join", &address, "hi.asl"], joining].concat()).output().expect("it runs"));
         assert!(seen.err.contains(why) && seen.code == Some(1), "{}", seen.err);
-        let at_once = begin.elapsed() < Duration::from_secs(8);
+        let at_once = seen.err.contains("there is no node at");
         assert!(at_once || !more.is_empty() || seen.err.matches("speaks none").count() == 2, "{}", seen.err);
         host.kill().expect("it runs");
         let _ = host.wait();
