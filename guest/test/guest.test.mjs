@@ -102,7 +102,7 @@ for (const language of LANGUAGES) {
 
   test(`a traveller in ${language} goes on where it is if a node is closed to it`, () => {
     const seen = tour(`traveller-${language}`, ["n2", "n3", "n4"], ["n3", "n4"]);
-    assert.deepEqual(seen, { sum: UNMOVED, moves: 3, node: "n2", hops: 1 });
+    assert.deepEqual(seen, { sum: UNMOVED, moves: 1, node: "n2", hops: 1 });
   });
 }
 
@@ -110,6 +110,6 @@ test("a nomad moves in the middle of its loop, and its module is not prepared", 
   const unmoved = tour("nomad-rust", []);
   const nodes = Array.from({ length: 100 }, (_, at) => `n${2 - (at % 2)}`);
   assert.deepEqual(tour("nomad-rust", nodes), { ...unmoved, moves: 100, node: "n1", hops: 100 });
-  assert.deepEqual(tour("nomad-rust", nodes, ["n2"]), { ...unmoved, moves: 100, node: "n1", hops: 0 });
+  assert.deepEqual(tour("nomad-rust", nodes, ["n2"]), { ...unmoved, moves: 0, node: "n1", hops: 0 });
   assert.ok(!WebAssembly.Module.exports(example("nomad-rust")).some(({ name }) => name.startsWith("asyncify")));
 });

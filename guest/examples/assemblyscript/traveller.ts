@@ -11,13 +11,18 @@ function mix(sum: u32, by: u32): u32 {
 }
 
 class Tour {
+  next: i32 = 0;
+  /** How often it came to another node. */
   moves: i32 = 0;
 
   constructor(private nodes: Array<Value>) {}
 
   /** Moves on if there is somewhere to go. That it stays where a node is closed to it changes no sum. */
   goOn(): void {
-    if (this.moves < this.nodes.length) moveTo(this.nodes[this.moves++].text);
+    if (this.next >= this.nodes.length) return;
+    const from = node();
+    moveTo(this.nodes[this.next++].text);
+    if (node() != from) this.moves++;
   }
 
   /** Loops within a recursion. Each level mixes what those below it made. */

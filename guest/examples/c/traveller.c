@@ -7,16 +7,18 @@
 /* One step of FNV-1a, 32 bits at once. */
 static uint32_t mix(uint32_t sum, uint32_t with) { return (sum ^ with) * 16777619; }
 
-/* The nodes to go to. */
+/* The nodes to go to, and how often it came to another one. */
 static whim_reader nodes;
 static uint32_t left, moves;
 
 /* Moves on if there is somewhere to go. That it stays where a node is closed to it changes no sum. */
 static void go_on(void) {
     if (left == 0) return;
+    char before[64], after[64];
+    whim_text from = whim_node(before, sizeof before);
     whim_move_to(whim_read(&nodes).text);
     left--;
-    moves++;
+    if (!whim_same(whim_node(after, sizeof after), from)) moves++;
 }
 
 /* Loops within a recursion. Each level mixes what those below it made. */

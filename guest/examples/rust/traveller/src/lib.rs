@@ -11,16 +11,16 @@ fn travel(ctx: Context) -> Result<(), Error> {
     loop {
         let asked = receive(&Template::performative(Performative::Request))?;
         let mut tour = Tour::of(&asked);
-        let sum = climb(&mut tour, 8);
+        let sum = climb(ctx, &mut tour, 8);
         let moves = i64::from(tour.moves);
         let answer = Value::term("sum", [Value::Int(sum.into()), moves.into(), ctx.node().into()]);
         ctx.send(&asked.reply(Performative::Inform, answer))?;
     }
 }
 
-/// The nodes to go to, and how many of them it has gone to.
+/// The nodes to go to, and how often it came to another one.
 struct Tour {
-    nodes: Vec<String>,
+    nodes: std::vec::IntoIter<String>,
     moves: u32,
 }
 
@@ -28,29 +28,30 @@ impl Tour {
     fn of(asked: &Message) -> Self {
         let nodes = asked.content.as_term().and_then(|(_, arguments)| arguments.first()).map(Value::items);
         let names = nodes.unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned);
-        Self { nodes: names.collect(), moves: 0 }
+        Self { nodes: names.collect::<Vec<_>>().into_iter(), moves: 0 }
     }
 
     /// Moves on if there is somewhere to go. That it stays where a node is closed to it changes no sum.
-    fn go_on(&mut self) {
-        if let Some(node) = self.nodes.get(self.moves as usize) {
-            let _ = move_to(node);
-            self.moves += 1;
+    fn go_on(&mut self, ctx: Context) {
+        if let Some(node) = self.nodes.next() {
+            let from = ctx.node();
+            let _ = move_to(&node);
+            self.moves += u32::from(ctx.node() != from);
         }
     }
 }
 
 /// Loops within a recursion. Each level mixes what those below it made.
-fn climb(tour: &mut Tour, level: u32) -> u32 {
+fn climb(ctx: Context, tour: &mut Tour, level: u32) -> u32 {
     let mut sum = 2_166_136_261_u32 ^ level;
     for round in 0..3 {
         if level > 0 {
-            sum = mix(sum, climb(tour, level - 1));
+            sum = mix(sum, climb(ctx, tour, level - 1));
         }
         for step in 0..10 {
             sum = mix(sum, round * 10 + step);
             if sum % 7 == 0 {
-                tour.go_on();
+                tour.go_on(ctx);
             }
         }
     }
