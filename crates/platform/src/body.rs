@@ -94,6 +94,10 @@ pub trait AgentBody: Send {
     /// two turns. What it asked for itself by [`Next::Hop`], or somebody else for it. It may still stay.
     fn before_hop(&mut self) {}
 
+    /// It is called home by somebody: a journey that it is on is over. Called right before it is told by
+    /// [`AgentBody::hopped`] whether it came there.
+    fn recalled(&mut self) {}
+
     /// What became of a hop: called between two turns, before the first on the new node or the next on the old one. A turn
     /// follows.
     fn hopped(&mut self, _hop: &Hop) {}
@@ -147,6 +151,8 @@ pub enum EndReason {
     Killed,
     /// It failed (a panic or an error it gave up on), for this reason.
     Failed(String),
+    /// Its time to live was over.
+    Expired,
 }
 
 impl std::fmt::Display for EndReason {
@@ -155,6 +161,7 @@ impl std::fmt::Display for EndReason {
             Self::Finished => f.write_str("finished"),
             Self::Killed => f.write_str("killed"),
             Self::Failed(reason) => write!(f, "failed: {reason}"),
+            Self::Expired => f.write_str("its time to live is over"),
         }
     }
 }
@@ -220,6 +227,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn before_hop(&mut self) {
         (**self).before_hop();
+    }
+
+    fn recalled(&mut self) {
+        (**self).recalled();
     }
 
     fn hopped(&mut self, hop: &Hop) {

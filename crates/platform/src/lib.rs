@@ -13,6 +13,7 @@ pub mod dead_letters;
 pub mod df;
 mod directory;
 pub mod durable;
+pub mod duration;
 pub mod environment;
 pub mod events;
 pub mod limits;

@@ -15,6 +15,8 @@ pub const TURN_STEPS: u32 = 64;
 pub const WORKER_STACK_BYTES: usize = 64 << 20;
 /// Agents of one node.
 pub const AGENTS_MAX: usize = 100_000_000;
+/// How long whoever sends a minion waits for what it has to say, if he does not say so himself.
+pub const DISPATCH_MS: u64 = 60_000;
 /// Bytes of an agent's state that goes to another node.
 pub const HOP_STATE_BYTES_MAX: usize = 8 << 20;
 /// Bytes of code that goes with an agent to a node that has not got it.

@@ -1,6 +1,7 @@
 //! What agents ask of the platform during a turn, answered at once from this node's own state.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Symbol, Value, sym};
 
@@ -51,6 +52,19 @@ pub trait Services: Send + Sync {
 
     /// Ends an agent; false if there is none of that name. Its name is free when its current turn is over.
     fn kill(&self, agent: Aid) -> bool;
+
+    /// Has an agent of this node end when it has lived for so long from now on, wherever it is then. Its owner is told by the AMS (an
+    /// `inform` whose content is `ended(Name, expired)`). False if there is no such agent on this node, or this platform cannot.
+    fn set_lifetime(&self, _agent: Aid, _lifetime: Duration) -> bool {
+        false
+    }
+
+    /// Calls an agent home to the node that it was created on, wherever it is: a journey that it is on is over. The `asker` is told by
+    /// the AMS what came of that: an `inform` whose content is `recalled(Name)`, or `not_recalled(Name, Error, Why)` if it stays
+    /// where it is. False if there is no such agent, or this platform cannot.
+    fn recall(&self, _asker: Aid, _agent: Aid) -> bool {
+        false
+    }
 
     /// Ends the platform after `delay_ms`, with this exit code.
     fn stop(&self, delay_ms: u64, code: i32);

@@ -1,5 +1,7 @@
 //! What agents in Rust see and can do in their turns.
 
+use std::time::Duration;
+
 use whimbrel_acl::{AclMessage, Aid, Performative, Template, Text, Value};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::topics::{TopicError, any_member, group, topic};
@@ -80,6 +82,20 @@ impl<Own> Context<'_, '_, Own> {
     fn create(&mut self, name: &str, source: AgentSource) -> Result<Aid, CreateError> {
         let owner = Some(self.turn.aid);
         self.turn.services.create(CreateAgent { name: name.into(), unique: false, owner, source })
+    }
+
+    /// Has an agent of this node (one that this agent has just created) end when it has lived for so long from now on, wherever it is
+    /// then. Its owner is told by the AMS: an `inform` whose content is `ended(Name, expired)`. False if there is no such agent here,
+    /// or the society is durable.
+    pub fn set_lifetime(&self, agent: Aid, lifetime: Duration) -> bool {
+        self.turn.services.set_lifetime(agent, lifetime)
+    }
+
+    /// Calls an agent home to the node that it was created on, wherever it is: a journey that it is on is over. The AMS says what came
+    /// of that: an `inform` whose content is `recalled(Name)`, or `not_recalled(Name, Error, Why)` if it stays where it is. False if
+    /// there is no such agent, or the policy forbids it.
+    pub fn recall(&self, agent: Aid) -> bool {
+        self.turn.services.recall(self.turn.aid, agent)
     }
 
     /// Has this agent told when `agent` ends: an `inform` from the AMS whose content is `ended(Name, Reason)`. At once

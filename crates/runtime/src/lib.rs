@@ -43,7 +43,9 @@ pub use census::AgentFigures;
 pub use cluster::{AdoptError, Adopted, NotAdopted, YieldError};
 pub use context::Context;
 pub use durable::{Kept, RecoverError, erase, recover};
-pub use durable_agent::{DurableAgent, DurableContext, Founder, KeptTimers, durable, volatile};
+pub use durable_agent::{
+    DurableAgent, DurableContext, Founder, Itinerary, KeptTimers, Leg, Missed, TourEnd, durable, volatile,
+};
 pub use loader::{CodeFound, NoPrograms, ProgramLoader};
 pub use observers::Observation;
 pub use output::{Console, Output};

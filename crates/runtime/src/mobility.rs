@@ -2,16 +2,19 @@
 //! `platform::mobility` says, carried out. What a shard does of it is in `shard::hops`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::{Aid, Envelope, Symbol};
-use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent};
+use whimbrel_acl::{Aid, Envelope, Symbol, sym};
+use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent, Ties};
 use whimbrel_platform::durable::{Standing, State};
 use whimbrel_platform::link::News;
-use whimbrel_platform::mobility::{Crossing, Hop, HopError, HopId, HopNews, HopRequest, Offer, Step, Transits};
+use whimbrel_platform::mobility::{
+    Crossing, Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Step, Transits,
+};
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
-use whimbrel_platform::{AgentBody, EndReason, Event};
+use whimbrel_platform::{AgentBody, EndReason, Event, Time};
 
 use crate::linked::without_lease;
 use crate::loader::CodeFound;
@@ -28,6 +31,8 @@ pub(crate) struct Mobility {
     state: Mutex<OnTheWay>,
     /// Whether any is: looked at without the lock.
     busy: AtomicBool,
+    /// Agents that somebody here called home, on other nodes: by a number, which node was asked, and who is told.
+    recalls: Mutex<FxHashMap<u64, (NodeId, HopCall)>>,
 }
 
 /// See [`Transits`]; and the agents that are made here and do not run yet.
@@ -47,6 +52,12 @@ struct Prepared {
     places: Vec<Symbol>,
     /// It was to end before it was an agent of this node.
     doomed: bool,
+    /// What binds it.
+    ties: Ties,
+    /// It was called home.
+    recalled: bool,
+    /// Who calls it home while it comes.
+    recalls: Vec<HopCall>,
 }
 
 /// That an agent is to go somewhere, and who is told what became of it.
@@ -172,6 +183,13 @@ impl Node {
                 self.with_transits(|it| it.transits.handle_news(from, self.name_of(from), HopNews::Cancel(hop)));
                 self.drop_order(from, hop);
             }
+            HopNews::Recall(agent, number) => self.hear_recall(from, agent, number),
+            HopNews::Recalled(number, why) => {
+                let asked = locked(&self.mobility.recalls).remove(&number).filter(|(node, _)| *node == from);
+                if let Some((_, then)) = asked {
+                    then(why.map_or(Ok(()), Err));
+                }
+            }
             HopNews::Departed(hop, to) => self.with_transits(|it| {
                 self.hear_departed(from, hop.agent, to);
                 it.transits.handle_news(from, self.name_of(from), HopNews::Departed(hop, to));
@@ -272,7 +290,8 @@ impl Node {
 
     /// The agent is made: from now on what is sent to it here waits.
     fn prepare(&self, shard: ShardIndex, from: NodeId, offer: Offer, body: Box<dyn AgentBody>) {
-        let Offer { hop, kind, owner, .. } = offer;
+        let ties = self.ties_of(&offer);
+        let Offer { hop, kind, owner, recalled, .. } = offer;
         self.with_transits(|it| {
             if !it.transits.is_offered(from, hop) {
                 return;
@@ -285,7 +304,9 @@ impl Node {
                 match self.routes.replace(hop.agent, before, Route::local(route)) {
                     Ok(()) => {
                         it.transits.handle_made(hop);
-                        let coming = Prepared { slot, kind, owner, shard, places: Vec::new(), doomed: false };
+                        let (places, recalls) = (Vec::new(), Vec::new());
+                        let coming =
+                            Prepared { slot, kind, owner, shard, places, doomed: false, ties, recalled, recalls };
                         it.prepared.insert(hop.agent, coming);
                         // It was another node's, and who waited because it was crowded waits for that node's word no more.
                         self.relieved(hop.agent);
@@ -314,8 +335,26 @@ impl Node {
         body.hopped(&Hop::IsClone { of, from: self.name_of(from) });
         let owner = (offer.owner != Symbol::default()).then(|| Aid::local(offer.owner));
         let who = Introduction { unique, owner, ..Introduction::new(name, offer.kind) };
+        let ties = self.ties_of(offer);
         let made = self.create(shard, who, |_| Ok(Box::new(Slot::new(body))));
-        made.map(|aid| aid.name).map_err(|error| self.no(&error.to_string()))
+        let made = made.map_err(|error| self.no(&error.to_string()))?;
+        self.tie(made, ties);
+        Ok(made.name)
+    }
+
+    /// What binds an agent that comes now.
+    fn ties_of(&self, offer: &Offer) -> Ties {
+        let home = if offer.home == self.my_name() { Symbol::default() } else { offer.home };
+        let until = offer.lifetime_ms.map_or(Time::NEVER, |ms| self.now() + Duration::from_millis(ms));
+        Ties { home, until }
+    }
+
+    fn tie(&self, agent: Aid, ties: Ties) {
+        // It may have ended again.
+        let _ = self.with_ams(|ams| ams.tie(agent, ties));
+        if ties.until < Time::NEVER {
+            self.change(sym::AMS, Change::Wake);
+        }
     }
 
     /// What its source says of an agent that comes is about no other one, and what the policy of this node forbids does not come along.
@@ -345,18 +384,26 @@ impl Node {
     /// An agent that came begins: all that was on its way to it elsewhere is in its mailbox.
     fn begin(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId) {
         let Some(coming) = on_the_way.prepared.remove(&hop.agent) else { return };
-        let Prepared { mut slot, kind, shard, places, doomed, .. } = coming;
+        let Prepared { mut slot, kind, shard, places, doomed, ties, recalled, recalls, .. } = coming;
         let source = self.name_of(from);
         let hopped = Hop::Arrived { from: source };
         // What is wrong with it shows in its next turn.
-        let _ = catch_unwind(AssertUnwindSafe(|| slot.body.hopped(&hopped)));
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            if recalled {
+                slot.body.recalled();
+            }
+            slot.body.hopped(&hopped);
+        }));
         // It may have been killed since it is here.
         if self.with_ams(|ams| ams.kind(slot.aid).is_some()) {
             self.tell_of(slot.aid, kind);
             self.tell(Event::Came(slot.aid, source));
             self.join_places(hop.agent, places);
         }
+        // Not before all nodes know that it is here: none is to hear of its end first.
+        self.tie(slot.aid, ties);
         self.put(shard, Parcel::Arrive(vec![slot]));
+        recalls.into_iter().for_each(|then| self.recall_here(hop.agent, then));
         if doomed {
             let _ = self.with_ams(|ams| ams.kill(Aid::local(hop.agent)));
         }
@@ -373,7 +420,7 @@ impl Node {
 
     /// An agent does not come after all.
     fn drop_prepared(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, lost: bool) {
-        let Some(Prepared { slot, shard, .. }) = on_the_way.prepared.remove(&hop.agent) else { return };
+        let Some(Prepared { slot, shard, recalls, .. }) = on_the_way.prepared.remove(&hop.agent) else { return };
         let (name, generation) = (hop.agent, slot.generation);
         self.monitors.moved(name, Some(generation), None);
         let is_there = !lost && self.with_ams(|ams| ams.node_of(name)) == Some(from);
@@ -385,6 +432,12 @@ impl Node {
             links.tell_all(News::AgentEnded(name, EndReason::Failed("its node is lost".to_owned())));
         }
         self.put(shard, Parcel::Hop(Box::new(HopOrder::Return(name))));
+        for then in recalls {
+            match is_there {
+                true => self.recall_at(from, name, then),
+                false => then(Err(HopError::NotMovable("its node is lost".to_owned()))),
+            }
+        }
         let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
     }
 
@@ -393,6 +446,11 @@ impl Node {
         // Under the lock in any case: an agent may just be offered to that node.
         self.with_transits(|it| it.transits.handle_lost(lost, self.name_of(lost)));
         self.lose_orders(lost);
+        let asked: Vec<HopCall> = locked(&self.mobility.recalls)
+            .extract_if(|_, (node, _)| *node == lost)
+            .map(|(_, (_, then))| then)
+            .collect();
+        asked.into_iter().for_each(|then| then(Err(HopError::Unreachable(self.name_of(lost)))));
     }
 
     /// The platform stops: who comes ends as all others, or stays where it is.
@@ -447,6 +505,73 @@ impl Node {
     /// Messages in the mailboxes of agents that come.
     pub fn queued_coming(&self) -> u64 {
         locked(&self.mobility.state).prepared.values().map(|coming| coming.slot.mailbox.len() as u64).sum()
+    }
+
+    /// Calls an agent home, wherever it is; `then` hears what came of it.
+    pub fn recall(&self, agent: Symbol, then: HopCall) {
+        let Some(then) = self.recall_coming(agent, then) else { return };
+        match self.routes.look_up(agent).place() {
+            Place::Node(node) => self.recall_at(node, agent, then),
+            _ => self.recall_here(agent, then),
+        }
+    }
+
+    /// Calls an agent home that is on its way here: as soon as it is there. `None` if there is such an agent.
+    fn recall_coming(&self, agent: Symbol, then: HopCall) -> Option<HopCall> {
+        if !self.has_transits() {
+            return Some(then);
+        }
+        let mut on_the_way = locked(&self.mobility.state);
+        match on_the_way.prepared.get_mut(&agent) {
+            Some(coming) => {
+                coming.recalls.push(then);
+                None
+            }
+            None => Some(then),
+        }
+    }
+
+    /// Has another node call an agent home.
+    pub fn recall_at(&self, node: NodeId, agent: Symbol, then: HopCall) {
+        let number = self.random();
+        locked(&self.mobility.recalls).insert(number, (node, then));
+        let is_linked = self.linked.links().is_some_and(|links| links.nodes().contains(&node));
+        if is_linked {
+            return self.tell_hop(node, HopNews::Recall(agent, number));
+        }
+        let asked = locked(&self.mobility.recalls).remove(&number);
+        if let Some((_, then)) = asked {
+            then(Err(HopError::Unreachable(self.name_of(node))));
+        }
+    }
+
+    /// Somebody wants something of an agent that has just gone: if it was called home, it is called where it is now.
+    pub fn recall_gone(&self, agent: Symbol, mut errand: Errand) {
+        if errand.request.mode == HopMode::Recall
+            && let Some(then) = errand.then.take()
+        {
+            self.recall(agent, then);
+        }
+    }
+
+    fn recall_here(&self, agent: Symbol, then: HopCall) {
+        let home = self.with_ams(|ams| ams.ties(Aid::local(agent)).home);
+        let to = if home == Symbol::default() { self.my_name() } else { home };
+        let request = HopRequest { to, mode: HopMode::Recall };
+        self.send_off(agent, Box::new(Errand { request, then: Some(then) }));
+    }
+
+    /// Another node wants an agent to come home.
+    fn hear_recall(self: &Arc<Self>, from: NodeId, agent: Symbol, number: u64) {
+        if !self.permits_node(from, Action::Move, agent.as_str()) {
+            let why = HopError::Forbidden(self.my_name());
+            return self.tell_hop(from, HopNews::Recalled(number, Some(why)));
+        }
+        let node = Arc::clone(self);
+        let answer = move |outcome: Result<(), HopError>| {
+            node.tell_hop(from, HopNews::Recalled(number, outcome.err()));
+        };
+        self.recall(agent, Box::new(answer));
     }
 
     /// Has an agent of this node go to another one, or a clone of it.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, sym};
-use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent};
+use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent, Ties};
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::Born;
@@ -231,6 +231,17 @@ impl Node {
         self.push_agents(ams, &changes);
     }
 
+    /// Bounds the life of an agent of this node; false if there is none of that name, or what is kept of it says nothing of that.
+    pub fn set_lifetime(&self, agent: Aid, lifetime: Duration) -> bool {
+        let until = self.now() + lifetime;
+        let set =
+            self.scribe.is_none() && self.with_ams(|ams| ams.tie(agent, Ties { until, ..ams.ties(agent) }).is_ok());
+        if set {
+            self.change(sym::AMS, Change::Wake);
+        }
+        set
+    }
+
     /// Ends the platform, on all its nodes.
     pub fn end_all(&self, delay_ms: u64, code: i32) {
         self.ending.ask(Duration::from_millis(delay_ms), code);
@@ -288,6 +299,7 @@ impl Node {
             AmsCommand::Run(aid) => self.change(aid.name, Change::Run),
             AmsCommand::Hold(aid) => self.change(aid.name, Change::Hold),
             AmsCommand::End(aid) => self.retire(ams, aid.name, EndReason::Killed),
+            AmsCommand::Expire(aid) => self.retire(ams, aid.name, EndReason::Expired),
             AmsCommand::Copy { original, copy } => {
                 let generation = self.next_generation(1);
                 let Place::Local(LocalRoute { shard, .. }) = self.routes.look_up(original.name).place() else {
@@ -395,6 +407,7 @@ impl Node {
         &self,
         shard: ShardIndex,
         agents: Vec<(Symbol, AgentKind, Box<Slot>)>,
+        lifetime: impl Fn(Symbol) -> Option<Duration>,
     ) -> Result<Vec<Aid>, CreateError> {
         let mut newcomers = Vec::with_capacity(agents.len());
         let mut aids = Vec::with_capacity(agents.len());
@@ -402,6 +415,9 @@ impl Node {
         for (name, kind, slot) in agents {
             let new = NewAgent { started: true, ..NewAgent::new(name, kind) };
             let aid = self.with_ams(|ams| ams.create(new, now))?;
+            if let Some(lifetime) = lifetime(aid.name) {
+                self.set_lifetime(aid, lifetime);
+            }
             let generation = self.next_generation(1);
             self.expect(aid.name, shard, generation);
             let mut slot = christen(slot, aid.name, generation);

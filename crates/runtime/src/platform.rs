@@ -356,10 +356,23 @@ impl Platform {
     /// One of the names is taken or no name, or the platform is stopping; the agents before it are registered then, and
     /// the platform should be stopped.
     pub fn spawn_together(&self, agents: impl IntoIterator<Item = Founder>) -> Result<Vec<Aid>, CreateError> {
+        self.spawn_together_for(agents, |_| None)
+    }
+
+    /// The same, for agents some of which live no longer than `lifetime` says ([`Platform::set_lifetime`]): in societies that are not
+    /// kept.
+    ///
+    /// # Errors
+    /// As [`Platform::spawn_together`].
+    pub fn spawn_together_for(
+        &self,
+        agents: impl IntoIterator<Item = Founder>,
+        lifetime: impl Fn(Symbol) -> Option<Duration>,
+    ) -> Result<Vec<Aid>, CreateError> {
         let slot = |body| -> Box<Slot> { Box::new(Slot::new(body)) };
         let agents = agents.into_iter().map(|(name, kind, body)| (name, kind, slot(body)));
         let agents = self.inner.services.node.with_resumed(agents.collect())?;
-        self.node().create_together(0, agents)
+        self.node().create_together(0, agents, lifetime)
     }
 
     /// Serves these partitions of the shared journal from now on, in these epochs: brings back their agents, begins those of
@@ -488,6 +501,18 @@ impl Platform {
     ) {
         let request = HopRequest { to: to.into(), mode: HopMode::Move };
         self.node().send_off(agent.name, Box::new(Errand { request, then: Some(Box::new(then)) }));
+    }
+
+    /// Calls an agent home to the node that it was created on, wherever it is: a journey that it is on is over. `then` hears what
+    /// came of it, on a worker's thread. If it cannot get there it stays where it is, and its journey is over all the same.
+    pub fn recall_agent(&self, agent: Aid, then: impl FnOnce(Result<(), HopError>) + Send + 'static) {
+        self.node().recall(agent.name, Box::new(then));
+    }
+
+    /// Has an agent of this node end when it has lived for so long from now on, wherever it is then; its owner is told by the AMS
+    /// (an `inform` whose content is `ended(Name, expired)`). False if there is no such agent here, or the society is durable.
+    pub fn set_lifetime(&self, agent: Aid, lifetime: Duration) -> bool {
+        self.node().set_lifetime(agent, lifetime)
     }
 
     /// What the AMS knows of the agents that fit.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::{Aid, Symbol};
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sym};
 use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::audit::Refused;
 use whimbrel_platform::df::Df;
@@ -93,6 +95,32 @@ impl Services for NodeServices {
 
     fn kill(&self, agent: Aid) -> bool {
         self.node.kill(agent.name, None)
+    }
+
+    fn set_lifetime(&self, agent: Aid, lifetime: Duration) -> bool {
+        self.node.set_lifetime(agent, lifetime)
+    }
+
+    fn recall(&self, asker: Aid, agent: Aid) -> bool {
+        if !self.node.permits(self.node.principal(asker), Action::Move, agent.name.as_str()) || !self.exists(agent) {
+            return false;
+        }
+        let (node, name) = (Arc::clone(&self.node), agent.name);
+        self.node.recall(
+            agent.name,
+            Box::new(move |outcome| {
+                let content = match outcome {
+                    Ok(()) => Value::term("recalled", [Value::atom(name)]),
+                    Err(why) => {
+                        let why = [Value::atom(name), Value::atom(why.code()), Value::from(why.to_string())];
+                        Value::term("not_recalled", why)
+                    }
+                };
+                let news = AclMessage::new(Performative::Inform, Aid::local(sym::AMS), asker, content);
+                node.post(0, Box::new(news));
+            }),
+        );
+        true
     }
 
     fn stop(&self, delay_ms: u64, code: i32) {

@@ -326,9 +326,10 @@ impl Simulation {
         match command {
             AmsCommand::Run(agent) => self.slots.set_held(agent.name, false),
             AmsCommand::Hold(agent) => self.slots.set_held(agent.name, true),
-            AmsCommand::End(agent) => {
+            AmsCommand::End(agent) | AmsCommand::Expire(agent) => {
                 self.with_turn(agent.name, 0, |body, turn| body.stopping(turn));
-                self.end(agent, EndReason::Killed);
+                let expired = matches!(command, AmsCommand::Expire(_));
+                self.end(agent, if expired { EndReason::Expired } else { EndReason::Killed });
             }
             AmsCommand::Copy { original, copy } => {
                 let body = self.slots.find(original.name).and_then(|slot| slot.body.duplicate(self.now));

@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         Command::Log(log) => commands::log::log(log),
         Command::Send(send) => commands::send::send(send),
         Command::Kill(kill) => commands::life::kill(&kill.whom),
+        Command::Recall(recall) => commands::life::recall(&recall.whom),
         Command::Move(order) => commands::life::move_to(order),
         Command::Suspend(suspend) => commands::life::suspend(&suspend.whom),
         Command::Resume(resume) => commands::life::resume(&resume.whom),

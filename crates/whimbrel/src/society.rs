@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol, Text, Value};
 use whimbrel_bdi::project::{self, AgentEntry, Environment, Project, parse_project};
 use whimbrel_bdi::syntax::ast::{Span, Term};
@@ -16,6 +18,7 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_runtime::Platform;
 
 use crate::code_cache::CodeCache;
+use crate::duration;
 use crate::environment::Environments;
 use crate::files::{ReadError, Sources, read};
 use crate::guests::{GuestCode, is_module};
@@ -51,6 +54,9 @@ pub enum OpenError {
     },
 }
 
+/// The option that says how long an agent lives.
+const LIFETIME: &str = "lifetime";
+
 /// Agents to be: one, or a population.
 #[derive(Clone, Debug)]
 struct Entry {
@@ -61,6 +67,8 @@ struct Entry {
     host: Option<Text>,
     /// Where it is to live in a cluster.
     hints: Hints,
+    /// `lifetime`: how long each lives.
+    lifetime: Option<Duration>,
     code: Code,
 }
 
@@ -94,7 +102,7 @@ impl Code {
 impl Entry {
     /// One agent of this code.
     fn lone(name: &str, code: Code) -> Self {
-        Self { name: Symbol::new(name), count: None, host: None, hints: Hints::default(), code }
+        Self { name: Symbol::new(name), count: None, host: None, hints: Hints::default(), lifetime: None, code }
     }
 
     /// The agents by name.
@@ -294,7 +302,13 @@ impl Society {
         platform: &Platform,
         lives_here: impl Fn(Symbol) -> bool,
     ) -> Result<Vec<Aid>, CreateError> {
-        platform.spawn_together(self.some(lives_here))
+        let bounded: FxHashMap<Symbol, Duration> = self.lifetimes().collect();
+        platform.spawn_together_for(self.some(lives_here), |name| bounded.get(&name).copied())
+    }
+
+    /// The agents that live no longer than the project says, and how long that is.
+    pub fn lifetimes(&self) -> impl Iterator<Item = (Symbol, Duration)> {
+        self.entries.iter().flat_map(|entry| entry.names().zip(entry.lifetime.into_iter().cycle()))
     }
 
     /// Those agents as they begin, that `lives_here` says, for [`Platform::adopt`]. An environment that is written in Rust is
@@ -428,7 +442,21 @@ impl<'a> Opening<'a> {
             Code::Unknown => {}
         }
         let count = (agent.count > 1).then_some(agent.count as usize);
-        Entry { name: agent.name, count, host: agent.host.clone(), hints: hints_of(agent), code }
+        let lifetime = self.lifetime(agent, project);
+        Entry { name: agent.name, count, host: agent.host.clone(), hints: hints_of(agent), lifetime, code }
+    }
+
+    /// How long an agent lives, if the project says so.
+    fn lifetime(&mut self, agent: &AgentEntry, project: &Text) -> Option<Duration> {
+        let option = agent.options.iter().find(|option| *option.key == *LIFETIME)?;
+        match duration::parse(&option.value) {
+            Ok(lifetime) => Some(lifetime),
+            Err(why) => {
+                let problem = format!("{LIFETIME}: {why}");
+                self.diagnostics.push(Diagnostic::error(project, option.span, problem, "this value"));
+                None
+            }
+        }
     }
 
     /// What the project says of an AgentSpeak agent.
@@ -436,7 +464,7 @@ impl<'a> Opening<'a> {
         config.beliefs.extend(agent.beliefs.iter().map(|belief| value_of(&Term::Literal(belief.head.clone()))));
         config.goals.extend(agent.goals.iter().map(|goal| value_of(&Term::Literal(goal.literal.clone()))));
         for option in &agent.options {
-            if matches!(option.key.as_str(), "beliefs" | "goals" | "together" | "apart" | "label") {
+            if matches!(option.key.as_str(), "beliefs" | "goals" | "together" | "apart" | "label" | LIFETIME) {
                 continue;
             }
             if let Err(problem) = apply(config, Symbol::new(&option.key), &option.value) {
@@ -449,7 +477,7 @@ impl<'a> Opening<'a> {
     fn tell_options(&mut self, options: &mut Vec<(Symbol, Value)>, agent: &AgentEntry, project: &Text) {
         for option in &agent.options {
             match option.key.as_str() {
-                "together" | "apart" | "label" => {}
+                "together" | "apart" | "label" | LIFETIME => {}
                 "beliefs" | "goals" => {
                     let message = format!("a WebAssembly agent has no {}", option.key);
                     self.diagnostics.push(Diagnostic::error(project, option.span, message, "of an AgentSpeak agent"));

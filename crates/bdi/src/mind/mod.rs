@@ -212,6 +212,26 @@ impl Mind {
         self.serial
     }
 
+    /// Drops all that the agent does and is about to do: it keeps what it believes, and the plans that it knows.
+    pub(crate) fn keep_knowledge(&mut self) {
+        let before = std::mem::take(self);
+        *self = Self {
+            beliefs: before.beliefs,
+            plans: before.plans,
+            namespace_properties: before.namespace_properties,
+            environment: before.environment,
+            options: before.options,
+            source: before.source,
+            serial: before.serial,
+            messages: before.messages,
+            random: before.random,
+            has_meta_plans: before.has_meta_plans,
+            tells_idleness: before.tells_idleness,
+            handles_messages: before.handles_messages,
+            ..Self::default()
+        };
+    }
+
     /// Sets a timer.
     pub fn set_timer(&mut self, due: Time, what: TimerWhat) {
         let serial = self.next_serial();

@@ -13,7 +13,7 @@ use crate::syntax::{Diagnostic, nearest, parse_embedded};
 /// What may follow an agent's name, source and options.
 const AGENT_PARTS: [&str; 4] = ["agentArchClass", "agentClass", "beliefBaseClass", "at"];
 /// Options that mean something to the engine; others are the program's own.
-const OPTIONS: [&str; 21] = [
+const OPTIONS: [&str; 22] = [
     "apart",
     "beliefs",
     "cycles",
@@ -25,6 +25,7 @@ const OPTIONS: [&str; 21] = [
     "goals",
     "intBels",
     "label",
+    "lifetime",
     "mindinspector",
     "nrcbp",
     "qcache",

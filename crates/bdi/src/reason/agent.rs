@@ -19,16 +19,30 @@ use crate::mind::{Event, Mind, Options, RuleRef};
 use crate::snapshot::{self, Begin, Saves, SnapshotError, Subject};
 use crate::syntax::{self, Diagnostic, Loader, ast};
 
-/// The plans every agent has for messages, behind its own.
-const LIBRARY: &str = include_str!("../library/kqml.asl");
+/// The plans every agent has behind its own, by the names their files are known by: for messages, and for journeys. Minds that were
+/// kept know plans by their places: what is new comes last.
+const LIBRARY: [(&str, &str); 2] =
+    [("kqml.asl", include_str!("../library/kqml.asl")), ("journeys.asl", include_str!("../library/journeys.asl"))];
 
-/// The name their file is known by.
-pub(crate) const LIBRARY_FILE: &str = "kqml.asl";
+/// Whether a plan of this file is one that every agent has.
+pub(crate) fn is_library(file: &str) -> bool {
+    LIBRARY.iter().any(|(name, _)| *name == file)
+}
+
+/// How many there were when no release had others: those for messages.
+pub(crate) fn first_library_plans() -> usize {
+    let first = LIBRARY.first().map_or("", |(name, _)| name);
+    LIBRARY_PROGRAM.plans.iter().filter(|plan| *plan.file == *first).count()
+}
 
 static LIBRARY_PROGRAM: LazyLock<ast::Program> = LazyLock::new(|| {
-    let parsed = syntax::parse_program(LIBRARY, &Text::from(LIBRARY_FILE), &mut syntax::NoFiles);
-    debug_assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
-    parsed.program
+    let mut library = ast::Program::default();
+    for (name, text) in LIBRARY {
+        let parsed = syntax::parse_program(text, &Text::from(name), &mut syntax::NoFiles);
+        debug_assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+        library.plans.extend(parsed.program.plans);
+    }
+    library
 });
 
 /// A program that is not well formed, with all that is wrong.
@@ -136,6 +150,8 @@ pub struct Agent {
     begin: Option<Box<Begin>>,
     /// What is known of its last save, if it is saved at all.
     saves: Option<Box<Saves>>,
+    /// It was called home, and did not notice yet.
+    recalled: bool,
 }
 
 impl Agent {
@@ -167,6 +183,7 @@ impl Agent {
             scratch: Vec::new(),
             begin: Some(Box::new(begin)),
             saves: None,
+            recalled: false,
         }
     }
 
@@ -251,12 +268,19 @@ impl AgentBody for Agent {
         if let Some(begin) = self.begin.take() {
             Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
         }
+        if std::mem::take(&mut self.recalled) {
+            cycle.called_home();
+        }
         let next = cycle.run_turn();
         if levels::take() {
             cycle.tell_too_deep(None);
         }
         self.image = Some(image);
         next
+    }
+
+    fn recalled(&mut self) {
+        self.recalled = true;
     }
 
     fn hopped(&mut self, hop: &Hop) {

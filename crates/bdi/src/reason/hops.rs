@@ -1,42 +1,77 @@
 //! Going to other nodes: an intention asks for it and waits, the turn ends, and whatever becomes of it is told to the mind,
 //! there or here.
 
-use whimbrel_acl::Value;
+use whimbrel_acl::{Annots, Args, Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::mobility::{Hop, HopMode, HopRequest};
 
 use super::Cycle;
+use super::Doomed;
 use super::failure::error_annots;
+use crate::code::{TriggerKind, TriggerOp};
 use crate::mind::{Deferred, IntentionId, Mind, Place, Resumption, WaitFor};
 
 /// The actions whose intentions wait for that.
 const MOVE_TO: &str = ".move_to";
 const CLONE_TO: &str = ".clone_to";
+const MINION: &str = ".minion";
+
+/// The namespace of the library's plans for journeys.
+pub(crate) const JOURNEYS: &str = "whimbrel";
 
 impl Cycle<'_> {
     /// Has the agent, or a clone of it, go to another node as soon as this turn ends, which is now. The intention waits.
     pub fn hop(&mut self, id: IntentionId, request: HopRequest) {
         let serial = self.mind.next_serial();
-        let action = if request.mode == HopMode::Move { MOVE_TO } else { CLONE_TO };
+        let action = match request.mode {
+            HopMode::Clone(_) => CLONE_TO,
+            HopMode::Minion(..) => MINION,
+            HopMode::Move | HopMode::Recall => MOVE_TO,
+        };
         self.put_down(Some(id));
         self.wait_for(id, WaitFor::Action(serial, Value::term(action, [Value::Atom(request.to)])), None, None);
         self.hop = Some(request);
         self.cycles_left = 0;
     }
+
+    /// Somebody called the agent home: its tours fail, whatever they are at, and `+recalled` happens.
+    pub(super) fn called_home(&mut self) {
+        let tours: Vec<Value> = (3..=4).map(any_tour).collect();
+        for id in self.mind.intentions.ids() {
+            let Some(place) = tours.iter().filter_map(|tour| self.find_goal(id, tour)).min() else { continue };
+            let why = error_annots("recalled", Value::from("the agent was called home"));
+            self.finish_goal(id, place, Doomed::Fails, why);
+        }
+        let mut recalled = Structure::new(Symbol::new("recalled"), Args::new());
+        super::own_source(&mut recalled);
+        let event = super::step_event_of(TriggerOp::Add, recalled, TriggerKind::Belief);
+        if self.has_candidates(&event.trigger()) {
+            self.add_event(event);
+        }
+    }
+}
+
+/// The goal of a tour, of so many arguments.
+fn any_tour(count: u32) -> Value {
+    let args = (0..count).map(|slot| Value::Var(Var { slot, name: sym::ANY })).collect();
+    Structure::full(Symbol::new(JOURNEYS), false, Symbol::new("tour"), args, Annots::default()).into_value()
 }
 
 /// It is known what became of a hop: the intentions that wait for that go on, or fail.
 pub(super) fn hopped(mind: &mut Mind, hop: &Hop) {
-    let waits = |wait: &WaitFor| {
-        matches!(wait, WaitFor::Action(_, action)
-            if action.functor().is_some_and(|name| matches!(name.as_str(), MOVE_TO | CLONE_TO)))
+    let waits = |wait: &WaitFor| match wait {
+        WaitFor::Action(_, action) => {
+            action.functor().filter(|name| matches!(name.as_str(), MOVE_TO | CLONE_TO | MINION))
+        }
+        _ => None,
     };
     for id in mind.intentions.ids() {
-        let is_waiting = mind
-            .intentions
-            .find(id)
-            .is_some_and(|intention| matches!(&intention.place, Place::Waiting(wait) if waits(&wait.until)));
-        if !is_waiting {
-            continue;
+        let waiting = mind.intentions.find(id).and_then(|intention| match &intention.place {
+            Place::Waiting(wait) => waits(&wait.until),
+            _ => None,
+        });
+        let Some(action) = waiting else { continue };
+        if action.as_str() == MINION && matches!(hop, Hop::IsClone { .. }) {
+            return mind.keep_knowledge();
         }
         mind.cancel_wait(id);
         let how = match hop {

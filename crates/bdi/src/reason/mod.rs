@@ -18,12 +18,13 @@ mod step;
 mod sub_plans;
 mod waits;
 
-pub(crate) use agent::LIBRARY_FILE;
 pub use agent::{Agent, AgentConfig, Loaded, ProgramError, compile_program, load, load_bundled};
+pub(crate) use agent::{first_library_plans, is_library};
 pub use cycle::Cycle;
 pub(crate) use cycle::with_own_source as own_source;
 pub(crate) use failure::current_literal;
 pub use goals::{Doomed, unify_apart};
+pub(crate) use hops::JOURNEYS;
 pub use messages::{Question, nest_sources, sourced};
 pub(crate) use select::structure;
 

@@ -321,6 +321,14 @@ impl<'m> Cycle<'m> {
         Stepped::Moved
     }
 
+    /// The current step is done when this goal is achieved.
+    pub(crate) fn pursue(&mut self, id: IntentionId, mut goal: Structure) -> Progress {
+        super::cycle::with_own_source(&mut goal);
+        let event = self.event(TriggerOp::Add, TriggerKind::Achieve, goal);
+        self.suspend_with(event, id);
+        Progress::Moved
+    }
+
     /// Puts the variables down; those the event's literal refers to may get other places in doing so.
     fn put_down_for_event(&mut self, id: IntentionId, event: &mut Event) {
         let beyond = event.caller.iter().any(|(_, slot)| *slot >= self.top);

@@ -8,7 +8,8 @@ use super::SnapshotError;
 use super::record::{Acquired, EntryData, PlanData, Plans, Program, Queue, Rare, Record, TableData, move_times};
 use crate::code::compile::{body_of_value, compile_acquired, compile_acquired_rule};
 use crate::code::{Image, Plan};
-use crate::mind::{Entry, Intention, Mind, PlanChange, RuleRef, TableChange};
+use crate::mind::{Entry, Intention, Mind, PlanChange, PlanRef, RuleRef, TableChange};
+use crate::reason::first_library_plans;
 use crate::syntax::quote;
 
 /// Applies a record: the mind becomes the one of the record, or changes as that says. What an agent begins with is the
@@ -21,7 +22,9 @@ pub(super) fn apply(
     record: Record<'static>,
     image: &Image,
 ) -> Result<Option<Option<super::record::First>>, SnapshotError> {
+    let mut plans_then = image.plans.len() as u32;
     if let Some(program) = record.whole {
+        plans_then = program.plans;
         check_program(&program, image)?;
         *mind = Mind { source: program.name.into_owned(), ..Mind::default() };
     }
@@ -30,7 +33,10 @@ pub(super) fn apply(
         change_beliefs(mind, table, image)?;
     }
     match record.plans {
-        Some(Plans::All(acquired)) => restore_plans(mind, acquired, image)?,
+        Some(Plans::All(mut acquired)) => {
+            acquired.order.extend((plans_then..image.plans.len() as u32).map(PlanRef));
+            restore_plans(mind, acquired, image)?;
+        }
         Some(Plans::Done(changes)) => redo(mind, changes, image)?,
         None => {}
     }
@@ -56,7 +62,9 @@ pub(super) fn apply(
 }
 
 fn check_program(program: &Program<'_>, image: &Image) -> Result<(), SnapshotError> {
-    if program.plans == image.plans.len() as u32 {
+    // Earlier releases had fewer plans that every agent has; those that they had are in the same places.
+    let earlier = image.source.plans.len() + first_library_plans();
+    if [image.plans.len(), earlier].contains(&(program.plans as usize)) {
         return Ok(());
     }
     let (snapshot, plans) = (program.name.clone().into_owned(), program.plans);

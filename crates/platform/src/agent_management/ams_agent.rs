@@ -1,6 +1,6 @@
 //! The agent `ams`.
 
-use whimbrel_acl::{AclMessage, Aid, Performative, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 
 use super::conversation::{Answers, Asked, Outcome, content_of, is_answer};
 use super::df_agent::is_same;
@@ -12,8 +12,8 @@ use crate::policy::{Action, Principal, Verdict};
 use crate::topics::TopicError;
 use crate::{AgentBody, Next, Outbox, Services, Time, Turn};
 
-/// The body of the agent `ams`: answers requests to register, deregister, modify, search and get-description. It needs
-/// [`crate::Services::directory`].
+/// The body of the agent `ams`: answers requests to register, deregister, modify, search and get-description, and ends agents whose
+/// time to live is over; it is to be woken when one is given to an agent. It needs [`crate::Services::directory`].
 //= fipa00023 4.2.2
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AmsAgent;
@@ -74,8 +74,12 @@ impl Membership {
 impl AgentBody for AmsAgent {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         let Some(directory) = turn.services.directory() else { return Next::Wait };
+        let (expired, next) = directory.with_ams(|ams| (ams.expire(turn.now), ams.next_end())).unwrap_or_default();
+        expired.into_iter().for_each(|(agent, owner)| tell_owner(agent, owner, turn));
         for _ in 0..turn.budget {
-            let Some(message) = turn.mailbox.take() else { return Next::Wait };
+            let Some(message) = turn.mailbox.take() else {
+                return if next < Time::NEVER { Next::WaitUntil(next) } else { Next::Wait };
+            };
             let asker = Asker { who: turn.services.principal(message.sender), services: turn.services };
             let answered = directory.with_ams(|ams| answer(ams, &asker, &message, turn.aid, turn.outbox));
             if let Some(Some(membership)) = answered {
@@ -87,6 +91,14 @@ impl AgentBody for AmsAgent {
 
     fn snapshot(&self, _now: Time) -> Option<Vec<u8>> {
         Some(Vec::new())
+    }
+}
+
+/// The time to live of an agent is over: whoever owns it is told as if it had watched it.
+fn tell_owner(agent: Aid, owner: Symbol, turn: &mut Turn<'_>) {
+    if owner != Symbol::default() {
+        let content = Value::term("ended", [Value::atom(agent.name), Value::atom("expired")]);
+        turn.outbox.send(AclMessage::new(Performative::Inform, turn.aid, Aid::local(owner), content));
     }
 }
 

@@ -20,6 +20,7 @@ mod elsewhere;
 mod records;
 mod search;
 mod state;
+mod ties;
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
@@ -33,6 +34,8 @@ use self::elsewhere::Elsewhere;
 use self::records::{Record, Records};
 pub use self::search::{AgentDescription, AgentQuery, name_fits};
 pub use self::state::{AgentState, LifecycleStep, UnknownAgentState};
+use self::ties::AllTies;
+pub use self::ties::Ties;
 use crate::limits::{AGENT_NAME_BYTES_MAX, AGENTS_MAX, SEARCH_RESULTS_MAX};
 use crate::route::NodeId;
 use crate::services::CreateError;
@@ -91,6 +94,8 @@ pub enum AmsCommand {
     Hold(Aid),
     /// End the agent when its current turn is over, if it has one now, and report with [`Ams::handle_ended`].
     End(Aid),
+    /// The same, for its time to live is over.
+    Expire(Aid),
     /// Make `copy` with the code and state of `original` between two of its turns; then
     /// [`step`](Ams::step)`(copy, Start)`, or [`Ams::handle_ended`] if it cannot be copied.
     Copy {
@@ -197,6 +202,7 @@ pub struct Ams {
     platform: Symbol,
     records: Records,
     elsewhere: Elsewhere,
+    ties: AllTies,
     /// By base name, a number below which no numbered name is free: where the search for one starts.
     next_number: FxHashMap<Symbol, u32>,
     commands: VecDeque<AmsCommand>,
@@ -212,6 +218,7 @@ impl Ams {
             platform: platform.into(),
             records: Records::default(),
             elsewhere: Elsewhere::default(),
+            ties: AllTies::default(),
             next_number: FxHashMap::default(),
             commands: VecDeque::new(),
             changes: VecDeque::new(),
@@ -305,6 +312,40 @@ impl Ams {
         Ok(())
     }
 
+    /// What binds an agent of this node.
+    pub fn ties(&self, agent: Aid) -> Ties {
+        self.ties.of(agent.name)
+    }
+
+    /// Binds an agent anew. Whoever has [`Ams::expire`] called is to look at [`Ams::next_end`] then.
+    ///
+    /// # Errors
+    /// There is no such agent on this node, or it is ending.
+    pub fn tie(&mut self, agent: Aid, ties: Ties) -> Result<(), LifecycleError> {
+        let name = self.living(agent)?.aid.name;
+        self.ties.set(name, ties);
+        Ok(())
+    }
+
+    /// When the time to live of the first agent is over.
+    pub fn next_end(&self) -> Time {
+        self.ties.next_end()
+    }
+
+    /// Ends the agents whose time to live is over: each with its owner, which is empty if it has none.
+    pub fn expire(&mut self, now: Time) -> Vec<(Aid, Symbol)> {
+        let mut expired = Vec::new();
+        while let Some(name) = self.ties.take_due(now) {
+            if let Ok(record) = self.living(Aid::local(name)) {
+                record.ending = true;
+                let (aid, owner) = (record.aid, record.owner);
+                self.commands.push_back(AmsCommand::Expire(aid));
+                expired.push((aid, owner));
+            }
+        }
+        expired
+    }
+
     /// Creates a second agent with the code and state of `original`, of the same owner. It is initiated until the
     /// scheduler copied the original and starts it.
     ///
@@ -317,6 +358,7 @@ impl Ams {
         }
         let new = NewAgent { owner: record.owner, ..NewAgent::new(copy, record.kind) };
         let copy = self.create(new, now)?;
+        self.ties.set(copy.name, self.ties.of(record.aid.name));
         self.commands.push_back(AmsCommand::Copy { original: record.aid, copy });
         Ok(copy)
     }
@@ -348,6 +390,7 @@ impl Ams {
     pub fn handle_ended(&mut self, agent: Aid, reason: EndReason) -> bool {
         let removed = self.local_name(agent).and_then(|name| self.records.remove(name));
         if let Some(record) = removed {
+            self.ties.remove(record.aid.name);
             self.free_number(record.aid.name);
             self.note(record.aid, Some(record.state), None, Some(reason));
         }
@@ -426,6 +469,7 @@ impl Ams {
     /// An agent of this node goes on on another one, which will say so ([`Ams::handle_elsewhere`]). Its name stays taken.
     pub fn handle_left(&mut self, name: Symbol) {
         if let Some(record) = self.records.remove(name) {
+            self.ties.remove(name);
             self.elsewhere.add(name, NOWHERE, record.kind);
         }
     }

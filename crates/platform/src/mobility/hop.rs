@@ -1,5 +1,7 @@
 //! What an agent's body and the scheduler say to each other about a hop.
 
+use std::time::Duration;
+
 use whimbrel_acl::Symbol;
 use whimbrel_acl::compact::{Decode, Encode};
 
@@ -20,6 +22,11 @@ pub enum HopMode {
     /// A second agent of the same code and state, of this name; the first one stays where it is. An empty name is made from the
     /// agent's own, with a number.
     Clone(Symbol),
+    /// A clone of this name that ends when it has lived for so long: it does something for the agent, and leaves nothing behind.
+    Minion(Symbol, Duration),
+    /// The agent itself, which somebody calls [home](crate::ams::Ties::home): a journey that it is on is over, even if it cannot get
+    /// there.
+    Recall,
 }
 
 /// What became of a hop, told to the agent before its next turn ([`AgentBody::hopped`](crate::AgentBody::hopped)).

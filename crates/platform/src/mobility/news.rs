@@ -48,6 +48,10 @@ pub enum HopNews {
         /// The other nodes that are told, by name.
         told: Vec<Symbol>,
     },
+    /// The node where somebody calls an agent home to the node that has it: have it come. The number is the asker's.
+    Recall(Symbol, u64),
+    /// Back: it is home, or stays where it is.
+    Recalled(u64, Option<HopError>),
     /// Source to every other node: the agent is at this node from now on.
     Departed(HopId, Symbol),
     /// Any other node to the source: nothing follows from here for the agent.
@@ -71,4 +75,10 @@ pub struct Offer {
     pub state: Vec<u8>,
     /// It is to be a clone of this name, or if that is empty of one made from the agent's: the destination's as soon as it is made.
     pub clone: Option<Symbol>,
+    /// The node that it was created on; of a clone the one where its original is.
+    pub home: Symbol,
+    /// How long it may live from now on, if that is bounded, in milliseconds.
+    pub lifetime_ms: Option<u64>,
+    /// It is [called home](super::HopMode::Recall).
+    pub recalled: bool,
 }

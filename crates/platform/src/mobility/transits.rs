@@ -380,6 +380,7 @@ impl Transits {
             HopNews::Follow(hop) => self.cross(Crossing::Pass(hop, from)),
             HopNews::Followed(hop, node) => self.handle_passed(from, hop, node),
             HopNews::Refuse(..) | HopNews::Offer(_) | HopNews::Lacks { .. } | HopNews::Code(..) => {}
+            HopNews::Recall(..) | HopNews::Recalled(..) => {}
         }
     }
 

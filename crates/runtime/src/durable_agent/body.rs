@@ -9,6 +9,7 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
 use super::context::KeptTimers;
+use super::itinerary;
 use super::passive::Passive;
 use super::state::{self, Kept};
 use super::timers::Timers;
@@ -37,11 +38,17 @@ pub(crate) struct DurableBody<A> {
     unsaved: Option<String>,
     /// What became of a hop, not told yet.
     hopped: Option<Hop>,
+    /// It was called home, and is not told yet.
+    recalled: bool,
 }
 
 impl<A: DurableAgent> DurableBody<A> {
     pub fn new(agent: A) -> Self {
-        Self { agent, timers: Timers::default(), stage: Stage::New, saved: Vec::new(), unsaved: None, hopped: None }
+        Self::at(agent, Timers::default(), Stage::New, Vec::new())
+    }
+
+    fn at(agent: A, timers: Timers, stage: Stage, saved: Vec<u8>) -> Self {
+        Self { agent, timers, stage, saved, unsaved: None, hopped: None, recalled: false }
     }
 
     /// One whose state can be written as it begins.
@@ -61,7 +68,7 @@ impl<A: DurableAgent> DurableBody<A> {
     pub(super) fn read(saved: Vec<u8>) -> Result<Self, String> {
         let Kept { agent, started, timers } = state::decode(&saved)?;
         let stage = if started { Stage::Resumed } else { Stage::New };
-        Ok(Self { agent, timers, stage, saved, unsaved: None, hopped: None })
+        Ok(Self::at(agent, timers, stage, saved))
     }
 
     fn encode(&self) -> Result<Vec<u8>, String> {
@@ -83,7 +90,8 @@ impl<A: DurableAgent> DurableBody<A> {
     }
 
     fn parts<'a, 't>(&'a mut self, turn: &'a mut Turn<'t>) -> (&'a mut A, DurableContext<'a, 't>) {
-        (&mut self.agent, Context { turn, ended: false, own: KeptTimers { timers: &mut self.timers, hop: None } })
+        let own = KeptTimers { timers: &mut self.timers, hop: None, recalled: false };
+        (&mut self.agent, Context { turn, ended: false, own })
     }
 }
 
@@ -92,7 +100,9 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
         let mut budget = turn.budget;
         let stage = std::mem::replace(&mut self.stage, Stage::Running);
         let hopped = self.hopped.take();
+        let recalled = std::mem::take(&mut self.recalled);
         let (agent, mut ctx) = self.parts(turn);
+        ctx.own.recalled = recalled;
         if stage != Stage::Running {
             let (now, wall_ms) = (ctx.now(), ctx.services().wall_clock_ms());
             ctx.own.timers.resume(now, wall_ms);
@@ -104,6 +114,7 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
         }
         if let Some(hop) = hopped {
             agent.on_hopped(&mut ctx, &hop);
+            ctx.own.recalled = false;
         }
         while !ctx.ended {
             if let Some(request) = ctx.own.hop.take() {
@@ -113,7 +124,9 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
             if budget == 0 {
                 return Next::Ready;
             } else if let Some(timer) = ctx.own.timers.take_due(now) {
-                agent.on_timer(&mut ctx, &timer);
+                if *timer != *itinerary::DEADLINE {
+                    agent.on_timer(&mut ctx, &timer);
+                }
             } else if let Some(message) = ctx.turn.mailbox.take() {
                 agent.on_message(&mut ctx, message);
             } else {
@@ -152,6 +165,10 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
 
     fn has_news(&self) -> bool {
         self.hopped.is_some()
+    }
+
+    fn recalled(&mut self) {
+        self.recalled = true;
     }
 
     fn hopped(&mut self, hop: &Hop) {

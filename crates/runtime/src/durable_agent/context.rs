@@ -16,6 +16,8 @@ pub struct KeptTimers<'a> {
     pub(super) timers: &'a mut Timers,
     /// Where it wants to be.
     pub(super) hop: Option<HopRequest>,
+    /// It was called home.
+    pub(super) recalled: bool,
 }
 
 impl DurableContext<'_, '_> {
@@ -42,6 +44,13 @@ impl DurableContext<'_, '_> {
     /// along.
     pub fn move_to(&mut self, node: impl Into<Symbol>) {
         self.own.hop = Some(HopRequest { to: node.into(), mode: HopMode::Move });
+    }
+
+    /// In [`DurableAgent::on_hopped`](crate::DurableAgent::on_hopped): whether the agent was called home by somebody, and is there, or
+    /// stays where it is because it cannot get there. A journey that it is on is over: an [`Itinerary`](crate::Itinerary) sees to that
+    /// itself.
+    pub fn recalled(&self) -> bool {
+        self.own.recalled
     }
 
     /// Has a second agent of the same type and state begin on this node, as [`DurableContext::move_to`] has it; its name, if

@@ -3,6 +3,7 @@
 
 mod body;
 mod context;
+mod itinerary;
 mod kinds;
 mod passive;
 mod state;
@@ -21,6 +22,7 @@ use whimbrel_platform::mobility::Hop;
 use crate::agent::{Agent, NativeBody};
 pub(crate) use body::DurableBody;
 pub use context::{DurableContext, KeptTimers};
+pub use itinerary::{Itinerary, Leg, Missed, TourEnd};
 pub(crate) use kinds::Kinds;
 pub(crate) use unserved::Unserved;
 

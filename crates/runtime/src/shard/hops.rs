@@ -9,12 +9,12 @@ use whimbrel_platform::limits::HOP_STATE_BYTES_MAX;
 use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer};
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{NodeId, Place, Route};
-use whimbrel_platform::{EndReason, Event};
+use whimbrel_platform::{EndReason, Event, Time};
 
 use super::slot::{Doom, Status};
 use super::{Early, Shard};
 use crate::mobility::{Errand, HopOrder, Passage};
-use crate::parcel::Parcel;
+use crate::parcel::{Bearer, Change, Parcel};
 use crate::sync::atomic::Ordering;
 use crate::turn::panic_text;
 
@@ -25,25 +25,65 @@ pub(super) struct Hopping {
     errand: Box<Errand>,
     /// It is another node's: only what waited for it is here.
     gone: bool,
+    /// Who calls it home meanwhile.
+    recalls: Vec<Errand>,
 }
 
 impl Shard {
     /// Has an agent go to another node, or a clone of it. Whatever stands in the way, it is told and goes on here.
     pub(super) fn begin_hop(&mut self, index: u32, mut errand: Box<Errand>) {
-        if self.hops.values().any(|it| it.index == index) {
+        if let Some(under_way) = self.hops.values_mut().find(|it| it.index == index) {
+            if errand.request.mode == HopMode::Recall {
+                match under_way.gone {
+                    true => self.node.recall_gone(under_way.hop.agent, *errand),
+                    false => under_way.recalls.push(*errand),
+                }
+                return;
+            }
             // It is told of the hop that is under way, and has no turns until then.
             return errand.over(Err(HopError::NotMovable("it is leaving already".to_owned())));
         }
+        let Some(errand) = self.put_off(index, errand) else { return };
+        self.set_off(index, errand);
+    }
+
+    /// Who has not heard yet what became of its last hop, and is called home, is called again when it has had a turn.
+    fn put_off(&mut self, index: u32, errand: Box<Errand>) -> Option<Box<Errand>> {
+        let slot = self.slots.at(index).filter(|slot| slot.status != Status::Held && slot.body.has_news());
+        match slot.filter(|_| errand.request.mode == HopMode::Recall) {
+            Some(slot) => {
+                let whom = Bearer { name: slot.name(), generation: slot.generation };
+                self.node.put(self.index, Parcel::Change(whom, Change::Hop(errand)));
+                None
+            }
+            None => Some(errand),
+        }
+    }
+
+    fn set_off(&mut self, index: u32, mut errand: Box<Errand>) {
         match self.offer(index, &errand.request) {
             Ok(hop) => {
-                self.hops.insert(hop.agent, Hopping { hop, index, errand, gone: false });
+                self.hops.insert(hop.agent, Hopping { hop, index, errand, gone: false, recalls: Vec::new() });
             }
             Err(why) => {
-                let outcome = Hop::Stayed { to: errand.request.to, why: why.clone() };
-                errand.over(Err(why));
-                self.tell_hopped(index, &outcome);
+                let HopRequest { to, mode } = errand.request;
+                // Who is home when called home came home.
+                let is_home = mode == HopMode::Recall && matches!(why, HopError::AlreadyThere(_));
+                errand.over(if is_home { Ok(()) } else { Err(why.clone()) });
+                self.tell_stayed(index, mode, &Hop::Stayed { to, why });
             }
         }
+    }
+
+    /// Tells an agent that it, or its clone, stays: and if it was called home, that too.
+    fn tell_stayed(&mut self, index: u32, mode: HopMode, outcome: &Hop) {
+        if mode == HopMode::Recall
+            && let Some(slot) = self.slots.at(index)
+        {
+            // What is wrong with it shows in its next turn.
+            let _ = catch_unwind(AssertUnwindSafe(|| slot.body.recalled()));
+        }
+        self.tell_hopped(index, outcome);
     }
 
     /// Offers an agent to the node where it is to be. From now on it has no turns.
@@ -76,10 +116,11 @@ impl Shard {
             let owner = ams.describe(aid).map_or_else(Symbol::default, |described| described.owner);
             (ams.kind(aid).unwrap_or(AgentKind::Native), owner)
         });
-        let clone = if let HopMode::Clone(name) = request.mode { Some(name) } else { None };
+        let recalled = request.mode == HopMode::Recall;
+        let (clone, home, lifetime_ms) = self.bounds(aid, request.mode);
         let is_clone = clone.is_some();
         let code = origin.code();
-        let offer = Offer { hop, kind, owner, origin, state, clone };
+        let offer = Offer { hop, kind, owner, origin, state, clone, home, lifetime_ms, recalled };
         self.node.with_transits(|it| {
             // It may be lost meanwhile. If it is from now on, the transits hear of that.
             let links = self.node.linked.links();
@@ -90,6 +131,22 @@ impl Shard {
             self.node.tell_hop(to, HopNews::Offer(Box::new(offer)));
             Ok(hop)
         })
+    }
+
+    /// Of an agent that is offered, or its clone: the clone's name, the node it is at home on, and how many milliseconds it may live.
+    fn bounds(&self, agent: Aid, mode: HopMode) -> (Option<Symbol>, Symbol, Option<u64>) {
+        let (clone, lifetime) = match mode {
+            HopMode::Clone(name) => (Some(name), None),
+            HopMode::Minion(name, lifetime) => (Some(name), Some(lifetime)),
+            HopMode::Move | HopMode::Recall => (None, None),
+        };
+        let ties = self.node.with_ams(|ams| ams.ties(agent));
+        let is_new_here = clone.is_some() || ties.home == Symbol::default();
+        let home = if is_new_here { self.node.my_name() } else { ties.home };
+        // Nobody lives longer for being cloned.
+        let left = (ties.until < Time::NEVER).then(|| ties.until.max(self.now) - self.now);
+        let lifetime = left.into_iter().chain(lifetime).min();
+        (clone, home, lifetime.map(|left| left.as_millis() as u64))
     }
 
     /// The node where an agent may go, if it may and can.
@@ -144,15 +201,17 @@ impl Shard {
             HopOrder::Make(offer, from) => self.node.make_coming(self.index, from, offer),
             HopOrder::LetGo(hop, to) => self.let_go(hop, to),
             HopOrder::Stay(hop, why) => {
-                let Some(Hopping { index, mut errand, .. }) = self.take_hopping(hop) else { return };
-                let outcome = Hop::Stayed { to: errand.request.to, why: why.clone() };
-                errand.over(Err(why));
-                self.tell_hopped(index, &outcome);
+                let Some(Hopping { index, mut errand, recalls, .. }) = self.take_hopping(hop) else { return };
+                let HopRequest { to, mode } = errand.request;
+                errand.over(Err(why.clone()));
+                self.tell_stayed(index, mode, &Hop::Stayed { to, why });
+                recalls.into_iter().for_each(|errand| self.begin_hop(index, Box::new(errand)));
             }
             HopOrder::Cloned(hop, clone) => {
-                let Some(Hopping { index, mut errand, .. }) = self.take_hopping(hop) else { return };
+                let Some(Hopping { index, mut errand, recalls, .. }) = self.take_hopping(hop) else { return };
                 errand.over(Ok(()));
                 self.tell_hopped(index, &Hop::Cloned { clone, to: errand.request.to });
+                recalls.into_iter().for_each(|errand| self.begin_hop(index, Box::new(errand)));
             }
             HopOrder::Empty(hop, to) => self.empty(hop, to),
             HopOrder::TellBehind(to, news) => self.node.tell_hop(to, news),
@@ -217,6 +276,9 @@ impl Shard {
         if let Some(hopping) = self.hops.get_mut(&name) {
             hopping.gone = true;
             hopping.errand.over(Ok(()));
+            for errand in std::mem::take(&mut hopping.recalls) {
+                self.node.recall_gone(name, errand);
+            }
         }
         if let Some(slot) = self.slots.at(index) {
             slot.crowded = false;

@@ -42,7 +42,12 @@ impl Shard {
     /// Changes an agent, wherever it is by now.
     pub(super) fn change(&mut self, whom: Bearer, change: Change) {
         let Bearer { name, generation } = whom;
-        let Place::Local(place) = self.node.routes.look_up(name).place() else { return };
+        let Place::Local(place) = self.node.routes.look_up(name).place() else {
+            if let Change::Hop(errand) = change {
+                self.node.recall_gone(name, *errand);
+            }
+            return;
+        };
         if place.shard != self.index {
             if let Some(batch) = self.outgoing.get_mut(usize::from(place.shard)) {
                 batch.push(Parcel::Change(whom, change));

@@ -127,7 +127,7 @@ impl DurableAgent for Walker {
 pub struct Nodes {
     platforms: Vec<Option<Platform>>,
     pub wires: Vec<Arc<Wires>>,
-    lines: Vec<Lines>,
+    pub lines: Vec<Lines>,
 }
 
 impl Nodes {
@@ -199,7 +199,7 @@ impl Nodes {
         }
     }
 
-    fn walker(&self, node: usize, name: &str) -> Aid {
+    pub fn walker(&self, node: usize, name: &str) -> Aid {
         let aid = self.at(node).spawn_together([durable(name, Walker::default())]).unwrap()[0];
         self.settle();
         aid

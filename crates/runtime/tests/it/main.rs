@@ -7,6 +7,7 @@ mod endurance;
 mod fairness;
 mod hop_codes;
 mod hops;
+mod journeys;
 mod kit;
 mod links;
 mod mailboxes;

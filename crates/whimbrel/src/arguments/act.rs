@@ -1,4 +1,4 @@
-//! `whimbrel send`, `kill`, `move`, `suspend`, `resume`, `drain` and `stop`: acting upon what runs.
+//! `whimbrel send`, `kill`, `move`, `recall`, `suspend`, `resume`, `drain` and `stop`: acting upon what runs.
 
 use std::time::Duration;
 
@@ -87,6 +87,19 @@ pub struct Move {
     pub to: String,
     #[command(flatten)]
     pub target: Target,
+}
+
+/// Call agents home: to the node that each was created on, wherever it is.
+///
+/// A tour that an agent is on is over, also if it cannot get home because that node is dead: then it stays where it is, and that is
+/// said. Whoever is in the middle of a hop turns back when that is done.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel recall scout3
+  whimbrel recall 'scout*'")]
+pub struct Recall {
+    #[command(flatten)]
+    pub whom: Whom,
 }
 
 /// Give agents no turns until they are resumed; their messages wait.

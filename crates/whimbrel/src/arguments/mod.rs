@@ -21,7 +21,7 @@ mod up;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub use self::act::{Drain, Kill, Move, Resume, Send, Stop, Suspend, Whom};
+pub use self::act::{Drain, Kill, Move, Recall, Resume, Send, Stop, Suspend, Whom};
 #[cfg(feature = "wasm")]
 pub use self::agent::{Agent, AgentAction};
 #[cfg(feature = "nats")]
@@ -88,6 +88,7 @@ pub enum Command {
     Send(Send),
     Kill(Kill),
     Move(Move),
+    Recall(Recall),
     Suspend(Suspend),
     Resume(Resume),
     Stop(Stop),

@@ -1,4 +1,4 @@
-//! `whimbrel kill`, `move`, `suspend`, `resume` and `stop`.
+//! `whimbrel kill`, `move`, `recall`, `suspend`, `resume` and `stop`.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -26,6 +26,11 @@ pub fn kill(whom: &Whom) -> anyhow::Result<ExitCode> {
 pub fn move_to(order: &Move) -> anyhow::Result<ExitCode> {
     let (to, done) = (&order.to, format!("moved to {}", harmless(&order.to)));
     act(std::slice::from_ref(&order.agent), &order.target, &done, |agent| Request::Move { agent, to: to.clone() })
+}
+
+/// Calls agents home.
+pub fn recall(whom: &Whom) -> anyhow::Result<ExitCode> {
+    act(&whom.agents, &whom.target, "is home", |agent| Request::Recall { agent })
 }
 
 /// Takes agents' turns away.
@@ -91,7 +96,8 @@ fn agents(whom: &[String], nodes: &[Found]) -> anyhow::Result<Vec<(String, Optio
 fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> anyhow::Result<()> {
     let named = |name: &str| nodes.iter().find(|found| found.info.node == name);
     let first = node.and_then(named).or(nodes.first()).context("nothing runs here")?;
-    let patience = if matches!(request, Request::Move { .. }) { MOVE_PATIENCE } else { Duration::ZERO };
+    let patience =
+        if matches!(request, Request::Move { .. } | Request::Recall { .. }) { MOVE_PATIENCE } else { Duration::ZERO };
     let Err(error) = first.ask(request, patience) else { return Ok(()) };
     let elsewhere = error.downcast_ref::<Refusal>().filter(|refusal| refusal.reason == Reason::Elsewhere);
     match elsewhere.and_then(|refusal| named(refusal.node.as_deref()?)) {

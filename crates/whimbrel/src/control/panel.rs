@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc::Receiver;
 
 use rustc_hash::FxHashMap;
 use whimbrel::cluster::View;
@@ -111,6 +112,7 @@ impl Panel {
             Request::Step { agent, step } => done(self.step(&agent, step)),
             Request::Kill { agent } => done(self.kill(&agent)),
             Request::Move { agent, to } => done(self.move_to(&agent, &to)),
+            Request::Recall { agent } => done(self.recall(&agent)),
             Request::Sniff(_) | Request::Log(_) | Request::Stop { .. } => {
                 let text = "this is answered elsewhere".to_owned();
                 Answer::Error(Refusal { reason: Reason::BadRequest, text, node: None })
@@ -303,13 +305,17 @@ impl Panel {
         self.is_here(agent)?;
         let (tell, told) = std::sync::mpsc::sync_channel(1);
         self.platform.move_agent(Aid::local(agent), to, move |outcome| drop(tell.send(outcome)));
-        let refusal = |reason, text: String| Refusal { reason, text: format!("{agent} stays: {text}"), node: None };
-        match told.recv_timeout(MOVE_PATIENCE) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error @ HopError::NoSuchNode(_))) => Err(refusal(Reason::NoSuchNode, error.to_string())),
-            Ok(Err(error)) => Err(refusal(Reason::BadState, error.to_string())),
-            Err(_) => Err(refusal(Reason::NoAnswer, format!("node {to} does not answer"))),
+        await_hop(agent, &told)
+    }
+
+    fn recall(&self, agent: &str) -> Result<(), Refusal> {
+        self.not_ours(agent)?;
+        if !self.platform.services().exists(Aid::local(agent)) {
+            return Err(self.nobody(agent));
         }
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        self.platform.recall_agent(Aid::local(agent), move |outcome| drop(tell.send(outcome)));
+        await_hop(agent, &told)
     }
 
     fn kill(&self, agent: &str) -> Result<(), Refusal> {
@@ -342,6 +348,17 @@ impl Panel {
         let hint = nearest.filter(|(alike, _)| *alike >= ALIKE);
         let hint = hint.map(|(_, name)| format!("; did you mean {name}?")).unwrap_or_default();
         Refusal { reason: Reason::NoSuchAgent, text: format!("there is no agent named {agent}{hint}"), node: None }
+    }
+}
+
+/// Waits to hear what became of an agent's hop.
+fn await_hop(agent: &str, told: &Receiver<Result<(), HopError>>) -> Result<(), Refusal> {
+    let refusal = |reason, text: &str| Refusal { reason, text: format!("{agent} stays: {text}"), node: None };
+    match told.recv_timeout(MOVE_PATIENCE) {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error @ HopError::NoSuchNode(_))) => Err(refusal(Reason::NoSuchNode, &error.to_string())),
+        Ok(Err(error)) => Err(refusal(Reason::BadState, &error.to_string())),
+        Err(_) => Err(refusal(Reason::NoAnswer, "the other node does not answer")),
     }
 }
 

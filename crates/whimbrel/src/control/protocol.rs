@@ -83,6 +83,11 @@ pub enum Request {
         /// The node's name.
         to: String,
     },
+    /// Call an agent home, wherever it is. Answered by [`Answer::Done`] when it is there.
+    Recall {
+        /// Its local name.
+        agent: String,
+    },
     /// End the platform, on all nodes. Answered by [`Answer::Done`].
     Stop {
         /// The exit status of its processes.

@@ -81,6 +81,9 @@ impl Keeping {
             }
             None => return Ok(Begun::No(builder)),
         };
+        if let Some((agent, _)) = society.lifetimes().next() {
+            anyhow::bail!("{agent} has a `lifetime`: agents of societies that are kept have none");
+        }
         let on_engine = place.contains("://");
         let listen = match &arguments.listen {
             _ if !on_engine => None,

@@ -568,3 +568,18 @@ fn abandoned_questions_make_nobody_wait() {
     }
     site.until(|| site.see(&["agents", "bank1"]).code == Some(0));
 }
+
+#[test]
+fn agents_are_called_home() {
+    let site = Site::new();
+    let scout = "!go. +!go <- .tour([stop(n2, work)]). -!go[error(E)] <- +failed(E). +!work <- .wait(100000).\n";
+    std::fs::write(site.scratch.0.join("buyer.asl"), scout).expect("it can be written");
+    let _running = site.start(&["run", "net.mas2j", "--nodes", "3"], 3);
+    let place = || site.json(&["agents", "buyer", "--json"])["agents"][0]["node"].clone();
+    site.until(|| place() == "n2");
+    assert_eq!(site.out(&["recall", "buy*"]), "buyer is home\n");
+    assert_eq!(place(), "n1");
+    assert_eq!(site.out(&["recall", "buyer"]), "buyer is home\n");
+    let Seen { err, code, .. } = site.see(&["recall", "byuer"]);
+    assert_eq!((err.trim_end(), code), ("error: there is no agent named byuer; did you mean buyer?", Some(1)));
+}

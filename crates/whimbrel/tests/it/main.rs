@@ -22,6 +22,7 @@ mod engine;
 mod examples;
 mod external_agents;
 mod fuzz;
+mod journeys;
 mod log;
 mod moving;
 mod namespaces;

@@ -7,7 +7,7 @@ use crate::actions::{Answer, Call, Failure};
 use crate::code::{Key, Plan, TriggerKind, TriggerOp};
 use crate::logic::Bindings;
 use crate::mind::{PlanHold, TriggerKey, is_source};
-use crate::reason::LIBRARY_FILE;
+use crate::reason::is_library;
 use crate::syntax::{self, ast, quote};
 
 /// Numbers variables by their names, in the order of appearance.
@@ -28,7 +28,7 @@ impl Numbered {
 fn url(file: &str) -> Option<Value> {
     match file {
         "" => None,
-        LIBRARY_FILE => Some(Value::from(LIBRARY_FILE)),
+        file if is_library(file) => Some(Value::from(file)),
         file => Some(Value::from(format!("file:{file}"))),
     }
 }
@@ -192,7 +192,7 @@ pub fn list_plans(call: &mut Call<'_, '_>) -> Outcome {
     if call.args.is_empty() {
         let mut text = String::new();
         let mut last: Option<String> = None;
-        for plan in all(call).filter(|plan| plan.source.file != LIBRARY_FILE) {
+        for plan in all(call).filter(|plan| !is_library(&plan.source.file)) {
             let from =
                 url(&plan.source.file).map_or_else(|| "none".to_owned(), |url| super::text_of(&url).into_owned());
             if last.as_ref() != Some(&from) {

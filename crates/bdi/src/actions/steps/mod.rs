@@ -4,6 +4,7 @@ mod beliefs;
 mod control;
 mod goals;
 mod hops;
+mod journeys;
 mod messages;
 mod plans;
 mod platform;
@@ -20,6 +21,7 @@ use crate::syntax::{Diagnostic, quote};
 pub const ACTIONS: &[(&str, StepAction)] = &[
     (".wait", control::wait),
     (".fail", control::fail),
+    (".fail_with", journeys::fail_with),
     (".signal", control::signal),
     (".at", control::at),
     (".if_then_else", control::if_then_else),
@@ -62,6 +64,10 @@ pub const ACTIONS: &[(&str, StepAction)] = &[
     (".move_to", hops::move_to),
     (".clone_to", hops::clone_to),
     (".act", platform::act),
+    (".minion", journeys::minion),
+    (".tour", journeys::tour),
+    (".dispatch", journeys::dispatch),
+    (".recall", journeys::recall),
     (".stopMAS", platform::stop),
     (".df_register", platform::df_register),
     (".df_deregister", platform::df_deregister),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_acl::{Aid, Annots, Structure, Symbol, Value, sym};
+use whimbrel_platform::duration;
 use whimbrel_platform::environment::ActError;
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::services::{AgentSource, CreateAgent};
@@ -13,7 +14,7 @@ use super::name_of;
 use crate::actions::{Failure, Progress, StepCall};
 use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::mind::{Entry, TimerWhat, is_source};
-use crate::reason::{Agent, AgentConfig, Cycle, LIBRARY_FILE, own_source, step_event_of};
+use crate::reason::{Agent, AgentConfig, Cycle, is_library, own_source, step_event_of};
 use crate::syntax::{ast, quote};
 
 /// `.create_agent(Name [, Source [, Options]])`: a variable as name gives its own name, and gets the agent's.
@@ -22,11 +23,12 @@ pub fn create_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
         Value::Var(var) => lower_first(var.name.as_str()),
         other => name_of(other),
     };
-    let options = match call.args.get(2) {
+    let mut options = match call.args.get(2) {
         None => Vec::new(),
         Some(list) if list.is_list() => options(list),
         Some(_) => return Err(Failure::wrong_argument(call.call, "third argument must be a list")),
     };
+    let lifetime = lifetime(call, &mut options)?;
     let source = match call.args.get(1) {
         None => AgentSource::Body(Box::new(Agent::new(AgentConfig::new(Arc::new(Image::default()))))),
         Some(Value::Str(path)) => AgentSource::Program { path: path.to_string(), options },
@@ -34,7 +36,14 @@ pub fn create_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     };
     let owner = Some(call.cycle.aid);
     let request = CreateAgent { name: Symbol::new(&name), unique: true, owner, source };
-    let created = call.cycle.services.create(request).map_err(|e| Failure::new("internal_action", e.to_string()))?;
+    let services = call.cycle.services;
+    let created = services.create(request).map_err(|e| Failure::new("internal_action", e.to_string()))?;
+    if let Some(lifetime) = lifetime
+        && !services.set_lifetime(created, lifetime)
+    {
+        services.kill(created);
+        return Err(Failure::new("internal_action", "an agent of a society that is kept has no lifetime"));
+    }
     match call.arg(0) {
         Value::Var(_) => call.unify(0, &Value::from(created.name.as_str())),
         _ => Ok(Progress::Done),
@@ -60,6 +69,18 @@ pub fn act(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 fn options(list: &Value) -> Vec<(Symbol, Value)> {
     let option = |item: &Value| Some((item.functor()?, item.args().first().cloned().unwrap_or(Value::Bool(true))));
     list.items().filter_map(option).collect()
+}
+
+/// How long an agent is to live, if an option says so: milliseconds, or a text such as `"10m"`.
+fn lifetime(call: &StepCall<'_, '_>, options: &mut Vec<(Symbol, Value)>) -> Result<Option<Duration>, Failure> {
+    let Some(at) = options.iter().position(|(key, _)| key.as_str() == "lifetime") else { return Ok(None) };
+    let (_, value) = options.remove(at);
+    let read = match (&value, value.as_f64()) {
+        (Value::Str(text), _) => duration::parse(text),
+        (_, Some(ms)) if ms >= 0.0 => Ok(Duration::from_millis(ms as u64)),
+        _ => Err(format!("{value} is none")),
+    };
+    read.map(Some).map_err(|why| Failure::wrong_argument(call.call, &format!("lifetime: {why}")))
 }
 
 /// `.kill_agent(Name [, ms])`: with a delay the agent is told first.
@@ -190,7 +211,7 @@ fn program_text(cycle: &Cycle<'_>, goals: &[Value]) -> String {
     goals.iter().for_each(|goal| line(&format_args!("!{goal}.")));
     line(&"\n\n// plans");
     let plans = cycle.mind.plans.all(cycle.image).into_iter();
-    for (_, plan) in plans.filter(|(_, plan)| plan.source.file != LIBRARY_FILE) {
+    for (_, plan) in plans.filter(|(_, plan)| !is_library(&plan.source.file)) {
         line(&format_args!("{}.", plan_text(&plan)));
     }
     text

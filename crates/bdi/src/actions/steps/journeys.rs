@@ -1,0 +1,93 @@
+//! Going round, sending someone, calling someone home. What a tour and a dispatch consist of is in `library/journeys.asl`.
+
+use std::time::Duration;
+
+use whimbrel_acl::{Aid, Annots, Structure, Symbol, Value};
+use whimbrel_platform::limits::DISPATCH_MS;
+use whimbrel_platform::mobility::{HopMode, HopRequest};
+
+use super::name_of;
+use crate::actions::{Failure, Progress, StepCall};
+use crate::reason::JOURNEYS;
+
+/// `.tour(Stops [, Options [, Missed]])`: goes to each stop, and does there what is to be done.
+pub fn tour(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let wrong = |what: &str| Failure::wrong_argument(call.call, what);
+    let is_stop = |stop: &Value| {
+        let goal = stop.args().get(1);
+        is(stop, "stop", 1..=2) && goal.is_none_or(Value::is_literal)
+    };
+    if !call.arg(0).is_list() || !call.arg(0).items().all(is_stop) {
+        return Err(wrong("the stops are a list of stop(Node), stop(Node, Goal) and stop([Node, ..], Goal)"));
+    }
+    let options = call.args.get(1).cloned().unwrap_or(Value::Nil);
+    let is_option = |option: &Value| {
+        let ms = option.args().first().and_then(Value::as_f64);
+        is(option, "return", 0..=1) || (is(option, "deadline", 1..=1) && ms.is_some_and(|ms| ms >= 0.0))
+    };
+    if !options.is_list() || !options.items().all(is_option) {
+        return Err(wrong(
+            "the options are a list of deadline(Milliseconds), return, return(Node) and return([Node, ..])",
+        ));
+    }
+    let number = Value::Num(call.cycle.mind.next_serial() as f64);
+    let args = [number, call.arg(0).clone(), options].into_iter().chain(call.args.get(2).cloned());
+    Ok(pursue(call, "tour", args))
+}
+
+fn is(value: &Value, functor: &str, count: std::ops::RangeInclusive<usize>) -> bool {
+    value.functor().is_some_and(|name| name.as_str() == functor) && count.contains(&value.args().len())
+}
+
+/// `.dispatch(Node, Goal [, Timeout])`: a second agent of the same beliefs and plans does it on that node, or on the first of several
+/// that can be reached, and ends.
+pub fn dispatch(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let goal = call.arg(1).clone();
+    if !goal.is_literal() {
+        return Err(Failure::wrong_argument(call.call, &format!("second argument '{goal}' must be a goal")));
+    }
+    let ms = call.args.get(2).map_or(Some(DISPATCH_MS as f64), Value::as_f64).filter(|ms| *ms >= 0.0);
+    let Some(ms) = ms else {
+        return Err(Failure::wrong_argument(call.call, "third argument must be a number of milliseconds"));
+    };
+    let nodes = if call.arg(0).is_list() { call.arg(0).clone() } else { Value::list([call.arg(0).clone()]) };
+    let minion = format!("{}_minion_{:016x}", call.cycle.aid.name, call.cycle.services.random());
+    Ok(pursue(call, "dispatch", [Value::atom(minion.as_str()), nodes, goal, Value::Num(ms)]))
+}
+
+/// The step is done when this goal of the library is achieved.
+fn pursue(call: &mut StepCall<'_, '_>, goal: &str, args: impl IntoIterator<Item = Value>) -> Progress {
+    let args = args.into_iter().collect();
+    let goal = Structure::full(Symbol::new(JOURNEYS), false, Symbol::new(goal), args, Annots::default());
+    call.cycle.pursue(call.intention, goal)
+}
+
+/// `.minion(Node, Name, Lifetime_ms)`: a second agent of the same beliefs and plans, that does nothing of itself and ends when it has
+/// lived for so long.
+pub fn minion(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let ms = call.arg(2).as_f64().filter(|ms| *ms >= 0.0);
+    let ms = ms.ok_or_else(|| Failure::wrong_argument(call.call, "third argument must be a number of milliseconds"))?;
+    let (to, name) = (Symbol::new(&name_of(call.arg(0))), Symbol::new(&name_of(call.arg(1))));
+    let mode = HopMode::Minion(name, Duration::from_millis(ms as u64));
+    call.cycle.hop(call.intention, HopRequest { to, mode });
+    Ok(Progress::Waiting)
+}
+
+/// `.recall(Agent)`: it is called home, wherever it is. What comes of that is told by the AMS.
+pub fn recall(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let agent: Aid = call.cycle.agent_named(Symbol::new(&name_of(call.arg(0))));
+    match call.cycle.services.recall(call.cycle.aid, agent) {
+        true => Ok(Progress::Done),
+        false => Err(Failure::said_no()),
+    }
+}
+
+/// `.fail_with(Error, Message)`: fails with this error.
+pub fn fail_with(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    let error = call.arg(0).clone();
+    let message = Some(call.arg(1).clone());
+    match &error {
+        Value::Atom(error) => Err(Failure { error: *error, message, annots: Vec::new() }),
+        other => Err(Failure { message, ..Failure::new(&other.to_string(), "") }),
+    }
+}

@@ -1,0 +1,89 @@
+//! What binds an agent: the node it was created on, and how long it may live. Few agents are bound, so it is kept beside the
+//! records.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::Symbol;
+
+use crate::Time;
+
+/// What binds one agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ties {
+    /// The node it was created on; empty if that is this one.
+    pub home: Symbol,
+    /// When its time to live is over; [`Time::NEVER`] if it has none.
+    pub until: Time,
+}
+
+impl Default for Ties {
+    fn default() -> Self {
+        Self { home: Symbol::default(), until: Time::NEVER }
+    }
+}
+
+/// The ties of all agents that have any.
+#[derive(Debug, Default)]
+pub(super) struct AllTies {
+    by_name: FxHashMap<Symbol, Ties>,
+    /// When those end whose time is bounded, the first one first.
+    ends: BTreeSet<(Time, Symbol)>,
+}
+
+impl AllTies {
+    pub fn of(&self, name: Symbol) -> Ties {
+        self.by_name.get(&name).copied().unwrap_or_default()
+    }
+
+    pub fn set(&mut self, name: Symbol, ties: Ties) {
+        self.remove(name);
+        if ties != Ties::default() {
+            self.by_name.insert(name, ties);
+        }
+        if ties.until < Time::NEVER {
+            self.ends.insert((ties.until, name));
+        }
+    }
+
+    pub fn remove(&mut self, name: Symbol) {
+        if let Some(ties) = self.by_name.remove(&name) {
+            self.ends.remove(&(ties.until, name));
+        }
+    }
+
+    /// When the first one ends.
+    pub fn next_end(&self) -> Time {
+        self.ends.first().map_or(Time::NEVER, |(until, _)| *until)
+    }
+
+    /// Takes out the end that is due first, if one is.
+    pub fn take_due(&mut self, now: Time) -> Option<Symbol> {
+        let (until, name) = *self.ends.first()?;
+        (until <= now).then(|| {
+            self.ends.pop_first();
+            name
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_come_in_their_order_and_are_forgotten_with_the_agent() {
+        let mut ties = AllTies::default();
+        let until = |at| Ties { until: Time(at), ..Ties::default() };
+        ties.set("amy".into(), until(30));
+        ties.set("bob".into(), until(10));
+        ties.set("cid".into(), Ties { home: "n2".into(), ..Ties::default() });
+        ties.set("dan".into(), until(20));
+        ties.set("amy".into(), until(5));
+        ties.remove("dan".into());
+        assert_eq!((ties.next_end(), ties.take_due(Time(4))), (Time(5), None));
+        let due: Vec<Symbol> = std::iter::from_fn(|| ties.take_due(Time(50))).collect();
+        assert_eq!(due, ["amy", "bob"].map(Symbol::new));
+        assert_eq!((ties.next_end(), ties.of("cid".into()).home), (Time::NEVER, "n2".into()));
+    }
+}

@@ -1,0 +1,247 @@
+//! What travelling agents do again and again: going round, being called home, and living no longer than they may.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{Aid, MessageBody, Value};
+use whimbrel_platform::mobility::{Hop, HopError};
+use whimbrel_runtime::{DurableAgent, DurableContext, Itinerary, Leg, durable};
+
+use crate::hops::Nodes;
+use crate::kit::{does, inform};
+
+/// Goes on the tour that a message says: `tour([[n1], [n2, n3]])`, and tells where it is. At a stop it goes on when it is told
+/// `next`, or at once if it is `hasty`.
+#[derive(Default, Serialize, Deserialize)]
+struct Tourist {
+    tour: Itinerary<u32>,
+    hasty: bool,
+}
+
+impl Tourist {
+    fn go_on(&mut self, ctx: &mut DurableContext<'_, '_>, mut leg: Leg<u32>) {
+        while let Leg::At { node, task } = &leg {
+            ctx.print(&format!("task {task} on {node}"));
+            if !self.hasty {
+                return;
+            }
+            leg = self.tour.next(ctx);
+        }
+        if let Leg::Over(end) = leg {
+            let missed: Vec<&str> = self.tour.missed().iter().map(|missed| missed.node.as_str()).collect();
+            ctx.print(&format!("over on {}: {end:?}, missed {missed:?}", ctx.services().node()));
+        }
+    }
+}
+
+impl DurableAgent for Tourist {
+    const KIND: &'static str = "tourist";
+
+    fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
+        if let [stops, within] = message.content.args() {
+            let names = |stop: &Value| stop.items().map(|node| node.as_str().unwrap().into()).collect::<Vec<_>>();
+            let tour = stops.items().enumerate().fold(Itinerary::<u32>::new(), |tour: Itinerary<u32>, (task, stop)| {
+                tour.stop::<whimbrel_acl::Symbol>(names(stop), task as u32)
+            });
+            self.tour = tour.within(Duration::from_millis(within.as_i64().unwrap() as u64)).returning();
+        }
+        let leg = self.tour.next(ctx);
+        self.go_on(ctx, leg);
+    }
+
+    fn on_hopped(&mut self, ctx: &mut DurableContext<'_, '_>, hop: &Hop) {
+        let leg = self.tour.hopped(ctx, hop);
+        self.go_on(ctx, leg);
+    }
+}
+
+const LONG: i64 = 60_000;
+
+fn tour(stops: &[&[&str]], within_ms: i64) -> Value {
+    let stops = stops.iter().map(|stop| Value::list(stop.iter().map(|node| Value::from(*node))));
+    Value::term("tour", [Value::list(stops), Value::Int(within_ms)])
+}
+
+fn nodes(count: usize) -> Nodes {
+    Nodes::with(count, 2, |_, builder| builder.kind::<Tourist>())
+}
+
+fn tourist(nodes: &Nodes, hasty: bool) -> Aid {
+    let tourist = Tourist { hasty, ..Tourist::default() };
+    let aid = nodes.at(0).spawn_together([durable("tourist", tourist)]).unwrap()[0];
+    nodes.settle();
+    aid
+}
+
+/// What was printed on all nodes, without who printed it.
+fn printed(nodes: &Nodes) -> Vec<Vec<String>> {
+    let text = |line: String| line.split_once(": ").map_or(line.clone(), |(_, text)| text.to_owned());
+    nodes.lines.iter().map(|lines| lines.all().into_iter().map(text).collect()).collect()
+}
+
+#[test]
+fn a_tour_takes_another_way_if_a_node_is_dead_and_comes_back() {
+    let mut nodes = nodes(4);
+    let tourist = tourist(&nodes, true);
+    nodes.kill(2);
+    nodes.settle();
+    nodes.at(0).send(inform("x", tourist, tour(&[&["n1"], &["n2", "n3"], &["n2"], &["n0"]], LONG)));
+    nodes.settle();
+    let said = printed(&nodes);
+    assert_eq!(said[0], ["task 3 on n0", "over on n0: Done, missed [\"n2\", \"n2\"]"]);
+    assert_eq!((said[1].as_slice(), said[3].as_slice()), (&["task 0 on n1".into()][..], &["task 1 on n3".into()][..]));
+    nodes.counters();
+}
+
+#[test]
+fn no_further_stop_is_made_when_the_time_is_over() {
+    let nodes = nodes(3);
+    let tourist = tourist(&nodes, false);
+    nodes.at(0).send(inform("x", tourist, tour(&[&["n1"], &["n2"]], 30)));
+    nodes.settle();
+    std::thread::sleep(Duration::from_millis(60));
+    nodes.at(1).send(inform("x", tourist, "next"));
+    nodes.settle();
+    let said = printed(&nodes);
+    assert_eq!((said[1].as_slice(), said[2].len()), (&["task 0 on n1".into()][..], 0));
+    assert_eq!(said[0], ["over on n0: Late, missed []"]);
+}
+
+#[test]
+fn a_tour_whose_beginning_is_dead_ends_where_it_is() {
+    let mut nodes = nodes(3);
+    let tourist = tourist(&nodes, false);
+    nodes.at(0).send(inform("x", tourist, tour(&[&["n1"]], LONG)));
+    nodes.settle();
+    nodes.kill(0);
+    nodes.settle();
+    nodes.at(1).send(inform("x", tourist, "next"));
+    nodes.settle();
+    let said = printed(&nodes);
+    assert!(said[1][1].starts_with("over on n1: NoWayBack(Missed { node: \"n0\""), "{said:?}");
+    nodes.counters();
+}
+
+#[test]
+fn who_is_called_home_ends_its_tour_there() {
+    // By its home, by the node where it is, and by a third one.
+    for caller in 0..3 {
+        let nodes = nodes(3);
+        let tourist = tourist(&nodes, false);
+        nodes.at(0).send(inform("x", tourist, tour(&[&["n1"], &["n2"], &["n1"]], LONG)));
+        nodes.settle();
+        nodes.at(1).send(inform("x", tourist, "next"));
+        nodes.settle();
+        assert_eq!(nodes.homes("tourist"), [2]);
+        let (tell, told) = mpsc::channel();
+        nodes.at(caller).recall_agent(tourist, move |outcome| tell.send(outcome).unwrap());
+        nodes.settle();
+        assert_eq!((told.try_recv(), nodes.homes("tourist")), (Ok(Ok(())), vec![0]), "{caller}");
+        assert_eq!(printed(&nodes)[0], ["over on n0: Recalled, missed []"]);
+        // And again, when it is there.
+        let (tell, told) = mpsc::channel();
+        nodes.at(caller).recall_agent(tourist, move |outcome| tell.send(outcome).unwrap());
+        nodes.settle();
+        assert_eq!(told.try_recv(), Ok(Ok(())));
+        nodes.counters();
+    }
+}
+
+#[test]
+fn who_is_called_home_in_the_middle_of_a_hop_comes_home_then() {
+    // After so many things on the wires the call comes, from the node that it leaves, the one it goes to, and home.
+    for (caller, after) in (0..3).flat_map(|caller| (0..12).map(move |after| (caller, after))) {
+        let nodes = nodes(3);
+        let tourist = tourist(&nodes, false);
+        nodes.at(0).send(inform("x", tourist, tour(&[&["n1"], &["n2"], &["n1"]], LONG)));
+        nodes.settle();
+        nodes.at(1).send(inform("x", tourist, "next"));
+        nodes.idle();
+        let order = [(1, 2), (2, 1), (1, 0), (0, 1), (1, 2), (2, 1)];
+        let mut wires = order.iter().cycle();
+        for _ in 0..after {
+            let (from, to) = wires.next().unwrap();
+            nodes.step(*from, *to);
+            nodes.idle();
+        }
+        let (tell, told) = mpsc::channel();
+        nodes.at(caller).recall_agent(tourist, move |outcome| tell.send(outcome).unwrap());
+        nodes.settle();
+        assert_eq!((told.try_recv(), nodes.homes("tourist")), (Ok(Ok(())), vec![0]), "{caller} after {after}");
+        let said = printed(&nodes);
+        assert!(said[0].last().unwrap().starts_with("over on n0: Recalled"), "{caller} after {after}: {said:?}");
+        nodes.counters();
+    }
+}
+
+#[test]
+fn who_is_called_to_a_home_that_is_dead_stays_and_its_tour_is_over() {
+    let mut nodes = nodes(3);
+    let tourist = tourist(&nodes, false);
+    nodes.at(0).send(inform("x", tourist, tour(&[&["n1"], &["n2"]], LONG)));
+    nodes.settle();
+    nodes.kill(0);
+    nodes.settle();
+    let (tell, told) = mpsc::channel();
+    nodes.at(2).recall_agent(tourist, move |outcome| tell.send(outcome).unwrap());
+    nodes.settle();
+    assert_eq!(told.try_recv(), Ok(Err(HopError::NoSuchNode("n0".into()))));
+    assert_eq!(nodes.homes("tourist"), [1]);
+    assert_eq!(printed(&nodes)[1], ["task 0 on n1", "over on n1: Recalled, missed []"]);
+    let nobody = nodes.at(2).spawn("other", does(|_, _| ())).unwrap();
+    let (tell, told) = mpsc::channel();
+    nodes.at(2).kill(nobody);
+    nodes.settle();
+    nodes.at(2).recall_agent(nobody, move |outcome| tell.send(outcome).unwrap());
+    nodes.settle();
+    assert!(matches!(told.try_recv(), Ok(Err(HopError::NotMovable(_)))));
+}
+
+#[test]
+fn whoever_asked_a_node_that_is_lost_is_told() {
+    let mut nodes = nodes(3);
+    let tourist = tourist(&nodes, false);
+    nodes.at(0).send(inform("x", tourist, tour(&[&["n1"]], LONG)));
+    nodes.settle();
+    let (tell, told) = mpsc::channel();
+    nodes.at(2).recall_agent(tourist, move |outcome| tell.send(outcome).unwrap());
+    nodes.kill(1);
+    nodes.settle();
+    assert_eq!(told.try_recv(), Ok(Err(HopError::Unreachable("n1".into()))));
+}
+
+#[test]
+fn an_agent_lives_no_longer_than_it_may_wherever_it_is() {
+    let nodes = nodes(2);
+    let lines = nodes.lines[0].clone();
+    let owner = nodes
+        .at(0)
+        .spawn(
+            "owner",
+            does(|ctx, message| match message.content.functor().map(|name| name.as_str()) {
+                Some("ended") => ctx.print(&format!("heard of {}", message.content)),
+                _ => {
+                    let child = ctx.spawn("child", does(|_, _| ())).unwrap();
+                    assert!(ctx.set_lifetime(child, Duration::from_millis(20)));
+                    assert!(!ctx.set_lifetime(Aid::local("nobody"), Duration::from_secs(1)));
+                }
+            }),
+        )
+        .unwrap();
+    nodes.at(0).send(inform("x", owner, "begin"));
+    let tourist = tourist(&nodes, false);
+    assert!(nodes.at(0).set_lifetime(tourist, Duration::from_millis(400)));
+    nodes.at(0).send(inform("x", tourist, tour(&[&["n1"]], LONG)));
+    nodes.settle();
+    assert_eq!(nodes.homes("tourist"), [1]);
+    std::thread::sleep(Duration::from_millis(150));
+    nodes.settle();
+    assert_eq!((nodes.homes("child"), nodes.homes("tourist")), (vec![], vec![1]));
+    let heard = lines.all().into_iter().filter(|line| line.contains("heard of ended(child,expired)")).count();
+    assert_eq!(heard, 1, "{:?}", lines.all());
+    std::thread::sleep(Duration::from_millis(400));
+    nodes.settle();
+    assert_eq!(nodes.homes("tourist"), [0; 0]);
+    nodes.counters();
+}

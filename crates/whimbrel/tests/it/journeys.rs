@@ -1,0 +1,103 @@
+//! Agents that go round, send minions, are called home, and live no longer than they may, in processes.
+
+use super::{Scratch, Seen};
+
+const SCOUT: &str = "
+!go.
++!go <-
+    .tour([stop(n2, buy(tea, P2)), stop([nowhere, n3], buy(coffee, P3)), stop(gone)], [return, deadline(60000)], Missed);
+    .node(N); .print(P2, \" \", P3, \" back at \", N, \" missed \", Missed);
+    .dispatch(n3, where(W)); .print(\"the minion was at \", W);
+    .dispatch([nowhere, n2], where(W2), 60000); .print(\"the minion was at \", W2);
+    !bad; !late; !nowhere; !too_late; !broken; !stranded;
+    .all_names(All); .length(All, Count); .print(Count, \" agents\");
+    .stopMAS.
++!buy(X, p(X, N)) <- .node(N); .print(\"buying \", X, \" at \", N).
++!where(W) <- .node(W); .my_name(Me); .wait(20).
++!where_from(W) <- .node(W); .fail.
++!bad <- .dispatch(n2, nonsense(_)).
+-!bad[error(E)] <- .print(\"bad: \", E).
++!late <- .dispatch(n2, slow, 100).
+-!late[error(E), error_msg(M)] <- .print(\"late: \", E, \", \", M).
++!nowhere <- .dispatch([gone, lost], slow, 100).
+-!nowhere[error(E)] <- .print(\"nowhere: \", E).
++!slow <- .wait(100000).
++!too_late <- .tour([stop(n2, slow), stop(n3)], [deadline(100), return]).
+-!too_late[error(E)] <- .node(N); .print(\"too late: \", E, \" at \", N).
++!broken <- .tour([stop(n2, where_from(_)), stop(n3)], [return(n3)]).
+-!broken[error(E)] <- .node(N); .print(\"broken: \", E, \" at \", N).
++!stranded <- .tour([stop(n3)], [return([gone, lost])]).
+-!stranded[error(E)] <- .node(N); .print(\"stranded: \", E, \" at \", N); .move_to(n1).
+";
+
+#[test]
+fn scouts_go_round_and_send_minions_in_agentspeak() {
+    let project = "MAS x { agents: scout at \"n1\"; shop at \"n2\"; bank shop.asl at \"n3\"; }";
+    let scratch = Scratch::with(&[("x.mas2j", project), ("scout.asl", SCOUT), ("shop.asl", "open.\n")]);
+    let Seen { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
+    let expected = "[scout] buying tea at n2
+[scout] buying coffee at n3
+[scout] p(tea,n2) p(coffee,n3) back at n1 missed [missed(nowhere,no_such_node),missed(gone,no_such_node)]
+[scout] the minion was at n3
+[scout] the minion was at n2
+[scout] bad: no_relevant
+[scout] late: timeout, the minion did not answer in time
+[scout] nowhere: no_such_node
+[scout] too late: deadline_reached at n1
+[scout] broken: ia_failed at n3
+[scout] stranded: no_such_node at n3
+[scout] 3 agents
+";
+    assert_eq!((out.as_str(), err.as_str(), code), (expected, "", Some(0)));
+}
+
+#[test]
+fn an_agent_calls_its_scout_home_and_has_a_child_for_a_while() {
+    let scout = "
+!go.
++!go <- .tour([stop(n2), stop(n3, work), stop(n2)], [return]).
+-!go[error(E), error_msg(M)] <- .node(N); .print(\"at \", N, \" for \", E, \": \", M); .send(boss, tell, back).
++!work <- .send(boss, tell, working); .wait(100000).
++recalled <- .print(\"was called\").
+";
+    let boss = "
++working <- .recall(scout).
++recalled(A)[source(ams)] : back <- !rest(A).
++recalled(A)[source(ams)] <- .wait(back); !rest(A).
++!rest(A) <- .print(A, \" is home\"); .create_agent(child, \"moth.asl\", [lifetime(\"200ms\")]); !nobody.
++!nobody <- .recall(nobody).
+-!nobody <- .print(\"nobody is nobody\").
++ended(A, Why)[source(ams)] <- .print(A, \" ended: \", Why); .all_names(L); .print(L); .stopMAS.
+";
+    let project = "MAS x { agents: scout at \"n1\"; boss at \"n2\"; moth [lifetime=\"100ms\"] at \"n3\"; }";
+    let moth = "!fly. +!fly <- .wait(10); .move_to(n1).\n";
+    let files = [("x.mas2j", project), ("scout.asl", scout), ("boss.asl", boss), ("moth.asl", moth)];
+    let Seen { out, err, code } = Scratch::with(&files).run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
+    let mut lines: Vec<&str> = out.lines().collect();
+    lines.sort_unstable();
+    let expected = [
+        "[boss] [boss,scout]",
+        "[boss] child ended: expired",
+        "[boss] nobody is nobody",
+        "[boss] scout is home",
+        "[scout] at n1 for recalled: the agent was called home",
+        "[scout] was called",
+    ];
+    assert_eq!((lines.as_slice(), err.as_str(), code), (&expected[..], "", Some(0)));
+}
+
+#[test]
+fn a_lifetime_that_cannot_be_is_told() {
+    let files = [("x.mas2j", "MAS x { agents: moth [lifetime=\"soon\"]; }"), ("moth.asl", "b.\n")];
+    let Seen { err, code, .. } = Scratch::with(&files).run(&["run", "x.mas2j", "--for", "9s"]);
+    assert!(err.contains("lifetime: `soon` is no unit of time") && code != Some(0), "{err}");
+    let files = [("x.mas2j", "MAS x { agents: moth [lifetime=\"1m\"]; }"), ("moth.asl", "b.\n")];
+    let Seen { err, code, .. } = Scratch::with(&files).run(&["run", "x.mas2j", "--durable", "--for", "9s"]);
+    assert!(err.contains("moth has a `lifetime`: agents of societies that are kept have none"), "{err}");
+    assert_ne!(code, Some(0));
+    let tour = "!go. +!go <- .tour([stop(n2)]). -!go[error(E), error_msg(M)] <- .print(E, \": \", M); !wrong. \
+                +!wrong <- .tour(n2). -!wrong[error(E)] <- .print(E); .stopMAS.\n";
+    let Seen { out, .. } = Scratch::with(&[("t.asl", tour)]).run(&["run", "t.asl", "--for", "60s"]);
+    let expected = "no_such_node: this platform is one node: there is nowhere to go\nwrong_arguments\n";
+    assert_eq!(out.replace("[t] ", ""), expected);
+}
