@@ -370,6 +370,8 @@ pub const GUEST_MESSAGE_BYTES: usize = 1 << 20;
 pub const GUEST_TIMERS_MAX: usize = 1_024;
 /// Bytes of names that nobody knew before, from one WebAssembly agent: a process keeps names for ever.
 pub const GUEST_NAME_BYTES: u64 = 64 << 10;
+/// The same from all of them together: each that comes, and each clone, has its own 64 KiB.
+pub const GUESTS_NAME_BYTES_MAX: u64 = 64 << 20;
 /// Documents of a collection that a node offers its agents.
 pub const DOCUMENTS_MAX: usize = 100_000;
 /// Bytes of one of them.

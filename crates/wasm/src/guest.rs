@@ -2,10 +2,11 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use wasmtime::{Memory, ResourceLimiter};
 use whimbrel_acl::Symbol;
-use whimbrel_platform::limits::GUEST_CALL_BYTES_MAX;
+use whimbrel_platform::limits::{GUEST_CALL_BYTES_MAX, GUESTS_NAME_BYTES_MAX};
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::policy::Terms;
 use whimbrel_platform::{Time, Turn};
@@ -34,12 +35,15 @@ pub enum Breach {
         /// What it may have.
         max: usize,
     },
-    /// It sent too many messages.
-    #[error("it sent more than {0} messages within a second (quota messages_per_s)")]
+    /// It sent too many messages, or printed too many lines.
+    #[error("it sent or printed more than {0} messages within a second (quota messages_per_s)")]
     MessageRate(u32),
     /// It made up too many names.
     #[error("it made up more than {0} bytes of names")]
     Names(u64),
+    /// All guests of this node together did.
+    #[error("the agents of this node made up more than {0} bytes of names")]
+    NamesOfAll(u64),
     /// It has been here for long enough.
     #[error("its {0} s on this node are over (quota lifetime_s)")]
     Lifetime(u64),
@@ -158,10 +162,12 @@ pub(crate) struct Guest {
     /// Why it was answered with a negative number last.
     pub reason: String,
     pub used: Used,
+    /// Bytes of names that all guests of the node made up.
+    names: Arc<AtomicU64>,
 }
 
 impl Guest {
-    pub fn new(affairs: Affairs, terms: Arc<Terms>) -> Self {
+    pub fn new(affairs: Affairs, terms: Arc<Terms>, names: Arc<AtomicU64>) -> Self {
         Self {
             turn: TurnAccess::default(),
             memory: None,
@@ -172,6 +178,7 @@ impl Guest {
             terms,
             reason: String::new(),
             used: Used::default(),
+            names,
         }
     }
 
@@ -200,10 +207,27 @@ impl Guest {
     /// Makes names of what a guest wrote, and counts those that are new.
     pub fn naming<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> Result<R, Breach> {
         let before = Symbol::bytes_made_here();
-        let made = work(self);
-        self.used.names += Symbol::bytes_made_here() - before;
-        let most = self.terms.name_bytes;
-        if self.used.names > most { Err(Breach::Names(most)) } else { Ok(made) }
+        let done = work(self);
+        let made = Symbol::bytes_made_here() - before;
+        if made == 0 {
+            return Ok(done);
+        }
+        self.used.names += made;
+        let all = self.names.fetch_add(made, Ordering::Relaxed) + made;
+        match self.terms.name_bytes {
+            most if self.used.names > most => Err(Breach::Names(most)),
+            _ if all > GUESTS_NAME_BYTES_MAX => Err(Breach::NamesOfAll(GUESTS_NAME_BYTES_MAX)),
+            _ => Ok(done),
+        }
+    }
+
+    /// Counts messages or lines within the second.
+    pub fn count_said(&mut self, count: u32) -> Result<(), Breach> {
+        let now = self.turn.with(|turn| turn.now).unwrap_or_default();
+        match self.terms.messages_per_s {
+            Some(most) if self.used.messages.add(count, now) > most => Err(Breach::MessageRate(most)),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -67,6 +67,8 @@ pub struct Host {
     modules: Mutex<FxHashMap<ModuleHash, Weak<Module>>>,
     /// The terms that guests are on: few, and many guests on the same.
     terms: Mutex<Vec<Arc<Terms>>>,
+    /// Bytes of names that guests made up: the process keeps them for ever.
+    pub(crate) names: Arc<AtomicU64>,
     ticker: Option<JoinHandle<()>>,
 }
 
@@ -92,6 +94,7 @@ impl Host {
             compiled: options.compiled,
             modules: Mutex::default(),
             terms: Mutex::default(),
+            names: Arc::default(),
             ticker: Some(ticker),
         }))
     }

@@ -78,7 +78,7 @@ impl Live {
     /// An instance as the module begins.
     pub fn new(module: &Arc<Module>, affairs: Affairs, terms: Arc<Terms>) -> Result<Self, LiveError> {
         let host = &module.host;
-        let mut store = Store::new(&host.engine, Guest::new(affairs, terms));
+        let mut store = Store::new(&host.engine, Guest::new(affairs, terms, Arc::clone(&host.names)));
         store.limiter(|guest| guest);
         host.clock.want();
         set_deadline(&mut store);

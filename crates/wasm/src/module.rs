@@ -117,7 +117,7 @@ fn is_stack_first(image: &Image, top: Option<&u64>) -> bool {
 
 /// What an instance is when it is new.
 fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Result<(Image, Vec<u64>), AdmissionError> {
-    let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()));
+    let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()), Arc::clone(&host.names));
     let mut store = Store::new(&host.engine, guest);
     let ticks = u64::from(store.data().terms.call_cpu_ms) / crate::host::TICK.as_millis() as u64;
     store.set_epoch_deadline(ticks.max(1) + 1);
@@ -131,7 +131,7 @@ fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Resu
     }
     // `whim_abi` may have done something; an agent begins without.
     drop(store);
-    let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()));
+    let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()), Arc::clone(&host.names));
     let mut store = Store::new(&host.engine, guest);
     store.set_epoch_deadline(ticks.max(1) + 1);
     let instance = pre.instantiate(&mut store).map_err(|error| cannot(format!("{error:#}")))?;

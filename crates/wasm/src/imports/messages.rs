@@ -8,7 +8,7 @@ use whimbrel_platform::topics::Cast;
 use super::{Result, breach, copy_out, parts, region};
 use crate::abi::{MODULE, code};
 use crate::frame::{read_message, read_template};
-use crate::guest::{Breach, Guest};
+use crate::guest::Guest;
 use crate::inbox::frame_of_next;
 
 pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
@@ -59,12 +59,7 @@ fn dispatch(guest: &mut Guest, message: AclMessage, length: usize) -> Result<i32
             format!("{GUEST_CALL_MESSAGES_MAX} messages of {GUEST_CALL_BYTES_MAX} bytes in one call are the most");
         return Ok(guest.refuse(code::FULL, most));
     }
-    let now = guest.turn.with(|turn| turn.now).unwrap_or_default();
-    if let Some(most) = guest.terms.messages_per_s
-        && guest.used.messages.add(receivers, now) > most
-    {
-        return Err(breach(Breach::MessageRate(most)));
-    }
+    guest.count_said(receivers).map_err(breach)?;
     guest.turn.with(|turn| turn.outbox.send(message));
     Ok(0)
 }

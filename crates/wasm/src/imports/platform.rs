@@ -102,6 +102,7 @@ fn line(mut caller: Caller<'_, Guest>, (ptr, len): (i32, i32), write: impl FnOnc
     if guest.requests.lines > GUEST_CALL_MESSAGES_MAX || !guest.may_say(text.len()) {
         return Ok(guest.refuse(code::FULL, format!("{GUEST_CALL_MESSAGES_MAX} lines in one call are the most")));
     }
+    guest.count_said(1).map_err(breach)?;
     guest.turn.with(|turn| write(turn, text));
     Ok(0)
 }

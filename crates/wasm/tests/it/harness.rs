@@ -13,6 +13,7 @@ pub fn guest(body: &str) -> String {
   (import "whim" "now" (func $now (result i64)))
   (import "whim" "print" (func $print (param i32 i32)))
   (import "whim" "stop" (func $stop))
+  (import "whim" "name" (func $name (param i32 i32) (result i32)))
   (import "whim" "search" (func $search (param i32 i32 i32 i32) (result i32)))
   (import "whim" "depart" (func $depart (param i32 i32) (result i32)))
   (import "whim" "receive" (func $receive (param i32 i32 i64) (result i32)))

@@ -72,7 +72,12 @@ fn recursion_ends_with_the_stack() {
 fn a_flood_of_messages_is_dammed() {
     let flood = "(loop $l (call $tell (i64.const 1)) (br $l)) (i32.const 0)";
     let quota = r#"{"quota": [{"who": "agent:guest", "messages_per_s": 100}]}"#;
-    assert_eq!(fate_under(quota, flood), "it sent more than 100 messages within a second (quota messages_per_s)");
+    assert_eq!(
+        fate_under(quota, flood),
+        "it sent or printed more than 100 messages within a second (quota messages_per_s)"
+    );
+    let lines = "(loop $l (call $print (i32.const 4000) (i32.const 1)) (br $l)) (i32.const 0)";
+    assert_eq!(fate_under(quota, lines), fate_under(quota, flood));
     let quota = r#"{"quota": [{"who": "agent:guest", "call_cpu_ms": 50}]}"#;
     assert!(fate_under(quota, flood).starts_with("a call took more than 50 ms"));
 }
@@ -89,6 +94,29 @@ fn names_that_are_looked_for_are_counted() {
             (br_if $l (i32.lt_u (local.get $n) (i32.const 72))))
         (i32.const 0)"#;
     assert_eq!(fate_under("{}", search), "it made up more than 65536 bytes of names");
+}
+
+/// Each agent may make up some names, but not all together any number.
+#[test]
+fn names_that_all_make_up_are_counted() {
+    let (mut sim, _) = world();
+    let host = host();
+    // A text with its own name in it.
+    let search = format!(
+        r#"{HANDLE}
+            (memory.fill (i32.const 3000) (i32.const 97) (i32.const 62000))
+            (drop (call $name (i32.const 3000) (i32.const 100)))
+            (drop (call $search (i32.const 3000) (i32.const 62000) (i32.const 3000) (i32.const 0)))
+            (i32.const 0))"#
+    );
+    for number in 0..1_100 {
+        sim.spawn(&format!("guest{number}"), agent(&host, &search));
+        sim.tell(&format!("guest{number}"), "go");
+    }
+    sim.run_until_idle();
+    let why = EndReason::Failed("the agents of this node made up more than 67108864 bytes of names".to_owned());
+    let ended: Vec<EndReason> = (0..1_100).filter_map(|number| sim.ended(&format!("guest{number}"))).collect();
+    assert!(!ended.is_empty() && ended.len() < 50 && ended.iter().all(|reason| *reason == why), "{ended:?}");
 }
 
 #[test]
