@@ -64,19 +64,21 @@ fn an_agent_calls_its_scout_home_and_has_a_child_for_a_while() {
 +working <- .recall(scout).
 +recalled(A)[source(ams)] : back <- !rest(A).
 +recalled(A)[source(ams)] <- .wait(back); !rest(A).
-+!rest(A) <- .print(A, \" is home\"); .create_agent(child, \"moth.asl\", [lifetime(\"200ms\")]); !nobody.
++!rest(A) <- .print(A, \" is home\"); .create_agent(child, \"bird.asl\", [lifetime(\"300ms\")]); !nobody.
 +!nobody <- .recall(nobody).
 -!nobody <- .print(\"nobody is nobody\").
-+ended(A, Why)[source(ams)] <- .print(A, \" ended: \", Why); .all_names(L); .print(L); .stopMAS.
++ended(A, Why)[source(ams)] <- .print(A, \" ended: \", Why); .all_names(L); .sort(L, S); .print(S); .stopMAS.
 ";
-    let project = "MAS x { agents: scout at \"n1\"; boss at \"n2\"; moth [lifetime=\"100ms\"] at \"n3\"; }";
-    let moth = "!fly. +!fly <- .wait(10); .move_to(n1).\n";
-    let files = [("x.mas2j", project), ("scout.asl", scout), ("boss.asl", boss), ("moth.asl", moth)];
+    let project = "MAS x { agents: scout at \"n1\"; boss at \"n2\"; moth [lifetime=\"100ms\"] at \"n2\"; \
+                   guard moth.asl at \"n3\"; }";
+    let bird = "!fly. +!fly <- .wait(10); .move_to(n1).\n";
+    let files =
+        [("x.mas2j", project), ("scout.asl", scout), ("boss.asl", boss), ("moth.asl", "b.\n"), ("bird.asl", bird)];
     let Seen { out, err, code } = Scratch::with(&files).run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
     let mut lines: Vec<&str> = out.lines().collect();
     lines.sort_unstable();
     let expected = [
-        "[boss] [boss,scout]",
+        "[boss] [boss,guard,scout]",
         "[boss] child ended: expired",
         "[boss] nobody is nobody",
         "[boss] scout is home",
