@@ -204,11 +204,13 @@ impl Node {
     }
 }
 
-/// A message for a node that is lost goes through the router once more: its receiver may have found a new home, or its
+/// A message for a node that is lost goes through the router once more: its receiver may be served elsewhere, or its
 /// sender hears of it. But no message to many goes to the others again, and none to one of many to another one: that node
-/// may have handled it.
-fn lost_parcel(envelope: Envelope) -> Parcel {
+/// may have handled it. Nor does any follow an agent that left that node: it may have been passed on.
+fn lost_parcel(node: &Node, envelope: Envelope) -> Parcel {
+    let lives = || !matches!(node.routes.look_up(envelope.to.name).place(), Place::Unknown);
     match Cast::behind(&envelope) {
+        None if node.cluster.is_none() && lives() => Parcel::Undeliverable(envelope, DeadReason::Unreachable),
         None => Parcel::Posted(envelope),
         Some((Cast::Anycast, _)) => Parcel::Undeliverable(envelope, DeadReason::Unreachable),
         Some(_) => Parcel::Undeliverable(envelope, DeadReason::AgentEnded),
@@ -338,7 +340,7 @@ impl Station for NodeStation {
         let count = messages.len();
         let messages = node.unsaid(messages);
         node.count_copies(0, (count - messages.len()) as u64);
-        let mut parcels: Vec<Parcel> = messages.into_iter().map(lost_parcel).collect();
+        let mut parcels: Vec<Parcel> = messages.into_iter().map(|message| lost_parcel(node, message)).collect();
         node.fill(0, |content| content.parcels.append(&mut parcels));
     }
 

@@ -7,11 +7,23 @@ pub use whimbrel_platform::duration::parse;
 /// The shortest time after which somebody who shows four times a second that he is alive may be thought dead.
 const TAKEOVER_MIN: Duration = Duration::from_secs(1);
 
+/// The shortest time after which a node that cannot be reached may be taken for lost.
+const LINK_TIMEOUT_MIN: Duration = Duration::from_secs(1);
+
 /// Reads how long a process may give no sign of life.
 pub fn parse_takeover(text: &str) -> Result<Duration, String> {
     let time = parse(text)?;
     if time < TAKEOVER_MIN {
         return Err("a process that is well may give no sign of life for that long: 1s at least".to_owned());
+    }
+    Ok(time)
+}
+
+/// How long a node may be out of reach: not so short that a moment without the processor counts.
+pub fn parse_link_timeout(text: &str) -> Result<Duration, String> {
+    let time = parse(text)?;
+    if time < LINK_TIMEOUT_MIN {
+        return Err("a node that is well may be out of reach for that long: 1s at least".to_owned());
     }
     Ok(time)
 }

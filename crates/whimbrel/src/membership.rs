@@ -64,6 +64,7 @@ impl Membership {
         guards: &Guards,
     ) -> anyhow::Result<Self> {
         config.encoding = arguments.encoding;
+        config.patience = arguments.link_timeout.unwrap_or(config.patience);
         guards.guard(&mut config)?;
         config.log = log(arguments.quiet);
         let hub = Arc::new(Hub::start(config, platform.station(), Some(address))?);
@@ -94,6 +95,7 @@ impl Membership {
         let mut config = config_of(asked, &made_up, level, arguments.credentials.as_deref(), platform)?;
         config.token.clone_from(&arguments.token);
         config.encoding = arguments.encoding;
+        config.patience = arguments.link_timeout.unwrap_or(config.patience);
         guards.guard(&mut config)?;
         config.log = log(arguments.quiet);
         let hub = Arc::new(Hub::start(config, platform.station(), arguments.listen.as_deref())?);

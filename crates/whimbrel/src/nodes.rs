@@ -85,6 +85,7 @@ impl Nodes {
         config.token = Some(secrets.token);
         config.level = level;
         config.encoding = arguments.encoding;
+        config.patience = arguments.link_timeout.unwrap_or(config.patience);
         config.credentials = secrets.credentials;
         guards.guard(&mut config)?;
         let (trace, quiet) = (arguments.trace, arguments.quiet);

@@ -397,6 +397,23 @@ fn who_cannot_go_stays_and_is_told_why() {
 }
 
 #[test]
+fn what_a_lost_node_may_have_passed_on_is_not_sent_again() {
+    let mut nodes = Nodes::new(2, 1);
+    let walker = nodes.walker(0, "walker");
+    nodes.at(0).send(inform("x", walker, go("n1")));
+    nodes.settle();
+    nodes.kill(0);
+    // It was never acknowledged, whatever became of it.
+    let envelope = Envelope { to: walker, body: MessageBody::Owned(Box::new(inform("x", walker, 7))) };
+    nodes.at(1).station().lose(NodeId(0), vec![envelope]);
+    nodes.settle();
+    let lines = nodes.lines[1].all();
+    assert!(lines.iter().all(|line| !line.ends_with(":7")), "{lines:?}");
+    let dead = nodes.at(1).dead_letters().iter().filter(|letter| letter.to == walker).count();
+    assert_eq!((nodes.homes("walker"), dead), (vec![1], 1));
+}
+
+#[test]
 fn a_clone_begins_on_the_other_node() {
     let nodes = Nodes::new(2, 2);
     let walker = nodes.walker(0, "walker");

@@ -103,6 +103,10 @@ pub struct Run {
     /// The folder with this node's certificate: what `whimbrel ca issue FOLDER n1 --out` made.
     #[arg(long, value_name = "FOLDER", conflicts_with = "nodes")]
     pub credentials: Option<PathBuf>,
+    /// How long another node may be out of reach until it is taken for lost, with its agents, and who waits for it is told: 30s if not
+    /// given.
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_link_timeout)]
+    pub link_timeout: Option<Duration>,
     #[command(flatten)]
     pub guarding: Guarding,
     /// Where programs are kept that agents from other nodes bring along, and what modules were compiled to: a folder, or `off`.
@@ -162,6 +166,10 @@ pub struct Join {
     /// The folder with this node's certificate: what `whimbrel ca issue` made.
     #[arg(long, value_name = "FOLDER")]
     pub credentials: Option<PathBuf>,
+    /// How long another node may be out of reach until it is taken for lost, with its agents, and who waits for it is told: 30s if not
+    /// given.
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_link_timeout)]
+    pub link_timeout: Option<Duration>,
     #[command(flatten)]
     pub guarding: Guarding,
     /// Where programs are kept that agents from other nodes bring along, and what modules were compiled to: a folder, or `off`.

@@ -74,6 +74,10 @@ pub struct Up {
     /// The folder with this node's certificate: what `whimbrel ca issue FOLDER n1 --out` made.
     #[arg(long, value_name = "FOLDER")]
     pub credentials: Option<PathBuf>,
+    /// How long another node may be out of reach until it is taken for lost, with its agents, and who waits for it is told: 30s if not
+    /// given.
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_link_timeout)]
+    pub link_timeout: Option<Duration>,
     #[command(flatten)]
     pub guarding: Guarding,
     /// Where it is kept what modules were compiled to: a folder, or `off`. In the user's cache (~/.cache/whimbrel/code) if not given.
@@ -123,6 +127,7 @@ impl From<Up> for Run {
             listen: up.listen,
             token: up.token,
             credentials: up.credentials,
+            link_timeout: up.link_timeout,
             guarding: up.guarding,
             offering: up.offering,
             code_cache: up.code_cache,

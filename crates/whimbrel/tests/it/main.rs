@@ -22,6 +22,7 @@ mod engine;
 mod examples;
 mod external_agents;
 mod fuzz;
+mod hop_faults;
 mod journeys;
 mod log;
 mod moving;
