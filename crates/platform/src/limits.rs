@@ -17,8 +17,14 @@ pub const WORKER_STACK_BYTES: usize = 64 << 20;
 pub const AGENTS_MAX: usize = 100_000_000;
 /// How long whoever sends a minion waits for what it has to say, if he does not say so himself.
 pub const DISPATCH_MS: u64 = 60_000;
-/// Bytes of an agent's state that goes to another node.
-pub const HOP_STATE_BYTES_MAX: usize = 8 << 20;
+/// Bytes of an agent's state that goes to another node: what WebAssembly agents may have.
+pub const HOP_STATE_BYTES_MAX: usize = GUEST_STATE_BYTES_MAX;
+/// Bytes of it from which on it is compressed, if that makes it shorter by an eighth at least.
+pub const HOP_COMPRESSED_FROM_BYTES: usize = 512;
+/// Bytes of it that are sent at once: others use the link, too.
+pub const HOP_PIECE_BYTES: usize = 256 << 10;
+/// Bytes of the states of agents of one other node that are on their way here at a time, if it is more than one agent.
+pub const HOP_ARRIVING_BYTES_MAX: usize = 128 << 20;
 /// Bytes of code that goes with an agent to a node that has not got it.
 pub const CODE_BYTES_MAX: usize = 16 << 20;
 /// Bytes of it that are sent at once: others use the link, too.

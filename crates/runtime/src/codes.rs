@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use whimbrel_platform::Time;
 use whimbrel_platform::durable::Origin;
-use whimbrel_platform::limits::CODE_WAITING_BYTES_MAX;
+use whimbrel_platform::limits::{CODE_PART_BYTES, CODE_WAITING_BYTES_MAX};
 use whimbrel_platform::mobility::{Bearer, FetchError, FetchStep, Fetches, HopError, HopId, HopNews, Offer, Part};
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::NodeId;
@@ -159,7 +159,7 @@ impl Node {
     pub fn give_code(&self, to: NodeId, hop: HopId, at: u64) {
         // Nobody gets code but that of an agent that is about to go there.
         let Some(code) = self.with_transits(|it| it.transits.code_for(to, hop)) else { return };
-        let part = self.loader.code(code).map_or_else(|| Part::none(at), |bytes| Part::of(&bytes, at));
+        let part = self.loader.code(code).map_or_else(|| Part::none(at), |bytes| Part::of(&bytes, at, CODE_PART_BYTES));
         self.tell_hop(to, HopNews::Code(hop, part));
     }
 

@@ -18,6 +18,7 @@ mod handover;
 mod inbox;
 mod linked;
 mod loader;
+mod luggage;
 mod mobility;
 mod monitors;
 mod node;

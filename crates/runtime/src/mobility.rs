@@ -18,6 +18,7 @@ use whimbrel_platform::{AgentBody, EndReason, Event, Time};
 
 use crate::linked::without_lease;
 use crate::loader::CodeFound;
+use crate::luggage::unpack;
 use crate::node::{Introduction, Node, christen};
 use crate::parcel::{Change, Parcel};
 use crate::shard::{Slot, Status};
@@ -95,6 +96,8 @@ pub(crate) enum HopOrder {
     Make(Offer, NodeId),
     /// Let it go there, if it is still alive.
     LetGo(HopId, NodeId),
+    /// The destination wants more of its state, from this byte on.
+    More(HopId, u64, NodeId),
     /// It stays.
     Stay(HopId, HopError),
     /// It has a clone of this name.
@@ -179,9 +182,16 @@ impl Node {
             HopNews::Offer(offer) => self.hear_offer(from, *offer),
             HopNews::Lacks { hop, at } => self.give_code(from, hop, at),
             HopNews::Code(hop, part) => self.hear_code(from, hop, &part),
+            HopNews::More { hop, at } => {
+                if let Some(door) = self.with_transits(|it| it.transits.door_for(from, hop)) {
+                    self.put(door, Parcel::Hop(Box::new(HopOrder::More(hop, at, from))));
+                }
+            }
+            HopNews::State(hop, piece) => self.hear_state(from, hop, &piece),
             HopNews::Cancel(hop) => {
                 self.with_transits(|it| it.transits.handle_news(from, self.name_of(from), HopNews::Cancel(hop)));
                 self.drop_order(from, hop);
+                self.drop_luggage(|bearer| bearer.node == from && bearer.hop == hop);
             }
             HopNews::Recall(agent, number) => self.hear_recall(from, agent, number),
             HopNews::Recalled(number, why) => {
@@ -243,6 +253,7 @@ impl Node {
     pub fn make_coming(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: Offer) {
         match self.permit_coming(from, &offer).and_then(|()| self.find_code(from, &offer)) {
             Ok(CodeFound::Missing) => return self.order_code(from, offer),
+            Ok(CodeFound::Own | CodeFound::Foreign) if !offer.is_whole() => return self.order_rest(from, offer),
             Ok(CodeFound::Own | CodeFound::Foreign) => {}
             Err(why) => return self.refuse_coming(from, &offer, why),
         }
@@ -283,7 +294,7 @@ impl Node {
     }
 
     fn body_of(&self, offer: &Offer) -> Result<Box<dyn AgentBody>, HopError> {
-        let states = [State::Whole(offer.state.clone())];
+        let states = [State::Whole(unpack(offer).map_err(|reason| self.no(&reason))?)];
         let made = caught(|| self.restore(offer.hop.agent, &offer.origin, &states, self.now()));
         made.unwrap_or_else(Err).map_err(|reason| self.no(&reason))
     }
@@ -451,11 +462,13 @@ impl Node {
             .map(|(_, (_, then))| then)
             .collect();
         asked.into_iter().for_each(|then| then(Err(HopError::Unreachable(self.name_of(lost)))));
+        self.drop_luggage(|bearer| bearer.node == lost);
     }
 
     /// The platform stops: who comes ends as all others, or stays where it is.
     pub fn stop_hops(&self) {
         self.stop_orders();
+        self.refuse_luggage();
         self.with_transits(|it| {
             it.transits.stop();
             for Prepared { slot, shard, .. } in std::mem::take(&mut it.prepared).into_values() {

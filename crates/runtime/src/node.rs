@@ -26,6 +26,7 @@ use crate::guard::Guard;
 use crate::inbox::{Content, Waits};
 use crate::linked::Linked;
 use crate::loader::ProgramLoader;
+use crate::luggage::Luggage;
 use crate::mobility::Mobility;
 use crate::monitors::Monitors;
 use crate::observers::Observers;
@@ -68,6 +69,7 @@ pub(crate) struct Node {
     pub linked: Linked,
     pub mobility: Mobility,
     pub codes: Codes,
+    pub luggage: Luggage,
     pub guard: Guard,
     pub forum: Forum,
     /// Who writes down what durable agents do, if anybody does.
@@ -156,6 +158,7 @@ impl Node {
             linked: Linked::default(),
             mobility: Mobility::default(),
             codes: Codes::default(),
+            luggage: Luggage::default(),
             guard,
             forum: Forum::default(),
             scribe,

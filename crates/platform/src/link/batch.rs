@@ -579,6 +579,8 @@ mod tests {
             News::Hop(HopNews::Followed(hop, "n2".into())),
             News::Hop(HopNews::Lacks { hop, at: 3 }),
             News::Hop(HopNews::Code(hop, Part { at: 3, of: 5, bytes: vec![7, 0] })),
+            News::Hop(HopNews::More { hop, at: 3 }),
+            News::Hop(HopNews::State(hop, Part { at: 3, of: 5, bytes: vec![7, 0] })),
         ];
         let (_, back) = there_and_back(all.iter().map(|news| Item::News(Box::new(news.clone()))).collect());
         let news: Vec<News> =

@@ -24,7 +24,7 @@ pub struct Bearer {
     pub hop: HopId,
 }
 
-/// A part of an agent's code.
+/// A part of an agent's code, or of its state.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Part {
     /// Where it begins, in bytes.
@@ -36,11 +36,11 @@ pub struct Part {
 }
 
 impl Part {
-    /// What is sent to somebody who has the code up to there.
-    pub fn of(code: &[u8], at: u64) -> Self {
-        let from = usize::try_from(at).unwrap_or(usize::MAX).min(code.len());
-        let to = code.len().min(from.saturating_add(CODE_PART_BYTES));
-        Self { at, of: code.len() as u64, bytes: code.get(from..to).unwrap_or_default().to_vec() }
+    /// What is sent to somebody who has all up to there: so many bytes at most.
+    pub fn of(all: &[u8], at: u64, bytes_max: usize) -> Self {
+        let from = usize::try_from(at).unwrap_or(usize::MAX).min(all.len());
+        let to = all.len().min(from.saturating_add(bytes_max));
+        Self { at, of: all.len() as u64, bytes: all.get(from..to).unwrap_or_default().to_vec() }
     }
 
     /// The code is not to be had.

@@ -37,6 +37,15 @@ pub enum HopNews {
     },
     /// Source to destination: a part of the agent's code. Of what it has not, a part that is empty is told.
     Code(HopId, Part),
+    /// Destination to source: the agent may come as far as that is known, and the rest of its state is wanted, from this byte on.
+    More {
+        /// Which.
+        hop: HopId,
+        /// The first byte that it has not.
+        at: u64,
+    },
+    /// Source to destination: a piece of the agent's state.
+    State(HopId, Part),
     /// Source to destination: the agent stays after all.
     Cancel(HopId),
     /// Source to destination: from now on it is yours. It begins when all these nodes, and the source, have followed.
@@ -71,8 +80,12 @@ pub struct Offer {
     pub owner: Symbol,
     /// Where its code is.
     pub origin: Origin,
-    /// Its state, whole.
+    /// Its state as it travels, or the first piece of it.
     pub state: Vec<u8>,
+    /// Bytes of all pieces.
+    pub of: u64,
+    /// Bytes of the state when it is unpacked (LZ4); 0 if it travels as it is.
+    pub unpacked: u64,
     /// It is to be a clone of this name, or if that is empty of one made from the agent's: the destination's as soon as it is made.
     pub clone: Option<Symbol>,
     /// The node that it was created on; of a clone the one where its original is.
@@ -81,4 +94,21 @@ pub struct Offer {
     pub lifetime_ms: Option<u64>,
     /// It is [called home](super::HopMode::Recall).
     pub recalled: bool,
+}
+
+impl Offer {
+    /// Whether all of its state is there.
+    pub fn is_whole(&self) -> bool {
+        self.state.len() as u64 == self.of
+    }
+
+    /// Takes another piece of its state. False if it is none that is due.
+    pub fn take_piece(&mut self, piece: &Part) -> bool {
+        let due = piece.at == self.state.len() as u64 && piece.of == self.of && !piece.bytes.is_empty();
+        let fits = due && piece.bytes.len() as u64 <= self.of.saturating_sub(piece.at);
+        if fits {
+            self.state.extend_from_slice(&piece.bytes);
+        }
+        fits
+    }
 }

@@ -181,6 +181,11 @@ impl Transits {
         free
     }
 
+    /// The shard of an agent that is offered to this node.
+    pub fn door_for(&mut self, to: NodeId, hop: HopId) -> Option<ShardIndex> {
+        self.leaving_to(to, hop).map(|leaving| leaving.door)
+    }
+
     /// The code that this node may be given: that of an agent which is offered to it.
     pub fn code_for(&mut self, to: NodeId, hop: HopId) -> Option<CodeHash> {
         self.leaving_to(to, hop).and_then(|leaving| leaving.code)
@@ -381,6 +386,7 @@ impl Transits {
             HopNews::Followed(hop, node) => self.handle_passed(from, hop, node),
             HopNews::Refuse(..) | HopNews::Offer(_) | HopNews::Lacks { .. } | HopNews::Code(..) => {}
             HopNews::Recall(..) | HopNews::Recalled(..) => {}
+            HopNews::More { .. } | HopNews::State(..) => {}
         }
     }
 

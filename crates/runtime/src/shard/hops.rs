@@ -5,14 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
-use whimbrel_platform::limits::HOP_STATE_BYTES_MAX;
-use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer};
+use whimbrel_platform::limits::{HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
+use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Part};
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{NodeId, Place, Route};
 use whimbrel_platform::{EndReason, Event, Time};
 
 use super::slot::{Doom, Status};
 use super::{Early, Shard};
+use crate::luggage::Packed;
 use crate::mobility::{Errand, HopOrder, Passage};
 use crate::parcel::{Bearer, Change, Parcel};
 use crate::sync::atomic::Ordering;
@@ -27,6 +28,8 @@ pub(super) struct Hopping {
     gone: bool,
     /// Who calls it home meanwhile.
     recalls: Vec<Errand>,
+    /// Its state as it travels, if that takes more than one piece.
+    state: Option<Vec<u8>>,
 }
 
 impl Shard {
@@ -62,8 +65,8 @@ impl Shard {
 
     fn set_off(&mut self, index: u32, mut errand: Box<Errand>) {
         match self.offer(index, &errand.request) {
-            Ok(hop) => {
-                self.hops.insert(hop.agent, Hopping { hop, index, errand, gone: false, recalls: Vec::new() });
+            Ok((hop, state)) => {
+                self.hops.insert(hop.agent, Hopping { hop, index, errand, gone: false, recalls: Vec::new(), state });
             }
             Err(why) => {
                 let HopRequest { to, mode } = errand.request;
@@ -86,8 +89,9 @@ impl Shard {
         self.tell_hopped(index, outcome);
     }
 
-    /// Offers an agent to the node where it is to be. From now on it has no turns.
-    fn offer(&mut self, index: u32, request: &HopRequest) -> Result<HopId, HopError> {
+    /// Offers an agent to the node where it is to be; with its state, if there is more of that than can be sent at once. From now on it
+    /// has no turns.
+    fn offer(&mut self, index: u32, request: &HopRequest) -> Result<(HopId, Option<Vec<u8>>), HopError> {
         let to = self.may_hop(index, request)?;
         // What it sent comes before it.
         self.flush();
@@ -120,7 +124,10 @@ impl Shard {
         let (clone, home, lifetime_ms) = self.bounds(aid, request.mode);
         let is_clone = clone.is_some();
         let code = origin.code();
-        let offer = Offer { hop, kind, owner, origin, state, clone, home, lifetime_ms, recalled };
+        let packed = Packed::of(state, &origin);
+        let (of, unpacked) = (packed.bytes.len() as u64, packed.unpacked);
+        let (state, rest) = packed.split();
+        let offer = Offer { hop, kind, owner, origin, state, of, unpacked, clone, home, lifetime_ms, recalled };
         self.node.with_transits(|it| {
             // It may be lost meanwhile. If it is from now on, the transits hear of that.
             let links = self.node.linked.links();
@@ -129,7 +136,7 @@ impl Shard {
             }
             it.transits.handle_offered(hop, to, self.index, is_clone, code);
             self.node.tell_hop(to, HopNews::Offer(Box::new(offer)));
-            Ok(hop)
+            Ok((hop, rest))
         })
     }
 
@@ -200,6 +207,12 @@ impl Shard {
         match order {
             HopOrder::Make(offer, from) => self.node.make_coming(self.index, from, offer),
             HopOrder::LetGo(hop, to) => self.let_go(hop, to),
+            HopOrder::More(hop, at, to) => {
+                let state = self.hops.get(&hop.agent).filter(|hopping| hopping.hop == hop);
+                if let Some(state) = state.and_then(|hopping| hopping.state.as_deref()) {
+                    self.node.tell_hop(to, HopNews::State(hop, Part::of(state, at, HOP_PIECE_BYTES)));
+                }
+            }
             HopOrder::Stay(hop, why) => {
                 let Some(Hopping { index, mut errand, recalls, .. }) = self.take_hopping(hop) else { return };
                 let HopRequest { to, mode } = errand.request;
@@ -275,6 +288,7 @@ impl Shard {
         }
         if let Some(hopping) = self.hops.get_mut(&name) {
             hopping.gone = true;
+            hopping.state = None;
             hopping.errand.over(Ok(()));
             for errand in std::mem::take(&mut hopping.recalls) {
                 self.node.recall_gone(name, errand);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use whimbrel_acl::{Aid, Symbol, Value};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{Origin, State};
-use whimbrel_platform::limits::CODE_PART_BYTES;
+use whimbrel_platform::limits::{CODE_PART_BYTES, HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
 use whimbrel_platform::link::News;
 use whimbrel_platform::mobility::{CodeHash, FetchError, HopError, HopNews, Offer, Part};
 use whimbrel_platform::policy::Policy;
@@ -34,6 +34,24 @@ impl AgentBody for Idler {
     }
 }
 
+/// Has a state, and a program that every node has.
+struct Carrier(Vec<u8>);
+
+impl AgentBody for Carrier {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        while turn.mailbox.take().is_some() {}
+        Next::Wait
+    }
+
+    fn snapshot(&self, _now: Time) -> Option<Vec<u8>> {
+        Some(self.0.clone())
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Some(Origin::Program { path: "carrier.asl".into(), fingerprint: 1, code: None })
+    }
+}
+
 /// A sum, for these tests as good as any.
 fn hash(code: &[u8]) -> CodeHash {
     let sum = code.iter().fold(code.len() as u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
@@ -48,6 +66,8 @@ struct Shelf {
     own: Arc<Mutex<BTreeMap<CodeHash, Arc<[u8]>>>>,
     foreign: Arc<Mutex<BTreeMap<CodeHash, Arc<[u8]>>>>,
     taken: Arc<AtomicUsize>,
+    /// The states of carriers that came.
+    restored: Arc<Mutex<Vec<CodeHash>>>,
 }
 
 impl ProgramLoader for Shelf {
@@ -55,8 +75,15 @@ impl ProgramLoader for Shelf {
         Err(format!("there is no {path}"))
     }
 
-    fn restore(&self, _: Symbol, origin: &Origin, _: &[State], _: Time) -> Result<Box<dyn AgentBody>, String> {
-        Ok(Box::new(Idler(origin.code().unwrap())))
+    fn restore(&self, _: Symbol, origin: &Origin, states: &[State], _: Time) -> Result<Box<dyn AgentBody>, String> {
+        match (origin.code(), states) {
+            (Some(code), _) => Ok(Box::new(Idler(code))),
+            (None, [State::Whole(state)]) => {
+                self.restored.lock().unwrap().push(hash(state));
+                Ok(Box::new(Carrier(state.clone())))
+            }
+            _ => Err("it has no state".into()),
+        }
     }
 
     fn find_code(&self, origin: &Origin) -> CodeFound {
@@ -274,4 +301,70 @@ fn an_agent_that_ends_or_whose_node_is_lost_waits_for_nothing() {
     settle(&nodes, |_| ());
     assert_eq!((nodes.homes("idler1"), shelves[2].taken.load(Ordering::Relaxed)), (vec![], 0));
     nodes.counters();
+}
+
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut random = 1_u64;
+    let next = |_| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 56) as u8
+    };
+    (0..bytes).map(next).collect()
+}
+
+/// Sends off a carrier of this state; how many pieces followed the offer, and what became of that.
+fn carry(state: &[u8], tamper: impl Fn(&mut Part)) -> (usize, Result<(), HopError>) {
+    let (nodes, shelves) = nodes(2, b"", "{}");
+    let body = Box::new(Carrier(state.to_vec())) as Box<dyn AgentBody>;
+    let aids = nodes.at(0).spawn_together([(Symbol::new("carrier"), AgentKind::AgentSpeak, body)]).unwrap();
+    nodes.settle();
+    let outcomes = go(&nodes, 0, &aids, "n1");
+    let mut pieces = 0;
+    loop {
+        nodes.idle();
+        let on_the_way = |item: &&mut Item| matches!(item, Item::News(News::Hop(HopNews::State(..))));
+        let mut queues = nodes.wires[0].queues.lock().unwrap();
+        let mut waiting: Vec<&mut Item> = queues[1].as_mut().unwrap().iter_mut().filter(on_the_way).collect();
+        assert!(waiting.len() <= 1, "others use the link, too");
+        if let Some(Item::News(News::Hop(HopNews::State(_, piece)))) = waiting.first_mut() {
+            pieces += 1;
+            tamper(piece);
+        }
+        drop(queues);
+        if !(nodes.step(0, 1) | nodes.step(1, 0)) {
+            break;
+        }
+    }
+    let outcome = outcomes.lock().unwrap().pop().unwrap();
+    let expected = if outcome.is_ok() { (vec![1], vec![hash(state)]) } else { (vec![0], vec![]) };
+    assert_eq!((nodes.homes("carrier"), shelves[1].restored.lock().unwrap().clone()), expected);
+    nodes.counters();
+    (pieces, outcome)
+}
+
+#[test]
+fn large_states_go_in_pieces() {
+    assert_eq!(carry(&noise(HOP_PIECE_BYTES), |_| ()), (0, Ok(())));
+    assert_eq!(carry(&noise(HOP_PIECE_BYTES * 3 + 1), |_| ()), (3, Ok(())));
+    // What says the same again and again takes little.
+    assert_eq!(carry(&b"a belief, ".repeat(100_000), |_| ()), (0, Ok(())));
+    assert_eq!(carry(&vec![7; HOP_STATE_BYTES_MAX], |_| ()), (1, Ok(())));
+    let too_large = carry(&vec![7; HOP_STATE_BYTES_MAX + 1], |_| ()).1;
+    assert!(matches!(too_large, Err(HopError::TooLarge { .. })), "{too_large:?}");
+}
+
+#[test]
+fn pieces_that_do_not_fit_make_no_agent() {
+    let state = noise(HOP_PIECE_BYTES * 2 + 5);
+    let tampers: [fn(&mut Part); 5] = [
+        |piece| piece.at += 1,
+        |piece| piece.of += 1,
+        |piece| piece.bytes.clear(),
+        |piece| piece.bytes.resize(HOP_PIECE_BYTES * 3, 0),
+        |piece| piece.of = u64::MAX,
+    ];
+    for tamper in tampers {
+        let (_, outcome) = carry(&state, tamper);
+        assert!(outcome.unwrap_err().to_string().ends_with("its state came in pieces that do not fit together"));
+    }
 }
