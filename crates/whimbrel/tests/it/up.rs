@@ -172,6 +172,15 @@ impl Nodes {
         self.wait_for(&format!("{expected:?}"), |nodes| nodes.partitions() == expected);
     }
 
+    /// Waits until `whimbrel nodes` says all of this.
+    #[track_caller]
+    fn wait_for_nodes_to_say(&self, parts: &[&str]) {
+        self.wait_for(&format!("{parts:?}"), |nodes| {
+            let (said, _) = nodes.command(&["nodes"]);
+            parts.iter().all(|part| said.contains(part))
+        });
+    }
+
     fn signal(&self, node: usize, signal: Signal) {
         kill_process(Pid::from_child(&self.children[node]), signal).expect("it is ours");
     }
@@ -387,8 +396,7 @@ fn what_one_node_cannot_read_waits_for_another_and_the_rest_goes_on() {
     change(&nodes, &ODD.replace("200", "201"));
     nodes.start();
     nodes.wait_for("the rest goes on", |nodes| nodes.out(1).matches("[steady]").count() > 5);
-    let (said, _) = nodes.command(&["nodes"]);
-    assert!(said.contains("n2 has partition ") && said.contains("odd.asl is not the program any more"), "{said}");
+    nodes.wait_for_nodes_to_say(&["n2 has partition ", "odd.asl is not the program any more"]);
     assert!(nodes.text("err").contains("cannot serve partition"), "{}", nodes.text("err"));
     assert!(!nodes.out(1).contains("[odd]"), "{}", nodes.out(1));
     change(&nodes, ODD);
@@ -396,8 +404,7 @@ fn what_one_node_cannot_read_waits_for_another_and_the_rest_goes_on() {
     nodes.wait_for("it goes on where its program is", |nodes| nodes.out(2).contains("[odd]"));
     let numbers: Vec<u32> = [0, 2].iter().flat_map(|node| nodes.numbers(*node, "odd")).collect();
     assert!(numbers.iter().zip(1..).all(|(told, expected)| *told == expected), "{numbers:?}");
-    let (said, _) = nodes.command(&["nodes"]);
-    assert!(said.contains("n2 cannot serve partition ") && said.contains("which another node has"), "{said}");
+    nodes.wait_for_nodes_to_say(&["n2 cannot serve partition ", "which another node has"]);
 }
 
 #[test]
