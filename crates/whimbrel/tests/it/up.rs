@@ -383,7 +383,9 @@ fn what_one_node_cannot_read_waits_for_another_and_the_rest_goes_on() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let project = "MAS count { agents: steady; odd; }";
-    let files = [("count.mas2j", project), ("steady.asl", ODD), ("odd.asl", ODD)];
+    // Another program: what is in use of the same text would serve as well.
+    let steady = format!("steady. {ODD}");
+    let files = [("count.mas2j", project), ("steady.asl", steady.as_str()), ("odd.asl", ODD)];
     let mut nodes = Nodes::with(engine.store("unread"), &files);
     nodes.start();
     nodes.wait_for("both count", |nodes| {
