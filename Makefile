@@ -11,7 +11,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 WHIMBREL := $(TARGET)/release/whimbrel
 NATS_VERSION := 2.15.1
 NATS_SERVER := .cache/nats/bin/nats-server
-GUESTS := $(foreach agent,counter-rust searcher-rust worker-rust traveller-rust nomad-rust scout-rust \
+GUESTS := $(foreach agent,counter-rust retriever-rust searcher-rust worker-rust traveller-rust nomad-rust scout-rust \
             counter-assemblyscript searcher-assemblyscript worker-assemblyscript traveller-assemblyscript \
             counter-c searcher-c shuttle-c worker-c traveller-c,guest/examples/$(agent).wasm) \
           $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm) \

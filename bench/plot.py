@@ -2,6 +2,8 @@
 """Draws what bench/peers/run.py measured: one PNG per benchmark, of messaging one for each way to send.
 
     bench/plot.py bench/results/peers-DATE.json --out DIR       (without --out: beside the JSON file)
+
+Of lines that `whimbrel bench mobility --part retrieval --json` wrote (.jsonl, from any number of runs): one PNG, a panel per bandwidth.
 """
 
 import argparse
@@ -34,9 +36,15 @@ def main():
     parser.add_argument("--out", type=Path, help="folder for the pictures (default: beside the results)")
     options = parser.parse_args()
     plt = load_matplotlib()
-    document = read(options.results)
     out = options.out or options.results.parent
     out.mkdir(parents=True, exist_ok=True)
+    if options.results.suffix == ".jsonl":
+        cells = [json.loads(line) for line in options.results.read_text().splitlines()]
+        path = out / f"{options.results.stem}.png"
+        draw_retrieval(plt, cells).savefig(path, dpi=120)
+        print(path)
+        return
+    document = read(options.results)
     for bench, group in dict.fromkeys(map(table_of, document["results"])):
         results = [result for result in document["results"] if table_of(result) == (bench, group)]
         name = "-".join(re.findall(r"\w+", f"{bench} {group}"))
@@ -78,6 +86,26 @@ def draw(plt, bench, group, results, machine):
     # The first panel has a bar of each contender.
     axes[0][-1].legend(*axes[0][0].get_legend_handles_labels(), loc="upper left", bbox_to_anchor=(1.0, 1.0))
     figure.suptitle(f"{bench}{', ' if group else ''}{group}: {machine['cpu']}, {machine['cores']} cores; lower is better unless said")
+    return figure
+
+
+def draw_retrieval(plt, cells):
+    """Median times of queries by the number of clients, a panel for each bandwidth."""
+    cells = [(cell["params"], cell["metrics"]["total_p50_ms"]) for cell in cells]
+    rates = sorted({params["mbit"] for params, _ in cells})
+    figure, axes = plt.subplots(1, len(rates), figsize=(4 * len(rates), 4), squeeze=False, layout="constrained")
+    lines = dict.fromkeys((params["system"], params["pass"]) for params, _ in cells)
+    for axis, rate in zip(axes[0], rates):
+        for number, (system, share) in enumerate(lines):
+            points = sorted((params["clients"], ms) for params, ms in cells
+                            if (params["mbit"], params["system"], params["pass"]) == (rate, system, share))
+            axis.plot(*zip(*points), marker="o", label=f"{system}, {share} %", color=f"C{number}") if points else None
+        axis.set_title(f"{rate} Mbit/s")
+        axis.set_xlabel("clients")
+        axis.set_yscale("log")
+        axis.grid(alpha=0.3)
+    axes[0][0].set_ylabel("median time of a query, ms")
+    axes[0][-1].legend()
     return figure
 
 

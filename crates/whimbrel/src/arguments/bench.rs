@@ -352,6 +352,51 @@ pub struct Mobility {
     /// The address of the process that began.
     #[arg(long, hide = true)]
     pub first: Option<String>,
+    #[command(flatten)]
+    pub retrieval: Retrieval,
+}
+
+/// Documents are looked for by agents that go to them, and by clients that fetch them all.
+#[cfg(feature = "wasm")]
+#[derive(Debug, Args)]
+pub struct Retrieval {
+    /// Mbit/s of the server's link, each way (retrieval).
+    #[arg(long, value_delimiter = ',', default_value = "1,10,100,1000", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub mbit: Vec<u32>,
+    /// How many clients there are, each a process on a network of its own (retrieval).
+    #[arg(long, value_delimiter = ',', default_value = "1,5,10,20", value_parser = clap::value_parser!(u16).range(1..=200))]
+    pub clients: Vec<u16>,
+    /// How many of a hundred documents a query finds (retrieval).
+    #[arg(long, value_delimiter = ',', default_value = "5,20", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub pass: Vec<u32>,
+    /// Who does it (retrieval).
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "agent,plain,lz4")]
+    pub systems: Vec<crate::bench::mobility::System>,
+    /// Queries of each client in each cell (retrieval).
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub queries: u32,
+    /// Seconds after which clients begin no further query in a cell (retrieval).
+    #[arg(long, default_value_t = 20.0)]
+    pub seconds: f64,
+    /// The module of the agent that looks for documents (retrieval).
+    #[arg(long, value_name = "FILE", default_value = "guest/examples/retriever-rust.wasm")]
+    pub retriever: PathBuf,
+    /// Draw the median times for each bandwidth into this folder (retrieval).
+    #[arg(long, value_name = "DIR")]
+    pub plot: Option<PathBuf>,
+    /// What this process is among those that take part.
+    #[arg(long, value_enum, hide = true)]
+    pub role: Option<Role>,
+}
+
+/// What a process is in the retrieval task.
+#[cfg(feature = "wasm")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    /// It has the documents.
+    Server,
+    /// It wants some.
+    Client,
 }
 
 /// Who moves.
@@ -388,6 +433,8 @@ pub enum MobilityPart {
     Density,
     /// An agent that goes to and fro between two processes.
     Hops,
+    /// Agents that go to documents beside clients that fetch them, on slow links and fast ones. Needs root.
+    Retrieval,
 }
 
 /// Durable agents with nothing to do.

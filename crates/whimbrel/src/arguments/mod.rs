@@ -45,7 +45,7 @@ pub use self::store::{Store, StoreAction};
 #[cfg(feature = "nats")]
 pub use self::up::Up;
 #[cfg(feature = "wasm")]
-pub use bench::{Mobility, MobilityPart, Mover};
+pub use bench::{Mobility, MobilityPart, Mover, Retrieval, Role};
 
 /// Whimbrel runs societies of agents written in AgentSpeak and Rust.
 #[derive(Debug, Parser)]

@@ -21,6 +21,8 @@ pub mod state;
 
 pub use asl::AslError;
 pub use plot::picture;
+#[cfg(feature = "wasm")]
+pub use plot::times;
 pub use progress::Watching;
 pub use report::{json, line, object, rows, table};
 

@@ -8,7 +8,14 @@ use super::{Bench, Kind, Latency, Outcome, percentile};
 /// Pixels.
 const SIZE: (u32, u32) = (880, 480);
 /// Okabe and Ito's colours, which the colour-blind can tell apart.
-const COLORS: [RGBColor; 2] = [RGBColor(0, 114, 178), RGBColor(213, 94, 0)];
+const COLORS: [RGBColor; 6] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+];
 
 /// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +36,18 @@ struct Chart {
     /// Each power of ten gets the same height.
     is_logarithmic: bool,
     is_bars: bool,
-    lines: Vec<(&'static str, Vec<(f64, f64)>)>,
+    lines: Vec<(String, Vec<(f64, f64)>)>,
+}
+
+/// A picture of times in microseconds, by how many clients there are: a line for each name, each power of ten of the same height.
+///
+/// # Errors
+/// There is nothing to draw.
+#[cfg(feature = "wasm")]
+pub fn times(title: &str, lines: Vec<(String, Vec<(f64, f64)>)>) -> Result<String, PlotError> {
+    let about = "median time of a query";
+    let chart = Chart { about, x: "clients", y: "time", is_logarithmic: true, is_bars: false, lines };
+    svg_of(&chart, title)
 }
 
 /// The picture of a run: messages per second over time (ring), meetings of each creature (chameneos), response time by
@@ -45,7 +63,7 @@ pub fn picture(bench: &Bench, kind: Kind, threads: usize, outcome: &Outcome) -> 
             y: "messages/s",
             is_logarithmic: false,
             is_bars: false,
-            lines: vec![("", rates(&outcome.curve))],
+            lines: vec![(String::new(), rates(&outcome.curve))],
         },
         Bench::Chameneos { .. } => Chart {
             about: "meetings of each creature, the busiest first: level is fair",
@@ -53,7 +71,7 @@ pub fn picture(bench: &Bench, kind: Kind, threads: usize, outcome: &Outcome) -> 
             y: "meetings",
             is_logarithmic: false,
             is_bars: true,
-            lines: vec![("", ranked(&outcome.meetings))],
+            lines: vec![(String::new(), ranked(&outcome.meetings))],
         },
         Bench::Fibonacci { .. } => Chart {
             about: "response time of fib(n), while all n are computed in the same server",
@@ -61,7 +79,10 @@ pub fn picture(bench: &Bench, kind: Kind, threads: usize, outcome: &Outcome) -> 
             y: "time to answer",
             is_logarithmic: true,
             is_bars: false,
-            lines: vec![("99 %", by_n(99.0, &outcome.latencies)), ("median", by_n(50.0, &outcome.latencies))],
+            lines: vec![
+                ("99 %".to_owned(), by_n(99.0, &outcome.latencies)),
+                ("median".to_owned(), by_n(50.0, &outcome.latencies)),
+            ],
         },
         Bench::Spawn { .. } => Chart {
             about: "resident memory while agents come to be",
@@ -69,14 +90,18 @@ pub fn picture(bench: &Bench, kind: Kind, threads: usize, outcome: &Outcome) -> 
             y: "MiB",
             is_logarithmic: false,
             is_bars: false,
-            lines: vec![("", outcome.curve.iter().map(|(s, bytes)| (*s, bytes / 1_048_576.0)).collect())],
+            lines: vec![(String::new(), outcome.curve.iter().map(|(s, bytes)| (*s, bytes / 1_048_576.0)).collect())],
         },
     };
+    svg_of(&chart, &title(bench, kind, threads))
+}
+
+fn svg_of(chart: &Chart, title: &str) -> Result<String, PlotError> {
     if chart.lines.iter().all(|(_, points)| points.is_empty()) {
         return Err(PlotError::Nothing);
     }
     let mut svg = String::new();
-    draw(&chart, &title(bench, kind, threads), &mut svg).map_err(|error| PlotError::Drawing(error.to_string()))?;
+    draw(chart, title, &mut svg).map_err(|error| PlotError::Drawing(error.to_string()))?;
     Ok(svg)
 }
 
@@ -143,7 +168,9 @@ fn draw(chart: &Chart, title: &str, svg: &mut String) -> Result<(), Box<dyn std:
         let line = points.iter().map(|(x, y)| (*x, height(*y)));
         let drawn = canvas.draw_series(LineSeries::new(line, color.stroke_width(2)))?;
         if !name.is_empty() {
-            drawn.label(*name).legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
+            drawn
+                .label(name.as_str())
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
         }
     }
     if chart.lines.len() > 1 {

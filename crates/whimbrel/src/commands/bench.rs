@@ -146,7 +146,7 @@ fn mobility(what: &crate::arguments::Mobility) -> anyhow::Result<ExitCode> {
         mobility::second(what, first)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let metrics = mobility::run(what)?;
+    let Some(metrics) = mobility::run(what)? else { return Ok(ExitCode::SUCCESS) };
     let file = what.module.display();
     let params = match what.part {
         MobilityPart::Delivery => {
@@ -156,6 +156,7 @@ fn mobility(what: &crate::arguments::Mobility) -> anyhow::Result<ExitCode> {
             let (agents, asked) = (what.agents, what.asked);
             format!("\"part\": \"density\", \"module\": \"{file}\", \"agents\": {agents}, \"asked\": {asked}")
         }
+        MobilityPart::Retrieval => "\"part\": \"retrieval\"".to_owned(),
         MobilityPart::Hops => {
             let (mover, security) = (what.mover.name(), mobility::security(what.security));
             let trips = what.trips;

@@ -260,6 +260,30 @@ fn documents_give_villains_nothing() {
     assert_eq!(seen.out, "[judge] villain got nothing\n", "{}", seen.err);
 }
 
+#[test]
+fn agents_retrieve_documents_over_slow_links() {
+    let Some(scratch) = scratch(&[], &["retriever-rust"]) else { return };
+    let words = "bench mobility --part retrieval --mbit 1,1000 --clients 2 --pass 5,20 --queries 1 --systems agent --plot pictures --json";
+    let words: Vec<&str> = words.split(' ').chain(["--retriever", "retriever-rust.wasm"]).collect();
+    let seen = scratch.run(&words);
+    if seen.err.contains("need Linux, iproute2 and root") {
+        eprintln!("skipped: {}", seen.err);
+        return;
+    }
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{}", seen.out);
+    let cells: Vec<serde_json::Value> =
+        seen.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(cells.len(), 4, "{}", seen.out);
+    for cell in &cells {
+        let ms = |name: &str| cell["metrics"][name].as_f64().expect("a number");
+        assert_eq!(ms("queries"), 2.0);
+        assert!(ms("task_mean_ms") > 0.0 && ms("jump_mean_ms") > 0.0, "{cell}");
+    }
+    // What 12 documents are packed to does not fit through 1 Mbit/s in less.
+    assert!(cells[1]["metrics"]["total_p50_ms"].as_f64().expect("a number") > 100.0, "{}", seen.out);
+    assert!(scratch.0.join("pictures/retrieval-1.svg").exists());
+}
+
 const TELLER: &str = "#include <whimbrel.h>
 WHIM_ON_START(options) {
     whim_value map = whim_read(options);

@@ -4,6 +4,7 @@
 mod delivery;
 mod density;
 mod hops;
+mod retrieval;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
 
 pub use hops::{second, security};
+pub use retrieval::System;
 
 use super::Metrics;
 use crate::arguments::{Mobility, MobilityPart};
@@ -25,12 +27,13 @@ use crate::arguments::{Mobility, MobilityPart};
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Measures a part.
-pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
+/// Measures a part; nothing is left to tell of the retrieval task, which tells of each of its cells.
+pub fn run(what: &Mobility) -> anyhow::Result<Option<Metrics>> {
     match what.part {
-        MobilityPart::Delivery => delivery::run(what),
-        MobilityPart::Density => density::run(what),
-        MobilityPart::Hops => hops::run(what),
+        MobilityPart::Delivery => delivery::run(what).map(Some),
+        MobilityPart::Density => density::run(what).map(Some),
+        MobilityPart::Hops => hops::run(what).map(Some),
+        MobilityPart::Retrieval => retrieval::run(&what.retrieval, what.json).map(|()| None),
     }
 }
 

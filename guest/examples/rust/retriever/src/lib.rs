@@ -1,0 +1,64 @@
+//! Goes where the documents are, and comes home with those that have a word in them: `request fetch(Word, Node)`. It is the agent of
+//! `whimbrel bench mobility --part retrieval`.
+
+use whimbrel_guest::{Context, Error, Performative, Template, Value, agent};
+
+#[agent]
+async fn retriever(ctx: Context) -> Result<(), Error> {
+    loop {
+        let asked = ctx.receive(Template::performative(Performative::Request)).await;
+        let answer = match asked.content.as_term() {
+            Some(("fetch", [word, node])) => {
+                fetch(ctx, word.as_str().unwrap_or_default(), node.as_str().unwrap_or_default()).await
+            }
+            _ => {
+                ctx.send(&asked.reply(Performative::NotUnderstood, "fetch(Word, Node)"))?;
+                continue;
+            }
+        };
+        ctx.send(&match answer {
+            Ok(found) => asked.reply(Performative::Inform, Value::list(found)),
+            Err(error) => asked.reply(Performative::Failure, error.to_string()),
+        })?;
+    }
+}
+
+/// The texts there that have this word in them.
+async fn fetch(ctx: Context, word: &str, node: &str) -> Result<Vec<String>, Error> {
+    let home = ctx.node();
+    ctx.move_to(node).await?;
+    let found = search(ctx, word);
+    ctx.print("done");
+    ctx.move_to(&home).await?;
+    found
+}
+
+fn search(ctx: Context, word: &str) -> Result<Vec<String>, Error> {
+    let library = ctx.documents("library");
+    let mut found = Vec::new();
+    for document in library.iter() {
+        let text = library.read(&document?.name)?;
+        if text.contains(word) {
+            found.push(text);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whimbrel_guest::Message;
+    use whimbrel_guest::testing::Trial;
+
+    #[test]
+    fn it_comes_home_with_what_it_found() {
+        let mut trial = Trial::of_task(retriever);
+        trial.start(Value::Null).expect("starts");
+        trial.offers("library", [("a", "a wader"), ("b", "a gull")]);
+        let request = Message::request("retriever", Value::term("fetch", ["wader".into(), "n2".into()]));
+        trial.message(request).expect("is read");
+        assert_eq!((trial.arrive(None), trial.arrive(None)), (Ok(true), Ok(true)));
+        assert_eq!(trial.sent()[0].content, Value::list(["a wader"]));
+    }
+}
