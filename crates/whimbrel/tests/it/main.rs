@@ -68,7 +68,15 @@ impl From<Output> for Seen {
 
 /// Runs `whimbrel` with these arguments in `folder`.
 fn run_in(folder: &Path, arguments: &[&str]) -> Seen {
-    whimbrel().args(arguments).current_dir(folder).output().expect("the binary runs").into()
+    let mut command = whimbrel();
+    if arguments.first() == Some(&"agent") {
+        // What agents are built with is where it was installed.
+        match std::env::var_os("XDG_CACHE_HOME") {
+            Some(caches) => command.env("XDG_CACHE_HOME", caches),
+            None => command.env_remove("XDG_CACHE_HOME"),
+        };
+    }
+    command.args(arguments).current_dir(folder).output().expect("the binary runs").into()
 }
 
 /// A folder of its own for one test, removed at its end.
