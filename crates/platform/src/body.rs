@@ -94,6 +94,15 @@ pub trait AgentBody: Send {
     /// two turns. What it asked for itself by [`Next::Hop`], or somebody else for it. It may still stay.
     fn before_hop(&mut self) {}
 
+    /// Another node offers the agent, or a clone of it: asked of it, as it was made from its state, before it is taken in. Whoever is
+    /// refused goes on where it was.
+    ///
+    /// # Errors
+    /// It cannot go on here: why, for whoever sent it.
+    fn admit(&mut self, _arrival: &Arrival<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
     /// It is called home by somebody: a journey that it is on is over. Called right before it is told by
     /// [`AgentBody::hopped`] whether it came there.
     fn recalled(&mut self) {}
@@ -104,6 +113,20 @@ pub trait AgentBody: Send {
 
     /// Called once when the agent ends by another's will (killed, platform stopping) instead of its own.
     fn stopping(&mut self, _turn: &mut Turn<'_>) {}
+}
+
+/// An agent that another node offers.
+pub struct Arrival<'a> {
+    /// What it is called here.
+    pub name: Symbol,
+    /// Who owns it; empty if nobody does.
+    pub owner: Symbol,
+    /// The node that offers it.
+    pub from: Symbol,
+    /// The agent whose clone it is, if it is one.
+    pub clone_of: Option<Symbol>,
+    /// This platform.
+    pub services: &'a dyn Services,
 }
 
 /// What an agent sees and can do during one turn.
@@ -227,6 +250,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn before_hop(&mut self) {
         (**self).before_hop();
+    }
+
+    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
+        (**self).admit(arrival)
     }
 
     fn recalled(&mut self) {

@@ -28,7 +28,7 @@ pub mod store;
 mod time;
 pub mod topics;
 
-pub use body::{AgentBody, BadDelta, EndReason, Mailbox, Next, Outbox, Turn};
+pub use body::{AgentBody, Arrival, BadDelta, EndReason, Mailbox, Next, Outbox, Turn};
 pub use counters::{Counters, CountersError};
 pub use directory::Directory;
 pub use events::{Event, Observer};

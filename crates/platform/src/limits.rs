@@ -378,6 +378,11 @@ pub const GUEST_TIMERS_MAX: usize = 1_024;
 pub const GUEST_NAME_BYTES: u64 = 64 << 10;
 /// The same from all of them together: each that comes, and each clone, has its own 64 KiB.
 pub const GUESTS_NAME_BYTES_MAX: u64 = 64 << 20;
+/// Clones among the WebAssembly agents of one owner on one node, if no policy says otherwise.
+pub const GUEST_CLONES_MAX: u32 = 1_000;
+/// Owners of WebAssembly agents whose use a node remembers, beyond twice those that have any there: what they used within the last
+/// second counts although their agents have left.
+pub const GUEST_OWNERS_SPARE: usize = 256;
 /// Documents of a collection that a node offers its agents.
 pub const DOCUMENTS_MAX: usize = 100_000;
 /// Bytes of one of them.

@@ -14,13 +14,15 @@ use whimbrel_platform::mobility::{
 };
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
-use whimbrel_platform::{AgentBody, EndReason, Event, Time};
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Time};
 
 use crate::linked::without_lease;
 use crate::loader::CodeFound;
 use crate::luggage::unpack;
 use crate::node::{Introduction, Node, christen};
 use crate::parcel::{Change, Parcel};
+use crate::services::NodeServices;
 use crate::shard::{Slot, Status};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, locked};
@@ -258,7 +260,14 @@ impl Node {
             Err(why) => return self.refuse_coming(from, &offer, why),
         }
         let hop = offer.hop;
-        match (self.body_of(&offer), offer.clone) {
+        let admitted = |mut body: Box<dyn AgentBody>| match offer.clone {
+            None => {
+                self.welcome(shard, from, &offer, hop.agent, &mut *body).map_err(|why| self.no(&why)).map(|()| body)
+            }
+            // When it is known what it is called.
+            Some(_) => Ok(body),
+        };
+        match (self.body_of(&offer).and_then(admitted), offer.clone) {
             (Ok(body), None) => self.prepare(shard, from, offer, body),
             (Ok(body), Some(name)) => match self.clone_here(shard, from, &offer, name, body) {
                 Ok(clone) => self.tell_hop(from, HopNews::Cloned(hop, clone)),
@@ -299,6 +308,26 @@ impl Node {
         made.unwrap_or_else(Err).map_err(|reason| self.no(&reason))
     }
 
+    /// Asks an agent that comes, as it was made from its state, whether it can go on here.
+    fn welcome(
+        self: &Arc<Self>,
+        shard: ShardIndex,
+        from: NodeId,
+        offer: &Offer,
+        name: Symbol,
+        body: &mut dyn AgentBody,
+    ) -> Result<(), String> {
+        let services = NodeServices { node: Arc::clone(self), shard };
+        let arrival = Arrival {
+            name,
+            owner: offer.owner,
+            from: self.name_of(from),
+            clone_of: offer.clone.map(|_| offer.hop.agent),
+            services: &services,
+        };
+        caught(|| body.admit(&arrival)).unwrap_or_else(Err)
+    }
+
     /// The agent is made: from now on what is sent to it here waits.
     fn prepare(&self, shard: ShardIndex, from: NodeId, offer: Offer, body: Box<dyn AgentBody>) {
         let ties = self.ties_of(&offer);
@@ -333,7 +362,7 @@ impl Node {
     }
 
     fn clone_here(
-        &self,
+        self: &Arc<Self>,
         shard: ShardIndex,
         from: NodeId,
         offer: &Offer,
@@ -347,7 +376,11 @@ impl Node {
         let owner = (offer.owner != Symbol::default()).then(|| Aid::local(offer.owner));
         let who = Introduction { unique, owner, ..Introduction::new(name, offer.kind) };
         let ties = self.ties_of(offer);
-        let made = self.create(shard, who, |_| Ok(Box::new(Slot::new(body))));
+        let made = self.create(shard, who, |name| {
+            let admitted = self.welcome(shard, from, offer, name, &mut *body);
+            admitted.map_err(|reason| CreateError::BadProgram { name, reason })?;
+            Ok(Box::new(Slot::new(body)))
+        });
         let made = made.map_err(|error| self.no(&error.to_string()))?;
         self.tie(made, ties);
         Ok(made.name)

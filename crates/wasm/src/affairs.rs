@@ -1,9 +1,12 @@
 //! What a node remembers of a guest between two calls, beside its memory. It travels with the agent.
 
+use std::sync::Arc;
+
 use whimbrel_platform::Time;
 use whimbrel_platform::limits::{GUEST_TEMPLATE_BYTES_MAX, GUEST_TIMERS_MAX};
 
 use crate::bytes::{BadBytes, Input, put_bytes, put_varint};
+use crate::line::Line;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub(crate) struct Affairs {
     pub suspended: Option<Suspended>,
     /// Where calls are unwound to, in its memory; 0 if none ever was.
     pub unwind_at: u32,
+    /// Where it comes from, if it has been on another node, or leaves this one.
+    pub line: Option<Arc<Line>>,
 }
 
 /// A call that waits.
@@ -91,8 +96,12 @@ impl Affairs {
                 | flag(!self.held.is_empty(), flag::HELD)
                 | flag(self.suspended.is_some(), flag::SUSPENDED)
                 | flag(self.unwind_at != 0, flag::UNWIND)
-                | flag(!self.options.is_empty(), flag::OPTIONS),
+                | flag(!self.options.is_empty(), flag::OPTIONS)
+                | flag(self.line.is_some(), flag::LINE),
         );
+        if let Some(line) = &self.line {
+            line.write(out);
+        }
         if !self.options.is_empty() {
             put_bytes(&self.options, out);
         }
@@ -123,6 +132,9 @@ impl Affairs {
             return Err(BadBytes);
         }
         let mut affairs = Self { started: has(flag::STARTED), ..Self::default() };
+        if has(flag::LINE) {
+            affairs.line = Some(Line::read(input)?);
+        }
         if has(flag::OPTIONS) {
             affairs.options = input.bytes()?.to_vec();
         }
@@ -156,7 +168,8 @@ mod flag {
     pub const SUSPENDED: u8 = 8;
     pub const UNWIND: u8 = 16;
     pub const OPTIONS: u8 = 32;
-    pub const ALL: u8 = 63;
+    pub const LINE: u8 = 64;
+    pub const ALL: u8 = 127;
 }
 
 /// What is left until then, and one; 0 is never.
@@ -243,6 +256,7 @@ mod tests {
     #[test]
     fn affairs_come_back_with_what_is_left_of_their_times() {
         let mut affairs = Affairs { started: true, held: vec![1, 2], unwind_at: 65536, ..Affairs::default() };
+        affairs.line = Some(Line::of("boss".into(), "n1".into()).of_clone("scout".into()));
         affairs.set_timer(Time(500), -3);
         affairs.set_timer(Time(200), 7);
         affairs.set_timer(Time(50), 8);

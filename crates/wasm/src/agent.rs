@@ -7,17 +7,19 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sy
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::mobility::Hop;
-use whimbrel_platform::policy::Terms;
-use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
+use whimbrel_platform::policy::{OwnerTerms, Principal, Terms};
+use whimbrel_platform::{AgentBody, Arrival, EndReason, Next, Services, Time, Turn};
 
 use crate::abi::code;
 use crate::affairs::{Call, Suspended, Wait};
+use crate::cpu::ran;
 use crate::frame::{FrameWriter, read_template, write_value};
-use crate::guest::{Breach, Course, Rate, Requests, Used};
-use crate::host::TICK;
+use crate::guest::{Breach, Course, Requests, Used};
+use crate::host::Host;
 use crate::inbox;
-use crate::live::{Live, LiveError};
-use crate::mind::Mind;
+use crate::line::Line;
+use crate::live::{Live, LiveError, PAGE};
+use crate::mind::{Mind, Outline};
 use crate::module::Module;
 
 /// An agent that is a WebAssembly module's.
@@ -26,8 +28,12 @@ pub struct WasmAgent {
     /// Where the module was found.
     path: Symbol,
     mind: Arc<Mutex<Mind>>,
-    /// From its first turn on this node on.
+    /// From its first turn on this node on, or from when it was taken in.
     stay: Option<Box<Stay>>,
+    /// Where it comes from: known likewise, or from the state that it came with.
+    line: Option<Arc<Line>>,
+    /// Bytes of the memory of the state that it came with.
+    memory_bytes: u64,
     /// What became of a hop, that it does not know yet.
     hop: Option<Box<Hop>>,
     /// It was saved whole.
@@ -36,11 +42,10 @@ pub struct WasmAgent {
 
 /// An agent's time on a node.
 struct Stay {
+    name: Symbol,
     terms: Arc<Terms>,
     /// When it is over.
     until: Time,
-    /// Ticks of the clock that it was at work.
-    cpu: Rate,
     used: Used,
 }
 
@@ -53,12 +58,13 @@ impl WasmAgent {
             // What nests too deeply for guests is left out: a project cannot write it.
             write_value(&Value::map(pairs), &mut bytes).unwrap_or_else(|_| bytes.clear());
         }
-        Self::of(module, path, Mind::new(bytes))
+        Self::of(module, path, Mind::new(bytes), Outline::default())
     }
 
-    fn of(module: Arc<Module>, path: Symbol, mind: Mind) -> Self {
+    fn of(module: Arc<Module>, path: Symbol, mind: Mind, outline: Outline) -> Self {
         let mind = Arc::new(Mutex::new(mind));
-        Self { module, path, mind, stay: None, hop: None, saved: false }
+        let memory_bytes = (module.image.len as u64).saturating_add(outline.more_pages.saturating_mul(PAGE as u64));
+        Self { module, path, mind, stay: None, line: outline.line, memory_bytes, hop: None, saved: false }
     }
 
     /// An agent as it was kept: of what was saved, the last whole state counts.
@@ -71,58 +77,89 @@ impl WasmAgent {
             State::Same => None,
         });
         let last = last.ok_or_else(|| "its state was not kept whole".to_owned())?;
-        let mind = Mind::from_snapshot(last, now).map_err(|error| error.to_string())?;
-        Ok(Self::of(module, path, mind))
+        let (mind, outline) = Mind::from_snapshot(last, now).map_err(|error| error.to_string())?;
+        Ok(Self::of(module, path, mind, outline))
     }
 
     fn mind(&self) -> MutexGuard<'_, Mind> {
         self.mind.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The terms that it is on this node on: known from its first turn here.
-    fn arrive(&mut self, turn: &Turn<'_>) -> Arc<Terms> {
-        let host = &self.module.host;
-        let stay = self.stay.get_or_insert_with(|| {
-            let terms = turn.services.policy().terms(turn.services.principal(turn.aid));
-            let until = terms.lifetime.map_or(Time::NEVER, |lifetime| turn.now + lifetime);
-            Box::new(Stay { terms: host.share(terms), until, cpu: Rate::default(), used: Used::default() })
-        });
-        Arc::clone(&stay.terms)
+    /// The terms that it is on this node on: known from its first turn here, if it was not asked before.
+    fn arrive(&mut self, turn: &Turn<'_>) -> Result<Arc<Terms>, Breach> {
+        if let Some(stay) = &self.stay {
+            return Ok(Arc::clone(&stay.terms));
+        }
+        let aid = turn.aid;
+        let described = turn.services.directory().and_then(|directory| directory.with_ams(|ams| ams.describe(aid)));
+        let owner = described.flatten().map(|described| described.owner).unwrap_or_default();
+        let line = self.line.get_or_insert_with(|| Line::of(owner, turn.services.node()));
+        let stay = Stay::begin(&self.module.host, aid.name, line, turn.services)?;
+        let terms = Arc::clone(&stay.terms);
+        self.stay = Some(Box::new(stay));
+        Ok(terms)
     }
 
-    /// Counts what it was at work, and whether its time is over.
-    fn depart_if_over(&mut self, ticks: u64, now: Time) -> Result<(), Breach> {
-        let Some(stay) = &mut self.stay else { return Ok(()) };
-        if now >= stay.until {
-            let lifetime = stay.terms.lifetime.map_or(0, |lifetime| lifetime.as_secs());
-            return Err(Breach::Lifetime(lifetime));
+    /// Another node offers it, or its clone: it is on this node from now on, unless there is something against that.
+    fn take_in(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
+        let Arrival { name, owner, from, clone_of, services } = *arrival;
+        let line = self.line.take().unwrap_or_else(|| Line::of(owner, from));
+        let line = clone_of.map_or_else(|| Arc::clone(&line), |original| line.of_clone(original));
+        let first_name = line.first_name(name);
+        if services.policy().favours(name, first_name, services.node()) {
+            return Err(format!("the policy has other rules for {name} than for {first_name}, whose clone it is"));
         }
-        if let Some(most) = stay.terms.cpu_ms_per_s
-            && ticks > 0
-        {
-            let took = u32::try_from(ticks).unwrap_or(u32::MAX).saturating_mul(TICK.as_millis() as u32);
-            if stay.cpu.add(took, now) > most {
-                return Err(Breach::CpuTime(most));
-            }
+        let mut stay = Stay::begin(&self.module.host, name, &line, services).map_err(|breach| breach.to_string())?;
+        let (wanted, max) = (self.memory_bytes, stay.terms.memory_bytes);
+        if wanted > max as u64 {
+            return Err(format!("it has {wanted} bytes of memory: {max} are the most (quota memory_bytes)"));
         }
+        if let Some(share) = &mut stay.used.share {
+            share.grow(wanted, &stay.terms.owner).map_err(|breach| breach.to_string())?;
+        }
+        self.stay = Some(Box::new(stay));
+        self.line = Some(line);
         Ok(())
     }
 
+    fn leave_if_over(&self, now: Time) -> Result<(), Breach> {
+        match &self.stay {
+            Some(stay) if now >= stay.until => {
+                Err(Breach::Lifetime(stay.terms.lifetime.map_or(0, |lifetime| lifetime.as_secs())))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn work(&mut self, turn: &mut Turn<'_>) -> Result<Next, LiveError> {
-        let terms = self.arrive(turn);
+        let terms = self.arrive(turn)?;
+        let is_metered = terms.cpu_ms_per_s.or(terms.owner.cpu_ms_per_s).is_some();
+        let began = is_metered.then(ran);
         let mind = Arc::clone(&self.mind);
         let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
         let live = mind.enter(&self.mind, &self.module, &terms)?;
         let (hop, budget) = (self.hop.take(), turn.budget);
         // It may have been written out since its last turn.
         if let Some(stay) = &mut self.stay {
+            if let Some(share) = &mut stay.used.share {
+                share.grow(live.memory_bytes(), &terms.owner)?;
+            }
             live.store.data_mut().used = std::mem::take(&mut stay.used);
         }
-        let next = Visit { live, turn, budget }.go(hop);
-        if let Some(stay) = &mut self.stay {
-            stay.used = std::mem::take(&mut live.store.data_mut().used);
+        if let Some(began) = began {
+            live.store.data_mut().meter.begin_turn(began);
         }
-        next
+        let mut visit = Visit { live, turn, budget };
+        let next = visit.go(hop)?;
+        let guest = live.store.data_mut();
+        if is_metered {
+            guest.count_cpu(ran(), turn.services.now())?;
+            guest.meter.end_turn();
+        }
+        if let Some(stay) = &mut self.stay {
+            stay.used = std::mem::take(&mut guest.used);
+        }
+        Ok(next)
     }
 
     fn fail(&mut self, error: &LiveError, turn: &mut Turn<'_>) -> Next {
@@ -146,20 +183,32 @@ impl WasmAgent {
     }
 }
 
+impl Stay {
+    /// An agent of this name and line is on this node from now on.
+    fn begin(host: &Host, name: Symbol, line: &Line, services: &dyn Services) -> Result<Self, Breach> {
+        let node = services.node();
+        let [who, first] = [name, line.first_name(name)].map(|name| Principal::Agent { name, node });
+        let terms = services.policy().terms_of_descendant(who, first);
+        let until = terms.lifetime.map_or(Time::NEVER, |lifetime| services.now() + lifetime);
+        let is_clone = line.ancestor.is_some();
+        let share = match is_clone || terms.owner != OwnerTerms::default() {
+            true => Some(host.owners.enter(&line.owner, is_clone, &terms.owner)?),
+            false => None,
+        };
+        Ok(Self { name, terms: host.share(terms), until, used: Used { share, ..Used::default() } })
+    }
+}
+
 impl AgentBody for WasmAgent {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        let before = self.module.host.clock.ticks();
         match self.work(turn) {
             // Others have its place just now.
             Err(LiveError::NoRoom) => Next::Ready,
             Err(error) => self.fail(&error, turn),
-            Ok(next) => {
-                let ticks = self.module.host.clock.ticks() - before;
-                match self.depart_if_over(ticks, turn.now) {
-                    Ok(()) => self.until(next),
-                    Err(breach) => self.fail(&breach.into(), turn),
-                }
-            }
+            Ok(next) => match self.leave_if_over(turn.now) {
+                Ok(()) => self.until(next),
+                Err(breach) => self.fail(&breach.into(), turn),
+            },
         }
     }
 
@@ -189,11 +238,23 @@ impl AgentBody for WasmAgent {
     }
 
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
-        let mind = Mind::from_snapshot(&self.snapshot(now)?, now).ok()?;
-        Some(Box::new(Self::of(Arc::clone(&self.module), self.path, mind)))
+        let (mind, outline) = Mind::from_snapshot(&self.snapshot(now)?, now).ok()?;
+        let mut copy = Self::of(Arc::clone(&self.module), self.path, mind, outline);
+        copy.line = self.line.as_ref().zip(self.stay.as_ref()).map(|(line, stay)| line.of_clone(stay.name));
+        Some(Box::new(copy))
+    }
+
+    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
+        self.take_in(arrival).inspect_err(|reason| {
+            let who = Principal::Agent { name: arrival.name, node: arrival.from }.to_string();
+            arrival.services.audit(&Refused::somebody(RefusalReason::Quota, &who, reason));
+        })
     }
 
     fn before_hop(&mut self) {
+        if let Some(line) = &self.line {
+            self.mind().note_line(line);
+        }
         if let Mind::Live { live, .. } = &mut *self.mind() {
             for (at, length) in std::mem::take(&mut live.store.data_mut().requests.discard) {
                 live.clear(at, length as usize);
@@ -206,15 +267,12 @@ impl AgentBody for WasmAgent {
     }
 
     fn hopped(&mut self, hop: &Hop) {
-        if matches!(hop, Hop::Arrived { .. } | Hop::IsClone { .. }) {
-            self.stay = None;
-        }
         self.hop.get_or_insert_with(|| Box::new(hop.clone()));
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
         let Some(export) = self.module.exports.stop else { return };
-        let terms = self.arrive(turn);
+        let Ok(terms) = self.arrive(turn) else { return };
         let mind = Arc::clone(&self.mind);
         let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(live) = mind.enter(&self.mind, &self.module, &terms) else { return };

@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use wasmtime::{Memory, ResourceLimiter};
 use whimbrel_acl::Symbol;
@@ -13,6 +14,8 @@ use whimbrel_platform::{Time, Turn};
 
 use crate::abi::code;
 use crate::affairs::{Affairs, Wait};
+use crate::cpu::{Meter, ran};
+use crate::owners::{Share, Window};
 
 /// What a guest does that ends it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +41,44 @@ pub enum Breach {
     /// It sent too many messages, or printed too many lines.
     #[error("it sent or printed more than {0} messages within a second (quota messages_per_s)")]
     MessageRate(u32),
+    /// All agents of its owner took too much processor time, and it was the one with which they did.
+    #[error(
+        "the agents of {owner} took more than {max} ms of processor time within a second (quota owner_cpu_ms_per_s)"
+    )]
+    OwnerCpuTime {
+        /// Who owns it, and on which node.
+        owner: String,
+        /// What they may take.
+        max: u32,
+    },
+    /// All agents of its owner sent too many messages, and it was the one with which they did.
+    #[error(
+        "the agents of {owner} sent or printed more than {max} messages within a second (quota owner_messages_per_s)"
+    )]
+    OwnerMessageRate {
+        /// Who owns it, and on which node.
+        owner: String,
+        /// What they may send.
+        max: u32,
+    },
+    /// All agents of its owner would have more memory than they may have.
+    #[error("the agents of {owner} want {wanted} bytes of memory: {max} are the most (quota owner_memory_bytes)")]
+    OwnerMemoryBytes {
+        /// Who owns it, and on which node.
+        owner: String,
+        /// All that they would have.
+        wanted: u64,
+        /// What they may have.
+        max: u64,
+    },
+    /// It is a clone, and its owner has enough of them.
+    #[error("{max} clones among the agents of {owner} are the most here (quota owner_clones)")]
+    OwnerClones {
+        /// Who owns it, and on which node.
+        owner: String,
+        /// What he may have.
+        max: u32,
+    },
     /// It made up too many names.
     #[error("it made up more than {0} bytes of names")]
     Names(u64),
@@ -124,29 +165,15 @@ impl<T> Drop for Lent<'_, T> {
 }
 
 /// What a guest has used on this node, of what it may use.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Used {
-    pub messages: Rate,
+    pub messages: Window,
+    /// Microseconds of processor time.
+    pub cpu: Window,
     /// Bytes of names that nobody knew before.
     pub names: u64,
-}
-
-/// What is counted within a second.
-#[derive(Debug, Default)]
-pub(crate) struct Rate {
-    since: Time,
-    count: u32,
-}
-
-impl Rate {
-    /// Counts; how many there are in this second now.
-    pub fn add(&mut self, count: u32, now: Time) -> u32 {
-        if now.as_ms().saturating_sub(self.since.as_ms()) >= 1_000 {
-            (self.since, self.count) = (now, 0);
-        }
-        self.count = self.count.saturating_add(count);
-        self.count
-    }
+    /// Its part of what its owner's agents use, if that is limited.
+    pub share: Option<Box<Share>>,
 }
 
 /// See the module.
@@ -162,6 +189,7 @@ pub(crate) struct Guest {
     /// Why it was answered with a negative number last.
     pub reason: String,
     pub used: Used,
+    pub meter: Meter,
     /// Bytes of names that all guests of the node made up.
     names: Arc<AtomicU64>,
 }
@@ -178,6 +206,7 @@ impl Guest {
             terms,
             reason: String::new(),
             used: Used::default(),
+            meter: Meter::default(),
             names,
         }
     }
@@ -224,10 +253,42 @@ impl Guest {
     /// Counts messages or lines within the second.
     pub fn count_said(&mut self, count: u32) -> Result<(), Breach> {
         let now = self.turn.with(|turn| turn.now).unwrap_or_default();
-        match self.terms.messages_per_s {
-            Some(most) if self.used.messages.add(count, now) > most => Err(Breach::MessageRate(most)),
-            _ => Ok(()),
+        if let Some(most) = self.terms.messages_per_s
+            && self.used.messages.add(u64::from(count), now) > u64::from(most)
+        {
+            return Err(Breach::MessageRate(most));
         }
+        match &mut self.used.share {
+            Some(share) => share.add_messages(count, now, &self.terms.owner),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts the processor time that it took since it was counted last.
+    pub fn count_cpu(&mut self, ran: Duration, now: Time) -> Result<(), Breach> {
+        let took = self.meter.took(ran).as_micros() as u64;
+        if took == 0 {
+            return Ok(());
+        }
+        if let Some(most) = self.terms.cpu_ms_per_s
+            && self.used.cpu.add(took, now) > u64::from(most) * 1_000
+        {
+            return Err(Breach::CpuTime(most));
+        }
+        match &mut self.used.share {
+            Some(share) => share.add_cpu(took, now, &self.terms.owner),
+            None => Ok(()),
+        }
+    }
+
+    /// The clock ticks while it is in a call.
+    pub fn tick(&mut self) -> Result<(), Breach> {
+        let ran = ran();
+        let now = self.turn.with(|turn| turn.services.now());
+        // While it is instantiated it has no turn, and nothing but the time of the call counts.
+        now.map_or(Ok(()), |now| self.count_cpu(ran, now))?;
+        let most = self.terms.call_cpu_ms;
+        if self.meter.call(ran) < Duration::from_millis(u64::from(most)) { Ok(()) } else { Err(Breach::CallTime(most)) }
     }
 }
 
@@ -236,6 +297,9 @@ impl ResourceLimiter for Guest {
         let max = self.terms.memory_bytes;
         if wanted > max {
             return Err(wasmtime::Error::new(Breach::MemoryBytes { wanted, max }));
+        }
+        if let Some(share) = &mut self.used.share {
+            share.grow(wanted as u64, &self.terms.owner).map_err(wasmtime::Error::new)?;
         }
         Ok(maximum.is_none_or(|maximum| wanted <= maximum))
     }

@@ -15,10 +15,11 @@ use crate::compiled::CompiledForms;
 use crate::guest::Guest;
 use crate::imports;
 use crate::module::Module;
+use crate::owners::Owners;
 use crate::resident::Resident;
 use crate::roost::Roost;
 
-/// How often guests can be interrupted: the unit that their processor time is measured in.
+/// How often guests can be interrupted, and it is looked at how long they have run.
 pub const TICK: Duration = Duration::from_millis(5);
 /// How long the clock goes on after the last guest was called: longer than any call may take.
 const CLOCK_IDLE_TICKS: u32 = 3_000;
@@ -67,6 +68,7 @@ pub struct Host {
     modules: Mutex<FxHashMap<ModuleHash, Weak<Module>>>,
     /// The terms that guests are on: few, and many guests on the same.
     terms: Mutex<Vec<Arc<Terms>>>,
+    pub(crate) owners: Owners,
     /// Bytes of names that guests made up: the process keeps them for ever.
     pub(crate) names: Arc<AtomicU64>,
     ticker: Option<JoinHandle<()>>,
@@ -94,6 +96,7 @@ impl Host {
             compiled: options.compiled,
             modules: Mutex::default(),
             terms: Mutex::default(),
+            owners: Owners::default(),
             names: Arc::default(),
             ticker: Some(ticker),
         }))
@@ -189,7 +192,6 @@ fn slots_of_system() -> u32 {
 /// Counts ticks while guests are called; each may interrupt one.
 #[derive(Default)]
 pub(crate) struct Clock {
-    ticks: AtomicU64,
     /// A guest was called since it was looked at last.
     wanted: AtomicBool,
     idle: AtomicBool,
@@ -220,7 +222,6 @@ impl Clock {
             }
             std::thread::sleep(TICK);
             engine.increment_epoch();
-            self.ticks.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -235,11 +236,5 @@ impl Clock {
                 thread.unpark();
             }
         }
-    }
-
-    /// Ticks so far.
-    #[inline]
-    pub fn ticks(&self) -> u64 {
-        self.ticks.load(Ordering::Relaxed)
     }
 }

@@ -10,15 +10,18 @@ mod affairs;
 mod agent;
 mod bytes;
 mod compiled;
+mod cpu;
 pub mod frame;
 mod guest;
 mod host;
 mod image;
 mod imports;
 mod inbox;
+mod line;
 mod live;
 mod mind;
 mod module;
+mod owners;
 mod resident;
 mod roost;
 

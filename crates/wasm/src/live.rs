@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use wasmtime::{Global, Instance, Memory, ModuleExport, Store, TypedFunc, Val, WasmParams, WasmResults};
+use wasmtime::{
+    Global, Instance, Memory, ModuleExport, Store, TypedFunc, UpdateDeadline, Val, WasmParams, WasmResults,
+};
 use whimbrel_platform::policy::Terms;
 use whimbrel_platform::{Time, Turn};
 
 use crate::affairs::{Affairs, Call};
 use crate::bytes::{BadBytes, Input, put_varint};
 use crate::guest::{Breach, Guest, TurnAccess};
-use crate::host::TICK;
 use crate::image::Image;
 use crate::module::Module;
 
 /// Bytes of a memory page.
-const PAGE: usize = 64 << 10;
+pub(crate) const PAGE: usize = 64 << 10;
 /// Bytes that a guest is asked to have room for at least: most messages need no more, so it is asked once.
 const INBOX_BYTES_MIN: usize = 512;
 
@@ -50,12 +51,11 @@ pub(crate) enum LiveError {
 }
 
 impl LiveError {
-    fn of(error: wasmtime::Error, terms: &Terms) -> Self {
+    fn of(error: wasmtime::Error) -> Self {
         if let Some(breach) = error.downcast_ref::<Breach>() {
             return Self::Breach(breach.clone());
         }
         match error.downcast_ref::<wasmtime::Trap>() {
-            Some(wasmtime::Trap::Interrupt) => Self::Breach(Breach::CallTime(terms.call_cpu_ms)),
             Some(trap) => Self::Trap(trap.to_string()),
             None if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() => Self::NoRoom,
             None => Self::Trap(format!("{error:#}")),
@@ -80,16 +80,19 @@ impl Live {
         let host = &module.host;
         let mut store = Store::new(&host.engine, Guest::new(affairs, terms, Arc::clone(&host.names)));
         store.limiter(|guest| guest);
+        store.epoch_deadline_callback(|mut context| {
+            context.data_mut().tick().map_err(wasmtime::Error::new)?;
+            Ok(UpdateDeadline::Continue(1))
+        });
         host.clock.want();
-        set_deadline(&mut store);
-        let wrong = |error, store: &Store<Guest>| LiveError::of(error, &store.data().terms);
-        let instance = module.pre.instantiate(&mut store).map_err(|error| wrong(error, &store))?;
+        begin_call(&mut store);
+        let instance = module.pre.instantiate(&mut store).map_err(LiveError::of)?;
         let missing = || LiveError::Trap("an export is missing".to_owned());
         let memory = instance.get_module_export(&mut store, &module.exports.memory);
         let memory = memory.and_then(wasmtime::Extern::into_memory).ok_or_else(missing)?;
         let handle = instance.get_module_export(&mut store, &module.exports.handle);
         let handle = handle.and_then(wasmtime::Extern::into_func).ok_or_else(missing)?;
-        let handle = handle.typed(&store).map_err(|error| wrong(error, &store))?;
+        let handle = handle.typed(&store).map_err(LiveError::of)?;
         store.data_mut().memory = Some(memory);
         Ok(Self { store, instance, memory, handle, inbox: (0, 0, 0), module: Arc::clone(module) })
     }
@@ -106,7 +109,7 @@ impl Live {
         let grown = input.varint()?;
         if grown > 0 {
             let grow = live.memory.grow(&mut live.store, grown);
-            grow.map_err(|error| LiveError::of(error, &live.store.data().terms))?;
+            grow.map_err(LiveError::of)?;
         }
         Image::apply_changes(live.memory.data_mut(&mut live.store), &mut input)?;
         Ok(live)
@@ -154,7 +157,7 @@ impl Live {
             Val::F64(_) => Val::F64(value),
             _ => return Err(BadBytes.into()),
         };
-        global.set(&mut self.store, value).map_err(|error| LiveError::of(error, &self.store.data().terms))
+        global.set(&mut self.store, value).map_err(LiveError::of)
     }
 
     /// Writes zeros where the guest was handed something that it does not need any more.
@@ -203,6 +206,11 @@ impl Live {
         TurnAccess::during(self, |live| live.store.data_mut(), turn, call)
     }
 
+    /// Bytes of its memory.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.data_size(&self.store) as u64
+    }
+
     /// What it is to be told before it moves by its own will.
     pub fn before_move(&self) -> Option<ModuleExport> {
         self.module.exports.before_move
@@ -235,7 +243,7 @@ impl Live {
         let function = self.instance.get_module_export(&mut self.store, export).and_then(wasmtime::Extern::into_func);
         let function = function.ok_or_else(|| LiveError::Trap("an export is missing".to_owned()))?;
         let function = function.typed::<P, R>(&self.store);
-        let function = function.map_err(|error| LiveError::of(error, &self.store.data().terms))?;
+        let function = function.map_err(LiveError::of)?;
         enter(&mut self.store, &self.module, |store| function.call(store, params))
     }
 
@@ -269,13 +277,12 @@ fn enter<R>(
     call: impl FnOnce(&mut Store<Guest>) -> wasmtime::Result<R>,
 ) -> Result<R, LiveError> {
     module.host.clock.want();
-    set_deadline(store);
-    call(store).map_err(|error| LiveError::of(error, &store.data().terms))
+    begin_call(store);
+    call(store).map_err(LiveError::of)
 }
 
-/// A call may take so long from now on.
-fn set_deadline(store: &mut Store<Guest>) {
-    let ticks = u64::from(store.data().terms.call_cpu_ms).div_ceil(TICK.as_millis() as u64);
-    // The tick under way is over sooner.
-    store.set_epoch_deadline(ticks + 1);
+/// From the next tick on it is looked at how long a call takes.
+fn begin_call(store: &mut Store<Guest>) {
+    store.data_mut().meter.begin_call();
+    store.set_epoch_deadline(1);
 }

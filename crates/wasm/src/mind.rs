@@ -8,6 +8,7 @@ use whimbrel_platform::policy::Terms;
 
 use crate::affairs::Affairs;
 use crate::bytes::{BadBytes, Input, put_varint};
+use crate::line::Line;
 use crate::live::{Live, LiveError};
 use crate::module::Module;
 
@@ -71,17 +72,33 @@ impl Mind {
         match self {
             Self::New => Some(Vec::new()),
             Self::Live { live, .. } => Some(write(live, now)),
-            Self::Frozen(frozen) => rebase(frozen, EPOCH, now).ok(),
+            Self::Frozen(frozen) => unpack(frozen).and_then(|state| rebase(&state, EPOCH, now)).ok(),
             Self::Gone => None,
         }
     }
 
-    /// From a state that another node, or a journal, has.
-    pub fn from_snapshot(state: &[u8], now: Time) -> Result<Self, BadBytes> {
+    /// From a state that another node, or a journal, has; and what is to be known of it before it is in memory.
+    pub fn from_snapshot(state: &[u8], now: Time) -> Result<(Self, Outline), BadBytes> {
         if state.is_empty() {
-            return Ok(Self::New);
+            return Ok((Self::New, Outline::default()));
         }
-        Ok(Self::Frozen(rebase(state, now, EPOCH)?.into_boxed_slice()))
+        let state = unpack(state)?;
+        let outline = Outline::of(&state, now)?;
+        Ok((Self::Frozen(rebase(&state, now, EPOCH)?.into_boxed_slice()), outline))
+    }
+
+    /// Has its state say where it comes from.
+    pub fn note_line(&mut self, line: &Arc<Line>) {
+        match self {
+            Self::Live { live, .. } => live.store.data_mut().affairs.line = Some(Arc::clone(line)),
+            Self::Frozen(frozen) => {
+                let noted = unpack(frozen).and_then(|state| rewrite(&state, EPOCH, EPOCH, Some(line)));
+                // Its own node wrote it: it can be read.
+                *frozen = noted.map_or_else(|_| std::mem::take(frozen), Vec::into_boxed_slice);
+            }
+            // Where it has its first call, it begins.
+            Self::New | Self::Gone => {}
+        }
     }
 
     /// The guest in memory, brought there if it is not. `this` is the same mind.
@@ -115,6 +132,27 @@ impl Mind {
             }
             _ => Err(LiveError::Trap("it failed before".to_owned())),
         }
+    }
+}
+
+/// What a state says before an agent is made of it.
+#[derive(Default)]
+pub(crate) struct Outline {
+    /// Where it comes from, if that is said.
+    pub line: Option<Arc<Line>>,
+    /// Pages of its memory beyond those that the module begins with.
+    pub more_pages: u64,
+}
+
+impl Outline {
+    fn of(state: &[u8], now: Time) -> Result<Self, BadBytes> {
+        let mut input = Input::new(state);
+        let line = Affairs::read(&mut input, now)?.line;
+        for _ in 0..input.length()? {
+            input.length()?;
+            input.u64()?;
+        }
+        Ok(Self { line, more_pages: input.varint()? })
     }
 }
 
@@ -162,9 +200,14 @@ fn unpack(state: &[u8]) -> Result<Vec<u8>, BadBytes> {
 
 /// The same state with its times counted from another moment.
 fn rebase(state: &[u8], from: Time, to: Time) -> Result<Vec<u8>, BadBytes> {
-    let state = unpack(state)?;
-    let mut input = Input::new(&state);
-    let affairs = Affairs::read(&mut input, from)?;
+    rewrite(state, from, to, None)
+}
+
+/// The same, that says where it comes from.
+fn rewrite(state: &[u8], from: Time, to: Time, line: Option<&Arc<Line>>) -> Result<Vec<u8>, BadBytes> {
+    let mut input = Input::new(state);
+    let mut affairs = Affairs::read(&mut input, from)?;
+    affairs.line = line.cloned().or(affairs.line);
     let mut out = vec![LAYOUT];
     affairs.write(to, &mut out);
     out.extend_from_slice(input.rest());

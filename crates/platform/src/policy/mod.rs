@@ -20,7 +20,7 @@ use crate::topics::Cast;
 pub use pattern::{Pattern, PatternError};
 pub use read::RuleError;
 use serde::Deserialize;
-pub use terms::{Grant, Quota, Terms};
+pub use terms::{Grant, OwnerTerms, Quota, Terms};
 
 /// What can be permitted or forbidden. Each act has an object: the name of an agent, a service or a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -238,6 +238,15 @@ impl Policy {
         self.deny.iter().any(restricts)
     }
 
+    /// Whether an agent of this node may more as `name` than as `original`: a rule permits something to the one and not to the
+    /// other, or forbids it to the other one only.
+    pub fn favours(&self, name: Symbol, original: Symbol, node: Symbol) -> bool {
+        let [new, old] = [name, original].map(|name| Principal::Agent { name, node });
+        let is_of = |rule: &Rule, who: Principal| rule.who.iter().any(|one| one.is(who));
+        self.allow.iter().any(|rule| is_of(rule, new) && !is_of(rule, old))
+            || self.deny.iter().any(|rule| is_of(rule, old) && !is_of(rule, new))
+    }
+
     /// How many rules there are.
     pub fn rules(&self) -> usize {
         self.allow.len() + self.deny.len() + self.grant.len() + self.quota.len()
@@ -321,6 +330,19 @@ mod tests {
         assert!(lenient.allows(agent("amy", "n1"), Action::Code, "wasm:00"));
         assert!(!lenient.allows(agent("amy", "n1"), Action::Code, "asl:00"));
         assert!(!lenient.allows(agent("amy", "n2"), Action::Code, "wasm:00"));
+    }
+
+    #[test]
+    fn another_name_may_be_one_that_may_more() {
+        let policy = policy(
+            r#"{"allow": [{"who": "agent:warden", "kill": "*"}, {"who": "node:n1", "code": "*"}],
+                "deny": [{"who": "agent:scout", "send": "vault"}], "grant": [{"who": "agent:seer", "clock": true}]}"#,
+        );
+        let favours = |name: &str, original: &str| policy.favours(name.into(), original.into(), "n1".into());
+        assert!(favours("warden", "amy") && !favours("amy", "warden"), "it may kill");
+        assert!(favours("scout1", "scout") && !favours("scout", "scout1"), "it may write to the vault");
+        assert!(!favours("amy1", "amy") && !favours("amy", "amy"));
+        assert!(!favours("seer", "amy"), "grants of clones do not go by their names");
     }
 
     #[test]

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::read::OneOrMore;
 use super::{Pattern, Policy, Principal, Who};
 use crate::limits::{
-    GUEST_CALL_CPU_MS, GUEST_CALL_CPU_MS_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, GUEST_MESSAGE_BYTES,
-    GUEST_NAME_BYTES, GUEST_TIMERS_MAX,
+    GUEST_CALL_CPU_MS, GUEST_CALL_CPU_MS_MAX, GUEST_CLONES_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX,
+    GUEST_MESSAGE_BYTES, GUEST_NAME_BYTES, GUEST_TIMERS_MAX,
 };
 
 /// What a rule grants, and to whom: a table `[[grant]]` of a policy.
@@ -38,6 +38,10 @@ pub struct Quota {
     messages_per_s: Option<u32>,
     message_bytes: Option<usize>,
     lifetime_s: Option<u64>,
+    owner_cpu_ms_per_s: Option<u32>,
+    owner_memory_bytes: Option<u64>,
+    owner_messages_per_s: Option<u32>,
+    owner_clones: Option<u32>,
 }
 
 /// The terms for one agent.
@@ -67,6 +71,28 @@ pub struct Terms {
     pub timers: usize,
     /// Bytes of names that nobody knew before, which a process keeps for ever.
     pub name_bytes: u64,
+    /// How much all agents of its owner may use together.
+    pub owner: OwnerTerms,
+}
+
+/// How much all agents of one owner may use together on a node. There is no such thing of the length of a message or of a lifetime: these
+/// are no sums, and what holds for each agent holds for all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerTerms {
+    /// Milliseconds of processor time that they may take in any second.
+    pub cpu_ms_per_s: Option<u32>,
+    /// Bytes of their memories.
+    pub memory_bytes: Option<u64>,
+    /// Messages that they may send in any second.
+    pub messages_per_s: Option<u32>,
+    /// How many of them may be clones.
+    pub clones: u32,
+}
+
+impl Default for OwnerTerms {
+    fn default() -> Self {
+        Self { cpu_ms_per_s: None, memory_bytes: None, messages_per_s: None, clones: GUEST_CLONES_MAX }
+    }
 }
 
 impl Default for Terms {
@@ -84,6 +110,7 @@ impl Default for Terms {
             lifetime: None,
             timers: GUEST_TIMERS_MAX,
             name_bytes: GUEST_NAME_BYTES,
+            owner: OwnerTerms::default(),
         }
     }
 }
@@ -110,21 +137,36 @@ impl Terms {
 impl Policy {
     /// The terms for `who`: all that any rule grants it, and of each quota the least that any rule sets, or else what holds without rules.
     pub fn terms(&self, who: Principal) -> Terms {
+        self.terms_of_descendant(who, who)
+    }
+
+    /// The terms for an agent that has its name from whoever cloned it, or cloned that one. What it calls itself grants nothing: it is
+    /// granted what the `ancestor` is, from whom all these clones are. Quotas of both names hold.
+    pub fn terms_of_descendant(&self, who: Principal, ancestor: Principal) -> Terms {
         let mut terms = Terms::default();
-        self.grant.iter().filter(|grant| is_one_of(&grant.who, who)).for_each(|grant| terms.add(grant));
-        let quotas: Vec<&Quota> = self.quota.iter().filter(|quota| is_one_of(&quota.who, who)).collect();
-        let least = |of: fn(&Quota) -> Option<u32>| quotas.iter().filter_map(|quota| of(quota)).min();
-        let least_bytes = |of: fn(&Quota) -> Option<usize>| quotas.iter().filter_map(|quota| of(quota)).min();
+        self.grant.iter().filter(|grant| is_one_of(&grant.who, ancestor)).for_each(|grant| terms.add(grant));
+        let is_of_either = |quota: &&Quota| is_one_of(&quota.who, who) || is_one_of(&quota.who, ancestor);
+        let quotas: Vec<&Quota> = self.quota.iter().filter(is_of_either).collect();
         terms.call_cpu_ms =
-            least(|quota| quota.call_cpu_ms).unwrap_or(terms.call_cpu_ms).clamp(1, GUEST_CALL_CPU_MS_MAX);
-        terms.cpu_ms_per_s = least(|quota| quota.cpu_ms_per_s);
-        terms.messages_per_s = least(|quota| quota.messages_per_s);
+            least(&quotas, |quota| quota.call_cpu_ms).unwrap_or(terms.call_cpu_ms).clamp(1, GUEST_CALL_CPU_MS_MAX);
+        terms.cpu_ms_per_s = least(&quotas, |quota| quota.cpu_ms_per_s);
+        terms.messages_per_s = least(&quotas, |quota| quota.messages_per_s);
         terms.memory_bytes =
-            least_bytes(|quota| quota.memory_bytes).unwrap_or(terms.memory_bytes).min(GUEST_MEMORY_BYTES_MAX);
-        terms.message_bytes = least_bytes(|quota| quota.message_bytes).unwrap_or(terms.message_bytes);
-        terms.lifetime = quotas.iter().filter_map(|quota| quota.lifetime_s).min().map(Duration::from_secs);
+            least(&quotas, |quota| quota.memory_bytes).unwrap_or(terms.memory_bytes).min(GUEST_MEMORY_BYTES_MAX);
+        terms.message_bytes = least(&quotas, |quota| quota.message_bytes).unwrap_or(terms.message_bytes);
+        terms.lifetime = least(&quotas, |quota| quota.lifetime_s).map(Duration::from_secs);
+        terms.owner = OwnerTerms {
+            cpu_ms_per_s: least(&quotas, |quota| quota.owner_cpu_ms_per_s),
+            memory_bytes: least(&quotas, |quota| quota.owner_memory_bytes),
+            messages_per_s: least(&quotas, |quota| quota.owner_messages_per_s),
+            clones: least(&quotas, |quota| quota.owner_clones).unwrap_or(terms.owner.clones),
+        };
         terms
     }
+}
+
+fn least<T: Ord>(quotas: &[&Quota], of: impl Fn(&Quota) -> Option<T>) -> Option<T> {
+    quotas.iter().filter_map(|quota| of(quota)).min()
 }
 
 impl Policy {
@@ -184,5 +226,21 @@ mod tests {
         let other = policy.terms(agent("amy"));
         assert!(!other.clock && !other.random);
         assert_eq!((other.messages_per_s, other.lifetime), (Some(100), None));
+    }
+
+    #[test]
+    fn a_clone_is_granted_what_its_first_ancestor_is_and_bound_by_what_binds_either() {
+        let policy = policy(
+            r#"{"grant": [{"who": "agent:scout", "clock": true}, {"who": "agent:warden", "random": true}],
+                "quota": [{"who": "agent:scout", "messages_per_s": 10, "owner_clones": 3},
+                          {"who": "agent:warden", "message_bytes": 100, "owner_cpu_ms_per_s": 200}]}"#,
+        );
+        let terms = policy.terms_of_descendant(agent("warden"), agent("scout"));
+        assert!(terms.clock && !terms.random);
+        assert_eq!((terms.messages_per_s, terms.message_bytes), (Some(10), 100));
+        assert_eq!((terms.owner.clones, terms.owner.cpu_ms_per_s), (3, Some(200)));
+        let other = policy.terms_of_descendant(agent("scout1"), agent("scout"));
+        assert!(other.clock && other.messages_per_s == Some(10));
+        assert_eq!(policy.terms(agent("amy")).owner, OwnerTerms::default());
     }
 }

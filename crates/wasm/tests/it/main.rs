@@ -7,5 +7,6 @@ mod agents;
 mod frames;
 mod fuzz;
 mod hostile;
+mod owners;
 mod states;
 mod suspension;

@@ -91,6 +91,27 @@ fn travellers_move_in_the_middle_of_a_recursion() {
     assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
 }
 
+/// What comes of a tour to `n2` and back under this policy, which holds on both nodes.
+fn tour_under(policy: &str) -> Option<super::Seen> {
+    let project = "MAS tour { agents: traveller \"traveller-c.wasm\" at \"n1\"; guide at \"n1\"; }";
+    let guide = "!begin. +!begin <- .send(traveller, request, tour([n2, n1])).
+         +sum(_, Moves, Node) <- .print(Moves, \" moves, on \", Node); .stopMAS.";
+    let policy = format!("[[allow]]\nwho = \"*\"\ncode = \"wasm:*\"\n{policy}");
+    let scratch =
+        scratch(&[("tour.mas2j", project), ("guide.asl", guide), ("policy.toml", &policy)], &["traveller-c"])?;
+    Some(scratch.run(&["run", ".", "--nodes", "2", "--policy", "policy.toml", "--audit", "audit.jsonl"]))
+}
+
+#[test]
+fn who_has_too_much_memory_for_a_node_goes_on_where_it_was() {
+    let Some(seen) = tour_under("") else { return };
+    assert_eq!(seen.out, "[guide] 2 moves, on n1\n", "{}", seen.err);
+    for quota in ["memory_bytes", "owner_memory_bytes"] {
+        let Some(seen) = tour_under(&format!("[[quota]]\nwho = \"node:n2\"\n{quota} = 65536\n")) else { return };
+        assert_eq!((seen.out.as_str(), seen.code), ("[guide] 0 moves, on n1\n", Some(0)), "{}", seen.err);
+    }
+}
+
 #[test]
 fn nomads_move_in_the_middle_of_a_loop() {
     moves_a_hundred_times("nomad-rust");

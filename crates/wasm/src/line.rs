@@ -1,0 +1,102 @@
+//! Where a guest comes from: who had it made, on which node, and whose clone it is. A node notes that at its birth, and it travels with
+//! the agent, beside its memory: nothing that a guest does or calls itself changes it.
+
+use std::sync::Arc;
+
+use whimbrel_acl::Symbol;
+use whimbrel_platform::limits::{AGENT_NAME_BYTES_MAX, NODE_NAME_BYTES_MAX};
+
+use crate::bytes::{BadBytes, Input, put_bytes};
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Who owns it, and all its clones.
+    pub owner: Owner,
+    /// Of a clone: the first one, that was no clone, whose clones' clone it is.
+    pub ancestor: Option<Box<str>>,
+}
+
+/// Who owns guests: whoever created them, on the node where he did. Those whom nobody did are their node's.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Owner {
+    /// Empty: the node itself.
+    pub name: Box<str>,
+    /// Empty on a platform of one node.
+    pub node: Box<str>,
+}
+
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&*self.name, &*self.node) {
+            ("", "") => f.write_str("this node"),
+            ("", node) => write!(f, "node {node}"),
+            (name, "") => f.write_str(name),
+            (name, node) => write!(f, "{name} of node {node}"),
+        }
+    }
+}
+
+impl Line {
+    /// That of an agent which somebody of this name, or nobody, had made on that node.
+    pub fn of(owner: Symbol, node: Symbol) -> Arc<Self> {
+        let owner = Owner { name: owner.as_str().into(), node: node.as_str().into() };
+        Arc::new(Self { owner, ancestor: None })
+    }
+
+    /// That of a clone of an agent of this name and line.
+    pub fn of_clone(&self, original: Symbol) -> Arc<Self> {
+        let ancestor = self.ancestor.clone().unwrap_or_else(|| original.as_str().into());
+        Arc::new(Self { owner: self.owner.clone(), ancestor: Some(ancestor) })
+    }
+
+    /// What an agent of this name goes by: its own name if it is no clone.
+    pub fn first_name(&self, name: Symbol) -> Symbol {
+        self.ancestor.as_deref().map_or(name, Symbol::new)
+    }
+
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let texts = [&*self.owner.name, &*self.owner.node, self.ancestor.as_deref().unwrap_or_default()];
+        texts.into_iter().for_each(|text| put_bytes(text.as_bytes(), out));
+    }
+
+    pub fn read(input: &mut Input<'_>) -> Result<Arc<Self>, BadBytes> {
+        let owner = Owner { name: text(input, AGENT_NAME_BYTES_MAX)?, node: text(input, NODE_NAME_BYTES_MAX)? };
+        let ancestor = Some(text(input, AGENT_NAME_BYTES_MAX)?).filter(|name| !name.is_empty());
+        Ok(Arc::new(Self { owner, ancestor }))
+    }
+}
+
+fn text(input: &mut Input<'_>, bytes_max: usize) -> Result<Box<str>, BadBytes> {
+    let bytes = input.bytes()?;
+    let text = std::str::from_utf8(bytes).map_err(|_| BadBytes)?;
+    if text.len() > bytes_max { Err(BadBytes) } else { Ok(text.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_of_clones_are_of_the_first() {
+        let first = Line::of("boss".into(), "n1".into());
+        assert_eq!(first.first_name("scout".into()), Symbol::new("scout"));
+        let second = first.of_clone("scout".into());
+        let third = second.of_clone("warden".into());
+        assert_eq!((third.first_name("king".into()), &third.owner), ("scout".into(), &first.owner));
+        assert_eq!(third.owner.to_string(), "boss of node n1");
+    }
+
+    #[test]
+    fn lines_are_written_and_read() {
+        for line in [Line::of("".into(), "".into()), Line::of("boss".into(), "n1".into()).of_clone("scout".into())] {
+            let mut bytes = Vec::new();
+            line.write(&mut bytes);
+            assert_eq!(Line::read(&mut Input::new(&bytes)), Ok(line));
+        }
+        let long = "x".repeat(AGENT_NAME_BYTES_MAX + 1);
+        let mut bytes = Vec::new();
+        Line::of(Symbol::new(&long), "n1".into()).write(&mut bytes);
+        assert_eq!(Line::read(&mut Input::new(&bytes)), Err(BadBytes));
+    }
+}

@@ -1,0 +1,233 @@
+//! What all guests of an owner use together on this node.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
+use whimbrel_platform::Time;
+use whimbrel_platform::limits::GUEST_OWNERS_SPARE;
+use whimbrel_platform::policy::OwnerTerms;
+
+use crate::guest::Breach;
+use crate::line::Owner;
+
+/// The owners that have guests here, or had some a moment ago.
+#[derive(Default)]
+pub(crate) struct Owners {
+    accounts: Mutex<FxHashMap<Owner, Arc<Account>>>,
+}
+
+/// What is kept of one owner.
+struct Account {
+    owner: Owner,
+    spent: Mutex<Spent>,
+}
+
+#[derive(Default)]
+struct Spent {
+    /// Microseconds of processor time.
+    cpu: Window,
+    messages: Window,
+    memory_bytes: u64,
+    clones: u32,
+}
+
+/// What is counted within a second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Window {
+    since: Time,
+    count: u64,
+}
+
+impl Window {
+    /// Counts; how many there are in this second now.
+    pub fn add(&mut self, count: u64, now: Time) -> u64 {
+        if now.as_ms().saturating_sub(self.since.as_ms()) >= 1_000 {
+            (self.since, self.count) = (now, 0);
+        }
+        self.count = self.count.saturating_add(count);
+        self.count
+    }
+
+    /// Counts for one of several, of whom `mine` is what he added. If they are more than `most` now, he is to go, and what he added with
+    /// him: the others may go on.
+    fn add_share(&mut self, mine: &mut Self, count: u64, now: Time, most: u64) -> bool {
+        let all = self.add(count, now);
+        if mine.since != self.since {
+            *mine = Self { since: self.since, count: 0 };
+        }
+        mine.count = mine.count.saturating_add(count);
+        if all > most {
+            self.count = self.count.saturating_sub(mine.count);
+            mine.count = 0;
+        }
+        all <= most
+    }
+}
+
+/// One guest's part of what its owner uses. It is given back when it is dropped, but for what counts for a second.
+pub(crate) struct Share {
+    account: Arc<Account>,
+    cpu: Window,
+    messages: Window,
+    memory_bytes: u64,
+    is_clone: bool,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut spent = self.account.spent();
+        spent.memory_bytes = spent.memory_bytes.saturating_sub(self.memory_bytes);
+        spent.clones = spent.clones.saturating_sub(u32::from(self.is_clone));
+    }
+}
+
+impl Account {
+    fn spent(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Owners {
+    /// A guest comes, or begins.
+    ///
+    /// # Errors
+    /// It is a clone, and its owner has too many of them here.
+    pub fn enter(&self, owner: &Owner, is_clone: bool, terms: &OwnerTerms) -> Result<Box<Share>, Breach> {
+        let account = self.account(owner);
+        let mut spent = account.spent();
+        if is_clone && spent.clones >= terms.clones {
+            return Err(Breach::OwnerClones { owner: owner.to_string(), max: terms.clones });
+        }
+        spent.clones += u32::from(is_clone);
+        drop(spent);
+        let (cpu, messages) = (Window::default(), Window::default());
+        Ok(Box::new(Share { account, cpu, messages, memory_bytes: 0, is_clone }))
+    }
+
+    fn account(&self, owner: &Owner) -> Arc<Account> {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(account) = accounts.get(owner) {
+            return Arc::clone(account);
+        }
+        // Each sweep leaves room for as many as there are, so that none comes often.
+        if accounts.len() >= accounts.capacity().max(GUEST_OWNERS_SPARE) {
+            accounts.retain(|_, account| Arc::strong_count(account) > 1);
+            let stay = accounts.len();
+            accounts.reserve(stay);
+        }
+        let account = Arc::new(Account { owner: owner.clone(), spent: Mutex::default() });
+        accounts.insert(owner.clone(), Arc::clone(&account));
+        account
+    }
+}
+
+impl Share {
+    fn owner(&self) -> String {
+        self.account.owner.to_string()
+    }
+
+    /// It took so many microseconds of processor time.
+    ///
+    /// # Errors
+    /// Its owner's agents took too much of it, and it was the one with which they did.
+    pub fn add_cpu(&mut self, micros: u64, now: Time, terms: &OwnerTerms) -> Result<(), Breach> {
+        let Some(max) = terms.cpu_ms_per_s else { return Ok(()) };
+        let most = u64::from(max) * 1_000;
+        match self.account.spent().cpu.add_share(&mut self.cpu, micros, now, most) {
+            true => Ok(()),
+            false => Err(Breach::OwnerCpuTime { owner: self.owner(), max }),
+        }
+    }
+
+    /// It sends so many messages.
+    ///
+    /// # Errors
+    /// Its owner's agents sent too many, and it was the one with which they did.
+    pub fn add_messages(&mut self, count: u32, now: Time, terms: &OwnerTerms) -> Result<(), Breach> {
+        let Some(max) = terms.messages_per_s else { return Ok(()) };
+        match self.account.spent().messages.add_share(&mut self.messages, u64::from(count), now, u64::from(max)) {
+            true => Ok(()),
+            false => Err(Breach::OwnerMessageRate { owner: self.owner(), max }),
+        }
+    }
+
+    /// Its memory has so many bytes from now on, if it had not as many before.
+    ///
+    /// # Errors
+    /// Its owner's agents would have too many of them.
+    pub fn grow(&mut self, bytes: u64, terms: &OwnerTerms) -> Result<(), Breach> {
+        let more = bytes.saturating_sub(self.memory_bytes);
+        let mut spent = self.account.spent();
+        let wanted = spent.memory_bytes.saturating_add(more);
+        if let Some(max) = terms.memory_bytes.filter(|max| wanted > *max && more > 0) {
+            drop(spent);
+            return Err(Breach::OwnerMemoryBytes { owner: self.owner(), wanted, max });
+        }
+        spent.memory_bytes = wanted;
+        self.memory_bytes += more;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(number: usize) -> Owner {
+        Owner { name: format!("boss{number}").into(), node: "n1".into() }
+    }
+
+    fn terms() -> OwnerTerms {
+        let memory_bytes = Some(1_000);
+        OwnerTerms { cpu_ms_per_s: Some(10), messages_per_s: Some(100), memory_bytes, clones: 2 }
+    }
+
+    #[test]
+    fn whoever_goes_takes_what_he_added_along() {
+        let (owners, terms) = (Owners::default(), terms());
+        let mut shares: Vec<_> = (0..4).map(|_| owners.enter(&owner(1), false, &terms).unwrap()).collect();
+        let mut send = |which: usize, count, ms: u64| shares[which].add_messages(count, Time(ms * 1_000), &terms);
+        assert_eq!([send(0, 60, 5_000), send(1, 40, 5_100)], [Ok(()), Ok(())]);
+        let over = Breach::OwnerMessageRate { owner: "boss1 of node n1".to_owned(), max: 100 };
+        assert_eq!(send(0, 1, 5_200), Err(over.clone()), "the sum counts");
+        assert_eq!([send(1, 40, 5_300), send(2, 20, 5_300)], [Ok(()), Ok(())], "without what that one sent");
+        assert_eq!(send(3, 1, 5_400), Err(over));
+        assert_eq!(send(2, 100, 6_000), Ok(()), "the next second");
+        let mut stranger = owners.enter(&owner(2), false, &terms).unwrap();
+        assert_eq!(stranger.add_messages(100, Time(5_400_000), &terms), Ok(()));
+    }
+
+    #[test]
+    fn what_somebody_used_is_not_forgotten_because_he_left() {
+        let (owners, terms) = (Owners::default(), terms());
+        let now = Time(7_000_000);
+        owners.enter(&owner(1), false, &terms).unwrap().add_cpu(9_000, now, &terms).unwrap();
+        let again = owners.enter(&owner(1), false, &terms).unwrap().add_cpu(2_000, now, &terms);
+        assert_eq!(again, Err(Breach::OwnerCpuTime { owner: "boss1 of node n1".to_owned(), max: 10 }));
+    }
+
+    #[test]
+    fn memory_and_clones_are_given_back() {
+        let (owners, terms) = (Owners::default(), terms());
+        let enter = || owners.enter(&owner(1), true, &terms);
+        let (mut one, mut other) = (enter().unwrap(), enter().unwrap());
+        assert!(matches!(enter(), Err(Breach::OwnerClones { max: 2, .. })));
+        one.grow(600, &terms).unwrap();
+        one.grow(400, &terms).unwrap();
+        other.grow(400, &terms).unwrap();
+        assert!(matches!(other.grow(401, &terms), Err(Breach::OwnerMemoryBytes { wanted: 1_001, .. })));
+        drop(one);
+        other.grow(1_000, &terms).unwrap();
+        assert!(enter().is_ok());
+    }
+
+    #[test]
+    fn owners_without_agents_are_forgotten() {
+        let (owners, terms) = (Owners::default(), terms());
+        let stays = owners.enter(&owner(0), false, &terms).unwrap();
+        (1..10 * GUEST_OWNERS_SPARE).for_each(|number| drop(owners.enter(&owner(number), false, &terms)));
+        let accounts = owners.accounts.lock().unwrap();
+        assert!(accounts.len() <= 3 * GUEST_OWNERS_SPARE, "{}", accounts.len());
+        assert!(accounts.contains_key(&stays.account.owner));
+    }
+}

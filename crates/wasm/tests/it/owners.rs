@@ -1,0 +1,255 @@
+//! What all agents of an owner use together, what clones may, and who is taken in.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use whimbrel_platform::ams::{AgentKind, NewAgent};
+use whimbrel_platform::durable::State;
+use whimbrel_platform::{AgentBody, Arrival, EndReason};
+use whimbrel_testkit::Simulation;
+use whimbrel_wasm::{Host, WasmAgent};
+
+use crate::harness::{agent, compile, guest, host, host_of, world};
+
+const HANDLE: &str = r#"(func (export "whim_handle") (param $ptr i32) (param $len i32) (result i32)"#;
+
+/// Spins for a few milliseconds.
+const SPIN: &str = "(local $n i64) (loop $l (local.set $n (i64.add (local.get $n) (i64.const 1)))
+    (br_if $l (i64.lt_u (local.get $n) (i64.const 8000000)))) (i32.const 0))";
+
+fn world_under(policy: &str) -> Simulation {
+    let (mut sim, _) = world();
+    sim.set_policy(serde_json::from_str(policy).unwrap());
+    sim
+}
+
+/// An agent of this body that somebody of this name owns.
+fn introduce(sim: &mut Simulation, host: &Arc<Host>, name: &str, owner: &str, body: &str) {
+    let new = NewAgent { owner: owner.into(), ..NewAgent::new(name, AgentKind::Wasm) };
+    sim.introduce(new, agent(host, &format!("{HANDLE} {body}")));
+}
+
+/// Why those agents of a name with a number ended that did.
+fn fates(sim: &Simulation, name: &str, count: usize) -> Vec<String> {
+    let ended = (0..count).filter_map(|number| match sim.ended(&format!("{name}{number}"))? {
+        EndReason::Failed(why) => Some(why),
+        other => Some(format!("{other:?}")),
+    });
+    ended.collect()
+}
+
+/// Each of ten agents of an owner, and of one of another owner, is told to go so often within a second.
+fn swarm(policy: &str, host: &Arc<Host>, body: &str, times: usize) -> Simulation {
+    let mut sim = world_under(policy);
+    (0..10).for_each(|number| introduce(&mut sim, host, &format!("guest{number}"), "boss", body));
+    introduce(&mut sim, host, "other", "queen", body);
+    for _ in 0..times {
+        (0..10).for_each(|number| sim.tell(&format!("guest{number}"), "go"));
+        sim.tell("other", "go");
+        sim.run_for(20);
+    }
+    sim
+}
+
+#[test]
+fn messages_of_all_agents_of_an_owner_add_up() {
+    let policy = r#"{"quota": [{"who": "*", "messages_per_s": 20, "owner_messages_per_s": 70}]}"#;
+    let sim = swarm(policy, &host(), "(call $tell (i64.const 1)) (i32.const 0))", 10);
+    let fates = fates(&sim, "guest", 10);
+    // A hundred messages of ten each: what those sent that were stopped does not count against the others.
+    assert!((1..=5).contains(&fates.len()), "{fates:?}");
+    let why = "the agents of boss sent or printed more than 70 messages within a second (quota owner_messages_per_s)";
+    assert!(fates.iter().all(|fate| fate == why), "{fates:?}");
+    assert_eq!(sim.ended("other"), None, "it is somebody else's");
+}
+
+#[test]
+fn processor_time_of_all_agents_of_an_owner_adds_up() {
+    let policy = r#"{"quota": [{"who": "agent:guest*", "cpu_ms_per_s": 900, "owner_cpu_ms_per_s": 20},
+                               {"who": "agent:other", "owner_cpu_ms_per_s": 900}]}"#;
+    let sim = swarm(policy, &host(), SPIN, 4);
+    let fates = fates(&sim, "guest", 10);
+    let why = "the agents of boss took more than 20 ms of processor time within a second (quota owner_cpu_ms_per_s)";
+    assert!(!fates.is_empty() && fates.iter().all(|fate| fate == why), "{fates:?}");
+    assert_eq!(sim.ended("other"), None, "it is somebody else's");
+}
+
+#[test]
+fn whoever_does_not_come_back_is_stopped_by_what_his_owner_may_take() {
+    for quota in ["cpu_ms_per_s", "owner_cpu_ms_per_s"] {
+        let policy = format!(r#"{{"quota": [{{"who": "*", "call_cpu_ms": 10000, "{quota}": 30}}]}}"#);
+        let mut sim = world_under(&policy);
+        introduce(&mut sim, &host(), "guest0", "boss", "(loop $l (br $l)) (i32.const 0))");
+        sim.tell("guest0", "go");
+        let before = Instant::now();
+        sim.run_until_idle();
+        // Much sooner, unless this machine is very busy.
+        assert!(before.elapsed() < Duration::from_secs(8), "{:?}", before.elapsed());
+        assert!(fates(&sim, "guest", 1)[0].ends_with(&format!("(quota {quota})")), "{:?}", fates(&sim, "guest", 1));
+    }
+}
+
+#[test]
+fn memories_of_all_agents_of_an_owner_add_up() {
+    let policy = r#"{"quota": [{"who": "*", "memory_bytes": 131072, "owner_memory_bytes": 851968}]}"#;
+    let grow = "(if (i32.eq (memory.size) (i32.const 1)) (then (drop (memory.grow (i32.const 1))))) (i32.const 0))";
+    // Also if there is room for two at a time: one that is written out wants its memory back.
+    for host in [host(), host_of(2)] {
+        let sim = swarm(policy, &host, grow, 2);
+        let fates = fates(&sim, "guest", 10);
+        let why = "the agents of boss want 917504 bytes of memory: 851968 are the most (quota owner_memory_bytes)";
+        assert!((1..=6).contains(&fates.len()) && fates.iter().all(|fate| fate == why), "{fates:?}");
+        assert_eq!(sim.ended("other"), None, "it is somebody else's");
+    }
+}
+
+#[test]
+fn who_ends_gives_its_memory_back() {
+    let policy = r#"{"quota": [{"who": "*", "owner_memory_bytes": 65536}]}"#;
+    let (mut sim, host) = (world_under(policy), host());
+    for number in 0..3 {
+        let name = format!("guest{number}");
+        introduce(&mut sim, &host, &name, "boss", "(call $stop) (i32.const 0))");
+        sim.run_until_idle();
+        sim.tell(&name, "go");
+        sim.run_until_idle();
+        assert_eq!(sim.ended(&name), Some(EndReason::Finished));
+    }
+}
+
+/// The agent `guest`, as it goes to another node, or its clone does, which has it on trial under these names.
+fn arrive(
+    sim: &mut Simulation,
+    host: &Arc<Host>,
+    from: &str,
+    name: &str,
+    is_clone: bool,
+    body: &str,
+) -> Result<(), String> {
+    let now = sim.now();
+    let original = sim.body(from).unwrap();
+    original.before_hop();
+    let states = [State::Whole(original.snapshot(now).unwrap())];
+    let module = compile(host, &guest(&format!("{HANDLE} {body}"))).unwrap();
+    let mut came = WasmAgent::restore(module, "guest.wasm".into(), &states, now).unwrap();
+    let clone_of = is_clone.then(|| from.into());
+    let services = sim.services();
+    came.admit(&Arrival { name: name.into(), owner: "liar".into(), from: "n7".into(), clone_of, services })?;
+    sim.spawn(name, Box::new(came));
+    Ok(())
+}
+
+const TELL_TIME: &str = "(call $tell (i64.extend_i32_s (i64.gt_s (call $now) (i64.const 0)))) (i32.const 0))";
+
+#[test]
+fn a_clone_is_granted_what_its_original_is_whatever_it_calls_itself() {
+    let policy = r#"{"grant": [{"who": "agent:seer", "clock": true}]}"#;
+    for (original, told) in [("guest", "inform 0"), ("seer", "inform 1")] {
+        let (mut sim, probe) = world();
+        sim.set_policy(serde_json::from_str(policy).unwrap());
+        let host = host();
+        introduce(&mut sim, &host, original, "boss", TELL_TIME);
+        sim.run_until_idle();
+        let clone = if original == "seer" { "blind" } else { "seer" };
+        arrive(&mut sim, &host, original, clone, true, TELL_TIME).unwrap();
+        sim.run_until_idle();
+        // And a clone of the clone.
+        arrive(&mut sim, &host, clone, "seer2", true, TELL_TIME).unwrap();
+        for name in [clone, "seer2"] {
+            sim.tell(name, "go");
+            sim.run_until_idle();
+            assert_eq!(probe.take_lines(), [told], "{name}, of {original}");
+        }
+    }
+}
+
+#[test]
+fn a_clone_does_not_take_a_name_that_may_more() {
+    let policy =
+        r#"{"allow": [{"who": "agent:warden", "kill": "*"}], "deny": [{"who": "agent:guest*", "send": "vault"}]}"#;
+    let (mut sim, host) = (world_under(policy), host());
+    let idle = "(i32.const 0))";
+    introduce(&mut sim, &host, "guest", "boss", idle);
+    sim.run_until_idle();
+    for name in ["warden", "amy"] {
+        let why = format!("the policy has other rules for {name} than for guest, whose clone it is");
+        assert_eq!(arrive(&mut sim, &host, "guest", name, true, idle), Err(why));
+    }
+    arrive(&mut sim, &host, "guest", "guest1", true, idle).unwrap();
+}
+
+#[test]
+fn clones_are_counted_for_whoever_owns_the_first() {
+    let (mut sim, host) = (world_under(r#"{"quota": [{"who": "*", "owner_clones": 3}]}"#), host());
+    let idle = "(i32.const 0))";
+    introduce(&mut sim, &host, "guest", "boss", idle);
+    introduce(&mut sim, &host, "queen", "queen", idle);
+    sim.run_until_idle();
+    let mut last = "guest".to_owned();
+    for number in 0..3 {
+        let name = format!("clone{number}");
+        arrive(&mut sim, &host, &last, &name, true, idle).unwrap();
+        sim.run_until_idle();
+        last = name;
+    }
+    let why = Err("3 clones among the agents of boss are the most here (quota owner_clones)".to_owned());
+    assert_eq!(arrive(&mut sim, &host, "guest", "clone3", true, idle), why);
+    assert_eq!(arrive(&mut sim, &host, "clone2", "clone3", true, idle), why, "and clones of clones");
+    arrive(&mut sim, &host, "queen", "queen1", true, idle).unwrap();
+    assert!(sim.kill("clone0"));
+    sim.run_until_idle();
+    // A clone that comes from elsewhere counts as well: it moves, and is none of `liar`.
+    arrive(&mut sim, &host, "clone1", "clone4", false, idle).unwrap();
+    assert_eq!(arrive(&mut sim, &host, "clone1", "clone5", false, idle), why);
+}
+
+#[test]
+fn who_has_more_memory_than_it_may_have_here_is_not_taken_in() {
+    let policy = r#"{"quota": [{"who": "agent:big*", "memory_bytes": 131072}]}"#;
+    let (mut sim, host) = (world_under(policy), host());
+    let grow = "(drop (memory.grow (i32.const 1))) (i32.const 0))";
+    introduce(&mut sim, &host, "guest", "boss", grow);
+    sim.run_until_idle();
+    for pages in 1..5 {
+        let came = arrive(&mut sim, &host, "guest", &format!("big{pages}"), false, grow);
+        let why = format!("it has {} bytes of memory: 131072 are the most (quota memory_bytes)", pages << 16);
+        assert_eq!(came, if pages <= 2 { Ok(()) } else { Err(why) });
+        sim.tell("guest", "go");
+        sim.run_until_idle();
+    }
+    let mut sim = world_under(r#"{"quota": [{"who": "*", "owner_memory_bytes": 131072}]}"#);
+    introduce(&mut sim, &host, "guest", "boss", grow);
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    let why = "the agents of boss want 262144 bytes of memory: 131072 are the most (quota owner_memory_bytes)";
+    assert_eq!(arrive(&mut sim, &host, "guest", "big", false, grow), Err(why.to_owned()));
+}
+
+/// The one node of the simulator is left by nobody: who tries is told so.
+#[test]
+fn traps_on_the_way_end_nobody_else() {
+    let depart = r#"(drop (call $depart (i32.const 1047) (i32.const 2))) (i32.const 0))
+        (data (i32.const 1047) "n2")"#;
+    let exports = [
+        r#"(func (export "whim_before_move") (unreachable))"#,
+        r#"(func (export "whim_after_move") (param i32 i32) (result i32) (unreachable))"#,
+        r#"(func (export "whim_before_move") (loop $l (br $l)))"#,
+    ];
+    for export in exports {
+        let (mut sim, host) = (world_under(r#"{"quota": [{"who": "agent:guest*", "call_cpu_ms": 50}]}"#), host());
+        introduce(&mut sim, &host, "guest0", "boss", &format!("{depart} {export}"));
+        introduce(&mut sim, &host, "other", "boss", "(call $tell (i64.const 1)) (i32.const 0))");
+        ["guest0", "other"].into_iter().for_each(|name| sim.tell(name, "go"));
+        sim.run_until_idle();
+        assert_eq!(fates(&sim, "guest", 1).len(), 1, "{export}");
+        assert_eq!(sim.ended("other"), None, "its neighbour lives on");
+    }
+    let (mut sim, host) = (world_under("{}"), host());
+    introduce(&mut sim, &host, "guest0", "boss", r#"(i32.const 0)) (func (export "whim_stop") (unreachable))"#);
+    introduce(&mut sim, &host, "other", "boss", "(i32.const 0))");
+    sim.run_until_idle();
+    assert!(sim.kill("guest0"));
+    sim.run_until_idle();
+    assert_eq!((sim.ended("guest0"), sim.ended("other")), (Some(EndReason::Killed), None));
+    assert!(sim.log().iter().any(|line| line.contains("whim_stop") && line.contains("unreachable")), "{:?}", sim.log());
+}
