@@ -112,6 +112,8 @@ pub(crate) enum HopOrder {
     Late(Envelope),
     /// An agent does not come: what waited for it goes where it is.
     Return(Symbol),
+    /// An agent was called home when it had not heard yet what became of its last hop: call it again.
+    CallAgain(Symbol, u32),
 }
 
 /// Something that passes through shards.

@@ -47,7 +47,17 @@ impl Shard {
             return errand.over(Err(HopError::NotMovable("it is leaving already".to_owned())));
         }
         let Some(errand) = self.put_off(index, errand) else { return };
-        self.set_off(index, errand);
+        let bearer = self.slots.at(index).map(|slot| (slot.name(), slot.generation));
+        let calls = bearer.and_then(|bearer| self.called.remove(&bearer)).unwrap_or_default();
+        // It has had its turn, and wants to go on to somewhere else: whoever calls it home comes first, or might call for ever.
+        if calls.is_empty() || errand.request.mode == HopMode::Recall {
+            self.set_off(index, errand);
+        }
+        self.call_home(index, calls);
+    }
+
+    fn call_home(&mut self, index: u32, calls: Vec<Errand>) {
+        calls.into_iter().for_each(|errand| self.begin_hop(index, Box::new(errand)));
     }
 
     /// Who has not heard yet what became of its last hop, and is called home, is called again when it has had a turn.
@@ -55,11 +65,20 @@ impl Shard {
         let slot = self.slots.at(index).filter(|slot| slot.status != Status::Held && slot.body.has_news());
         match slot.filter(|_| errand.request.mode == HopMode::Recall) {
             Some(slot) => {
-                let whom = Bearer { name: slot.name(), generation: slot.generation };
-                self.node.put(self.index, Parcel::Change(whom, Change::Hop(errand)));
+                let (name, generation) = (slot.name(), slot.generation);
+                self.called.entry((name, generation)).or_default().push(*errand);
+                self.node.put(self.index, Parcel::Hop(Box::new(HopOrder::CallAgain(name, generation))));
                 None
             }
             None => Some(errand),
+        }
+    }
+
+    /// Calls those home again that were put off, wherever they are by now.
+    fn call_again(&mut self, name: Symbol, generation: u32) {
+        let Some(calls) = self.called.remove(&(name, generation)) else { return };
+        for errand in calls {
+            self.change(Bearer { name, generation }, Change::Hop(Box::new(errand)));
         }
     }
 
@@ -230,6 +249,7 @@ impl Shard {
             HopOrder::TellBehind(to, news) => self.node.tell_hop(to, news),
             HopOrder::Late(envelope) => self.take_late(envelope),
             HopOrder::Return(name) => self.send_back(name),
+            HopOrder::CallAgain(name, generation) => self.call_again(name, generation),
         }
     }
 

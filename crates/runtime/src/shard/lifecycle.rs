@@ -188,6 +188,8 @@ impl Shard {
     pub(super) fn end(&mut self, index: u32, reason: EndReason) {
         let Some(mut slot) = self.slots.vacate(index) else { return };
         let (name, generation) = (slot.name(), slot.generation);
+        // Other nodes get what it sent before they hear of its end: nobody else can speak for it.
+        self.flush_links();
         if self.redirect(name, index, generation, Route::UNKNOWN) {
             self.node.ended(name, &reason);
         }

@@ -43,6 +43,7 @@ pub(crate) use self::slot::{Doom, Slot, Status};
 use self::steps::Steps;
 use self::timers::Timers;
 use crate::census::AgentFigures;
+use crate::mobility::Errand;
 use crate::node::{MailboxLimits, Node};
 use crate::parcel::{Change, Parcel};
 use crate::seat::Figures;
@@ -88,6 +89,8 @@ pub(crate) struct Shard {
     departure: Option<Departure>,
     /// Agents that are leaving for other nodes.
     hops: FxHashMap<Symbol, Hopping>,
+    /// Who calls which bearer of a name home that has not heard yet what became of its last hop.
+    called: FxHashMap<(Symbol, u32), Vec<Errand>>,
     /// When agents moved here last.
     moved_at: Time,
     /// Every agent is to end, those that come too.
@@ -151,6 +154,7 @@ impl Shard {
             samples,
             departure: None,
             hops: FxHashMap::default(),
+            called: FxHashMap::default(),
             moved_at: Time::ZERO,
             ending: false,
             mailbox_limits,

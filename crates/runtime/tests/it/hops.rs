@@ -300,6 +300,29 @@ fn a_node_that_has_no_link_to_the_source_hears_where_it_is() {
 }
 
 #[test]
+fn what_is_sent_in_a_last_turn_arrives_before_its_senders_end() {
+    for workers in [1, 2] {
+        let nodes = Nodes::new(2, workers);
+        let walker = nodes.walker(1, "walker");
+        let last = does(move |ctx, _| {
+            ctx.tell(walker, Performative::Inform, "farewell");
+            ctx.end();
+        });
+        let last = nodes.at(0).spawn("last", last).unwrap();
+        nodes.settle();
+        nodes.at(0).send(inform("x", last, "go"));
+        // A node would take it for forged if nobody of that name lived there.
+        nodes.settle();
+        assert!(
+            nodes.lines[1].all().iter().any(|line| line.ends_with("last:\"farewell\"")),
+            "{:?}",
+            nodes.lines[1].all()
+        );
+        assert!(!nodes.at(1).services().exists(last));
+    }
+}
+
+#[test]
 fn who_is_killed_before_it_begins_leaves_nothing_behind() {
     let nodes = Nodes::new(3, 1);
     let walker = nodes.walker(0, "walker");

@@ -176,6 +176,33 @@ fn who_is_called_home_in_the_middle_of_a_hop_comes_home_then() {
 }
 
 #[test]
+fn who_hops_on_in_every_turn_is_called_home_all_the_same() {
+    for after in 0..12 {
+        let nodes = nodes(3);
+        let tourist = tourist(&nodes, true);
+        let stops = [&["n1"][..], &["n2"]].repeat(40);
+        nodes.at(0).send(inform("x", tourist, tour(&stops, LONG)));
+        nodes.idle();
+        let order = [(0, 1), (1, 0), (0, 1), (0, 2), (2, 0), (1, 2), (2, 1)];
+        let mut wires = order.iter().cycle();
+        for _ in 0..after {
+            let (from, to) = wires.next().unwrap();
+            nodes.step(*from, *to);
+            nodes.idle();
+        }
+        let (tell, told) = mpsc::channel();
+        nodes.at(2).recall_agent(tourist, move |outcome| tell.send(outcome).unwrap());
+        nodes.settle();
+        assert_eq!((told.try_recv(), nodes.homes("tourist")), (Ok(Ok(())), vec![0]), "after {after}");
+        let said = printed(&nodes);
+        assert_eq!(said[0], ["over on n0: Recalled, missed []"], "after {after}");
+        let stops = said[1].len() + said[2].len();
+        assert!(stops < 8, "it made {stops} stops more, after {after}");
+        nodes.counters();
+    }
+}
+
+#[test]
 fn who_is_called_to_a_home_that_is_dead_stays_and_its_tour_is_over() {
     let mut nodes = nodes(3);
     let tourist = tourist(&nodes, false);
