@@ -45,7 +45,8 @@ pub use cluster::{AdoptError, Adopted, NotAdopted, YieldError};
 pub use context::Context;
 pub use durable::{Kept, RecoverError, erase, recover};
 pub use durable_agent::{
-    DurableAgent, DurableContext, Founder, Itinerary, KeptTimers, Leg, Missed, TourEnd, durable, volatile,
+    DispatchError, DurableAgent, DurableContext, Founder, Itinerary, KeptTimers, Leg, Minion, Missed, TourEnd, durable,
+    volatile,
 };
 pub use loader::{CodeFound, NoPrograms, ProgramLoader};
 pub use observers::Observation;

@@ -26,7 +26,7 @@ use crate::clock::Clock;
 use crate::cluster::{AdoptError, Adopted, Cluster, YieldError};
 use crate::durable::Kept;
 use crate::durable::scribe::{Orders, Scribe};
-use crate::durable_agent::{DurableAgent, DurableBody, Founder, Kinds};
+use crate::durable_agent::{DurableAgent, DurableBody, Envoy, Founder, Kinds, Minion};
 use crate::guard::Guard;
 use crate::linked::NodeStation;
 use crate::loader::{NoPrograms, ProgramLoader};
@@ -124,6 +124,13 @@ impl PlatformBuilder {
     #[must_use]
     pub fn kind<A: DurableAgent>(mut self) -> Self {
         self.kinds.add::<A>();
+        self
+    }
+
+    /// A type of minions that agents of this platform [send](crate::DurableContext::dispatch) and take in.
+    #[must_use]
+    pub fn minion<M: Minion>(mut self) -> Self {
+        self.kinds.add::<Envoy<M>>();
         self
     }
 

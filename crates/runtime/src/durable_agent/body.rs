@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use whimbrel_acl::Symbol;
+use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::mobility::Hop;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
 use super::context::KeptTimers;
-use super::itinerary;
 use super::passive::Passive;
 use super::state::{self, Kept};
 use super::timers::Timers;
-use super::{DurableAgent, DurableContext};
+use super::{DispatchError, DurableAgent, DurableContext, dispatch, itinerary};
 use crate::context::Context;
 
 /// How far an agent is.
@@ -95,6 +94,22 @@ impl<A: DurableAgent> DurableBody<A> {
     }
 }
 
+fn handle_timer<A: DurableAgent>(agent: &mut A, ctx: &mut DurableContext<'_, '_>, timer: &str) {
+    match dispatch::given_up(timer) {
+        Some(minion) => agent.on_returned(ctx, minion, Err(DispatchError::Late)),
+        None if timer == itinerary::DEADLINE => {}
+        None => agent.on_timer(ctx, timer),
+    }
+}
+
+fn handle_message<A: DurableAgent>(agent: &mut A, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
+    match dispatch::heard(ctx.own.timers, ctx.turn.aid, &message) {
+        dispatch::News::None => agent.on_message(ctx, message),
+        dispatch::News::Stale => {}
+        dispatch::News::Returned(minion, found) => agent.on_returned(ctx, minion, found),
+    }
+}
+
 impl<A: DurableAgent> AgentBody for DurableBody<A> {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         let mut budget = turn.budget;
@@ -124,11 +139,9 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
             if budget == 0 {
                 return Next::Ready;
             } else if let Some(timer) = ctx.own.timers.take_due(now) {
-                if *timer != *itinerary::DEADLINE {
-                    agent.on_timer(&mut ctx, &timer);
-                }
+                handle_timer(agent, &mut ctx, &timer);
             } else if let Some(message) = ctx.turn.mailbox.take() {
-                agent.on_message(&mut ctx, message);
+                handle_message(agent, &mut ctx, message);
             } else {
                 return ctx.own.timers.next().map_or(Next::Wait, Next::WaitUntil);
             }

@@ -170,6 +170,11 @@ impl<T> Itinerary<T> {
         &self.missed
     }
 
+    /// Why it is over, or goes back; `None` while there may be further stops.
+    pub fn ended(&self) -> Option<&TourEnd> {
+        self.ending.as_ref()
+    }
+
     /// Begins the journey, or goes on from a stop.
     pub fn next(&mut self, ctx: &mut DurableContext<'_, '_>) -> Leg<T> {
         if !self.begun {

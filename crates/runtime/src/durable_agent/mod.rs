@@ -3,6 +3,7 @@
 
 mod body;
 mod context;
+mod dispatch;
 mod itinerary;
 mod kinds;
 mod passive;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use whimbrel_acl::{MessageBody, Symbol};
+use whimbrel_acl::{MessageBody, Symbol, Value};
 use whimbrel_platform::AgentBody;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::mobility::Hop;
@@ -22,6 +23,8 @@ use whimbrel_platform::mobility::Hop;
 use crate::agent::{Agent, NativeBody};
 pub(crate) use body::DurableBody;
 pub use context::{DurableContext, KeptTimers};
+pub(crate) use dispatch::Envoy;
+pub use dispatch::{DispatchError, Minion};
 pub use itinerary::{Itinerary, Leg, Missed, TourEnd};
 pub(crate) use kinds::Kinds;
 pub(crate) use unserved::Unserved;
@@ -96,6 +99,15 @@ pub trait DurableAgent: Serialize + DeserializeOwned + Send + 'static {
 
     /// Called when the timer of this name goes off, before the messages that wait.
     fn on_timer(&mut self, _ctx: &mut DurableContext<'_, '_>, _timer: &str) {}
+
+    /// Called once for each minion that it [sent](DurableContext::dispatch): what that found, or why nothing comes back.
+    fn on_returned(
+        &mut self,
+        _ctx: &mut DurableContext<'_, '_>,
+        _minion: Symbol,
+        _found: Result<Value, DispatchError>,
+    ) {
+    }
 
     /// Called once, when the agent is made to end by another, or its platform is stopped: then nothing of what it does here
     /// is kept, and it goes on another time.

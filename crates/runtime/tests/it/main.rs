@@ -3,6 +3,7 @@
 
 mod basics;
 mod behaviours;
+mod dispatch;
 mod endurance;
 mod fairness;
 mod hop_codes;

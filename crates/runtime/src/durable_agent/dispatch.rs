@@ -1,0 +1,266 @@
+//! Sending a minion: a function goes to another node, does its work there, and what it found comes back.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
+use whimbrel_platform::mobility::Hop;
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
+
+use super::timers::Timers;
+use super::{DurableAgent, DurableBody, DurableContext};
+
+/// What comes before a minion's name in the name of the timer that says until when its sender waits.
+const TIMER: &str = "whimbrel:minion:";
+/// The protocol of a minion's answer.
+const PROTOCOL: &str = "whimbrel-dispatch";
+
+/// A function that goes to another node, with what it needs to know there: what is in its fields.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use serde::{Deserialize, Serialize};
+/// use whimbrel_acl::{MessageBody, Symbol, Value};
+/// use whimbrel_runtime::{DispatchError, DurableAgent, DurableContext, Minion, Platform};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Count {
+///     service: String,
+/// }
+///
+/// impl Minion for Count {
+///     const KIND: &'static str = "count";
+///
+///     fn run(self, ctx: &mut DurableContext<'_, '_>) -> Result<Value, String> {
+///         Ok(Value::Int(ctx.services().df_search(&self.service, "").len() as i64))
+///     }
+/// }
+///
+/// #[derive(Default, Serialize, Deserialize)]
+/// struct Boss;
+///
+/// impl DurableAgent for Boss {
+///     const KIND: &'static str = "boss";
+///
+///     fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, _message: MessageBody) {
+///         let count = Count { service: "books".to_owned() };
+///         if let Err(error) = ctx.dispatch(["south", "south-mirror"], count, Duration::from_secs(5)) {
+///             ctx.print(&error.to_string());
+///         }
+///     }
+///
+///     fn on_returned(
+///         &mut self,
+///         ctx: &mut DurableContext<'_, '_>,
+///         _minion: Symbol,
+///         found: Result<Value, DispatchError>,
+///     ) {
+///         match found {
+///             Ok(count) => ctx.print(&format!("{count} agents in the south")),
+///             Err(error) => ctx.print(&error.to_string()),
+///         }
+///     }
+/// }
+///
+/// let platform = Platform::builder().kind::<Boss>().minion::<Count>().build();
+/// # drop(platform);
+/// ```
+///
+/// The type is compiled into all nodes, and [registered](crate::PlatformBuilder::minion) there.
+pub trait Minion: Serialize + DeserializeOwned + Send + 'static {
+    /// The name by which every node knows the type. No other minion and no durable agent has it.
+    const KIND: &'static str;
+
+    /// Does its work, on the other node: what it found. There it is an agent like any other, and ends with this.
+    ///
+    /// # Errors
+    /// It found nothing: why.
+    fn run(self, ctx: &mut DurableContext<'_, '_>) -> Result<Value, String>;
+}
+
+/// Why nothing came back of a minion.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DispatchError {
+    /// It could come to none of the nodes.
+    #[error("the minion could not go: {why}")]
+    Stayed {
+        /// [`HopError::code`](whimbrel_platform::mobility::HopError::code) of the last node that it tried.
+        code: String,
+        /// The same in words.
+        why: String,
+    },
+    /// It found nothing.
+    #[error("the minion failed: {0}")]
+    Failed(String),
+    /// It ended before it was done: it was killed, or its node is lost.
+    #[error("the minion is lost: {0}")]
+    Lost(String),
+    /// It did not answer in time.
+    #[error("the minion did not answer in time")]
+    Late,
+}
+
+impl DispatchError {
+    /// A word for programs, as AgentSpeak plans find it in `error(..)`.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Stayed { code, .. } => code,
+            Self::Failed(_) => "failed",
+            Self::Lost(_) => "lost",
+            Self::Late => "timeout",
+        }
+    }
+}
+
+impl DurableContext<'_, '_> {
+    /// Sends a minion to the first of these nodes that it can come to. What it found, or why nothing comes back, is told by
+    /// [`DurableAgent::on_returned`], once, `within` this time; with the name that is returned. The minion lives no longer than
+    /// that, also if this agent is gone, and leaves nothing behind.
+    ///
+    /// # Errors
+    /// The policy forbids to create it; its state cannot be written; its type is not [registered](crate::PlatformBuilder::minion); the
+    /// platform is stopping.
+    pub fn dispatch<N: Into<Symbol>>(
+        &mut self,
+        nodes: impl IntoIterator<Item = N>,
+        minion: impl Minion,
+        within: Duration,
+    ) -> Result<Symbol, CreateError> {
+        let name = Symbol::new(&format!("{}{}", minions_of(self.turn.aid), self.ticket()));
+        let nodes = nodes.into_iter().map(Into::into).collect();
+        let envoy = Envoy { minion: Some(minion), sender: self.turn.aid.name, nodes, next: Symbol::default() };
+        let source = AgentSource::Body(DurableBody::checked(name, envoy)?);
+        let request = CreateAgent { name, unique: false, owner: Some(self.turn.aid), source };
+        let minion = self.turn.services.create(request)?;
+        // In a durable society it has none, and goes nowhere.
+        self.turn.services.set_lifetime(minion, within);
+        self.turn.services.monitor(self.turn.aid, minion);
+        self.set_timer(&format!("{TIMER}{name}"), within);
+        Ok(name)
+    }
+}
+
+/// How the names of an agent's minions begin.
+fn minions_of(agent: Aid) -> String {
+    format!("{}_minion_", agent.name)
+}
+
+/// What an agent is told of its minions.
+pub(super) enum News {
+    /// Something else.
+    None,
+    /// Nothing that it is to know.
+    Stale,
+    /// A minion came back, or does not.
+    Returned(Symbol, Result<Value, DispatchError>),
+}
+
+/// What a message says of a minion.
+pub(super) fn heard(timers: &mut Timers, me: Aid, message: &MessageBody) -> News {
+    if message.sender == Aid::local(sym::AMS) {
+        return ended(timers, me, message);
+    }
+    if message.extras().protocol != Some(Symbol::new(PROTOCOL)) {
+        return News::None;
+    }
+    let name = message.sender.name;
+    if !timers.cancel(&format!("{TIMER}{name}")) {
+        return News::Stale;
+    }
+    News::Returned(name, outcome(message))
+}
+
+fn outcome(message: &AclMessage) -> Result<Value, DispatchError> {
+    let text = |at: usize| message.content.args().get(at).and_then(Value::as_str).unwrap_or_default().to_owned();
+    match message.content.functor() {
+        _ if message.performative == Performative::Inform => Ok(message.content.clone()),
+        Some(functor) if functor.as_str() == "stayed" => Err(DispatchError::Stayed { code: text(0), why: text(1) }),
+        _ => Err(DispatchError::Failed(text(0))),
+    }
+}
+
+/// The AMS tells of the end of each minion. If it finished, its answer is there, or on its way.
+fn ended(timers: &mut Timers, me: Aid, message: &AclMessage) -> News {
+    let is_end = message.content.functor().is_some_and(|functor| functor.as_str() == "ended");
+    let [name, reason, ..] = message.content.args() else { return News::None };
+    let Some(name) = name.as_str().filter(|name| is_end && name.starts_with(&minions_of(me))) else {
+        return News::None;
+    };
+    if reason.as_str() == Some("finished") || !timers.cancel(&format!("{TIMER}{name}")) {
+        return News::Stale;
+    }
+    let why = match (reason.as_str(), reason.args().first().and_then(Value::as_str)) {
+        (Some("expired"), _) => DispatchError::Late,
+        (_, Some(why)) => DispatchError::Lost(why.to_owned()),
+        _ => DispatchError::Lost(reason.to_string()),
+    };
+    News::Returned(Symbol::new(name), Err(why))
+}
+
+/// What it means that this timer went off: a minion that is not waited for any longer.
+pub(super) fn given_up(timer: &str) -> Option<Symbol> {
+    timer.strip_prefix(TIMER).map(Symbol::new)
+}
+
+/// The agent that a minion is.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Envoy<M> {
+    /// None when it is done.
+    minion: Option<M>,
+    sender: Symbol,
+    /// Where else it may go.
+    nodes: VecDeque<Symbol>,
+    /// Where it goes.
+    next: Symbol,
+}
+
+impl<M: Minion> Envoy<M> {
+    fn go(&mut self, ctx: &mut DurableContext<'_, '_>, (code, why): (&str, String)) {
+        match self.nodes.pop_front() {
+            Some(node) if node == ctx.services().node() => self.work(ctx),
+            Some(node) => {
+                self.next = node;
+                ctx.move_to(node);
+            }
+            None => self.report(ctx, Performative::Failure, Value::term("stayed", [code.into(), why.into()])),
+        }
+    }
+
+    fn work(&mut self, ctx: &mut DurableContext<'_, '_>) {
+        match self.minion.take().map(|minion| minion.run(ctx)) {
+            Some(Ok(found)) => self.report(ctx, Performative::Inform, found),
+            Some(Err(why)) => self.report(ctx, Performative::Failure, Value::term("failed", [why.into()])),
+            None => ctx.end(),
+        }
+    }
+
+    fn report(&mut self, ctx: &mut DurableContext<'_, '_>, performative: Performative, content: Value) {
+        self.minion = None;
+        let answer = AclMessage::new(performative, ctx.aid(), Aid::local(self.sender), content);
+        ctx.send(answer.with_protocol(PROTOCOL));
+        ctx.end();
+    }
+}
+
+impl<M: Minion> DurableAgent for Envoy<M> {
+    const KIND: &'static str = M::KIND;
+
+    fn on_start(&mut self, ctx: &mut DurableContext<'_, '_>) {
+        self.go(ctx, ("no_such_node", "no node was named".to_owned()));
+    }
+
+    fn on_hopped(&mut self, ctx: &mut DurableContext<'_, '_>, hop: &Hop) {
+        match hop {
+            Hop::Stayed { why, .. } => self.go(ctx, (why.code(), why.to_string())),
+            _ if ctx.services().node() == self.next => self.work(ctx),
+            // It was called home, or sent elsewhere.
+            _ => self.go(ctx, ("not_movable", "it was taken elsewhere".to_owned())),
+        }
+    }
+
+    fn on_message(&mut self, _ctx: &mut DurableContext<'_, '_>, _message: MessageBody) {}
+}

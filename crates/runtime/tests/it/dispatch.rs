@@ -1,0 +1,172 @@
+//! Functions that go to another node, and what comes back of them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use whimbrel_acl::{Aid, MessageBody, Symbol, Value};
+use whimbrel_platform::ams::AgentQuery;
+use whimbrel_runtime::{DispatchError, DurableAgent, DurableContext, Minion, durable};
+
+use crate::hops::Nodes;
+use crate::kit::inform;
+
+const LONG_MS: i64 = 60_000;
+
+/// Says where it is, fails where it is to, and panics where it is to.
+#[derive(Serialize, Deserialize)]
+struct Where {
+    fails_on: String,
+    panics_on: String,
+}
+
+impl Minion for Where {
+    const KIND: &'static str = "where";
+
+    fn run(self, ctx: &mut DurableContext<'_, '_>) -> Result<Value, String> {
+        let here = ctx.services().node();
+        assert_ne!(here.as_str(), self.panics_on, "as it was told");
+        if here.as_str() == self.fails_on { Err(format!("nothing on {here}")) } else { Ok(Value::from(here.as_str())) }
+    }
+}
+
+/// Sends a minion for `send([Node, ...], Ms)`, and prints what comes back; goes where it is told to (`move(Node)`).
+#[derive(Default, Serialize, Deserialize)]
+struct Boss {
+    sent: Vec<Symbol>,
+}
+
+impl DurableAgent for Boss {
+    const KIND: &'static str = "boss";
+
+    fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
+        match (message.content.functor().map(|name| name.as_str()), message.content.args()) {
+            (Some("send"), [nodes, ms]) => {
+                let nodes = nodes.items().map(|node| node.as_str().unwrap().into()).collect::<Vec<Symbol>>();
+                let minion = Where { fails_on: "n2".into(), panics_on: "n3".into() };
+                let within = Duration::from_millis(ms.as_i64().unwrap() as u64);
+                self.sent.push(ctx.dispatch(nodes, minion, within).unwrap());
+            }
+            (Some("move"), [node]) => ctx.move_to(node.as_str().unwrap()),
+            _ => ctx.print(&format!("not its business: {}", message.content)),
+        }
+    }
+
+    fn on_returned(&mut self, ctx: &mut DurableContext<'_, '_>, minion: Symbol, found: Result<Value, DispatchError>) {
+        let number = self.sent.iter().position(|sent| *sent == minion).unwrap();
+        match found {
+            Ok(found) => ctx.print(&format!("{number}: {found}")),
+            Err(error) => ctx.print(&format!("{number}: {}, {error}", error.code())),
+        }
+    }
+}
+
+fn send(nodes: &[&str], within_ms: i64) -> Value {
+    let nodes = nodes.iter().map(|node| Value::from(*node));
+    Value::term("send", [Value::list(nodes), Value::Int(within_ms)])
+}
+
+/// So many nodes, the first of which has an agent that sends minions.
+fn nodes(count: usize) -> (Nodes, Aid) {
+    let nodes = Nodes::with(count, 2, |_, builder| builder.kind::<Boss>().minion::<Where>());
+    let boss = nodes.at(0).spawn_together([durable("boss", Boss::default())]).unwrap()[0];
+    nodes.settle();
+    (nodes, boss)
+}
+
+/// What was printed on a node, without who printed it.
+fn said(nodes: &Nodes, node: usize) -> Vec<String> {
+    nodes.lines[node].all().iter().map(|line| line.split_once(": ").unwrap().1.to_owned()).collect()
+}
+
+/// All agents that any node knows to live there.
+fn agents(nodes: &Nodes) -> Vec<String> {
+    let of = |node: usize| nodes.at(node).search(&AgentQuery::default()).into_iter().map(|it| it.aid.name.to_string());
+    (0..nodes.lines.len()).flat_map(of).filter(|name| !["ams", "df"].contains(&name.as_str())).collect()
+}
+
+/// The minion is the second node's, and cannot begin there: the third one does not answer.
+fn let_it_arrive(nodes: &Nodes) {
+    let minion = agents(nodes).into_iter().find(|name| name.starts_with("boss_minion_")).unwrap();
+    while nodes.homes(&minion) != [1] {
+        nodes.step(0, 1);
+        nodes.step(1, 0);
+        nodes.idle();
+    }
+}
+
+#[test]
+fn what_a_minion_finds_or_fails_with_comes_back_and_nothing_stays_behind() {
+    let (nodes, boss) = nodes(4);
+    for (stops, answer) in [
+        (&["n1"][..], "\"n1\""),
+        (&["nowhere", "n1"], "\"n1\""),
+        (&["n0"], "\"n0\""),
+        (&["n2"], "failed, the minion failed: nothing on n2"),
+        (&["gone", "lost"], "no_such_node, the minion could not go: there is no node named lost"),
+        (&[], "no_such_node, the minion could not go: no node was named"),
+    ] {
+        nodes.at(0).send(inform("x", boss, send(stops, LONG_MS)));
+        nodes.settle();
+        assert!(said(&nodes, 0).last().unwrap().ends_with(answer), "{stops:?}: {:?}", said(&nodes, 0));
+        assert_eq!(agents(&nodes), ["boss"], "{stops:?}");
+    }
+    nodes.at(0).send(inform("x", boss, send(&["n3"], LONG_MS)));
+    nodes.settle();
+    let lost = said(&nodes, 0).pop().unwrap();
+    assert!(lost.starts_with("6: lost, the minion is lost: ") && lost.contains("as it was told"), "{lost}");
+    assert_eq!((said(&nodes, 0).len(), agents(&nodes)), (7, vec!["boss".to_owned()]));
+    nodes.counters();
+}
+
+#[test]
+fn a_minion_whose_node_dies_is_lost_and_nobody_waits_for_it() {
+    let (mut nodes, boss) = nodes(3);
+    nodes.at(0).send(inform("x", boss, send(&["n1"], LONG_MS)));
+    nodes.idle();
+    let_it_arrive(&nodes);
+    nodes.kill(1);
+    nodes.settle();
+    assert_eq!(said(&nodes, 0), ["0: lost, the minion is lost: its node is lost"]);
+    nodes.counters();
+}
+
+#[test]
+fn whoever_sent_a_minion_waits_no_longer_than_it_says_and_the_minion_lives_no_longer() {
+    let (nodes, boss) = nodes(2);
+    nodes.at(0).send(inform("x", boss, send(&["n1"], 50)));
+    nodes.idle();
+    // Nothing arrives anywhere.
+    std::thread::sleep(Duration::from_millis(120));
+    nodes.idle();
+    assert_eq!(said(&nodes, 0), ["0: timeout, the minion did not answer in time"]);
+    nodes.settle();
+    assert_eq!(agents(&nodes), ["boss"]);
+    assert_eq!(said(&nodes, 0).len(), 1, "it is told once: {:?}", said(&nodes, 0));
+    nodes.counters();
+}
+
+#[test]
+fn a_minion_whose_sender_is_gone_lives_no_longer_than_it_may() {
+    let (nodes, boss) = nodes(3);
+    nodes.at(0).send(inform("x", boss, send(&["n1"], 200)));
+    nodes.idle();
+    let_it_arrive(&nodes);
+    assert!(nodes.at(0).kill(boss));
+    nodes.idle();
+    assert_eq!(agents(&nodes).len(), 1, "{:?}", agents(&nodes));
+    std::thread::sleep(Duration::from_millis(250));
+    nodes.settle();
+    assert_eq!((agents(&nodes), said(&nodes, 0).len()), (vec![], 0));
+    nodes.counters();
+}
+
+#[test]
+fn what_comes_back_follows_a_sender_that_moves() {
+    let (nodes, boss) = nodes(3);
+    nodes.at(0).send(inform("x", boss, send(&["n1"], LONG_MS)));
+    nodes.at(0).send(inform("x", boss, Value::term("move", [Value::from("n2")])));
+    nodes.settle();
+    assert_eq!((nodes.homes("boss"), said(&nodes, 2)), (vec![2], vec!["0: \"n1\"".to_owned()]));
+    assert_eq!(agents(&nodes), ["boss"]);
+    nodes.counters();
+}
