@@ -12,8 +12,8 @@ WHIMBREL := $(TARGET)/release/whimbrel
 NATS_VERSION := 2.15.1
 NATS_SERVER := .cache/nats/bin/nats-server
 GUESTS := $(foreach agent,counter-rust retriever-rust searcher-rust worker-rust traveller-rust nomad-rust scout-rust \
-            counter-assemblyscript searcher-assemblyscript worker-assemblyscript traveller-assemblyscript \
-            counter-c searcher-c shuttle-c worker-c traveller-c,guest/examples/$(agent).wasm) \
+            counter-assemblyscript scout-assemblyscript searcher-assemblyscript worker-assemblyscript traveller-assemblyscript \
+            counter-c scout-c searcher-c shuttle-c worker-c traveller-c,guest/examples/$(agent).wasm) \
           $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm) \
           examples/library-search/searcher.wasm
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)

@@ -31,6 +31,8 @@
 // @ts-ignore: decorator
 @external("whim", "cancel") declare function whimCancel(tag: i64): i32;
 // @ts-ignore: decorator
+@external("whim", "timer_left") declare function whimTimerLeft(tag: i64): i64;
+// @ts-ignore: decorator
 @external("whim", "now") declare function whimNow(): i64;
 // @ts-ignore: decorator
 @external("whim", "random") declare function whimRandom(ptr: usize, len: i32): i32;
@@ -58,6 +60,10 @@
 @external("whim", "depart_clone") declare function whimDepartClone(node: usize, len: i32, name: usize, nameLen: i32): i32;
 // @ts-ignore: decorator
 @external("whim", "discard") declare function whimDiscard(ptr: usize, len: i32): void;
+// @ts-ignore: decorator
+@external("whim", "recalled") declare function whimRecalled(): i32;
+// @ts-ignore: decorator
+@external("whim", "set_lifetime") declare function whimSetLifetime(ms: i64): i32;
 // @ts-ignore: decorator
 @external("whim", "stop") declare function whimStop(): void;
 // @ts-ignore: decorator
@@ -642,6 +648,10 @@ export function setTimer(ms: i64, tag: i64): i32 {
 export function cancelTimer(tag: i64): i32 {
   return whimCancel(tag);
 }
+/** How many milliseconds it is until that timer is due, or `Failed.UNKNOWN` if none is set. */
+export function timerLeft(tag: i64): i64 {
+  return whimTimerLeft(tag);
+}
 /** Milliseconds since 1970, or `Failed.DENIED`. */
 export function now(): i64 {
   return whimNow();
@@ -746,7 +756,17 @@ export function departClone(node: string, name: string): i32 {
   const one = String.UTF8.encode(node), other = String.UTF8.encode(name);
   return whimDepartClone(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
 }
-/** The agent ends when this call into it is over. */
+/** How often the agent was called home so far. An `Itinerary` heeds that by itself. */
+export function recalls(): i32 {
+  return whimRecalled();
+}
+/** The agent ends after so many milliseconds at the latest, wherever it is then, and so do copies that it makes. 0, or
+ * `Failed.DENIED` where agents have no time to live: in durable societies. */
+export function setLifetime(ms: i64): i32 {
+  return whimSetLifetime(ms);
+}
+/** The agent ends when this call into it is over, or waits. Nothing that it asked for besides happens then: it neither moves nor is
+ * copied. What it sent is sent. */
 export function stop(): void {
   whimStop();
 }
@@ -765,6 +785,194 @@ export function cloneTo(node: string, name: string): i32 {
   const one = String.UTF8.encode(node), other = String.UTF8.encode(name);
   clean();
   return whimCloneTo(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
+}
+
+/** A stop of a journey, where the agent is: what is to be done there. */
+export class Stop<T> {
+  constructor(
+    public node: string,
+    public task: T,
+  ) {}
+}
+
+/** A node that a journey did not come to. */
+export class Missed {
+  constructor(
+    public node: string,
+    public why: string,
+  ) {}
+}
+
+/** Why a journey is over. */
+export const enum TourEnd {
+  /** It is not. */
+  NOT_YET,
+  /** There is no further stop. */
+  DONE,
+  /** There is no time for a further stop. */
+  LATE,
+  /** Somebody called the agent home. */
+  RECALLED,
+  /** It was to go back, but cannot: `noWayBack` says why. */
+  NO_WAY_BACK,
+}
+
+class Places<T> {
+  constructor(
+    public nodes: Array<string>,
+    public task: T,
+  ) {}
+}
+
+/** How many journeys had a time: their timers have the lowest tags there are. */
+let timedTours: i64 = 0;
+
+/** The stops of a journey, each with something to do there, and with other nodes for when the first one is dead. The agent moves in
+ * the middle of its call, as with `moveTo`.
+ *
+ *     const tour = new Itinerary<string>()
+ *       .stop(["north"], "read")
+ *       .stop(["south", "south-mirror"], "count")
+ *       .within(60000)
+ *       .returning();
+ *     for (let stop = tour.next(); stop !== null; stop = tour.next()) print(stop.task + " on " + stop.node);
+ *     if (tour.ended == TourEnd.RECALLED) print("somebody called me home");
+ */
+export class Itinerary<T> {
+  /** Why it is over. */
+  ended: TourEnd = TourEnd.NOT_YET;
+  /** The nodes that it did not come to. */
+  missed: Array<Missed> = [];
+  /** If it was to go back and cannot: the last node that it tried. */
+  noWayBack: Missed | null = null;
+  private stops: Array<Places<T>> = [];
+  /** Where it goes back to in the end, by preference; the first one may be empty: where it began. */
+  private back: Array<string> = [];
+  private ms: i64 = -1;
+  private tag: i64 = 0;
+  private begun: bool = false;
+  private recalls: i32 = 0;
+
+  /** One stop more, to do `task` on the first of these nodes that it can come to. */
+  stop(nodes: Array<string>, task: T): Itinerary<T> {
+    this.stops.push(new Places<T>(nodes, task));
+    return this;
+  }
+  /** It is over after so many milliseconds from the first `next`: no further stop is made then. */
+  within(ms: i64): Itinerary<T> {
+    this.ms = ms;
+    return this;
+  }
+  /** It goes back in the end to the node where it began. */
+  returning(): Itinerary<T> {
+    return this.returningTo([""]);
+  }
+  /** It goes in the end to the first of these nodes that it can come to. */
+  returningTo(nodes: Array<string>): Itinerary<T> {
+    this.back = nodes;
+    return this;
+  }
+
+  /** Begins the journey, or goes on from a stop: the agent is at the next one. Null if the journey is over: `ended` says why. */
+  next(): Stop<T> | null {
+    if (!this.begun) this.begin();
+    if (this.ended != TourEnd.NOT_YET || this.isRecalled()) return null;
+    if (this.ms >= 0 && whimTimerLeft(this.tag) <= 0) return this.end(TourEnd.LATE);
+    while (this.stops.length > 0) {
+      const places = this.stops.shift();
+      for (let i = 0; i < places.nodes.length; i++) {
+        const there = places.nodes[i];
+        const came = this.goTo(there);
+        if (this.isRecalled()) return null;
+        if (came) return new Stop<T>(there, places.task);
+        this.missed.push(new Missed(there, reason()));
+      }
+    }
+    return this.end(TourEnd.DONE);
+  }
+
+  private begin(): void {
+    this.begun = true;
+    this.recalls = whimRecalled();
+    for (let i = 0; i < this.back.length; i++) {
+      if (this.back[i].length == 0) this.back[i] = node();
+    }
+    if (this.ms < 0) return;
+    this.tag = i64.MIN_VALUE + timedTours++;
+    assert(whimTimer(this.ms, this.tag) >= 0, "the journey has no timer");
+  }
+  private goTo(to: string): bool {
+    return to == node() || moveTo(to) == 0;
+  }
+  private isRecalled(): bool {
+    if (whimRecalled() == this.recalls) return false;
+    this.finish(TourEnd.RECALLED);
+    return true;
+  }
+  private finish(how: TourEnd): void {
+    this.ended = how;
+    this.stops = [];
+    if (this.ms >= 0) whimCancel(this.tag);
+  }
+  private end(how: TourEnd): Stop<T> | null {
+    this.finish(how);
+    for (let i = 0; i < this.back.length; i++) {
+      const there = this.back[i];
+      const came = this.goTo(there);
+      if (this.isRecalled() || came) return null;
+      this.noWayBack = new Missed(there, reason());
+    }
+    if (this.noWayBack !== null) this.ended = TourEnd.NO_WAY_BACK;
+    return null;
+  }
+}
+
+/** What a minion does on another node: it knows what its sender knows, and what is in its fields. */
+export abstract class Minion {
+  /** If it finds nothing: why. */
+  why: string = "it found nothing";
+  /** Does it, on the other node: what it found; null if it failed. */
+  abstract run(): Value | null;
+}
+
+/** What came back of a minion. */
+export class Report {
+  constructor(
+    /** What it found; null if it failed, could not go, or did not answer in time. */
+    public value: Value | null,
+    /** If it found nothing: why. */
+    public why: string,
+  ) {}
+}
+
+let minions: i32 = 0;
+
+/** Sends a minion: a copy of the agent does this on the first of these nodes that it can come to, what it finds is brought back, and
+ * nothing is left there. The copy lives no longer than so many milliseconds, also if nobody waits for it any more. */
+export function dispatch(nodes: Array<string>, ms: i64, minion: Minion): Report {
+  const sender = name();
+  const id = sender + "-minion-" + (++minions).toString();
+  let which: i32 = Failed.UNKNOWN;
+  for (let i = 0; i < nodes.length && which < 0; i++) which = cloneTo(nodes[i], "");
+  if (which < 0) return new Report(null, nodes.length > 0 ? reason() : "no node to send a minion to");
+  if (which == 1) report(sender, id, ms, minion);
+  const template = new Message(Performative.ANY);
+  template.inReplyTo = id;
+  const answer = template.receive(ms);
+  if (answer === null) return new Report(null, "the minion did not answer");
+  if (answer.performative != Performative.INFORM) return new Report(null, answer.content.text);
+  return new Report(answer.content, "");
+}
+
+/** The copy's part: it ends with it. */
+function report(sender: string, id: string, ms: i64, minion: Minion): void {
+  whimSetLifetime(ms);
+  const found = minion.run();
+  const answer = Message.to(sender, found !== null ? Performative.INFORM : Performative.FAILURE, found !== null ? found : Value.text(minion.why));
+  answer.inReplyTo = id;
+  if (answer.send() < 0) log(Level.ERROR, "what the minion found cannot be sent: " + reason());
+  stop();
+  for (;;) whimSleep(i64.MAX_VALUE);
 }
 
 /** Collects garbage, and makes what is free zero, so that it does not travel. This knows how AssemblyScript's allocator lays its
@@ -795,7 +1003,7 @@ export abstract class Agent {
   onTimer(tag: i64): void {}
   /** It is about to leave: it can drop what it need not carry. */
   onDeparture(): void {}
-  /** It has arrived, or stayed: a map with "from", "to", "clone" and, if it stayed, "reason". */
+  /** It has arrived, or stayed: a map with "from", "to", "clone" and, if it stayed, "reason"; "recalled" if it was called home. */
   onArrival(arrival: Value): void {}
   /** It is ended by another's will. */
   onStop(): void {}
@@ -836,6 +1044,8 @@ export function whim_handle(ptr: usize, len: i32): i32 {
   return 0;
 }
 export function whim_timer(tag: i64): i32 {
+  // An itinerary's, which asks for it.
+  if (tag < i64.MIN_VALUE + timedTours) return 0;
   running().onTimer(tag);
   return 0;
 }

@@ -147,6 +147,7 @@ WHIM_IMPORT("name") int whim__name(void *, uint32_t);
 WHIM_IMPORT("node") int whim__node(void *, uint32_t);
 WHIM_IMPORT("timer") int whim__timer(int64_t, int64_t);
 WHIM_IMPORT("cancel") int whim__cancel(int64_t);
+WHIM_IMPORT("timer_left") int64_t whim__timer_left(int64_t);
 WHIM_IMPORT("now") int64_t whim__now(void);
 WHIM_IMPORT("random") int whim__random(void *, uint32_t);
 WHIM_IMPORT("log") void whim__log(int, const void *, uint32_t);
@@ -161,6 +162,8 @@ WHIM_IMPORT("act") int whim__act(const void *, uint32_t, const void *, uint32_t)
 WHIM_IMPORT("depart") int whim__depart(const void *, uint32_t);
 WHIM_IMPORT("depart_clone") int whim__depart_clone(const void *, uint32_t, const void *, uint32_t);
 WHIM_IMPORT("discard") void whim__discard(const void *, uint32_t);
+WHIM_IMPORT("recalled") int whim__recalled(void);
+WHIM_IMPORT("set_lifetime") int whim__set_lifetime(int64_t);
 WHIM_IMPORT("stop") void whim__stop(void);
 WHIM_IMPORT("receive") int whim__receive(const void *, uint32_t, int64_t);
 WHIM_IMPORT("sleep") void whim__sleep(int64_t);
@@ -527,6 +530,8 @@ static inline whim_text whim_reason(char *room, uint32_t cap) { return whim__sho
 /* Has WHIM_ON_TIMER called with `tag` after so many milliseconds; a later call with the same tag sets it anew. */
 static inline int whim_timer(int64_t ms, int64_t tag) { return whim__timer(ms, tag); }
 static inline int whim_cancel(int64_t tag) { return whim__cancel(tag); }
+/* How many milliseconds it is until that timer is due, or WHIM_UNKNOWN if none is set. */
+static inline int64_t whim_timer_left(int64_t tag) { return whim__timer_left(tag); }
 /* Milliseconds since 1970, or WHIM_DENIED. */
 static inline int64_t whim_now(void) { return whim__now(); }
 static inline int whim_random(void *at, uint32_t len) { return whim__random(at, len); }
@@ -594,8 +599,217 @@ static inline int whim_read_document(whim_text environment, whim_text name, uint
 
 /* What is there need not travel. */
 static inline void whim_discard(const void *at, uint32_t len) { whim__discard(at, len); }
-/* The agent ends when this call is over. */
+/* How often the agent was called home so far. A whim_itinerary heeds that by itself. */
+static inline int whim_recalls(void) { return whim__recalled(); }
+/* The agent ends after so many milliseconds at the latest, wherever it is then, and so do copies that it makes. 0, or WHIM_DENIED where
+ * agents have no time to live: in durable societies. */
+static inline int whim_set_lifetime(int64_t ms) { return whim__set_lifetime(ms); }
+/* The agent ends when this call is over, or waits. Nothing that it asked for besides happens then: it neither moves nor is copied.
+ * What it sent is sent. */
 static inline void whim_end(void) { whim__stop(); }
+
+/* ---- going round: the stops of a journey, each with something to do there, and with other nodes for when the first one is dead ----
+ *
+ *     static const whim_text north[] = {whim_str("north")}, south[] = {whim_str("south"), whim_str("south-mirror")};
+ *     static const whim_stop stops[] = {{north, 1, READ}, {south, 2, COUNT}};
+ *     static whim_itinerary tour = {.stops = stops, .count = 2, .within_ms = 60000, .returning = true};
+ *     while (whim_next_stop(&tour)) work(tour.task, tour.node);
+ *     if (tour.ended == WHIM_TOUR_RECALLED) whim_print(whim_str("somebody called me home"));
+ *
+ * Stops and their names stay where they are until the journey is over. The agent moves in the middle of its call, as with whim_move_to. */
+
+/* Bytes of a node's name, and nodes missed of which a journey keeps the reason. */
+#define WHIM_NODE_BYTES_MAX 64
+#ifndef WHIM_MISSED_MAX
+#define WHIM_MISSED_MAX 16
+#endif
+#define WHIM__REASON_BYTES 96
+
+/* A stop: nodes by preference, how many, and what is to be done on the first of them that the agent can come to. */
+typedef struct {
+    const whim_text *nodes;
+    uint32_t count;
+    int64_t task;
+} whim_stop;
+
+/* Why a journey is over. */
+enum whim_tour_end {
+    WHIM_ON_TOUR,          /* it is not */
+    WHIM_TOUR_DONE,        /* there is no further stop */
+    WHIM_TOUR_LATE,        /* there is no time for a further stop */
+    WHIM_TOUR_RECALLED,    /* somebody called the agent home */
+    WHIM_TOUR_NO_WAY_BACK, /* it was to go back, but cannot: `no_way_back` says why */
+};
+
+/* A node that a journey did not come to, and the beginning of the reason. */
+typedef struct {
+    whim_text node;
+    char why[WHIM__REASON_BYTES];
+    uint32_t why_len;
+} whim_missed;
+
+typedef struct {
+    /* What the agent says of it: its stops; after how many milliseconds from the first whim_next_stop it is over (0: never); whether it
+     * goes back to where it began in the end, or to the first of these nodes that it can come to. */
+    const whim_stop *stops;
+    uint32_t count;
+    int64_t within_ms;
+    bool returning;
+    const whim_text *homes;
+    uint32_t homes_count;
+    /* Where it is, and what is to be done there. */
+    whim_text node;
+    int64_t task;
+    /* Why it is over. */
+    enum whim_tour_end ended;
+    /* How many nodes it did not come to, and the first of them. */
+    uint32_t missed_count;
+    whim_missed missed[WHIM_MISSED_MAX];
+    /* If it was to go back and cannot: the last node that it tried. */
+    whim_missed no_way_back;
+    /* Its own. */
+    bool begun;
+    uint32_t next;
+    int recalls;
+    int64_t tag;
+    char start[WHIM_NODE_BYTES_MAX];
+    whim_text start_node;
+} whim_itinerary;
+
+/* How many journeys had a time: their timers have the lowest tags there are. */
+static int64_t whim__timed_tours;
+
+static inline bool whim__is_on(whim_text node) {
+    char room[WHIM_NODE_BYTES_MAX];
+    return whim_same(node, whim_node(room, sizeof room));
+}
+
+static inline bool whim__come_to(whim_text node, whim_missed *missed) {
+    if (whim__is_on(node)) return true;
+    if (whim_move_to(node) == 0) return true;
+    if (missed) {
+        missed->node = node;
+        missed->why_len = whim_reason(missed->why, sizeof missed->why).len;
+    }
+    return false;
+}
+
+static inline void whim__finish_tour(whim_itinerary *tour, enum whim_tour_end how) {
+    tour->ended = how;
+    if (tour->within_ms > 0) whim_cancel(tour->tag);
+}
+
+static inline bool whim__is_recalled(whim_itinerary *tour) {
+    if (whim_recalls() == tour->recalls) return false;
+    whim__finish_tour(tour, WHIM_TOUR_RECALLED);
+    return true;
+}
+
+static inline bool whim__end_tour(whim_itinerary *tour, enum whim_tour_end how) {
+    const whim_text *homes = tour->returning ? &tour->start_node : tour->homes;
+    uint32_t count = tour->returning ? 1 : tour->homes_count;
+    whim__finish_tour(tour, how);
+    for (uint32_t i = 0; i < count; i++) {
+        bool came = whim__come_to(homes[i], &tour->no_way_back);
+        if (whim__is_recalled(tour) || came) return false;
+    }
+    if (count > 0) tour->ended = WHIM_TOUR_NO_WAY_BACK;
+    return false;
+}
+
+static inline void whim__begin_tour(whim_itinerary *tour) {
+    tour->begun = true;
+    tour->recalls = whim_recalls();
+    tour->start_node = whim_node(tour->start, sizeof tour->start);
+    if (tour->within_ms <= 0) return;
+    tour->tag = INT64_MIN + whim__timed_tours++;
+    if (whim_timer(tour->within_ms, tour->tag) < 0) __builtin_trap();
+}
+
+/* Begins the journey, or goes on from a stop: true if the agent is at the next one, false if the journey is over. */
+static inline bool whim_next_stop(whim_itinerary *tour) {
+    if (!tour->begun) whim__begin_tour(tour);
+    if (tour->ended != WHIM_ON_TOUR || whim__is_recalled(tour)) return false;
+    if (tour->within_ms > 0 && whim_timer_left(tour->tag) <= 0) return whim__end_tour(tour, WHIM_TOUR_LATE);
+    while (tour->next < tour->count) {
+        const whim_stop *stop = &tour->stops[tour->next++];
+        for (uint32_t i = 0; i < stop->count; i++) {
+            uint32_t at = tour->missed_count;
+            bool came = whim__come_to(stop->nodes[i], at < WHIM_MISSED_MAX ? &tour->missed[at] : NULL);
+            if (whim__is_recalled(tour)) return false;
+            if (came) {
+                tour->node = stop->nodes[i];
+                tour->task = stop->task;
+                return true;
+            }
+            tour->missed_count++;
+        }
+    }
+    return whim__end_tour(tour, WHIM_TOUR_DONE);
+}
+
+/* ---- sending a minion: a copy of the agent does one thing on another node, and nothing is left there ----
+ *
+ *     whim_minion minion;
+ *     switch (whim_dispatch(&minion, nodes, 2, 5000)) {
+ *     case 1: // the minion, on the other node
+ *         count = work();
+ *         whim_report(&minion, WHIM_INFORM);
+ *         whim_put_int(count);
+ *         return whim_send();
+ *     case 0: // its sender: minion.answer came back
+ *     }
+ */
+
+/* Bytes of an agent's name and of what its minions' answers quote, together with `@` and the platform's name. */
+#define WHIM__NAME_BYTES 512
+
+typedef struct {
+    /* What came back: an inform, or the failure that the minion told. It lasts until the next message is taken or received. */
+    whim_message answer;
+    /* Its own. */
+    char room[WHIM__NAME_BYTES + 16];
+    whim_text sender, id;
+} whim_minion;
+
+static uint32_t whim__minions;
+
+/* Who sends it, and what its answer quotes: the same with a number of eight digits. */
+static inline bool whim__name_minion(whim_minion *minion) {
+    static const char digits[] = "0123456789abcdef";
+    minion->sender = whim_name(minion->room, WHIM__NAME_BYTES);
+    uint32_t len = minion->sender.len;
+    if (len == WHIM__NAME_BYTES) return false;
+    whim__minions++;
+    minion->room[len] = '#';
+    for (uint32_t i = 0; i < 8; i++) minion->room[len + 1 + i] = digits[(whim__minions >> (28 - 4 * i)) & 15];
+    minion->id = (whim_text){minion->room, len + 9};
+    return true;
+}
+
+/* Has a copy of the agent go to the first of these nodes that it can come to. It goes on from here, too, and is told 1: it does its
+ * work, says so (whim_report), and ends with the call that it is in. It lives no longer than so many milliseconds, also if nobody waits
+ * for it any more. Its sender waits: 0 when `answer` has come, or WHIM_TIMEOUT, or why it could not go. */
+static inline int whim_dispatch(whim_minion *minion, const whim_text *nodes, uint32_t count, int64_t ms) {
+    int which = WHIM_UNKNOWN;
+    if (!whim__name_minion(minion)) return WHIM_MALFORMED;
+    for (uint32_t i = 0; i < count && which < 0; i++) which = whim_clone_to(nodes[i], whim_str(""));
+    if (which == 1) whim_set_lifetime(ms);
+    if (which != 0) return which;
+    whim_begin(WHIM_ANY);
+    whim_put_field(WHIM_IN_REPLY_TO, minion->id);
+    return whim_receive(&minion->answer, ms);
+}
+
+/* In the minion: begins its answer (WHIM_INFORM, or WHIM_FAILURE), the content to be written next and sent by whim_send. It ends when
+ * this call is over. */
+static inline void whim_report(const whim_minion *minion, enum whim_performative performative) {
+    whim_end();
+    whim_begin(performative);
+    whim_put_field(WHIM_RECEIVER, minion->sender);
+    whim_put_field(WHIM_IN_REPLY_TO, minion->id);
+    whim_begin_content();
+}
 
 /* ---- what happens ---- */
 
@@ -631,14 +845,17 @@ static inline void whim_end(void) { whim__stop(); }
 /* A timer is due. */
 #define WHIM_ON_TIMER(tag)                                                                                                     \
     static int whim__on_timer(int64_t);                                                                                        \
-    WHIM_EXPORT("whim_timer") int whim__timer_due(int64_t due) { return whim__on_timer(due); }                                 \
+    WHIM_EXPORT("whim_timer") int whim__timer_due(int64_t due) {                                                               \
+        return due < INT64_MIN + whim__timed_tours ? 0 : whim__on_timer(due); /* an itinerary's, which asks for it */          \
+    }                                                                                                                          \
     static int whim__on_timer(int64_t tag)
 
 /* It is about to leave. */
 #define WHIM_ON_DEPARTURE()                                                                                                    \
     WHIM_EXPORT("whim_before_move") void whim__before_move(void)
 
-/* It has arrived, or stayed: a map with "from", "to", "clone" and, if it stayed, "reason", to be read from the whim_reader. */
+/* It has arrived, or stayed: a map with "from", "to", "clone" and, if it stayed, "reason", "recalled" if it was called home; to be
+ * read from the whim_reader. */
 #define WHIM_ON_ARRIVAL(arrival)                                                                                               \
     static int whim__on_arrival(whim_reader *);                                                                                \
     WHIM_EXPORT("whim_after_move") int whim__after_move(const uint8_t *at, uint32_t len) {                                     \

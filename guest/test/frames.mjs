@@ -6,12 +6,14 @@ export const toHex = (bytes) => Buffer.from(bytes).toString("hex");
 const u32 = (number) => [number & 255, (number >> 8) & 255, (number >> 16) & 255, number >>> 24];
 const field = (which, bytes) => [which, ...u32(bytes.length), ...bytes];
 
-/** A request to sum these numbers, or to tour these nodes. */
-export function request(functor, items, sender = "amy@test") {
-  const value = (item) => (typeof item === "string" ? [5, ...u32(item.length), ...utf8.encode(item)] : [3, ...int(item)]);
-  const list = [8, ...u32(items.length), ...items.flatMap(value)];
-  const term = [11, 0, ...u32(functor.length), ...utf8.encode(functor), ...u32(1), ...list];
-  return Uint8Array.of(18, ...field(1, utf8.encode(sender)), ...field(3, term), ...field(5, utf8.encode("r1")));
+/** A request: a term of these arguments, which are texts, whole numbers, and lists. */
+export function request(functor, ...args) {
+  const value = (item) => {
+    if (Array.isArray(item)) return [8, ...u32(item.length), ...item.flatMap(value)];
+    return typeof item === "string" ? [5, ...u32(item.length), ...utf8.encode(item)] : [3, ...int(item)];
+  };
+  const term = [11, 0, ...u32(functor.length), ...utf8.encode(functor), ...u32(args.length), ...args.flatMap(value)];
+  return Uint8Array.of(18, ...field(1, utf8.encode("amy@test")), ...field(3, term), ...field(5, utf8.encode("r1")));
 }
 
 const int = (number) => new Uint8Array(BigInt64Array.of(BigInt(number)).buffer);
@@ -28,23 +30,23 @@ export function fields(frame) {
   return { performative: frame[0], found };
 }
 
-/** What a term says whose arguments are whole numbers and texts. */
+/** What a term says whose arguments are whole numbers, texts, atoms, and lists. */
 export function term(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const text = (at) => Buffer.from(bytes.subarray(at + 4, at + 4 + view.getUint32(at, true))).toString();
-  let at = 2 + 4 + view.getUint32(2, true);
-  const count = view.getUint32(at, true);
-  const items = [];
-  for (at += 4; items.length < count; ) {
-    if (bytes[at] === 3) {
-      items.push(Number(view.getBigInt64(at + 1, true)));
-      at += 9;
-    } else {
-      items.push(text(at + 1));
-      at += 5 + view.getUint32(at + 1, true);
-    }
+  let at = 2;
+  const count = () => ((at += 4), view.getUint32(at - 4, true));
+  const text = () => {
+    const len = count();
+    at += len;
+    return Buffer.from(bytes.subarray(at - len, at)).toString();
+  };
+  const values = (left) => Array.from({ length: left }, value);
+  function value() {
+    const kind = bytes[at++];
+    if (kind === 3) return (at += 8), Number(view.getBigInt64(at - 8, true));
+    return kind === 8 ? values(count()) : text();
   }
-  return [text(2), ...items];
+  return [text(), ...values(count())];
 }
 
 /** A value in words, as the guests of `echo` spell it, from conformance/acl's notation. */

@@ -76,8 +76,7 @@ for (const language of LANGUAGES) {
     for (let count = 1; count <= 100; count++) {
       agent.message(request("sum", [count]));
       assert.deepEqual(term(answer(agent).content), ["sum", count, count]);
-      agent.departing = `n${count % 3}`;
-      agent.depart();
+      agent.depart({ to: `n${count % 3}` });
     }
     assert.equal(agent.hops, 100);
   });
@@ -103,6 +102,75 @@ for (const language of LANGUAGES) {
   test(`a traveller in ${language} goes on where it is if a node is closed to it`, () => {
     const seen = tour(`traveller-${language}`, ["n2", "n3", "n4"], ["n3", "n4"]);
     assert.deepEqual(seen, { sum: UNMOVED, moves: 1, node: "n2", hops: 1 });
+  });
+}
+
+/** A scout on a tour: what it told at its stops, and in the end. */
+function scout(language, { stops, within = 1000, closed = [], at = () => {} }) {
+  const agent = new Agent(example(`scout-${language}`), { closed }).start();
+  agent.message(request("tour", stops, within, 7));
+  for (let stop = 1; ; stop++) {
+    const told = agent.sent.splice(0).map((frame) => term(fields(frame).found.get(3)));
+    const [name, ...report] = told.pop();
+    if (name === "toured") return { agent, report };
+    assert.deepEqual([name, report], ["visits", [agent.node]]);
+    at(agent, stop);
+    while (agent.sent.length === 0) agent.time();
+  }
+}
+
+for (const language of LANGUAGES) {
+  test(`a scout in ${language} goes round, takes another way where a node is dead, and comes home`, () => {
+    const stops = [["n1"], ["n9", "n2"], ["n8"], ["n3"]];
+    const { agent, report } = scout(language, { stops, closed: ["n8", "n9"] });
+    assert.deepEqual(report, [["0 on n1", "1 on n2", "3 on n3"], ["n9", "n8"], "done", "n1"]);
+    assert.deepEqual([agent.hops, agent.timers.size], [3, 0]);
+  });
+
+  test(`a scout in ${language} makes no stop when its time is over`, () => {
+    const stops = [["n2"], ["n3"], ["n4"]];
+    const late = (agent, stop) => {
+      const [tag] = [...agent.timers.keys()].filter((tag) => agent.timers.get(tag) === 1000n);
+      if (stop === 2) agent.timers.set(tag, 0n);
+    };
+    const { agent, report } = scout(language, { stops, at: late });
+    assert.deepEqual(report, [["0 on n2", "1 on n3"], [], "late", "n1"]);
+    assert.equal(agent.timers.size, 0);
+  });
+
+  test(`a scout in ${language} is called home in the middle of its tour`, () => {
+    const stops = [["n2"], ["n3"], ["n4"]];
+    const { agent, report } = scout(language, { stops, at: (agent, stop) => stop === 2 && agent.recall("n1") });
+    assert.deepEqual(report, [["0 on n2", "1 on n3"], [], "recalled", "n1"]);
+    assert.deepEqual([agent.hops, agent.timers.size], [3, 0]);
+  });
+
+  test(`a scout in ${language} cannot go back to where it began`, () => {
+    const { report } = scout(language, { stops: [["n2"]], at: (agent) => agent.closed.push("n1") });
+    assert.deepEqual(report, [["0 on n2"], [], "no_way_back", "n2"]);
+  });
+
+  test(`a minion in ${language} brings back what it found, and ends`, () => {
+    const agent = new Agent(example(`scout-${language}`), { closed: ["n9"] }).start();
+    for (const [node, found] of [["n22", 3], ["south", language === "c" ? "that is no name" : "south is no name"]]) {
+      agent.message(request("send", ["n9", node], 5000, 7));
+      const minion = agent.clones.pop();
+      minion.time();
+      assert.ok(minion.stopped && !agent.stopped);
+      assert.deepEqual([minion.lifetime, agent.lifetime, minion.node, agent.node], [5000n, null, node, "n1"]);
+      agent.message(Uint8Array.from(minion.sent.pop()));
+      const [name, ...said] = term(answer(agent).content);
+      const text = typeof found === "string" && language === "rust" ? `failed: ${found}` : found;
+      assert.deepEqual([name, said], ["heard", [text, "n1"]]);
+    }
+  });
+
+  test(`a sender in ${language} waits for its minion no longer than it says`, () => {
+    const agent = new Agent(example(`scout-${language}`)).start();
+    agent.message(request("send", ["n2"], 5000, 7));
+    agent.time();
+    const text = "the minion did not answer";
+    assert.deepEqual(term(answer(agent).content), ["heard", language === "rust" ? `not in time: ${text}` : text, "n1"]);
   });
 }
 

@@ -24,7 +24,10 @@ export class Agent {
     this.logged = [];
     this.timers = new Map();
     this.hops = 0;
-    this.stopped = false;
+    this.stopped = false; // it has ended
+    this.recalls = 0;
+    this.lifetime = null; // in milliseconds, if it is bounded
+    this.clones = [];
     this.suspended = null; // the call that is suspended, and what it waits for
     this.departing = null;
     this.buffer = 0; // where suspended calls are unwound to
@@ -65,6 +68,7 @@ export class Agent {
       node: (ptr, cap) => this.fill(this.node, ptr, cap),
       timer: (ms, tag) => (this.timers.set(tag, ms), 0),
       cancel: (tag) => (this.timers.delete(tag) ? 0 : UNKNOWN),
+      timer_left: (tag) => this.timers.get(tag) ?? BigInt(UNKNOWN),
       now: () => 1700000000000n,
       random: (ptr, len) => (this.bytes(ptr, len).fill(4), 0),
       log: (level, ptr, len) => void this.logged.push([level, this.text(ptr, len)]),
@@ -76,9 +80,11 @@ export class Agent {
       join: () => 0,
       leave: () => 0,
       act: (env, len, ptr, count) => this.answer(this.bytes(ptr, count)),
-      depart: (ptr, len) => ((this.departing = this.text(ptr, len)), 0),
-      depart_clone: () => -1,
+      depart: (ptr, len) => ((this.departing = { to: this.text(ptr, len) }), 0),
+      depart_clone: (ptr, len) => ((this.departing = { to: this.text(ptr, len), clone: true }), 0),
       discard: () => {},
+      recalled: () => this.recalls,
+      set_lifetime: (ms) => ((this.lifetime = this.lifetime === null || ms < this.lifetime ? ms : this.lifetime), 0),
       stop: () => void (this.stopped = true),
       receive: (ptr, len, ms) =>
         this.suspend(() => {
@@ -87,7 +93,7 @@ export class Agent {
         }),
       sleep: (ms) => this.suspend(() => ({ ms })),
       move_to: (ptr, len) => this.suspend(() => ({ to: this.text(ptr, len) })),
-      clone_to: () => -1,
+      clone_to: (ptr, len) => this.suspend(() => ({ to: this.text(ptr, len), clone: true })),
     };
   }
 
@@ -118,7 +124,7 @@ export class Agent {
     if (this.exports.asyncify_get_state?.() === 1) {
       this.exports.asyncify_stop_unwind();
       this.suspended = { name, args, ...this.wait };
-      return this.goOn();
+      return this.stopped ? undefined : this.goOn();
     }
     this.suspended = null;
     if (code) throw new Error(`the agent failed with ${code}`);
@@ -134,7 +140,11 @@ export class Agent {
 
   /** Goes on with a suspended call if what it waits for is there. */
   goOn() {
-    const { template, to } = this.suspended;
+    const { template, to, clone } = this.suspended;
+    if (clone && !this.closed.includes(to)) {
+      this.copy(to).resume(1);
+      return this.resume(0);
+    }
     if (to !== undefined) {
       const stays = this.closed.includes(to);
       if (!stays) this.move(to);
@@ -144,15 +154,41 @@ export class Agent {
     if (found) return this.resume(this.answer(found));
   }
 
-  depart() {
-    const to = this.departing;
+  /** Does what it asked for, or lets it go where the test says. */
+  depart(departing = this.departing) {
     this.departing = null;
-    if (to === null || this.stopped) return;
+    if (departing === null || this.stopped) return;
+    const { to, clone = false } = departing;
     const from = this.node;
     const stays = this.closed.includes(to);
     this.exports.whim_before_move?.();
+    if (clone && !stays) {
+      this.copy(to).arrive({ from, to, clone });
+      return this.arrive({ from, to: from });
+    }
     if (!stays) this.move(to);
-    if (this.exports.whim_after_move) this.hand("whim_after_move", arrival(from, to, stays));
+    return this.arrive({ from, to, reason: stays && "closed" });
+  }
+
+  arrive(news) {
+    if (this.exports.whim_after_move) this.hand("whim_after_move", arrival(news));
+  }
+
+  /** A second agent of the same state, on that node. */
+  copy(to) {
+    const copy = new Agent(this.module, { name: this.name.replace("@", `-${this.clones.length + 1}@`), node: this.node, closed: this.closed });
+    Object.assign(copy, { exports: this.exports, suspended: this.suspended, buffer: this.buffer, hops: this.hops });
+    copy.move(to);
+    this.clones.push(copy);
+    return copy;
+  }
+
+  /** Somebody calls it home. Who waits in the middle of a call waits on there. */
+  recall(home) {
+    const from = this.node;
+    this.recalls += 1;
+    this.move(home);
+    if (!this.suspended) this.arrive({ from, to: home, recalled: true });
   }
 
   /** Becomes another instance, of which nothing is the old one's but the bytes of its memory and its globals. */
@@ -183,6 +219,7 @@ export class Agent {
 
   /** Gives it a message. */
   message(frame) {
+    if (this.stopped) throw new Error("it has ended");
     if (!this.suspended) return this.hand("whim_handle", frame);
     this.mailbox.push(frame);
     this.goOn();
@@ -204,10 +241,11 @@ const text = (tag, string) => {
 };
 
 /** A map, as `whim_after_move` gets it. */
-function arrival(from, to, stays) {
-  const pairs = [...text(5, "from"), ...text(5, from), ...text(5, "to"), ...text(5, to), ...text(5, "clone"), 1];
-  const reason = stays ? [...text(5, "reason"), ...text(5, "closed")] : [];
-  return Uint8Array.of(9, stays ? 4 : 3, 0, 0, 0, ...pairs, ...reason);
+function arrival({ from, to, clone = false, reason = false, recalled = false }) {
+  const pairs = [["from", text(5, from)], ["to", text(5, to)], ["clone", [clone ? 2 : 1]]];
+  if (reason) pairs.push(["reason", text(5, reason)]);
+  if (recalled) pairs.push(["recalled", [2]]);
+  return Uint8Array.of(9, pairs.length, 0, 0, 0, ...pairs.flatMap(([key, value]) => [...text(5, key), ...value]));
 }
 
 /** The module with each of its mutable globals exported as `whim:gN`, as a node has it. */

@@ -54,7 +54,7 @@ pub const EXPORTS: [Export; 8] = [
 ];
 
 /// All that a guest may import.
-pub const IMPORTS: [&str; 27] = [
+pub const IMPORTS: [&str; 30] = [
     "send",
     "take",
     "read",
@@ -63,6 +63,7 @@ pub const IMPORTS: [&str; 27] = [
     "node",
     "timer",
     "cancel",
+    "timer_left",
     "now",
     "random",
     "log",
@@ -77,6 +78,8 @@ pub const IMPORTS: [&str; 27] = [
     "depart",
     "depart_clone",
     "discard",
+    "recalled",
+    "set_lifetime",
     "stop",
     "receive",
     "sleep",

@@ -25,6 +25,8 @@ pub(crate) struct Affairs {
     pub unwind_at: u32,
     /// Where it comes from, if it has been on another node, or leaves this one.
     pub line: Option<Arc<Line>>,
+    /// How often it was called home.
+    pub recalls: u32,
 }
 
 /// A call that waits.
@@ -71,6 +73,11 @@ impl Affairs {
         self.timers.len() < before
     }
 
+    /// When `tag` is due, if it is set.
+    pub fn timer(&self, tag: i64) -> Option<Time> {
+        self.timers.iter().find(|(_, set)| *set == tag).map(|(due, _)| *due)
+    }
+
     /// Takes the earliest timer that is due.
     pub fn take_due(&mut self, now: Time) -> Option<i64> {
         let (due, _) = self.timers.first()?;
@@ -88,17 +95,17 @@ impl Affairs {
 
     /// Appends all of it; times as what is left of them.
     pub fn write(&self, now: Time, out: &mut Vec<u8>) {
-        const { assert!(flag::ALL < 0x80) };
-        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        out.push(
-            flag(self.started, flag::STARTED)
-                | flag(!self.timers.is_empty(), flag::TIMERS)
-                | flag(!self.held.is_empty(), flag::HELD)
-                | flag(self.suspended.is_some(), flag::SUSPENDED)
-                | flag(self.unwind_at != 0, flag::UNWIND)
-                | flag(!self.options.is_empty(), flag::OPTIONS)
-                | flag(self.line.is_some(), flag::LINE),
-        );
+        let flag = |is_set: bool, flag: u64| if is_set { flag } else { 0 };
+        // Of most agents that is a byte.
+        let flags = flag(self.started, flag::STARTED)
+            | flag(!self.timers.is_empty(), flag::TIMERS)
+            | flag(!self.held.is_empty(), flag::HELD)
+            | flag(self.suspended.is_some(), flag::SUSPENDED)
+            | flag(self.unwind_at != 0, flag::UNWIND)
+            | flag(!self.options.is_empty(), flag::OPTIONS)
+            | flag(self.line.is_some(), flag::LINE)
+            | flag(self.recalls != 0, flag::RECALLS);
+        put_varint(flags, out);
         if let Some(line) = &self.line {
             line.write(out);
         }
@@ -122,11 +129,14 @@ impl Affairs {
         if self.unwind_at != 0 {
             put_varint(u64::from(self.unwind_at), out);
         }
+        if self.recalls != 0 {
+            put_varint(u64::from(self.recalls), out);
+        }
     }
 
     /// What was written, as it is at `now`.
     pub fn read(input: &mut Input<'_>, now: Time) -> Result<Self, BadBytes> {
-        let flags = input.byte()?;
+        let flags = input.varint()?;
         let has = |flag| flags & flag != 0;
         if flags & !flag::ALL != 0 {
             return Err(BadBytes);
@@ -157,19 +167,23 @@ impl Affairs {
         if has(flag::UNWIND) {
             affairs.unwind_at = small(input)?;
         }
+        if has(flag::RECALLS) {
+            affairs.recalls = small(input)?;
+        }
         Ok(affairs)
     }
 }
 
 mod flag {
-    pub const STARTED: u8 = 1;
-    pub const TIMERS: u8 = 2;
-    pub const HELD: u8 = 4;
-    pub const SUSPENDED: u8 = 8;
-    pub const UNWIND: u8 = 16;
-    pub const OPTIONS: u8 = 32;
-    pub const LINE: u8 = 64;
-    pub const ALL: u8 = 127;
+    pub const STARTED: u64 = 1;
+    pub const TIMERS: u64 = 2;
+    pub const HELD: u64 = 4;
+    pub const SUSPENDED: u64 = 8;
+    pub const UNWIND: u64 = 16;
+    pub const OPTIONS: u64 = 32;
+    pub const LINE: u64 = 64;
+    pub const RECALLS: u64 = 128;
+    pub const ALL: u64 = 255;
 }
 
 /// What is left until then, and one; 0 is never.
@@ -255,7 +269,8 @@ mod tests {
 
     #[test]
     fn affairs_come_back_with_what_is_left_of_their_times() {
-        let mut affairs = Affairs { started: true, held: vec![1, 2], unwind_at: 65536, ..Affairs::default() };
+        let mut affairs =
+            Affairs { started: true, held: vec![1, 2], unwind_at: 65536, recalls: 300, ..Affairs::default() };
         affairs.line = Some(Line::of("boss".into(), "n1".into()).of_clone("scout".into()));
         affairs.set_timer(Time(500), -3);
         affairs.set_timer(Time(200), 7);

@@ -36,6 +36,8 @@ pub struct WasmAgent {
     memory_bytes: u64,
     /// What became of a hop, that it does not know yet.
     hop: Option<Box<Hop>>,
+    /// How often it was called home, that it does not know yet.
+    recalls: u32,
     /// It was saved whole.
     saved: bool,
 }
@@ -64,7 +66,7 @@ impl WasmAgent {
     fn of(module: Arc<Module>, path: Symbol, mind: Mind, outline: Outline) -> Self {
         let mind = Arc::new(Mutex::new(mind));
         let memory_bytes = (module.image.len as u64).saturating_add(outline.more_pages.saturating_mul(PAGE as u64));
-        Self { module, path, mind, stay: None, line: outline.line, memory_bytes, hop: None, saved: false }
+        Self { module, path, mind, stay: None, line: outline.line, memory_bytes, hop: None, recalls: 0, saved: false }
     }
 
     /// An agent as it was kept: of what was saved, the last whole state counts.
@@ -139,6 +141,10 @@ impl WasmAgent {
         let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
         let live = mind.enter(&self.mind, &self.module, &terms)?;
         let (hop, budget) = (self.hop.take(), turn.budget);
+        let recalls = std::mem::take(&mut self.recalls);
+        let affairs = &mut live.store.data_mut().affairs;
+        affairs.recalls = affairs.recalls.wrapping_add(recalls);
+        let hop = hop.map(|hop| News { hop, is_recalled: recalls > 0 });
         // It may have been written out since its last turn.
         if let Some(stay) = &mut self.stay {
             if let Some(share) = &mut stay.used.share {
@@ -266,6 +272,10 @@ impl AgentBody for WasmAgent {
         self.hop.is_some()
     }
 
+    fn recalled(&mut self) {
+        self.recalls += 1;
+    }
+
     fn hopped(&mut self, hop: &Hop) {
         self.hop.get_or_insert_with(|| Box::new(hop.clone()));
     }
@@ -302,6 +312,13 @@ fn tell_owner(turn: &mut Turn<'_>, reason: &str) {
     }
 }
 
+/// What a guest is to be told of a hop.
+struct News {
+    hop: Box<Hop>,
+    /// Somebody called it home: that is why.
+    is_recalled: bool,
+}
+
 /// One turn of a guest.
 struct Visit<'a, 't> {
     live: &'a mut Live,
@@ -310,14 +327,14 @@ struct Visit<'a, 't> {
 }
 
 impl Visit<'_, '_> {
-    fn go(&mut self, hop: Option<Box<Hop>>) -> Result<Next, LiveError> {
+    fn go(&mut self, news: Option<News>) -> Result<Next, LiveError> {
         if !self.live.store.data().affairs.started
             && let Some(next) = self.start()?
         {
             return Ok(next);
         }
-        if let Some(hop) = hop
-            && let Some(next) = self.tell(&hop)?
+        if let Some(news) = news
+            && let Some(next) = self.tell(&news)?
         {
             return Ok(next);
         }
@@ -394,9 +411,13 @@ impl Visit<'_, '_> {
     }
 
     /// Tells the guest what became of its hop.
-    fn tell(&mut self, hop: &Hop) -> Result<Option<Next>, LiveError> {
+    fn tell(&mut self, news: &News) -> Result<Option<Next>, LiveError> {
         if let Some(Suspended { wait: Wait::Hop, .. }) = self.live.store.data().affairs.suspended {
-            let answer = match hop {
+            let answer = match &*news.hop {
+                // It wanted to go elsewhere.
+                Hop::Arrived { .. } if news.is_recalled => {
+                    self.live.store.data_mut().refuse(code::STAYED, "it was called home")
+                }
                 Hop::Arrived { .. } | Hop::Cloned { .. } => 0,
                 Hop::IsClone { .. } => 1,
                 Hop::Stayed { why, .. } => self.live.store.data_mut().refuse(code::STAYED, why.to_string()),
@@ -407,7 +428,7 @@ impl Visit<'_, '_> {
             // Somebody else sent it while it waits for something: it goes on waiting.
             return Ok(None);
         }
-        let news = news_of(hop, self.turn.services.node());
+        let news = news.to_value(self.turn.services.node());
         self.hand(&news, |ptr, len| Call::AfterMove { ptr, len })
     }
 
@@ -475,7 +496,8 @@ impl Visit<'_, '_> {
     /// What the guest asked for in the call that is over.
     fn outcome(&mut self) -> Result<Option<Next>, LiveError> {
         let requests = &mut self.live.store.data_mut().requests;
-        if requests.stop && requests.hop.is_none() {
+        if requests.stop {
+            // Whatever else it asked for: it neither goes on waiting nor goes anywhere.
             return Ok(Some(Next::End(EndReason::Finished)));
         }
         let Some(hop) = requests.hop.take() else { return Ok(None) };
@@ -503,25 +525,30 @@ thread_local! {
     static FRAMES: RefCell<FrameWriter> = RefCell::default();
 }
 
-/// What `whim_after_move` is told.
-fn news_of(hop: &Hop, here: Symbol) -> Value {
-    let text = |text: &str| Value::Str(text.into());
-    let (from, to, is_clone) = match hop {
-        Hop::Arrived { from } => (*from, here, false),
-        Hop::IsClone { from, .. } => (*from, here, true),
-        Hop::Cloned { .. } => (here, here, false),
-        Hop::Stayed { to, .. } => (here, *to, false),
-    };
-    let mut pairs = vec![
-        (text("from"), text(from.as_str())),
-        (text("to"), text(to.as_str())),
-        (text("clone"), Value::Bool(is_clone)),
-    ];
-    match hop {
-        Hop::Stayed { why, .. } => pairs.push((text("reason"), text(&why.to_string()))),
-        Hop::Cloned { clone, .. } => pairs.push((text("name"), text(clone.as_str()))),
-        Hop::IsClone { of, .. } => pairs.push((text("of"), text(of.as_str()))),
-        Hop::Arrived { .. } => {}
+impl News {
+    /// What `whim_after_move` is told.
+    fn to_value(&self, here: Symbol) -> Value {
+        let text = |text: &str| Value::Str(text.into());
+        let (from, to, is_clone) = match &*self.hop {
+            Hop::Arrived { from } => (*from, here, false),
+            Hop::IsClone { from, .. } => (*from, here, true),
+            Hop::Cloned { .. } => (here, here, false),
+            Hop::Stayed { to, .. } => (here, *to, false),
+        };
+        let mut pairs = vec![
+            (text("from"), text(from.as_str())),
+            (text("to"), text(to.as_str())),
+            (text("clone"), Value::Bool(is_clone)),
+        ];
+        match &*self.hop {
+            Hop::Stayed { why, .. } => pairs.push((text("reason"), text(&why.to_string()))),
+            Hop::Cloned { clone, .. } => pairs.push((text("name"), text(clone.as_str()))),
+            Hop::IsClone { of, .. } => pairs.push((text("of"), text(of.as_str()))),
+            Hop::Arrived { .. } => {}
+        }
+        if self.is_recalled {
+            pairs.push((text("recalled"), Value::Bool(true)));
+        }
+        Value::map(pairs)
     }
-    Value::map(pairs)
 }

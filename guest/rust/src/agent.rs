@@ -82,6 +82,8 @@ pub struct Arrival {
     pub copy: Option<String>,
     /// Why it stayed where it was, if it did.
     pub stayed: Option<String>,
+    /// Somebody called it home: it is there, or stays where it is because it cannot get there.
+    pub recalled: bool,
 }
 
 impl Arrival {
@@ -93,11 +95,14 @@ impl Arrival {
             clone: value.field("clone").and_then(Value::as_bool) == Some(true),
             copy: text("name"),
             stayed: text("reason"),
+            recalled: value.field("recalled").and_then(Value::as_bool) == Some(true),
         }
     }
 
     pub(crate) fn error(&self) -> Option<Error> {
-        self.stayed.clone().map(|reason| Error::new(crate::error::ErrorKind::Stayed, reason))
+        let called_home = || "it was called home".to_owned();
+        let reason = self.stayed.clone().or_else(|| self.recalled.then(called_home))?;
+        Some(Error::new(crate::error::ErrorKind::Stayed, reason))
     }
 }
 
@@ -120,7 +125,8 @@ impl<A: Agent> Calls for Handlers<A> {
     }
 
     fn timer(&mut self, tag: i64) -> Outcome {
-        outcome(self.0.on_timer(Context, tag))
+        // Those below 0 are itineraries'.
+        if tag < 0 { Ok(()) } else { outcome(self.0.on_timer(Context, tag)) }
     }
 
     fn arrival(&mut self, arrival: Arrival) -> Outcome {

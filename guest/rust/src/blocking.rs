@@ -10,6 +10,8 @@ use crate::context::{Context, message, milliseconds};
 use crate::error::{Error, ErrorKind};
 use crate::host;
 use crate::message::{Message, Template};
+use crate::patterns::{Errand, IntoAnswer, Itinerary, Leg};
+use crate::value::Value;
 
 /// Which of two one is after [`clone_to`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,38 @@ pub fn sleep(time: Duration) {
 /// It did not move, or was not allowed to: it goes on where it was.
 pub fn move_to(node: &str) -> Result<(), Error> {
     if Context.node() == node { Ok(()) } else { host::check(host::move_to(node.as_bytes())).map(drop) }
+}
+
+/// Begins a journey, or goes on from a stop of it: the agent is at the next stop, or the journey is over.
+pub fn next_stop<T>(tour: &mut Itinerary<T>) -> Leg<T> {
+    tour.next_blocking()
+}
+
+/// Sends a minion, as [`Context::dispatch`] does.
+///
+/// # Errors
+/// It can come to none of the nodes; the task failed there; or nothing came back in time.
+pub fn dispatch<N: AsRef<str>, A: IntoAnswer>(
+    nodes: impl IntoIterator<Item = N>,
+    within: Duration,
+    task: impl FnOnce() -> A,
+) -> Result<Value, Error> {
+    let errand = Errand::new(Context);
+    let mut outcome = Err(Error::new(ErrorKind::Unknown, "no node to send a minion to"));
+    for node in nodes {
+        outcome = clone_to(node.as_ref(), "");
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    if outcome? == Twin::Copy {
+        errand.begin(Context, within);
+        errand.end(Context, task().into_answer());
+        loop {
+            sleep(Duration::MAX);
+        }
+    }
+    errand.result(receive_within(&errand.template(), within)?)
 }
 
 /// Leaves a copy of itself on that node, of this name (empty: a new one). Both go on here, each told which it is.

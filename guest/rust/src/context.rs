@@ -98,6 +98,11 @@ impl Context {
         host::cancel(tag) >= 0
     }
 
+    /// How long it is until the timer of this tag is due, to the millisecond; `None` if none is set.
+    pub fn timer_left(self, tag: i64) -> Option<Duration> {
+        u64::try_from(host::timer_left(tag)).ok().map(Duration::from_millis)
+    }
+
     /// Offers a service in the DF.
     ///
     /// # Errors
@@ -172,7 +177,22 @@ impl Context {
         host::check(host::depart_clone(node.as_bytes(), name.as_bytes())).map(drop)
     }
 
-    /// Ends the agent when this call into it is over.
+    /// How often the agent was called home so far. An [`Itinerary`](crate::Itinerary) heeds that by itself.
+    pub fn recalls(self) -> i32 {
+        host::recalled()
+    }
+
+    /// The agent ends after this time at the latest, wherever it is then, and so do copies that it makes; or sooner, if it was to
+    /// end sooner anyway.
+    ///
+    /// # Errors
+    /// Agents of this platform have no time to live: their society is durable.
+    pub fn set_lifetime(self, time: Duration) -> Result<(), Error> {
+        host::check(host::set_lifetime(milliseconds(time))).map(drop)
+    }
+
+    /// Ends the agent when this call into it is over, or waits. Nothing that it asked for besides happens then: it neither moves nor
+    /// is copied. What it sent is sent.
     pub fn stop(self) {
         host::stop();
     }

@@ -13,6 +13,7 @@ mod imports {
         pub fn node(to: *mut u8, cap: usize) -> i32;
         pub fn timer(ms: i64, tag: i64) -> i32;
         pub fn cancel(tag: i64) -> i32;
+        pub fn timer_left(tag: i64) -> i64;
         pub fn now() -> i64;
         pub fn random(to: *mut u8, len: usize) -> i32;
         pub fn log(level: i32, text: *const u8, len: usize);
@@ -27,6 +28,8 @@ mod imports {
         pub fn depart(node: *const u8, len: usize) -> i32;
         pub fn depart_clone(node: *const u8, len: usize, name: *const u8, name_len: usize) -> i32;
         pub fn discard(from: *const u8, len: usize);
+        pub fn recalled() -> i32;
+        pub fn set_lifetime(ms: i64) -> i32;
         pub fn stop();
         pub fn receive(template: *const u8, len: usize, ms: i64) -> i32;
         pub fn sleep(ms: i64);
@@ -63,6 +66,7 @@ mod node {
         depart(node) -> i32;
         depart_clone(node, name) -> i32;
         discard(unused);
+        recalled() -> i32;
         stop();
         now() -> i64;
         move_to(node) -> i32;
@@ -93,6 +97,16 @@ mod node {
     pub fn cancel(tag: i64) -> i32 {
         // SAFETY: takes no address.
         unsafe { imports::cancel(tag) }
+    }
+
+    pub fn timer_left(tag: i64) -> i64 {
+        // SAFETY: takes no address.
+        unsafe { imports::timer_left(tag) }
+    }
+
+    pub fn set_lifetime(ms: i64) -> i32 {
+        // SAFETY: takes no address.
+        unsafe { imports::set_lifetime(ms) }
     }
 
     pub fn receive(template: &[u8], ms: i64) -> i32 {

@@ -49,7 +49,7 @@ pub use documents::{Document, Documents};
 pub use error::{Error, ErrorKind};
 pub use frame::{DEPTH_MAX, DecodeError};
 pub use message::{Message, Performative, Template};
-pub use patterns::Itinerary;
+pub use patterns::{IntoAnswer, Itinerary, Leg, Missed, TourEnd};
 pub use tasks::{IntoOutcome, Receive, Sleep};
 pub use value::{Record, Term, Value};
 /// Makes a function or an implementation of [`Agent`] the agent of this module: see the crate.

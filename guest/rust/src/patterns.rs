@@ -2,170 +2,585 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::pin::Pin;
-use std::task::Poll;
 use std::time::Duration;
 
-use crate::blocking::Twin;
+use crate::agent::Arrival;
+use crate::blocking::{self, Twin};
 use crate::context::Context;
 use crate::error::{Error, ErrorKind};
 use crate::message::{Message, Performative, Template};
-use crate::tasks::{Sleep, number};
+use crate::tasks::{forget_timer, number};
 use crate::value::Value;
 
-/// The stops of a journey. Each may have alternatives, for when its node cannot be reached.
+/// The stops of a journey, each with something to do there (`T`), and with alternatives for when its node is dead. It is part of
+/// what the agent knows: what is left of it travels along.
 ///
 /// ```
 /// use std::time::Duration;
-/// use whimbrel_guest::{Context, Error, Itinerary, Message, agent};
+/// use whimbrel_guest::{Context, Error, Itinerary, Leg, Message, TourEnd, agent};
 ///
 /// #[agent]
 /// async fn reader(ctx: Context) -> Result<(), Error> {
-///     let mut journey = Itinerary::new().stop(["north"]).stop(["south", "south-mirror"]).within(Duration::from_secs(60));
-///     let home = ctx.node();
-///     while let Some(node) = journey.next(ctx).await {
-///         ctx.print(format!("reading on {node}"));
+///     let mut tour = Itinerary::new()
+///         .stop(["north"], "read")
+///         .stop(["south", "south-mirror"], "count")
+///         .within(Duration::from_secs(60))
+///         .returning();
+///     while let Leg::At { node, task } = tour.next(ctx).await {
+///         ctx.print(format!("{task} on {node}"));
 ///     }
-///     ctx.move_to(&home).await?;
-///     ctx.send(&Message::inform("librarian", journey.missed().len() as i64))
+///     if tour.ended() == Some(&TourEnd::Recalled) {
+///         ctx.print("somebody called me home");
+///     }
+///     ctx.send(&Message::inform("librarian", tour.missed().len() as i64))
 /// }
 /// ```
-#[derive(Debug, Default)]
-pub struct Itinerary {
-    stops: VecDeque<Vec<String>>,
-    missed: Vec<(String, Error)>,
-    deadline: Option<Pin<Box<Sleep>>>,
+///
+/// Agents that wait by [`blocking`] go on by [`blocking::next_stop`], those that are called for each thing that happens by
+/// [`Itinerary::depart_next`] and [`Itinerary::arrived`].
+#[derive(Clone, Debug)]
+pub struct Itinerary<T = ()> {
+    stops: VecDeque<Stop<T>>,
+    /// The stop that it is on its way to.
+    next: Option<Stop<T>>,
+    within: Option<Duration>,
+    /// The timer that says that it has lasted for long enough.
+    deadline: Option<i64>,
+    /// Where it goes back to in the end, by preference; the first one may be empty: where it began.
+    back: VecDeque<String>,
+    begun: bool,
+    /// How often the agent had been called home when it began.
+    recalls: i32,
+    /// The node that it departed for, and has not heard of yet.
+    going: Option<String>,
+    ended: Option<TourEnd>,
+    missed: Vec<Missed>,
 }
 
-impl Itinerary {
+#[derive(Clone, Debug)]
+struct Stop<T> {
+    nodes: VecDeque<String>,
+    task: T,
+}
+
+/// A node that a journey did not come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// Its name.
+    pub node: String,
+    /// Why.
+    pub why: Error,
+}
+
+/// How a journey goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Leg<T> {
+    /// It is at a stop, where this is to be done; then the next one is to be asked for.
+    At {
+        /// The node.
+        node: String,
+        /// What was said to do there.
+        task: T,
+    },
+    /// It goes to a node when this call into the agent is over: what becomes of that is for [`Itinerary::arrived`]. Agents that wait
+    /// never see this.
+    OnItsWay,
+    /// It is over.
+    Over(TourEnd),
+}
+
+/// Why a journey is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TourEnd {
+    /// There is no further stop.
+    Done,
+    /// There is no time for a further stop.
+    Late,
+    /// Somebody called the agent home.
+    Recalled,
+    /// It was to go back, but cannot: the last node it tried, and why.
+    NoWayBack(Missed),
+}
+
+/// What comes next.
+enum Way<T> {
+    To(String),
+    Leg(Leg<T>),
+}
+
+impl<T> Default for Itinerary<T> {
+    fn default() -> Self {
+        Self {
+            stops: VecDeque::new(),
+            next: None,
+            within: None,
+            deadline: None,
+            back: VecDeque::new(),
+            begun: false,
+            recalls: 0,
+            going: None,
+            ended: None,
+            missed: Vec::new(),
+        }
+    }
+}
+
+impl<T> Itinerary<T> {
     /// A journey without stops.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with one stop more: on the first of these nodes that can be reached.
+    /// The same with one stop more, to do `task` on the first of these nodes that it can come to.
     #[must_use]
-    pub fn stop<N: Into<String>>(mut self, nodes: impl IntoIterator<Item = N>) -> Self {
-        self.stops.push_back(nodes.into_iter().map(Into::into).collect());
+    pub fn stop<N: Into<String>>(mut self, nodes: impl IntoIterator<Item = N>, task: T) -> Self {
+        self.stops.push_back(Stop { nodes: nodes.into_iter().map(Into::into).collect(), task });
         self
     }
 
-    /// The same, over after this time: no further stop is made then. It counts from the first.
+    /// The same, over after this time: no further stop is made then. It counts from when the first stop is asked for.
     #[must_use]
     pub fn within(mut self, time: Duration) -> Self {
-        self.deadline = Some(Box::pin(Context.sleep(time)));
+        self.within = Some(time);
         self
     }
 
-    /// Moves to the next stop that can be reached, and says on which node that is; `None` when there are no more, or no more
-    /// time.
-    pub async fn next(&mut self, ctx: Context) -> Option<String> {
-        while let Some(nodes) = self.stops.pop_front() {
-            if self.is_late().await {
-                self.stops.clear();
-                return None;
-            }
-            for node in nodes {
-                match ctx.move_to(&node).await {
-                    Ok(()) => return Some(node),
-                    Err(error) => self.missed.push((node, error)),
-                }
-            }
-        }
-        None
+    /// The same, with the way back in the end to the node where it began.
+    #[must_use]
+    pub fn returning(self) -> Self {
+        self.returning_to([""])
     }
 
-    /// The nodes that could not be reached, and why.
-    pub fn missed(&self) -> &[(String, Error)] {
+    /// The same, with the way to the first of these nodes in the end that it can come to.
+    #[must_use]
+    pub fn returning_to<N: Into<String>>(mut self, nodes: impl IntoIterator<Item = N>) -> Self {
+        self.back = nodes.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The nodes that it did not come to.
+    pub fn missed(&self) -> &[Missed] {
         &self.missed
     }
 
-    async fn is_late(&mut self) -> bool {
-        let Some(deadline) = &mut self.deadline else { return false };
-        let late = std::future::poll_fn(|polling| Poll::Ready(deadline.as_mut().poll(polling).is_ready())).await;
-        if late {
-            self.deadline = None;
+    /// Why it is over, or goes back; `None` while there may be further stops.
+    pub fn ended(&self) -> Option<&TourEnd> {
+        self.ended.as_ref()
+    }
+
+    /// Begins the journey, or goes on from a stop: it is there, or the journey is over.
+    pub async fn next(&mut self, ctx: Context) -> Leg<T> {
+        let mut way = self.set_out(ctx);
+        loop {
+            match way {
+                Way::Leg(leg) => return leg,
+                Way::To(node) => {
+                    let outcome = ctx.move_to(&node).await;
+                    way = self.came(ctx, node, outcome);
+                }
+            }
         }
-        late
+    }
+
+    /// The same, in the middle of any call: [`blocking::next_stop`].
+    pub(crate) fn next_blocking(&mut self) -> Leg<T> {
+        let mut way = self.set_out(Context);
+        loop {
+            match way {
+                Way::Leg(leg) => return leg,
+                Way::To(node) => {
+                    let outcome = blocking::move_to(&node);
+                    way = self.came(Context, node, outcome);
+                }
+            }
+        }
+    }
+
+    /// Begins the journey, or goes on from a stop, when this call into the agent is over: for an [`Agent`](crate::Agent), which
+    /// hears of that in [`Agent::on_arrival`](crate::Agent::on_arrival).
+    pub fn depart_next(&mut self, ctx: Context) -> Leg<T> {
+        let way = self.set_out(ctx);
+        self.depart(ctx, way)
+    }
+
+    /// What became of a departure, as [`Agent::on_arrival`](crate::Agent::on_arrival) is told: how the journey goes on.
+    pub fn arrived(&mut self, ctx: Context, arrival: &Arrival) -> Leg<T> {
+        if arrival.recalled && self.begun {
+            return self.recall();
+        }
+        // Somebody else may have moved it.
+        let Some(node) = self.going.take() else { return Leg::OnItsWay };
+        let way = self.came(ctx, node, arrival.error().map_or(Ok(()), Err));
+        self.depart(ctx, way)
+    }
+
+    fn depart(&mut self, ctx: Context, mut way: Way<T>) -> Leg<T> {
+        loop {
+            match way {
+                Way::Leg(leg) => return leg,
+                Way::To(node) => match ctx.depart(&node) {
+                    Ok(()) => {
+                        self.going = Some(node);
+                        return Leg::OnItsWay;
+                    }
+                    Err(why) => way = self.came(ctx, node, Err(why)),
+                },
+            }
+        }
+    }
+
+    fn set_out(&mut self, ctx: Context) -> Way<T> {
+        if !self.begun {
+            self.begin(ctx);
+        }
+        if let Some(end) = &self.ended {
+            return Way::Leg(Leg::Over(end.clone()));
+        }
+        if ctx.recalls() != self.recalls {
+            return Way::Leg(self.recall());
+        }
+        if self.deadline.is_some_and(|tag| ctx.timer_left(tag).is_none_or(|left| left.is_zero())) {
+            return self.end(ctx, TourEnd::Late);
+        }
+        self.next = self.stops.pop_front();
+        self.try_next(ctx)
+    }
+
+    fn begin(&mut self, ctx: Context) {
+        (self.begun, self.recalls) = (true, ctx.recalls());
+        let here = ctx.node();
+        self.back.iter_mut().filter(|node| node.is_empty()).for_each(|node| node.clone_from(&here));
+        if let Some(within) = self.within {
+            let tag = -number();
+            if let Err(error) = ctx.set_timer(within, tag) {
+                panic!("{error}");
+            }
+            self.deadline = Some(tag);
+        }
+    }
+
+    /// It came to a node, or did not.
+    fn came(&mut self, ctx: Context, node: String, outcome: Result<(), Error>) -> Way<T> {
+        if ctx.recalls() != self.recalls {
+            return Way::Leg(self.recall());
+        }
+        match (outcome, &self.ended) {
+            (Ok(()), Some(end)) => Way::Leg(Leg::Over(end.clone())),
+            (Ok(()), None) => self.arrive(node),
+            (Err(why), _) => self.miss(ctx, Missed { node, why }),
+        }
+    }
+
+    fn arrive(&mut self, node: String) -> Way<T> {
+        Way::Leg(self.next.take().map_or(Leg::OnItsWay, |Stop { task, .. }| Leg::At { node, task }))
+    }
+
+    fn miss(&mut self, ctx: Context, missed: Missed) -> Way<T> {
+        match &self.ended {
+            Some(_) if self.back.is_empty() => {
+                let end = TourEnd::NoWayBack(missed);
+                self.ended = Some(end.clone());
+                Way::Leg(Leg::Over(end))
+            }
+            Some(end) => {
+                let end = end.clone();
+                self.go_back(ctx, end)
+            }
+            None => {
+                self.missed.push(missed);
+                self.try_next(ctx)
+            }
+        }
+    }
+
+    /// Goes to the next node of the stop that it is on its way to, or of the one after that.
+    fn try_next(&mut self, ctx: Context) -> Way<T> {
+        loop {
+            let Some(stop) = &mut self.next else { return self.end(ctx, TourEnd::Done) };
+            match stop.nodes.pop_front() {
+                Some(node) if node == ctx.node() => return self.arrive(node),
+                Some(node) => return Way::To(node),
+                None => self.next = self.stops.pop_front(),
+            }
+        }
+    }
+
+    fn end(&mut self, ctx: Context, end: TourEnd) -> Way<T> {
+        self.finish(end.clone());
+        self.go_back(ctx, end)
+    }
+
+    /// Somebody called the agent home: it is there, or cannot get there.
+    fn recall(&mut self) -> Leg<T> {
+        self.finish(TourEnd::Recalled);
+        Leg::Over(TourEnd::Recalled)
+    }
+
+    fn finish(&mut self, end: TourEnd) {
+        self.stops.clear();
+        (self.next, self.going, self.ended) = (None, None, Some(end));
+        if let Some(tag) = self.deadline.take() {
+            forget_timer(tag);
+        }
+    }
+
+    fn go_back(&mut self, ctx: Context, end: TourEnd) -> Way<T> {
+        match self.back.pop_front() {
+            Some(node) if node != ctx.node() => Way::To(node),
+            _ => Way::Leg(Leg::Over(end)),
+        }
+    }
+}
+
+/// What a minion's task may come to: a value, or a result.
+pub trait IntoAnswer {
+    /// The value, or why there is none.
+    ///
+    /// # Errors
+    /// The task failed.
+    fn into_answer(self) -> Result<Value, String>;
+}
+
+impl IntoAnswer for Value {
+    fn into_answer(self) -> Result<Value, String> {
+        Ok(self)
+    }
+}
+
+impl<V: Into<Value>, E: std::fmt::Display> IntoAnswer for Result<V, E> {
+    fn into_answer(self) -> Result<Value, String> {
+        self.map(Into::into).map_err(|error| error.to_string())
     }
 }
 
 impl Context {
-    /// Sends a minion: a copy of this agent does `task` on that node, its result comes back, and nothing is left there.
+    /// Sends a minion: a copy of this agent does `task` on the first of these nodes that it can come to, what it comes to is brought
+    /// back, and nothing is left there. The copy lives no longer than `within`, also if nobody waits for it any more.
     ///
     /// ```
     /// use std::time::Duration;
-    /// use whimbrel_guest::{Context, Error, Value, agent};
+    /// use whimbrel_guest::{Context, Error, agent};
     ///
     /// #[agent]
     /// async fn boss(ctx: Context) -> Result<(), Error> {
-    ///     let count = async |ctx: Context| Value::from(ctx.search("sums", "").map_or(0, |found| found.len()) as i64);
-    ///     let found = ctx.dispatch("n2", Duration::from_secs(5), count).await?;
-    ///     ctx.print(format!("{:?} on n2", found.as_int()));
+    ///     let count = async |ctx: Context| ctx.search("sums", "").map(|found| found.len() as i64);
+    ///     let found = ctx.dispatch(["n2", "n3"], Duration::from_secs(5), count).await?;
+    ///     ctx.print(format!("{:?} agents", found.as_int()));
     ///     Ok(())
     /// }
     /// ```
     ///
     /// # Errors
-    /// There is no copy, or it did not answer in time.
-    pub async fn dispatch<F: Future<Output = Value>>(
+    /// It can come to none of the nodes; the task failed there; or nothing came back in time.
+    pub async fn dispatch<N: AsRef<str>, F: Future<Output: IntoAnswer>>(
         self,
-        node: &str,
+        nodes: impl IntoIterator<Item = N>,
         within: Duration,
         task: impl FnOnce(Self) -> F,
     ) -> Result<Value, Error> {
-        let sender = self.name();
-        let id = format!("{sender}-minion-{}", number());
-        if self.clone_to(node, "").await? == Twin::Copy {
-            let content = task(self).await;
-            self.send(&Message { in_reply_to: Some(id), ..Message::new(Performative::Inform, sender, content) })?;
-            self.stop();
+        let errand = Errand::new(self);
+        let mut outcome = Err(Error::new(ErrorKind::Unknown, "no node to send a minion to"));
+        for node in nodes {
+            outcome = self.clone_to(node.as_ref(), "").await;
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        if outcome? == Twin::Copy {
+            errand.begin(self, within);
+            let answer = task(self).await.into_answer();
+            errand.end(self, answer);
             return std::future::pending().await;
         }
-        let answer = self.receive_within(Template::in_reply_to(id), within).await;
-        let late = || Error::new(ErrorKind::Timeout, format!("the minion on {node} did not answer"));
-        answer.map(|answer| answer.content).ok_or_else(late)
+        errand.result(self.receive_within(errand.template(), within).await)
+    }
+}
+
+/// What a minion and its sender know of each other.
+pub(crate) struct Errand {
+    sender: String,
+    id: String,
+}
+
+impl Errand {
+    pub fn new(ctx: Context) -> Self {
+        let sender = ctx.name();
+        let id = format!("{sender}-minion-{}", number());
+        Self { sender, id }
+    }
+
+    /// The minion begins.
+    pub fn begin(&self, ctx: Context, within: Duration) {
+        // Where nobody has a time to live, nobody is cloned either.
+        let _ = ctx.set_lifetime(within);
+    }
+
+    /// The minion is done. It ends when this call is over, or it waits.
+    pub fn end(self, ctx: Context, answer: Result<Value, String>) {
+        let (performative, content) = match answer {
+            Ok(value) => (Performative::Inform, value),
+            Err(reason) => (Performative::Failure, Value::text(reason)),
+        };
+        let told =
+            ctx.send(&Message { in_reply_to: Some(self.id), ..Message::new(performative, self.sender, content) });
+        if let Err(error) = told {
+            ctx.log(crate::Level::Error, format!("what the minion found cannot be sent: {error}"));
+        }
+        ctx.stop();
+    }
+
+    pub fn template(&self) -> Template {
+        Template::in_reply_to(self.id.clone())
+    }
+
+    /// What came back to its sender.
+    pub fn result(&self, answer: Option<Message>) -> Result<Value, Error> {
+        let answer = answer.ok_or_else(|| Error::new(ErrorKind::Timeout, "the minion did not answer"))?;
+        match answer.performative {
+            Performative::Inform => Ok(answer.content),
+            _ => Err(Error::new(ErrorKind::Other, answer.content.as_str().unwrap_or_default())),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::{Agent, Failure};
     use crate::testing::Trial;
 
-    async fn journey(ctx: Context) {
-        let mut journey = Itinerary::new().stop(["n1"]).stop(["n2", "n3"]).stop(["n4"]).within(Duration::from_secs(1));
-        while let Some(node) = journey.next(ctx).await {
-            ctx.print(node);
+    fn tour() -> Itinerary<u8> {
+        Itinerary::new()
+            .stop(["n1"], 1)
+            .stop(["n2", "n3"], 2)
+            .stop(["n4"], 3)
+            .within(Duration::from_secs(1))
+            .returning()
+    }
+
+    fn report<T>(ctx: Context, tour: &Itinerary<T>) {
+        let missed: Vec<_> = tour.missed().iter().map(|missed| &missed.node).collect();
+        ctx.print(format!("{:?} on {}, missed {missed:?}", tour.ended(), ctx.node()));
+    }
+
+    async fn traveller(ctx: Context) {
+        let mut tour = tour();
+        while let Leg::At { node, task } = tour.next(ctx).await {
+            ctx.print(format!("{task} on {node}"));
         }
-        ctx.print(format!("missed {:?}", journey.missed().iter().map(|(node, _)| node).collect::<Vec<_>>()));
+        report(ctx, &tour);
     }
 
     #[test]
-    fn a_journey_takes_another_way_if_a_node_is_dead() {
-        let mut trial = Trial::of_task(journey);
+    fn a_tour_takes_another_way_if_a_node_is_dead_and_comes_back() {
+        let mut trial = Trial::of_task(traveller);
         trial.start(Value::Null).expect("starts");
-        assert_eq!(trial.printed(), ["n1"]);
+        assert_eq!(trial.printed(), ["1 on n1"]);
         assert_eq!(trial.arrive(Some("n2 is dead")), Ok(true));
         assert_eq!(trial.arrive(None), Ok(true));
-        assert_eq!(trial.printed(), ["n3"]);
+        assert_eq!(trial.printed(), ["2 on n3"]);
         assert_eq!(trial.arrive(None), Ok(true));
-        assert_eq!(trial.printed(), ["n4", "missed [\"n2\"]"]);
+        assert_eq!(trial.printed(), ["3 on n4"]);
+        assert_eq!(trial.arrive(None), Ok(true));
+        assert_eq!(trial.printed(), ["Some(Done) on n1, missed [\"n2\"]"]);
         assert!(trial.stopped());
     }
 
     #[test]
-    fn a_journey_ends_when_its_time_is_over() {
-        let mut trial = Trial::of_task(journey);
+    fn a_tour_ends_when_its_time_is_over() {
+        let mut trial = Trial::of_task(traveller);
         trial.start(Value::Null).expect("starts");
         assert_eq!(trial.timer(), Ok(true));
         assert_eq!(trial.arrive(None), Ok(true));
-        assert_eq!(trial.printed(), ["n1", "n2", "missed []"]);
+        assert_eq!(trial.arrive(None), Ok(true));
+        assert_eq!(trial.printed(), ["1 on n1", "2 on n2", "Some(Late) on n1, missed []"]);
+    }
+
+    #[test]
+    fn a_tour_is_over_when_its_agent_is_called_home() {
+        let mut trial = Trial::of_task(traveller);
+        trial.start(Value::Null).expect("starts");
+        assert_eq!(trial.arrive(None), Ok(true));
+        assert_eq!(trial.printed(), ["1 on n1", "2 on n2"]);
+        // It was on its way to n4.
+        trial.recall("n1").expect("goes on");
+        assert_eq!(trial.printed(), ["Some(Recalled) on n1, missed []"]);
+    }
+
+    #[test]
+    fn a_tour_that_cannot_go_back_says_so() {
+        async fn stranded(ctx: Context) {
+            let mut tour = Itinerary::new().stop(["n2"], ()).returning_to(["n8", "n9"]);
+            while let Leg::At { .. } = tour.next(ctx).await {}
+            report(ctx, &tour);
+        }
+        let mut trial = Trial::of_task(stranded);
+        trial.start(Value::Null).expect("starts");
+        for dead in [None, Some("n8 is dead"), Some("n9 is dead")] {
+            assert_eq!(trial.arrive(dead), Ok(true));
+        }
+        let why = Missed { node: "n9".into(), why: Error::new(ErrorKind::Stayed, "n9 is dead") };
+        assert_eq!(trial.printed(), [format!("{:?} on n2, missed []", Some(TourEnd::NoWayBack(why)))]);
+    }
+
+    #[derive(Default)]
+    struct Handler {
+        tour: Itinerary<u8>,
+    }
+
+    impl Handler {
+        fn go_on(&mut self, ctx: Context, mut leg: Leg<u8>) {
+            while let Leg::At { node, task } = leg {
+                ctx.print(format!("{task} on {node}"));
+                leg = self.tour.depart_next(ctx);
+            }
+            if let Leg::Over(_) = leg {
+                report(ctx, &self.tour);
+            }
+        }
+    }
+
+    impl Agent for Handler {
+        fn on_start(&mut self, ctx: Context, _: Value) -> Result<(), Failure> {
+            self.tour = tour();
+            let leg = self.tour.depart_next(ctx);
+            self.go_on(ctx, leg);
+            Ok(())
+        }
+
+        fn on_message(&mut self, _: Context, _: Message) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn on_arrival(&mut self, ctx: Context, arrival: Arrival) -> Result<(), Failure> {
+            let leg = self.tour.arrived(ctx, &arrival);
+            self.go_on(ctx, leg);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_agent_of_handlers_goes_round_too() {
+        let mut trial = Trial::of_agent::<Handler>();
+        trial.start(Value::Null).expect("starts");
+        for dead in [Some("n2 is dead"), None, None, None] {
+            assert_eq!(trial.arrive(dead), Ok(true));
+        }
+        assert_eq!(trial.printed(), ["1 on n1", "2 on n3", "3 on n4", "Some(Done) on n1, missed [\"n2\"]"]);
+        let mut trial = Trial::of_agent::<Handler>();
+        trial.start(Value::Null).expect("starts");
+        trial.recall("n1").expect("goes on");
+        assert_eq!((trial.timer(), trial.arrive(None)), (Ok(false), Ok(false)));
+        assert_eq!(trial.printed(), ["1 on n1", "Some(Recalled) on n1, missed []"]);
     }
 
     async fn boss(ctx: Context) -> Result<(), Error> {
-        let found = ctx.dispatch("n2", Duration::from_secs(5), async |ctx: Context| Value::from(ctx.node())).await?;
-        ctx.print(found.as_str().unwrap_or_default());
+        let task = async |ctx: Context| match ctx.node().as_str() {
+            "n3" => Err("nothing here"),
+            node => Ok(Value::from(node)),
+        };
+        let found = ctx.dispatch(["n0", "n2"], Duration::from_secs(5), task).await;
+        ctx.print(format!("{found:?}"));
         Ok(())
     }
 
@@ -173,6 +588,7 @@ mod tests {
     fn a_minion_answers_and_ends() {
         let mut minion = Trial::of_task(boss);
         minion.start(Value::Null).expect("starts");
+        assert_eq!(minion.not_cloned("n0 is dead"), Ok(true));
         assert_eq!(minion.cloned(true), Ok(true));
         let answer = minion.sent().remove(0);
         assert_eq!(
@@ -180,22 +596,39 @@ mod tests {
             (&["trial@test".to_owned()][..], Some("n2"))
         );
         assert!(minion.stopped());
+        assert_eq!(minion.lifetime(), Some(Duration::from_secs(5)));
         drop(minion);
 
         let mut boss = Trial::of_task(boss);
         boss.start(Value::Null).expect("starts");
         assert_eq!(boss.cloned(false), Ok(true));
-        assert!(boss.sent().is_empty() && !boss.stopped());
+        assert!(boss.sent().is_empty() && !boss.stopped() && boss.lifetime().is_none());
         boss.message(answer).expect("is read");
-        assert_eq!(boss.printed(), ["n2"]);
+        assert_eq!(boss.printed(), ["Ok(Text(\"n2\"))"]);
         assert!(boss.stopped());
     }
 
     #[test]
-    fn a_minion_that_is_lost_is_missed() {
+    fn what_a_minion_fails_with_comes_back() {
+        let mut boss = Trial::of_task(boss);
+        boss.start(Value::Null).expect("starts");
+        assert_eq!(boss.cloned(false), Ok(true));
+        let failure = Message::new(Performative::Failure, "trial", Value::text("nothing here"));
+        boss.message(Message { in_reply_to: Some("trial@test-minion-1".into()), ..failure }).expect("is read");
+        assert_eq!(boss.printed(), ["Err(Error { kind: Other, reason: \"nothing here\" })"]);
+    }
+
+    #[test]
+    fn a_minion_that_is_lost_is_missed_and_one_that_cannot_go_too() {
         let mut trial = Trial::of_task(boss);
         trial.start(Value::Null).expect("starts");
         assert_eq!(trial.cloned(false), Ok(true));
-        assert_eq!(trial.timer(), Err("not in time: the minion on n2 did not answer".to_owned()));
+        assert_eq!(trial.timer(), Ok(true));
+        assert_eq!(trial.printed(), ["Err(Error { kind: Timeout, reason: \"the minion did not answer\" })"]);
+        let mut trial = Trial::of_task(boss);
+        trial.start(Value::Null).expect("starts");
+        assert_eq!(trial.not_cloned("n0 is dead"), Ok(true));
+        assert_eq!(trial.not_cloned("n2 is dead"), Ok(true));
+        assert_eq!(trial.printed(), ["Err(Error { kind: Stayed, reason: \"n2 is dead\" })"]);
     }
 }

@@ -289,10 +289,15 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let Some(tag) = self.tag {
-            Context.cancel_timer(tag);
-            happened(|happened| happened.due.retain(|due| *due != tag));
+            forget_timer(tag);
         }
     }
+}
+
+/// Ends a timer, and forgets that it was due if it was.
+pub(crate) fn forget_timer(tag: i64) {
+    Context.cancel_timer(tag);
+    happened(|happened| happened.due.retain(|due| *due != tag));
 }
 
 /// Waits until a departure has ended, one way or the other.

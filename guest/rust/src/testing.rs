@@ -20,6 +20,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
+use std::time::Duration;
 
 use crate::agent::{Agent, Arrival, Handlers};
 use crate::calls::{Calls, Outcome};
@@ -47,6 +48,9 @@ struct Done {
     departing: Option<String>,
     cloning: Option<String>,
     stopped: bool,
+    recalls: i32,
+    /// In milliseconds.
+    lifetime: Option<i64>,
     /// By environment and name.
     documents: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -136,6 +140,31 @@ impl Trial {
         self.agent.arrival(Arrival { from, to: to.to_owned(), ..Arrival::default() })
     }
 
+    /// Somebody calls it home, to that node, wherever it was to go.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn recall(&mut self, home: &str) -> Outcome {
+        self.agent.departure();
+        let from = done(|done| {
+            done.recalls += 1;
+            done.departing = None;
+            std::mem::replace(&mut done.node, home.to_owned())
+        });
+        self.agent.arrival(Arrival { from, to: home.to_owned(), recalled: true, ..Arrival::default() })
+    }
+
+    /// Tells it why there is no clone, if it wants one; whether it wanted one.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn not_cloned(&mut self, why: &str) -> Result<bool, String> {
+        let Some(to) = done(|done| done.cloning.take()) else { return Ok(false) };
+        let from = done(|done| done.node.clone());
+        let stayed = Some(why.to_owned());
+        self.agent.arrival(Arrival { from, to, stayed, ..Arrival::default() }).map(|()| true)
+    }
+
     /// Lets it be the original, or the copy, of the clone that it wants; whether it wanted one.
     ///
     /// # Errors
@@ -165,6 +194,11 @@ impl Trial {
     /// What it has printed since it was asked last.
     pub fn printed(&self) -> Vec<String> {
         done(|done| std::mem::take(&mut done.printed))
+    }
+
+    /// How long it lives at most, if it said so.
+    pub fn lifetime(&self) -> Option<Duration> {
+        done(|done| done.lifetime.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis))
     }
 
     /// Whether it has ended itself.
@@ -236,6 +270,19 @@ pub(crate) mod node {
 
     pub fn cancel(tag: i64) -> i32 {
         done(|done| if done.timers.remove(&tag).is_some() { 0 } else { UNKNOWN })
+    }
+
+    pub fn timer_left(tag: i64) -> i64 {
+        done(|done| done.timers.get(&tag).copied().unwrap_or(i64::from(UNKNOWN)))
+    }
+
+    pub fn recalled() -> i32 {
+        done(|done| done.recalls)
+    }
+
+    pub fn set_lifetime(ms: i64) -> i32 {
+        done(|done| done.lifetime = Some(done.lifetime.map_or(ms, |set| set.min(ms))));
+        0
     }
 
     pub fn now() -> i64 {

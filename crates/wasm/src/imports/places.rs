@@ -1,4 +1,6 @@
-//! Ending, and going elsewhere when the call is over: `stop`, `depart`, `depart_clone`, `discard`.
+//! Ending, and going elsewhere when the call is over: `stop`, `set_lifetime`, `depart`, `depart_clone`, `discard`, `recalled`.
+
+use std::time::Duration;
 
 use wasmtime::{Caller, Linker};
 use whimbrel_acl::Symbol;
@@ -15,6 +17,10 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     linker.func_wrap(MODULE, "stop", |mut caller: Caller<'_, Guest>| -> Result<()> {
         parts(&mut caller)?.1.requests.stop = true;
         Ok(())
+    })?;
+    linker.func_wrap(MODULE, "set_lifetime", set_lifetime)?;
+    linker.func_wrap(MODULE, "recalled", |mut caller: Caller<'_, Guest>| -> Result<i32> {
+        Ok(parts(&mut caller)?.1.affairs.recalls as i32)
     })?;
     linker.func_wrap(MODULE, "discard", |mut caller: Caller<'_, Guest>, ptr: i32, len: i32| -> Result<()> {
         let (memory, guest) = parts(&mut caller)?;
@@ -43,6 +49,19 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
         },
     )?;
     Ok(())
+}
+
+/// The guest lives no longer than that; nor longer than it was to live anyway.
+fn set_lifetime(mut caller: Caller<'_, Guest>, ms: i64) -> Result<i32> {
+    let (_, guest) = parts(&mut caller)?;
+    let lifetime = Duration::from_millis(ms.max(0) as u64);
+    let is_set = guest.turn.with(|turn| {
+        let until = turn.services.directory().and_then(|directory| directory.with_ams(|ams| ams.ties(turn.aid).until));
+        let now = turn.services.now();
+        until.is_some_and(|until| until <= now + lifetime) || turn.services.set_lifetime(turn.aid, lifetime)
+    });
+    let is_set = is_set.unwrap_or_default();
+    Ok(if is_set { 0 } else { guest.refuse(code::DENIED, "agents of this platform have no time to live") })
 }
 
 /// Where a guest wants to be, or the clone that it names; or what it is answered.

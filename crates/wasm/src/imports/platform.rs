@@ -19,6 +19,7 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     linker.func_wrap(MODULE, "node", node)?;
     linker.func_wrap(MODULE, "timer", timer)?;
     linker.func_wrap(MODULE, "cancel", cancel)?;
+    linker.func_wrap(MODULE, "timer_left", timer_left)?;
     linker.func_wrap(MODULE, "now", now)?;
     linker.func_wrap(MODULE, "random", random)?;
     linker.func_wrap(MODULE, "log", log)?;
@@ -66,6 +67,15 @@ fn cancel(mut caller: Caller<'_, Guest>, tag: i64) -> Result<i32> {
     let (_, guest) = parts(&mut caller)?;
     let was_set = guest.affairs.cancel_timer(tag);
     Ok(if was_set { 0 } else { guest.refuse(code::UNKNOWN, "no such timer is set") })
+}
+
+fn timer_left(mut caller: Caller<'_, Guest>, tag: i64) -> Result<i64> {
+    let (_, guest) = parts(&mut caller)?;
+    let now = guest.turn.with(|turn| turn.services.now()).unwrap_or_default();
+    Ok(match guest.affairs.timer(tag) {
+        Some(due) => (due.max(now) - now).as_micros().div_ceil(1_000) as i64,
+        None => i64::from(guest.refuse(code::UNKNOWN, "no such timer is set")),
+    })
 }
 
 fn now(mut caller: Caller<'_, Guest>) -> Result<i64> {

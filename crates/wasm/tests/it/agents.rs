@@ -74,6 +74,60 @@ fn it_ends_by_its_own_will() {
 }
 
 #[test]
+fn who_ends_goes_nowhere_and_waits_for_nothing() {
+    let depart = r#"(drop (call $depart (i32.const 3000) (i32.const 2)))"#;
+    let wait = r#"(drop (call $receive (i32.const 3000) (i32.const 0) (i64.const -1)))"#;
+    let stop = "(call $stop)";
+    for (first, second) in [(stop, depart), (depart, stop), (stop, wait)] {
+        let body = format!(
+            r#"(data (i32.const 3000) "n2")
+               (func (export "whim_handle") (param i32 i32) (result i32)
+                 (call $tell (i64.const 7)) {first} {second} (i32.const 0))
+               (func (export "whim_before_move") (call $tell (i64.const 8)))
+               (func (export "whim_after_move") (param i32 i32) (result i32) (call $tell (i64.const 9)) (i32.const 0))"#
+        );
+        let (mut sim, probe) = world();
+        sim.spawn("guest", agent(&host(), &body));
+        sim.tell("guest", "go");
+        sim.run_until_idle();
+        let seen = (probe.take_lines(), sim.ended("guest"));
+        assert_eq!(seen, (vec!["inform 7".to_owned()], Some(EndReason::Finished)), "{first} {second}");
+    }
+}
+
+#[test]
+fn it_sees_how_long_a_timer_has_left() {
+    let body = r#"
+      (func (export "whim_start") (param i32 i32) (result i32)
+        (drop (call $timer (i64.const 300) (i64.const 3)))
+        (call $tell (call $timer_left (i64.const 3)))
+        (i32.const 0))
+      (func (export "whim_timer") (param i64) (result i32)
+        (call $tell (call $timer_left (i64.const 3)))
+        (i32.const 0))
+      (func (export "whim_handle") (param i32 i32) (result i32)
+        (call $tell (call $timer_left (i64.const 3)))
+        (i32.const 0))"#;
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), body));
+    sim.run_for(100);
+    sim.tell("guest", "go");
+    sim.run_for(1_000);
+    let told: Vec<i64> = probe.take_lines().iter().map(|line| line["inform ".len()..].parse().unwrap()).collect();
+    assert_eq!((told.len(), told[0], told[2]), (3, 300, -4), "{told:?}");
+    assert!((199..=201).contains(&told[1]), "{told:?}");
+}
+
+#[test]
+fn it_cannot_bound_its_life_where_nobody_has_a_time_to_live() {
+    let body = r#"
+      (func (export "whim_handle") (param i32 i32) (result i32)
+        (call $tell (i64.extend_i32_s (call $set_lifetime (i64.const 500))))
+        (i32.const 0))"#;
+    assert_eq!(told(body, 1), ["inform -1"]);
+}
+
+#[test]
 fn it_says_its_last_words_when_it_is_ended() {
     let body = r#"
       (func (export "whim_stop") (call $tell (i64.const 99)))

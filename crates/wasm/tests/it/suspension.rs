@@ -92,6 +92,42 @@ fn nothing_waits_in_last_words() {
 }
 
 #[test]
+fn it_knows_how_often_it_was_called_home() {
+    let body = r#"
+      (func (export "whim_after_move") (param $ptr i32) (param $len i32) (result i32)
+        (call $tell (i64.extend_i32_s (local.get $len)))
+        (call $tell (i64.extend_i32_s (call $recalled)))
+        (i32.const 0))
+      (func (export "whim_handle") (param i32 i32) (result i32)
+        (call $tell (i64.extend_i32_s (call $recalled)))
+        (i32.const 0))"#;
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), body));
+    sim.run_for(10);
+    let stayed = Hop::Stayed { to: "n2".into(), why: HopError::AlreadyThere("n2".into()) };
+    for recalled in [false, true, true] {
+        if recalled {
+            sim.body("guest").unwrap().recalled();
+        }
+        sim.body("guest").unwrap().hopped(&stayed);
+        sim.wake(whimbrel_acl::Aid::local("guest"));
+        sim.run_for(10);
+    }
+    let now = sim.now();
+    let state = sim.body("guest").unwrap().snapshot(now).unwrap();
+    let told: Vec<i64> = probe.take_lines().iter().map(|line| line["inform ".len()..].parse().unwrap()).collect();
+    let (lengths, counts): (Vec<i64>, Vec<i64>) = told.chunks(2).map(|told| (told[0], told[1])).unzip();
+    // `"recalled": true` is a text of eight letters and a byte.
+    let with = lengths[0] + 5 + 8 + 1;
+    assert_eq!((lengths.as_slice(), counts), (&[with - 14, with, with][..], vec![0, 1, 2]));
+    let other = WasmAgent::restore(compile(&host(), &guest(body)).unwrap(), "g".into(), &[State::Whole(state)], now);
+    sim.spawn("other", Box::new(other.unwrap()));
+    sim.tell("other", 1);
+    sim.run_for(10);
+    assert_eq!(probe.take_lines(), ["inform 2"], "it takes that along");
+}
+
+#[test]
 fn who_waits_is_not_called_about_a_hop() {
     let body = format!(
         r#"{WAITER}

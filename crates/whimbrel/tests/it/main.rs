@@ -39,6 +39,7 @@ mod transcripts;
 mod up;
 #[cfg(feature = "wasm")]
 mod wasm_agents;
+mod wasm_tours;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

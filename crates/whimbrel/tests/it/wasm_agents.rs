@@ -8,10 +8,10 @@ use super::agent_build::{REQUIRED, tools_are_missing};
 use super::examples::repository;
 use super::{Scratch, whimbrel};
 
-const LANGUAGES: [&str; 3] = ["rust", "assemblyscript", "c"];
+pub(super) const LANGUAGES: [&str; 3] = ["rust", "assemblyscript", "c"];
 
 /// A folder with these files and copies of these modules in it; none where modules are not built.
-fn scratch(files: &[(&str, &str)], modules: &[&str]) -> Option<Scratch> {
+pub(super) fn scratch(files: &[(&str, &str)], modules: &[&str]) -> Option<Scratch> {
     let scratch = Scratch::with(files);
     for module in modules {
         let name = format!("{module}.wasm");
@@ -115,22 +115,6 @@ fn who_has_too_much_memory_for_a_node_goes_on_where_it_was() {
 #[test]
 fn nomads_move_in_the_middle_of_a_loop() {
     moves_a_hundred_times("nomad-rust");
-}
-
-#[test]
-fn scouts_go_round_and_send_minions() {
-    let project = "MAS survey { agents: scout \"scout-rust.wasm\" at \"n1\"; clerk at \"n1\"; }";
-    let clerk = "!begin. +!begin <- .send(scout, request, round([n2, nowhere, n3])).
-         +saw(Seen, Missed, Home) <- .print(Seen, \", \", Missed, \" missed, back on \", Home);
-             .send(scout, request, send([n3, n2])).
-         +heard(Said, _, Home) <- .print(Said, \", all the time on \", Home); .stopMAS.";
-    let Some(scratch) = scratch(&[("survey.mas2j", project), ("clerk.asl", clerk)], &["scout-rust"]) else { return };
-    let seen = scratch.run(&["run", ".", "--nodes", "3", "--summary"]);
-    let mut lines = seen.out.lines();
-    assert_eq!(lines.next(), Some("[clerk] [\"n2 is n2\",\"n3 is n3\"], 1 missed, back on n1"), "{}", seen.err);
-    let minions = "[clerk] [\"a minion is on n3\",\"a minion is on n2\"], all the time on n1";
-    assert_eq!(lines.next(), Some(minions), "{}{}", seen.out, seen.err);
-    assert_eq!(seen.code, Some(0));
 }
 
 const COUNTERS: &str = "MAS count {

@@ -7,7 +7,7 @@
 
 mod ranking;
 
-use whimbrel_guest::{Context, Error, Itinerary, Message, Performative, Template, Value, agent};
+use whimbrel_guest::{Context, Error, Itinerary, Leg, Message, Performative, Template, TourEnd, Value, agent};
 
 use crate::ranking::{Hit, Ranking};
 
@@ -57,14 +57,17 @@ impl Task {
             best.truncate(self.count);
         };
         if self.goes {
-            let home = ctx.node();
-            let mut journey = self.places.iter().fold(Itinerary::new(), |journey, node| journey.stop([node]));
-            while let Some(node) = journey.next(ctx).await {
+            let mut tour = self.places.iter().fold(Itinerary::new(), |tour, node| tour.stop([node], ())).returning();
+            while let Leg::At { node, .. } = tour.next(ctx).await {
                 note(&node, read_here(ctx, &self.words).map_err(|error| format!("{node}: {error}"))?);
             }
-            ctx.move_to(&home).await.map_err(|error| error.to_string())?;
-            if let Some((node, why)) = journey.missed().first() {
-                ctx.print(format!("{node} was not searched: {why}"));
+            match tour.ended() {
+                Some(TourEnd::NoWayBack(missed)) => return Err(missed.why.to_string()),
+                Some(TourEnd::Recalled) => return Err("the searcher was called home".to_owned()),
+                _ => {}
+            }
+            if let Some(missed) = tour.missed().first() {
+                ctx.print(format!("{} was not searched: {}", missed.node, missed.why));
             }
         } else {
             for librarian in &self.places {

@@ -1,54 +1,76 @@
 //! Goes round, and sends others: what travelling agents do again and again.
 //!
-//! `request round([n2, n3])`: it goes to each of these nodes itself, comes home, and tells where it was and how many it missed.
-//! `request send([n2, n3])`: it stays, sends a minion to each of them, and tells what they say.
+//! `request tour([[n2], [n3, n4]], WithinMs, StayMs)`: it goes to each of these stops itself, on the first node of each that it can come
+//! to, tells `visits(Node)` there and stays for so long, comes home, and tells `toured(Nodes, Missed, End, Home)`.
+//! `request send([n2, n3], Ms, WorkMs)`: it stays, sends a minion to the first of these nodes that it can come to, and tells what that
+//! says; a minion on a node whose name begins with `n` counts the letters of it, others fail, after so much work.
 
 use std::time::Duration;
 
-use whimbrel_guest::{Context, Error, Itinerary, Message, Performative, Template, Value, agent};
+use whimbrel_guest::{Context, Error, Itinerary, Leg, Message, Performative, Template, TourEnd, Value, agent};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const USAGE: &str = "tour([[n2], [n3, n4]], WithinMs, StayMs), send([n2], Ms, WorkMs)";
 
 #[agent]
 async fn scout(ctx: Context) -> Result<(), Error> {
     loop {
         let asked = ctx.receive(Template::performative(Performative::Request)).await;
         let answer = match asked.content.as_term() {
-            Some(("round", [nodes])) => go_round(ctx, nodes).await?,
-            Some(("send", [nodes])) => send_minions(ctx, nodes).await,
+            Some(("tour", [stops, within, stay])) => tour(ctx, &asked, stops, (ms(within), ms(stay))).await?,
+            Some(("send", [nodes, within, work])) => send(ctx, nodes, ms(within), ms(work)).await,
             _ => {
-                ctx.send(&asked.reply(Performative::NotUnderstood, "round([n2, n3]) or send([n2, n3])"))?;
+                ctx.send(&asked.reply(Performative::NotUnderstood, USAGE))?;
                 continue;
             }
         };
-        ctx.send(&Message { content: answer, ..asked.reply(Performative::Inform, Value::Null) })?;
+        ctx.send(&asked.reply(Performative::Inform, answer))?;
     }
+}
+
+fn ms(value: &Value) -> Duration {
+    Duration::from_millis(value.as_int().unwrap_or_default() as u64)
 }
 
 fn names(nodes: &Value) -> impl Iterator<Item = &str> {
     nodes.items().iter().filter_map(Value::as_str)
 }
 
-async fn go_round(ctx: Context, nodes: &Value) -> Result<Value, Error> {
-    let home = ctx.node();
-    let mut journey = names(nodes).fold(Itinerary::new(), |journey, node| journey.stop([node])).within(PATIENCE);
+async fn tour(
+    ctx: Context,
+    asked: &Message,
+    stops: &Value,
+    (within, stay): (Duration, Duration),
+) -> Result<Value, Error> {
+    let stops = stops.items().iter().enumerate();
+    let mut tour = stops.fold(Itinerary::new(), |tour, (number, nodes)| tour.stop(names(nodes), number));
+    tour = tour.within(within).returning();
     let mut seen = Vec::new();
-    while let Some(node) = journey.next(ctx).await {
-        seen.push(Value::text(format!("{node} is {}", ctx.node())));
+    while let Leg::At { node, task } = tour.next(ctx).await {
+        let visits = Value::term("visits", [Value::text(ctx.node())]);
+        ctx.send(&Message::inform(asked.sender.as_str(), visits))?;
+        if !stay.is_zero() {
+            ctx.sleep(stay).await;
+        }
+        seen.push(Value::text(format!("{task} on {node}")));
     }
-    ctx.move_to(&home).await?;
-    let missed = journey.missed().len() as i64;
-    Ok(Value::term("saw", [Value::List(seen), missed.into(), ctx.node().into()]))
+    let end = match tour.ended() {
+        Some(TourEnd::Done) => "done",
+        Some(TourEnd::Late) => "late",
+        Some(TourEnd::Recalled) => "recalled",
+        _ => "no_way_back",
+    };
+    let missed = tour.missed().iter().map(|missed| Value::text(&missed.node)).collect();
+    Ok(Value::term("toured", [Value::List(seen), Value::List(missed), Value::atom(end), Value::text(ctx.node())]))
 }
 
-async fn send_minions(ctx: Context, nodes: &Value) -> Value {
-    let mut said = Vec::new();
-    for node in names(nodes) {
-        let task = async |ctx: Context| Value::text(format!("a minion is on {}", ctx.node()));
-        said.push(match ctx.dispatch(node, PATIENCE, task).await {
-            Ok(answer) => answer,
-            Err(error) => Value::text(format!("no minion on {node}: {error}")),
-        });
+async fn send(ctx: Context, nodes: &Value, within: Duration, work: Duration) -> Value {
+    let task = async |ctx: Context| {
+        ctx.sleep(work).await;
+        let node = ctx.node();
+        if node.starts_with('n') { Ok(node.len() as i64) } else { Err(format!("{node} is no name")) }
+    };
+    match ctx.dispatch(names(nodes), within, task).await {
+        Ok(letters) => Value::term("heard", [letters, Value::text(ctx.node())]),
+        Err(error) => Value::term("heard", [Value::text(error.to_string()), Value::text(ctx.node())]),
     }
-    Value::term("heard", [Value::List(said), Value::Int(0), ctx.node().into()])
 }

@@ -1,0 +1,98 @@
+//! What travelling agents in WebAssembly do again and again, in each language, on real nodes: going round, being called home, sending
+//! minions, and living no longer than they may.
+
+use super::wasm_agents::{LANGUAGES, scratch};
+
+/// What a clerk prints who asks the scout of each language for something; `None` where modules are not built.
+fn asked(clerk: &str) -> Option<Vec<(&'static str, Vec<String>)>> {
+    let said = LANGUAGES.map(|language| {
+        let module = format!("scout-{language}");
+        let project =
+            format!("MAS survey {{ agents: scout \"{module}.wasm\" at \"n1\"; clerk at \"n1\"; guard at \"n2\"; }}");
+        let files = [("survey.mas2j", project.as_str()), ("clerk.asl", clerk), ("guard.asl", "on(guard).\n")];
+        let seen = scratch(&files, &[&module])?.run(&["run", ".", "--nodes", "3", "--for", "60s"]);
+        assert_eq!((seen.err.as_str(), seen.code), ("", Some(0)), "{language}: {}", seen.out);
+        Some((language, seen.out.lines().map(str::to_owned).collect()))
+    });
+    said.into_iter().collect()
+}
+
+const TELL: &str =
+    "+toured(Seen, Missed, End, Home) <- .print(Seen, \" but \", Missed, \", \", End, \" on \", Home); .stopMAS.\n";
+
+fn toured(clerk: &str, expected: &str) {
+    for (language, lines) in asked(&format!("{clerk}\n{TELL}")).into_iter().flatten() {
+        assert_eq!(lines, [format!("[clerk] {expected}")], "{language}");
+    }
+}
+
+#[test]
+fn a_scout_takes_another_way_where_a_node_is_dead_and_comes_home() {
+    toured(
+        "!go. +!go <- .send(scout, request, tour([[n1], [nowhere, n2], [gone], [n3]], 60000, 1)).",
+        "[\"0 on n1\",\"1 on n2\",\"3 on n3\"] but [\"nowhere\",\"gone\"], done on n1",
+    );
+}
+
+#[test]
+fn a_scout_makes_no_further_stop_when_its_time_is_over() {
+    toured(
+        "!go. +!go <- .send(scout, request, tour([[n2], [n3], [n2], [n3]], 1500, 1000)).",
+        "[\"0 on n2\",\"1 on n3\"] but [], late on n1",
+    );
+}
+
+#[test]
+fn a_scout_is_called_home_in_the_middle_of_its_tour() {
+    toured(
+        "!go. +!go <- .send(scout, request, tour([[n2], [n3], [n2], [n3]], 60000, 300)).
+         +visits(\"n3\") <- .recall(scout).",
+        "[\"0 on n2\",\"1 on n3\"] but [], recalled on n1",
+    );
+}
+
+/// Each stop takes no time at all: whoever calls it home has to find it between two hops.
+#[test]
+fn a_scout_that_never_rests_is_called_home() {
+    let stops = ["[n2]", "[n3]"].repeat(50).join(",");
+    let clerk = format!(
+        "!go. +!go <- .send(scout, request, tour([{stops}], 60000, 0)).
+         +visits(\"n2\") : not called <- +called; .recall(scout).
+         +toured(Seen, _, End, Home) : .length(Seen, N) & N < 100 <- .print(End, \" on \", Home); .stopMAS.
+         +toured(Seen, _, End, Home) <- .print(Seen); .stopMAS."
+    );
+    for (language, lines) in asked(&clerk).into_iter().flatten() {
+        assert_eq!(lines, ["[clerk] recalled on n1"], "{language}");
+    }
+}
+
+#[test]
+fn a_minion_brings_back_what_it_found_and_leaves_nothing_behind() {
+    let clerk = "!go.
+        +!go <- .send(scout, request, send([nowhere, n2], 60000, 1)).
+        +heard(2, Home) <- .print(\"two letters, on \", Home); .send(scout, request, send([nowhere], 60000, 1)).
+        +heard(Why, _) : .substring(\"no node named nowhere\", Why) <-
+            .print(\"nobody went\"); .send(scout, request, send([n2], 300, 100000)).
+        +heard(Why, _) : .substring(\"did not answer\", Why) <-
+            .print(\"nobody came\"); !alone.
+        +!alone : .all_names(L) & .length(L, 3) <- .print(\"nobody is left\"); .stopMAS.
+        +!alone <- .wait(50); !alone.";
+    for (language, lines) in asked(clerk).into_iter().flatten() {
+        let expected = ["two letters, on n1", "nobody went", "nobody came", "nobody is left"];
+        assert_eq!(lines, expected.map(|line| format!("[clerk] {line}")), "{language}");
+    }
+}
+
+#[test]
+fn a_minion_whose_sender_is_gone_lives_no_longer_than_it_may() {
+    let clerk = "!go.
+        +!go <- .send(scout, request, send([n2], 1500, 100000)); !sent.
+        +!sent : .all_names(L) & .length(L, 4) <-
+            .kill_agent(scout); .wait(200); .all_names(All); .length(All, N); .print(N, \" with the minion\"); !alone.
+        +!sent <- .wait(20); !sent.
+        +!alone : .all_names(L) & .sort(L, [clerk, guard]) <- .print(\"nobody is left\"); .stopMAS.
+        +!alone <- .wait(50); !alone.";
+    for (language, lines) in asked(clerk).into_iter().flatten() {
+        assert_eq!(lines, ["[clerk] 3 with the minion", "[clerk] nobody is left"], "{language}");
+    }
+}
