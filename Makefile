@@ -50,7 +50,7 @@ $(WHIMBREL): | rust
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: check harness guest-test unit conformance ## Everything below; what a change must pass
+test: check harness guest-test sdk-test unit conformance ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy clippy ## What needs no test to be run
@@ -80,6 +80,10 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 	@$(CARGO) fmt --manifest-path examples/library-search/searcher/Cargo.toml --check
 	@$(CARGO) test --quiet --locked --manifest-path examples/library-search/searcher/Cargo.toml
 	@node --test --test-reporter=spec guest/test/guest.test.mjs
+
+.PHONY: sdk-test
+sdk-test: sdk $(WHIMBREL) ## The TypeScript SDK: types, vectors, properties, agents on a real node, size, its example
+	@cd sdk/typescript && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: harness
 harness: | python ## The runner of benchmarks beside peers, without any peer
@@ -132,6 +136,16 @@ guest/test/%-assemblyscript.wasm: guest/test/%.ts guest/assemblyscript/whimbrel.
 guest/test/%-c.wasm: guest/test/%.c guest/c/whimbrel.h | $(WHIMBREL) wasm-tools
 	@$(WHIMBREL) agent build $< -o $@
 
+##@ The TypeScript SDK
+
+.PHONY: sdk
+sdk: sdk/typescript/node_modules/.package-lock.json ## Build sdk/typescript/dist
+	@cd sdk/typescript && npm run --silent build
+
+sdk/typescript/node_modules/.package-lock.json: sdk/typescript/package.json sdk/typescript/package-lock.json | node
+	@cd sdk/typescript && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
 ##@ Tools, installed only when missing
 
 .PHONY: rust
@@ -154,6 +168,11 @@ $(NATS_SERVER): | python
 .PHONY: wasm-tools
 wasm-tools: | rust ## What builds WebAssembly agents: Rust for wasm32, AssemblyScript, binaryen, clang
 	@guest/tools/install.sh
+
+.PHONY: node
+node: ## Node.js 20 or later, with npm: told if it is missing
+	@command -v npm >/dev/null && [ "$$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] || { \
+	  echo "Node.js 20 or later, with npm, is missing: install it first"; exit 1; }
 
 .PHONY: python
 python: ## Python 3, by apt

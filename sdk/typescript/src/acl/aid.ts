@@ -1,0 +1,88 @@
+import { EncodeError } from "./errors.js";
+import type { Value } from "./value.js";
+
+/** What there is to say of an agent besides its name. */
+export interface Contact {
+  /** Transport addresses (URLs), in order of preference. */
+  readonly addresses?: readonly string[];
+  /** Agents that resolve the name, in order of preference. */
+  readonly resolvers?: readonly AidLike[];
+  /** `X-` parameters, in their order. */
+  readonly user?: readonly (readonly [string, Value])[];
+}
+
+/** An agent: its identifier, or its name as text, `name` or `name@platform`. */
+export type AidLike = Aid | string;
+
+/**
+ * An agent identifier (FIPA00023 3.1). Two are equal if their names are, whatever their addresses.
+ *
+ * ```ts
+ * Aid.of("bob@home").platform; // "home"
+ * ```
+ */
+export class Aid {
+  /** Nobody: the sender of a message that does not say who sent it. */
+  static readonly NOBODY = new Aid("", "");
+
+  /** Transport addresses, in order of preference. */
+  readonly addresses: readonly string[];
+  /** Agents that resolve the name. */
+  readonly resolvers: readonly Aid[];
+  /** `X-` parameters. */
+  readonly user: readonly (readonly [string, Value])[];
+
+  constructor(
+    /** What stands before `@`. */
+    readonly name: string,
+    /** What stands after it; empty for an agent of the platform that one is on. */
+    readonly platform: string,
+    contact: Contact = {},
+  ) {
+    this.addresses = contact.addresses ?? [];
+    this.resolvers = (contact.resolvers ?? []).map((resolver) => Aid.of(resolver));
+    this.user = contact.user ?? [];
+  }
+
+  /**
+   * The agent of this name.
+   *
+   * @throws {@link EncodeError} if the text is no agent's name: neither part may be empty.
+   */
+  static of(agent: AidLike): Aid {
+    if (agent instanceof Aid) return agent;
+    const aid = Aid.parse(agent);
+    if (aid === undefined) {
+      throw new EncodeError(`${JSON.stringify(agent)} is no agent name: expected "name" or "name@platform"`);
+    }
+    return aid;
+  }
+
+  /** The same; undefined if the text is no agent's name. */
+  static parse(text: string): Aid | undefined {
+    const at = text.lastIndexOf("@");
+    const [name, platform] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+    return name === "" || (at >= 0 && platform === "") ? undefined : new Aid(name, platform);
+  }
+
+  /** Whether it is the same agent. */
+  equals(other: AidLike): boolean {
+    const aid = typeof other === "string" ? Aid.parse(other) : other;
+    return aid !== undefined && aid.name === this.name && aid.platform === this.platform;
+  }
+
+  /** Whether there is nothing to say of it but its name. */
+  get isPlain(): boolean {
+    return this.addresses.length + this.resolvers.length + this.user.length === 0;
+  }
+
+  /** `name` or `name@platform`. */
+  toString(): string {
+    return this.platform === "" ? this.name : `${this.name}@${this.platform}`;
+  }
+
+  /** The name, for `JSON.stringify`. */
+  toJSON(): string {
+    return this.toString();
+  }
+}

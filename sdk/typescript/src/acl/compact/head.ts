@@ -1,0 +1,302 @@
+/** The head of a message: who tells whom, and every parameter but the content. */
+import { Aid } from "../aid.js";
+import { DecodeError, EncodeError } from "../errors.js";
+import { MARKS_MAX, RESOLVER_LEVELS_MAX } from "../limits.js";
+import { KQML_PERFORMATIVES, PERFORMATIVES, type Message } from "../message.js";
+import type { Value } from "../value.js";
+import { Bytes, keyOf, utf8, utf8Length } from "./bytes.js";
+import { knownText } from "./known.js";
+import { Heard, Said } from "./memory.js";
+import { readValue } from "./read-value.js";
+import { Reader } from "./reader.js";
+import { ITEM } from "./tags.js";
+import { itemInFull, Writer } from "./writer.js";
+import { writeValue } from "./write-value.js";
+
+/** Performatives by their codes; any other goes by its name. */
+const CODES: readonly string[] = [...PERFORMATIVES, ...KQML_PERFORMATIVES];
+const NAMED = 0x3f;
+const RECEIVERS = 0x40;
+const MASK = 0x80;
+
+/** Parameters in the order of their bits and in that in which they are written. */
+const BITS = { conversationId: 1, protocol: 2, replyWith: 4, inReplyTo: 8, ontology: 16, language: 32, replyBy: 64, replyTo: 128, encoding: 256, user: 512 } as const;
+const IDS = ["conversationId", "replyWith", "inReplyTo"] as const;
+const NAMES = ["protocol", "ontology", "language", "encoding"] as const;
+
+/** What an agent takes in memory, at most, besides its bytes. */
+const AGENT_BYTES = 64;
+/** What a user-defined parameter takes in memory. */
+const PARAMETER_BYTES = 32;
+
+/** What the sending end of a connection said. */
+export class SaidOnLink {
+  readonly #agents: Said;
+  readonly #items: Said;
+  /** Texts said once: identifiers of conversations mostly, which are worth remembering if they come again. */
+  readonly #once = new Set<string>();
+
+  constructor(readonly remember: number) {
+    this.#agents = new Said(remember);
+    this.#items = new Said(remember);
+  }
+
+  /** Writes an agent. */
+  agent(out: Bytes, agent: Aid): void {
+    const full = new Bytes();
+    agentInFull(full, agent);
+    const found = this.remember === 0 ? undefined : this.#agents.lookUp(keyOf(full.view), agentBytes(agent));
+    if (found && "known" in found) return out.number(found.known * 4);
+    if (found) out.number(found.remember * 4 + ITEM.REMEMBER);
+    out.bytes(full.view);
+  }
+
+  /** Writes a text of a head; one that may never come again is remembered only the second time. */
+  text(out: Bytes, text: string, isLasting: boolean): void {
+    const known = isLasting ? knownText(text) : undefined;
+    if (known !== undefined) out.number(known * 8 + 4);
+    else if (isLasting || this.#wasSaidOnce(text)) this.item(out, ITEM.TEXT, utf8(text));
+    else itemInFull(out, ITEM.TEXT, utf8(text));
+  }
+
+  #wasSaidOnce(text: string): boolean {
+    if (this.remember === 0) return false;
+    if (this.#once.has(text)) return true;
+    if (this.#once.size === MARKS_MAX) this.#once.clear();
+    this.#once.add(text);
+    return false;
+  }
+
+  /** Writes a text or a shape. */
+  item(out: Bytes, kind: number, bytes: Uint8Array): void {
+    const found = this.remember === 0 ? undefined : this.#items.lookUp(`${kind}${keyOf(bytes)}`, bytes.length);
+    if (found && "known" in found) return out.number(found.known * 8);
+    if (found) out.number(found.remember * 4 + ITEM.REMEMBER);
+    itemInFull(out, kind, bytes);
+  }
+}
+
+/** A text or a shape, told now or before. */
+export type HeardItem = { readonly text: string } | { readonly shape: Uint8Array };
+
+/** What the receiving end of a connection was told to remember. */
+export class HeardOnLink {
+  readonly #agents: Heard<Aid>;
+  readonly #items: Heard<HeardItem>;
+
+  constructor(remember: number) {
+    this.#agents = new Heard(remember);
+    this.#items = new Heard(remember);
+  }
+
+  /** Reads an agent. */
+  agent(r: Reader): Aid {
+    const { at } = r;
+    const number = r.number();
+    const place = Math.floor(number / 4);
+    if (number % 4 === ITEM.KNOWN) return this.#agents.recall(place, at);
+    if (number % 4 !== ITEM.REMEMBER) return agentOf(r, number);
+    const agent = agentOf(r, r.number());
+    this.#agents.remember(place, agent, agentBytes(agent), at);
+    return agent;
+  }
+
+  /** Reads a text of a head. */
+  text(r: Reader): string {
+    const { at } = r;
+    const item = this.item(r);
+    if ("text" in item) return item.text;
+    throw new DecodeError("malformed", "a shape in a text's place", at);
+  }
+
+  /** Reads an item. */
+  item(r: Reader): HeardItem {
+    const { at } = r;
+    const number = r.number();
+    const place = Math.floor(number / 4);
+    switch (number % 4) {
+      case ITEM.KNOWN:
+        return number % 8 === 4 ? { text: r.knownText((place - 1) / 2) } : this.#items.recall(place / 2, at);
+      case ITEM.REMEMBER: {
+        const inner = r.number();
+        if (inner % 4 !== ITEM.TEXT && inner % 4 !== ITEM.STRUCTURE) throw new DecodeError("malformed", "to remember what is known", at);
+        const told = readTold(r, inner);
+        this.#items.remember(place, told.item, told.bytes, at);
+        return told.item;
+      }
+      default:
+        return readTold(r, number).item;
+    }
+  }
+}
+
+/** Reads the rest of an item in full that began with this number. */
+function readTold(r: Reader, number: number): { readonly item: HeardItem; readonly bytes: number } {
+  const bytes = Math.floor(number / 4);
+  if (number % 4 === ITEM.STRUCTURE) return { item: { shape: r.take(bytes).slice() }, bytes };
+  r.charge(bytes + 16);
+  return { item: { text: r.text(bytes) }, bytes };
+}
+
+/** Writes the head of a message. */
+export function writeHead(out: Bytes, message: Message, said: SaidOnLink): void {
+  const place = CODES.indexOf(message.performative);
+  const { receivers, replyByMs, replyTo, user } = message;
+  let mask = 0;
+  for (const name of [...IDS, ...NAMES]) if (message[name] !== undefined) mask |= BITS[name];
+  if (replyByMs !== undefined) mask |= BITS.replyBy;
+  if (replyTo && replyTo.length > 0) mask |= BITS.replyTo;
+  if (user && user.length > 0) mask |= BITS.user;
+  out.byte((place < 0 ? NAMED : place) | (receivers.length === 1 ? 0 : RECEIVERS) | (mask === 0 ? 0 : MASK));
+  if (place < 0) said.text(out, message.performative, true);
+  said.agent(out, message.sender);
+  if (receivers.length !== 1) out.number(receivers.length);
+  receivers.forEach((receiver) => said.agent(out, receiver));
+  if (mask === 0) return;
+  out.number(mask);
+  for (const name of IDS) if (message[name] !== undefined) said.text(out, message[name], false);
+  for (const name of NAMES) if (message[name] !== undefined) said.text(out, message[name], true);
+  if (replyByMs !== undefined) out.number(wholeMs(replyByMs));
+  if (mask & BITS.replyTo) {
+    out.number(replyTo?.length ?? 0);
+    replyTo?.forEach((agent) => said.agent(out, agent));
+  }
+  if (mask & BITS.user) {
+    out.number(user?.length ?? 0);
+    user?.forEach(([name, value]) => {
+      said.text(out, name, true);
+      writeUserValue(out, value);
+    });
+  }
+}
+
+function wholeMs(ms: number): number {
+  if (!Number.isSafeInteger(ms) || ms < 0) throw new EncodeError(`${ms} is no moment: expected whole milliseconds since 1970`);
+  return ms;
+}
+
+/** A length and a body of its own: who forwards a message need not read it. */
+function writeUserValue(out: Bytes, value: Value): void {
+  const w = new Writer();
+  writeValue(w, value);
+  const body = w.finish();
+  out.number(body.length);
+  out.bytes(body);
+}
+
+/** Reads a head; the content is null. */
+export function readHead(r: Reader, heard: HeardOnLink): Message {
+  const act = r.byte();
+  const code = act & NAMED;
+  const performative = code === NAMED ? heard.text(r) : (CODES[code] ?? r.fail("an unknown performative"));
+  const sender = heard.agent(r);
+  const receivers = act & RECEIVERS ? readAgents(r, heard) : [heard.agent(r)];
+  const parameters = act & MASK ? readParameters(r, heard) : {};
+  return { performative, sender, receivers, content: null, ...parameters };
+}
+
+function readAgents(r: Reader, heard: HeardOnLink): Aid[] {
+  const count = r.count(1);
+  r.charge(count * AGENT_BYTES);
+  return Array.from({ length: count }, () => heard.agent(r));
+}
+
+function readParameters(r: Reader, heard: HeardOnLink): Partial<Message> {
+  const mask = r.number();
+  if (mask === 0 || mask >= 2 * BITS.user) r.fail("parameters nobody knows");
+  const read: { -readonly [Member in keyof Message]?: Message[Member] } = {};
+  for (const name of [...IDS, ...NAMES]) if (mask & BITS[name]) read[name] = heard.text(r);
+  if (mask & BITS.replyBy) read.replyByMs = r.number();
+  if (mask & BITS.replyTo) {
+    const agents = readAgents(r, heard);
+    if (agents.length > 0) read.replyTo = agents;
+  }
+  if (mask & BITS.user) {
+    const user = readUser(r, () => heard.text(r));
+    if (user.length > 0) read.user = user;
+  }
+  return read;
+}
+
+function readUser(r: Reader, name: () => string): (readonly [string, Value])[] {
+  const count = r.count(2);
+  r.charge(count * PARAMETER_BYTES);
+  return Array.from({ length: count }, () => [name(), readUserValue(r)] as const);
+}
+
+function readUserValue(r: Reader): Value {
+  const body = r.take(r.count(1));
+  const inner = Reader.ofBody(body, { ...r.limits, budgetBytes: r.limits.budgetBytes - r.spentBytes });
+  const value = readValue(inner);
+  inner.end();
+  r.charge(inner.spentBytes);
+  return value;
+}
+
+/** About how many bytes an agent takes when it is written in full; the same at both ends of a connection. */
+function agentBytes(agent: Aid): number {
+  const own = utf8Length(agent.name) + utf8Length(agent.platform) + AGENT_BYTES;
+  const addresses = agent.addresses.reduce((sum, address) => sum + utf8Length(address) + AGENT_BYTES, 0);
+  const parameters = new Bytes();
+  userParts(parameters, agent.user);
+  return own + addresses + agent.resolvers.length * AGENT_BYTES + parameters.length;
+}
+
+/** Writes an agent without regard to what was said before. */
+function agentInFull(out: Bytes, agent: Aid): void {
+  const { name, platform } = agent;
+  if (agent.isPlain && !platform.includes("@") && !(platform === "" && name.includes("@"))) {
+    return itemInFull(out, ITEM.TEXT, utf8(agent.toString()));
+  }
+  const parts = new Bytes();
+  agentParts(parts, agent, 0);
+  itemInFull(out, ITEM.STRUCTURE, parts.view);
+}
+
+function agentParts(out: Bytes, agent: Aid, level: number): void {
+  out.text(agent.name);
+  out.text(agent.platform);
+  out.number(agent.addresses.length);
+  agent.addresses.forEach((address) => out.text(address));
+  const resolvers = level < RESOLVER_LEVELS_MAX ? agent.resolvers : [];
+  out.number(resolvers.length);
+  resolvers.forEach((resolver) => agentParts(out, resolver, level + 1));
+  out.number(agent.user.length);
+  userParts(out, agent.user);
+}
+
+function userParts(out: Bytes, user: readonly (readonly [string, Value])[]): void {
+  for (const [name, value] of user) {
+    out.text(name);
+    writeUserValue(out, value);
+  }
+}
+
+/** Reads an agent whose item began with this number. */
+function agentOf(r: Reader, number: number): Aid {
+  const length = Math.floor(number / 4);
+  if (number % 4 === ITEM.TEXT) {
+    const text = r.text(length);
+    const at = text.lastIndexOf("@");
+    if (at < 0) return new Aid(text, "");
+    if (at === text.length - 1) r.fail("an agent's name that ends in @");
+    return new Aid(text.slice(0, at), text.slice(at + 1));
+  }
+  if (number % 4 !== ITEM.STRUCTURE) r.fail("to remember what is known");
+  const end = r.at + length;
+  const agent = readParts(r, 0);
+  return r.at === end ? agent : r.fail("an agent of the wrong length");
+}
+
+function readParts(r: Reader, level: number): Aid {
+  if (level > RESOLVER_LEVELS_MAX) r.fail("resolvers that have resolvers too often");
+  const [name, platform] = [r.plainText(), r.plainText()];
+  const list = <T>(leastBytes: number, read: () => T): T[] => {
+    const count = r.count(leastBytes);
+    r.charge(count * AGENT_BYTES);
+    return Array.from({ length: count }, read);
+  };
+  const addresses = list(1, () => r.plainText());
+  const resolvers = list(4, () => readParts(r, level + 1));
+  return new Aid(name, platform, { addresses, resolvers, user: readUser(r, () => r.plainText()) });
+}

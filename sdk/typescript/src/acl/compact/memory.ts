@@ -1,0 +1,64 @@
+/** What one direction of a connection remembers: the sender finds what it said before, the receiver keeps what it was told. */
+import { DecodeError } from "../errors.js";
+import { REMEMBERED_BYTES_MAX } from "../limits.js";
+
+/** Whether the other end knows something, or is to remember it, and by which number. */
+export type Lookup = { readonly known: number } | { readonly remember: number } | undefined;
+
+/** The sender's half. When it is full, what was not used for longest makes room (second chance). */
+export class Said {
+  readonly #numbers = new Map<string, number>();
+  readonly #places: ({ readonly key: string; used: boolean } | undefined)[] = [];
+  #hand = 0;
+
+  constructor(readonly itemsMax: number) {}
+
+  /** The number of the thing with this key, or one to remember it by; undefined if it is too much to be remembered. */
+  lookUp(key: string, bytes: number): Lookup {
+    const known = this.#numbers.get(key);
+    if (known !== undefined) {
+      const place = this.#places[known];
+      if (place) place.used = true;
+      return { known };
+    }
+    if (this.itemsMax === 0 || bytes > REMEMBERED_BYTES_MAX) return undefined;
+    const number = this.#places.length < this.itemsMax ? this.#places.length : this.#forgetOne();
+    this.#places[number] = { key, used: false };
+    this.#numbers.set(key, number);
+    return { remember: number };
+  }
+
+  #forgetOne(): number {
+    for (;;) {
+      this.#hand = (this.#hand + 1) % this.#places.length;
+      const place = this.#places[this.#hand];
+      if (place?.used) {
+        place.used = false;
+        continue;
+      }
+      if (place) this.#numbers.delete(place.key);
+      return this.#hand;
+    }
+  }
+}
+
+/** The receiver's half. */
+export class Heard<T> {
+  readonly #places: (T | undefined)[] = [];
+
+  constructor(readonly itemsMax: number) {}
+
+  /** What has this number. */
+  recall(number: number, at: number): T {
+    const found = this.#places[number];
+    if (found === undefined) throw new DecodeError("malformed", "a number this connection never gave", at);
+    return found;
+  }
+
+  /** Keeps a thing of so many bytes by this number. */
+  remember(number: number, thing: T, bytes: number, at: number): void {
+    if (number >= this.itemsMax) throw new DecodeError("malformed", "a number beyond what a connection remembers", at);
+    if (bytes > REMEMBERED_BYTES_MAX) throw new DecodeError("malformed", "a longer thing than a connection remembers", at);
+    this.#places[number] = thing;
+  }
+}

@@ -1,0 +1,277 @@
+import { Aid } from "../acl/aid.js";
+import { WhimbrelError } from "../acl/errors.js";
+import { message as messageOf, replyTo, type Draft, type Message, type Performative } from "../acl/message.js";
+import type { Value } from "../acl/value.js";
+import { Ams } from "./ams.js";
+import { Df } from "./df.js";
+import { EndedError, errorOf, FailureError, RefusedError } from "./errors.js";
+import { ANSWER_MS, TIMER_MS_MAX } from "./limits.js";
+import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
+
+/** What an agent has of its session. @internal */
+export interface Seat {
+  readonly aid: Aid;
+  /** The number of the frame. */
+  send(message: Message): number;
+  /** Calls back if the node refuses the frame of this number; what is returned ends that. */
+  whenRefused(number: number, tell: (error: RefusedError) => void): () => void;
+  end(): void;
+  certify(request: string): Promise<string>;
+}
+
+/** Handles a message. What it throws, or rejects with, goes to {@link Agent.onError}. */
+export type Handler = (message: Message) => unknown;
+
+/**
+ * An agent of a platform whose code runs here. It is in the AMS, is found in the DF, sends, receives, is monitored and killed
+ * like all others.
+ *
+ * Either give {@link Platform.create} a function that sets an agent up, or extend this class:
+ *
+ * ```ts
+ * class Calendar extends Agent {
+ *   override async setup() {
+ *     this.onMessage({ performative: "query-ref" }, (message) => this.reply(message, "inform", today()));
+ *     await this.df.register({ services: [{ type: "calendar" }] });
+ *   }
+ * }
+ * const calendar = await platform.create("calendar", new Calendar());
+ * ```
+ */
+export class Agent {
+  readonly #mailbox = new Mailbox();
+  readonly #ending = new AbortController();
+  #seat: Seat | undefined;
+  #ended: ((reason: string) => void) | undefined;
+
+  /** Resolves with the reason when the agent ended: `finished`, `killed`, or `failed: ...`. */
+  readonly ended: Promise<string> = new Promise((resolve) => (this.#ended = resolve));
+  /** The directory of services (yellow pages). */
+  readonly df: Df = new Df(this);
+  /** The directory of agents (white pages). */
+  readonly ams: Ams = new Ams(this);
+
+  /** Called when the agent is: what it does before {@link Platform.create} returns. */
+  setup(): unknown {
+    return undefined;
+  }
+
+  /** Called when the agent ended. It can send nothing any more. */
+  takeDown(_reason: string): unknown {
+    return undefined;
+  }
+
+  /** Told of what handlers throw and of messages that the node refuses. Prints it, unless overridden. */
+  onError(error: unknown, _message?: Message): void {
+    console.error(`agent ${this.#seat?.aid.name ?? ""}:`, error);
+  }
+
+  /** Its identifier, `name@platform`. */
+  get aid(): Aid {
+    return this.#bound.aid;
+  }
+
+  /** Its local name. */
+  get name(): string {
+    return this.aid.name;
+  }
+
+  /** Aborted when the agent ends: for what is to end with it. */
+  get signal(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  /** How many messages wait that nobody took yet. */
+  get waiting(): number {
+    return this.#mailbox.size;
+  }
+
+  get #bound(): Seat {
+    if (this.#ending.signal.aborted) throw this.#ending.signal.reason;
+    if (this.#seat === undefined) throw new WhimbrelError("the agent is on no platform yet: give it to platform.create");
+    return this.#seat;
+  }
+
+  // ---- Messages
+
+  /** Calls a handler for each message that fits, or for all. The first handler that fits takes a message; what is returned removes it. */
+  onMessage(handler: Handler): () => void;
+  onMessage(matcher: Matcher, handler: Handler): () => void;
+  onMessage(...args: [Handler] | [Matcher, Handler]): () => void {
+    const [matcher, handler] = args.length === 1 ? [{}, args[0]] : args;
+    return this.#mailbox.handle(matcher, (message) => this.#try(() => handler(message), message));
+  }
+
+  /**
+   * The next message that fits, of those that wait or come and that nobody else takes.
+   *
+   * @throws {@link DeadlineError} if none comes in time; {@link EndedError} if the agent ends.
+   */
+  receive(matcher: Matcher = {}, waiting: Waiting = {}): Promise<Message> {
+    return this.#mailbox.receive(matcher, waiting, this.signal);
+  }
+
+  /** All messages that fit, from now on until it is closed; they come before all handlers. */
+  listen(matcher: Matcher): Inbox {
+    return this.#mailbox.listen(matcher, this.signal);
+  }
+
+  /**
+   * Sends a message. It arrives once, behind what this agent sent before; if it cannot be delivered, `failure` comes from `ams`.
+   *
+   * @throws {@link EncodeError} if it cannot be written; {@link EndedError} if the agent ended.
+   */
+  send(draft: Draft): void {
+    const message = this.#draft(draft);
+    const seat = this.#bound;
+    const number = seat.send(message);
+    seat.whenRefused(number, (error) => this.onError(error, message));
+  }
+
+  /** Answers a message, in its conversation and protocol, quoting it. */
+  reply(asked: Message, performative: Performative, content: Value = null): void {
+    this.send(replyTo(asked, Aid.NOBODY, performative, content));
+  }
+
+  /**
+   * Sends a message and waits for the answer to it; an `agree` is no answer yet.
+   *
+   * @throws {@link RefuseError}, {@link FailureError}, {@link NotUnderstoodError} for such answers; {@link DeadlineError}
+   * if none comes within 10 s, or `timeoutMs`; {@link RefusedError} if the node does not take the message.
+   */
+  async ask(draft: Draft, waiting: Waiting = {}): Promise<Message> {
+    const conversation = this.open(draft);
+    const until = performance.now() + (waiting.timeoutMs ?? ANSWER_MS);
+    try {
+      for (;;) {
+        const answer = await conversation.next({ ...waiting, timeoutMs: Math.max(0, until - performance.now()) });
+        const error = errorOf(answer);
+        if (error) throw error;
+        if (answer.performative !== "agree") return answer;
+      }
+    } finally {
+      conversation.close();
+    }
+  }
+
+  /**
+   * Sends a message and listens to all that answers it: what quotes it, or is of its conversation. Close the inbox when no
+   * more is wanted.
+   */
+  open(draft: Draft): Inbox {
+    const id = newId(this.name);
+    const { replyWith = id, conversationId = id } = draft;
+    const seat = this.#bound;
+    const inbox = this.listen({ or: [{ inReplyTo: replyWith }, { conversationId }] });
+    try {
+      const number = seat.send(this.#draft({ ...draft, replyWith, conversationId }));
+      seat.whenRefused(number, (error) => inbox.fail(error));
+    } catch (error) {
+      inbox.close();
+      throw error;
+    }
+    return inbox;
+  }
+
+  /** The message that a draft means; its node says who sends it. */
+  #draft(draft: Draft): Message {
+    return messageOf(draft);
+  }
+
+  // ---- Behaviours: what an agent does besides answering. All end with it.
+
+  /** Does something once, now; what it throws goes to {@link Agent.onError}. Await several in turn, or at once by `Promise.all`. */
+  run(behaviour: (signal: AbortSignal) => unknown): Promise<void> {
+    return this.#try(() => behaviour(this.signal));
+  }
+
+  /** Does something after so many milliseconds, unless the agent ended. What is returned takes it back. */
+  after(ms: number, behaviour: () => unknown): () => void {
+    const timer = setTimeout(() => {
+      this.signal.removeEventListener("abort", stop);
+      void this.#try(behaviour);
+    }, Math.min(ms, TIMER_MS_MAX));
+    const stop = (): void => clearTimeout(timer);
+    if (this.signal.aborted) stop();
+    else this.signal.addEventListener("abort", stop, { once: true });
+    return stop;
+  }
+
+  /** Does something every so many milliseconds, each time when it is done with the time before. What is returned ends it. */
+  every(ms: number, behaviour: () => unknown): () => void {
+    let stop = (): void => undefined;
+    let isOver = false;
+    const tick = (): void => {
+      const began = performance.now();
+      stop = this.after(Math.max(0, ms), async () => {
+        await this.#try(behaviour);
+        if (!isOver && !this.signal.aborted && began >= 0) tick();
+      });
+    };
+    tick();
+    return () => {
+      isOver = true;
+      stop();
+    };
+  }
+
+  async #try(what: () => unknown, message?: Message): Promise<void> {
+    try {
+      await what();
+    } catch (error) {
+      // That the agent ended is no fault of whoever was waiting then.
+      if (!(this.signal.aborted && error === this.signal.reason)) this.onError(error, message);
+    }
+  }
+
+  // ---- Life
+
+  /** Ends the agent: it leaves the AMS and the DF. */
+  async end(): Promise<void> {
+    if (!this.signal.aborted) this.#bound.end();
+    await this.ended;
+  }
+
+  /**
+   * Has the node certify a key of this agent's own: a certificate signing request (PKCS #10) for an Ed25519 key, as PEM, which
+   * {@link createSigningRequest} makes. Resolves with the certificate and that of its node, as PEM, good for an hour.
+   *
+   * @throws {@link RefusedError} if the node has no certificate for its agents, or the request is for somebody else.
+   */
+  certify(request: string): Promise<string> {
+    return this.#bound.certify(request);
+  }
+
+  /** @internal */
+  bind(seat: Seat): void {
+    if (this.#seat !== undefined) throw new WhimbrelError("the agent is on a platform already");
+    this.#seat = seat;
+  }
+
+  /** @internal */
+  deliver(message: Message): void {
+    if (this.#mailbox.deliver(message)) return;
+    // As a node does of whose mailbox is full; failures are not answered.
+    if (errorOf(message) === undefined) this.reply(message, "failure", "the mailbox is full");
+    else this.onError(new FailureError(message), message);
+  }
+
+  /** @internal */
+  over(reason: string): void {
+    if (this.signal.aborted) return;
+    this.#ending.abort(new EndedError(`the agent ended: ${reason}`));
+    this.#ended?.(reason);
+    void this.#try(() => this.takeDown(reason));
+  }
+}
+
+/** What a program sets an agent up with, if it needs no class of its own. */
+export type Setup = (agent: Agent) => unknown;
+
+let ids = 0;
+const origin = Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** An identifier that nobody else uses. */
+export function newId(agent: string): string {
+  return `${agent}-${origin}-${++ids}`;
+}

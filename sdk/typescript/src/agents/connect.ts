@@ -1,0 +1,38 @@
+import { WhimbrelError } from "../acl/errors.js";
+import type { SessionOptions } from "../session/session.js";
+import { webSocket, type Connect, type WebSocketClass } from "../session/transport.js";
+import { Platform } from "./platform.js";
+
+/** How to connect. */
+export interface ConnectOptions extends SessionOptions {
+  /** The class of WebSockets, where there is no global one: that of package `ws` in Node 20. */
+  readonly WebSocket?: WebSocketClass;
+  /** What carries frames instead of a WebSocket. */
+  readonly transport?: Connect;
+}
+
+/**
+ * Begins a session with the node whose gateway is at `url`, `wss://host/session`.
+ *
+ * ```ts
+ * const platform = await connect("wss://node.example/session", { token });
+ * const bob = await platform.create("bob", (agent) => {
+ *   agent.onMessage((message) => agent.reply(message, "inform", "hello"));
+ * });
+ * ```
+ *
+ * @throws {@link SessionError} if the node does not let the client in, or none answers within `patienceMs`.
+ */
+export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Platform> {
+  return Platform.begin(options, options.transport ?? webSocket(webSocketUrl(url), options.WebSocket));
+}
+
+function webSocketUrl(url: string | URL): string {
+  const address = new URL(url);
+  const protocol = address.protocol.replace(/^http/, "ws");
+  if (protocol !== "ws:" && protocol !== "wss:") {
+    throw new WhimbrelError(`${address.protocol} is no WebSocket's address: tcp:// and tls:// are for whimbrel/node`);
+  }
+  address.protocol = protocol;
+  return address.href;
+}

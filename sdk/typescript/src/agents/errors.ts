@@ -1,0 +1,68 @@
+import { WhimbrelError } from "../acl/errors.js";
+import type { Message } from "../acl/message.js";
+import { valueToJson } from "../acl/json.js";
+import type { Code } from "../session/frames.js";
+
+/** An answer that is none: `refuse`, `failure` or `not-understood`. */
+export class AnswerError extends WhimbrelError {
+  override readonly name: string = "AnswerError";
+
+  constructor(
+    /** The answer. */
+    readonly answer: Message,
+  ) {
+    super(`${answer.sender} answers ${answer.performative}: ${valueToJson(answer.content)}`);
+  }
+}
+
+/** The other agent does not want to. */
+export class RefuseError extends AnswerError {
+  override readonly name = "RefuseError";
+}
+
+/** It was tried and failed; or, from `ams`, the message could not be delivered. */
+export class FailureError extends AnswerError {
+  override readonly name = "FailureError";
+}
+
+/** The other agent does not know what was meant. */
+export class NotUnderstoodError extends AnswerError {
+  override readonly name = "NotUnderstoodError";
+}
+
+/** No answer came in time. */
+export class DeadlineError extends WhimbrelError {
+  override readonly name = "DeadlineError";
+}
+
+/** The node does not do what it was asked for. */
+export class RefusedError extends WhimbrelError {
+  override readonly name = "RefusedError";
+
+  constructor(
+    /** Why, for programs. */
+    readonly code: Code,
+    text: string,
+  ) {
+    super(`${code}: ${text}`);
+  }
+}
+
+/** The agent ended. */
+export class EndedError extends WhimbrelError {
+  override readonly name = "EndedError";
+}
+
+/** The error that an answer is; undefined if it is a real answer. */
+export function errorOf(answer: Message): AnswerError | undefined {
+  switch (answer.performative) {
+    case "refuse":
+      return new RefuseError(answer);
+    case "failure":
+      return new FailureError(answer);
+    case "not-understood":
+      return new NotUnderstoodError(answer);
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * The compact codec: messages and values in few bytes. A program that wants its session in it says so:
+ *
+ * ```ts
+ * import { connect } from "whimbrel";
+ * import { compact } from "whimbrel/compact";
+ *
+ * const platform = await connect(url, { token, form: compact });
+ * ```
+ *
+ * @packageDocumentation
+ */
+import { Decoder, encodeBody, Encoder } from "./acl/compact/index.js";
+import type { Compact } from "./session/frames.js";
+
+export { Decoder, decodeBody, decodeMessage, decodeValue, encodeBody, encodeMessage, Encoder, encodeValue } from "./acl/compact/index.js";
+
+/** Frames and messages in the compact form. */
+export const compact: Compact = {
+  encodeBody,
+  encoder: (remember) => new Encoder(remember),
+  decoder: (remember) => new Decoder(remember),
+};

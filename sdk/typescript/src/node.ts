@@ -1,0 +1,150 @@
+/**
+ * What Node has beside what browsers have: sessions over TCP and TLS.
+ *
+ * ```ts
+ * import { connect } from "whimbrel/node";
+ *
+ * const platform = await connect("tcp://127.0.0.1:7002", { token: process.env.WHIMBREL_AGENT_TOKEN });
+ * ```
+ *
+ * @packageDocumentation
+ */
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { connect as connectWeb, type ConnectOptions } from "./agents/connect.js";
+import type { Platform } from "./agents/platform.js";
+import { utf8 } from "./acl/compact/bytes.js";
+import { WhimbrelError } from "./acl/errors.js";
+import { FRAME_OVERHEAD_BYTES, MESSAGE_BYTES } from "./session/limits.js";
+import type { Connect, TransportEvents } from "./session/transport.js";
+
+export * from "./index.js";
+
+/** The name that every node's certificate has. */
+const NODE_NAME = "node.whimbrel";
+/** How long a connection may take to be made. */
+const CONNECT_MS_MAX = 10_000;
+
+/** Options for nodes that one connects to by TCP or TLS. */
+export interface NodeConnectOptions extends ConnectOptions {
+  /** The certificate of the platform's authority, as PEM: what shows that a node is one (`tls://`). */
+  readonly authority?: string | Uint8Array;
+  /** A certificate of the authority's for this client, and its key, as PEM: does instead of a token (`tls://`). */
+  readonly certificate?: string | Uint8Array;
+  readonly key?: string | Uint8Array;
+}
+
+/**
+ * Begins a session with the node at `url`: `tcp://host:port` or `tls://host:port` of its agent port, or a WebSocket's as
+ * in browsers.
+ *
+ * @throws {@link SessionError} if the node does not let the client in, or there is none.
+ */
+export function connect(url: string | URL, options: NodeConnectOptions = {}): Promise<Platform> {
+  const address = new URL(url);
+  if (options.transport || (address.protocol !== "tcp:" && address.protocol !== "tls:")) return connectWeb(address, options);
+  return connectWeb(address, { ...options, transport: tcp(address, options) });
+}
+
+/** Connects by TCP, encrypted or not: each frame with its length before it. */
+export function tcp(address: URL, options: NodeConnectOptions = {}): Connect {
+  const [host, port] = [address.hostname.replace(/^\[|\]$/g, ""), Number(address.port)];
+  if (port === 0) throw new WhimbrelError(`${address.href} names no port`);
+  const { authority: ca, certificate: cert, key } = options;
+  const text = (pem: string | Uint8Array | undefined): string | undefined =>
+    pem === undefined || typeof pem === "string" ? pem : new TextDecoder().decode(pem);
+  const [caText, certText, keyText] = [text(ca), text(cert), text(key)];
+  const frameBytesMax = (options.messageBytes ?? MESSAGE_BYTES) + FRAME_OVERHEAD_BYTES;
+  return (events) => {
+    if (address.protocol === "tcp:") return framed(connectTcp({ host, port }), "connect", events, frameBytesMax);
+    const socket = connectTls({
+      host,
+      port,
+      servername: NODE_NAME,
+      minVersion: "TLSv1.3",
+      ...(caText !== undefined && { ca: caText }),
+      ...(certText !== undefined && { cert: certText }),
+      ...(keyText !== undefined && { key: keyText }),
+    });
+    return framed(socket, "secureConnect", events, frameBytesMax);
+  };
+}
+
+function framed(socket: Socket, opened: string, events: TransportEvents, frameBytesMax: number): ReturnType<Connect> {
+  const frames = new Frames(frameBytesMax);
+  let why = "the connection was closed";
+  let isOpen = true;
+  socket.setNoDelay(true);
+  const patience = setTimeout(() => socket.destroy(new Error("nobody answers")), CONNECT_MS_MAX);
+  socket.on(opened, () => {
+    clearTimeout(patience);
+    if (isOpen) events.onOpen();
+  });
+  socket.on("data", (data: Uint8Array) => {
+    if (!isOpen) return;
+    const isFine = frames.push(data, (frame) => isOpen && events.onFrame(frame));
+    if (!isFine) socket.destroy(new Error("the node sends a frame longer than was asked for"));
+  });
+  socket.on("error", (error: Error) => (why = error.message));
+  socket.on("close", () => {
+    clearTimeout(patience);
+    if (isOpen) events.onClose(why);
+    isOpen = false;
+  });
+  return {
+    send: (frame) => {
+      const bytes = typeof frame === "string" ? utf8(frame) : frame;
+      const whole = new Uint8Array(4 + bytes.length);
+      new DataView(whole.buffer).setUint32(0, bytes.length);
+      whole.set(bytes, 4);
+      socket.write(whole);
+    },
+    close: () => {
+      isOpen = false;
+      clearTimeout(patience);
+      // The node closes, too; if it does not, this end does not wait for it.
+      if (socket.connecting) socket.destroy();
+      else socket.end(() => socket.destroySoon());
+    },
+  };
+}
+
+/** Puts frames together from what comes, however it is cut. */
+export class Frames {
+  #pieces: Uint8Array[] = [];
+  #length = 0;
+
+  constructor(readonly frameBytesMax: number) {}
+
+  /** Calls `give` with each frame that is whole now; false if one is longer than may be. */
+  push(data: Uint8Array, give: (frame: Uint8Array) => void): boolean {
+    this.#pieces.push(data);
+    this.#length += data.length;
+    while (this.#length >= 4) {
+      const [bytes] = this.#joined(4);
+      const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
+      if (length > this.frameBytesMax) return false;
+      if (this.#length < 4 + length) return true;
+      const [whole] = this.#joined(4 + length);
+      const rest = whole.subarray(4 + length);
+      this.#pieces = rest.length > 0 ? [rest] : [];
+      this.#length = rest.length;
+      give(whole.subarray(4, 4 + length));
+    }
+    return true;
+  }
+
+  /** The pieces with as many bytes in the first as said. */
+  #joined(bytes: number): [Uint8Array] {
+    const [first] = this.#pieces;
+    if (first && first.length >= bytes) return [first];
+    const whole = new Uint8Array(this.#length);
+    let at = 0;
+    for (const piece of this.#pieces) {
+      whole.set(piece, at);
+      at += piece.length;
+    }
+    this.#pieces = [whole];
+    return [whole];
+  }
+}

@@ -1,0 +1,93 @@
+/** Runs a session: connects, moves frames, keeps time. */
+import type { SessionEvent, SessionOptions } from "./session.js";
+import { Session } from "./session.js";
+import type { Connect, Transport, TransportEvents } from "./transport.js";
+
+/** A session that runs. Whatever is done to `session` shows after {@link Driver.pump}. */
+export class Driver {
+  readonly session: Session;
+  readonly #connect: Connect;
+  readonly #handle: (event: SessionEvent) => void;
+  #transport: Transport | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isPumpDue = false;
+
+  constructor(options: SessionOptions, connect: Connect, handle: (event: SessionEvent) => void) {
+    this.#connect = connect;
+    this.#handle = handle;
+    this.session = new Session(options, now(), Math.random);
+    this.pump();
+  }
+
+  /** Lets follow what follows, soon: what a program says in one go is written in one go. */
+  pump(): void {
+    if (this.#isPumpDue) return;
+    this.#isPumpDue = true;
+    queueMicrotask(() => {
+      this.#isPumpDue = false;
+      this.#pumpNow();
+    });
+  }
+
+  #pumpNow(): void {
+    const { session } = this;
+    for (let event = session.pollEvent(); event; event = session.pollEvent()) this.#happened(event);
+    for (let frame = session.pollFrame(now()); frame && this.#transport; frame = session.pollFrame(now())) this.#transport.send(frame);
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    const due = session.pollTimeout();
+    this.#timer = due === Infinity ? undefined : setTimeout(() => this.#wake(), Math.max(0, Math.ceil(due - now())));
+  }
+
+  #wake(): void {
+    this.session.handleTimeout(now());
+    this.#pumpNow();
+  }
+
+  #happened(event: SessionEvent): void {
+    if (event.type === "connect") this.#open();
+    else if (event.type === "disconnect") this.#close();
+    else this.#handle(event);
+    if (event.type === "over") this.#close();
+  }
+
+  #close(): void {
+    this.#transport?.close();
+    this.#transport = undefined;
+  }
+
+  #open(): void {
+    const { session } = this;
+    let transport: Transport | undefined;
+    const isCurrent = (): boolean => transport !== undefined && this.#transport === transport;
+    const events: TransportEvents = {
+      onOpen: () => {
+        if (!isCurrent()) return;
+        session.handleConnected(now());
+        this.pump();
+      },
+      onFrame: (frame) => {
+        if (!isCurrent()) return;
+        session.handleFrame(frame, now());
+        this.pump();
+      },
+      onClose: (why) => {
+        if (!isCurrent()) return;
+        this.#transport = undefined;
+        session.handleClosed(now(), why);
+        this.pump();
+      },
+    };
+    try {
+      transport = this.#connect(events);
+    } catch (error) {
+      session.handleClosed(now(), error instanceof Error ? error.message : String(error));
+      this.pump();
+    }
+    this.#transport = transport;
+  }
+}
+
+/** Milliseconds of a clock that does not go back. */
+function now(): number {
+  return performance.now();
+}

@@ -1,0 +1,470 @@
+/** What the two ends of a session tell each other, and how that becomes bytes: docs/design/session-protocol.md. */
+import { utf8 } from "../acl/compact/bytes.js";
+import { DecodeError, EncodeError } from "../acl/errors.js";
+import { messageFromJson, messageToJson, parseJson } from "../acl/json.js";
+import type { Message } from "../acl/message.js";
+import type { Value } from "../acl/value.js";
+
+/** How messages become few bytes: `compact` of `whimbrel/compact`. Whoever does without it need not load it. */
+export interface Compact {
+  /** Content as bytes. */
+  encodeBody(content: Value): Uint8Array;
+  /** The sending end of a connection that remembers so much. */
+  encoder(remember: number): { encodeSealed(message: Message, body: Uint8Array): Uint8Array };
+  /** The receiving end of a connection that remembers so much. */
+  decoder(remember: number): { decode(bytes: Uint8Array): Message };
+}
+
+/** How frames are written on a connection: each a JSON object, or a kind and its fields as bytes. */
+export type Form = "json" | Compact;
+
+/** Why a node ends a connection, or does not do what a frame says. */
+export const CODES = [
+  "protocol",
+  "version",
+  "unauthorised",
+  "session-gone",
+  "taken-over",
+  "too-long",
+  "over-credit",
+  "lease-over",
+  "busy",
+  "too-many-names",
+  "stopping",
+  "bad-name",
+  "name-taken",
+  "not-allowed",
+  "too-many-agents",
+  "no-agent",
+  "forged-sender",
+  "no-receiver",
+  "bad-message",
+  "bad-request",
+] as const;
+
+/** One of {@link CODES}. */
+export type Code = (typeof CODES)[number];
+
+/** Which session a client goes on with. */
+export interface Resume {
+  readonly session: string;
+  readonly secret: string;
+  readonly received: number;
+}
+
+export interface Hello {
+  readonly type: "hello";
+  readonly versions: readonly number[];
+  readonly token: string | null;
+  readonly resume: Resume | null;
+  readonly lease_ms: number | null;
+  readonly window: number | null;
+  readonly message_bytes: number | null;
+  readonly remember: number;
+}
+
+/** What a session is granted. */
+export interface Welcome {
+  readonly type: "welcome";
+  readonly version: number;
+  readonly session: string;
+  readonly secret: string;
+  readonly platform: string;
+  readonly lease_ms: number;
+  readonly window: number;
+  readonly agents: number;
+  readonly message_bytes: number;
+  readonly messages_per_s: number;
+  readonly remember: number;
+  readonly received: number;
+  readonly credit: number;
+}
+
+export interface Ack {
+  readonly type: "ack";
+  readonly received: number;
+  readonly credit: number | null;
+}
+
+/** Frames with a number: they are kept until the other end has them. */
+interface Numbered<Type extends string> {
+  readonly type: Type;
+  readonly number: number;
+  readonly agent: number;
+}
+
+export interface Create extends Numbered<"create"> {
+  readonly name: string;
+}
+export interface Created extends Numbered<"created"> {
+  readonly name: string;
+}
+export type End = Numbered<"end">;
+export interface Ended extends Numbered<"ended"> {
+  readonly reason: string;
+}
+export interface MessageFrame extends Numbered<"message"> {
+  readonly message: Message;
+}
+/** What was a message and cannot be read: its number counts. */
+export interface Unreadable extends Numbered<"unreadable"> {
+  readonly why: string;
+}
+export interface Refused {
+  readonly type: "refused";
+  readonly number: number;
+  readonly of: number;
+  readonly code: Code;
+  readonly text: string;
+}
+export interface Fault {
+  readonly type: "error";
+  readonly code: Code;
+  readonly text: string;
+}
+export interface Bye {
+  readonly type: "bye";
+}
+export interface Certify extends Numbered<"certify"> {
+  readonly request: string;
+}
+export interface Certified extends Numbered<"certified"> {
+  readonly certificates: string;
+}
+
+/** One frame, whatever its form. */
+export type Frame =
+  | Hello
+  | Welcome
+  | Ack
+  | Create
+  | Created
+  | End
+  | Ended
+  | MessageFrame
+  | Unreadable
+  | Refused
+  | Fault
+  | Bye
+  | Certify
+  | Certified;
+
+type FieldType = "u32" | "u64" | "text" | "code" | "versions" | "resume";
+type Field = readonly [name: string, type: FieldType, optional?: "?"];
+
+const numbered = (...more: Field[]): Field[] => [["number", "u64"], ["agent", "u32"], ...more];
+
+/** Each kind's fields, in their order; its place is its number. */
+const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
+  ["", []],
+  [
+    "hello",
+    [
+      ["versions", "versions"],
+      ["token", "text", "?"],
+      ["resume", "resume", "?"],
+      ["lease_ms", "u64", "?"],
+      ["window", "u32", "?"],
+      ["message_bytes", "u32", "?"],
+      ["remember", "u32"],
+    ],
+  ],
+  [
+    "welcome",
+    [
+      ["version", "u32"],
+      ["session", "text"],
+      ["secret", "text"],
+      ["platform", "text"],
+      ["lease_ms", "u64"],
+      ["window", "u32"],
+      ["agents", "u32"],
+      ["message_bytes", "u32"],
+      ["messages_per_s", "u32"],
+      ["remember", "u32"],
+      ["received", "u64"],
+      ["credit", "u64"],
+    ],
+  ],
+  ["ack", [["received", "u64"], ["credit", "u64", "?"]]],
+  ["create", numbered(["name", "text"])],
+  ["created", numbered(["name", "text"])],
+  ["end", numbered()],
+  ["ended", numbered(["reason", "text"])],
+  ["message", numbered()],
+  ["refused", [["number", "u64"], ["of", "u64"], ["code", "code"], ["text", "text"]]],
+  ["error", [["code", "code"], ["text", "text"]]],
+  ["bye", []],
+  ["certify", numbered(["request", "text"])],
+  ["certified", numbered(["certificates", "text"])],
+];
+
+const RESUME: readonly Field[] = [["session", "text"], ["secret", "text"], ["received", "u64"]];
+const HELLO = 1;
+const MESSAGE = 8;
+
+const unreadable = (why: string): DecodeError => new DecodeError("malformed", `a frame that cannot be read: ${why}`);
+
+/** A message that is written already, as far as it does not depend on what was said before it. */
+export interface Sealed {
+  readonly message: Message;
+  readonly json?: string;
+  readonly body?: Uint8Array;
+}
+
+/**
+ * Writes a message as far as that can be done before it is known which connection takes it.
+ *
+ * @throws {@link EncodeError} if it cannot be written, or takes more bytes than granted.
+ */
+export function seal(form: Form, message: Message, messageBytesMax: number): Sealed {
+  const check = (bytes: number): void => {
+    if (bytes > messageBytesMax) throw new EncodeError(`a message of ${bytes} bytes: ${messageBytesMax} are the most here`);
+  };
+  if (form === "json") {
+    const json = messageToJson(message);
+    // No character takes more than three bytes for each of its units.
+    if (json.length * 3 > messageBytesMax) check(utf8(json).length);
+    return { message, json };
+  }
+  const body = form.encodeBody(message.content);
+  check(form.encoder(0).encodeSealed(message, body).length);
+  return { message, body };
+}
+
+/** A frame as it is kept: a message in it is written already. */
+export type Outgoing = Exclude<Frame, MessageFrame | Unreadable> | (Omit<MessageFrame, "message"> & { readonly message: Sealed });
+
+/** Writes the frames of one direction of a connection, in order. */
+export class FrameWriter {
+  readonly #encoder: ReturnType<Compact["encoder"]> | undefined;
+
+  constructor(
+    readonly form: Form,
+    remember: number,
+  ) {
+    this.#encoder = form === "json" ? undefined : form.encoder(remember);
+  }
+
+  /** A frame as text or bytes. */
+  write(frame: Outgoing): string | Uint8Array {
+    if (!this.#encoder || this.form === "json") {
+      if (frame.type !== "message") return JSON.stringify(frame);
+      return `{"type":"message","number":${frame.number},"agent":${frame.agent},"message":${frame.message.json ?? messageToJson(frame.message.message)}}`;
+    }
+    const kind = KINDS.findIndex(([name]) => name === frame.type);
+    const out: number[] = [kind];
+    writeFields(out, KINDS[kind]?.[1] ?? [], frame);
+    if (frame.type !== "message") return Uint8Array.from(out);
+    const { message, body } = frame.message;
+    const encoded = this.#encoder.encodeSealed(message, body ?? this.form.encodeBody(message.content));
+    const bytes = new Uint8Array(out.length + encoded.length);
+    bytes.set(out);
+    bytes.set(encoded, out.length);
+    return bytes;
+  }
+}
+
+function writeFields(out: number[], fields: readonly Field[], from: object): void {
+  for (const [name, type, optional] of fields) {
+    const value = (from as Record<string, unknown>)[name] ?? null;
+    if (optional) out.push(value === null ? 0 : 1);
+    if (value !== null) writeField(out, type, value);
+  }
+}
+
+function writeField(out: number[], type: FieldType, value: unknown): void {
+  if (type === "text") {
+    const text = utf8(value as string);
+    writeNumber(out, text.length);
+    for (const byte of text) out.push(byte);
+  } else if (type === "versions") {
+    const versions = value as readonly number[];
+    writeNumber(out, versions.length);
+    versions.forEach((version) => writeNumber(out, version));
+  } else if (type === "resume") writeFields(out, RESUME, value as object);
+  else writeNumber(out, type === "code" ? CODES.indexOf(value as Code) : (value as number));
+}
+
+/** Seven bits a byte, the lowest first; the high bit says that more follow. */
+function writeNumber(out: number[], number: number): void {
+  let rest = number;
+  while (rest >= 128) {
+    out.push((rest % 128) + 128);
+    rest = Math.floor(rest / 128);
+  }
+  out.push(rest);
+}
+
+/** Reads the frames of one direction of a connection, in order. */
+export class FrameReader {
+  readonly #decoder: ReturnType<Compact["decoder"]> | undefined;
+
+  constructor(
+    readonly form: Form,
+    remember: number,
+  ) {
+    this.#decoder = form === "json" ? undefined : form.decoder(remember);
+  }
+
+  /**
+   * The frame that this text is, or these bytes are, all of them.
+   *
+   * @throws {@link DecodeError} if they are none: nothing more should be read from this connection.
+   */
+  read(frame: string | Uint8Array): Frame {
+    if (frame.length === 0) throw new DecodeError("truncated", "an empty frame");
+    const isJson = typeof frame === "string" || frame[0] === 0x7b;
+    if (isJson === (this.#decoder !== undefined)) throw new DecodeError("other-framing", "a frame in another form than the hello");
+    if (this.#decoder) return this.#compact(frame as Uint8Array, this.#decoder);
+    return readJson(typeof frame === "string" ? frame : textOf(frame));
+  }
+
+  #compact(bytes: Uint8Array, messages: ReturnType<Compact["decoder"]>): Frame {
+    const [name, fields] = KINDS[bytes[0] ?? 0] ?? ["", []];
+    if (name === "" || (name === "bye" && bytes.length > 1)) throw new DecodeError("unknown-kind", `a frame of the unknown kind ${bytes[0]}`);
+    const r = new FieldReader(bytes);
+    const frame = { type: name, ...r.fields(fields) };
+    if (bytes[0] !== MESSAGE) {
+      // What later versions add to a hello stands behind what is read here.
+      if (bytes[0] !== HELLO && r.at < bytes.length) throw unreadable("more than its fields");
+      return frame as unknown as Frame;
+    }
+    try {
+      return { ...frame, message: messages.decode(bytes.subarray(r.at)) } as unknown as Frame;
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      throw new DecodeError(error.code, `a message that cannot be read: ${error.message}`);
+    }
+  }
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw unreadable("text that is not UTF-8");
+  }
+}
+
+class FieldReader {
+  at = 1;
+
+  constructor(readonly bytes: Uint8Array) {}
+
+  fields(fields: readonly Field[]): Record<string, unknown> {
+    return Object.fromEntries(fields.map(([name, type, optional]) => [name, optional && !this.#isThere() ? null : this.#field(type)]));
+  }
+
+  #isThere(): boolean {
+    const byte = this.#byte();
+    if (byte > 1) throw unreadable("neither there nor not there");
+    return byte === 1;
+  }
+
+  #field(type: FieldType): unknown {
+    switch (type) {
+      case "text": {
+        const length = this.#number(2 ** 32);
+        if (length > this.bytes.length - this.at) throw unreadable("it ends too early");
+        return textOf(this.bytes.subarray(this.at, (this.at += length)));
+      }
+      case "versions": {
+        const count = this.#number(2 ** 32);
+        if (count > this.bytes.length - this.at) throw unreadable("it ends too early");
+        return Array.from({ length: count }, () => this.#number(2 ** 32));
+      }
+      case "resume":
+        return this.fields(RESUME);
+      case "code":
+        return CODES[this.#number(CODES.length)];
+      default:
+        return this.#number(type === "u32" ? 2 ** 32 : 2 ** 64);
+    }
+  }
+
+  #byte(): number {
+    const byte = this.bytes[this.at++];
+    if (byte === undefined) throw unreadable("it ends too early");
+    return byte;
+  }
+
+  /** A number below `end`; beyond 2^53, which no session reaches, the largest that can be told apart. */
+  #number(end: number): number {
+    let [number, scale] = [0, 1];
+    for (;;) {
+      const byte = this.#byte();
+      number += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        if (byte === 0 && scale > 1) throw unreadable("a number that is not in its shortest form");
+        break;
+      }
+      scale *= 128;
+      if (scale > 2 ** 63) throw unreadable("a number of more than 64 bits");
+    }
+    if (end < 2 ** 64 ? number >= end : number > end) throw unreadable(`a number that is too large`);
+    return Math.min(number, Number.MAX_SAFE_INTEGER);
+  }
+}
+
+function readJson(text: string): Frame {
+  let json: unknown;
+  try {
+    json = parseJson(text);
+  } catch (error) {
+    throw unreadable(error instanceof Error ? error.message : String(error));
+  }
+  const given = json as Record<string, unknown> | null;
+  const type = typeof given === "object" && given !== null ? given["type"] : undefined;
+  if (given === null || typeof type !== "string") throw unreadable("it has no type");
+  const [name, fields] = KINDS.find(([kind]) => kind !== "" && kind === type) ?? [];
+  if (name === undefined || fields === undefined) throw new DecodeError("unknown-kind", `a frame of the unknown kind ${JSON.stringify(type)}`);
+  const frame = { type: name, ...readJsonFields(fields, given, name === "hello") };
+  if (name !== "message") return frame as unknown as Frame;
+  if (given["message"] === undefined) throw unreadable("it has no message");
+  try {
+    return { ...frame, message: messageFromJson(given["message"]) } as unknown as Frame;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return { ...frame, type: "unreadable", why: error.message } as unknown as Frame;
+  }
+}
+
+/** Of a hello, anything may be missing. */
+function readJsonFields(fields: readonly Field[], from: Record<string, unknown>, areDefaulted: boolean): Record<string, unknown> {
+  const read: Record<string, unknown> = {};
+  for (const [name, type, optional] of fields) {
+    const value = from[name] ?? null;
+    if (value !== null) read[name] = readJsonField(name, type, value);
+    else if (optional) read[name] = null;
+    else if (areDefaulted) read[name] = type === "versions" ? [] : 0;
+    else throw unreadable(`it has no ${name}`);
+  }
+  return read;
+}
+
+function readJsonField(name: string, type: FieldType, value: unknown): unknown {
+  const wrong = (): DecodeError => unreadable(`${name} is not what it should be`);
+  const number = (of: unknown, end: number): number => {
+    if (typeof of !== "number" || !Number.isInteger(of) || of < 0 || of > end || (of === end && end < 2 ** 64)) throw wrong();
+    return Math.min(of, Number.MAX_SAFE_INTEGER);
+  };
+  switch (type) {
+    case "text":
+      if (typeof value !== "string") throw wrong();
+      return value;
+    case "code":
+      if (!CODES.includes(value as Code)) throw wrong();
+      return value;
+    case "versions":
+      if (!Array.isArray(value)) throw wrong();
+      return value.map((version) => number(version, 2 ** 32));
+    case "resume":
+      if (typeof value !== "object" || value === null) throw wrong();
+      return readJsonFields(RESUME, value as Record<string, unknown>, false);
+    default:
+      return number(value, type === "u32" ? 2 ** 32 : 2 ** 64);
+  }
+}

@@ -1,0 +1,22 @@
+/** The version of the session protocol that this library speaks. */
+export const SESSION_VERSION = 1;
+/** How long a session outlives its last frame, if nobody says otherwise. */
+export const LEASE_MS = 10_000;
+/** Agents and texts that compact messages may refer to by number, if nobody says otherwise. */
+export const REMEMBER = 256;
+/** How many frames a node grants at most, and how long each may be; asked for if nobody says otherwise. */
+export const WINDOW = 256;
+export const MESSAGE_BYTES = 1024 * 1024;
+/** How much longer a frame is than the message in it, at most. */
+export const FRAME_OVERHEAD_BYTES = 4096;
+/** How long an acknowledgement waits for more to acknowledge. */
+export const ACK_DELAY_MS = 10;
+/** How long a node may take to welcome. */
+export const WELCOME_MS_MAX = 10_000;
+/** How long to wait before connecting again: twice as long after each failure, up to the most. */
+export const RECONNECT_MS_MIN = 100;
+export const RECONNECT_MS_MAX = 5_000;
+/** How often a node may end the connection with an error, with nothing received in between, before the session is given up. */
+export const FAULTS_MAX = 3;
+/** How long a first connection is tried, if nobody says otherwise. */
+export const PATIENCE_MS = 5_000;

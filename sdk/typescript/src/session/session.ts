@@ -1,0 +1,418 @@
+/**
+ * The client's end of a session as a state machine: no sockets, no clock, no randomness. Time and chance come in, frames and
+ * events go out.
+ *
+ * - Inputs: {@link Session.handleConnected}, {@link Session.handleFrame}, {@link Session.handleClosed},
+ *   {@link Session.handleTimeout}, and what the client wants: `create`, `end`, `send`, `certify`, `bye`.
+ * - Outputs, after each input until there is no more: {@link Session.pollEvent}, {@link Session.pollFrame}; then
+ *   {@link Session.pollTimeout} says when to call `handleTimeout`.
+ *
+ * What is sent is kept until the node has it, and is written again over the next connection, so that nothing is lost,
+ * doubled or out of order while the session lives.
+ */
+import { DecodeError, WhimbrelError } from "../acl/errors.js";
+import type { Message } from "../acl/message.js";
+import { FrameReader, FrameWriter, seal, type Code, type Form, type Frame, type Outgoing, type Refused, type Welcome } from "./frames.js";
+import {
+  ACK_DELAY_MS,
+  FAULTS_MAX,
+  LEASE_MS,
+  MESSAGE_BYTES,
+  PATIENCE_MS,
+  RECONNECT_MS_MAX,
+  RECONNECT_MS_MIN,
+  REMEMBER,
+  SESSION_VERSION,
+  WELCOME_MS_MAX,
+  WINDOW,
+} from "./limits.js";
+
+/** What a client asks for. The node may grant less. */
+export interface SessionOptions {
+  /** What lets the client in. */
+  readonly token?: string;
+  /** How long the session and its agents outlive the client's last sign of life: 1 s to 5 min; 10 s if not said. */
+  readonly leaseMs?: number;
+  /** How many numbered frames may be unacknowledged each way. */
+  readonly window?: number;
+  /** Bytes of the longest message that the client takes. */
+  readonly messageBytes?: number;
+  /** Agents and texts that compact messages may refer to by number. */
+  readonly remember?: number;
+  /** How frames are written: as JSON, or as fewer bytes with `compact` of `whimbrel/compact`. */
+  readonly form?: Form;
+  /** How long the first connection is tried before giving up: 5 s if not said. */
+  readonly patienceMs?: number;
+}
+
+/** Why a session is over: a node's code; `bye` after a good-bye; `unreachable` if there was never a connection. */
+export type EndCode = Code | "bye" | "unreachable";
+
+/** The session is over, or never began. */
+export class SessionError extends WhimbrelError {
+  override readonly name = "SessionError";
+
+  constructor(
+    /** Why, for programs. */
+    readonly code: EndCode,
+    text: string,
+  ) {
+    super(`${code}: ${text}`);
+  }
+}
+
+/** What happened. */
+export type SessionEvent =
+  | { readonly type: "connect" }
+  | { readonly type: "disconnect"; readonly why: string }
+  | { readonly type: "welcome"; readonly welcome: Welcome; readonly resumed: boolean }
+  | { readonly type: "created"; readonly agent: number; readonly name: string }
+  | { readonly type: "ended"; readonly agent: number; readonly reason: string }
+  | { readonly type: "message"; readonly agent: number; readonly message: Message }
+  | { readonly type: "unreadable"; readonly agent: number; readonly why: string }
+  | { readonly type: "certified"; readonly agent: number; readonly certificates: string }
+  | { readonly type: "refused"; readonly of: number; readonly code: Code; readonly text: string }
+  | { readonly type: "over"; readonly error: SessionError };
+
+/** Codes after which the same session cannot be gone on with. */
+const FINAL: readonly Code[] = ["unauthorised", "session-gone", "taken-over", "lease-over", "stopping", "version"];
+
+type NumberedOutgoing = Extract<Outgoing, { number: number }>;
+
+interface Connection {
+  readonly reader: FrameReader;
+  /** Until the welcome, the writer of the hello only. */
+  writer: FrameWriter;
+  isWelcome: boolean;
+  helloDue: boolean;
+  readonly since: number;
+  /** How many of what is kept were written to it. */
+  written: number;
+  byeWritten: boolean;
+}
+
+/** See the module. Times are milliseconds of any clock that does not go back. */
+export class Session {
+  readonly form: Form;
+  readonly #options: SessionOptions;
+  readonly #random: () => number;
+  readonly #startedAt: number;
+  #events: SessionEvent[] = [];
+  #connection: Connection | undefined;
+  #welcome: Welcome | undefined;
+  #over: SessionError | undefined;
+  #leaving = false;
+  /** What the node did not acknowledge, and the number of the last that was numbered. */
+  readonly #kept: NumberedOutgoing[] = [];
+  #keptFrom = 0;
+  #last = 0;
+  #credit = 0;
+  #received = 0;
+  /** What was last acknowledged. */
+  #told = 0;
+  #ackDueAt = Infinity;
+  #spokeAt = 0;
+  #heardAt: number;
+  #connectAt: number;
+  #failures = 0;
+  #faults = 0;
+
+  /** `random` gives numbers from 0 to 1: it spreads over time what many clients do after a break. */
+  constructor(options: SessionOptions, now: number, random: () => number) {
+    this.form = options.form ?? "json";
+    this.#options = options;
+    this.#random = random;
+    this.#startedAt = now;
+    this.#heardAt = now;
+    this.#connectAt = now;
+    this.handleTimeout(now);
+  }
+
+  /** What was granted; undefined until the first welcome. */
+  get welcome(): Welcome | undefined {
+    return this.#welcome;
+  }
+
+  /** Why the session is over, if it is. */
+  get over(): SessionError | undefined {
+    return this.#over;
+  }
+
+  /** How many numbered frames wait for the node's acknowledgement. */
+  get unacknowledged(): number {
+    return this.#kept.length - this.#keptFrom;
+  }
+
+  // ---- What the client wants
+
+  /** An agent is to be; its number is free. */
+  create(agent: number, name: string): number {
+    return this.#keep((number) => ({ type: "create", number, agent, name }));
+  }
+
+  /** An agent is to end. */
+  end(agent: number): number {
+    return this.#keep((number) => ({ type: "end", number, agent }));
+  }
+
+  /**
+   * An agent says something.
+   *
+   * @throws {@link EncodeError} if the message cannot be written; nothing was sent then.
+   */
+  send(agent: number, message: Message): number {
+    const sealed = seal(this.form, message, this.#welcome?.message_bytes ?? MESSAGE_BYTES);
+    return this.#keep((number) => ({ type: "message", number, agent, message: sealed }));
+  }
+
+  /** An agent's key is to be certified. */
+  certify(agent: number, request: string): number {
+    return this.#keep((number) => ({ type: "certify", number, agent, request }));
+  }
+
+  /** The session is to end once all that was said is written. */
+  bye(): void {
+    this.#leaving = true;
+  }
+
+  #keep(make: (number: number) => NumberedOutgoing): number {
+    if (this.#over) throw this.#over;
+    this.#kept.push(make(++this.#last));
+    return this.#last;
+  }
+
+  // ---- What happens
+
+  /** There is a connection. */
+  handleConnected(now: number): void {
+    if (this.#over) return;
+    const form = this.form;
+    this.#connection = {
+      reader: new FrameReader(form, this.#remember),
+      writer: new FrameWriter(form, 0),
+      isWelcome: false,
+      helloDue: true,
+      since: now,
+      written: 0,
+      byeWritten: false,
+    };
+    this.#connectAt = Infinity;
+  }
+
+  /** The connection is no more, or could not be made. */
+  handleClosed(now: number, why = "the connection broke"): void {
+    if (this.#over) return;
+    const connection = this.#connection;
+    this.#connection = undefined;
+    this.#failures = connection?.isWelcome ? 0 : this.#failures + 1;
+    this.#ackDueAt = Infinity;
+    const backoff = Math.min(RECONNECT_MS_MIN * 2 ** this.#failures, RECONNECT_MS_MAX);
+    const wait = this.#failures === 0 ? RECONNECT_MS_MIN : backoff;
+    this.#connectAt = now + wait * (0.5 + this.#random() / 2);
+    this.#giveUpIfLate(now, why);
+  }
+
+  /** The time that {@link Session.pollTimeout} said has come. */
+  handleTimeout(now: number): void {
+    if (this.#over) return;
+    const connection = this.#connection;
+    if (connection) {
+      const isSilent = connection.isWelcome && now >= this.#heardAt + this.#leaseMs;
+      const isSlow = !connection.isWelcome && now >= connection.since + WELCOME_MS_MAX;
+      if (isSilent || isSlow) this.#drop(now, "the node says nothing");
+      return;
+    }
+    if (now >= this.#connectAt) {
+      if (this.#giveUpIfLate(now, "there is no connection")) return;
+      this.#connectAt = Infinity;
+      this.#events.push({ type: "connect" });
+    }
+  }
+
+  /** A frame came. */
+  handleFrame(bytes: string | Uint8Array, now: number): void {
+    const connection = this.#connection;
+    if (this.#over || !connection) return;
+    this.#heardAt = now;
+    let frame: Frame;
+    try {
+      frame = connection.reader.read(bytes);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      return this.#fault(now, "protocol", error.message);
+    }
+    if (frame.type === "welcome") this.#welcomed(frame, connection, now);
+    else if (frame.type === "error") this.#failed(frame.code, frame.text, now);
+    else if (!connection.isWelcome) this.#fault(now, "protocol", `a ${frame.type} before the welcome`);
+    else if (frame.type === "ack") this.#acknowledged(frame.received, frame.credit, now);
+    else if (frame.type === "bye") this.#end("bye", this.#leaving ? "the client left" : "the node left");
+    else if ("number" in frame) this.#numbered(frame, now);
+    else this.#fault(now, "protocol", `a ${frame.type} from a node`);
+  }
+
+  #welcomed(welcome: Welcome, connection: Connection, now: number): void {
+    const resumed = this.#welcome !== undefined;
+    const fits = welcome.version === SESSION_VERSION && !connection.isWelcome && welcome.remember <= this.#remember;
+    if (!fits || (resumed && welcome.session !== this.#welcome?.session)) return this.#fault(now, "protocol", "an unexpected welcome");
+    this.#welcome = welcome;
+    connection.isWelcome = true;
+    connection.writer = new FrameWriter(this.form, welcome.remember);
+    this.#failures = 0;
+    this.#told = this.#received;
+    this.#credit = 0;
+    this.#events.push({ type: "welcome", welcome, resumed });
+    this.#acknowledged(welcome.received, welcome.credit, now);
+  }
+
+  /** The node has all numbers up to this one. */
+  #acknowledged(received: number, credit: number | null, now: number): void {
+    const first = this.#last - this.unacknowledged;
+    if (received > this.#last || received < first) return this.#fault(now, "protocol", `an acknowledgement of ${received}`);
+    const done = received - first;
+    if (done > 0) this.#faults = 0;
+    this.#keptFrom += done;
+    if (this.#connection) this.#connection.written = Math.max(0, this.#connection.written - done);
+    // Cutting off what is done with each time would take time that grows with what is left.
+    if (this.#keptFrom > 1024 || this.#keptFrom === this.#kept.length) {
+      this.#kept.splice(0, this.#keptFrom);
+      this.#keptFrom = 0;
+    }
+    this.#credit = Math.max(this.#credit, credit ?? received + (this.#welcome?.window ?? 0));
+  }
+
+  #numbered(frame: Extract<Frame, { number: number }>, now: number): void {
+    if (frame.number !== this.#received + 1) {
+      return this.#fault(now, "protocol", `number ${frame.number} after ${this.#received}`);
+    }
+    const event = eventOf(frame);
+    if (!event) return this.#fault(now, "protocol", `a ${frame.type} from a node`);
+    this.#received = frame.number;
+    this.#faults = 0;
+    this.#events.push(event);
+    const isMuch = this.#received - this.#told >= (this.#welcome?.window ?? 0) / 4;
+    this.#ackDueAt = isMuch ? now : Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
+  }
+
+  /** The node said why it ends the connection. */
+  #failed(code: Code, text: string, now: number): void {
+    // It had read the good-bye before the connection broke.
+    if (this.#leaving && code === "session-gone") return this.#end("bye", "the client left");
+    const mayTryAgain = this.#welcome === undefined ? code === "busy" : !FINAL.includes(code);
+    if (!mayTryAgain || ++this.#faults >= FAULTS_MAX) return this.#end(code, text);
+    this.#drop(now, `${code}: ${text}`);
+  }
+
+  /** What the node said cannot be: over another connection it may say it better. */
+  #fault(now: number, code: Code, text: string): void {
+    if (++this.#faults >= FAULTS_MAX || this.#welcome === undefined) this.#end(code, text);
+    else this.#drop(now, text);
+  }
+
+  #drop(now: number, why: string): void {
+    this.#events.push({ type: "disconnect", why });
+    this.handleClosed(now, why);
+  }
+
+  #giveUpIfLate(now: number, why: string): boolean {
+    const isNew = this.#welcome === undefined;
+    const until = isNew ? this.#startedAt + (this.#options.patienceMs ?? PATIENCE_MS) : this.#heardAt + this.#leaseMs;
+    if (now < until) return false;
+    this.#end(isNew ? "unreachable" : "lease-over", isNew ? why : "there was no connection for as long as the lease");
+    return true;
+  }
+
+  #end(code: EndCode, text: string): void {
+    if (this.#connection) this.#events.push({ type: "disconnect", why: text });
+    this.#connection = undefined;
+    this.#over = new SessionError(code, text);
+    this.#events.push({ type: "over", error: this.#over });
+  }
+
+  get #leaseMs(): number {
+    return this.#welcome?.lease_ms ?? this.#options.leaseMs ?? LEASE_MS;
+  }
+
+  get #remember(): number {
+    return this.form === "json" ? 0 : (this.#options.remember ?? REMEMBER);
+  }
+
+  // ---- What follows
+
+  /** The next thing that happened. */
+  pollEvent(): SessionEvent | undefined {
+    return this.#events.shift();
+  }
+
+  /** When to call {@link Session.handleTimeout}, or poll for frames. */
+  pollTimeout(): number {
+    if (this.#over) return Infinity;
+    const connection = this.#connection;
+    if (!connection) return this.#connectAt;
+    if (!connection.isWelcome) return connection.since + WELCOME_MS_MAX;
+    return Math.min(this.#ackDueAt, this.#spokeAt + this.#leaseMs / 3, this.#heardAt + this.#leaseMs);
+  }
+
+  /** The next frame to write. */
+  pollFrame(now: number): string | Uint8Array | undefined {
+    const connection = this.#connection;
+    const frame = connection && this.#nextFrame(connection, now);
+    if (!frame) return undefined;
+    this.#spokeAt = now;
+    return connection.writer.write(frame);
+  }
+
+  #nextFrame(connection: Connection, now: number): Outgoing | undefined {
+    if (connection.helloDue) {
+      connection.helloDue = false;
+      return this.#hello();
+    }
+    if (!connection.isWelcome || connection.byeWritten) return undefined;
+    if (now >= this.#ackDueAt || now >= this.#spokeAt + this.#leaseMs / 3) {
+      this.#ackDueAt = Infinity;
+      this.#told = this.#received;
+      return { type: "ack", received: this.#received, credit: null };
+    }
+    const next = this.#kept[this.#keptFrom + connection.written];
+    if (next && next.number <= this.#credit && connection.written < (this.#welcome?.window ?? 0)) {
+      connection.written++;
+      return next;
+    }
+    if (!this.#leaving || next) return undefined;
+    connection.byeWritten = true;
+    return { type: "bye" };
+  }
+
+  #hello(): Outgoing {
+    const { token, leaseMs, window, messageBytes } = this.#options;
+    const welcome = this.#welcome;
+    return {
+      type: "hello",
+      versions: [SESSION_VERSION],
+      token: token ?? null,
+      resume: welcome ? { session: welcome.session, secret: welcome.secret, received: this.#received } : null,
+      lease_ms: leaseMs ?? LEASE_MS,
+      window: window ?? WINDOW,
+      message_bytes: messageBytes ?? MESSAGE_BYTES,
+      remember: this.#remember,
+    };
+  }
+}
+
+function eventOf(frame: Extract<Frame, { number: number }> | Refused): SessionEvent | undefined {
+  switch (frame.type) {
+    case "created":
+      return { type: "created", agent: frame.agent, name: frame.name };
+    case "ended":
+      return { type: "ended", agent: frame.agent, reason: frame.reason };
+    case "message":
+      return { type: "message", agent: frame.agent, message: frame.message };
+    case "unreadable":
+      return { type: "unreadable", agent: frame.agent, why: frame.why };
+    case "certified":
+      return { type: "certified", agent: frame.agent, certificates: frame.certificates };
+    case "refused":
+      return { type: "refused", of: frame.of, code: frame.code, text: frame.text };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,71 @@
+/** What carries frames: a WebSocket here; TCP and TLS are in `whimbrel/node`. */
+import { WhimbrelError } from "../acl/errors.js";
+
+/** What a transport tells. After `onClose` it tells nothing more. */
+export interface TransportEvents {
+  onOpen(): void;
+  onFrame(frame: string | Uint8Array): void;
+  onClose(why: string): void;
+}
+
+/** A connection, open or opening. */
+export interface Transport {
+  /** Writes a frame. */
+  send(frame: string | Uint8Array): void;
+  /** Closes the connection once what was written is out. `onClose` follows, or nothing does. */
+  close(): void;
+}
+
+/** Opens a connection. */
+export type Connect = (events: TransportEvents) => Transport;
+
+/** The part of the standard's `WebSocket` that is used: the page's own, Node's from version 22 on, or package `ws`. */
+export interface WebSocketLike {
+  binaryType: string;
+  send(data: string | Uint8Array): void;
+  close(code?: number, reason?: string): void;
+  addEventListener(type: "open" | "error", listener: () => void): void;
+  addEventListener(type: "close", listener: (event: { readonly code: number; readonly reason: string }) => void): void;
+  addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
+}
+
+/** What makes a {@link WebSocketLike}. */
+export type WebSocketClass = new (url: string, protocols: string) => WebSocketLike;
+
+/** The WebSocket subprotocol of sessions. */
+export const SUBPROTOCOL = "whimbrel.v1";
+
+/**
+ * Connects by WebSocket: JSON in text messages, compact frames in binary ones.
+ *
+ * @throws {@link WhimbrelError} if there is no `WebSocket`, and none was given.
+ */
+export function webSocket(url: string, given?: WebSocketClass): Connect {
+  const found = given ?? (globalThis as { readonly WebSocket?: WebSocketClass }).WebSocket;
+  if (found === undefined) {
+    throw new WhimbrelError("this Node has no WebSocket: take Node 22, pass the class of package ws as `WebSocket`, or connect to tcp:// with whimbrel/node");
+  }
+  return (events) => {
+    const socket = new found(url, SUBPROTOCOL);
+    socket.binaryType = "arraybuffer";
+    let isOpen = true;
+    const close = (why: string): void => {
+      if (isOpen) events.onClose(why);
+      isOpen = false;
+    };
+    socket.addEventListener("open", () => isOpen && events.onOpen());
+    socket.addEventListener("message", ({ data }) => {
+      if (!isOpen) return;
+      events.onFrame(typeof data === "string" ? data : new Uint8Array(data as ArrayBuffer));
+    });
+    socket.addEventListener("error", () => undefined);
+    socket.addEventListener("close", ({ code, reason }) => close(reason || `the WebSocket closed (${code})`));
+    return {
+      send: (frame) => socket.send(frame),
+      close: () => {
+        isOpen = false;
+        socket.close(1000);
+      },
+    };
+  };
+}

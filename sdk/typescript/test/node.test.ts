@@ -1,0 +1,368 @@
+/** Agents of this library on a real node, by TCP and by WebSocket. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { join } from "node:path";
+import WebSocket from "ws";
+import { compact } from "../src/compact.js";
+import {
+  Agent,
+  atom,
+  connect,
+  contractNet,
+  isTerm,
+  onContractNet,
+  onQuery,
+  onRequest,
+  onSubscribe,
+  queryRef,
+  Refusal,
+  request,
+  subscribe,
+  term,
+  type Change,
+  type Form,
+  type Message,
+  type NodeConnectOptions,
+  type Platform,
+} from "../src/node.js";
+import { Gateway, Proxy } from "./proxy.js";
+import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
+import { repository } from "./vectors.js";
+
+const FORMS: readonly (readonly [string, Form])[] = [
+  ["json", "json"],
+  ["compact", compact],
+];
+
+/** Answers each `request` with an `inform` of the same content, and calls whoever asks for that. */
+const ECHO = `+!kqml_received(S, request, C, Id) <- .send(S, inform, C, Id).`;
+
+/** Sends messages 1 to N to whoever asks. */
+const STREAM = `+!stream(N)[source(S)] <- for ( .range(I, 1, N) ) { .send(S, tell, item(I)) }.`;
+
+/** Bids for jobs as contractors of the contract net do. */
+const CONTRACTOR = `
+  bid(mow, 30). bid(paint, 50).
+  +!kqml_received(I, cfp, Job, _) : bid(Job, P) <- .send(I, propose, offer(Job, P)).
+  +!kqml_received(I, cfp, Job, _) <- .send(I, refuse, Job).
+  +!kqml_received(I, accept_proposal, offer(Job, _), _) <- .send(I, inform, done(Job)).
+  +!kqml_received(_, reject_proposal, _, _) <- +sad.`;
+
+describe("on a real node", { skip: WITHOUT_NODE, concurrency: false }, () => {
+  let society: Society;
+  before(async () => {
+    society = await Society.of({ echo: ECHO, stream: STREAM, ada: CONTRACTOR, bruno: CONTRACTOR.replace("30", "20"), fern: "" });
+  });
+  after(() => society.stop());
+
+  const join_ = (options: NodeConnectOptions = {}, address = society.address): Promise<Platform> => connect(`tcp://${address}`, { token: TOKEN, ...options });
+
+  /** A platform for one test. */
+  async function withPlatform(run: (platform: Platform) => Promise<void>, options: NodeConnectOptions = {}): Promise<void> {
+    const platform = await join_(options);
+    try {
+      await run(platform);
+    } finally {
+      await platform.close();
+    }
+    assert.equal((await platform.closed).code, "bye");
+  }
+
+  for (const [name, form] of FORMS) {
+    test(`an agent comes, asks, is answered, and goes, in ${name}`, () =>
+      withPlatform(
+        async (platform) => {
+          const bob = await platform.create("bob");
+          assert.equal(bob.aid.toString(), `bob@${platform.name}`);
+          const content = term("f", 3n, "é", atom("b"), [1.5, null, true]);
+          const answer = await bob.ask({ performative: "request", receivers: "echo", content });
+          assert.equal(answer.sender.toString(), "echo");
+          assert.ok(isTerm(answer.content, "f", 4));
+          assert.equal(answer.content.args[1], "é");
+          assert.deepEqual(platform.agents, [bob]);
+          await bob.end();
+          assert.equal(await bob.ended, "finished");
+          assert.throws(() => bob.send({ performative: "inform", receivers: "echo" }), { name: "EndedError" });
+          assert.equal((await platform.create("bob")).name, "bob", "the name and the number are free again");
+        },
+        { form },
+      ));
+  }
+
+  test("agents are classes or functions, and behave", () =>
+    withPlatform(async (platform) => {
+      class Counter extends Agent {
+        ticks = 0;
+        reason = "";
+        override setup(): void {
+          this.every(5, () => void this.ticks++);
+          this.onMessage({ performative: "query-ref" }, (message) => this.reply(message, "inform", this.ticks));
+        }
+        override takeDown(reason: string): void {
+          this.reason = reason;
+        }
+      }
+      const counter = await platform.create("counter", new Counter());
+      const told: unknown[] = [];
+      const asker = await platform.create("asker", (agent) => {
+        agent.after(30, () => told.push("later"));
+        agent.run(() => told.push("now"));
+      });
+      await pause(60);
+      const answer = await asker.ask({ performative: "query-ref", receivers: counter.aid });
+      assert.ok(Number(answer.content) >= 3 && Number(answer.content) < 15, String(answer.content));
+      assert.deepEqual(told, ["now", "later"]);
+      await counter.end();
+      assert.equal(counter.reason, "finished");
+      const { ticks } = counter;
+      await pause(30);
+      assert.equal(counter.ticks, ticks, "its behaviours ended with it");
+    }));
+
+  test("what is not handled waits until somebody receives it", () =>
+    withPlatform(async (platform) => {
+      const [bob, amy] = [await platform.create("bob"), await platform.create("amy")];
+      for (const n of [1, 2, 3]) bob.send({ performative: "inform", receivers: "amy", content: n, conversationId: `c${n}` });
+      const second = await amy.receive({ conversationId: "c2" }, { timeoutMs: 5000 });
+      assert.equal(second.content, 2);
+      const rest: unknown[] = [];
+      amy.onMessage((message) => rest.push(message.content));
+      bob.send({ performative: "inform", receivers: "amy", content: 4 });
+      while (rest.length < 3) await pause(5);
+      assert.deepEqual(rest, [1, 3, 4]);
+      await assert.rejects(amy.receive({}, { timeoutMs: 20 }), { name: "DeadlineError" });
+      await assert.rejects(amy.receive({}, { signal: AbortSignal.abort(new Error("never mind")) }), /never mind/);
+    }));
+
+  test("what goes wrong is told", () =>
+    withPlatform(async (platform) => {
+      const bob = await platform.create("bob");
+      await assert.rejects(platform.create("bob"), { name: "RefusedError", code: "name-taken" });
+      await assert.rejects(platform.create("b@d"), { name: "RefusedError", code: "bad-name" });
+      await assert.rejects(bob.ask({ performative: "request", receivers: "nobody" }), { name: "FailureError" });
+      await assert.rejects(bob.ask({ performative: "request", content: "to whom?" }), { name: "RefusedError", code: "no-receiver" });
+      await assert.rejects(bob.ask({ performative: "request", receivers: "echo", sender: "amy" }), { name: "RefusedError", code: "forged-sender" });
+      await assert.rejects(bob.ask({ performative: "request", receivers: "fern" }, { timeoutMs: 50 }), { name: "DeadlineError" });
+      await assert.rejects(bob.ask({ performative: "request", receivers: "df", content: term("dance") }), { name: "RefuseError" });
+      await assert.rejects(bob.ask({ performative: "propose", receivers: "df", content: "?" }), { name: "NotUnderstoodError" });
+      assert.throws(() => bob.send({ performative: "inform", receivers: "no@" }), { name: "EncodeError" });
+      assert.throws(() => bob.send({ performative: "inform", receivers: "echo", content: "x".repeat(2 << 20) }), { name: "EncodeError" });
+      await assert.rejects(bob.certify("no request"), { name: "RefusedError" });
+      const errors: unknown[] = [];
+      bob.onError = (error) => errors.push((error as Error).message);
+      bob.onMessage(() => {
+        throw new Error("I cannot");
+      });
+      bob.send({ performative: "inform", receivers: "bob" });
+      bob.send({ performative: "inform" });
+      while (errors.length < 2) await pause(5);
+      assert.deepEqual(errors.sort(), ["I cannot", "no-receiver: the message has no receiver"].sort());
+    }));
+
+  test("who is not let in hears why", async () => {
+    await assert.rejects(join_({ token: "guessed" }), { name: "SessionError", code: "unauthorised" });
+    await assert.rejects(join_({ patienceMs: 300 }, "127.0.0.1:1"), { name: "SessionError", code: "unreachable" });
+    await assert.rejects(connect("ftp://host"), /no WebSocket/);
+    await assert.rejects(async () => connect("tcp://host"), /no port/);
+  });
+
+  test("the DF: register, search, subscribe, leave", () =>
+    withPlatform(async (platform) => {
+      const [bob, amy] = [await platform.create("bob"), await platform.create("amy")];
+      const changes: Change[] = [];
+      const cancel = await amy.df.subscribe({ services: [{ type: "weather" }] }, (change) => changes.push(change));
+      await bob.df.register({ services: [{ name: "rain", type: "weather", languages: ["fipa-sl0"], properties: { price: 5 } }], leaseMs: 60_000 });
+      await assert.rejects(bob.df.register({}), { name: "FailureError" });
+      const [found, ...more] = await amy.df.search({ services: [{ type: "weather" }] });
+      assert.equal(more.length, 0);
+      assert.ok(found);
+      assert.ok(found.name.equals(bob.aid));
+      assert.deepEqual(found.services[0]?.properties, { price: 5 });
+      assert.ok((found.leaseUntilMs ?? 0) > Date.now());
+      assert.deepEqual(await amy.df.search({ services: [{ type: "sport" }] }), []);
+      assert.equal((await amy.df.search({}, { maxResults: 1 })).length, 1);
+      await bob.df.modify({ services: [{ name: "snow", type: "weather" }] });
+      await bob.df.deregister();
+      while (changes.length < 3) await pause(5);
+      assert.deepEqual(
+        changes.map(({ agent, entry }) => [agent.name, entry?.services[0]?.name]),
+        [
+          ["bob", "rain"],
+          ["bob", "snow"],
+          ["bob", undefined],
+        ],
+      );
+      cancel();
+      await bob.df.register({ services: [{ type: "weather" }] });
+      await bob.df.deregister();
+      await pause(50);
+      assert.equal(changes.length, 3);
+      assert.equal(amy.waiting, 0, "the answer to the good-bye is nobody's");
+    }));
+
+  test("the AMS: who is there, topics and groups, suspend and kill", () =>
+    withPlatform(async (platform) => {
+      const [bob, amy] = [await platform.create("bob"), await platform.create("amy")];
+      assert.deepEqual(
+        (await bob.ams.search({ name: "e*" })).map(({ name, state }) => [name.name, state]),
+        [["echo", "active"]],
+      );
+      assert.equal(await bob.ams.platformName(), platform.name);
+      await amy.ams.join("topic:weather");
+      bob.send({ performative: "inform", receivers: "topic:weather", content: "rain" });
+      assert.equal((await amy.receive({ receiver: "topic:weather" }, { timeoutMs: 5000 })).content, "rain");
+      await amy.ams.leave("topic:weather");
+      await assert.rejects(amy.ams.leave("topic:weather"), { name: "FailureError" });
+      await assert.rejects(bob.ams.kill("echo"), { name: "RefuseError" });
+      await bob.ams.setState(bob.aid, "active").catch((error: unknown) => assert.equal((error as Error).name, "FailureError"));
+      void bob.ams.kill(bob.aid).catch(() => undefined);
+      assert.match(await bob.ended, /killed|finished/);
+    }));
+
+  test("request, query and subscribe, both sides", () =>
+    withPlatform(async (platform) => {
+      const server = await platform.create("server", (agent) => {
+        onRequest(agent, ({ content }) => {
+          if (content === "refuse") throw new Refusal("busy");
+          if (content === "fail") throw new Error("broken");
+          return content;
+        }, { agree: true });
+        onQuery(agent, ({ content }) => content);
+        agent.onError = () => undefined;
+        onSubscribe(agent, ({ message, tell, signal }) => {
+          if (message.content !== "clock") throw new Refusal("what?");
+          let n = 0;
+          const timer = setInterval(() => tell(++n), 5);
+          signal.addEventListener("abort", () => clearInterval(timer));
+        });
+      });
+      const client = await platform.create("client");
+      assert.equal((await request(client, server.aid, "go")).content, "go");
+      await assert.rejects(request(client, "server", "refuse"), { name: "RefuseError" });
+      await assert.rejects(request(client, "server", "fail"), { name: "FailureError" });
+      assert.equal((await queryRef(client, "server", "x")).protocol, "fipa-query");
+      await assert.rejects(subscribe(client, "server", "nothing"), { name: "RefuseError" });
+      const clock = await subscribe(client, "server", "clock");
+      assert.equal((await clock.next({ timeoutMs: 5000 })).content, 1);
+      const heard: unknown[] = [];
+      for await (const { content } of clock) if (heard.push(content) === 3) break;
+      assert.deepEqual(heard, [2, 3, 4]);
+      clock.cancel();
+      await pause(50);
+      assert.equal(client.waiting, 0, "nobody hears what was still said");
+    }));
+
+  test("a contract net that AgentSpeak agents bid in", () =>
+    withPlatform(async (platform) => {
+      const boss = await platform.create("boss");
+      const carl = await platform.create("carl", (agent) => onContractNet(agent, { bid: () => term("offer", atom("mow"), 90), perform: () => null }));
+      const price = (content: Message["content"]): number => (isTerm(content, "offer", 2) ? Number(content.args[1]) : Infinity);
+      const call = (job: string) =>
+        contractNet(boss, {
+          participants: ["ada", "bruno", carl.aid, "fern", "nobody"],
+          content: atom(job),
+          deadlineMs: 400,
+          select: (proposals) => [...proposals].sort((one, other) => price(one.content) - price(other.content)).slice(0, 1),
+        });
+      const mow = await call("mow");
+      assert.deepEqual(mow.proposals.map((proposal) => [proposal.agent.name, price(proposal.content)]).sort(), [["ada", 30], ["bruno", 20], ["carl", 90]]);
+      assert.deepEqual(mow.outcomes.map(({ proposal, error }) => [proposal.agent.name, error]), [["bruno", undefined]]);
+      assert.deepEqual(mow.outcomes[0]?.result?.content, term("done", atom("mow")));
+      assert.deepEqual(mow.silent.map(String), ["fern", "nobody"]);
+      const fly = await call("fly");
+      assert.deepEqual(fly.refused.map(({ sender, performative }) => `${sender.name} ${performative}`).sort(), ["ada refuse", "ams failure", "bruno refuse"]);
+      assert.equal(fly.outcomes[0]?.proposal.agent.name, "carl");
+    }));
+
+  for (const [name, form] of FORMS) {
+    test(`10,000 messages each way through a network that breaks all the time, in ${name}`, { timeout: 120_000 }, async () => {
+      const messages = 10_000;
+      const proxy = await Proxy.to(society.address);
+      const platform = await join_({ form }, proxy.address);
+      const bob = await platform.create("bob");
+      const cut = setInterval(() => proxy.cut(), 70);
+      try {
+        const echoed: number[] = [];
+        const told: number[] = [];
+        const all = new Promise<void>((resolve) => {
+          const isAll = (): void => void (echoed.length + told.length === 2 * messages && resolve());
+          bob.onMessage({ performative: "inform" }, ({ content }) => (echoed.push(Number(content)), isAll()));
+          bob.onMessage({ performative: "tell" }, ({ content }) => (told.push(Number((content as { args: readonly unknown[] }).args[0])), isAll()));
+        });
+        bob.send({ performative: "achieve", receivers: "stream", content: term("stream", messages) });
+        for (let n = 1; n <= messages; n++) {
+          bob.send({ performative: "request", receivers: "echo", content: n });
+          if (n % 100 === 0) await pause(3);
+        }
+        await all;
+        const expected = Array.from({ length: messages }, (_, at) => at + 1);
+        assert.deepEqual(told, expected, "in their order, each once");
+        assert.deepEqual(echoed, expected, "in their order, each once");
+        assert.ok(proxy.cuts > 5, `${proxy.cuts} breaks`);
+      } finally {
+        clearInterval(cut);
+        await platform.close();
+        await proxy.close();
+      }
+    });
+  }
+
+  test("a session that its node forgot is over, and so are its agents", async () => {
+    const proxy = await Proxy.to(society.address);
+    const platform = await join_({ leaseMs: 1000 }, proxy.address);
+    const bob = await platform.create("bob");
+    const waiting = bob.receive();
+    await proxy.close();
+    await assert.rejects(waiting, { name: "EndedError" });
+    assert.equal((await platform.closed).code, "lease-over");
+    assert.equal(platform.agents.length, 0);
+    await assert.rejects(platform.create("amy"), { name: "SessionError" });
+  });
+
+  for (const [name, form] of FORMS) {
+    test(`by WebSocket, in ${name}`, async () => {
+      const gateway = await Gateway.to(society.address);
+      try {
+        const platform = await connect(gateway.url, { token: TOKEN, form, WebSocket });
+        const bob = await platform.create("bob");
+        assert.equal((await bob.ask({ performative: "request", receivers: "echo", content: "hello" })).content, "hello");
+        gateway.cut();
+        assert.equal((await bob.ask({ performative: "request", receivers: "echo", content: "again" })).content, "again");
+        assert.deepEqual(gateway.protocols, ["whimbrel.v1", "whimbrel.v1"]);
+        assert.equal(gateway.texts > 0, form === "json");
+        await platform.close();
+      } finally {
+        await gateway.close();
+      }
+    });
+  }
+});
+
+describe("a society of an example", { skip: WITHOUT_NODE }, () => {
+  test("TypeScript bids in AgentSpeak's contract net, and gets what it does cheapest", { timeout: 60_000 }, async () => {
+    const society = await Society.run(join(repository(), "examples/contract-net"));
+    try {
+      const platform = await connect(`tcp://${society.address}`, { token: TOKEN });
+      const done: Message[] = [];
+      const gus = await platform.create("gus", async (agent) => {
+        onContractNet(agent, {
+          bid: ({ content }) => (isTerm(content, "fly") ? term("offer", content, 7) : undefined),
+          perform: (verdict) => {
+            done.push(verdict);
+            return term("done", verdict.content);
+          },
+        });
+        await agent.df.register({ services: [{ name: "contractor", type: "contractor" }] });
+      });
+      const output = await society.finished();
+      assert.match(output, /gus gets fly\(to_the_moon\) for 7/);
+      assert.match(output, /gus reports: fly\(to_the_moon\) is done/);
+      assert.equal(done.length, 1);
+      assert.equal((await platform.closed).code, "stopping");
+      assert.ok(await gus.ended);
+    } finally {
+      society.stop();
+    }
+  });
+});

@@ -1,0 +1,264 @@
+/** The vectors of `conformance/session`, and what the state machine does when the network, or the node, does not do its part. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { DecodeError, EncodeError } from "../src/acl/errors.js";
+import { fromHex, hex } from "../src/acl/json.js";
+import { message } from "../src/acl/message.js";
+import { compact } from "../src/compact.js";
+import { FrameReader, FrameWriter, type Form, type Frame, type Welcome } from "../src/session/frames.js";
+import { RECONNECT_MS_MAX } from "../src/session/limits.js";
+import { Session, type SessionEvent } from "../src/session/session.js";
+import { outgoing, Replay, type Transcript } from "./transcript.js";
+import { vectorFiles, vectors } from "./vectors.js";
+
+const FORMS: readonly (readonly [string, Form])[] = [
+  ["json", "json"],
+  ["compact", compact],
+];
+
+type Frames = { frames: { json: Frame; compact: string }[]; refused: { json?: string; compact?: string; error: string }[] };
+
+test("frames, in both forms and both ways", () => {
+  for (const { json, compact: bytes } of vectors<Frames>("session/frames.json").frames) {
+    const frame = new FrameReader("json", 0).read(JSON.stringify(json));
+    assert.deepEqual(new FrameReader(compact, 0).read(fromHex(bytes)), frame);
+    assert.deepEqual(new FrameReader("json", 0).read(new FrameWriter("json", 0).write(outgoing(frame))), frame);
+    // Numbers beyond 2^53, which no session reaches, read as the largest that JavaScript can tell apart.
+    if ("credit" in json && (json.credit ?? 0) > Number.MAX_SAFE_INTEGER) continue;
+    assert.equal(hex(new FrameWriter(compact, 0).write(outgoing(frame)) as Uint8Array), bytes);
+  }
+});
+
+test("what is no frame", () => {
+  for (const { json, compact: bytes, error } of vectors<Frames>("session/frames.json").refused) {
+    const read = () => (json === undefined ? new FrameReader(compact, 0).read(fromHex(bytes ?? "")) : new FrameReader("json", 0).read(json));
+    assert.throws(read, (thrown) => thrown instanceof DecodeError && thrown.message.includes(error), `${json ?? bytes}: ${error}`);
+  }
+});
+
+describe("transcripts, the session as their client", () => {
+  let [files, misdeeds] = [0, 0];
+  for (const file of vectorFiles("session").filter((name) => name !== "frames.json")) {
+    const transcript = vectors<Transcript>(`session/${file}`);
+    for (const [name, form] of FORMS) {
+      if (transcript.only !== undefined && transcript.only !== name) continue;
+      test(`${file} in ${name}: ${transcript.about}`, () => {
+        const replay = new Replay(transcript, form);
+        replay.run();
+        files++;
+        misdeeds += replay.misdeeds;
+      });
+    }
+  }
+  test("all were replayed, and few steps are what a client must not do", () => {
+    assert.ok(files >= 19, `${files}`);
+    assert.ok(misdeeds < 30, `${misdeeds}`);
+  });
+});
+
+const WELCOME: Welcome = {
+  type: "welcome",
+  version: 1,
+  session: "s1",
+  secret: "hush",
+  platform: "home",
+  lease_ms: 3000,
+  window: 8,
+  agents: 4,
+  message_bytes: 1000,
+  messages_per_s: 1000,
+  remember: 0,
+  received: 0,
+  credit: 8,
+};
+
+/** A session in JSON whose node is the test. */
+class Bench {
+  now = 0;
+  readonly session: Session;
+  readonly events: SessionEvent[] = [];
+
+  constructor() {
+    this.session = new Session({ leaseMs: 3000 }, 0, () => 1);
+  }
+
+  connect(): Frame {
+    this.session.handleConnected(this.now);
+    const [hello] = this.frames();
+    assert.ok(hello?.type === "hello");
+    return hello;
+  }
+
+  hear(frame: Frame | object): void {
+    this.session.handleFrame(JSON.stringify(frame), this.now);
+  }
+
+  frames(): Frame[] {
+    const frames: Frame[] = [];
+    for (let text = this.session.pollFrame(this.now); text; text = this.session.pollFrame(this.now)) frames.push(new FrameReader("json", 0).read(text));
+    return frames;
+  }
+
+  all(): SessionEvent[] {
+    const events: SessionEvent[] = [];
+    for (let event = this.session.pollEvent(); event; event = this.session.pollEvent()) events.push(event);
+    return events;
+  }
+
+  until(now: number): void {
+    this.now = now;
+    this.session.handleTimeout(now);
+  }
+}
+
+const hello = message({ performative: "inform", receivers: "amy", content: "hello" });
+
+test("what is behind the credit waits for it", () => {
+  const bench = new Bench();
+  bench.connect();
+  for (let n = 0; n < 12; n++) bench.session.send(0, hello);
+  assert.deepEqual(bench.frames(), [], "nothing before the welcome");
+  bench.hear(WELCOME);
+  assert.equal(bench.frames().length, 8);
+  bench.hear({ type: "ack", received: 2, credit: 9 });
+  assert.equal(bench.frames().length, 1);
+  bench.hear({ type: "ack", received: 9 });
+  assert.equal(bench.frames().length, 3);
+  assert.equal(bench.session.unacknowledged, 3);
+});
+
+test("a break is waited out longer and longer, and the session goes on where it was", () => {
+  const bench = new Bench();
+  bench.connect();
+  bench.hear(WELCOME);
+  for (let n = 0; n < 3; n++) bench.session.send(0, hello);
+  assert.equal(bench.frames().length, 3);
+  bench.hear({ type: "message", number: 1, agent: 0, message: { performative: "inform" } });
+  bench.session.handleClosed(bench.now);
+  bench.all();
+  let wait = 0;
+  for (let attempt = 0; attempt < 4; attempt++) {
+    const due = bench.session.pollTimeout();
+    assert.ok(due - bench.now >= wait && due - bench.now <= RECONNECT_MS_MAX);
+    wait = due - bench.now;
+    bench.until(due);
+    assert.deepEqual(bench.all(), [{ type: "connect" }]);
+    if (attempt < 3) bench.session.handleClosed(bench.now, "refused");
+  }
+  const again = bench.connect();
+  assert.ok(again.type === "hello");
+  assert.deepEqual(again.resume, { session: "s1", secret: "hush", received: 1 });
+  bench.hear({ ...WELCOME, received: 1, credit: 9 });
+  assert.deepEqual(
+    bench.frames().map((frame) => ("number" in frame ? frame.number : frame.type)),
+    [2, 3],
+  );
+  bench.hear({ type: "message", number: 2, agent: 0, message: { performative: "inform" } });
+  assert.deepEqual(
+    bench.all().map((event) => event.type),
+    ["welcome", "message"],
+  );
+});
+
+test("a session is given up after its lease, and the first connection after some patience", () => {
+  const bench = new Bench();
+  bench.connect();
+  bench.hear(WELCOME);
+  bench.session.handleClosed(bench.now);
+  for (let attempt = 0; attempt < 100 && !bench.session.over; attempt++) {
+    bench.until(bench.session.pollTimeout());
+    bench.session.handleClosed(bench.now, "refused");
+  }
+  assert.equal(bench.session.over?.code, "lease-over");
+  assert.ok(bench.now >= 3000 && bench.now < 3000 + RECONNECT_MS_MAX);
+  assert.throws(() => bench.session.send(0, hello), { name: "SessionError" });
+
+  const lonely = new Bench();
+  lonely.all();
+  for (let attempt = 0; attempt < 100 && !lonely.session.over; attempt++) {
+    lonely.session.handleClosed(lonely.now, "nobody is there");
+    lonely.until(Math.max(lonely.now, lonely.session.pollTimeout() === Infinity ? 0 : lonely.session.pollTimeout()));
+  }
+  assert.equal(lonely.session.over?.code, "unreachable");
+  assert.match(lonely.session.over.message, /nobody is there|no connection/);
+});
+
+test("a silent node is no node", () => {
+  const bench = new Bench();
+  bench.connect();
+  bench.hear(WELCOME);
+  bench.all();
+  bench.until(2999);
+  assert.deepEqual(bench.all(), []);
+  bench.until(3000);
+  assert.equal(bench.all()[0]?.type, "disconnect");
+});
+
+test("what a node says out of turn ends the connection, and in the end the session", () => {
+  for (const wrong of [
+    { type: "message", number: 7, agent: 0, message: { performative: "inform" } },
+    { type: "ack", received: 99 },
+    { type: "created", number: 0, agent: 0, name: "bob@home" },
+    { type: "create", number: 1, agent: 0, name: "bob" },
+    { type: "nod" },
+    { type: "hello", versions: [1], remember: 0 },
+  ]) {
+    const bench = new Bench();
+    for (let time = 1; time <= 3; time++) {
+      assert.equal(bench.session.over, undefined);
+      bench.connect();
+      bench.hear(WELCOME);
+      bench.all();
+      bench.hear(wrong);
+      assert.equal(bench.all()[0]?.type, "disconnect", JSON.stringify(wrong));
+      bench.until(Math.min(bench.session.pollTimeout(), bench.now + 100_000));
+    }
+    assert.equal(bench.session.over?.code, "protocol");
+  }
+});
+
+test("a message that is too long is refused before it is sent", () => {
+  const bench = new Bench();
+  bench.connect();
+  bench.hear(WELCOME);
+  const long = message({ performative: "inform", receivers: "amy", content: "x".repeat(1000) });
+  assert.throws(() => bench.session.send(0, long), EncodeError);
+  bench.session.send(0, hello);
+  assert.deepEqual(
+    bench.frames().map((frame) => ("number" in frame ? frame.number : 0)),
+    [1],
+  );
+});
+
+test("a good-bye is said when all else is", () => {
+  const bench = new Bench();
+  bench.connect();
+  bench.hear({ ...WELCOME, credit: 1 });
+  bench.session.send(0, hello);
+  bench.session.send(0, hello);
+  bench.session.bye();
+  assert.deepEqual(bench.frames().map((frame) => frame.type), ["message"]);
+  bench.hear({ type: "ack", received: 1, credit: 3 });
+  assert.deepEqual(bench.frames().map((frame) => frame.type), ["message", "bye"]);
+  bench.hear({ type: "bye" });
+  assert.equal(bench.session.over?.code, "bye");
+});
+
+test("a good-bye that may not have arrived is said again", () => {
+  for (const answer of [{ type: "bye" }, { type: "error", code: "session-gone", text: "it left" }]) {
+    const bench = new Bench();
+    bench.connect();
+    bench.hear(WELCOME);
+    bench.session.bye();
+    assert.deepEqual(bench.frames(), [{ type: "bye" }]);
+    bench.session.handleClosed(bench.now);
+    bench.until(bench.session.pollTimeout());
+    bench.connect();
+    if (answer.type === "bye") {
+      bench.hear(WELCOME);
+      assert.deepEqual(bench.frames(), [{ type: "bye" }]);
+    }
+    bench.hear(answer);
+    assert.equal(bench.session.over?.code, "bye");
+  }
+});

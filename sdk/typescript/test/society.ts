@@ -1,0 +1,69 @@
+/** A real node in a process of its own. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { repository } from "./vectors.js";
+
+/** The binary: what WHIMBREL says, or the release build. */
+export const WHIMBREL = process.env["WHIMBREL"] ?? join(repository(), "target/release/whimbrel");
+
+/** Why tests with a real node are skipped; false if they are not. Where WHIMBREL_REQUIRED is set they never are. */
+export const WITHOUT_NODE = !existsSync(WHIMBREL) && !process.env["WHIMBREL_REQUIRED"] ? `there is no ${WHIMBREL}: make build, or set WHIMBREL` : false;
+
+export const TOKEN = "a token for tests";
+
+/** A society that runs. */
+export class Society {
+  output = "";
+
+  private constructor(
+    readonly process: ChildProcess,
+    /** `127.0.0.1:PORT` of its agent port. */
+    readonly address: string,
+    readonly folder: string | undefined,
+  ) {}
+
+  /** Of AgentSpeak programs by their names, and options of `whimbrel run`. */
+  static async of(programs: Readonly<Record<string, string>>, ...options: string[]): Promise<Society> {
+    const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
+    const names = Object.keys(programs);
+    for (const [name, program] of Object.entries(programs)) writeFileSync(join(folder, `${name}.asl`), program);
+    writeFileSync(join(folder, "society.mas2j"), `MAS home { agents: ${names.map((name) => `${name};`).join(" ")} }`);
+    return Society.run(folder, folder, ...options);
+  }
+
+  /** Of a folder that is there. */
+  static run(project: string, folder?: string, ...options: string[]): Promise<Society> {
+    const process_ = spawn(WHIMBREL, ["run", project, "--agent-port", "0", ...options], {
+      env: { ...process.env, WHIMBREL_AGENT_TOKEN: TOKEN },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    return new Promise((resolve, reject) => {
+      let noted = "";
+      let society: Society | undefined;
+      process_.once("error", reject);
+      process_.once("exit", (code) => reject(new Error(`the society ended (${code}) before it listened: ${noted}`)));
+      process_.stderr.on("data", (data: Uint8Array) => {
+        noted += String(data);
+        const address = /connect at (\S+)/.exec(noted)?.[1];
+        if (address === undefined || society) return;
+        society = new Society(process_, address, folder);
+        const { stdout } = process_;
+        stdout.on("data", (more: Uint8Array) => society && (society.output += String(more)));
+        resolve(society);
+      });
+    });
+  }
+
+  /** What it printed, when it ended by itself. */
+  async finished(): Promise<string> {
+    if (this.process.exitCode === null) await new Promise((resolve) => this.process.once("close", resolve));
+    return this.output;
+  }
+
+  stop(): void {
+    this.process.kill("SIGKILL");
+    if (this.folder) rmSync(this.folder, { recursive: true, force: true });
+  }
+}
