@@ -1,7 +1,9 @@
 /** Agents of this library on a real node, by TCP and by WebSocket. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { join } from "node:path";
 import WebSocket from "ws";
 import { compact } from "../src/compact.js";
@@ -49,7 +51,7 @@ const CONTRACTOR = `
   +!kqml_received(I, accept_proposal, offer(Job, _), _) <- .send(I, inform, done(Job)).
   +!kqml_received(_, reject_proposal, _, _) <- +sad.`;
 
-describe("on a real node", { skip: WITHOUT_NODE, concurrency: false }, () => {
+describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 300_000 }, () => {
   let society: Society;
   before(async () => {
     society = await Society.of({ echo: ECHO, stream: STREAM, ada: CONTRACTOR, bruno: CONTRACTOR.replace("30", "20"), fern: "" });
@@ -133,6 +135,16 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false }, () => {
       assert.deepEqual(rest, [1, 3, 4]);
       await assert.rejects(amy.receive({}, { timeoutMs: 20 }), { name: "DeadlineError" });
       await assert.rejects(amy.receive({}, { signal: AbortSignal.abort(new Error("never mind")) }), /never mind/);
+    }));
+
+  test("an agent may ask itself, and go on with a conversation that there is", () =>
+    withPlatform(async (platform) => {
+      const bob = await platform.create("bob", (agent) => agent.onMessage({ performative: "request" }, (message) => agent.reply(message, "inform", message.content)));
+      const amy = await platform.create("amy");
+      assert.equal((await bob.ask({ performative: "request", receivers: "bob", content: 1 })).content, 1);
+      amy.send({ performative: "inform", receivers: "amy", conversationId: "c1", inReplyTo: "earlier", content: "no answer" });
+      assert.equal((await amy.ask({ performative: "request", receivers: "bob", conversationId: "c1", content: 2 })).content, 2);
+      assert.equal((await amy.receive({}, { timeoutMs: 5000 })).content, "no answer");
     }));
 
   test("what goes wrong is told", () =>
@@ -318,6 +330,25 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false }, () => {
     assert.equal((await platform.closed).code, "lease-over");
     assert.equal(platform.agents.length, 0);
     await assert.rejects(platform.create("amy"), { name: "SessionError" });
+  });
+
+  test("an agent in a Worker is an agent like any", { timeout: 60_000 }, async () => {
+    const gateway = await Gateway.to(society.address);
+    const url = gateway.url.replace("http", "ws");
+    const worker = new Worker(new URL("./worker.js", import.meta.url), { workerData: { url, token: TOKEN } });
+    try {
+      await once(worker, "message");
+      await withPlatform(async (platform) => {
+        const bob = await platform.create("bob");
+        assert.equal((await bob.ask({ performative: "request", receivers: "worker", content: "hello" })).content, "hello");
+      });
+      worker.postMessage("leave");
+      const [code] = (await once(worker, "exit")) as [number];
+      assert.equal(code, 0, "a program whose session is over has nothing left to do");
+    } finally {
+      await worker.terminate();
+      await gateway.close();
+    }
   });
 
   for (const [name, form] of FORMS) {

@@ -122,7 +122,7 @@ export class Agent {
    * @throws {@link EncodeError} if it cannot be written; {@link EndedError} if the agent ended.
    */
   send(draft: Draft): void {
-    const message = this.#draft(draft);
+    const message = messageOf(draft);
     const seat = this.#bound;
     const number = seat.send(message);
     seat.whenRefused(number, (error) => this.onError(error, message));
@@ -155,27 +155,24 @@ export class Agent {
   }
 
   /**
-   * Sends a message and listens to all that answers it: what quotes it, or is of its conversation. Close the inbox when no
-   * more is wanted.
+   * Sends a message and listens to all that answers it: what quotes it, or quotes nothing and is of its conversation. Close
+   * the inbox when no more is wanted.
    */
   open(draft: Draft): Inbox {
     const id = newId(this.name);
     const { replyWith = id, conversationId = id } = draft;
     const seat = this.#bound;
-    const inbox = this.listen({ or: [{ inReplyTo: replyWith }, { conversationId }] });
+    // What this agent says to itself, or to a group that it is in, is no answer.
+    const isAnswer = (message: Message): boolean => message.inReplyTo === undefined && message.conversationId === conversationId && message.replyWith !== replyWith;
+    const inbox = this.listen((message) => message.inReplyTo === replyWith || isAnswer(message));
     try {
-      const number = seat.send(this.#draft({ ...draft, replyWith, conversationId }));
+      const number = seat.send(messageOf({ ...draft, replyWith, conversationId }));
       seat.whenRefused(number, (error) => inbox.fail(error));
     } catch (error) {
       inbox.close();
       throw error;
     }
     return inbox;
-  }
-
-  /** The message that a draft means; its node says who sends it. */
-  #draft(draft: Draft): Message {
-    return messageOf(draft);
   }
 
   // ---- Behaviours: what an agent does besides answering. All end with it.
@@ -190,25 +187,24 @@ export class Agent {
     const timer = setTimeout(() => {
       this.signal.removeEventListener("abort", stop);
       void this.#try(behaviour);
-    }, Math.min(ms, TIMER_MS_MAX));
+    }, Math.min(Math.max(ms, 0), TIMER_MS_MAX));
     const stop = (): void => clearTimeout(timer);
     if (this.signal.aborted) stop();
     else this.signal.addEventListener("abort", stop, { once: true });
     return stop;
   }
 
-  /** Does something every so many milliseconds, each time when it is done with the time before. What is returned ends it. */
+  /** Does something again and again, so many milliseconds after it was done with the last time. What is returned ends that. */
   every(ms: number, behaviour: () => unknown): () => void {
     let stop = (): void => undefined;
     let isOver = false;
-    const tick = (): void => {
-      const began = performance.now();
-      stop = this.after(Math.max(0, ms), async () => {
+    const wait = (): void => {
+      stop = this.after(ms, async () => {
         await this.#try(behaviour);
-        if (!isOver && !this.signal.aborted && began >= 0) tick();
+        if (!isOver && !this.signal.aborted) wait();
       });
     };
-    tick();
+    wait();
     return () => {
       isOver = true;
       stop();

@@ -144,7 +144,7 @@ export class Inbox implements AsyncIterable<Message> {
       if (signal?.aborted) throw signal.reason;
       if (this.#ended.aborted) throw this.#ended.reason;
       const left = until - performance.now();
-      if (left <= 0) throw new DeadlineError(`no message came within ${timeoutMs} ms`);
+      if (left <= 0) throw new DeadlineError(`no message came within ${Math.round(timeoutMs ?? 0)} ms`);
       await this.#woken(left, signal);
     }
   }

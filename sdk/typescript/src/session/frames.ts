@@ -52,6 +52,7 @@ export interface Resume {
   readonly received: number;
 }
 
+/** Who is there, and what it wants: the first frame of a connection. */
 export interface Hello {
   readonly type: "hello";
   readonly versions: readonly number[];
@@ -80,6 +81,7 @@ export interface Welcome {
   readonly credit: number;
 }
 
+/** What was received, what may be sent, and a sign of life. */
 export interface Ack {
   readonly type: "ack";
   readonly received: number;
@@ -93,16 +95,21 @@ interface Numbered<Type extends string> {
   readonly agent: number;
 }
 
+/** An agent is to be. */
 export interface Create extends Numbered<"create"> {
   readonly name: string;
 }
+/** It is. */
 export interface Created extends Numbered<"created"> {
   readonly name: string;
 }
+/** An agent is to end. */
 export type End = Numbered<"end">;
+/** It ended. */
 export interface Ended extends Numbered<"ended"> {
   readonly reason: string;
 }
+/** A message from an agent of the session, or to one. */
 export interface MessageFrame extends Numbered<"message"> {
   readonly message: Message;
 }
@@ -110,6 +117,7 @@ export interface MessageFrame extends Numbered<"message"> {
 export interface Unreadable extends Numbered<"unreadable"> {
   readonly why: string;
 }
+/** A frame is not done; or, if `of` is 0, a message to one of the session's agents could not be handed over. */
 export interface Refused {
   readonly type: "refused";
   readonly number: number;
@@ -117,17 +125,21 @@ export interface Refused {
   readonly code: Code;
   readonly text: string;
 }
+/** Why the connection ends: its last frame. */
 export interface Fault {
   readonly type: "error";
   readonly code: Code;
   readonly text: string;
 }
+/** The speaker leaves. */
 export interface Bye {
   readonly type: "bye";
 }
+/** An agent's key is to be certified. */
 export interface Certify extends Numbered<"certify"> {
   readonly request: string;
 }
+/** It is. */
 export interface Certified extends Numbered<"certified"> {
   readonly certificates: string;
 }

@@ -4,8 +4,9 @@ export const SESSION_VERSION = 1;
 export const LEASE_MS = 10_000;
 /** Agents and texts that compact messages may refer to by number, if nobody says otherwise. */
 export const REMEMBER = 256;
-/** How many frames a node grants at most, and how long each may be; asked for if nobody says otherwise. */
+/** How many numbered frames may be unacknowledged: what is asked for if nobody says otherwise, and the most that nodes grant. */
 export const WINDOW = 256;
+/** How long a message may be, likewise. */
 export const MESSAGE_BYTES = 1024 * 1024;
 /** How much longer a frame is than the message in it, at most. */
 export const FRAME_OVERHEAD_BYTES = 4096;
@@ -13,8 +14,9 @@ export const FRAME_OVERHEAD_BYTES = 4096;
 export const ACK_DELAY_MS = 10;
 /** How long a node may take to welcome. */
 export const WELCOME_MS_MAX = 10_000;
-/** How long to wait before connecting again: twice as long after each failure, up to the most. */
+/** How long to wait before connecting again, the first time; twice as long after each failure. */
 export const RECONNECT_MS_MIN = 100;
+/** The longest such wait. */
 export const RECONNECT_MS_MAX = 5_000;
 /** How often a node may end the connection with an error, with nothing received in between, before the session is given up. */
 export const FAULTS_MAX = 3;

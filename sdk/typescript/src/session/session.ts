@@ -116,6 +116,8 @@ export class Session {
   #connectAt: number;
   #failures = 0;
   #faults = 0;
+  /** Why there is no connection. */
+  #why = "there was never a connection";
 
   /** `random` gives numbers from 0 to 1: it spreads over time what many clients do after a break. */
   constructor(options: SessionOptions, now: number, random: () => number) {
@@ -204,12 +206,13 @@ export class Session {
     if (this.#over) return;
     const connection = this.#connection;
     this.#connection = undefined;
+    this.#why = why;
     this.#failures = connection?.isWelcome ? 0 : this.#failures + 1;
     this.#ackDueAt = Infinity;
     const backoff = Math.min(RECONNECT_MS_MIN * 2 ** this.#failures, RECONNECT_MS_MAX);
     const wait = this.#failures === 0 ? RECONNECT_MS_MIN : backoff;
     this.#connectAt = now + wait * (0.5 + this.#random() / 2);
-    this.#giveUpIfLate(now, why);
+    this.#giveUpIfLate(now);
   }
 
   /** The time that {@link Session.pollTimeout} said has come. */
@@ -223,7 +226,7 @@ export class Session {
       return;
     }
     if (now >= this.#connectAt) {
-      if (this.#giveUpIfLate(now, "there is no connection")) return;
+      if (this.#giveUpIfLate(now)) return;
       this.#connectAt = Infinity;
       this.#events.push({ type: "connect" });
     }
@@ -313,11 +316,11 @@ export class Session {
     this.handleClosed(now, why);
   }
 
-  #giveUpIfLate(now: number, why: string): boolean {
+  #giveUpIfLate(now: number): boolean {
     const isNew = this.#welcome === undefined;
     const until = isNew ? this.#startedAt + (this.#options.patienceMs ?? PATIENCE_MS) : this.#heardAt + this.#leaseMs;
     if (now < until) return false;
-    this.#end(isNew ? "unreachable" : "lease-over", isNew ? why : "there was no connection for as long as the lease");
+    this.#end(isNew ? "unreachable" : "lease-over", isNew ? this.#why : `there was no connection for as long as the lease: ${this.#why}`);
     return true;
   }
 

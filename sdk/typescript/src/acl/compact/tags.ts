@@ -40,8 +40,9 @@ export const TAG = {
   PLAIN_TERM: 0xf0,
 } as const;
 
-/** The least whole number in a tag itself, and how many there are. */
+/** The least whole number in a tag itself. */
 export const SMALL_INT_LEAST = -8;
+/** How many such numbers there are. */
 export const SMALL_INTS = 64;
 /** Entries of a map that its tag can say. */
 export const SHORT_MAPS = 6;
