@@ -113,7 +113,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       });
       await pause(60);
       const answer = await asker.ask({ performative: "query-ref", receivers: counter.aid });
-      assert.ok(Number(answer.content) >= 3 && Number(answer.content) < 15, String(answer.content));
+      assert.ok(Number(answer.content) >= 3, String(answer.content));
       assert.deepEqual(told, ["now", "later"]);
       await counter.end();
       assert.equal(counter.reason, "finished");
@@ -274,7 +274,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
         contractNet(boss, {
           participants: ["ada", "bruno", carl.aid, "fern", "nobody"],
           content: atom(job),
-          deadlineMs: 400,
+          deadlineMs: 1000,
           select: (proposals) => [...proposals].sort((one, other) => price(one.content) - price(other.content)).slice(0, 1),
         });
       const mow = await call("mow");
