@@ -24,8 +24,8 @@ async function bundled(entry: string): Promise<number> {
   return gzipSync(result.outputFiles[0]?.contents ?? "", { level: 9 }).length;
 }
 
-test("the SDK is small, and so is the compact codec, which a page need not load", async (context) => {
-  for (const entry of ["index.js", "compact.js"]) {
+test("the SDK is small, and so is what a page need not load", async (context) => {
+  for (const entry of ["index.js", "compact.js", "sl.js"]) {
     const bytes = await bundled(entry);
     context.diagnostic(`${entry}: ${bytes} bytes, minified and gzipped`);
     assert.ok(bytes <= BYTES_MAX, `${entry} takes ${bytes} bytes`);
