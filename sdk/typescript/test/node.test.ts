@@ -163,6 +163,11 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       await assert.rejects(bob.certify("no request"), { name: "RefusedError" });
       const errors: unknown[] = [];
       bob.onError = (error) => errors.push((error as Error).message);
+      const picky = bob.onMessage((message) => JSON.parse(String(message.content)) === 1, () => undefined);
+      bob.send({ performative: "inform", receivers: "bob", content: "{" });
+      while (errors.length < 1) await pause(5);
+      assert.match(String(errors.pop()), /JSON/);
+      picky();
       bob.onMessage(() => {
         throw new Error("I cannot");
       });

@@ -246,7 +246,14 @@ export class Agent {
 
   /** @internal */
   deliver(message: Message): void {
-    if (this.#mailbox.deliver(message)) return;
+    let isTaken = false;
+    try {
+      isTaken = this.#mailbox.deliver(message);
+    } catch (error) {
+      // A function that was to tell whether the message fits.
+      return this.onError(error, message);
+    }
+    if (isTaken) return;
     // As a node does of whose mailbox is full; failures are not answered.
     if (errorOf(message) === undefined) this.reply(message, "failure", "the mailbox is full");
     else this.onError(new FailureError(message), message);
