@@ -11,9 +11,9 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 WHIMBREL := $(TARGET)/release/whimbrel
 NATS_VERSION := 2.15.1
 NATS_SERVER := .cache/nats/bin/nats-server
-GUESTS := $(foreach agent,counter-rust retriever-rust searcher-rust worker-rust traveller-rust nomad-rust scout-rust \
-            counter-assemblyscript scout-assemblyscript searcher-assemblyscript worker-assemblyscript traveller-assemblyscript \
-            counter-c scout-c searcher-c shuttle-c worker-c traveller-c,guest/examples/$(agent).wasm) \
+GUESTS := $(foreach agent,counter-rust keeper-rust retriever-rust searcher-rust worker-rust traveller-rust nomad-rust scout-rust \
+            counter-assemblyscript keeper-assemblyscript scout-assemblyscript searcher-assemblyscript worker-assemblyscript traveller-assemblyscript \
+            counter-c keeper-c scout-c searcher-c shuttle-c worker-c traveller-c,guest/examples/$(agent).wasm) \
           $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm) \
           examples/library-search/searcher.wasm
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)

@@ -11,6 +11,8 @@ use whimbrel_testkit::{Probe, Simulation};
 use whimbrel_wasm::frame::{read_message, read_template, read_value, write_message, write_value};
 use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
 
+/// What a script can have called.
+const IMPORTS: u8 = 31;
 /// Turns that an agent has at most.
 const STEPS: usize = 200;
 
@@ -114,8 +116,9 @@ pub fn sent_by(script: &[u8]) -> usize {
 
 /// All is granted, and little of it.
 fn policy() -> Policy {
-    let text = r#"{"grant": [{"who": "*", "clock": true, "random": true, "topics": "*", "environments": "*"}],
-                   "quota": [{"who": "*", "call_cpu_ms": 50, "messages_per_s": 200, "memory_bytes": 1048576}]}"#;
+    let text = r#"{"grant": [{"who": "*", "clock": true, "random": true, "storage": true, "topics": "*", "environments": "*"}],
+                   "quota": [{"who": "*", "call_cpu_ms": 50, "messages_per_s": 200, "memory_bytes": 1048576, "storage_bytes": 1000,
+                              "owner_cpu_ms_per_s": 900, "owner_messages_per_s": 150, "owner_memory_bytes": 900000}]}"#;
     serde_json::from_str(text).expect("a policy")
 }
 
@@ -126,11 +129,11 @@ pub fn modules() -> Vec<Vec<u8>> {
 
 /// Scripts to start from: each import once.
 pub fn scripts() -> Vec<Vec<u8>> {
-    (0..27u8)
+    (0..IMPORTS)
         .map(|which| {
             let mut script = vec![which];
             [3000u32, 12, 3100, 8].into_iter().for_each(|number| script.extend(number.to_le_bytes()));
-            script.push((which + 5) % 27);
+            script.push((which + 5) % IMPORTS);
             [65_000u32, 600, 0, 4].into_iter().for_each(|number| script.extend(number.to_le_bytes()));
             script
         })

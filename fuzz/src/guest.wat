@@ -28,6 +28,10 @@
   (import "whim" "sleep" (func $sleep (param i64)))
   (import "whim" "move_to" (func $move_to (param i32 i32) (result i32)))
   (import "whim" "clone_to" (func $clone_to (param i32 i32 i32 i32) (result i32)))
+  (import "whim" "storage_get" (func $storage_get (param i32 i32) (result i32)))
+  (import "whim" "storage_put" (func $storage_put (param i32 i32 i32 i32) (result i32)))
+  (import "whim" "storage_delete" (func $storage_delete (param i32 i32) (result i32)))
+  (import "whim" "storage_list" (func $storage_list (param i32 i32 i32 i32) (result i32)))
   (memory (export "memory") 1)
   ;; A frame: inform to probe, 7.
   (data (i32.const 3000) "\07\02\05\00\00\00probe\03\09\00\00\00\03\07\00\00\00\00\00\00\00")
@@ -47,6 +51,10 @@
   (func $number (param i32) (result i32) (i32.load (i32.add (global.get $at) (local.get 0))))
   (func $call (param $which i32)
     (block $none
+    (block $l30
+    (block $l29
+    (block $l28
+    (block $l27
     (block $l26
     (block $l25
     (block $l24
@@ -74,7 +82,7 @@
     (block $l2
     (block $l1
     (block $l0
-      (br_table $l0 $l1 $l2 $l3 $l4 $l5 $l6 $l7 $l8 $l9 $l10 $l11 $l12 $l13 $l14 $l15 $l16 $l17 $l18 $l19 $l20 $l21 $l22 $l23 $l24 $l25 $l26 $none (local.get $which))
+      (br_table $l0 $l1 $l2 $l3 $l4 $l5 $l6 $l7 $l8 $l9 $l10 $l11 $l12 $l13 $l14 $l15 $l16 $l17 $l18 $l19 $l20 $l21 $l22 $l23 $l24 $l25 $l26 $l27 $l28 $l29 $l30 $none (local.get $which))
     ) (drop (call $send (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
     ) (drop (call $take (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
     ) (drop (call $read (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
@@ -102,6 +110,10 @@
     ) (call $sleep (i64.extend_i32_s (call $number (i32.const 1)))) (return)
     ) (drop (call $move_to (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
     ) (drop (call $clone_to (call $number (i32.const 1)) (call $number (i32.const 5)) (call $number (i32.const 9)) (call $number (i32.const 13)))) (return)
+    ) (drop (call $storage_get (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
+    ) (drop (call $storage_put (call $number (i32.const 1)) (call $number (i32.const 5)) (call $number (i32.const 9)) (call $number (i32.const 13)))) (return)
+    ) (drop (call $storage_delete (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
+    ) (drop (call $storage_list (call $number (i32.const 1)) (call $number (i32.const 5)) (call $number (i32.const 9)) (call $number (i32.const 13)))) (return)
     )
   )
   ;; The script is the frame's content, bytes; what is before it is always as long.

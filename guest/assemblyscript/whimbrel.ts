@@ -55,6 +55,14 @@
 // @ts-ignore: decorator
 @external("whim", "act") declare function whimAct(env: usize, len: i32, ptr: usize, actionLen: i32): i32;
 // @ts-ignore: decorator
+@external("whim", "storage_get") declare function whimStorageGet(key: usize, len: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "storage_put") declare function whimStoragePut(key: usize, len: i32, value: usize, valueLen: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "storage_delete") declare function whimStorageDelete(key: usize, len: i32): i32;
+// @ts-ignore: decorator
+@external("whim", "storage_list") declare function whimStorageList(prefix: usize, len: i32, after: usize, afterLen: i32): i32;
+// @ts-ignore: decorator
 @external("whim", "depart") declare function whimDepart(ptr: usize, len: i32): i32;
 // @ts-ignore: decorator
 @external("whim", "depart_clone") declare function whimDepartClone(node: usize, len: i32, name: usize, nameLen: i32): i32;
@@ -744,6 +752,52 @@ export class Documents {
       from = next;
     }
     return parts.join("");
+  }
+}
+/** What this agent and its clones keep on the node where they are (capability `storage`). It stays there when they go on, and is found
+ * again by whoever of them comes back. */
+export class Storage {
+  /** What is kept under this key; null if nothing is, or that is not granted (`reason` says which). */
+  get(key: string): ArrayBuffer | null {
+    const bytes = String.UTF8.encode(key);
+    const len = whimStorageGet(changetype<usize>(bytes), bytes.byteLength);
+    if (len < 0) return null;
+    const found = new ArrayBuffer(len);
+    whimRead(changetype<usize>(found), len);
+    return found;
+  }
+  /** The same as text. */
+  getText(key: string): string | null {
+    const found = this.get(key);
+    return found === null ? null : String.UTF8.decode(found);
+  }
+  /** Keeps this under a key, in the place of what was there before. 0, or why not. */
+  put(key: string, value: ArrayBuffer): i32 {
+    const bytes = String.UTF8.encode(key);
+    return whimStoragePut(changetype<usize>(bytes), bytes.byteLength, changetype<usize>(value), value.byteLength);
+  }
+  /** The same of text. */
+  putText(key: string, value: string): i32 {
+    return this.put(key, String.UTF8.encode(value));
+  }
+  /** Keeps it no more. 0, or why not. */
+  delete(key: string): i32 {
+    const bytes = String.UTF8.encode(key);
+    return whimStorageDelete(changetype<usize>(bytes), bytes.byteLength);
+  }
+  /** All keys that begin so, in their order; none if that is not granted. */
+  keys(prefix: string): Array<string> {
+    const one = String.UTF8.encode(prefix);
+    const keys = new Array<string>();
+    for (let before = -1; before < keys.length; ) {
+      before = keys.length;
+      const other = String.UTF8.encode(before > 0 ? keys[before - 1] : "");
+      const listed = fetchValue(whimStorageList(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength));
+      if (listed !== null) {
+        for (let i = 0; i < listed.items.length; i++) keys.push(listed.items[i].text);
+      }
+    }
+    return keys;
   }
 }
 /** Moves to that node when this call into the agent is over: `onArrival` comes next. */

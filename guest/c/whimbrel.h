@@ -159,6 +159,10 @@ WHIM_IMPORT("exists") int whim__exists(const void *, uint32_t);
 WHIM_IMPORT("join") int whim__join(const void *, uint32_t);
 WHIM_IMPORT("leave") int whim__leave(const void *, uint32_t);
 WHIM_IMPORT("act") int whim__act(const void *, uint32_t, const void *, uint32_t);
+WHIM_IMPORT("storage_get") int whim__storage_get(const void *, uint32_t);
+WHIM_IMPORT("storage_put") int whim__storage_put(const void *, uint32_t, const void *, uint32_t);
+WHIM_IMPORT("storage_delete") int whim__storage_delete(const void *, uint32_t);
+WHIM_IMPORT("storage_list") int whim__storage_list(const void *, uint32_t, const void *, uint32_t);
 WHIM_IMPORT("depart") int whim__depart(const void *, uint32_t);
 WHIM_IMPORT("depart_clone") int whim__depart_clone(const void *, uint32_t, const void *, uint32_t);
 WHIM_IMPORT("discard") void whim__discard(const void *, uint32_t);
@@ -595,6 +599,25 @@ static inline int whim_read_document(whim_text environment, whim_text name, uint
     *part = content.text;
     *next = (uint32_t)end.integer;
     return 0;
+}
+
+/* ---- what this agent and its clones keep on the node where they are: [[grant]] storage in its policy. It stays there when they go on ---- */
+
+/* Writes as much of what is kept under this key to `room` as there is place for; how long it is, or why not (WHIM_UNKNOWN: nothing is). */
+static inline int whim_storage_get(whim_text key, void *room, uint32_t cap) {
+    int len = whim__storage_get(key.at, key.len);
+    return len < 0 ? len : whim__read(room, cap);
+}
+/* Keeps this under a key, in the place of what was there before. 0, or why not. */
+static inline int whim_storage_put(whim_text key, const void *value, uint32_t len) {
+    return whim__storage_put(key.at, key.len, value, len);
+}
+/* Keeps it no more. 0, or why not. */
+static inline int whim_storage_delete(whim_text key) { return whim__storage_delete(key.at, key.len); }
+/* Up to 1,000 keys that begin with `prefix` and come after `after` (empty: the first): a list to be read from `keys`. Its length in bytes,
+ * or why not. */
+static inline int whim_storage_list(whim_text prefix, whim_text after, whim_reader *keys) {
+    return whim__fetch(whim__storage_list(prefix.at, prefix.len, after.at, after.len), keys);
 }
 
 /* What is there need not travel. */

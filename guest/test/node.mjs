@@ -32,6 +32,7 @@ export class Agent {
     this.departing = null;
     this.buffer = 0; // where suspended calls are unwound to
     this.result = new Uint8Array();
+    this.kept = {}; // by node
     this.instantiate();
   }
 
@@ -80,6 +81,17 @@ export class Agent {
       join: () => 0,
       leave: () => 0,
       act: (env, len, ptr, count) => this.answer(this.bytes(ptr, count)),
+      storage_get: (ptr, len) => {
+        const found = this.shelf().get(this.text(ptr, len));
+        return found ? this.answer(found) : UNKNOWN;
+      },
+      storage_put: (ptr, len, value, count) => (this.shelf().set(this.text(ptr, len), this.bytes(value, count).slice()), 0),
+      storage_delete: (ptr, len) => (this.shelf().delete(this.text(ptr, len)) ? 0 : UNKNOWN),
+      storage_list: (ptr, len, after, count) => {
+        const [prefix, last] = [this.text(ptr, len), this.text(after, count)];
+        const keys = [...this.shelf().keys()].filter((key) => key.startsWith(prefix) && key > last).sort().slice(0, 1000);
+        return this.answer(Uint8Array.from([8, keys.length & 255, keys.length >> 8, 0, 0, ...keys.flatMap((key) => text(5, key))]));
+      },
       depart: (ptr, len) => ((this.departing = { to: this.text(ptr, len) }), 0),
       depart_clone: (ptr, len) => ((this.departing = { to: this.text(ptr, len), clone: true }), 0),
       discard: () => {},
@@ -95,6 +107,11 @@ export class Agent {
       move_to: (ptr, len) => this.suspend(() => ({ to: this.text(ptr, len) })),
       clone_to: (ptr, len) => this.suspend(() => ({ to: this.text(ptr, len), clone: true })),
     };
+  }
+
+  /** What it keeps on the node where it is. */
+  shelf() {
+    return (this.kept[this.node] ??= new Map());
   }
 
   /** The oldest message in the mailbox that fits: here only its performative counts. */

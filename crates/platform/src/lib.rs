@@ -24,6 +24,7 @@ pub mod policy;
 pub mod route;
 pub mod services;
 pub mod session;
+pub mod storage;
 pub mod store;
 mod time;
 pub mod topics;

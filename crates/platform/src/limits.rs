@@ -383,6 +383,20 @@ pub const GUEST_CLONES_MAX: u32 = 1_000;
 /// Owners of WebAssembly agents whose use a node remembers, beyond twice those that have any there: what they used within the last
 /// second counts although their agents have left.
 pub const GUEST_OWNERS_SPARE: usize = 256;
+/// Bytes of all that a WebAssembly agent and its clones keep on a node beside their memory, if no policy says otherwise.
+pub const GUEST_STORAGE_BYTES: u64 = 1 << 20;
+/// The same of all agents of one owner.
+pub const GUEST_OWNER_STORAGE_BYTES: u64 = 16 << 20;
+/// Bytes of all that agents keep on a node: it is in memory, and on the disk if the node has a place for it.
+pub const STORAGE_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of a key of it.
+pub const STORAGE_KEY_BYTES_MAX: usize = 256;
+/// Bytes of a value.
+pub const STORAGE_VALUE_BYTES_MAX: usize = 256 << 10;
+/// Keys of an agent and its clones.
+pub const STORAGE_ENTRIES_MAX: usize = 4_096;
+/// Keys that are listed at a time.
+pub const STORAGE_KEYS_LISTED_MAX: usize = 1_000;
 /// Documents of a collection that a node offers its agents.
 pub const DOCUMENTS_MAX: usize = 100_000;
 /// Bytes of one of them.

@@ -6,8 +6,10 @@ use std::time::Duration;
 use whimbrel_acl::{AclMessage, Aid, Symbol, Value, sym};
 
 use crate::audit::Refused;
+use crate::df::RegisterError;
 use crate::environment::{ActError, Environment};
 use crate::policy::{Action, Policy, Principal, Verdict};
+use crate::storage::Shelves;
 
 static NO_RULES: Policy = Policy::DEFAULT;
 
@@ -70,7 +72,10 @@ pub trait Services: Send + Sync {
     fn stop(&self, delay_ms: u64, code: i32);
 
     /// Registers a service of `agent` with the DF; `kind` may be empty.
-    fn df_register(&self, agent: Aid, service: &str, kind: &str);
+    ///
+    /// # Errors
+    /// The policy forbids it, or the DF refuses it. Who operates the node finds that in its log.
+    fn df_register(&self, agent: Aid, service: &str, kind: &str) -> Result<(), OfferError>;
 
     /// Removes a service of `agent` from the DF.
     fn df_deregister(&self, agent: Aid, service: &str, kind: &str);
@@ -129,6 +134,11 @@ pub trait Services: Send + Sync {
 
     /// What agents can act on here under this name, if the policy grants it to them.
     fn environment(&self, _name: &str) -> Option<Arc<dyn Environment>> {
+        None
+    }
+
+    /// What WebAssembly agents keep on this node; `None` if they can keep nothing.
+    fn storage(&self) -> Option<&Shelves> {
         None
     }
 
@@ -261,6 +271,18 @@ impl std::fmt::Debug for AgentSource {
             Self::Body(_) => f.write_str("Body"),
         }
     }
+}
+
+/// Why a service was not registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OfferError {
+    /// The policy does not let the agent register a service of this name.
+    #[error("the policy forbids to register the service {0}")]
+    Forbidden(String),
+    /// The DF refuses it.
+    #[error(transparent)]
+    Refused(#[from] RegisterError),
 }
 
 /// Why an agent was not created.

@@ -12,6 +12,7 @@ use whimbrel_platform::environment::Environments;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
+use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::{AgentBody, EndReason, Event, Links, Observer, Time};
 
 use crate::activity::Activity;
@@ -54,6 +55,7 @@ pub(crate) struct Node {
     pub kinds: Kinds,
     /// What agents can act on here.
     pub environments: Environments,
+    pub storage: Arc<Shelves>,
     /// How long a durable agent is idle before it leaves memory; `None` if it stays.
     pub passivate_after: Option<Duration>,
     pub ending: Ending,
@@ -120,6 +122,7 @@ pub(crate) struct Parts {
     pub loader: Box<dyn ProgramLoader>,
     pub kinds: Kinds,
     pub environments: Environments,
+    pub storage: Arc<Shelves>,
     pub passivate_after: Option<Duration>,
     pub observer: Option<Arc<dyn Observer>>,
     pub mailbox_limits: MailboxLimits,
@@ -146,6 +149,7 @@ impl Node {
             loader,
             kinds,
             environments: parts.environments,
+            storage: parts.storage,
             passivate_after: parts.passivate_after,
             ending: Ending::new(),
             monitors: Monitors::default(),

@@ -17,6 +17,7 @@ use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use whimbrel_platform::session::Host;
+use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::store::{Epoch, Journal, Partition};
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station};
 
@@ -71,6 +72,7 @@ pub struct PlatformBuilder {
     loader: Box<dyn ProgramLoader>,
     kinds: Kinds,
     environments: Environments,
+    storage: Arc<Shelves>,
     passivate_after: Option<Duration>,
     observer: Option<Arc<dyn Observer>>,
     mailbox_limits: MailboxLimits,
@@ -172,6 +174,14 @@ impl PlatformBuilder {
         self
     }
 
+    /// Where WebAssembly agents to which the policy grants it keep what they leave on this node: whoever hands it over may have filled it
+    /// before, and writes what [changes](Shelves::take_changed). In memory only if not set.
+    #[must_use]
+    pub fn storage(mut self, storage: Arc<Shelves>) -> Self {
+        self.storage = storage;
+        self
+    }
+
     /// Who keeps a record of what was refused.
     #[must_use]
     pub fn auditor(mut self, auditor: Arc<dyn Auditor>) -> Self {
@@ -227,6 +237,7 @@ impl PlatformBuilder {
             loader,
             kinds,
             environments: self.environments,
+            storage: self.storage,
             passivate_after: self.passivate_after,
             observer,
             mailbox_limits,
@@ -264,6 +275,7 @@ impl Platform {
             loader: Box::new(NoPrograms),
             kinds: Kinds::default(),
             environments: Environments::default(),
+            storage: Arc::default(),
             passivate_after: None,
             observer: None,
             mailbox_limits: MailboxLimits { soft: MAILBOX_SOFT_MESSAGES, hard: MAILBOX_HARD_MESSAGES },

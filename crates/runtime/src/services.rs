@@ -11,7 +11,8 @@ use whimbrel_platform::df::Df;
 use whimbrel_platform::environment::Environment;
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::route::ShardIndex;
-use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OffloadedWork};
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError, OffloadedWork};
+use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::topics::TopicError;
 use whimbrel_platform::{Directory, Services, Time};
 
@@ -129,18 +130,20 @@ impl Services for NodeServices {
         }
     }
 
-    fn df_register(&self, agent: Aid, service: &str, kind: &str) {
+    fn df_register(&self, agent: Aid, service: &str, kind: &str) -> Result<(), OfferError> {
         if self.node.guard.policy.restricts_agents(Action::Register)
             && !self.node.permits(self.node.principal(agent), Action::Register, service)
         {
-            let text = format!("the policy forbids to register the service {service}");
-            return self.log(agent, LogLevel::Warning, &text);
+            let refused = Err(OfferError::Forbidden(service.to_owned()));
+            self.note_failure(agent, &refused);
+            return refused;
         }
         let now = self.now();
         let registered = self.node.with_df(|df| df.add_service(agent, service, kind, now));
-        self.note_failure(agent, registered);
+        self.note_failure(agent, &registered);
         self.keep_standing();
         self.node.wake_df();
+        Ok(registered?)
     }
 
     fn df_deregister(&self, agent: Aid, service: &str, kind: &str) {
@@ -158,7 +161,7 @@ impl Services for NodeServices {
     fn df_subscribe(&self, agent: Aid, service: &str, kind: &str) {
         let now = self.now();
         let subscribed = self.node.with_df(|df| df.subscribe_providers(agent, service, kind, now));
-        self.note_failure(agent, subscribed);
+        self.note_failure(agent, &subscribed);
         self.keep_standing();
         self.node.wake_df();
     }
@@ -208,6 +211,10 @@ impl Services for NodeServices {
 
     fn environment(&self, name: &str) -> Option<Arc<dyn Environment>> {
         self.node.environments.named(name)
+    }
+
+    fn storage(&self) -> Option<&Shelves> {
+        Some(&self.node.storage)
     }
 
     fn node(&self) -> Symbol {
@@ -270,7 +277,7 @@ impl NodeServices {
         self.keep_back(|| Effect::Standing);
     }
 
-    fn note_failure(&self, agent: Aid, outcome: Result<(), impl std::fmt::Display>) {
+    fn note_failure(&self, agent: Aid, outcome: &Result<(), impl std::fmt::Display>) {
         if let Err(error) = outcome {
             self.log(agent, LogLevel::Warning, &error.to_string());
         }

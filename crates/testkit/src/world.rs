@@ -7,8 +7,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams, LifecycleStep, NewAgent};
 use whimbrel_platform::df::Df;
-use whimbrel_platform::policy::Policy;
-use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
+use whimbrel_platform::policy::{Action, Policy};
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError};
+use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::topics::{Cast, TopicError, Topics};
 use whimbrel_platform::{AgentBody, Directory, EndReason, Services, Time};
 
@@ -32,6 +33,7 @@ pub(crate) struct World {
     pub stop: Mutex<Option<(Time, i32)>>,
     pub loader: Mutex<Box<ProgramLoader>>,
     pub policy: OnceLock<Policy>,
+    pub storage: Shelves,
     random: Mutex<Random>,
     now: AtomicU64,
 }
@@ -54,6 +56,7 @@ impl World {
             stop: Mutex::default(),
             loader: Mutex::new(Box::new(|_, path, _| Err(format!("no loader for {path}")))),
             policy: OnceLock::new(),
+            storage: Shelves::default(),
             random: Mutex::new(random),
             now: AtomicU64::new(0),
         }
@@ -153,8 +156,11 @@ impl Services for World {
         locked(&self.stop).get_or_insert((at, code));
     }
 
-    fn df_register(&self, agent: Aid, service: &str, kind: &str) {
-        let _ = locked(&self.df).add_service(agent, service, kind, self.now());
+    fn df_register(&self, agent: Aid, service: &str, kind: &str) -> Result<(), OfferError> {
+        if !self.policy().allows(self.principal(agent), Action::Register, service) {
+            return Err(OfferError::Forbidden(service.to_owned()));
+        }
+        Ok(locked(&self.df).add_service(agent, service, kind, self.now())?)
     }
 
     fn df_deregister(&self, agent: Aid, service: &str, kind: &str) {
@@ -186,6 +192,10 @@ impl Services for World {
 
     fn directory(&self) -> Option<&dyn Directory> {
         Some(self)
+    }
+
+    fn storage(&self) -> Option<&Shelves> {
+        Some(&self.storage)
     }
 
     fn policy(&self) -> &Policy {

@@ -54,7 +54,7 @@ pub const EXPORTS: [Export; 8] = [
 ];
 
 /// All that a guest may import.
-pub const IMPORTS: [&str; 30] = [
+pub const IMPORTS: [&str; 34] = [
     "send",
     "take",
     "read",
@@ -75,6 +75,10 @@ pub const IMPORTS: [&str; 30] = [
     "join",
     "leave",
     "act",
+    "storage_get",
+    "storage_put",
+    "storage_delete",
+    "storage_list",
     "depart",
     "depart_clone",
     "discard",

@@ -201,7 +201,8 @@ impl Stay {
             true => Some(host.owners.enter(&line.owner, is_clone, &terms.owner)?),
             false => None,
         };
-        Ok(Self { name, terms: host.share(terms), until, used: Used { share, ..Used::default() } })
+        let holder = terms.storage.then(|| Box::new(line.holder(name)));
+        Ok(Self { name, terms: host.share(terms), until, used: Used { share, holder, ..Used::default() } })
     }
 }
 

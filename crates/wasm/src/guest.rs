@@ -10,6 +10,7 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::limits::{GUEST_CALL_BYTES_MAX, GUESTS_NAME_BYTES_MAX};
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::policy::Terms;
+use whimbrel_platform::storage::Holder;
 use whimbrel_platform::{Time, Turn};
 
 use crate::abi::code;
@@ -174,6 +175,8 @@ pub(crate) struct Used {
     pub names: u64,
     /// Its part of what its owner's agents use, if that is limited.
     pub share: Option<Box<Share>>,
+    /// Under whose name it keeps something here, if that is granted.
+    pub holder: Option<Box<Holder>>,
 }
 
 /// See the module.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::limits::{AGENT_NAME_BYTES_MAX, NODE_NAME_BYTES_MAX};
+use whimbrel_platform::storage::Holder;
 
 use crate::bytes::{BadBytes, Input, put_bytes};
 
@@ -53,6 +54,13 @@ impl Line {
     /// What an agent of this name goes by: its own name if it is no clone.
     pub fn first_name(&self, name: Symbol) -> Symbol {
         self.ancestor.as_deref().map_or(name, Symbol::new)
+    }
+
+    /// Under whose name an agent of this name keeps something on a node.
+    pub fn holder(&self, name: Symbol) -> Holder {
+        let Owner { name: owner, node } = &self.owner;
+        let agent = self.ancestor.as_deref().unwrap_or(name.as_str());
+        Holder { owner: owner.to_string(), node: node.to_string(), agent: agent.to_owned() }
     }
 
     pub fn write(&self, out: &mut Vec<u8>) {

@@ -156,7 +156,7 @@ impl CodeCache {
     }
 }
 
-fn private_folder() -> DirBuilder {
+pub(crate) fn private_folder() -> DirBuilder {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -165,18 +165,18 @@ fn private_folder() -> DirBuilder {
 }
 
 #[cfg(unix)]
-fn is_private(about: &fs::Metadata) -> bool {
+pub(crate) fn is_private(about: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     about.is_dir() && about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0
 }
 
 #[cfg(not(unix))]
-fn is_private(about: &fs::Metadata) -> bool {
+pub(crate) fn is_private(about: &fs::Metadata) -> bool {
     about.is_dir()
 }
 
 /// A file that was not there, and that only its owner can read.
-fn new_file(path: &Path) -> io::Result<File> {
+pub(crate) fn new_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

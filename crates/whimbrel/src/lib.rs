@@ -34,6 +34,7 @@ mod kept;
 pub mod options;
 pub mod policy;
 pub mod programs;
+pub mod shelving;
 pub mod society;
 
 pub use whimbrel_acl as acl;

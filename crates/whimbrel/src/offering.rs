@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use whimbrel::documents::Documents;
+use whimbrel::shelving::Shelving;
 use whimbrel::society::Offer;
 use whimbrel_platform::environment::Environments;
 use whimbrel_runtime::Platform;
@@ -37,6 +38,15 @@ pub fn environments(arguments: &Offering, offers: &[Offer], node: Option<&str>) 
 
 fn documents(name: &str, folder: &Path) -> anyhow::Result<Arc<Documents>> {
     Ok(Arc::new(Documents::open(folder).with_context(|| format!("cannot offer {name}"))?))
+}
+
+/// What agents leave here, and the folder in which it is kept, if there is one.
+///
+/// # Errors
+/// The folder cannot be used.
+pub fn storage(arguments: &Offering, node: Option<&str>) -> anyhow::Result<Option<Shelving>> {
+    let folder = arguments.storage.as_ref().map(|folder| node.map_or_else(|| folder.clone(), |node| folder.join(node)));
+    Ok(folder.map(|folder| Shelving::open(&folder, terminal::note)).transpose()?)
 }
 
 /// Says so if something is offered that nobody is granted.

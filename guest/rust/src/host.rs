@@ -25,6 +25,10 @@ mod imports {
         pub fn join(topic: *const u8, len: usize) -> i32;
         pub fn leave(topic: *const u8, len: usize) -> i32;
         pub fn act(environment: *const u8, len: usize, action: *const u8, action_len: usize) -> i32;
+        pub fn storage_get(key: *const u8, len: usize) -> i32;
+        pub fn storage_put(key: *const u8, len: usize, value: *const u8, value_len: usize) -> i32;
+        pub fn storage_delete(key: *const u8, len: usize) -> i32;
+        pub fn storage_list(prefix: *const u8, len: usize, after: *const u8, after_len: usize) -> i32;
         pub fn depart(node: *const u8, len: usize) -> i32;
         pub fn depart_clone(node: *const u8, len: usize, name: *const u8, name_len: usize) -> i32;
         pub fn discard(from: *const u8, len: usize);
@@ -63,6 +67,10 @@ mod node {
         join(topic) -> i32;
         leave(topic) -> i32;
         act(environment, action) -> i32;
+        storage_get(key) -> i32;
+        storage_put(key, value) -> i32;
+        storage_delete(key) -> i32;
+        storage_list(prefix, after) -> i32;
         depart(node) -> i32;
         depart_clone(node, name) -> i32;
         discard(unused);

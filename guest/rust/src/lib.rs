@@ -38,6 +38,7 @@ mod frame;
 mod host;
 mod message;
 mod patterns;
+mod storage;
 mod tasks;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
@@ -50,6 +51,7 @@ pub use error::{Error, ErrorKind};
 pub use frame::{DEPTH_MAX, DecodeError};
 pub use message::{Message, Performative, Template};
 pub use patterns::{IntoAnswer, Itinerary, Leg, Missed, TourEnd};
+pub use storage::Storage;
 pub use tasks::{IntoOutcome, Receive, Sleep};
 pub use value::{Record, Term, Value};
 /// Makes a function or an implementation of [`Agent`] the agent of this module: see the crate.

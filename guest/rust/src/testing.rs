@@ -53,6 +53,8 @@ struct Done {
     lifetime: Option<i64>,
     /// By environment and name.
     documents: BTreeMap<String, BTreeMap<String, String>>,
+    /// By node and key, if that is granted.
+    kept: Option<BTreeMap<(String, String), Vec<u8>>>,
 }
 
 thread_local! {
@@ -186,6 +188,13 @@ impl Trial {
         done(|done| done.documents.insert(environment.to_owned(), documents));
     }
 
+    /// Grants it `storage`, on all nodes.
+    pub fn grants_storage(&mut self) {
+        done(|done| {
+            done.kept.get_or_insert_default();
+        });
+    }
+
     /// What it has sent since it was asked last.
     pub fn sent(&self) -> Vec<Message> {
         done(|done| std::mem::take(&mut done.sent))
@@ -217,6 +226,8 @@ pub(crate) mod node {
     const DENIED: i32 = -1;
     const MALFORMED: i32 = -3;
     const UNKNOWN: i32 = -4;
+    /// Keys that are told at a time.
+    const KEYS_LISTED: usize = 1_000;
 
     fn text(bytes: &[u8]) -> String {
         String::from_utf8_lossy(bytes).into_owned()
@@ -358,6 +369,51 @@ pub(crate) mod node {
             }
             _ => None,
         }
+    }
+
+    /// What the agent keeps on the node where it is, and under this key; or that it may not.
+    fn kept<T>(
+        key: &[u8],
+        use_: impl FnOnce(&mut BTreeMap<(String, String), Vec<u8>>, (String, String)) -> T,
+    ) -> Option<T> {
+        done(|done| {
+            let at = (done.node.clone(), text(key));
+            done.kept.as_mut().map(|kept| use_(kept, at))
+        })
+    }
+
+    fn hold(bytes: Vec<u8>) -> i32 {
+        done(|done| {
+            done.result = bytes;
+            done.result.len() as i32
+        })
+    }
+
+    pub fn storage_get(key: &[u8]) -> i32 {
+        match kept(key, |kept, at| kept.get(&at).cloned()) {
+            Some(found) => found.map_or(UNKNOWN, hold),
+            None => DENIED,
+        }
+    }
+
+    pub fn storage_put(key: &[u8], value: &[u8]) -> i32 {
+        kept(key, |kept, at| kept.insert(at, value.to_vec())).map_or(DENIED, |_| 0)
+    }
+
+    pub fn storage_delete(key: &[u8]) -> i32 {
+        match kept(key, |kept, at| kept.remove(&at)) {
+            Some(found) => found.map_or(UNKNOWN, |_| 0),
+            None => DENIED,
+        }
+    }
+
+    pub fn storage_list(prefix: &[u8], after: &[u8]) -> i32 {
+        let (prefix, after) = (text(prefix), text(after));
+        let keys = kept(&[], |kept, (node, _)| {
+            let here = kept.keys().filter(|(on, key)| *on == node && key.starts_with(&prefix) && *key > after);
+            here.take(KEYS_LISTED).map(|(_, key)| Value::text(key)).collect()
+        });
+        keys.map_or(DENIED, |keys| hold(Value::List(keys).encode()))
     }
 
     pub fn depart(node: &[u8]) -> i32 {

@@ -9,8 +9,9 @@ use super::read::OneOrMore;
 use super::{Pattern, Policy, Principal, Who};
 use crate::limits::{
     GUEST_CALL_CPU_MS, GUEST_CALL_CPU_MS_MAX, GUEST_CLONES_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX,
-    GUEST_MESSAGE_BYTES, GUEST_NAME_BYTES, GUEST_TIMERS_MAX,
+    GUEST_MESSAGE_BYTES, GUEST_NAME_BYTES, GUEST_OWNER_STORAGE_BYTES, GUEST_STORAGE_BYTES, GUEST_TIMERS_MAX,
 };
+use crate::storage::Room;
 
 /// What a rule grants, and to whom: a table `[[grant]]` of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -21,6 +22,8 @@ pub struct Grant {
     clock: bool,
     #[serde(default)]
     random: bool,
+    #[serde(default)]
+    storage: bool,
     #[serde(default)]
     environments: OneOrMore<Pattern>,
     #[serde(default)]
@@ -38,10 +41,12 @@ pub struct Quota {
     messages_per_s: Option<u32>,
     message_bytes: Option<usize>,
     lifetime_s: Option<u64>,
+    storage_bytes: Option<u64>,
     owner_cpu_ms_per_s: Option<u32>,
     owner_memory_bytes: Option<u64>,
     owner_messages_per_s: Option<u32>,
     owner_clones: Option<u32>,
+    owner_storage_bytes: Option<u64>,
 }
 
 /// The terms for one agent.
@@ -51,6 +56,10 @@ pub struct Terms {
     pub clock: bool,
     /// It may have random numbers.
     pub random: bool,
+    /// It may keep something on the node.
+    pub storage: bool,
+    /// How much of that.
+    pub room: Room,
     /// The environments it may act on.
     pub environments: Vec<Pattern>,
     /// The topics it may publish on.
@@ -100,6 +109,8 @@ impl Default for Terms {
         Self {
             clock: false,
             random: false,
+            storage: false,
+            room: Room { bytes: GUEST_STORAGE_BYTES, owner_bytes: GUEST_OWNER_STORAGE_BYTES },
             environments: Vec::new(),
             topics: Vec::new(),
             call_cpu_ms: GUEST_CALL_CPU_MS,
@@ -129,6 +140,7 @@ impl Terms {
     fn add(&mut self, grant: &Grant) {
         self.clock |= grant.clock;
         self.random |= grant.random;
+        self.storage |= grant.storage;
         self.environments.extend_from_slice(grant.environments.as_slice());
         self.topics.extend_from_slice(grant.topics.as_slice());
     }
@@ -155,6 +167,10 @@ impl Policy {
             least(&quotas, |quota| quota.memory_bytes).unwrap_or(terms.memory_bytes).min(GUEST_MEMORY_BYTES_MAX);
         terms.message_bytes = least(&quotas, |quota| quota.message_bytes).unwrap_or(terms.message_bytes);
         terms.lifetime = least(&quotas, |quota| quota.lifetime_s).map(Duration::from_secs);
+        terms.room = Room {
+            bytes: least(&quotas, |quota| quota.storage_bytes).unwrap_or(terms.room.bytes),
+            owner_bytes: least(&quotas, |quota| quota.owner_storage_bytes).unwrap_or(terms.room.owner_bytes),
+        };
         terms.owner = OwnerTerms {
             cpu_ms_per_s: least(&quotas, |quota| quota.owner_cpu_ms_per_s),
             memory_bytes: least(&quotas, |quota| quota.owner_memory_bytes),
@@ -206,7 +222,13 @@ mod tests {
     #[test]
     fn nothing_is_granted_by_default() {
         let terms = Policy::DEFAULT.terms(agent("amy"));
-        assert!(!terms.clock && !terms.random && !terms.grants_environment("library") && !terms.grants_topic("news"));
+        assert!(
+            !terms.clock
+                && !terms.random
+                && !terms.storage
+                && !terms.grants_environment("library")
+                && !terms.grants_topic("news")
+        );
         assert_eq!(terms, Terms::default());
     }
 
@@ -231,12 +253,13 @@ mod tests {
     #[test]
     fn a_clone_is_granted_what_its_first_ancestor_is_and_bound_by_what_binds_either() {
         let policy = policy(
-            r#"{"grant": [{"who": "agent:scout", "clock": true}, {"who": "agent:warden", "random": true}],
-                "quota": [{"who": "agent:scout", "messages_per_s": 10, "owner_clones": 3},
+            r#"{"grant": [{"who": "agent:scout", "clock": true, "storage": true}, {"who": "agent:warden", "random": true}],
+                "quota": [{"who": "agent:scout", "messages_per_s": 10, "owner_clones": 3, "storage_bytes": 9},
                           {"who": "agent:warden", "message_bytes": 100, "owner_cpu_ms_per_s": 200}]}"#,
         );
         let terms = policy.terms_of_descendant(agent("warden"), agent("scout"));
-        assert!(terms.clock && !terms.random);
+        assert!(terms.clock && terms.storage && !terms.random);
+        assert_eq!(terms.room, Room { bytes: 9, owner_bytes: GUEST_OWNER_STORAGE_BYTES });
         assert_eq!((terms.messages_per_s, terms.message_bytes), (Some(10), 100));
         assert_eq!((terms.owner.clones, terms.owner.cpu_ms_per_s), (3, Some(200)));
         let other = policy.terms_of_descendant(agent("scout1"), agent("scout"));

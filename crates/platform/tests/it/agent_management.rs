@@ -224,7 +224,7 @@ fn results_are_limited_if_asked_so() {
     let mut sim = Simulation::new(1);
     let amy = Client::new(&mut sim, "amy");
     for name in ["a", "b", "c"] {
-        sim.services().df_register(Aid::local(name), "sell", "market");
+        sim.services().df_register(Aid::local(name), "sell", "market").unwrap();
     }
     for (limit, expected) in [(2, 2), (0, 0), (-1, 3)] {
         let constraints = record("search-constraints", &[("max-results", Value::Int(limit))]);
@@ -267,7 +267,7 @@ fn a_lease_given_over_acl_ends() {
 fn a_subscription_is_agreed_served_and_cancelled() {
     simulate(|sim| {
         let (amy, bob) = (Client::new(sim, "amy"), Client::new(sim, "bob"));
-        sim.services().df_register(Aid::local("eve"), "sell", "market");
+        sim.services().df_register(Aid::local("eve"), "sell", "market").unwrap();
         let action = Value::term("action", [Value::atom("df"), Value::term("search", [template("sell")])]);
         let x = Value::Var(whimbrel_acl::Var { slot: 0, name: "X".into() });
         let result = Value::term("result", [action.clone(), x.clone()]);
@@ -287,7 +287,7 @@ fn a_subscription_is_agreed_served_and_cancelled() {
         sim.run_until_idle();
         assert_eq!(amy.probe.take_lines(), ["inform [done(action(amy,send(df,cancel,null)))]"]);
         sim.send(amy.message("df", Performative::Cancel, Value::Null));
-        sim.services().df_register(Aid::local("zoe"), "sell", "market");
+        sim.services().df_register(Aid::local("zoe"), "sell", "market").unwrap();
         sim.run_until_idle();
         assert_eq!(amy.probe.take_lines(), ["failure [action(amy,send(df,cancel,null)),not-registered]"]);
     });

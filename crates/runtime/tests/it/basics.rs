@@ -159,9 +159,9 @@ fn the_directory_tells_subscribers_of_providers_once() {
     let (platform, lines) = platform(2);
     let amy = platform.spawn("amy", does(|ctx, message| ctx.print(&message.content.to_string()))).unwrap();
     let services = platform.services();
-    services.df_register(Aid::local("bob"), "taxi", "");
+    services.df_register(Aid::local("bob"), "taxi", "").unwrap();
     services.df_subscribe(amy, "taxi", "");
-    services.df_register(Aid::local("eve"), "taxi", "cheap");
+    services.df_register(Aid::local("eve"), "taxi", "cheap").unwrap();
     platform.wait_idle();
     let told = lines.all();
     assert_eq!(told.len(), 2, "{told:?}");

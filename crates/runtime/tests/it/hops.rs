@@ -286,7 +286,7 @@ fn a_node_that_has_no_link_to_the_source_hears_where_it_is() {
     nodes.wires[0].queues.lock().unwrap()[2] = None;
     nodes.wires[2].queues.lock().unwrap()[0] = None;
     let (walker, other) = (nodes.walker(0, "walker"), nodes.walker(2, "other"));
-    nodes.at(0).services().df_register(walker, "walks", "");
+    nodes.at(0).services().df_register(walker, "walks", "").unwrap();
     nodes.settle();
     assert!(!nodes.at(2).services().exists(walker));
     nodes.at(0).send(inform("x", walker, go("n1")));
@@ -374,8 +374,8 @@ fn an_agent_hears_of_a_hop_before_it_moves_on() {
 fn what_a_source_says_of_others_is_not_believed() {
     let nodes = Nodes::new(2, 1);
     let (bank, walker) = (nodes.walker(1, "bank"), nodes.walker(0, "walker"));
-    nodes.at(1).services().df_register(bank, "bank", "honest");
-    nodes.at(0).services().df_register(walker, "walks", "");
+    nodes.at(1).services().df_register(bank, "bank", "honest").unwrap();
+    nodes.at(0).services().df_register(walker, "walks", "").unwrap();
     nodes.settle();
     nodes.at(0).send(inform("x", walker, go("n1")));
     let mut forged = false;

@@ -31,7 +31,7 @@ impl AgentBody for Chatter {
             0 => return Next::End(EndReason::Finished),
             1 => return Next::End(EndReason::Failed("tired".to_owned())),
             2 => drop(turn.services.kill(any_agent(turn))),
-            3 => turn.services.df_register(turn.aid, "chat", "talk"),
+            3 => drop(turn.services.df_register(turn.aid, "chat", "talk")),
             4 => turn.services.df_subscribe(turn.aid, "", "talk"),
             5 => {
                 let source = AgentSource::Body(Box::new(Chatter));

@@ -3,6 +3,7 @@
 mod messages;
 mod places;
 mod platform;
+mod storage;
 mod waits;
 
 use std::time::Duration;
@@ -20,6 +21,7 @@ pub(crate) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     messages::add_to(linker)?;
     platform::add_to(linker)?;
     places::add_to(linker)?;
+    storage::add_to(linker)?;
     waits::add_to(linker)
 }
 

@@ -4,7 +4,7 @@ use wasmtime::{Caller, Linker};
 use whimbrel_acl::{Aid, Symbol, Value};
 use whimbrel_platform::Turn;
 use whimbrel_platform::limits::GUEST_CALL_MESSAGES_MAX;
-use whimbrel_platform::services::LogLevel;
+use whimbrel_platform::services::{LogLevel, OfferError};
 
 use super::{Result, breach, copy_out, later, no_text, parts, region, region_mut, text};
 use crate::abi::{MODULE, code};
@@ -28,7 +28,10 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
         offer(caller, (s, sl), (k, kl), |turn, service, kind| turn.services.df_register(turn.aid, service, kind))
     })?;
     linker.func_wrap(MODULE, "deregister", |caller: Caller<'_, Guest>, s: i32, sl: i32, k: i32, kl: i32| {
-        offer(caller, (s, sl), (k, kl), |turn, service, kind| turn.services.df_deregister(turn.aid, service, kind))
+        offer(caller, (s, sl), (k, kl), |turn, service, kind| {
+            turn.services.df_deregister(turn.aid, service, kind);
+            Ok(())
+        })
     })?;
     linker.func_wrap(MODULE, "search", search)?;
     linker.func_wrap(MODULE, "exists", exists)?;
@@ -135,13 +138,17 @@ fn offer(
     mut caller: Caller<'_, Guest>,
     service: (i32, i32),
     kind: (i32, i32),
-    change: fn(&mut Turn<'_>, &str, &str),
+    change: fn(&mut Turn<'_>, &str, &str) -> std::result::Result<(), OfferError>,
 ) -> Result<i32> {
     let (memory, guest) = parts(&mut caller)?;
     let (service, kind) = (text(memory, service.0, service.1, guest)?, text(memory, kind.0, kind.1, guest)?);
     let (Some(service), Some(kind)) = (service, kind) else { return Ok(no_text(guest)) };
-    guest.naming(|guest| guest.turn.with(|turn| change(turn, service, kind))).map_err(breach)?;
-    Ok(0)
+    let changed = guest.naming(|guest| guest.turn.with(|turn| change(turn, service, kind))).map_err(breach)?;
+    Ok(match changed {
+        Some(Err(error @ OfferError::Forbidden(_))) => guest.refuse(code::DENIED, error.to_string()),
+        Some(Err(error)) => guest.refuse(code::FULL, error.to_string()),
+        _ => 0,
+    })
 }
 
 fn search(mut caller: Caller<'_, Guest>, s: i32, sl: i32, k: i32, kl: i32) -> Result<i32> {
@@ -212,7 +219,7 @@ fn act(mut caller: Caller<'_, Guest>, env: i32, env_len: i32, ptr: i32, len: i32
 }
 
 /// Keeps a value for the guest to fetch; its length.
-fn hold_value(guest: &mut Guest, value: &Value) -> i32 {
+pub(super) fn hold_value(guest: &mut Guest, value: &Value) -> i32 {
     let mut bytes = Vec::new();
     match write_value(value, &mut bytes) {
         Ok(()) => guest.hold(bytes),

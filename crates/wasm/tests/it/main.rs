@@ -9,4 +9,5 @@ mod fuzz;
 mod hostile;
 mod owners;
 mod states;
+mod storage;
 mod suspension;

@@ -17,14 +17,14 @@ const HANDLE: &str = r#"(func (export "whim_handle") (param $ptr i32) (param $le
 const SPIN: &str = "(local $n i64) (loop $l (local.set $n (i64.add (local.get $n) (i64.const 1)))
     (br_if $l (i64.lt_u (local.get $n) (i64.const 8000000)))) (i32.const 0))";
 
-fn world_under(policy: &str) -> Simulation {
+pub fn world_under(policy: &str) -> Simulation {
     let (mut sim, _) = world();
     sim.set_policy(serde_json::from_str(policy).unwrap());
     sim
 }
 
 /// An agent of this body that somebody of this name owns.
-fn introduce(sim: &mut Simulation, host: &Arc<Host>, name: &str, owner: &str, body: &str) {
+pub fn introduce(sim: &mut Simulation, host: &Arc<Host>, name: &str, owner: &str, body: &str) {
     let new = NewAgent { owner: owner.into(), ..NewAgent::new(name, AgentKind::Wasm) };
     sim.introduce(new, agent(host, &format!("{HANDLE} {body}")));
 }
@@ -117,8 +117,8 @@ fn who_ends_gives_its_memory_back() {
     }
 }
 
-/// The agent `guest`, as it goes to another node, or its clone does, which has it on trial under these names.
-fn arrive(
+/// The agent `from`, as it goes to another node, or its clone does: this world is that one, too, and has it under another name.
+pub fn arrive(
     sim: &mut Simulation,
     host: &Arc<Host>,
     from: &str,

@@ -202,6 +202,10 @@ pub struct Offering {
     /// the policy gives it. May be said again.
     #[arg(long = "offer", value_name = "NAME=FOLDER", value_parser = offer)]
     pub offers: Vec<(String, PathBuf)>,
+    /// Where WebAssembly agents to which the policy grants `storage` keep what they leave on this node, also when it ends: a folder. In
+    /// memory only if not given. With several nodes in one command, each has a folder of its name in there.
+    #[arg(long, value_name = "FOLDER")]
+    pub storage: Option<PathBuf>,
 }
 
 fn offer(text: &str) -> Result<(String, PathBuf), String> {

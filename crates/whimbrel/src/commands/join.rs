@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use whimbrel::Society;
+use whimbrel::shelving::Shelving;
 use whimbrel_runtime::Platform;
 
 use super::{code_cache, open, open_control, project_in};
@@ -42,6 +43,9 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     }
     let (guards, builder) = Guards::set(&arguments.guarding, None, builder)?;
     let offered = offering::environments(&arguments.offering, society.offers(), None)?;
+    // Until the agents are gone.
+    let shelving = offering::storage(&arguments.offering, None)?;
+    let builder = builder.storage(shelving.as_ref().map(Shelving::shelves).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
     if !arguments.quiet {
         offering::note_ungranted(&offered, &platform);

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use whimbrel::Society;
 use whimbrel::cluster::View;
+use whimbrel::shelving::Shelving;
 use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_platform::audit::Auditor;
@@ -49,7 +50,10 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     };
     let node = lives_at(arguments, keeping.as_ref());
     let offered = offering::environments(&arguments.offering, society.offers(), node.as_deref())?;
+    // Until the agents are gone.
+    let shelving = offering::storage(&arguments.offering, node.as_deref())?;
     let began = Instant::now();
+    let builder = builder.storage(shelving.as_ref().map(Shelving::shelves).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
     if !arguments.quiet {
         offering::note_ungranted(&offered, &platform);

@@ -117,6 +117,64 @@ fn nomads_move_in_the_middle_of_a_loop() {
     moves_a_hundred_times("nomad-rust");
 }
 
+/// What keepers in three languages answer to these requests: so often each, and all of them the same.
+fn keepers(requests: &str, answers: usize, scratch: &Scratch) -> Vec<String> {
+    let asker = format!(
+        "answers(0).
+         !begin. +!begin <- for (.member(W, [rust, script, plain])) {{ {requests} }}.
+         @kept[atomic] +!kqml_received(W, inform, kept(What, Found), _) : answers(N) <- .print(W, \": \", What, \" \", Found); -+answers(N + 1).
+         @failed[atomic] +!kqml_received(W, failure, Why, _) : answers(N) <- .print(W, \": \", Why); -+answers(N + 1).
+         +answers({}) <- .stopMAS.",
+        3 * answers
+    );
+    std::fs::write(scratch.0.join("asker.asl"), asker).expect("it can be written");
+    let seen =
+        scratch.run(&["run", ".", "--nodes", "2", "--policy", "policy.toml", "--storage", "kept", "--for", "60s"]);
+    assert_eq!(seen.code, Some(0), "{}{}", seen.out, seen.err);
+    let of = |keeper: &str| -> Vec<String> {
+        let begins = format!("[asker] {keeper}: ");
+        seen.out.lines().filter_map(|line| line.strip_prefix(&begins)).map(str::to_owned).collect()
+    };
+    let [rust, script, plain] = ["rust", "script", "plain"].map(of);
+    assert!(rust == script && script == plain, "{}{}", seen.out, seen.err);
+    rust
+}
+
+#[test]
+fn keepers_in_three_languages_find_what_they_left_where_they_left_it() {
+    let project =
+        "MAS keeping { agents: rust \"keeper-rust.wasm\" at \"n1\"; script \"keeper-assemblyscript.wasm\" at \"n1\";
+        plain \"keeper-c.wasm\" at \"n1\"; asker at \"n1\"; }";
+    let policy = "[[allow]]\nwho = \"*\"\ncode = \"wasm:*\"\n[[grant]]\nwho = \"*\"\nstorage = true\n\
+                  [[quota]]\nwho = \"*\"\nstorage_bytes = 20\n";
+    let files = [("keeping.mas2j", project), ("policy.toml", policy)];
+    let Some(scratch) = scratch(&files, &["keeper-rust", "keeper-assemblyscript", "keeper-c"]) else { return };
+    let seen = keepers(
+        r#".send(W, request, note("door", "blue")); .send(W, request, note("dog", "old")); .send(W, request, look("door"));
+           .send(W, request, list("do")); .send(W, request, note("window", "much too large"));
+           .send(W, request, go("n2")); .send(W, request, look("door")); .send(W, request, note("door", "red"));
+           .send(W, request, go("n1")); .send(W, request, look("door")); .send(W, request, forget("dog"));
+           .send(W, request, look("dog"))"#,
+        12,
+        &scratch,
+    );
+    let too_much = "it would keep 34 bytes here: 20 are the most (quota storage_bytes)";
+    let (kept, found) =
+        (["note done", "note done", "look blue", r#"list ["dog","door"]"#], ["look blue", "forget done"]);
+    let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
+    assert_eq!(seen[..4], kept);
+    assert!(seen[4].contains(too_much), "{seen:?}");
+    assert_eq!(seen[5..9], ["go going", "look nothing", "note done", "go going"]);
+    assert_eq!(seen[9..], [found[0], found[1], "look nothing"]);
+    // Another day.
+    let seen = keepers(
+        r#".send(W, request, list("")); .send(W, request, look("door")); .send(W, request, go("n2")); .send(W, request, look("door"))"#,
+        4,
+        &scratch,
+    );
+    assert_eq!(seen, [r#"list ["door"]"#, "look blue", "go going", "look red"]);
+}
+
 const COUNTERS: &str = "MAS count {
     agents: rust \"counter-rust.wasm\"; script \"counter-assemblyscript.wasm\"; plain \"counter-c.wasm\"; asker;
 }

@@ -51,7 +51,9 @@ impl Services for Platform {
         false
     }
     fn stop(&self, _: u64, _: i32) {}
-    fn df_register(&self, _: Aid, _: &str, _: &str) {}
+    fn df_register(&self, _: Aid, _: &str, _: &str) -> Result<(), whimbrel_platform::services::OfferError> {
+        Ok(())
+    }
     fn df_deregister(&self, _: Aid, _: &str, _: &str) {}
     fn df_search(&self, service: &str, kind: &str) -> Vec<Aid> {
         if service == "cook" && kind != "sushi" { vec![Aid::local("bob")] } else { Vec::new() }

@@ -1,0 +1,379 @@
+//! What WebAssembly agents keep on a node beside their memory: values by keys, which stay there when the agent goes on, and are found
+//! again when it comes back.
+//!
+//! [`Shelves`] is all that a node keeps, in memory, without I/O: whoever has a disk takes what [changed](Shelves::take_changed) and
+//! writes it there, and hands it back when the node begins again.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::limits::{STORAGE_BYTES_MAX, STORAGE_ENTRIES_MAX, STORAGE_KEY_BYTES_MAX, STORAGE_VALUE_BYTES_MAX};
+
+/// Whose shelf it is. An agent and its clones have one, wherever they are from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Holder {
+    /// Who owns the agent; empty: its node.
+    pub owner: String,
+    /// The node where he had it made; empty on a platform of one node.
+    pub node: String,
+    /// The agent; of clones the first one, that was none.
+    pub agent: String,
+}
+
+/// How much may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes of all keys and values of the agent and its clones.
+    pub bytes: u64,
+    /// Bytes of those of all agents of its owner.
+    pub owner_bytes: u64,
+}
+
+/// Why something is not kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// The key is empty or too long.
+    #[error("a key of {0} bytes: 1 to {STORAGE_KEY_BYTES_MAX} are expected")]
+    Key(usize),
+    /// The value is too long.
+    #[error("a value of {0} bytes: {STORAGE_VALUE_BYTES_MAX} are the most")]
+    Value(usize),
+    /// There are too many keys.
+    #[error("{STORAGE_ENTRIES_MAX} keys are the most")]
+    Entries,
+    /// The agent keeps too much.
+    #[error("it would keep {wanted} bytes here: {max} are the most (quota storage_bytes)")]
+    Bytes {
+        /// All that it would keep.
+        wanted: u64,
+        /// What it may keep.
+        max: u64,
+    },
+    /// The agents of its owner do.
+    #[error("the agents of its owner would keep {wanted} bytes here: {max} are the most (quota owner_storage_bytes)")]
+    OwnerBytes {
+        /// All that they would keep.
+        wanted: u64,
+        /// What they may keep.
+        max: u64,
+    },
+    /// All agents do.
+    #[error("the agents here would keep more than {STORAGE_BYTES_MAX} bytes")]
+    Full,
+}
+
+/// All that the agents of a node keep there. See the module.
+#[derive(Default)]
+pub struct Shelves {
+    all: Mutex<All>,
+}
+
+#[derive(Default)]
+struct All {
+    shelves: BTreeMap<Holder, Shelf>,
+    /// By owner and node.
+    owners: BTreeMap<(String, String), u64>,
+    bytes: u64,
+    changed: BTreeSet<Holder>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    entries: BTreeMap<String, Vec<u8>>,
+    bytes: u64,
+}
+
+impl Shelves {
+    fn all(&self) -> MutexGuard<'_, All> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value of this key; `None` if there is none.
+    pub fn value(&self, holder: &Holder, key: &str) -> Option<Vec<u8>> {
+        self.all().shelves.get(holder)?.entries.get(key).cloned()
+    }
+
+    /// Keeps a value under a key, in the place of the one before.
+    ///
+    /// # Errors
+    /// It would be too much. Nothing changed then.
+    pub fn put(&self, holder: &Holder, key: &str, value: &[u8], room: Room) -> Result<(), StorageError> {
+        check_entry(key, value)?;
+        self.all().put(holder, key, value.to_vec(), room)
+    }
+
+    /// Forgets a value; false if there was none.
+    pub fn delete(&self, holder: &Holder, key: &str) -> bool {
+        self.all().delete(holder, key)
+    }
+
+    /// So many keys at most that begin with `prefix` and come after `after`, in their order (by bytes).
+    pub fn keys(&self, holder: &Holder, prefix: &str, after: &str, count: usize) -> Vec<String> {
+        let all = self.all();
+        let Some(shelf) = all.shelves.get(holder) else { return Vec::new() };
+        let first = if after < prefix { Bound::Included(prefix) } else { Bound::Excluded(after) };
+        let from = shelf.entries.range::<str, _>((first, Bound::Unbounded));
+        from.map(|(key, _)| key).take_while(|key| key.starts_with(prefix)).take(count).cloned().collect()
+    }
+
+    /// What all keep, in bytes of keys and values.
+    pub fn bytes(&self) -> u64 {
+        self.all().bytes
+    }
+
+    /// Whose shelves changed since this was asked last, each with what is to be written: nothing, if nothing is kept any more.
+    pub fn take_changed(&self) -> Vec<(Holder, Option<Vec<u8>>)> {
+        let mut all = self.all();
+        let changed = std::mem::take(&mut all.changed);
+        changed
+            .into_iter()
+            .map(|holder| (all.written(&holder), holder))
+            .map(|(bytes, holder)| (holder, bytes))
+            .collect()
+    }
+
+    /// It could not be written: it is among the changed ones again.
+    pub fn note_unwritten(&self, holder: Holder) {
+        self.all().changed.insert(holder);
+    }
+
+    /// Takes in a shelf as it was written. What was kept before is kept, however small the quotas are by now.
+    ///
+    /// # Errors
+    /// The bytes are none, or there are too many.
+    pub fn restore(&self, bytes: &[u8]) -> Result<Holder, RestoreError> {
+        let mut left = bytes;
+        let mut next = || text(&mut left);
+        let holder = Holder { owner: next()?, node: next()?, agent: next()? };
+        let mut all = self.all();
+        if all.shelves.contains_key(&holder) {
+            return Err(RestoreError::Twice);
+        }
+        while !left.is_empty() {
+            let (key, value) = (text(&mut left)?, part(&mut left)?);
+            let put = check_entry(&key, value)
+                .and_then(|()| all.put(&holder, &key, value.to_vec(), Room { bytes: u64::MAX, owner_bytes: u64::MAX }));
+            if let Err(error) = put {
+                all.forget(&holder);
+                return Err(error.into());
+            }
+        }
+        all.changed.remove(&holder);
+        Ok(holder)
+    }
+}
+
+/// Why a shelf is not taken in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// The bytes are none.
+    #[error("the bytes are nothing that an agent kept")]
+    Malformed,
+    /// It was taken in already.
+    #[error("the same agent's is there twice")]
+    Twice,
+    /// There is something in it that nobody could have put there.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// What is written: texts and values, each with its length before it in four bytes.
+fn put_part(part: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(part.len() as u32).to_le_bytes());
+    out.extend_from_slice(part);
+}
+
+fn part<'a>(left: &mut &'a [u8]) -> Result<&'a [u8], RestoreError> {
+    let (length, rest) = left.split_first_chunk().ok_or(RestoreError::Malformed)?;
+    let (part, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or(RestoreError::Malformed)?;
+    *left = rest;
+    Ok(part)
+}
+
+fn text(left: &mut &[u8]) -> Result<String, RestoreError> {
+    String::from_utf8(part(left)?.to_vec()).map_err(|_| RestoreError::Malformed)
+}
+
+fn check_entry(key: &str, value: &[u8]) -> Result<(), StorageError> {
+    if !(1..=STORAGE_KEY_BYTES_MAX).contains(&key.len()) {
+        return Err(StorageError::Key(key.len()));
+    }
+    if value.len() > STORAGE_VALUE_BYTES_MAX { Err(StorageError::Value(value.len())) } else { Ok(()) }
+}
+
+fn account(holder: &Holder) -> (String, String) {
+    (holder.owner.clone(), holder.node.clone())
+}
+
+impl All {
+    fn put(&mut self, holder: &Holder, key: &str, value: Vec<u8>, room: Room) -> Result<(), StorageError> {
+        let shelf = self.shelves.get(holder);
+        let old = shelf.and_then(|shelf| shelf.entries.get(key)).map(|old| (key.len() + old.len()) as u64);
+        if old.is_none() && shelf.is_some_and(|shelf| shelf.entries.len() >= STORAGE_ENTRIES_MAX) {
+            return Err(StorageError::Entries);
+        }
+        let (new, old) = ((key.len() + value.len()) as u64, old.unwrap_or_default());
+        let with = |bytes: u64| (bytes + new).saturating_sub(old);
+        let (mine, owners) = (
+            with(shelf.map_or(0, |shelf| shelf.bytes)),
+            with(self.owners.get(&account(holder)).copied().unwrap_or_default()),
+        );
+        // What makes a shelf smaller is always possible.
+        let grows = new > old;
+        if grows && mine > room.bytes {
+            return Err(StorageError::Bytes { wanted: mine, max: room.bytes });
+        }
+        if grows && owners > room.owner_bytes {
+            return Err(StorageError::OwnerBytes { wanted: owners, max: room.owner_bytes });
+        }
+        if grows && with(self.bytes) > STORAGE_BYTES_MAX {
+            return Err(StorageError::Full);
+        }
+        self.bytes = with(self.bytes);
+        self.owners.insert(account(holder), owners);
+        let shelf = self.shelves.entry(holder.clone()).or_default();
+        shelf.bytes = mine;
+        shelf.entries.insert(key.to_owned(), value);
+        self.changed.insert(holder.clone());
+        Ok(())
+    }
+
+    fn delete(&mut self, holder: &Holder, key: &str) -> bool {
+        let Some(shelf) = self.shelves.get_mut(holder) else { return false };
+        let Some(value) = shelf.entries.remove(key) else { return false };
+        let less = (key.len() + value.len()) as u64;
+        shelf.bytes = shelf.bytes.saturating_sub(less);
+        if shelf.entries.is_empty() {
+            self.shelves.remove(holder);
+        }
+        self.bytes = self.bytes.saturating_sub(less);
+        if let Entry::Occupied(mut owner) = self.owners.entry(account(holder)) {
+            *owner.get_mut() = owner.get().saturating_sub(less);
+            if *owner.get() == 0 {
+                owner.remove();
+            }
+        }
+        self.changed.insert(holder.clone());
+        true
+    }
+
+    fn forget(&mut self, holder: &Holder) {
+        let keys: Vec<String> =
+            self.shelves.get(holder).into_iter().flat_map(|shelf| shelf.entries.keys().cloned()).collect();
+        for key in keys {
+            self.delete(holder, &key);
+        }
+        self.changed.remove(holder);
+    }
+
+    fn written(&self, holder: &Holder) -> Option<Vec<u8>> {
+        let shelf = self.shelves.get(holder)?;
+        let mut out = Vec::with_capacity(shelf.bytes as usize + 8 * shelf.entries.len() + 64);
+        [&holder.owner, &holder.node, &holder.agent].into_iter().for_each(|text| put_part(text.as_bytes(), &mut out));
+        for (key, value) in &shelf.entries {
+            put_part(key.as_bytes(), &mut out);
+            put_part(value, &mut out);
+        }
+        Some(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ROOM: Room = Room { bytes: 100, owner_bytes: 150 };
+
+    fn holder(agent: &str) -> Holder {
+        Holder { owner: "boss".to_owned(), node: "n1".to_owned(), agent: agent.to_owned() }
+    }
+
+    #[test]
+    fn what_is_put_is_found_and_listed_in_order() {
+        let (shelves, amy) = (Shelves::default(), holder("amy"));
+        for key in ["b/2", "a", "b/1", "b", "c"] {
+            shelves.put(&amy, key, key.as_bytes(), ROOM).unwrap();
+        }
+        assert_eq!(shelves.value(&amy, "b").as_deref(), Some(b"b".as_slice()));
+        assert_eq!(shelves.keys(&amy, "", "", 9), ["a", "b", "b/1", "b/2", "c"]);
+        assert_eq!(shelves.keys(&amy, "b", "", 9), ["b", "b/1", "b/2"]);
+        assert_eq!(shelves.keys(&amy, "b", "b", 1), ["b/1"]);
+        assert_eq!(shelves.keys(&amy, "b", "b/2", 9), [""; 0]);
+        assert!(shelves.delete(&amy, "b") && !shelves.delete(&amy, "b"));
+        assert_eq!((shelves.value(&amy, "b"), shelves.value(&holder("bob"), "a")), (None, None));
+    }
+
+    #[test]
+    fn what_would_be_too_much_changes_nothing() {
+        let (shelves, amy, bob) = (Shelves::default(), holder("amy"), holder("bob"));
+        shelves.put(&amy, "k", &[0; 99], ROOM).unwrap();
+        assert_eq!(shelves.put(&amy, "l", &[0; 9], ROOM), Err(StorageError::Bytes { wanted: 110, max: 100 }));
+        shelves.put(&bob, "k", &[0; 49], ROOM).unwrap();
+        assert_eq!(shelves.put(&bob, "k", &[0; 50], ROOM), Err(StorageError::OwnerBytes { wanted: 151, max: 150 }));
+        shelves.put(&amy, "k", &[0; 9], ROOM).unwrap();
+        shelves.put(&bob, "k", &[0; 99], ROOM).unwrap();
+        assert_eq!(shelves.bytes(), 110);
+        let small = Room { bytes: 5, owner_bytes: 5 };
+        shelves.put(&bob, "k", &[0; 98], small).unwrap();
+        assert_eq!(shelves.put(&bob, "", &[], ROOM), Err(StorageError::Key(0)));
+        let long = "k".repeat(STORAGE_KEY_BYTES_MAX + 1);
+        assert_eq!(shelves.put(&bob, &long, &[], ROOM), Err(StorageError::Key(long.len())));
+        let large = vec![0; STORAGE_VALUE_BYTES_MAX + 1];
+        assert_eq!(shelves.put(&bob, "k", &large, ROOM), Err(StorageError::Value(large.len())));
+        assert_eq!(shelves.value(&bob, "k"), Some(vec![0; 98]));
+    }
+
+    #[test]
+    fn there_are_only_so_many_keys() {
+        let (shelves, amy) = (Shelves::default(), holder("amy"));
+        let room = Room { bytes: u64::MAX, owner_bytes: u64::MAX };
+        for number in 0..STORAGE_ENTRIES_MAX {
+            shelves.put(&amy, &number.to_string(), &[], room).unwrap();
+        }
+        assert_eq!(shelves.put(&amy, "x", &[], room), Err(StorageError::Entries));
+        shelves.put(&amy, "0", &[1], room).unwrap();
+    }
+
+    #[test]
+    fn what_changed_is_taken_once_and_read_again() {
+        let (shelves, amy, bob) = (Shelves::default(), holder("amy"), holder("bob"));
+        shelves.put(&amy, "k", b"v", ROOM).unwrap();
+        shelves.put(&bob, "k", b"v", ROOM).unwrap();
+        let changed = shelves.take_changed();
+        assert_eq!(changed.len(), 2);
+        assert!(shelves.take_changed().is_empty());
+        let again = Shelves::default();
+        for (holder, bytes) in &changed {
+            assert_eq!(again.restore(bytes.as_ref().unwrap()).as_ref(), Ok(holder));
+        }
+        assert_eq!((again.value(&amy, "k"), again.bytes()), (Some(b"v".to_vec()), 4));
+        assert!(again.take_changed().is_empty());
+        assert_eq!(again.restore(changed[0].1.as_ref().unwrap()), Err(RestoreError::Twice));
+        assert!(shelves.delete(&amy, "k"));
+        assert_eq!(shelves.take_changed(), [(amy.clone(), None)]);
+        shelves.note_unwritten(amy.clone());
+        assert_eq!(shelves.take_changed(), [(amy, None)]);
+        assert_eq!(shelves.bytes(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_bytes_leave_nothing_behind(bytes in proptest::collection::vec(0..4u8, 0..60)) {
+            let shelves = Shelves::default();
+            match shelves.restore(&bytes) {
+                Ok(holder) => {
+                    let keys = shelves.keys(&holder, "", "", usize::MAX);
+                    let kept: usize = keys.iter().map(|key| key.len() + shelves.value(&holder, key).unwrap().len()).sum();
+                    prop_assert_eq!(shelves.bytes(), kept as u64);
+                }
+                Err(_) => prop_assert_eq!(shelves.bytes(), 0),
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a guest keeps on the node beside its memory: `storage_get`, `storage_put`, `storage_delete`, `storage_list`.
+
+use wasmtime::{Caller, Linker};
+use whimbrel_acl::Value;
+use whimbrel_platform::limits::STORAGE_KEYS_LISTED_MAX;
+use whimbrel_platform::storage::{Holder, Shelves, StorageError};
+
+use super::platform::hold_value;
+use super::{Result, no_text, parts, region, text};
+use crate::abi::{MODULE, code};
+use crate::guest::Guest;
+
+pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
+    linker.func_wrap(MODULE, "storage_get", get)?;
+    linker.func_wrap(MODULE, "storage_put", put)?;
+    linker.func_wrap(MODULE, "storage_delete", delete)?;
+    linker.func_wrap(MODULE, "storage_list", list)?;
+    Ok(())
+}
+
+/// Does something with what the guest keeps, if it may keep anything; or what it is answered.
+fn with<R>(guest: &mut Guest, work: impl FnOnce(&Shelves, &Holder) -> R) -> std::result::Result<R, i32> {
+    let Some(holder) = guest.used.holder.as_deref() else { return Err(guest.deny("storage")) };
+    let done = guest.turn.with(|turn| turn.services.storage().map(|shelves| work(shelves, holder))).flatten();
+    done.ok_or_else(|| guest.refuse(code::UNKNOWN, "nothing can be kept here"))
+}
+
+/// What an import answers that came to a code either way.
+fn answered(outcome: std::result::Result<i32, i32>) -> Result<i32> {
+    Ok(outcome.unwrap_or_else(|code| code))
+}
+
+fn get(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
+    let (memory, guest) = parts(&mut caller)?;
+    let Some(key) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
+    answered(with(guest, |shelves, holder| shelves.value(holder, key)).map(|found| match found {
+        Some(value) => guest.hold(value),
+        None => guest.refuse(code::UNKNOWN, "nothing is kept under this key"),
+    }))
+}
+
+fn put(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, value: i32, value_len: i32) -> Result<i32> {
+    let (memory, guest) = parts(&mut caller)?;
+    let Some(key) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
+    let (value, room) = (region(memory, value, value_len)?, guest.terms.room);
+    answered(with(guest, |shelves, holder| shelves.put(holder, key, value, room)).map(|put| match put {
+        Ok(()) => 0,
+        Err(error @ (StorageError::Key(_) | StorageError::Value(_))) => {
+            guest.refuse(code::MALFORMED, error.to_string())
+        }
+        Err(error @ StorageError::Entries) => guest.refuse(code::FULL, error.to_string()),
+        Err(error) => guest.refuse(code::QUOTA, error.to_string()),
+    }))
+}
+
+fn delete(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
+    let (memory, guest) = parts(&mut caller)?;
+    let Some(key) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
+    answered(with(guest, |shelves, holder| shelves.delete(holder, key)).map(|was_there| match was_there {
+        true => 0,
+        false => guest.refuse(code::UNKNOWN, "nothing is kept under this key"),
+    }))
+}
+
+fn list(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, after: i32, after_len: i32) -> Result<i32> {
+    let (memory, guest) = parts(&mut caller)?;
+    let (Some(prefix), Some(after)) = (text(memory, ptr, len, guest)?, text(memory, after, after_len, guest)?) else {
+        return Ok(no_text(guest));
+    };
+    let keys = with(guest, |shelves, holder| shelves.keys(holder, prefix, after, STORAGE_KEYS_LISTED_MAX));
+    answered(keys.map(|keys| hold_value(guest, &Value::list(keys.into_iter().map(Value::from)))))
+}

@@ -1,0 +1,142 @@
+//! What guests keep on a node, and services that they offer.
+
+use crate::harness::{agent, host, told, world};
+use crate::owners::{arrive, introduce, world_under};
+
+const GRANT: &str = r#"{"grant": [{"who": "*", "storage": true}], "quota": [{"who": "*", "storage_bytes": 20, "owner_storage_bytes": 30}]}"#;
+
+/// Tells what `call` answers; keys are at 3000, values at 3100.
+fn telling(calls: &[&str]) -> String {
+    let calls: String = calls.iter().map(|call| format!("(call $tell (i64.extend_i32_s (call ${call})))")).collect();
+    format!(
+        r#"{calls} (i32.const 0)) (data (i32.const 3000) "notes/1notes/2other") (data (i32.const 3100) "abcdefghijklmnopqrst")"#
+    )
+}
+
+fn at(ptr: u32, len: u32) -> String {
+    format!("(i32.const {ptr}) (i32.const {len})")
+}
+
+#[test]
+fn what_is_kept_is_found_again() {
+    let (one, two, other) = (at(3000, 7), at(3007, 7), at(3014, 5));
+    let put = |key: &str, len| format!("storage_put {key} {}", at(3100, len));
+    let calls = [
+        format!("storage_get {one}"),
+        put(&one, 3),
+        put(&two, 1),
+        put(&other, 0),
+        format!("storage_get {one}"),
+        // As long as its room is, and what is in there.
+        "read (i32.const 3200) (i32.const 2)".to_owned(),
+        format!("storage_get {other}"),
+        format!("storage_delete {other}"),
+        format!("storage_delete {other}"),
+        // A list of two texts of seven bytes; of one; of none.
+        format!("storage_list {} {}", at(3000, 6), at(3000, 0)),
+        format!("storage_list {} {}", at(3000, 6), one),
+        format!("storage_list {} {}", at(3000, 0), two),
+    ];
+    let body = telling(&calls.iter().map(String::as_str).collect::<Vec<_>>());
+    let (mut sim, probe) = world();
+    sim.set_policy(serde_json::from_str(r#"{"grant": [{"who": "agent:guest", "storage": true}]}"#).unwrap());
+    introduce(&mut sim, &host(), "guest", "boss", &body);
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    let answers: Vec<i64> = probe.take().iter().filter_map(|message| message.content.as_i64()).collect();
+    assert_eq!(answers, [-4, 0, 0, 0, 3, 3, 0, 0, -4, 29, 17, 5]);
+}
+
+#[test]
+fn nothing_is_kept_that_is_not_granted() {
+    let body = telling(&[
+        &format!("storage_put {} {}", at(3000, 7), at(3100, 1)),
+        &format!("storage_get {}", at(3000, 7)),
+        &format!("storage_delete {}", at(3000, 7)),
+        &format!("storage_list {} {}", at(3000, 7), at(3000, 7)),
+    ]);
+    let handle = r#"(func (export "whim_handle") (param i32 i32) (result i32)"#;
+    assert_eq!(told(&format!("{handle} {body}"), 1), ["inform -1"; 4]);
+}
+
+#[test]
+fn keys_and_values_have_their_limits() {
+    let body = telling(&[
+        &format!("storage_put {} {}", at(3000, 0), at(3100, 1)),
+        &format!("storage_put {} {}", at(3000, 257), at(3100, 1)),
+        &format!("storage_put {} {}", at(3000, 1), at(3100, 20)),
+        &format!("storage_put {} {}", at(3000, 1), at(3100, 19)),
+        // No text.
+        &format!("storage_put {} {}", at(2, 1), at(3100, 1)),
+        &format!("storage_get {}", at(3000, 9)),
+    ]);
+    let body = body + r#"(data (i32.const 2) "\ff")"#;
+    let (mut sim, probe) = world();
+    sim.set_policy(serde_json::from_str(GRANT).unwrap());
+    introduce(&mut sim, &host(), "guest", "boss", &body);
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    assert_eq!(probe.take_lines(), ["inform -3", "inform -3", "inform -2", "inform 0", "inform -3", "inform -4"]);
+}
+
+#[test]
+fn what_an_owner_keeps_adds_up() {
+    let body = telling(&[&format!("storage_put {} {}", at(3000, 1), at(3100, 19))]);
+    let (mut sim, probe) = world();
+    sim.set_policy(serde_json::from_str(GRANT).unwrap());
+    let host = host();
+    for (name, owner) in [("one", "boss"), ("two", "boss"), ("three", "queen")] {
+        introduce(&mut sim, &host, name, owner, &body);
+        sim.tell(name, "go");
+        sim.run_until_idle();
+    }
+    assert_eq!(probe.take_lines(), ["inform 0", "inform -2", "inform 0"]);
+}
+
+#[test]
+fn who_comes_back_and_its_clones_find_what_it_kept_and_nobody_else_does() {
+    let put = telling(&[&format!("storage_put {} {}", at(3000, 1), at(3100, 5))]);
+    let get = telling(&[&format!("storage_get {}", at(3000, 1))]);
+    let mut sim = world_under(GRANT);
+    let host = host();
+    introduce(&mut sim, &host, "guest", "boss", &put);
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    // Of the same name, but somebody else's.
+    assert!(sim.kill("guest"));
+    introduce(&mut sim, &host, "guest", "queen", &get);
+    let probe = whimbrel_testkit::Probe::new();
+    assert!(sim.kill("probe"));
+    sim.spawn("probe", probe.body());
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    assert!(sim.kill("guest"));
+    // The same one's.
+    introduce(&mut sim, &host, "guest", "boss", &get);
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    arrive(&mut sim, &host, "guest", "clone", true, &get).unwrap();
+    sim.tell("clone", "go");
+    sim.run_until_idle();
+    // One that calls itself so.
+    introduce(&mut sim, &host, "other", "boss", &get);
+    sim.tell("other", "go");
+    sim.run_until_idle();
+    assert_eq!(probe.take_lines(), ["inform -4", "inform 5", "inform 5", "inform -4"]);
+}
+
+#[test]
+fn a_service_that_is_refused_is_not_offered() {
+    let body = telling(&["register (i32.const 3000) (i32.const 5) (i32.const 3000) (i32.const 0)"]);
+    let handle = r#"(func (export "whim_handle") (param i32 i32) (result i32)"#;
+    for (policy, answer) in
+        [("{}", "inform 0"), (r#"{"deny": [{"who": "agent:guest", "register": "not*"}]}"#, "inform -1")]
+    {
+        let (mut sim, probe) = world();
+        sim.set_policy(serde_json::from_str(policy).unwrap());
+        sim.spawn("guest", agent(&host(), &format!("{handle} {body}")));
+        sim.tell("guest", "go");
+        sim.run_until_idle();
+        assert_eq!(probe.take_lines(), [answer]);
+    }
+}

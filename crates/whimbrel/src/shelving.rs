@@ -1,0 +1,287 @@
+//! The folder in which a node keeps what WebAssembly agents leave there (`whimbrel run --storage FOLDER`): one file for each agent and its
+//! clones.
+//!
+//! What agents put is in memory at once and on the disk within [`WRITE_EVERY`]; also when the node ends, but not all of it if it is killed.
+//! A file is replaced as a whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ring::digest::{SHA256, digest};
+use whimbrel_platform::limits::STORAGE_BYTES_MAX;
+use whimbrel_platform::storage::{Holder, RestoreError, Shelves};
+
+use crate::code_cache::{is_private, new_file, private_folder};
+
+/// How often what changed is written.
+pub const WRITE_EVERY: Duration = Duration::from_millis(500);
+
+/// What each file begins with; then the SHA-256 of the rest, and the rest.
+const MARK: &[u8] = b"whimbrel kept 1\n";
+/// Bytes of a digest.
+const DIGEST_BYTES: usize = 32;
+/// How files end.
+const ENDING: &str = "kept";
+/// The file that is locked while a process uses the folder.
+const LOCK: &str = "lock";
+
+/// Why a folder is not used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShelvingError {
+    /// It cannot be made, read, or written to.
+    #[error("cannot keep what agents leave in {}: {error}", folder.display())]
+    Unusable {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Others than this process's user can get at it.
+    #[error("others can get at {}: what agents leave is kept in a folder of this user's only (chmod 700)", .0.display())]
+    NotPrivate(PathBuf),
+    /// Another process uses it.
+    #[error("another process keeps what agents leave in {}", .0.display())]
+    InUse(PathBuf),
+    /// A file in it is damaged. Nothing was changed.
+    #[error("{}: {why}; if what it says is not needed, move it away", file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// See the module.
+pub struct Shelving {
+    shelves: Arc<Shelves>,
+    writer: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+/// Whoever writes.
+struct Writer {
+    folder: PathBuf,
+    shelves: Arc<Shelves>,
+    /// Told when something cannot be written, once until it can be again.
+    report: Box<dyn Fn(&str) + Send>,
+    failed: Mutex<bool>,
+    _lock: File,
+}
+
+impl Shelving {
+    /// What is kept in this folder, which is made if there is none. What cannot be written later is told to `report`, and tried again.
+    ///
+    /// # Errors
+    /// The folder cannot be used, or something in it cannot be read.
+    pub fn open(folder: &Path, report: impl Fn(&str) + Send + 'static) -> Result<Self, ShelvingError> {
+        let unusable = |error| ShelvingError::Unusable { folder: folder.to_owned(), error };
+        private_folder().create(folder).map_err(unusable)?;
+        if !is_private(&fs::metadata(folder).map_err(unusable)?) {
+            return Err(ShelvingError::NotPrivate(folder.to_owned()));
+        }
+        let lock = File::options().create(true).append(true).open(folder.join(LOCK)).map_err(unusable)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => return Err(ShelvingError::InUse(folder.to_owned())),
+            Err(fs::TryLockError::Error(error)) => return Err(unusable(error)),
+        }
+        let shelves = Arc::new(Shelves::default());
+        for entry in fs::read_dir(folder).map_err(unusable)? {
+            let file = entry.map_err(unusable)?.path();
+            if file.extension().is_some_and(|extension| extension == ENDING) {
+                read(&file, &shelves).map_err(|why| ShelvingError::Damaged { file, why })?;
+            }
+        }
+        let (folder, report) = (folder.to_owned(), Box::new(report));
+        let writer = Writer { folder, shelves: Arc::clone(&shelves), report, failed: Mutex::new(false), _lock: lock };
+        let (stop, stopped) = channel();
+        let thread = std::thread::Builder::new().name("storage".into()).spawn(move || {
+            while stopped.recv_timeout(WRITE_EVERY) == Err(RecvTimeoutError::Timeout) {
+                writer.write_changed();
+            }
+            writer.write_changed();
+        });
+        let thread = thread.map_err(|error| ShelvingError::Unusable { folder: PathBuf::new(), error })?;
+        Ok(Self { shelves, writer: Some((stop, thread)) })
+    }
+
+    /// What is kept, for the platform.
+    pub fn shelves(&self) -> Arc<Shelves> {
+        Arc::clone(&self.shelves)
+    }
+}
+
+impl Drop for Shelving {
+    /// Writes what changed.
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.writer.take() {
+            drop(stop);
+            // It never panics; if it did there is nobody to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn read(file: &Path, shelves: &Shelves) -> Result<(), String> {
+    let length = fs::metadata(file).map_err(|error| error.to_string())?.len();
+    if length > 2 * STORAGE_BYTES_MAX {
+        return Err(format!("{length} bytes are more than any agent keeps"));
+    }
+    let bytes = fs::read(file).map_err(|error| error.to_string())?;
+    let rest = bytes.strip_prefix(MARK).ok_or("it is no file of what an agent kept")?;
+    let (sum, kept) = rest.split_at_checked(DIGEST_BYTES).ok_or("it ends too early")?;
+    if digest(&SHA256, kept).as_ref() != sum {
+        return Err("it is damaged: its SHA-256 is another one".to_owned());
+    }
+    shelves.restore(kept).map(drop).map_err(|error: RestoreError| error.to_string())
+}
+
+impl Writer {
+    fn write_changed(&self) {
+        let mut wrong = None;
+        for (holder, kept) in self.shelves.take_changed() {
+            let file = self.folder.join(name_of(&holder));
+            let written = match kept {
+                Some(kept) => self.write(&file, &kept),
+                None => fs::remove_file(&file).or_else(|error| match error.kind() {
+                    io::ErrorKind::NotFound => Ok(()),
+                    _ => Err(error),
+                }),
+            };
+            if let Err(error) = written {
+                self.shelves.note_unwritten(holder);
+                wrong = Some(error);
+            }
+        }
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = wrong.as_ref().filter(|_| !*failed) {
+            (self.report)(&format!("cannot write what agents keep to {}: {error}", self.folder.display()));
+        }
+        *failed = wrong.is_some();
+    }
+
+    fn write(&self, file: &Path, kept: &[u8]) -> io::Result<()> {
+        let draft = file.with_extension("draft");
+        let _ = fs::remove_file(&draft);
+        let mut written = new_file(&draft)?;
+        written.write_all(MARK)?;
+        written.write_all(digest(&SHA256, kept).as_ref())?;
+        written.write_all(kept)?;
+        written.sync_all()?;
+        fs::rename(&draft, file)
+    }
+}
+
+/// The file of an agent and its clones: names may be no file names, and too long.
+fn name_of(holder: &Holder) -> String {
+    let Holder { owner, node, agent } = holder;
+    // None of them has a zero in it that could be another one's.
+    let sum = digest(&SHA256, format!("{}\0{owner}{}\0{node}{agent}", owner.len(), node.len()).as_bytes());
+    let hex: String = sum.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("{hex}.{ENDING}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use whimbrel_platform::storage::Room;
+
+    use super::*;
+
+    const ROOM: Room = Room { bytes: 1_000, owner_bytes: 1_000 };
+
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("whimbrel-kept-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&folder);
+            Self(folder)
+        }
+
+        fn open(&self) -> Result<Shelving, ShelvingError> {
+            Shelving::open(&self.0, |_| {})
+        }
+
+        fn files(&self) -> Vec<PathBuf> {
+            let files = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().path());
+            files.filter(|file| file.extension().is_some_and(|extension| extension == ENDING)).collect()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn holder(agent: &str) -> Holder {
+        Holder { owner: "boss".to_owned(), node: "n1".to_owned(), agent: agent.to_owned() }
+    }
+
+    #[test]
+    fn what_is_kept_outlives_the_process() {
+        let scratch = Scratch::new("outlives");
+        let shelving = scratch.open().unwrap();
+        assert!(matches!(scratch.open(), Err(ShelvingError::InUse(_))));
+        for agent in ["amy", "bob"] {
+            shelving.shelves().put(&holder(agent), "k", agent.as_bytes(), ROOM).unwrap();
+        }
+        drop(shelving);
+        let shelving = scratch.open().unwrap();
+        assert_eq!(shelving.shelves().value(&holder("bob"), "k").as_deref(), Some(b"bob".as_slice()));
+        assert!(shelving.shelves().delete(&holder("bob"), "k"));
+        drop(shelving);
+        assert_eq!(scratch.files().len(), 1, "nothing is left of whoever keeps nothing");
+        let shelves = scratch.open().unwrap().shelves();
+        assert_eq!((shelves.value(&holder("bob"), "k"), shelves.bytes()), (None, 4));
+    }
+
+    #[test]
+    fn what_changes_is_written_while_the_node_runs() {
+        let scratch = Scratch::new("runs");
+        let shelving = scratch.open().unwrap();
+        shelving.shelves().put(&holder("amy"), "k", b"v", ROOM).unwrap();
+        let before = Instant::now();
+        while scratch.files().is_empty() {
+            assert!(before.elapsed() < Duration::from_secs(20), "it is not written");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_is_told_and_left_alone() {
+        let scratch = Scratch::new("damaged");
+        scratch.open().unwrap().shelves().put(&holder("amy"), "k", b"v", ROOM).unwrap();
+        let file = scratch.files().pop().unwrap();
+        let good = fs::read(&file).unwrap();
+        for at in [0, MARK.len(), good.len() - 1] {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            fs::write(&file, &bad).unwrap();
+            assert!(matches!(scratch.open(), Err(ShelvingError::Damaged { .. })), "byte {at}");
+            assert_eq!(fs::read(&file).unwrap(), bad);
+        }
+        fs::write(&file, &good[..20]).unwrap();
+        assert!(scratch.open().is_err_and(|error| error.to_string().contains("ends too early")));
+        fs::write(&file, &good).unwrap();
+        assert_eq!(scratch.open().unwrap().shelves().bytes(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_can_read_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = Scratch::new("private");
+        fs::create_dir(&scratch.0).unwrap();
+        fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(matches!(scratch.open(), Err(ShelvingError::NotPrivate(_))));
+    }
+}
