@@ -12,7 +12,7 @@ use whimbrel_wasm::frame::{read_message, read_template, read_value, write_messag
 use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
 
 /// What a script can have called.
-const IMPORTS: u8 = 31;
+const IMPORTS: u8 = 34;
 /// Turns that an agent has at most.
 const STEPS: usize = 200;
 

@@ -32,6 +32,9 @@
   (import "whim" "storage_put" (func $storage_put (param i32 i32 i32 i32) (result i32)))
   (import "whim" "storage_delete" (func $storage_delete (param i32 i32) (result i32)))
   (import "whim" "storage_list" (func $storage_list (param i32 i32 i32 i32) (result i32)))
+  (import "whim" "timer_left" (func $timer_left (param i64) (result i64)))
+  (import "whim" "recalled" (func $recalled (result i32)))
+  (import "whim" "set_lifetime" (func $set_lifetime (param i64) (result i32)))
   (memory (export "memory") 1)
   ;; A frame: inform to probe, 7.
   (data (i32.const 3000) "\07\02\05\00\00\00probe\03\09\00\00\00\03\07\00\00\00\00\00\00\00")
@@ -51,6 +54,9 @@
   (func $number (param i32) (result i32) (i32.load (i32.add (global.get $at) (local.get 0))))
   (func $call (param $which i32)
     (block $none
+    (block $l33
+    (block $l32
+    (block $l31
     (block $l30
     (block $l29
     (block $l28
@@ -82,7 +88,7 @@
     (block $l2
     (block $l1
     (block $l0
-      (br_table $l0 $l1 $l2 $l3 $l4 $l5 $l6 $l7 $l8 $l9 $l10 $l11 $l12 $l13 $l14 $l15 $l16 $l17 $l18 $l19 $l20 $l21 $l22 $l23 $l24 $l25 $l26 $l27 $l28 $l29 $l30 $none (local.get $which))
+      (br_table $l0 $l1 $l2 $l3 $l4 $l5 $l6 $l7 $l8 $l9 $l10 $l11 $l12 $l13 $l14 $l15 $l16 $l17 $l18 $l19 $l20 $l21 $l22 $l23 $l24 $l25 $l26 $l27 $l28 $l29 $l30 $l31 $l32 $l33 $none (local.get $which))
     ) (drop (call $send (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
     ) (drop (call $take (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
     ) (drop (call $read (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
@@ -114,6 +120,9 @@
     ) (drop (call $storage_put (call $number (i32.const 1)) (call $number (i32.const 5)) (call $number (i32.const 9)) (call $number (i32.const 13)))) (return)
     ) (drop (call $storage_delete (call $number (i32.const 1)) (call $number (i32.const 5)))) (return)
     ) (drop (call $storage_list (call $number (i32.const 1)) (call $number (i32.const 5)) (call $number (i32.const 9)) (call $number (i32.const 13)))) (return)
+    ) (drop (call $timer_left (i64.extend_i32_s (call $number (i32.const 1))))) (return)
+    ) (drop (call $recalled)) (return)
+    ) (drop (call $set_lifetime (i64.extend_i32_s (call $number (i32.const 1))))) (return)
     )
   )
   ;; The script is the frame's content, bytes; what is before it is always as long.
