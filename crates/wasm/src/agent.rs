@@ -95,8 +95,9 @@ impl WasmAgent {
         let aid = turn.aid;
         let described = turn.services.directory().and_then(|directory| directory.with_ams(|ams| ams.describe(aid)));
         let owner = described.flatten().map(|described| described.owner).unwrap_or_default();
-        let line = self.line.get_or_insert_with(|| Line::of(owner, turn.services.node()));
-        let stay = Stay::begin(&self.module.host, aid.name, line, turn.services)?;
+        let host = &self.module.host;
+        let line = self.line.get_or_insert_with(|| host.share_line(Line::of(owner, turn.services.node())));
+        let stay = Stay::begin(host, aid.name, line, turn.services)?;
         let terms = Arc::clone(&stay.terms);
         self.stay = Some(Box::new(stay));
         Ok(terms)
@@ -120,7 +121,7 @@ impl WasmAgent {
             share.grow(wanted, &stay.terms.owner).map_err(|breach| breach.to_string())?;
         }
         self.stay = Some(Box::new(stay));
-        self.line = Some(line);
+        self.line = Some(self.module.host.share_line(line));
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use crate::admission::{AdmissionError, ModuleHash};
 use crate::compiled::CompiledForms;
 use crate::guest::Guest;
 use crate::imports;
+use crate::line::Line;
 use crate::module::Module;
 use crate::owners::Owners;
 use crate::resident::Resident;
@@ -37,8 +38,8 @@ const SLOTS_SPARE: u32 = 64;
 const KEEP_RESIDENT_BYTES: usize = 64 << 10;
 /// Bytes of the native stack that a guest may use.
 const STACK_BYTES_MAX: usize = 512 << 10;
-/// Different terms of guests that are looked for among those of others.
-const TERMS_SHARED_MAX: usize = 64;
+/// Different terms of guests, and lines, that are looked for among those of others.
+const SHARED_MAX: usize = 64;
 /// Elements of a guest's table of functions.
 const TABLE_ELEMENTS_MAX: usize = 20_000;
 
@@ -68,6 +69,8 @@ pub struct Host {
     modules: Mutex<FxHashMap<ModuleHash, Weak<Module>>>,
     /// The terms that guests are on: few, and many guests on the same.
     terms: Mutex<Vec<Arc<Terms>>>,
+    /// Where they come from, likewise.
+    lines: Mutex<Vec<Arc<Line>>>,
     pub(crate) owners: Owners,
     /// Bytes of names that guests made up: the process keeps them for ever.
     pub(crate) names: Arc<AtomicU64>,
@@ -96,6 +99,7 @@ impl Host {
             compiled: options.compiled,
             modules: Mutex::default(),
             terms: Mutex::default(),
+            lines: Mutex::default(),
             owners: Owners::default(),
             names: Arc::default(),
             ticker: Some(ticker),
@@ -125,18 +129,12 @@ impl Host {
 
     /// The same terms, shared with other guests if they are on the same.
     pub(crate) fn share(&self, terms: Terms) -> Arc<Terms> {
-        let mut all = self.terms.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shared) = all.iter().find(|shared| ***shared == terms) {
-            return Arc::clone(shared);
-        }
-        if all.len() >= TERMS_SHARED_MAX {
-            all.retain(|shared| Arc::strong_count(shared) > 1);
-        }
-        let terms = Arc::new(terms);
-        if all.len() < TERMS_SHARED_MAX {
-            all.push(Arc::clone(&terms));
-        }
-        terms
+        shared(&self.terms, Arc::new(terms))
+    }
+
+    /// The same line, shared with other guests if they are of the same.
+    pub(crate) fn share_line(&self, line: Arc<Line>) -> Arc<Line> {
+        shared(&self.lines, line)
     }
 
     /// How many guests are in memory, and not kept as bytes.
@@ -148,6 +146,21 @@ impl Host {
     pub fn slots(&self) -> u32 {
         self.roost.slots()
     }
+}
+
+/// One that is equal among those that others have, or this one, for others to find.
+fn shared<T: PartialEq>(all: &Mutex<Vec<Arc<T>>>, thing: Arc<T>) -> Arc<T> {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(shared) = all.iter().find(|shared| **shared == thing) {
+        return Arc::clone(shared);
+    }
+    if all.len() >= SHARED_MAX {
+        all.retain(|shared| Arc::strong_count(shared) > 1);
+    }
+    if all.len() < SHARED_MAX {
+        all.push(Arc::clone(&thing));
+    }
+    thing
 }
 
 impl Drop for Host {
