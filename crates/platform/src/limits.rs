@@ -120,6 +120,8 @@ pub const WEIGHT_MEASURES: usize = 5;
 pub const WEIGHT_CHANGE: f64 = 0.25;
 /// Agents that are told of in one piece of news; more take more.
 pub const LINK_NEWS_AGENTS: usize = 4_096;
+/// Agents of which a node remembers that their end was told by a node where they were not known to be.
+pub const LINK_DENIED_AGENTS_MAX: usize = 4_096;
 /// Bytes of names that a peer may make this node keep (they are kept for ever). Whoever makes more is refused.
 pub const LINK_NAME_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of encoded messages after which a frame is closed. One longer message makes a longer frame.

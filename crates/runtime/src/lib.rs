@@ -15,6 +15,7 @@ mod durable_agent;
 mod ending;
 mod guard;
 mod handover;
+mod hearsay;
 mod inbox;
 mod linked;
 mod loader;

@@ -17,6 +17,7 @@ use whimbrel_platform::{EndReason, Links, Station, Time};
 
 use crate::arrivals::Arrivals;
 use crate::cluster::{Cluster, Server};
+use crate::hearsay::Hearsay;
 use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::{Arc, Mutex, locked};
@@ -34,6 +35,7 @@ pub(crate) struct Linked {
     /// Links wait until shards have taken in what came.
     awaited: AtomicBool,
     arrivals: Mutex<Arrivals>,
+    pub hearsay: Mutex<Hearsay>,
 }
 
 impl Linked {
@@ -134,6 +136,9 @@ impl Node {
     fn agents_came(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>) {
         // Names of topics and groups are nobody's.
         for (name, kind) in agents.into_iter().filter(|(name, _)| Cast::of(*name).is_none()) {
+            if self.doubts(name, from) {
+                continue;
+            }
             let known = self.with_ams(|ams| {
                 let known = ams.handle_elsewhere(name, from, kind);
                 if known {
@@ -256,7 +261,16 @@ impl Station for NodeStation {
         let node = &*self.0;
         match news {
             News::Agents(agents) => node.agents_came(from, agents),
-            News::AgentEnded(name, reason) => node.agent_ended_elsewhere(name, from, &reason),
+            News::AgentEnded(name, reason) => {
+                node.hear_denied(name, from);
+                node.agent_ended_elsewhere(name, from, &reason);
+            }
+            News::Introduced => node.hear_introduced(from),
+            News::Asks(agents) => node.answer_asks(from, agents),
+            News::Has { agents, not } => {
+                not.iter().for_each(|name| node.hear_denied(*name, from));
+                node.hear_answer(from, agents, &not);
+            }
             News::Service(description) => {
                 let of_it = |agent: Aid| node.with_ams(|ams| ams.node_of(agent.name)) == Some(from);
                 if description.agent.is_some_and(of_it) && node.permits_services(from, &description) {
@@ -319,7 +333,10 @@ impl Station for NodeStation {
                 let services = services.map(|description| News::Service(Box::new(description)));
                 let agents = agents.chunks(LINK_NEWS_AGENTS).map(|agents| News::Agents(agents.to_vec()));
                 let agents = agents.chain(served);
-                node.with_topics(|topics| tell(agents.chain(services).chain(topics.introduction()).collect()));
+                node.with_topics(|topics| {
+                    let last = std::iter::once(News::Introduced);
+                    tell(agents.chain(services).chain(topics.introduction()).chain(last).collect());
+                });
             });
         });
     }
@@ -329,6 +346,7 @@ impl Station for NodeStation {
         node.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
         // Should it come back, it does not know who is crowded.
         locked(&node.linked.arrivals).forget(lost);
+        node.forget_hearsay(lost);
         self.0.lose_hops(lost);
         let names = node.lose_agents(lost);
         let reason = EndReason::Failed("its node is lost".to_owned());

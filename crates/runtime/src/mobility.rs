@@ -53,6 +53,8 @@ struct Prepared {
     shard: ShardIndex,
     /// The topics and groups it is in.
     places: Vec<Symbol>,
+    /// It offered something when it came.
+    offers: bool,
     /// It was to end before it was an agent of this node.
     doomed: bool,
     /// What binds it.
@@ -227,6 +229,7 @@ impl Node {
         if moved {
             self.routes.set(agent, Route::node(to));
             self.relieved(agent);
+            self.hear_gone(agent, to);
         }
     }
 
@@ -346,9 +349,19 @@ impl Node {
                 match self.routes.replace(hop.agent, before, Route::local(route)) {
                     Ok(()) => {
                         it.transits.handle_made(hop);
-                        let (places, recalls) = (Vec::new(), Vec::new());
-                        let coming =
-                            Prepared { slot, kind, owner, shard, places, doomed: false, ties, recalled, recalls };
+                        let (places, offers, recalls) = (Vec::new(), false, Vec::new());
+                        let coming = Prepared {
+                            slot,
+                            kind,
+                            owner,
+                            shard,
+                            places,
+                            offers,
+                            doomed: false,
+                            ties,
+                            recalled,
+                            recalls,
+                        };
                         it.prepared.insert(hop.agent, coming);
                         // It was another node's, and who waited because it was crowded waits for that node's word no more.
                         self.relieved(hop.agent);
@@ -424,13 +437,14 @@ impl Node {
         let is_held = matches!(state, AgentState::Suspended | AgentState::Waiting);
         coming.slot.status = if is_held { Status::LeavingHeld } else { Status::LeavingQueued };
         coming.places = std::mem::take(&mut standing.places);
+        coming.offers = standing.entry.is_some();
         self.take_over_entry(standing);
     }
 
     /// An agent that came begins: all that was on its way to it elsewhere is in its mailbox.
     fn begin(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId) {
         let Some(coming) = on_the_way.prepared.remove(&hop.agent) else { return };
-        let Prepared { mut slot, kind, shard, places, doomed, ties, recalled, recalls, .. } = coming;
+        let Prepared { mut slot, kind, shard, places, offers, doomed, ties, recalled, recalls, .. } = coming;
         let source = self.name_of(from);
         let hopped = Hop::Arrived { from: source };
         // What is wrong with it shows in its next turn.
@@ -442,9 +456,12 @@ impl Node {
         }));
         // It may have been killed since it is here.
         if self.with_ams(|ams| ams.kind(slot.aid).is_some()) {
-            self.tell_of(slot.aid, kind);
+            self.tell_of(slot.aid, kind, offers);
             self.tell(Event::Came(slot.aid, source));
             self.join_places(hop.agent, places);
+        } else if let Some(links) = self.linked.links() {
+            // Who heard of that before it heard of the hop believes it to be here.
+            links.tell_all(News::AgentEnded(hop.agent, EndReason::Killed));
         }
         // Not before all nodes know that it is here: none is to hear of its end first.
         self.tie(slot.aid, ties);
@@ -456,11 +473,14 @@ impl Node {
     }
 
     /// Tells all nodes of an agent that came: those that had no link to its source do not know of it.
-    fn tell_of(&self, agent: Aid, kind: AgentKind) {
+    fn tell_of(&self, agent: Aid, kind: AgentKind, offered: bool) {
         let Some(links) = self.linked.links() else { return };
         links.tell_all(News::Agents(vec![(agent.name, kind)]));
-        if let Some(entry) = self.with_df(|df| df.description_of(agent).map(without_lease)) {
-            links.tell_all(News::Service(Box::new(entry)));
+        match self.with_df(|df| df.description_of(agent).map(without_lease)) {
+            Some(entry) => links.tell_all(News::Service(Box::new(entry))),
+            // It was taken back meanwhile, which nobody believed who did not know yet that it is here.
+            None if offered => links.tell_all(News::NoService(agent.name)),
+            None => {}
         }
     }
 
@@ -535,6 +555,11 @@ impl Node {
             return None;
         }
         locked(&self.mobility.state).transits.door_of(name)
+    }
+
+    /// Whether an agent is on its way here.
+    pub fn is_coming(&self, name: Symbol) -> bool {
+        self.has_transits() && locked(&self.mobility.state).transits.comes_from(name).is_some()
     }
 
     /// An agent that comes is to end as soon as it is here. The node that it leaves, if it is not an agent of this one yet.

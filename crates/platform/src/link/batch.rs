@@ -113,6 +113,17 @@ pub enum News {
     },
     /// An agent goes from one node to another.
     Hop(HopNews),
+    /// All that the hearer is to know of the speaker has been said: what follows has happened since.
+    Introduced,
+    /// The hearer is to say which of these agents it has.
+    Asks(Vec<Symbol>),
+    /// Of the agents that it was asked about, the speaker has these, and has those not.
+    Has {
+        /// Which it has.
+        agents: Vec<(Symbol, AgentKind)>,
+        /// Which it has not.
+        not: Vec<Symbol>,
+    },
 }
 
 /// A node of the platform that can be linked with.
@@ -581,6 +592,9 @@ mod tests {
             News::Hop(HopNews::Code(hop, Part { at: 3, of: 5, bytes: vec![7, 0] })),
             News::Hop(HopNews::More { hop, at: 3 }),
             News::Hop(HopNews::State(hop, Part { at: 3, of: 5, bytes: vec![7, 0] })),
+            News::Introduced,
+            News::Asks(vec!["amy".into(), "bob".into()]),
+            News::Has { agents: vec![("amy".into(), AgentKind::Native)], not: vec!["bob".into()] },
         ];
         let (_, back) = there_and_back(all.iter().map(|news| Item::News(Box::new(news.clone()))).collect());
         let news: Vec<News> =

@@ -299,6 +299,152 @@ fn a_node_that_has_no_link_to_the_source_hears_where_it_is() {
     assert_eq!(nodes.at(2).services().df_search("walks", ""), [walker]);
 }
 
+impl Nodes {
+    /// There is a link from one node to another now: it introduces itself there, as the first that goes over it.
+    fn link(&self, from: usize, to: usize) {
+        let wires = &self.wires[from];
+        wires.queues.lock().unwrap()[to].get_or_insert_default();
+        self.at(from).station().introduce(&mut |news| {
+            wires.put(to, news.into_iter().map(Item::News));
+        });
+    }
+
+    /// There is none: what is on it is lost. The other end may not know that yet.
+    fn cut(&self, from: usize, to: usize) {
+        self.wires[from].queues.lock().unwrap()[to] = None;
+    }
+
+    /// What goes over the wires from one node to another, without what follows.
+    fn pass(&self, from: usize, to: usize) {
+        self.idle();
+        while self.step(from, to) {
+            self.idle();
+        }
+    }
+
+    fn knows(&self, node: usize, agent: Aid) -> bool {
+        self.at(node).services().exists(agent)
+    }
+}
+
+#[test]
+fn who_ended_before_two_nodes_were_linked_is_not_believed_to_live_there() {
+    // It hops from the first node to the second, and ends there, or goes on to the first again, before the second has a link to the third.
+    for (order, lives) in [(Value::Nil, false), (go("n0"), true)] {
+        let nodes = Nodes::new(3, 1);
+        nodes.link(0, 2);
+        nodes.cut(1, 2);
+        let (walker, stays) = (nodes.walker(0, "walker"), nodes.walker(0, "stays"));
+        for walker in [walker, stays] {
+            nodes.at(0).services().df_register(walker, "walks", "").unwrap();
+            nodes.at(0).send(inform("x", walker, go("n1")));
+        }
+        nodes.settle();
+        assert!(nodes.knows(2, walker) && nodes.knows(2, stays), "it heard so from the first node");
+        match lives {
+            true => nodes.at(1).send(inform("x", walker, order)),
+            false => assert!(nodes.at(1).kill(walker)),
+        }
+        nodes.at(1).services().df_deregister(stays, "walks", "");
+        nodes.settle();
+        nodes.link(1, 2);
+        nodes.settle();
+        assert_eq!((nodes.knows(2, walker), nodes.knows(2, stays)), (lives, true));
+        let walkers = nodes.at(2).services().df_search("walks", "");
+        assert_eq!(walkers, if lives { vec![walker] } else { vec![] }, "nor what it offered");
+        let other = nodes.walker(2, "other");
+        nodes.at(2).send(inform("x", other, tell("stays", 1)));
+        nodes.settle();
+        assert!(nodes.lines[1].all().iter().any(|line| line.ends_with("other:1")), "{:?}", nodes.lines[1].all());
+    }
+}
+
+#[test]
+fn who_is_on_its_way_to_a_node_that_introduces_itself_is_not_forgotten() {
+    let nodes = Nodes::new(3, 1);
+    nodes.link(0, 2);
+    let walker = nodes.walker(0, "walker");
+    nodes.cut(1, 2);
+    // The second node introduces itself before it hears of the agent, and is heard after it has left.
+    nodes.link(1, 2);
+    nodes.at(0).send(inform("x", walker, go("n1")));
+    nodes.idle();
+    for _ in 0..4 {
+        nodes.pass(0, 1);
+        nodes.pass(1, 0);
+    }
+    nodes.pass(0, 2);
+    assert!(nodes.knows(2, walker));
+    nodes.pass(1, 2);
+    nodes.pass(2, 1);
+    nodes.pass(1, 2);
+    assert!(nodes.knows(2, walker), "it is there, or will be");
+    nodes.settle();
+    assert!(nodes.knows(2, walker));
+    nodes.counters();
+}
+
+#[test]
+fn word_that_comes_late_of_a_node_that_an_agent_left_is_not_believed() {
+    let nodes = Nodes::new(3, 1);
+    nodes.link(1, 2);
+    nodes.pass(1, 2);
+    let walker = nodes.walker(0, "walker");
+    // The first node says that it has it; that lies on the wires when the first node gives the third one up.
+    nodes.link(0, 2);
+    let late = nodes.wires[0].queues.lock().unwrap()[2].take();
+    nodes.at(0).send(inform("x", walker, go("n1")));
+    nodes.settle();
+    assert!(nodes.knows(2, walker), "the second node said so");
+    nodes.wires[0].queues.lock().unwrap()[2] = late;
+    nodes.pass(0, 2);
+    let other = nodes.walker(2, "other");
+    nodes.at(2).send(inform("x", other, tell("walker", 1)));
+    nodes.settle();
+    let heard = nodes.lines[1].all();
+    assert_eq!(heard.iter().filter(|line| line.ends_with("other:1")).count(), 1, "{heard:?}");
+    // The link is lost for the third one, too: it knows where the agent is.
+    nodes.at(2).station().lose(NodeId(0), Vec::new());
+    assert!(nodes.knows(2, walker));
+}
+
+#[test]
+fn who_ended_is_not_believed_to_live_where_it_went_before_that_was_heard() {
+    // The third node hears of what became of the agent from the second one, before it hears from the first that it went there: the
+    // second one did not wait, as it takes the first for lost. It may have begun there before it ended.
+    for introduced in [false, true] {
+        let mut nodes = Nodes::new(3, 1);
+        if introduced {
+            nodes.link(1, 2);
+            nodes.link(0, 2);
+            nodes.settle();
+        }
+        let walker = nodes.walker(0, "walker");
+        nodes.at(0).send(inform("x", walker, go("n1")));
+        while nodes.homes("walker") != [1] {
+            nodes.idle();
+            nodes.step(0, 1);
+            nodes.step(1, 0);
+        }
+        let late = nodes.wires[0].queues.lock().unwrap()[2].take();
+        nodes.cut(0, 1);
+        nodes.cut(1, 0);
+        nodes.at(1).station().lose(NodeId(0), Vec::new());
+        nodes.idle();
+        assert!(nodes.at(1).kill(walker));
+        nodes.idle();
+        nodes.pass(1, 2);
+        nodes.wires[0].queues.lock().unwrap()[2] = late;
+        nodes.pass(0, 2);
+        for _ in 0..3 {
+            nodes.pass(2, 1);
+            nodes.pass(1, 2);
+        }
+        assert!(!nodes.knows(2, walker), "introduced: {introduced}");
+        nodes.kill(0);
+    }
+}
+
 #[test]
 fn what_is_sent_in_a_last_turn_arrives_before_its_senders_end() {
     for workers in [1, 2] {
@@ -772,5 +918,71 @@ fn one_copy_lives_at_most_whichever_node_ends_and_when() {
         // What had left for the node that ended, or came from there, is in no other's books.
         (counters.came, counters.left) = (0, 0);
         assert_eq!(counters.queued, 0, "seed {seed}");
+    }
+}
+
+/// Agents move about, end and begin on three nodes, two of which are linked at some moment only, one way after the other, and what is
+/// on the wires arrives in any order. In the end all know who lives, and what they offer.
+#[test]
+fn all_nodes_know_who_lives_where_however_late_they_are_linked() {
+    for seed in seeds() {
+        let dice = &mut Dice(seed);
+        let nodes = Nodes::new(3, 1 + dice.below(2));
+        nodes.cut(1, 2);
+        nodes.cut(2, 1);
+        for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 0)] {
+            nodes.link(from, to);
+        }
+        let mut walkers: Vec<String> = Vec::new();
+        let mut late = vec![(dice.below(60), (1, 2)), (dice.below(60), (2, 1))];
+        let pairs = nodes.pairs();
+        for now in 0..80 {
+            for (_, (from, to)) in late.extract_if(.., |(when, _)| *when == now) {
+                nodes.link(from, to);
+            }
+            nodes.idle();
+            let drawn = (!walkers.is_empty()).then(|| walkers[dice.below(walkers.len())].clone());
+            let home = drawn.as_ref().and_then(|walker| nodes.homes(walker).first().copied());
+            match (dice.below(12), drawn, home) {
+                (0, ..) if walkers.len() < 6 => {
+                    let (node, name) = (dice.below(3), format!("w{now}"));
+                    let walker = nodes.at(node).spawn_together([durable(name.as_str(), Walker::default())]).unwrap()[0];
+                    nodes.at(node).services().df_register(walker, "walks", &name).unwrap();
+                    walkers.push(name);
+                }
+                (1..=4, Some(walker), Some(home)) => {
+                    let to = format!("n{}", dice.below(3));
+                    nodes.at(home).move_agent(Aid::local(walker.as_str()), to.as_str(), |_| ());
+                }
+                (5, Some(walker), Some(home)) => drop(nodes.at(home).kill(Aid::local(walker.as_str()))),
+                (6, Some(walker), Some(home)) => {
+                    nodes.at(home).services().df_deregister(Aid::local(walker.as_str()), "walks", &walker);
+                }
+                _ => {
+                    for _ in 0..dice.below(8) {
+                        let (from, to) = pairs[dice.below(pairs.len())];
+                        // A link begins at both ends before anything comes over it.
+                        for (_, (from, to)) in late.extract_if(.., |(_, wire)| *wire == (to, from)) {
+                            nodes.link(from, to);
+                        }
+                        nodes.step(from, to);
+                    }
+                }
+            }
+        }
+        late.into_iter().for_each(|(_, (from, to))| nodes.link(from, to));
+        nodes.settle();
+        for walker in &walkers {
+            let homes = nodes.homes(walker);
+            assert!(homes.len() < 2, "seed {seed}: {walker} on {homes:?}");
+            let aid = Aid::local(walker.as_str());
+            let offers =
+                homes.first().is_some_and(|home| !nodes.at(*home).services().df_search("walks", walker).is_empty());
+            for node in 0..3 {
+                assert_eq!(nodes.knows(node, aid), !homes.is_empty(), "seed {seed}: n{node} of {walker} on {homes:?}");
+                let found = nodes.at(node).services().df_search("walks", walker);
+                assert_eq!(!found.is_empty(), offers, "seed {seed}: n{node} of what {walker} on {homes:?} offers");
+            }
+        }
     }
 }
