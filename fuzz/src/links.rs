@@ -10,7 +10,7 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::df::DfDescription;
 use whimbrel_platform::link::{
     Ack, Bye, Content, Frame, FrameKind, Hello, Item, LINK_VERSION, Link, LinkError, LinkEvent, Member, News, Ping,
-    Refuse, Speaker, read_items, reader, write_frame,
+    Refuse, Speaker, Train, read_items, reader, write_frame,
 };
 
 /// The peer's frame as it stands, or a batch whose first two bytes are set to the number that is due; or something that
@@ -229,6 +229,7 @@ fn read_and_written(frame: &Frame<'_>) {
         FrameKind::Ping => comes_back::<Ping>(frame),
         FrameKind::Bye => comes_back::<Bye>(frame),
         FrameKind::Refuse => comes_back::<Refuse>(frame),
+        FrameKind::Train => comes_back::<Train>(frame),
         FrameKind::Batch => {
             let Some((_, content)) = frame.content.split_first_chunk::<2>() else { return };
             for encoding in [Encoding::Compact, Encoding::Json, Encoding::String] {

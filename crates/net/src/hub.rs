@@ -13,7 +13,7 @@ use whimbrel_acl::{Encoding, Envelope, Symbol};
 use whimbrel_platform::ams::is_everywhere;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::limits::{LINK_GIVE_UP_MS, NODE_NAME_BYTES_MAX, NODES_MAX};
-use whimbrel_platform::link::{Link, LinkError, Member, News, Speaker};
+use whimbrel_platform::link::{Link, LinkError, Measured, Member, News, Speaker};
 use whimbrel_platform::mobility::HopNews;
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, ShardIndex};
@@ -714,6 +714,22 @@ impl Links for Inner {
             peer.forward(batch);
             peer.wake.notify_one();
         }
+    }
+
+    fn measured(&self, node: NodeId) -> Measured {
+        self.peer(node).map(|peer| peer.measured()).unwrap_or_default()
+    }
+
+    fn measure(&self, node: NodeId) {
+        if let Some(peer) = self.peer(node) {
+            peer.to_measure.store(true, Ordering::Release);
+            peer.wake.notify_one();
+        }
+    }
+
+    fn round_trip(&self, node: NodeId) -> Option<Duration> {
+        let us = self.peer(node)?.figures.round_trip_us.load(Ordering::Relaxed);
+        (us > 0).then(|| Duration::from_micros(us))
     }
 
     fn node_named(&self, name: &str) -> Option<NodeId> {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{Notify, mpsc};
 use whimbrel_acl::Envelope;
 use whimbrel_platform::limits::{LINK_HARD_MESSAGES, LINK_SOFT_BYTES, LINK_SOFT_MESSAGES, LINK_SOFT_MESSAGES_MIN};
-use whimbrel_platform::link::{Item, News};
+use whimbrel_platform::link::{Item, Measured, News};
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use crate::connection::Accepted;
@@ -34,6 +34,9 @@ pub(crate) struct Peer {
     has_waiters: AtomicBool,
     /// The link's node had no room when it was asked last.
     pub no_room: AtomicBool,
+    /// What was measured of the way to it; and that somebody wants it measured.
+    measured: Mutex<Measured>,
+    pub to_measure: AtomicBool,
     pub up: AtomicBool,
     pub leaving: AtomicBool,
     /// The link is no more.
@@ -90,6 +93,8 @@ impl Peer {
             soft: AtomicUsize::new(LINK_SOFT_MESSAGES_MIN),
             has_waiters: AtomicBool::new(false),
             no_room: AtomicBool::new(false),
+            measured: Mutex::default(),
+            to_measure: AtomicBool::new(false),
             up: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             ended: AtomicBool::new(false),
@@ -128,6 +133,16 @@ impl Peer {
             self.dials.store(true, Ordering::Release);
             self.wake.notify_one();
         }
+    }
+
+    /// What was measured of the way to it.
+    pub fn measured(&self) -> Measured {
+        *self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes it.
+    pub fn note_measured(&self, measured: Measured) {
+        *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = measured;
     }
 
     /// Has the link's task say good-bye.

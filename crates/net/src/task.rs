@@ -446,6 +446,12 @@ impl Task {
         }
         self.react_to_all();
         self.peer.done(self.link.take_released());
+        if self.peer.to_measure.swap(false, Ordering::AcqRel) {
+            self.link.measure(now);
+        }
+        if let Some(measured) = self.link.take_measured() {
+            self.peer.note_measured(measured);
+        }
         let round_trip_us = self.link.round_trip().map_or(0, |took| (took.as_micros() as u64).max(1));
         self.peer.figures.round_trip_us.store(round_trip_us, Ordering::Relaxed);
         if self.peer.leaving.load(Ordering::Acquire) && !self.link.is_up() {

@@ -2,6 +2,7 @@
 //! [`Time`], everything else through the port traits that bodies, stores and links implement.
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod agent_management;
 pub mod ams;
 pub mod audit;

@@ -145,6 +145,24 @@ pub const LINK_SOFT_MESSAGES: usize = 4_096;
 pub const LINK_SOFT_MESSAGES_MIN: usize = 64;
 /// Messages that wait on a link at most; further ones are answered `failure`.
 pub const LINK_HARD_MESSAGES: usize = 1_000_000;
+/// Bytes of the first train by which a link's bandwidth is measured, when somebody wants to know.
+pub const LINK_TRAIN_BYTES: u64 = 16 << 10;
+/// Bytes of the longest one.
+pub const LINK_TRAIN_BYTES_MAX: u64 = 256 << 10;
+/// Trains get longer until one takes so long beside the round trip; then the fastest...
+pub const LINK_TRAIN_MS: u64 = 2;
+/// ...of so many counts...
+pub const LINK_TRAINS: u32 = 3;
+/// ...or the first one, if it took longer than this: the link is to be free again.
+pub const LINK_TRAIN_LONG_MS: u64 = 50;
+/// How long what was measured of a link and a node counts when advice is asked for.
+pub const ADVICE_FRESH_MS: u64 = 5_000;
+/// How long advice waits for what is being measured; what is not known then is assumed.
+pub const ADVICE_PATIENCE_MS: u64 = 1_500;
+/// How long a node works to find out how fast it is, and how long that counts.
+pub const ADVICE_SPEED_MS: u64 = 10;
+/// See [`ADVICE_SPEED_MS`].
+pub const ADVICE_SPEED_FRESH_MS: u64 = 300_000;
 /// How long a link may be silent before it sends a sign of life.
 pub const LINK_PING_MS: u64 = 1_000;
 /// How long a peer may be silent before its connection is taken for broken.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use whimbrel_acl::{Aid, Envelope};
 
 use crate::Time;
-use crate::link::News;
+use crate::link::{Measured, News};
 use crate::route::{NodeId, ShardIndex};
 
 /// The links, as the scheduler sees them.
@@ -47,6 +47,19 @@ pub trait Links: Send + Sync {
 
     /// The number of one of them by its name.
     fn node_named(&self, _name: &str) -> Option<NodeId> {
+        None
+    }
+
+    /// What is known of the way to a node.
+    fn measured(&self, _node: NodeId) -> Measured {
+        Measured::default()
+    }
+
+    /// Has the way to a node measured; [`Links::measured`] tells what came of it.
+    fn measure(&self, _node: NodeId) {}
+
+    /// How long questions to a node take of late.
+    fn round_trip(&self, _node: NodeId) -> Option<Duration> {
         None
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Symbol, Value, sym};
 
+use crate::advice::{AdviceCall, AdviseError, Job, JobError};
 use crate::audit::Refused;
 use crate::df::RegisterError;
 use crate::environment::{ActError, Environment};
@@ -66,6 +67,12 @@ pub trait Services: Send + Sync {
     /// where it is. False if there is no such agent, or this platform cannot.
     fn recall(&self, _asker: Aid, _agent: Aid) -> bool {
         false
+    }
+
+    /// Finds out whether `agent` had better go to that node for this job, or ask there, and sends what `tell` makes of that; or returns
+    /// it, if that is known at once. If the job is none, that is told.
+    fn advise(&self, _agent: Aid, _node: Symbol, job: Result<Job, JobError>, tell: AdviceCall) -> Option<AclMessage> {
+        Some(tell(job.map_err(AdviseError::from).and(Err(AdviseError::OneNode))))
     }
 
     /// Ends the platform after `delay_ms`, with this exit code.

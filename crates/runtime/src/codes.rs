@@ -115,7 +115,7 @@ impl Node {
     }
 
     /// Has something done that takes long.
-    fn at_leisure(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) + Send + 'static) {
+    pub fn at_leisure(self: &Arc<Self>, work: impl FnOnce(&Arc<Self>) + Send + 'static) {
         let node = Arc::clone(self);
         self.activity.begin();
         self.pool.run(Box::new(move || {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Aid, Performative, Template, Text, Value};
+use whimbrel_acl::{AclMessage, Aid, Performative, Template, Text, Value, sym};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::topics::{TopicError, any_member, group, topic};
 use whimbrel_platform::{Services, Time, Turn};
@@ -96,6 +96,14 @@ impl<Own> Context<'_, '_, Own> {
     /// there is no such agent, or the policy forbids it.
     pub fn recall(&self, agent: Aid) -> bool {
         self.turn.services.recall(self.turn.aid, agent)
+    }
+
+    /// Asks whether to go to that node for a job, or to ask there. The answer comes when all that can be measured is: an `inform` from
+    /// the AMS, in whose content [`Advice::choice_in`](whimbrel_platform::advice::Advice::choice_in) finds the choice
+    /// (`advice(go, Go_ms, Ask_ms, Why)`), or a `failure`. `job` is a list such as `[documents(60), bytes(4096), pass(0.05)]`
+    /// ([`Job`](whimbrel_platform::advice::Job)). What is returned fits the answer.
+    pub fn advise(&mut self, node: &str, job: Value) -> Template {
+        self.ask(Aid::local(sym::AMS), Performative::QueryRef, Value::term("advise", [Value::from(node), job]))
     }
 
     /// Has this agent told when `agent` ends: an `inform` from the AMS whose content is `ended(Name, Reason)`. At once

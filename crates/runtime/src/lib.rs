@@ -1,6 +1,7 @@
 //! The agent scheduler: turns, mailboxes and timers on a shard per core; the Rust agent API.
 
 mod activity;
+mod advice;
 mod agent;
 mod arrivals;
 pub mod behaviour;
@@ -33,6 +34,7 @@ mod seat;
 mod services;
 mod sessions;
 mod shard;
+mod speed;
 pub mod supervision;
 mod sync;
 mod topics;
@@ -54,5 +56,6 @@ pub use observers::Observation;
 pub use output::{Console, Output};
 pub use platform::{Platform, PlatformBuilder};
 pub use reception::AskError;
+pub use speed::speed;
 pub use supervision::Supervisor;
 pub use whimbrel_platform::Counters;

@@ -309,6 +309,7 @@ impl Station for NodeStation {
             News::Facts(facts) => node.hear_facts(facts),
             News::Serves { partitions, agents, more } => node.hear_serves(from, &partitions, &agents, more),
             News::Hop(news) => self.0.hear_hop(from, news),
+            News::Advice(news) => self.0.hear_advice(from, news),
             News::Yields { partitions, agents } => node.hear_yields(from, &partitions, &agents),
             _ => {}
         }

@@ -16,6 +16,7 @@ use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::{AgentBody, EndReason, Event, Links, Observer, Time};
 
 use crate::activity::Activity;
+use crate::advice::Advisor;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, Server};
 use crate::codes::Codes;
@@ -72,6 +73,7 @@ pub(crate) struct Node {
     pub mobility: Mobility,
     pub codes: Codes,
     pub luggage: Luggage,
+    pub advisor: Advisor,
     pub guard: Guard,
     pub forum: Forum,
     /// Who writes down what durable agents do, if anybody does.
@@ -163,6 +165,7 @@ impl Node {
             mobility: Mobility::default(),
             codes: Codes::default(),
             luggage: Luggage::default(),
+            advisor: Advisor::default(),
             guard,
             forum: Forum::default(),
             scribe,

@@ -5,6 +5,7 @@ use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
+use crate::advice::Weighing;
 use crate::census::Census;
 use crate::cluster::Yielding;
 use crate::durable::scribe::Released;
@@ -61,6 +62,8 @@ pub(crate) enum Parcel {
     CountQueued(std::sync::mpsc::Sender<u64>),
     /// Tell how some agents are doing.
     Census(Census),
+    /// Tell what an agent takes along.
+    Weigh(Weighing),
 }
 
 /// A certain bearer of a name.

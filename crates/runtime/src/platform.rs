@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
+use whimbrel_platform::advice::{Advice, AdviseError, Job};
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
 use whimbrel_platform::audit::Auditor;
@@ -532,6 +533,16 @@ impl Platform {
     /// (an `inform` whose content is `ended(Name, expired)`). False if there is no such agent here, or the society is durable.
     pub fn set_lifetime(&self, agent: Aid, lifetime: Duration) -> bool {
         self.node().set_lifetime(agent, lifetime)
+    }
+
+    /// Advice about a job on that node: to `agent` of this node, or to one of which nothing is known but what the job says. Measures what
+    /// is to be known, so it waits, up to [`ADVICE_PATIENCE_MS`](whimbrel_platform::limits::ADVICE_PATIENCE_MS); agents ask by
+    /// [`Context::advise`](crate::Context::advise).
+    ///
+    /// # Errors
+    /// The job is none, or there is no such node, or this is it.
+    pub fn advise(&self, agent: Option<Aid>, node: impl Into<Symbol>, job: &Job) -> Result<Advice, AdviseError> {
+        self.inner.services.node.advise(agent, node.into(), Ok(job.clone()))
     }
 
     /// What the AMS knows of the agents that fit.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sym};
+use whimbrel_platform::advice::{AdviceCall, Job, JobError};
 use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::audit::Refused;
 use whimbrel_platform::df::Df;
@@ -199,6 +200,12 @@ impl Services for NodeServices {
             node.activity.end();
         }));
         Ok(())
+    }
+
+    fn advise(&self, agent: Aid, node: Symbol, job: Result<Job, JobError>, tell: AdviceCall) -> Option<AclMessage> {
+        let asked = Arc::clone(&self.node);
+        let work = self.offload(Box::new(move || tell(asked.advise(Some(agent), node, job))));
+        work.err().map(|work| work())
     }
 
     fn directory(&self) -> Option<&dyn Directory> {

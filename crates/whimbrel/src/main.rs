@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Command::Send(send) => commands::send::send(send),
         Command::Kill(kill) => commands::life::kill(&kill.whom),
         Command::Recall(recall) => commands::life::recall(&recall.whom),
+        Command::Advise(advise) => commands::advise::advise(advise),
         Command::Move(order) => commands::life::move_to(order),
         Command::Suspend(suspend) => commands::life::suspend(&suspend.whom),
         Command::Resume(resume) => commands::life::resume(&resume.whom),

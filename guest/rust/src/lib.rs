@@ -25,6 +25,7 @@
 //! `whimbrel agent build` makes the module of a crate of the type `cdylib`. `cargo test` runs its tests natively;
 //! [`testing`] takes the node's place.
 
+mod advice;
 mod agent;
 #[cfg(target_arch = "wasm32")]
 mod allocator;
@@ -44,6 +45,7 @@ mod tasks;
 pub mod testing;
 mod value;
 
+pub use advice::{Choice, Job};
 pub use agent::{Agent, Arrival, Failure};
 pub use context::{Context, Level};
 pub use documents::{Document, Documents};

@@ -129,3 +129,15 @@
       Outcome = done.
 @whimbrel_try_failed
 -!whimbrel::try(_, failed(Error, Message))[error(Error), error_msg(Message)].
+
+// .advise(Node, Job, Choice) and .advise(Node, Job, Choice, Advice): the AMS of this node knows.
+@whimbrel_advise
++!whimbrel::advise(Node, Job, Choice) <- !whimbrel::advise(Node, Job, Choice, _).
+@whimbrel_advise_why
++!whimbrel::advise(Node, Job, Choice, Advice)
+   <- .send(ams, askOne, advise(Node, Job), Answer);
+      !whimbrel::take_advice(Answer, Choice, Advice).
+@whimbrel_advice
++!whimbrel::take_advice(advice(Choice, Go, Ask, Why), Choice, advice(Choice, Go, Ask, Why)).
+@whimbrel_no_advice
++!whimbrel::take_advice(no_advice(Error, Message), _, _) <- .fail_with(Error, Message).

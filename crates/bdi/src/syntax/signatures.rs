@@ -14,6 +14,7 @@ const ACTIONS: &[(&str, u8, u8)] = &[
     ("add_annot", 3, 3),
     ("add_nested_source", 3, 3),
     ("add_plan", 1, 3),
+    ("advise", 3, 4),
     ("all_names", 1, 1),
     ("anycast", 3, 3),
     ("asserta", 1, 1),

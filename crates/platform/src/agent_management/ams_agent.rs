@@ -2,6 +2,7 @@
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 
+use super::advice;
 use super::conversation::{Answers, Asked, Outcome, content_of, is_answer};
 use super::df_agent::is_same;
 use super::exceptions::{FailureReason, Misunderstanding, Refusal};
@@ -12,8 +13,8 @@ use crate::policy::{Action, Principal, Verdict};
 use crate::topics::TopicError;
 use crate::{AgentBody, Next, Outbox, Services, Time, Turn};
 
-/// The body of the agent `ams`: answers requests to register, deregister, modify, search and get-description, and ends agents whose
-/// time to live is over; it is to be woken when one is given to an agent. It needs [`crate::Services::directory`].
+/// The body of the agent `ams`: answers requests to register, deregister, modify, search and get-description, has those who ask for
+/// advice answered, and ends agents whose time to live is over; it is to be woken when one is given to an agent. It needs [`crate::Services::directory`].
 //= fipa00023 4.2.2
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AmsAgent;
@@ -80,6 +81,9 @@ impl AgentBody for AmsAgent {
             let Some(message) = turn.mailbox.take() else {
                 return if next < Time::NEVER { Next::WaitUntil(next) } else { Next::Wait };
             };
+            if advice::answer(&message, turn.aid, turn.services, turn.outbox) {
+                continue;
+            }
             let asker = Asker { who: turn.services.principal(message.sender), services: turn.services };
             let answered = directory.with_ams(|ams| answer(ams, &asker, &message, turn.aid, turn.outbox));
             if let Some(Some(membership)) = answered {

@@ -3,6 +3,7 @@
 //! Requests come as content values, not as text: `docs/reference/fipa-agent-management.md` says how SL0 expressions map
 //! onto them. Each agent reads a request into what it is to do (or refuses), agrees, does it, and informs of the outcome.
 
+mod advice;
 mod ams_agent;
 mod conversation;
 mod df_agent;

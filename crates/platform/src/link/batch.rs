@@ -9,6 +9,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol};
 use super::codec::{MessageError, MessageReader, MessageWriter};
 use super::wire::{FrameError, take_number, write_number};
 use crate::EndReason;
+use crate::advice::AdviceNews;
 use crate::ams::AgentKind;
 use crate::df::DfDescription;
 use crate::durable::Facts;
@@ -124,6 +125,8 @@ pub enum News {
         /// Which it has not.
         not: Vec<Symbol>,
     },
+    /// One node asks the other how it is doing, or is told.
+    Advice(AdviceNews),
 }
 
 /// A node of the platform that can be linked with.

@@ -16,13 +16,22 @@ pub(super) struct Flight {
     /// When these bytes have been dealt with, a window has.
     mark: u64,
     marked_at: Time,
+    /// What had been dealt with then.
+    dealt_then: u64,
     /// The window was full since then.
     limited: bool,
 }
 
 impl Flight {
     pub fn new() -> Self {
-        Self { window: LINK_FLIGHT_BYTES, round_trip: None, mark: 0, marked_at: Time::NEVER, limited: false }
+        Self {
+            window: LINK_FLIGHT_BYTES,
+            round_trip: None,
+            mark: 0,
+            marked_at: Time::NEVER,
+            dealt_then: 0,
+            limited: false,
+        }
     }
 
     /// Whether more may be sent, after so many bytes of which so many are dealt with.
@@ -31,9 +40,9 @@ impl Flight {
     }
 
     /// There was more to send than there was room.
-    pub fn handle_full(&mut self, now: Time, sent: u64) {
+    pub fn handle_full(&mut self, now: Time, sent: u64, dealt_with: u64) {
         if self.marked_at == Time::NEVER {
-            (self.mark, self.marked_at) = (sent, now);
+            (self.mark, self.marked_at, self.dealt_then) = (sent, now, dealt_with);
         }
         self.limited = true;
     }
@@ -43,12 +52,13 @@ impl Flight {
         self.round_trip = Some(self.round_trip.map_or(after, |known| known.min(after)));
     }
 
-    /// The peer has dealt with so many bytes of so many.
-    pub fn handle_dealt_with(&mut self, now: Time, dealt_with: u64, sent: u64) {
+    /// The peer has dealt with so many bytes of so many. If the way was full all the time, how many it dealt with in what time.
+    pub fn handle_dealt_with(&mut self, now: Time, dealt_with: u64, sent: u64) -> Option<(u64, Duration)> {
         if self.marked_at == Time::NEVER || dealt_with < self.mark {
-            return;
+            return None;
         }
         let took = now - self.marked_at;
+        let busy = self.limited.then_some((dealt_with - self.dealt_then, took));
         if let Some(round_trip) = self.round_trip.filter(|_| self.limited) {
             if took < round_trip * 2 {
                 self.window = (self.window * 2).min(LINK_CREDIT_BYTES);
@@ -56,10 +66,11 @@ impl Flight {
                 self.window = (self.window / 2).max(LINK_FLIGHT_BYTES);
             }
         }
-        (self.mark, self.marked_at, self.limited) = (sent, now, false);
+        (self.mark, self.marked_at, self.limited, self.dealt_then) = (sent, now, false, dealt_with);
         if sent == dealt_with {
             self.marked_at = Time::NEVER;
         }
+        busy
     }
 }
 
@@ -91,7 +102,7 @@ mod tests {
                 sent += 16 << 10;
                 on_the_way.push_back((us + way_us, sent));
             }
-            flight.handle_full(now, sent);
+            flight.handle_full(now, sent, told);
             largest = largest.max(flight.window);
         }
         largest

@@ -9,8 +9,10 @@ use whimbrel_acl::{Encoding, Envelope, MessageBody, Symbol};
 use super::batch::{BatchError, BatchWriter, Item, News, read_items};
 use super::codec::{MessageReader, reader, writer};
 use super::flight::Flight;
+use super::gauge::{Gauge, Measured};
 use super::wire::{
-    Ack, Bye, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, begin_frame, end_frame, write_frame,
+    Ack, Bye, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, Train, begin_frame, end_frame,
+    write_frame,
 };
 use crate::Time;
 use crate::limits::{
@@ -183,6 +185,9 @@ struct Connection {
     allowed_at_first: u64,
     sent_bytes: u64,
     flight: Flight,
+    gauge: Gauge,
+    /// The peer's train that is to be answered, if its question is more than 0.
+    train: Train,
     /// Bytes of frames that the peer may send in all, that came, and that are dealt with.
     granted: u64,
     came_bytes: u64,
@@ -204,7 +209,9 @@ impl Connection {
     fn handle_credit(&mut self, now: Time, credit: u64) {
         if credit > self.allowed {
             self.allowed = credit;
-            self.flight.handle_dealt_with(now, self.dealt_with(), self.sent_bytes);
+            if let Some((bytes, took)) = self.flight.handle_dealt_with(now, self.dealt_with(), self.sent_bytes) {
+                self.gauge.handle_busy(bytes, took);
+            }
         }
     }
 
@@ -356,6 +363,18 @@ impl Link {
         self.connection.as_ref()?.round_trip
     }
 
+    /// Measures how many bytes a second go to the peer and come from there, as soon as the link has nothing else to do.
+    pub fn measure(&mut self, now: Time) {
+        if let Some(connection) = &mut self.connection {
+            connection.gauge.begin(now);
+        }
+    }
+
+    /// What is known of the way to the peer, if something is that was not when this was asked last.
+    pub fn take_measured(&mut self) -> Option<Measured> {
+        self.connection.as_mut()?.gauge.take_news()
+    }
+
     /// Whether items can be exchanged now.
     pub fn is_up(&self) -> bool {
         self.connection.as_ref().is_some_and(|connection| connection.greeted)
@@ -380,6 +399,8 @@ impl Link {
             allowed_at_first: 0,
             sent_bytes: 0,
             flight: Flight::new(),
+            gauge: Gauge::default(),
+            train: Train { question: 0, answer: 0, wanted: 0, bytes: 0 },
             granted: LINK_CREDIT_BYTES,
             came_bytes: 0,
             done_bytes: 0,
@@ -453,6 +474,12 @@ impl Link {
                 connection.handle_answer(now, answer);
                 connection.handle_credit(now, ack.credit);
                 self.release(ack.received)
+            }
+            FrameKind::Train => {
+                let train: Train = frame.parse()?;
+                connection.train = train;
+                connection.gauge.handle_answer(now, train.answer);
+                Ok(())
             }
             FrameKind::Bye => {
                 self.release(frame.parse::<Bye>()?.0)?;
@@ -636,6 +663,7 @@ impl Link {
             self.write_ack(now, out);
             self.write_ping(now, out.len() == before, out);
             self.write_batches(now, out);
+            self.write_trains(now, out);
         }
         let Some(connection) = &mut self.connection else { return false };
         let received = self.session.map_or(0, |session| session.received);
@@ -690,13 +718,28 @@ impl Link {
         write_frame(&Ping { ack: connection.told, next, question, answer }, out);
     }
 
+    /// Answers a train, and writes one if the peer has dealt with all that went before.
+    fn write_trains(&mut self, now: Time, out: &mut Vec<u8>) {
+        let Some(connection) = &mut self.connection else { return };
+        let Train { question, wanted, .. } = connection.train;
+        if question > 0 {
+            connection.train.question = 0;
+            write_frame(&Train { question: 0, answer: question, wanted: 0, bytes: wanted }, out);
+        }
+        if self.sent == self.window.len()
+            && let Some(train) = connection.gauge.next_train(now)
+        {
+            write_frame(&train, out);
+        }
+    }
+
     fn write_batches(&mut self, now: Time, out: &mut Vec<u8>) {
         let Some(connection) = &mut self.connection else { return };
         let full = out.len() + LINK_WRITE_BYTES;
         let mut refused = Vec::new();
         while self.sent < self.window.len() && connection.sent_bytes < connection.allowed && out.len() < full {
             if !connection.flight.has_room(connection.sent_bytes, connection.dealt_with()) {
-                connection.flight.handle_full(now, connection.sent_bytes);
+                connection.flight.handle_full(now, connection.sent_bytes, connection.dealt_with());
                 break;
             }
             let before = out.len();

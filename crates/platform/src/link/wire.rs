@@ -2,7 +2,7 @@
 
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 
-use crate::limits::{LINK_FRAME_BYTES_MAX, LINK_HELLO_BYTES_MAX};
+use crate::limits::{LINK_FRAME_BYTES_MAX, LINK_HELLO_BYTES_MAX, LINK_TRAIN_BYTES_MAX};
 
 /// What version of the link protocol this is. A peer that speaks another one is refused.
 pub const LINK_VERSION: u16 = 1;
@@ -23,11 +23,13 @@ pub enum FrameKind {
     Bye = 5,
     /// The peer is not wanted, and why: the last frame of a connection.
     Refuse = 6,
+    /// Bytes that mean nothing, to measure how fast they go.
+    Train = 7,
 }
 
 impl FrameKind {
     fn of(byte: u8) -> Option<Self> {
-        let all = [Self::Hello, Self::Batch, Self::Ack, Self::Ping, Self::Bye, Self::Refuse];
+        let all = [Self::Hello, Self::Batch, Self::Ack, Self::Ping, Self::Bye, Self::Refuse, Self::Train];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
@@ -235,6 +237,36 @@ impl Content for Refuse {
     }
 }
 
+/// Bytes that mean nothing: a question that takes longer because of them, or an answer that does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Train {
+    /// When this was asked, by the speaker's clock and more than 0, if the peer is to answer at once.
+    pub question: u64,
+    /// The question that this answers, if it is more than 0.
+    pub answer: u64,
+    /// Bytes that the answer is to have.
+    pub wanted: u64,
+    /// Bytes that this one has: [`LINK_TRAIN_BYTES_MAX`] at most.
+    pub bytes: u64,
+}
+
+impl Content for Train {
+    const KIND: FrameKind = FrameKind::Train;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        [self.question, self.answer, self.wanted].into_iter().for_each(|number| write_number(number, out));
+        out.resize(out.len() + self.bytes.min(LINK_TRAIN_BYTES_MAX) as usize, 0);
+    }
+
+    fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let mut number = || take_number(bytes).ok();
+        let (question, answer, wanted) = (number()?, number()?, number()?);
+        let bytes = std::mem::take(bytes).len() as u64;
+        let wanted = wanted.min(LINK_TRAIN_BYTES_MAX);
+        (bytes <= LINK_TRAIN_BYTES_MAX).then_some(Self { question, answer, wanted, bytes })
+    }
+}
+
 /// Bytes kept free for the length of a frame that is being written: as many as that of a full batch takes, so that only
 /// small frames are moved, and those that hold one very long message.
 const LENGTH_BYTES: usize = 3;
@@ -343,6 +375,20 @@ mod tests {
             assert_eq!((frame.content.len(), frame.bytes + 6), (length, bytes.len()));
             assert!(frame.content.iter().all(|byte| *byte == 7));
         }
+    }
+
+    #[test]
+    fn a_train_has_its_bytes_and_no_more_than_any_may() {
+        let train = Train { question: 300, answer: 0, wanted: 7, bytes: 1_000 };
+        let mut bytes = Vec::new();
+        write_frame(&train, &mut bytes);
+        assert_eq!(Frame::first(&bytes).unwrap().unwrap().parse::<Train>(), Ok(train));
+        let mut long = Vec::new();
+        let start = begin_frame(FrameKind::Train, &mut long);
+        long.resize(long.len() + 4 + LINK_TRAIN_BYTES_MAX as usize, 0);
+        end_frame(start, &mut long);
+        let outcome = Frame::first(&long).unwrap().unwrap().parse::<Train>();
+        assert_eq!(outcome, Err(FrameError::Content(FrameKind::Train)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The platform's capabilities, a module for each.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod advice;
 mod agent_management;
 mod ams;
 mod ams_model;

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
 use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Part};
 use whimbrel_platform::policy::{Action, Principal};
@@ -30,6 +31,8 @@ pub(super) struct Hopping {
     recalls: Vec<Errand>,
     /// Its state as it travels, if that takes more than one piece.
     state: Option<Vec<u8>>,
+    /// When it was offered, and how many bytes its state has.
+    offered: (Time, u64),
 }
 
 impl Shard {
@@ -84,8 +87,10 @@ impl Shard {
 
     fn set_off(&mut self, index: u32, mut errand: Box<Errand>) {
         match self.offer(index, &errand.request) {
-            Ok((hop, state)) => {
-                self.hops.insert(hop.agent, Hopping { hop, index, errand, gone: false, recalls: Vec::new(), state });
+            Ok((hop, state, bytes)) => {
+                let offered = (self.node.now(), bytes);
+                let hopping = Hopping { hop, index, errand, gone: false, recalls: Vec::new(), state, offered };
+                self.hops.insert(hop.agent, hopping);
             }
             Err(why) => {
                 let HopRequest { to, mode } = errand.request;
@@ -108,9 +113,19 @@ impl Shard {
         self.tell_hopped(index, outcome);
     }
 
-    /// Offers an agent to the node where it is to be; with its state, if there is more of that than can be sent at once. From now on it
-    /// has no turns.
-    fn offer(&mut self, index: u32, request: &HopRequest) -> Result<(HopId, Option<Vec<u8>>), HopError> {
+    /// Where an agent's code is, and how many bytes its state has as it travels; `None` if it does not, or has its turn.
+    pub(crate) fn luggage_of(&mut self, index: u32) -> Option<(Origin, u64)> {
+        let now = self.now;
+        let body = &self.slots.at(index)?.body;
+        let weighed = catch_unwind(AssertUnwindSafe(|| body.origin().zip(body.snapshot(now))));
+        let (origin, state) = weighed.ok().flatten()?;
+        let bytes = Packed::of(state, &origin).bytes.len() as u64;
+        Some((origin, bytes))
+    }
+
+    /// Offers an agent to the node where it is to be; with its state, if there is more of that than can be sent at once, and how many
+    /// bytes that is. From now on it has no turns.
+    fn offer(&mut self, index: u32, request: &HopRequest) -> Result<(HopId, Option<Vec<u8>>, u64), HopError> {
         let to = self.may_hop(index, request)?;
         // What it sent comes before it.
         self.flush();
@@ -155,7 +170,7 @@ impl Shard {
             }
             it.transits.handle_offered(hop, to, self.index, is_clone, code);
             self.node.tell_hop(to, HopNews::Offer(Box::new(offer)));
-            Ok((hop, rest))
+            Ok((hop, rest, of))
         })
     }
 
@@ -261,9 +276,12 @@ impl Shard {
     /// The destination is ready: from now on the agent is its, unless it ended just now.
     fn let_go(&mut self, hop: HopId, to: NodeId) {
         let name = hop.agent;
-        let Some(index) = self.hops.get(&name).filter(|it| it.hop == hop && !it.gone).map(|it| it.index) else {
+        let Some((index, offered)) =
+            self.hops.get(&name).filter(|it| it.hop == hop && !it.gone).map(|it| (it.index, it.offered))
+        else {
             return;
         };
+        self.node.note_hop(to, self.node.now() - offered.0, offered.1);
         let Some(slot) = self.slots.at(index) else { return };
         let (generation, crowded) = (slot.generation, slot.crowded);
         let mut standing = Box::new(self.node.standing_of(name, 0));

@@ -269,6 +269,7 @@ impl Shard {
             Parcel::Cross(passage) => self.cross(&passage),
             Parcel::Hop(order) => self.handle_hop(*order),
             Parcel::Census(census) => self.take_census(&census),
+            Parcel::Weigh(weighing) => self.weigh(&weighing),
             Parcel::Drained(node) => self.drained(node),
             Parcel::Relieved(name) => self.relieved(name),
             Parcel::Yield(order, answer) => {

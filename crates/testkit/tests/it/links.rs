@@ -47,6 +47,30 @@ fn both_ends_know_how_long_an_answer_takes_as_long_as_they_are_connected() {
     assert!(pair.ends.iter().all(|end| end.link.round_trip().is_some()));
 }
 
+/// Trains are no items: nothing that is sent meanwhile is lost, doubled or overtaken.
+#[test]
+fn the_way_is_measured_while_messages_pass() {
+    let mut pair = LinkPair::new(3);
+    pair.run_for(100);
+    assert_eq!(pair.ends[0].link.take_measured(), None, "nobody asked");
+    for round in 0..100 {
+        for end in &mut pair.ends {
+            end.link.measure(pair.now);
+            end.send(round);
+        }
+        pair.run_for(10);
+    }
+    pair.run_for(1_000);
+    for end in &mut pair.ends {
+        let measured = end.link.take_measured().expect("all was measured");
+        assert!(measured.at.is_some() && measured.round_trip <= Some(std::time::Duration::from_millis(10)));
+        // The wire takes 1 to 5 ms, however long the train.
+        assert!(measured.out_bytes_per_s > Some(1e6) && measured.back_bytes_per_s > Some(1e6), "{measured:?}");
+        assert_eq!(end.link.take_measured(), None, "it was told");
+        assert_eq!(end.numbers(), count_to(100));
+    }
+}
+
 #[test]
 fn once_and_in_order_on_a_bad_wire() {
     let (mut resumed, mut errors) = (0, 0);
@@ -56,6 +80,7 @@ fn once_and_in_order_on_a_bad_wire() {
         let mut sent = [0, 0];
         for _ in 0..100 {
             for (end, sent) in pair.ends.iter_mut().zip(&mut sent) {
+                end.link.measure(pair.now);
                 for _ in 0..7 {
                     end.send(*sent);
                     *sent += 1;

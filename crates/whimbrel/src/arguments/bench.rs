@@ -360,25 +360,28 @@ pub struct Mobility {
 #[cfg(feature = "wasm")]
 #[derive(Debug, Args)]
 pub struct Retrieval {
-    /// Mbit/s of the server's link, each way (retrieval).
+    /// Mbit/s of the server's link, each way (retrieval, advisor).
     #[arg(long, value_delimiter = ',', default_value = "1,10,100,1000", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub mbit: Vec<u32>,
-    /// How many clients there are, each a process on a network of its own (retrieval).
+    /// How many clients there are, each a process on a network of its own (retrieval, advisor).
     #[arg(long, value_delimiter = ',', default_value = "1,5,10,20", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub clients: Vec<u16>,
-    /// How many of a hundred documents a query finds (retrieval).
+    /// Which cells (advisor).
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "study,few,whole,heavy")]
+    pub grid: Vec<Grid>,
+    /// How many of a hundred documents a query finds (retrieval, advisor).
     #[arg(long, value_delimiter = ',', default_value = "5,20", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub pass: Vec<u32>,
-    /// Who does it (retrieval).
+    /// Who does it (retrieval, advisor).
     #[arg(long, value_enum, value_delimiter = ',', default_value = "agent,plain,lz4")]
     pub systems: Vec<crate::bench::mobility::System>,
-    /// Queries of each client in each cell (retrieval).
+    /// Queries of each client in each cell (retrieval, advisor).
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub queries: u32,
-    /// Seconds after which clients begin no further query in a cell (retrieval).
+    /// Seconds after which clients begin no further query in a cell (retrieval, advisor).
     #[arg(long, default_value_t = 20.0)]
     pub seconds: f64,
-    /// The module of the agent that looks for documents (retrieval).
+    /// The module of the agent that looks for documents (retrieval, advisor).
     #[arg(long, value_name = "FILE", default_value = "guest/examples/retriever-rust.wasm")]
     pub retriever: PathBuf,
     /// Draw the median times for each bandwidth into this folder (retrieval).
@@ -397,6 +400,33 @@ pub enum Role {
     Server,
     /// It wants some.
     Client,
+}
+
+/// Which cells the advisor is tried in.
+#[cfg(feature = "wasm")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Grid {
+    /// The study's grid.
+    Study,
+    /// Three documents of 512 bytes, by one client.
+    Few,
+    /// All documents pass, by one client.
+    Whole,
+    /// The agent carries a megabyte, by one client.
+    Heavy,
+}
+
+#[cfg(feature = "wasm")]
+impl Grid {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Study => "study",
+            Self::Few => "few",
+            Self::Whole => "whole",
+            Self::Heavy => "heavy",
+        }
+    }
 }
 
 /// Who moves.
@@ -435,6 +465,8 @@ pub enum MobilityPart {
     Hops,
     /// Agents that go to documents beside clients that fetch them, on slow links and fast ones. Needs root.
     Retrieval,
+    /// How often the advisor knows before which of them is faster. Needs root.
+    Advisor,
 }
 
 /// Durable agents with nothing to do.

@@ -1,6 +1,7 @@
 //! What can be typed after `whimbrel`: one module per family of commands.
 
 mod act;
+mod advise;
 #[cfg(feature = "wasm")]
 mod agent;
 mod bench;
@@ -22,6 +23,7 @@ mod up;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub use self::act::{Drain, Kill, Move, Recall, Resume, Send, Stop, Suspend, Whom};
+pub use self::advise::Advise;
 #[cfg(feature = "wasm")]
 pub use self::agent::{Agent, AgentAction};
 #[cfg(feature = "nats")]
@@ -45,7 +47,7 @@ pub use self::store::{Store, StoreAction};
 #[cfg(feature = "nats")]
 pub use self::up::Up;
 #[cfg(feature = "wasm")]
-pub use bench::{Mobility, MobilityPart, Mover, Retrieval, Role};
+pub use bench::{Grid, Mobility, MobilityPart, Mover, Retrieval, Role};
 
 /// Whimbrel runs societies of agents written in AgentSpeak and Rust.
 #[derive(Debug, Parser)]
@@ -89,6 +91,7 @@ pub enum Command {
     Kill(Kill),
     Move(Move),
     Recall(Recall),
+    Advise(Box<Advise>),
     Suspend(Suspend),
     Resume(Resume),
     Stop(Stop),

@@ -157,6 +157,7 @@ fn mobility(what: &crate::arguments::Mobility) -> anyhow::Result<ExitCode> {
             format!("\"part\": \"density\", \"module\": \"{file}\", \"agents\": {agents}, \"asked\": {asked}")
         }
         MobilityPart::Retrieval => "\"part\": \"retrieval\"".to_owned(),
+        MobilityPart::Advisor => "\"part\": \"advisor\"".to_owned(),
         MobilityPart::Hops => {
             let (mover, security) = (what.mover.name(), mobility::security(what.security));
             let trips = what.trips;

@@ -15,6 +15,7 @@ use whimbrel_store::ConversationLog;
 use crate::control::{Control, Panel};
 use crate::terminal;
 
+pub mod advise;
 #[cfg(feature = "wasm")]
 pub mod agent_build;
 pub mod agents;

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use whimbrel::cluster::View;
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_net::{HubView, LinkStatus};
+use whimbrel_platform::advice::{Advice, AdviseError, Job};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, LifecycleError, LifecycleStep, name_fits};
 use whimbrel_platform::cluster::{self, NodeView};
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
@@ -113,6 +114,10 @@ impl Panel {
             Request::Kill { agent } => done(self.kill(&agent)),
             Request::Move { agent, to } => done(self.move_to(&agent, &to)),
             Request::Recall { agent } => done(self.recall(&agent)),
+            Request::Advise { to, agent, job } => {
+                let advice = self.advise(&to, agent.as_deref(), &job);
+                advice.map_or_else(Answer::Error, |advice| Answer::Advice(Box::new(advice)))
+            }
             Request::Sniff(_) | Request::Log(_) | Request::Stop { .. } => {
                 let text = "this is answered elsewhere".to_owned();
                 Answer::Error(Refusal { reason: Reason::BadRequest, text, node: None })
@@ -316,6 +321,14 @@ impl Panel {
         let (tell, told) = std::sync::mpsc::sync_channel(1);
         self.platform.recall_agent(Aid::local(agent), move |outcome| drop(tell.send(outcome)));
         await_hop(agent, &told)
+    }
+
+    fn advise(&self, to: &str, agent: Option<&str>, job: &Job) -> Result<Advice, Refusal> {
+        agent.map_or(Ok(()), |agent| self.is_here(agent))?;
+        self.platform.advise(agent.map(Aid::local), to, job).map_err(|error| {
+            let reason = if matches!(error, AdviseError::Job(_)) { Reason::BadJob } else { Reason::NoSuchNode };
+            Refusal { reason, text: error.to_string(), node: None }
+        })
     }
 
     fn kill(&self, agent: &str) -> Result<(), Refusal> {

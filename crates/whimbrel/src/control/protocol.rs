@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use whimbrel_platform::advice::{Advice, Job};
 use whimbrel_platform::ams::{AgentKind, AgentState, LifecycleStep};
 use whimbrel_platform::cluster::{Load, Trouble};
 use whimbrel_platform::conversations::Wanted;
@@ -88,6 +89,16 @@ pub enum Request {
         /// Its local name.
         agent: String,
     },
+    /// Say whether an agent had better go to a node for a job, or ask there. Answered by [`Answer::Advice`].
+    Advise {
+        /// The node's name.
+        to: String,
+        /// The agent's local name, if there is one already.
+        #[serde(default)]
+        agent: Option<String>,
+        /// What is to be done.
+        job: Box<Job>,
+    },
     /// End the platform, on all nodes. Answered by [`Answer::Done`].
     Stop {
         /// The exit status of its processes.
@@ -135,6 +146,8 @@ pub enum Answer {
         /// An ACL message in its JSON encoding.
         message: serde_json::Value,
     },
+    /// To `advise`.
+    Advice(Box<Advice>),
     /// It is done.
     Done,
     /// It cannot be.
@@ -176,6 +189,8 @@ pub enum Reason {
     BadCursor,
     /// No node that lives has this name, or this one is of no cluster.
     NoSuchNode,
+    /// What is to be done cannot be.
+    BadJob,
 }
 
 /// A node, and how it is doing.

@@ -1,6 +1,7 @@
 //! The binary from outside: what one types, and what one sees.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod advice;
 #[cfg(feature = "wasm")]
 mod agent_build;
 mod agent_port;

@@ -1,4 +1,4 @@
-//! Going round, sending someone, calling someone home. What a tour and a dispatch consist of is in `library/journeys.asl`.
+//! Going round, sending someone, calling someone home, asking whether to go. What that consists of is in `library/journeys.asl`.
 
 use std::time::Duration;
 
@@ -80,6 +80,17 @@ pub fn recall(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
         true => Ok(Progress::Done),
         false => Err(Failure::said_no()),
     }
+}
+
+/// `.advise(Node, Job, Choice [, Advice])`: whether to go there for this job, or to ask.
+pub fn advise(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+    if !call.arg(1).is_list() {
+        let what = "second argument must be a list such as [documents(60), bytes(4096), pass(0.05)]";
+        return Err(Failure::wrong_argument(call.call, what));
+    }
+    let node = Value::atom(name_of(call.arg(0)).as_str());
+    let args = std::iter::once(node).chain(call.args.iter().skip(1).cloned());
+    Ok(pursue(call, "advise", args.collect::<Vec<_>>()))
 }
 
 /// `.fail_with(Error, Message)`: fails with this error.

@@ -68,6 +68,7 @@ pub const ACTIONS: &[(&str, StepAction)] = &[
     (".tour", journeys::tour),
     (".dispatch", journeys::dispatch),
     (".recall", journeys::recall),
+    (".advise", journeys::advise),
     (".stopMAS", platform::stop),
     (".df_register", platform::df_register),
     (".df_deregister", platform::df_deregister),

@@ -27,13 +27,14 @@ use crate::arguments::{Mobility, MobilityPart};
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Measures a part; nothing is left to tell of the retrieval task, which tells of each of its cells.
+/// Measures a part; nothing is left to tell of the retrieval task and the advisor, which tell of each of their cells.
 pub fn run(what: &Mobility) -> anyhow::Result<Option<Metrics>> {
     match what.part {
         MobilityPart::Delivery => delivery::run(what).map(Some),
         MobilityPart::Density => density::run(what).map(Some),
         MobilityPart::Hops => hops::run(what).map(Some),
         MobilityPart::Retrieval => retrieval::run(&what.retrieval, what.json).map(|()| None),
+        MobilityPart::Advisor => retrieval::advisor::run(&what.retrieval, what.json).map(|()| None),
     }
 }
 

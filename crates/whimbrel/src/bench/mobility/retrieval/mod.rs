@@ -2,6 +2,7 @@
 //! there, looks, and comes home with them; or the client fetches all and looks itself (a program in C++, as the study's was; plain, and
 //! packed by lz4). The server's link is slow or fast, and shared by all clients.
 
+pub mod advisor;
 mod network;
 mod nodes;
 mod systems;
@@ -20,9 +21,28 @@ use crate::arguments::{Retrieval, Role};
 use crate::bench::{deviation, line, percentile, times};
 use crate::terminal;
 
-/// Documents of the study, and bytes of each.
-const DOCUMENTS: usize = 60;
-const DOCUMENT_BYTES: usize = 4_096;
+/// How many documents there are, and bytes of each.
+#[derive(Clone, Copy)]
+struct Collection {
+    documents: usize,
+    bytes: usize,
+}
+
+impl Collection {
+    /// The study's.
+    const STUDY: Self = Self { documents: 60, bytes: 4_096 };
+
+    /// How many of them have the word that so many of a hundred have.
+    fn passing(self, pass: u32) -> usize {
+        (self.documents * pass as usize).div_ceil(100)
+    }
+
+    /// Bytes of all.
+    fn total(self) -> usize {
+        self.documents * self.bytes
+    }
+}
+
 /// Queries that go before: code is fetched and compiled.
 const WARM_UP: u32 = 2;
 /// Queries of which bytes are counted, one after the other without a pause, by one client.
@@ -35,6 +55,12 @@ fn word(pass: u32) -> String {
 
 /// A folder for the time of a run.
 struct Folder(PathBuf);
+
+impl Folder {
+    fn temporary() -> Self {
+        Self(std::env::temp_dir().join(format!("whimbrel-retrieval-{}", std::process::id())))
+    }
+}
 
 impl Drop for Folder {
     fn drop(&mut self) {
@@ -56,8 +82,8 @@ pub fn run(what: &Retrieval, json: bool) -> anyhow::Result<()> {
 
 fn compare(what: &Retrieval, json: bool) -> anyhow::Result<()> {
     let module = &what.retriever;
-    let folder = Folder(std::env::temp_dir().join(format!("whimbrel-retrieval-{}", std::process::id())));
-    write_documents(&folder.0.join("documents"), &what.pass)?;
+    let folder = Folder::temporary();
+    write_documents(&folder.0.join("documents"), &what.pass, Collection::STUDY)?;
     let module = module.canonicalize().with_context(|| format!("{}: `make guests` builds it", module.display()))?;
     let mut cells = Vec::new();
     for &clients in &what.clients {
@@ -96,7 +122,7 @@ fn draw(what: &Retrieval, cells: &[Cell], folder: &Path) -> anyhow::Result<()> {
             let points = cells.iter().filter(same).filter_map(point).collect();
             lines.push((format!("{}, {pass} %", system.name()), points));
         }
-        let title = format!("retrieval of {DOCUMENTS} documents, {mbit} Mbit/s");
+        let title = format!("retrieval of {} documents, {mbit} Mbit/s", Collection::STUDY.documents);
         let path = folder.join(format!("retrieval-{mbit}.svg"));
         std::fs::write(&path, times(&title, lines)?).with_context(|| format!("cannot write {}", path.display()))?;
     }
@@ -122,7 +148,7 @@ fn measure(
         for &pass in &what.pass {
             let queries = running.ask(&word(pass), what.queries, what.seconds, 1.0)?;
             let bytes = (clients == 1).then(|| count_bytes(network, running, pass)).transpose()?;
-            let expected = (DOCUMENTS * pass as usize).div_ceil(100);
+            let expected = Collection::STUDY.passing(pass);
             anyhow::ensure!(
                 queries.iter().all(|query| query.found == expected),
                 "{}: not all queries found {expected} documents",
@@ -234,7 +260,7 @@ fn compared(cells: &[Cell]) -> String {
 
 /// Words of a language that nobody speaks, some of them much more frequent than others, as in any; and those that are looked for, in as
 /// many documents as they should be.
-fn write_documents(folder: &Path, passes: &[u32]) -> anyhow::Result<()> {
+fn write_documents(folder: &Path, passes: &[u32], collection: Collection) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut random = Random(1);
     let letter = |letters: &str, random: &mut Random| {
@@ -243,20 +269,20 @@ fn write_documents(folder: &Path, passes: &[u32]) -> anyhow::Result<()> {
     let syllable = |random: &mut Random| [letter("bcdfghklmnprstvw", random), letter("aeiou", random)];
     let vocabulary: Vec<String> =
         (0..4_096).map(|_| (0..1 + random.number() % 4).flat_map(|_| syllable(&mut random)).collect()).collect();
-    for number in 0..DOCUMENTS {
+    for number in 0..collection.documents {
         let mut text = String::new();
-        for pass in passes.iter().filter(|pass| number * 100 < DOCUMENTS * **pass as usize) {
+        for pass in passes.iter().filter(|pass| number < collection.passing(**pass)) {
             let _ = write!(text, "{} ", word(*pass));
         }
-        while text.len() < DOCUMENT_BYTES {
+        while text.len() < collection.bytes {
             // Zipf: the chance of the n-th word is as 1/n.
             let rank = (vocabulary.len() as f64).powf(random.fraction()) as usize - 1;
             text.push_str(vocabulary.get(rank).map_or("", String::as_str));
             text.push(' ');
         }
-        text.truncate(DOCUMENT_BYTES);
+        text.truncate(collection.bytes);
         // What is looked for is not always at the beginning.
-        let half = text.split_off(if number % 2 == 0 { 0 } else { DOCUMENT_BYTES / 2 });
+        let half = text.split_off(if number % 2 == 0 { 0 } else { collection.bytes / 2 });
         std::fs::write(folder.join(format!("document-{number:02}.txt")), half + &text)?;
     }
     Ok(())

@@ -120,7 +120,8 @@ pub fn serve() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A client: until its input ends. A line `WORD QUERIES SECONDS PAUSE SEED` is answered as `bench/peers/retrieval` does.
+/// A client: until its input ends. A line `WORD QUERIES SECONDS PAUSE SEED` is answered as `bench/peers/retrieval` does; `advise JOB` by advice to
+/// the agent; `carry BYTES` has it weigh more.
 pub fn ask() -> anyhow::Result<()> {
     let part = read_part()?;
     let society = Society::open(&part.module)?;
@@ -141,12 +142,29 @@ pub fn ask() -> anyhow::Result<()> {
     let agent = platform.services().create(CreateAgent { name, unique: false, owner: None, source })?;
     say("ready")?;
     for line in std::io::stdin().lock().lines() {
-        say(&queries(&platform, agent, &line?)?)?;
+        let line = line?;
+        say(&match line.split_once(' ') {
+            Some(("advise", job)) => advise(&platform, agent, job)?,
+            Some(("carry", bytes)) => carry(&platform, agent, bytes.parse()?)?,
+            _ => queries(&platform, agent, &line)?,
+        })?;
     }
     hub.leave(Duration::from_secs(1));
     platform.stop();
     drop(society);
     Ok(())
+}
+
+fn advise(platform: &Platform, agent: Aid, job: &str) -> anyhow::Result<String> {
+    let advice = platform.advise(Some(agent), SERVER, &serde_json::from_str(job)?)?;
+    Ok(serde_json::to_string(&advice)?)
+}
+
+fn carry(platform: &Platform, agent: Aid, bytes: i64) -> anyhow::Result<String> {
+    let wanted = Value::term("carry", [Value::Int(bytes)]);
+    let answer = platform.ask_within(PATIENCE, AclMessage::new(Performative::Request, agent, agent, wanted))?;
+    ensure!(answer.performative == Performative::Inform, "the agent says {} {}", answer.performative, answer.content);
+    Ok("done".to_owned())
 }
 
 fn queries(platform: &Platform, agent: Aid, line: &str) -> anyhow::Result<String> {

@@ -123,6 +123,16 @@ impl Running {
         Ok(Self { system, server, clients, asked: 0, link_bytes: None })
     }
 
+    /// Says something to the first client: what it answers.
+    ///
+    /// # Errors
+    /// The process fails.
+    pub fn say(&mut self, line: &str) -> anyhow::Result<String> {
+        let client = self.clients.first_mut().context("there is no client")?;
+        client.tell(line)?;
+        client.hear()
+    }
+
     /// Has each client ask so often, in this time: with the study's pauses, or none. What came of it.
     ///
     /// # Errors

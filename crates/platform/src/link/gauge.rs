@@ -1,0 +1,196 @@
+//! How many bytes a second go over a link: measured when somebody wants to know.
+
+use std::time::Duration;
+
+use super::wire::Train;
+use crate::Time;
+use crate::limits::{LINK_TRAIN_BYTES, LINK_TRAIN_BYTES_MAX, LINK_TRAIN_LONG_MS, LINK_TRAIN_MS, LINK_TRAINS};
+
+/// Empty trains that go first: they take what any train takes beside its bytes.
+const EMPTY_TRAINS: u32 = 4;
+
+/// What is known of a link's way.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// A round trip, on average of a few just then.
+    pub round_trip: Option<Duration>,
+    /// Bytes a second to the peer.
+    pub out_bytes_per_s: Option<f64>,
+    /// Bytes a second from the peer.
+    pub back_bytes_per_s: Option<f64>,
+    /// When all of that was measured.
+    pub at: Option<Time>,
+}
+
+/// Sends trains of bytes that the peer answers when all have come, or answers with such a train. What a train takes longer than an
+/// empty one is how long its bytes take (packet dispersion: Jain and Dovrolis, SIGCOMM 2002, with the longest trains that are worth
+/// it). Trains get four times as long until one takes a while; then the fastest of a few counts, as whatever disturbs makes it slower.
+#[derive(Debug, Default)]
+pub(super) struct Gauge {
+    /// What is being measured.
+    run: Option<Run>,
+    found: Measured,
+    /// Something was found since that was asked.
+    news: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Empty,
+    Out,
+    Back,
+}
+
+#[derive(Debug)]
+struct Run {
+    way: Way,
+    bytes: u64,
+    /// Trains of these bytes, and the time that the fastest took beside an empty one.
+    trains: u32,
+    fastest: Duration,
+    /// What empty ones took: together, and the shortest.
+    empty: Duration,
+    shortest: Duration,
+    /// The train that is under way.
+    asked: Option<Time>,
+    /// When the last one left.
+    sent_at: Time,
+}
+
+impl Gauge {
+    /// Measures, unless it does.
+    pub fn begin(&mut self, now: Time) {
+        let stuck = Duration::from_millis(LINK_TRAIN_LONG_MS);
+        if self.run.as_ref().is_none_or(|run| run.asked.is_some() && now - run.sent_at > stuck * 20) {
+            self.run = Some(Run {
+                way: Way::Empty,
+                bytes: 0,
+                trains: 0,
+                fastest: Duration::MAX,
+                empty: Duration::ZERO,
+                shortest: Duration::MAX,
+                asked: None,
+                sent_at: now,
+            });
+        }
+    }
+
+    /// The train that is to leave now, if one is.
+    pub fn next_train(&mut self, now: Time) -> Option<Train> {
+        let run = self.run.as_mut().filter(|run| run.asked.is_none())?;
+        let now = Time(now.0.max(1));
+        (run.asked, run.sent_at) = (Some(now), now);
+        let (wanted, bytes) = match run.way {
+            Way::Empty => (0, 0),
+            Way::Out => (0, run.bytes),
+            Way::Back => (run.bytes, 0),
+        };
+        Some(Train { question: now.0, answer: 0, wanted, bytes })
+    }
+
+    /// The peer answered the train that left at this time.
+    pub fn handle_answer(&mut self, now: Time, asked: u64) {
+        let Some(run) = self.run.as_mut().filter(|run| run.asked == Some(Time(asked))) else { return };
+        let took = now - Time(asked);
+        run.asked = None;
+        run.trains += 1;
+        if run.way == Way::Empty {
+            run.empty += took;
+            run.shortest = run.shortest.min(took);
+            if run.trains == EMPTY_TRAINS {
+                self.found.round_trip = Some(run.empty / EMPTY_TRAINS);
+                (run.way, run.bytes, run.trains) = (Way::Out, LINK_TRAIN_BYTES, 0);
+            }
+            return;
+        }
+        let over = took.saturating_sub(run.shortest);
+        run.fastest = run.fastest.min(over);
+        if over < Duration::from_millis(LINK_TRAIN_MS) && run.bytes < LINK_TRAIN_BYTES_MAX {
+            (run.bytes, run.trains, run.fastest) = (run.bytes * 4, 0, Duration::MAX);
+        } else if run.trains >= LINK_TRAINS || over >= Duration::from_millis(LINK_TRAIN_LONG_MS) {
+            self.arrive(now);
+        }
+    }
+
+    /// A direction is measured.
+    fn arrive(&mut self, now: Time) {
+        let Some(run) = &mut self.run else { return };
+        let rate = Some(run.bytes as f64 / run.fastest.as_secs_f64().max(1e-6));
+        (run.trains, run.fastest) = (0, Duration::MAX);
+        if run.way == Way::Out {
+            self.found.out_bytes_per_s = rate;
+            run.way = Way::Back;
+        } else {
+            self.found.back_bytes_per_s = rate;
+            self.found.at = Some(now);
+            self.run = None;
+        }
+        self.news = true;
+    }
+
+    /// The link was busy: so many bytes were dealt with in this time.
+    pub fn handle_busy(&mut self, bytes: u64, took: Duration) {
+        self.found.out_bytes_per_s = Some(bytes as f64 / took.as_secs_f64().max(1e-6));
+        self.news = true;
+    }
+
+    /// What is known, if something is that was not when this was asked last.
+    pub fn take_news(&mut self) -> Option<Measured> {
+        std::mem::take(&mut self.news).then_some(self.found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found of a way of so many bytes a second each way, with a round trip of so many microseconds, and how long that takes.
+    fn found(out: f64, back: f64, round_trip_us: u64, disturbed: impl Fn(u64) -> u64) -> (Measured, Duration) {
+        let (mut gauge, mut now) = (Gauge::default(), Time(0));
+        gauge.begin(now);
+        for train in 0..100 {
+            let Some(sent) = gauge.next_train(now) else { break };
+            assert_eq!(gauge.next_train(now), None, "one at a time");
+            let us = (sent.bytes as f64 / out + sent.wanted as f64 / back) * 1e6;
+            now = Time(sent.question + round_trip_us + us as u64 + disturbed(train));
+            gauge.handle_answer(now, sent.question);
+        }
+        (gauge.take_news().expect("all was measured"), now - Time(0))
+    }
+
+    #[test]
+    fn both_directions_are_found_on_slow_ways_and_fast_ones() {
+        for mbit in [1.0, 10.0, 100.0, 1_000.0] {
+            for round_trip_us in [100, 50_000] {
+                let (out, back) = (mbit * 125e3, mbit * 250e3);
+                let (found, took) = found(out, back, round_trip_us, |_| 0);
+                let near = |found: Option<f64>, real: f64| found.is_some_and(|it| (it / real - 1.0).abs() < 0.01);
+                assert!(near(found.out_bytes_per_s, out) && near(found.back_bytes_per_s, back), "{mbit}: {found:?}");
+                assert_eq!(found.round_trip, Some(Duration::from_micros(round_trip_us)));
+                assert!(took < Duration::from_secs(1), "{mbit}: {took:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_disturbs_one_train_does_not_count() {
+        let (found, _) = found(125e5, 125e5, 200, |train| if train % 3 == 1 { 4_000 } else { 0 });
+        assert!(found.out_bytes_per_s.is_some_and(|it| (it / 125e5 - 1.0).abs() < 0.05), "{found:?}");
+    }
+
+    #[test]
+    fn a_measurement_that_is_stuck_begins_anew_and_late_answers_are_none() {
+        let mut gauge = Gauge::default();
+        gauge.begin(Time(0));
+        let first = gauge.next_train(Time(10)).expect("a train");
+        gauge.begin(Time(1_000));
+        assert_eq!(gauge.next_train(Time(1_000)), None, "it waits");
+        gauge.begin(Time(10_000_000));
+        let second = gauge.next_train(Time(10_000_000)).expect("another one");
+        gauge.handle_answer(Time(10_000_100), first.question);
+        assert_eq!(gauge.next_train(Time(10_000_200)), None, "that was no answer to it");
+        gauge.handle_answer(Time(10_000_300), second.question);
+        assert!(gauge.next_train(Time(10_000_400)).is_some());
+        assert_eq!(gauge.take_news(), None);
+    }
+}

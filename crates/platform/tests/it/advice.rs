@@ -1,0 +1,178 @@
+//! The advisor: its estimates behave as what they are about does.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use whimbrel_platform::advice::{Advice, Basis, Choice, Condition, Explanation, Job, Situation, Way, Weight};
+
+/// The study's task.
+fn study(pass: f64) -> Job {
+    Job { pass: Some(pass), ..Job::with(60, 4_096) }
+}
+
+fn link(mbit: f64, round_trip_us: u64) -> Situation {
+    let rate = Some(mbit * 125_000.0);
+    let way =
+        Way { round_trip: Some(Duration::from_micros(round_trip_us)), out_bytes_per_s: rate, back_bytes_per_s: rate };
+    Situation { way, ..Situation::default() }
+}
+
+fn choice(job: &Job, situation: &Situation) -> Choice {
+    Advice::of(job, situation).choice
+}
+
+#[test]
+fn on_slow_links_agents_go_and_on_fast_ones_they_ask() {
+    for (mbit, expected) in [(1.0, Choice::Go), (10.0, Choice::Go), (100.0, Choice::Go), (10_000.0, Choice::Ask)] {
+        for pass in [0.05, 0.2] {
+            assert_eq!(choice(&study(pass), &link(mbit, 500)), expected, "{mbit} Mbit/s, {pass}");
+        }
+    }
+}
+
+#[test]
+fn who_carries_much_home_or_is_heavy_asks() {
+    let slow = link(1.0, 1_000);
+    assert_eq!(choice(&Job { state: Some(1 << 20), ..study(0.05) }, &slow), Choice::Ask);
+    assert_eq!(choice(&Job { code: Some(1 << 20), ..study(0.05) }, &slow), Choice::Ask);
+    assert_eq!(choice(&Job { packed: true, ..study(1.0) }, &slow), Choice::Ask);
+    assert_eq!(choice(&Job { pass: Some(0.05), ..Job::with(3, 200) }, &slow), Choice::Ask);
+    let picked = Job { picks: true, packed: true, ..study(0.05) };
+    assert_eq!(choice(&picked, &slow), Choice::Ask, "to ask for what passes is enough");
+    let many = Job { requests: Some(60), ..picked };
+    assert_eq!(choice(&many, &link(100.0, 20_000)), Choice::Go, "a question for each document waits sixty times");
+}
+
+#[test]
+fn where_the_processor_is_wanted_by_others_nobody_goes() {
+    let job = Job { work_ns: Some(100.0), ..study(0.05) };
+    let with = |load: f64| {
+        let there = Condition { cores: Some(2), load: Some(load), ..Condition::default() };
+        Situation { there, ..link(100.0, 500) }
+    };
+    assert_eq!((choice(&job, &with(0.5)), choice(&job, &with(30.0))), (Choice::Go, Choice::Ask));
+    let slow = Condition { speed: Some(10.0), ..Condition::default() };
+    let fast = Condition { speed: Some(100.0), ..Condition::default() };
+    let from = |here, there| Situation { here, there, ..link(100.0, 500) };
+    assert_eq!((choice(&job, &from(fast, slow)), choice(&job, &from(slow, fast))), (Choice::Ask, Choice::Go));
+}
+
+#[test]
+fn what_is_measured_is_taken_and_what_is_not_is_said_to_be_assumed() {
+    let situation = Situation {
+        agent: Weight { state: Some(300), code: Some(17_000) },
+        there: Condition { has_code: Some(false), ..Condition::default() },
+        ..link(10.0, 700)
+    };
+    let advice = Advice::of(&study(0.05), &situation);
+    let basis = |what: &str| advice.known.iter().find(|known| known.what == what).map(|it| (it.basis, &*it.value));
+    assert_eq!(basis("state of the agent"), Some((Basis::Measured, "300 B")));
+    assert_eq!(basis("code that it lacks there"), Some((Basis::Measured, "17 kB")));
+    assert_eq!(basis("round trip"), Some((Basis::Measured, "700 us")));
+    assert_eq!(basis("share that passes"), Some((Basis::Told, "5 %")));
+    assert_eq!(basis("a hop itself"), Some((Basis::Assumed, "150 us")));
+    let nothing = Advice::of(&study(0.05), &Situation::default());
+    let way = ["round trip", "bandwidth there", "bandwidth back"];
+    let assumed = |what: &str| nothing.known.iter().any(|it| it.what == what && it.basis == Basis::Assumed);
+    assert!(way.into_iter().all(assumed), "{:?}", nothing.known);
+    assert_eq!(Advice::choice_in(&advice.to_value()), Some(Choice::Go));
+}
+
+#[test]
+fn it_is_explained() {
+    let advice = Advice::of(&study(0.05), &link(10.0, 2_000));
+    let text = Explanation(&advice).text();
+    assert!(text.starts_with("go: 17 ms; asking would take 200 ms (12.1x)\n"), "{text}");
+    assert_eq!(advice.why[0], "Asking has 246 kB on the way, the other 12 kB: 187 ms more.");
+    assert!(advice.why.iter().any(|why| why.starts_with("From ") && why.ends_with(" on, asking would be faster.")));
+}
+
+fn jobs() -> impl Strategy<Value = Job> {
+    let sizes = (0_u64..10_000, 0_u64..100_000, 0.0..=1.0, 0.0..=1.0);
+    let travels = (0_u64..1 << 22, 0_u64..1 << 20, 1_u64..100, 0_u64..10_000, 1_u64..50);
+    let kinds = (any::<bool>(), any::<bool>(), proptest::option::of(0.0..10.0), 0.0..100.0, 0.0..100.0);
+    (sizes, travels, kinds).prop_map(|((documents, bytes, pass, packs_to), travels, kinds)| {
+        let (state, code, requests, question, clients) = travels;
+        let (picks, packed, per_second, work_ns, agent_work_ns) = kinds;
+        Job {
+            pass: Some(pass),
+            packs_to: Some(packs_to),
+            requests: Some(requests),
+            question: Some(question),
+            picks,
+            packed,
+            work_ns: Some(work_ns),
+            agent_work_ns: Some(agent_work_ns),
+            state: Some(state),
+            code: Some(code),
+            clients: Some(clients),
+            per_second,
+            ..Job::with(documents, bytes)
+        }
+    })
+}
+
+/// Seconds by going and by asking.
+fn times(job: &Job, situation: &Situation) -> (f64, f64) {
+    let advice = Advice::of(job, situation);
+    (advice.go.seconds(), advice.ask.seconds())
+}
+
+/// As large, but for how numbers are rounded.
+fn at_least(large: f64, small: f64) -> bool {
+    large >= small * (1.0 - 1e-9)
+}
+
+proptest! {
+    #[test]
+    fn more_of_anything_takes_no_less_time(job in jobs(), mbit in 0.01..1e4, round_trip_us in 1_u64..1_000_000) {
+        let way = link(mbit, round_trip_us);
+        let (go, ask) = times(&job, &way);
+        prop_assert!(go.is_finite() && ask.is_finite() && go > 0.0 && ask >= 0.0, "{go} {ask}");
+        let longer = |job: &Job, way: &Situation| {
+            let (more_go, more_ask) = times(job, way);
+            at_least(more_go, go) && at_least(more_ask, ask)
+        };
+        prop_assert!(longer(&job, &link(mbit / 2.0, round_trip_us)), "a slower link");
+        prop_assert!(longer(&job, &link(mbit, round_trip_us * 2)), "a longer one");
+        prop_assert!(longer(&Job { documents: job.documents + 1, ..job.clone() }, &way), "another document");
+        prop_assert!(longer(&Job { clients: job.clients.map(|it| it + 1), ..job.clone() }, &way), "another client");
+        prop_assert!(longer(&Job { state: job.state.map(|it| it + 1_000), ..job.clone() }, &way), "a heavier agent");
+    }
+
+    /// Whoever has less on the way loses more by bandwidth.
+    #[test]
+    fn bandwidth_favours_who_has_more_on_the_way(job in jobs(), mbit in 0.01..1e4, round_trip_us in 1_u64..1_000_000) {
+        let job = Job { clients: Some(1), ..job };
+        let (slow, fast) = (Advice::of(&job, &link(mbit, round_trip_us)), Advice::of(&job, &link(mbit * 2.0, round_trip_us)));
+        let bytes = |estimate: &whimbrel_platform::advice::Estimate| estimate.bytes_out + estimate.bytes_back;
+        let heavier = if bytes(&slow.go) > bytes(&slow.ask) { Choice::Go } else { Choice::Ask };
+        if slow.choice == heavier && slow.margin > 1.0 + 1e-9 {
+            prop_assert_eq!(fast.choice, heavier);
+        }
+    }
+
+    #[test]
+    fn the_more_passes_the_less_it_pays_to_go(job in jobs(), mbit in 0.01..1e4, pass in 0.0..0.5) {
+        let job = |pass| Job { pass: Some(pass), picks: false, ..job.clone() };
+        let (few, many) = (times(&job(pass), &link(mbit, 500)), times(&job(pass * 2.0), &link(mbit, 500)));
+        prop_assert!(at_least(many.0, few.0));
+        prop_assert_eq!(many.1, few.1);
+    }
+
+    #[test]
+    fn whatever_is_known_there_is_an_advice(
+        job in jobs(),
+        rate in proptest::option::of(any::<f64>()),
+        speed in proptest::option::of(any::<f64>()),
+        load in proptest::option::of(any::<f64>()),
+        cores in proptest::option::of(any::<u32>()),
+    ) {
+        let condition = Condition { speed, load, cores, sent_bytes_per_s: rate, ..Condition::default() };
+        let way = Way { out_bytes_per_s: rate, ..Way::default() };
+        let situation = Situation { way, here: condition, there: condition, hop_s: rate, ..Situation::default() };
+        let advice = Advice::of(&job, &situation);
+        prop_assert!(advice.go.seconds() >= 0.0 && advice.ask.seconds() >= 0.0 && advice.margin >= 1.0, "{advice:?}");
+        prop_assert!(!Explanation(&advice).text().is_empty());
+    }
+}

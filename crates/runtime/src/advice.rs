@@ -1,0 +1,201 @@
+//! Advice: what is to be known for it is found out when somebody asks, on a thread that may wait.
+
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::Links;
+use whimbrel_platform::advice::{Advice, AdviceNews, AdviseError, Condition, Job, JobError, Situation, Way, Weight};
+use whimbrel_platform::durable::Origin;
+use whimbrel_platform::limits::{ADVICE_FRESH_MS, ADVICE_PATIENCE_MS, ADVICE_SPEED_FRESH_MS, ADVICE_SPEED_MS};
+use whimbrel_platform::link::{Measured, News};
+use whimbrel_platform::route::{NodeId, Place};
+
+use crate::loader::CodeFound;
+use crate::node::Node;
+use crate::parcel::Parcel;
+use crate::shard::Shard;
+use crate::speed::{load, speed};
+use crate::sync::{Arc, Mutex, locked};
+use crate::turn::caught;
+
+/// How often is looked whether a link is measured.
+const LOOK: Duration = Duration::from_millis(1);
+/// How long a shard may take to say what an agent weighs.
+const WEIGHING_PATIENCE: Duration = Duration::from_millis(100);
+/// Hops to a node of which the shortest counts: the last ones. Whatever disturbs makes them longer.
+const HOPS: usize = 8;
+/// How old what is known of a link may be to tell what of a hop's time the hop itself took.
+const HOP_LINK_FRESH: Duration = Duration::from_secs(120);
+
+/// How far the primes go in a piece of the work by which nodes' cores are compared: a moment's work, so that some pieces are not disturbed.
+const PRIMES_TO: u32 = 300;
+
+/// What a node remembers for those who ask.
+#[derive(Default)]
+pub(crate) struct Advisor {
+    /// Who waits for what another node says, by the question's number.
+    asked: Mutex<FxHashMap<u64, (NodeId, Sender<Condition>)>>,
+    /// Pieces of work that a core did in a second, and when.
+    speed: Mutex<Option<(Instant, f64)>>,
+    /// Seconds of hops to each node that were neither latency nor transfer.
+    hops: Mutex<FxHashMap<NodeId, Vec<f64>>>,
+}
+
+/// A shard is asked what an agent takes along.
+pub(crate) struct Weighing {
+    agent: Symbol,
+    answer: Sender<(Option<Origin>, Option<u64>)>,
+}
+
+impl Node {
+    /// Advice to `agent`, if it is for one, about a job on that node. Waits until all that can be measured is, or
+    /// [`ADVICE_PATIENCE_MS`] have passed.
+    pub fn advise(
+        self: &Arc<Self>,
+        agent: Option<Aid>,
+        to: Symbol,
+        job: Result<Job, JobError>,
+    ) -> Result<Advice, AdviseError> {
+        let job = job.and_then(Job::checked)?;
+        let links = self.linked.links().ok_or(AdviseError::OneNode)?;
+        if to == self.my_name() {
+            return Err(AdviseError::Here(to));
+        }
+        let node = links.node_named(to.as_str()).ok_or(AdviseError::NoSuchNode(to))?;
+        Ok(Advice::of(&job, &self.situation(&**links, node, agent)))
+    }
+
+    fn situation(self: &Arc<Self>, links: &dyn Links, node: NodeId, agent: Option<Aid>) -> Situation {
+        let until = Instant::now() + Duration::from_millis(ADVICE_PATIENCE_MS);
+        let (origin, state) = agent.map(|agent| self.weigh(agent.name)).unwrap_or_default();
+        let code = origin.as_ref().and_then(Origin::code).and_then(|code| self.loader.code(code));
+        let number = self.random();
+        let (answer, answered) = channel();
+        locked(&self.advisor.asked).insert(number, (node, answer));
+        links.tell(node, News::Advice(AdviceNews::Ask { number, code: origin }));
+        let measured = self.measure(links, node, until);
+        let there = answered.recv_timeout(until.saturating_duration_since(Instant::now())).unwrap_or_default();
+        locked(&self.advisor.asked).remove(&number);
+        let hops = locked(&self.advisor.hops).get(&node).cloned().unwrap_or_default();
+        Situation {
+            way: Way {
+                round_trip: measured.round_trip.or_else(|| links.round_trip(node)),
+                out_bytes_per_s: measured.out_bytes_per_s,
+                back_bytes_per_s: measured.back_bytes_per_s,
+            },
+            here: self.condition(links, None),
+            there,
+            agent: Weight { state, code: code.map(|code| code.len() as u64) },
+            hop_s: hops.into_iter().reduce(f64::min),
+            ..Situation::default()
+        }
+    }
+
+    /// What is known of the way to a node. It is measured, if that was not done just now.
+    fn measure(&self, links: &dyn Links, node: NodeId, until: Instant) -> Measured {
+        let began = self.now();
+        let fresh = Duration::from_millis(ADVICE_FRESH_MS);
+        let known = |measured: &Measured| measured.at.is_some_and(|at| at >= began || began - at < fresh);
+        let mut measured = links.measured(node);
+        if known(&measured) {
+            return measured;
+        }
+        links.measure(node);
+        while !known(&measured) && Instant::now() < until {
+            std::thread::sleep(LOOK);
+            measured = links.measured(node);
+        }
+        measured
+    }
+
+    /// Where an agent's code is, and bytes of its state as it travels; as far as that can be told.
+    fn weigh(&self, agent: Symbol) -> (Option<Origin>, Option<u64>) {
+        let Place::Local(place) = self.routes.look_up(agent).place() else { return (None, None) };
+        let (answer, answered) = channel();
+        self.put(place.shard, Parcel::Weigh(Weighing { agent, answer }));
+        answered.recv_timeout(WEIGHING_PATIENCE).unwrap_or_default()
+    }
+
+    /// How this node is doing, for the one that asks.
+    fn condition(&self, links: &dyn Links, asker: Option<NodeId>) -> Condition {
+        Condition {
+            speed: Some(self.speed()),
+            cores: std::thread::available_parallelism().ok().and_then(|cores| u32::try_from(cores.get()).ok()),
+            load: load(),
+            peers: links.nodes().len() as u32,
+            sent_bytes_per_s: asker.and_then(|asker| links.measured(asker).out_bytes_per_s),
+            has_code: None,
+        }
+    }
+
+    /// How fast a core is. Found out now and then.
+    fn speed(&self) -> f64 {
+        let mut known = locked(&self.advisor.speed);
+        match *known {
+            Some((at, speed)) if at.elapsed() < Duration::from_millis(ADVICE_SPEED_FRESH_MS) => speed,
+            _ => {
+                let found = speed(PRIMES_TO, Duration::from_millis(ADVICE_SPEED_MS));
+                *known = Some((Instant::now(), found));
+                found
+            }
+        }
+    }
+
+    /// Another node asks, or answers.
+    pub fn hear_advice(self: &Arc<Self>, from: NodeId, news: AdviceNews) {
+        match news {
+            AdviceNews::Ask { number, code } => self.at_leisure(move |node| node.tell_condition(from, number, code)),
+            AdviceNews::Tell { number, condition } => {
+                let mut asked = locked(&self.advisor.asked);
+                // Nobody else may answer.
+                if asked.get(&number).is_some_and(|(node, _)| *node == from)
+                    && let Some((_, answer)) = asked.remove(&number)
+                {
+                    let _ = answer.send(condition);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_condition(&self, to: NodeId, number: u64, code: Option<Origin>) {
+        let Some(links) = self.linked.links() else { return };
+        let has = |origin: Origin| {
+            let found = || self.loader.find_code(&origin) != CodeFound::Missing || self.loader.recall_code(&origin);
+            origin.code().and_then(|_| caught(found).ok())
+        };
+        let condition = Condition { has_code: code.and_then(has), ..self.condition(&**links, Some(to)) };
+        links.tell(to, News::Advice(AdviceNews::Tell { number, condition }));
+    }
+
+    /// A hop to that node took so long, from the offer until it was ready for the agent.
+    pub fn note_hop(&self, to: NodeId, took: Duration, bytes: u64) {
+        let Some(links) = self.linked.links() else { return };
+        let measured = links.measured(to);
+        let (Some(at), Some(rate), Some(round_trip)) = (measured.at, measured.out_bytes_per_s, measured.round_trip)
+        else {
+            return;
+        };
+        // Of a link that nobody asked about, nothing is known; nor is it needed.
+        if self.now() - at < HOP_LINK_FRESH {
+            let rest = took.as_secs_f64() - round_trip.as_secs_f64() - bytes as f64 / rate;
+            let mut hops = locked(&self.advisor.hops);
+            let hops = hops.entry(to).or_default();
+            if hops.len() == HOPS {
+                hops.remove(0);
+            }
+            hops.push(rest.max(0.0));
+        }
+    }
+}
+
+impl Shard {
+    /// Says what an agent takes along, if it is here and has no turn.
+    pub(crate) fn weigh(&mut self, weighing: &Weighing) {
+        let Place::Local(place) = self.node.routes.look_up(weighing.agent).place() else { return };
+        let index = place.slot.filter(|_| place.shard == self.index);
+        let _ = weighing.answer.send(index.and_then(|index| self.luggage_of(index)).unzip());
+    }
+}

@@ -1,0 +1,44 @@
+//! How fast this machine is, and how much it has to do.
+
+use std::time::{Duration, Instant};
+
+/// Pieces of work that a core does in a second: the primes up to `last`, as the Siebog study's agents look for them by brute force. Works
+/// for so long; the fastest piece counts, for others may have the processor meanwhile.
+pub fn speed(last: u32, time: Duration) -> f64 {
+    let until = Instant::now() + time;
+    let mut fastest = Duration::MAX;
+    while fastest == Duration::MAX || Instant::now() < until {
+        let began = Instant::now();
+        std::hint::black_box(primes(std::hint::black_box(last)));
+        fastest = fastest.min(began.elapsed());
+    }
+    1.0 / fastest.as_secs_f64().max(1e-9)
+}
+
+/// How many primes there are up to `last`, by trying all divisors.
+fn primes(last: u32) -> usize {
+    (2..=last).filter(|number| (2..*number).all(|divisor| number % divisor != 0)).count()
+}
+
+/// How many threads of this machine want a core, on average of the last minute; where the system tells.
+pub(crate) fn load() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn primes_are_counted() {
+        assert_eq!(primes(100), 25);
+        assert!(speed(100, Duration::ZERO) > 0.0);
+    }
+
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn the_system_tells_its_load() {
+        assert!(load().is_some_and(|load| load >= 0.0));
+    }
+}
