@@ -23,7 +23,7 @@ use crate::turn::caught;
 /// How often is looked whether a link is measured.
 const LOOK: Duration = Duration::from_millis(1);
 /// How long a shard may take to say what an agent weighs.
-const WEIGHING_PATIENCE: Duration = Duration::from_millis(100);
+const WEIGHING_PATIENCE: Duration = Duration::from_millis(300);
 /// Hops to a node of which the shortest counts: the last ones. Whatever disturbs makes them longer.
 const HOPS: usize = 8;
 /// How old what is known of a link may be to tell what of a hop's time the hop itself took.

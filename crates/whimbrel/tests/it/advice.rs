@@ -17,7 +17,7 @@ fn advise(more: &[&str]) -> Seen {
 fn a_link_that_is_none_yet_is_told() {
     let Seen { out, err, code } = advise(&["--mbit", "10", "--rtt", "2ms"]);
     assert_eq!((&*out, &*err, code), ("go: 17 ms; asking would take 200 ms (12.1x)\n", "", Some(0)));
-    let Seen { out, .. } = advise(&["--mbit", "10000", "--rtt", "50us", "--state", "1000000"]);
+    let Seen { out, .. } = advise(&["--mbit", "10000", "--rtt", "0.05ms", "--state", "1000000"]);
     assert!(out.starts_with("ask: "), "{out}");
     let Seen { out, .. } = advise(&["--mbit", "10", "--rtt", "2ms", "--json"]);
     let advice: Value = serde_json::from_str(&out).expect("one line of JSON");
@@ -110,22 +110,24 @@ fn a_society_that_runs_is_measured() {
     let ask = |node: &str, more: &[&str]| -> Seen {
         command(&[&["advise", node], &STUDY[..], more].concat()).output().expect("the binary runs").into()
     };
+    let basis = |advice: &Value, what: &str| {
+        let known = advice["known"].as_array().cloned().unwrap_or_default();
+        known.iter().find(|known| known["what"] == what).map(|known| known["basis"].clone())
+    };
+    // On a machine that does other things as well, not everything may be known in time.
+    let measured =
+        ["round trip", "bandwidth there", "bandwidth back", "state of the agent", "code that it lacks there"];
     let began = Instant::now();
     let advice: Value = loop {
         let Seen { out, err, .. } = ask("n2", &["--agent", "sitter", "--json"]);
         match serde_json::from_str(&out) {
-            Ok(advice) => break advice,
-            Err(_) => assert!(began.elapsed() < Duration::from_secs(60), "no advice: {out}{err}"),
+            Ok(advice) if measured.iter().all(|what| basis(&advice, what) == Some("measured".into())) => break advice,
+            _ => assert!(began.elapsed() < Duration::from_secs(60), "not all is measured: {out}{err}"),
         }
         std::thread::sleep(Duration::from_millis(50));
     };
-    let known = advice["known"].as_array().cloned().unwrap_or_default();
-    let basis = |what: &str| known.iter().find(|known| known["what"] == what).map(|known| known["basis"].clone());
-    for what in ["round trip", "bandwidth there", "bandwidth back", "state of the agent", "code that it lacks there"] {
-        assert_eq!(basis(what), Some("measured".into()), "{what}: {known:?}");
-    }
-    assert_eq!(basis("share that passes"), Some("told".into()));
-    assert_eq!(basis("work with a byte"), Some("assumed".into()));
+    assert_eq!(basis(&advice, "share that passes"), Some("told".into()));
+    assert_eq!(basis(&advice, "work with a byte"), Some("assumed".into()));
     let refused = |node: &str, more: &[&str], why: &str| {
         let Seen { out, err, code } = ask(node, more);
         assert!(err.contains(why) && out.is_empty() && code == Some(1), "{node} {more:?}: {out}{err}");
