@@ -7,7 +7,7 @@ import { message } from "../src/acl/message.js";
 import { compact } from "../src/compact.js";
 import { FrameReader, FrameWriter, type Form, type Frame, type Welcome } from "../src/session/frames.js";
 import { RECONNECT_MS_MAX } from "../src/session/limits.js";
-import { Session, type SessionEvent } from "../src/session/session.js";
+import { Session, type SessionEvent, type SessionOptions } from "../src/session/session.js";
 import { outgoing, Replay, type Transcript } from "./transcript.js";
 import { vectorFiles, vectors } from "./vectors.js";
 
@@ -78,8 +78,8 @@ class Bench {
   readonly session: Session;
   readonly events: SessionEvent[] = [];
 
-  constructor() {
-    this.session = new Session({ leaseMs: 3000 }, 0, () => 1);
+  constructor(options: SessionOptions = {}) {
+    this.session = new Session({ leaseMs: 3000, ...options }, 0, () => 1);
   }
 
   connect(): Frame {
@@ -183,15 +183,54 @@ test("a session is given up after its lease, and the first connection after some
   assert.match(lonely.session.over.message, /nobody is there/);
 });
 
-test("a silent node is no node", () => {
+test("a node that falls silent is left early enough to go on over another connection", () => {
   const bench = new Bench();
   bench.connect();
   bench.hear(WELCOME);
+  bench.session.send(0, hello);
+  assert.equal(bench.frames().length, 1);
   bench.all();
-  bench.until(2999);
+  bench.until(1999);
   assert.deepEqual(bench.all(), []);
-  bench.until(3000);
-  assert.equal(bench.all()[0]?.type, "disconnect");
+  bench.until(2000);
+  assert.deepEqual(bench.all(), [{ type: "disconnect", why: "the node says nothing" }]);
+  bench.until(bench.session.pollTimeout());
+  assert.deepEqual(bench.all(), [{ type: "connect" }]);
+  assert.ok(bench.now < 3000, `${bench.now}`);
+  const again = bench.connect();
+  assert.ok(again.type === "hello");
+  assert.equal(again.resume?.session, "s1");
+  bench.hear(WELCOME);
+  assert.deepEqual(bench.frames().map((frame) => frame.type), ["message"], "what the silent connection swallowed is written again");
+  bench.until(3900);
+  assert.equal(bench.session.over, undefined);
+});
+
+test("a connection that does not open is waited for no longer than the session lasts", () => {
+  const first = new Bench({ patienceMs: 700 });
+  assert.deepEqual(first.all(), [{ type: "connect" }]);
+  assert.equal(first.session.pollTimeout(), 700);
+  first.until(700);
+  assert.equal(first.session.over?.code, "unreachable");
+
+  const mute = new Bench({ patienceMs: 700 });
+  mute.connect();
+  assert.equal(mute.session.pollTimeout(), 700, "nor is a welcome");
+  mute.until(700);
+  assert.equal(mute.session.over?.code, "unreachable");
+
+  const later = new Bench();
+  later.connect();
+  later.hear(WELCOME);
+  later.session.handleClosed(0);
+  let connects = 0;
+  for (let step = 0; step < 100 && !later.session.over; step++) {
+    later.until(later.session.pollTimeout());
+    connects += later.all().filter(({ type }) => type === "connect").length;
+  }
+  assert.equal(later.session.over?.code, "lease-over");
+  assert.equal(later.now, 3000);
+  assert.ok(connects > 1, "one that hangs is not all that is tried");
 });
 
 test("what a node says out of turn ends the connection, and in the end the session", () => {
@@ -215,6 +254,54 @@ test("what a node says out of turn ends the connection, and in the end the sessi
     }
     assert.equal(bench.session.over?.code, "protocol");
   }
+});
+
+test("a frame that cannot be read ends the session, whatever goes well around it", () => {
+  const bench = new Bench();
+  const good = { type: "message", number: 1, agent: 0, message: { performative: "inform" } };
+  let connections = 0;
+  for (; !bench.session.over && connections < 10; connections++) {
+    bench.connect();
+    // The node takes something each time.
+    bench.session.send(0, hello);
+    bench.hear({ ...WELCOME, received: connections, credit: connections + 8 });
+    bench.frames();
+    bench.hear({ type: "ack", received: connections + 1 });
+    if (connections === 0) bench.hear(good);
+    bench.hear({ type: "message", number: 2, agent: "who", message: { performative: "inform" } });
+    bench.all();
+    if (!bench.session.over) bench.until(bench.session.pollTimeout());
+  }
+  assert.equal(bench.session.over?.code, "protocol");
+  assert.equal(connections, 3);
+});
+
+test("what the node rejects again and again ends the session, whatever it says besides", () => {
+  const bench = new Bench();
+  let connections = 0;
+  for (; !bench.session.over && connections < 10; connections++) {
+    bench.connect();
+    bench.hear(WELCOME);
+    bench.hear({ type: "message", number: connections + 1, agent: 0, message: { performative: "inform" } });
+    bench.hear({ type: "error", code: "too-long", text: "no" });
+    bench.all();
+    if (!bench.session.over) bench.until(bench.session.pollTimeout());
+  }
+  assert.equal(bench.session.over?.code, "too-long");
+  assert.equal(connections, 3);
+});
+
+test("faults far apart do not end a session", () => {
+  const bench = new Bench();
+  for (let number = 1; number <= 5; number++) {
+    bench.connect();
+    bench.hear(WELCOME);
+    bench.hear({ type: "message", number, agent: 0, message: { performative: "inform" } });
+    bench.hear({ type: "nod" });
+    bench.all();
+    bench.until(bench.session.pollTimeout());
+  }
+  assert.equal(bench.session.over, undefined);
 });
 
 test("a message that is too long is refused before it is sent", () => {

@@ -158,8 +158,11 @@ export class Replay {
       );
       this.#toNode = this.#fromNode = this.#ownNumber = 0;
     }
-    this.#live.handleTimeout((this.now = Math.max(this.now, this.#live.pollTimeout() === Infinity ? 0 : this.#live.pollTimeout())));
     this.#collect();
+    if (this.#events.at(-1)?.type !== "connect") {
+      this.#live.handleTimeout((this.now = Math.max(this.now, this.#live.pollTimeout())));
+      this.#collect();
+    }
     assert.equal(this.#events.pop()?.type, "connect");
     this.#live.handleConnected(this.now);
     this.#isConnected = true;

@@ -18,7 +18,7 @@ export const WELCOME_MS_MAX = 10_000;
 export const RECONNECT_MS_MIN = 100;
 /** The longest such wait. */
 export const RECONNECT_MS_MAX = 5_000;
-/** How often a node may end the connection with an error, with nothing received in between, before the session is given up. */
+/** How often a connection may end with an error behind the same number before the session is given up. */
 export const FAULTS_MAX = 3;
 /** How long a first connection is tried, if nobody says otherwise. */
 export const PATIENCE_MS = 5_000;

@@ -91,6 +91,19 @@ interface Connection {
   byeWritten: boolean;
 }
 
+/** How often something failed at the same place: what went well elsewhere in between does not count. */
+class Faults {
+  #count = 0;
+  #at = 0;
+
+  /** It failed behind this number; true if that was too often. */
+  add(at: number): boolean {
+    this.#count = at > this.#at ? 1 : this.#count + 1;
+    this.#at = at;
+    return this.#count >= FAULTS_MAX;
+  }
+}
+
 /** See the module. Times are milliseconds of any clock that does not go back. */
 export class Session {
   readonly form: Form;
@@ -114,8 +127,12 @@ export class Session {
   #spokeAt = 0;
   #heardAt: number;
   #connectAt: number;
+  /** Since when a connection is being opened; Infinity if none is. */
+  #openingSince = Infinity;
   #failures = 0;
-  #faults = 0;
+  /** What the node said that cannot be, and what it did not take. */
+  readonly #misheard = new Faults();
+  readonly #rejected = new Faults();
   /** Why there is no connection. */
   #why = "there was never a connection";
 
@@ -199,6 +216,7 @@ export class Session {
       byeWritten: false,
     };
     this.#connectAt = Infinity;
+    this.#openingSince = Infinity;
   }
 
   /** The connection is no more, or could not be made. */
@@ -206,6 +224,7 @@ export class Session {
     if (this.#over) return;
     const connection = this.#connection;
     this.#connection = undefined;
+    this.#openingSince = Infinity;
     this.#why = why;
     this.#failures = connection?.isWelcome ? 0 : this.#failures + 1;
     this.#ackDueAt = Infinity;
@@ -217,19 +236,24 @@ export class Session {
 
   /** The time that {@link Session.pollTimeout} said has come. */
   handleTimeout(now: number): void {
-    if (this.#over) return;
+    if (this.#over || this.#giveUpIfLate(now)) return;
+    if (now >= this.#dropAt) return this.#drop(now, this.#connection ? "the node says nothing" : "nobody answers");
+    if (this.#connection || now < this.#connectAt) return;
+    this.#connectAt = Infinity;
+    this.#openingSince = now;
+    this.#events.push({ type: "connect" });
+  }
+
+  /**
+   * When the connection, or the one that is being opened, is no good. The node speaks in each third of the lease: one that said
+   * nothing in two of them is not heard any more, and the last third is left for another connection. One that goes on with the
+   * session is made, and welcomed, within a third, too, so that it is not the only one that is tried.
+   */
+  get #dropAt(): number {
     const connection = this.#connection;
-    if (connection) {
-      const isSilent = connection.isWelcome && now >= this.#heardAt + this.#leaseMs;
-      const isSlow = !connection.isWelcome && now >= connection.since + WELCOME_MS_MAX;
-      if (isSilent || isSlow) this.#drop(now, "the node says nothing");
-      return;
-    }
-    if (now >= this.#connectAt) {
-      if (this.#giveUpIfLate(now)) return;
-      this.#connectAt = Infinity;
-      this.#events.push({ type: "connect" });
-    }
+    if (connection?.isWelcome) return this.#heardAt + (2 * this.#leaseMs) / 3;
+    const patience = this.#welcome ? Math.min(WELCOME_MS_MAX, this.#leaseMs / 3) : WELCOME_MS_MAX;
+    return (connection?.since ?? this.#openingSince) + patience;
   }
 
   /** A frame came. */
@@ -272,7 +296,6 @@ export class Session {
     const first = this.#last - this.unacknowledged;
     if (received > this.#last || received < first) return this.#fault(now, "protocol", `an acknowledgement of ${received}`);
     const done = received - first;
-    if (done > 0) this.#faults = 0;
     this.#keptFrom += done;
     if (this.#connection) this.#connection.written = Math.max(0, this.#connection.written - done);
     // Cutting off what is done with each time would take time that grows with what is left.
@@ -290,7 +313,6 @@ export class Session {
     const event = eventOf(frame);
     if (!event) return this.#fault(now, "protocol", `a ${frame.type} from a node`);
     this.#received = frame.number;
-    this.#faults = 0;
     this.#events.push(event);
     const isMuch = this.#received - this.#told >= (this.#welcome?.window ?? 0) / 4;
     this.#ackDueAt = isMuch ? now : Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
@@ -301,13 +323,13 @@ export class Session {
     // It had read the good-bye before the connection broke.
     if (this.#leaving && code === "session-gone") return this.#end("bye", "the client left");
     const mayTryAgain = this.#welcome === undefined ? code === "busy" : !FINAL.includes(code);
-    if (!mayTryAgain || ++this.#faults >= FAULTS_MAX) return this.#end(code, text);
+    if (!mayTryAgain || this.#rejected.add(this.#last - this.unacknowledged)) return this.#end(code, text);
     this.#drop(now, `${code}: ${text}`);
   }
 
   /** What the node said cannot be: over another connection it may say it better. */
   #fault(now: number, code: Code, text: string): void {
-    if (++this.#faults >= FAULTS_MAX || this.#welcome === undefined) this.#end(code, text);
+    if (this.#welcome === undefined || this.#misheard.add(this.#received)) this.#end(code, text);
     else this.#drop(now, text);
   }
 
@@ -317,11 +339,15 @@ export class Session {
   }
 
   #giveUpIfLate(now: number): boolean {
+    if (now < this.#giveUpAt) return false;
     const isNew = this.#welcome === undefined;
-    const until = isNew ? this.#startedAt + (this.#options.patienceMs ?? PATIENCE_MS) : this.#heardAt + this.#leaseMs;
-    if (now < until) return false;
     this.#end(isNew ? "unreachable" : "lease-over", isNew ? this.#why : `there was no connection for as long as the lease: ${this.#why}`);
     return true;
+  }
+
+  /** When there is no use in another connection. */
+  get #giveUpAt(): number {
+    return this.#welcome ? this.#heardAt + this.#leaseMs : this.#startedAt + (this.#options.patienceMs ?? PATIENCE_MS);
   }
 
   #end(code: EndCode, text: string): void {
@@ -349,10 +375,8 @@ export class Session {
   /** When to call {@link Session.handleTimeout}, or poll for frames. */
   pollTimeout(): number {
     if (this.#over) return Infinity;
-    const connection = this.#connection;
-    if (!connection) return this.#connectAt;
-    if (!connection.isWelcome) return connection.since + WELCOME_MS_MAX;
-    return Math.min(this.#ackDueAt, this.#spokeAt + this.#leaseMs / 3, this.#heardAt + this.#leaseMs);
+    const next = Math.min(this.#giveUpAt, this.#dropAt, this.#connectAt);
+    return this.#connection?.isWelcome ? Math.min(next, this.#ackDueAt, this.#spokeAt + this.#leaseMs / 3) : next;
   }
 
   /** The next frame to write. */
