@@ -20,6 +20,12 @@ interface Taker {
   readonly take: (message: Message) => void;
 }
 
+/** Somebody who waits: hears one thing, once. */
+interface Waiter {
+  give(message: Message): void;
+  fail(error: unknown): void;
+}
+
 function fits(matcher: Matcher, message: Message): boolean {
   return typeof matcher === "function" ? matcher(message) : matches(matcher, message);
 }
@@ -104,7 +110,8 @@ export class Inbox implements AsyncIterable<Message> {
   readonly #ended: AbortSignal;
   readonly #stop: () => void;
   #failure: { readonly error: unknown } | undefined;
-  #wake: (() => void) | undefined;
+  /** Those that wait for a message, the first that came first: while there are any there is no message. */
+  readonly #waiters = new Set<Waiter>();
 
   /** @internal */
   constructor(ended: AbortSignal, stop: () => void) {
@@ -114,14 +121,15 @@ export class Inbox implements AsyncIterable<Message> {
 
   /** @internal */
   add(message: Message): void {
-    this.#messages.push(message);
-    this.#wake?.();
+    const [waiter] = this.#waiters;
+    if (waiter) waiter.give(message);
+    else this.#messages.push(message);
   }
 
   /** No message will come: whoever waits hears why. */
   fail(error: unknown): void {
     this.#failure = { error };
-    this.#wake?.();
+    for (const waiter of [...this.#waiters]) waiter.fail(error);
   }
 
   /** Takes no more messages. */
@@ -130,39 +138,45 @@ export class Inbox implements AsyncIterable<Message> {
   }
 
   /**
-   * The next message.
+   * The next message. Who asks first gets the first.
    *
    * @throws {@link DeadlineError} if it does not come in time; {@link EndedError} if the agent ends.
    */
   async next(waiting: Waiting = {}): Promise<Message> {
-    const { timeoutMs, signal } = waiting;
-    const until = timeoutMs === undefined ? Infinity : performance.now() + timeoutMs;
-    for (;;) {
-      const message = this.#messages.shift();
-      if (message) return message;
-      if (this.#failure) throw this.#failure.error;
-      if (signal?.aborted) throw signal.reason;
-      if (this.#ended.aborted) throw this.#ended.reason;
-      const left = until - performance.now();
-      if (left <= 0) throw new DeadlineError(`no message came within ${Math.round(timeoutMs ?? 0)} ms`);
-      await this.#woken(left, signal);
-    }
+    const { timeoutMs = Infinity, signal } = waiting;
+    const message = this.#messages.shift();
+    if (message) return message;
+    if (this.#failure) throw this.#failure.error;
+    if (signal?.aborted) throw signal.reason;
+    if (this.#ended.aborted) throw this.#ended.reason;
+    return this.#wait(timeoutMs, signal);
   }
 
-  /** Returns when something happened, or the time is over. */
-  #woken(leftMs: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const woken = (): void => {
+  #wait(timeoutMs: number, signal: AbortSignal | undefined): Promise<Message> {
+    return new Promise((resolve, reject) => {
+      const until = performance.now() + timeoutMs;
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const aborted = (): void => waiter.fail(signal?.reason);
+      const ended = (): void => waiter.fail(this.#ended.reason);
+      const leave = (): void => {
+        this.#waiters.delete(waiter);
         if (timer !== undefined) clearTimeout(timer);
-        signal?.removeEventListener("abort", woken);
-        this.#ended.removeEventListener("abort", woken);
-        this.#wake = undefined;
-        resolve();
+        signal?.removeEventListener("abort", aborted);
+        this.#ended.removeEventListener("abort", ended);
       };
-      const timer = leftMs === Infinity ? undefined : setTimeout(woken, Math.min(Math.ceil(leftMs), TIMER_MS_MAX));
-      signal?.addEventListener("abort", woken);
-      this.#ended.addEventListener("abort", woken);
-      this.#wake = woken;
+      const waiter: Waiter = {
+        give: (message) => (leave(), resolve(message)),
+        fail: (error) => (leave(), reject(error)),
+      };
+      const late = (): void => {
+        const left = until - performance.now();
+        if (left <= 0) waiter.fail(new DeadlineError(`no message came within ${Math.round(timeoutMs)} ms`));
+        else if (left < Infinity) timer = setTimeout(late, Math.min(Math.ceil(left), TIMER_MS_MAX));
+      };
+      this.#waiters.add(waiter);
+      signal?.addEventListener("abort", aborted);
+      this.#ended.addEventListener("abort", ended);
+      late();
     });
   }
 
