@@ -134,9 +134,11 @@ impl Node {
     }
 
     fn agents_came(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>) {
+        let mut doubtful = Vec::new();
         // Names of topics and groups are nobody's.
         for (name, kind) in agents.into_iter().filter(|(name, _)| Cast::of(*name).is_none()) {
             if self.doubts(name, from) {
+                doubtful.push(name);
                 continue;
             }
             let known = self.with_ams(|ams| {
@@ -152,6 +154,7 @@ impl Node {
                 self.output.log(Aid::local(sym::AMS), LogLevel::Warning, &text);
             }
         }
+        self.ask_for(from, &doubtful);
     }
 
     /// An agent of another node ended.

@@ -557,9 +557,10 @@ impl Node {
         locked(&self.mobility.state).transits.door_of(name)
     }
 
-    /// Whether an agent is on its way here.
-    pub fn is_coming(&self, name: Symbol) -> bool {
-        self.has_transits() && locked(&self.mobility.state).transits.comes_from(name).is_some()
+    /// Asks which agents are on their way here, while none comes or begins.
+    pub fn with_coming<T>(&self, ask: impl FnOnce(&dyn Fn(Symbol) -> bool) -> T) -> T {
+        let on_the_way = locked(&self.mobility.state);
+        ask(&|name| on_the_way.transits.comes_from(name).is_some())
     }
 
     /// An agent that comes is to end as soon as it is here. The node that it leaves, if it is not an agent of this one yet.

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
+use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::df::DfDescription;
+use whimbrel_platform::limits::LINK_NEWS_AGENTS;
 use whimbrel_platform::link::News;
 use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopNews, HopRequest};
 use whimbrel_platform::policy::Policy;
@@ -443,6 +445,110 @@ fn who_ended_is_not_believed_to_live_where_it_went_before_that_was_heard() {
         assert!(!nodes.knows(2, walker), "introduced: {introduced}");
         nodes.kill(0);
     }
+}
+
+impl Nodes {
+    /// What lies on the wires from one node to another is taken off them: what the agents are that it asks about, and answers.
+    fn asked_and_answered(&self, from: usize, to: usize) -> (Vec<Vec<Symbol>>, usize) {
+        self.idle();
+        let items = std::mem::take(self.wires[from].queues.lock().unwrap()[to].as_mut().unwrap());
+        let (mut asked, mut answers) = (Vec::new(), 0);
+        for item in items {
+            match item {
+                Item::News(News::Asks(agents)) => asked.push(agents),
+                Item::News(News::Has { agents, not }) => answers += agents.len() + not.len(),
+                _ => {}
+            }
+        }
+        (asked, answers)
+    }
+
+    /// A node is made to believe that another one has an agent, by that one's own word.
+    fn believe(&self, node: usize, agent: Aid, there: usize) {
+        let there = NodeId(there as u32);
+        self.at(node).station().hear(there, News::Introduced);
+        self.at(node).station().hear(there, News::Agents(vec![(agent.name, AgentKind::Native)]));
+    }
+}
+
+#[test]
+fn an_answer_comes_in_the_order_of_what_happens() {
+    let nodes = Nodes::new(2, 1);
+    let station = nodes.at(1).station();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                station.hear(NodeId(0), News::Asks(vec!["walker".into()]));
+            }
+        });
+        for _ in 0..300 {
+            let walker = nodes.at(1).spawn_together([durable("walker", Walker::default())]).unwrap()[0];
+            nodes.at(1).wait_idle();
+            nodes.at(1).kill(walker);
+            nodes.at(1).wait_idle();
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    let (mut lives, mut answers, mut wrong) = (false, [0, 0], 0);
+    for item in nodes.wires[1].queues.lock().unwrap()[0].take().unwrap() {
+        match item {
+            Item::News(News::Agents(_)) => lives = true,
+            Item::News(News::AgentEnded(..)) => lives = false,
+            Item::News(News::Has { agents, not }) => {
+                assert_eq!(agents.len() + not.len(), 1);
+                wrong += usize::from(lives == agents.is_empty());
+                answers[agents.len()] += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(wrong, 0, "of {answers:?}");
+    assert!(answers.iter().all(|count| *count > 0), "{answers:?}");
+}
+
+#[test]
+fn who_is_believed_late_is_in_its_groups() {
+    let (crew, guards) = (group("crew").unwrap(), group("guards").unwrap());
+    let nodes = Nodes::new(3, 1);
+    nodes.cut(1, 2);
+    let (walker, other) = (nodes.walker(1, "walker"), nodes.walker(1, "other"));
+    for (agent, to) in [(walker, crew), (walker, guards), (other, guards)] {
+        nodes.at(1).services().join(agent, to).unwrap();
+    }
+    nodes.at(1).services().df_register(walker, "walks", "").unwrap();
+    nodes.settle();
+    let speaker = nodes.walker(2, "speaker");
+    nodes.believe(2, walker, 0);
+    nodes.link(1, 2);
+    nodes.settle();
+    assert_eq!(nodes.at(2).services().members(crew), [walker]);
+    assert_eq!(nodes.at(2).services().members(guards).len(), 2);
+    assert_eq!(nodes.at(2).services().df_search("walks", ""), [walker]);
+    nodes.at(2).send(inform("x", speaker, tell(crew.name.as_str(), 1)));
+    nodes.settle();
+    let heard = nodes.lines[1].all();
+    assert!(heard.len() == 1 && heard[0].ends_with("speaker:1"), "{heard:?}");
+}
+
+#[test]
+fn agents_are_asked_about_together_and_not_too_many() {
+    let nodes = Nodes::new(2, 1);
+    let names = |count: usize| (0..count).map(|at| Symbol::from(format!("w{at}").as_str())).collect::<Vec<_>>();
+    let named: Vec<(Symbol, AgentKind)> = names(5).into_iter().map(|name| (name, AgentKind::Native)).collect();
+    let nobody = NodeId(7);
+    nodes.at(0).station().hear(nobody, News::Introduced);
+    nodes.at(0).station().hear(nobody, News::Agents(named.clone()));
+    nodes.at(0).station().hear(NodeId(1), News::Agents(named));
+    assert_eq!(nodes.asked_and_answered(0, 1), (vec![names(5)], 0), "all at once");
+    let asks = |agents| {
+        nodes.at(0).station().hear(NodeId(1), News::Asks(agents));
+        nodes.asked_and_answered(0, 1).1
+    };
+    assert_eq!(asks([names(2), names(3), names(1)].concat()), 3, "each once");
+    assert_eq!(asks(names(LINK_NEWS_AGENTS)), LINK_NEWS_AGENTS);
+    assert_eq!(asks(names(LINK_NEWS_AGENTS + 1)), 0);
+    assert_eq!(asks(vec![Symbol::from("w1"); LINK_NEWS_AGENTS + 1]), 0, "however few they are");
 }
 
 #[test]

@@ -440,6 +440,7 @@ fn a_new_peer_hears_of_all_that_is_there() {
         News::Joined(name("group:crew"), vec![name("a"), name("b")]),
         News::Crowded(name("group:crew"), true),
         News::Crowded(name("topic:news"), true),
+        News::Introduced,
     ];
     assert_eq!(told.iter().filter(about_topics).collect::<Vec<_>>(), expected.iter().collect::<Vec<_>>());
 }
