@@ -11,10 +11,10 @@ import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
 /** What an agent has of its session. @internal */
 export interface Seat {
   readonly aid: Aid;
-  /** The number of the frame. */
-  send(message: Message): number;
-  /** Calls back if the node refuses the frame of this number; what is returned ends that. */
-  whenRefused(number: number, tell: (error: RefusedError) => void): () => void;
+  /** If the node refuses it the agent is told. */
+  send(message: Message): void;
+  /** Calls back if the node refuses it; what is returned ends that. */
+  ask(message: Message, refused: (error: RefusedError) => void): () => void;
   end(): void;
   certify(request: string): Promise<string>;
 }
@@ -42,6 +42,7 @@ export class Agent {
   readonly #mailbox = new Mailbox();
   readonly #ending = new AbortController();
   #seat: Seat | undefined;
+  #isClaimed = false;
   #ended: ((reason: string) => void) | undefined;
 
   /** Resolves with the reason when the agent ended: `finished`, `killed`, or `failed: ...`. */
@@ -61,7 +62,7 @@ export class Agent {
     return undefined;
   }
 
-  /** Told of what handlers throw and of messages that the node refuses. Prints it, unless overridden. */
+  /** Told of what handlers throw, with the message, and of messages that the node refuses. Prints it, unless overridden. */
   onError(error: unknown, _message?: Message): void {
     console.error(`agent ${this.#seat?.aid.name ?? ""}:`, error);
   }
@@ -124,8 +125,7 @@ export class Agent {
   send(draft: Draft): void {
     const message = messageOf(draft);
     const seat = this.#bound;
-    const number = seat.send(message);
-    seat.whenRefused(number, (error) => this.onError(error, message));
+    seat.send(message);
   }
 
   /** Answers a message, in its conversation and protocol, quoting it. */
@@ -166,8 +166,7 @@ export class Agent {
     const isAnswer = (message: Message): boolean => message.inReplyTo === undefined && message.conversationId === conversationId && message.replyWith !== replyWith;
     const inbox = this.listen((message) => message.inReplyTo === replyWith || isAnswer(message));
     try {
-      const number = seat.send(messageOf({ ...draft, replyWith, conversationId }));
-      seat.whenRefused(number, (error) => inbox.fail(error));
+      inbox.whenClosed(seat.ask(messageOf({ ...draft, replyWith, conversationId }), (error) => inbox.fail(error)));
     } catch (error) {
       inbox.close();
       throw error;
@@ -216,7 +215,7 @@ export class Agent {
       await what();
     } catch (error) {
       // That the agent ended is no fault of whoever was waiting then.
-      if (!(this.signal.aborted && error === this.signal.reason)) this.onError(error, message);
+      if (!(this.signal.aborted && error === this.signal.reason)) this.tell(error, message);
     }
   }
 
@@ -238,10 +237,29 @@ export class Agent {
     return this.#bound.certify(request);
   }
 
+  /** It is to be on a platform, and on no other. @internal */
+  claim(): void {
+    if (this.#isClaimed) throw new WhimbrelError("the agent is on a platform already");
+    this.#isClaimed = true;
+  }
+
+  /** The platform did not want it: another may. @internal */
+  release(): void {
+    this.#isClaimed = false;
+  }
+
   /** @internal */
   bind(seat: Seat): void {
-    if (this.#seat !== undefined) throw new WhimbrelError("the agent is on a platform already");
     this.#seat = seat;
+  }
+
+  /** Tells of an error; one that {@link Agent.onError} throws is printed. @internal */
+  tell(error: unknown, message?: Message): void {
+    try {
+      this.onError(error, message);
+    } catch (worse) {
+      console.error(`agent ${this.#seat?.aid.name ?? ""}: onError throws`, worse, "when told of", error);
+    }
   }
 
   /** @internal */
@@ -251,12 +269,12 @@ export class Agent {
       isTaken = this.#mailbox.deliver(message);
     } catch (error) {
       // A function that was to tell whether the message fits.
-      return this.onError(error, message);
+      return this.tell(error, message);
     }
     if (isTaken) return;
     // As a node does of whose mailbox is full; failures are not answered.
     if (errorOf(message) === undefined) this.reply(message, "failure", "the mailbox is full");
-    else this.onError(new FailureError(message), message);
+    else this.tell(new FailureError(message), message);
   }
 
   /** @internal */

@@ -108,7 +108,7 @@ export class Mailbox {
 export class Inbox implements AsyncIterable<Message> {
   readonly #messages: Message[] = [];
   readonly #ended: AbortSignal;
-  readonly #stop: () => void;
+  readonly #stops: (() => void)[];
   #failure: { readonly error: unknown } | undefined;
   /** Those that wait for a message, the first that came first: while there are any there is no message. */
   readonly #waiters = new Set<Waiter>();
@@ -116,7 +116,7 @@ export class Inbox implements AsyncIterable<Message> {
   /** @internal */
   constructor(ended: AbortSignal, stop: () => void) {
     this.#ended = ended;
-    this.#stop = stop;
+    this.#stops = [stop];
   }
 
   /** @internal */
@@ -134,7 +134,12 @@ export class Inbox implements AsyncIterable<Message> {
 
   /** Takes no more messages. */
   close(): void {
-    this.#stop();
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  /** @internal */
+  whenClosed(stop: () => void): void {
+    this.#stops.push(stop);
   }
 
   /**

@@ -1,26 +1,43 @@
 import { Aid } from "../acl/aid.js";
 import { WhimbrelError } from "../acl/errors.js";
+import type { Message } from "../acl/message.js";
 import { Driver } from "../session/driver.js";
+import type { Code } from "../session/frames.js";
 import type { SessionError, SessionEvent, SessionOptions } from "../session/session.js";
 import type { Connect } from "../session/transport.js";
-import { Agent, type Setup } from "./agent.js";
+import { Agent, type Seat, type Setup } from "./agent.js";
 import { RefusedError } from "./errors.js";
 
-/** What is waited for until the node says something of a frame. */
+/** Whoever waits for what the node says of a frame. */
 interface Pending {
+  readonly agent: number;
   readonly refused: (error: RefusedError) => void;
+}
+
+/** A message that nobody waits for the answer to. */
+interface Sent {
+  readonly agent: Agent;
+  readonly to: string;
+}
+
+interface Certified {
+  readonly frame: number;
+  readonly done: (certificates: string) => void;
+  readonly failed: (error: unknown) => void;
 }
 
 interface Lodger {
   readonly agent: Agent;
+  /** The number of the frame that creates it. */
+  readonly frame: number;
   created: ((name: string) => void) | undefined;
   failed: ((error: Error) => void) | undefined;
   /** Whoever waits for certificates, in order. */
-  readonly certified: ((certificates: string) => void)[];
+  readonly certified: Certified[];
 }
 
-/** How many refusals are waited for: the node refuses soon, or not at all. */
-const PENDING_MAX = 4096;
+/** Of how many of the last messages that the node has is known who sent them: it refuses soon, or not at all. */
+const SENT_MAX = 4096;
 
 /**
  * A platform on which agents of this program live, over one session with one of its nodes. When the connection breaks it is
@@ -30,6 +47,7 @@ export class Platform {
   readonly #driver: Driver;
   readonly #lodgers = new Map<number, Lodger>();
   readonly #pending = new Map<number, Pending>();
+  readonly #sent = new Map<number, Sent>();
   #over: ((error: SessionError) => void) | undefined;
 
   /** Resolves when the session is over, with the reason; its code is `bye` after {@link Platform.close}. */
@@ -81,18 +99,22 @@ export class Platform {
   async create(name: string, given: Setup | Agent = () => undefined): Promise<Agent> {
     const agent = given instanceof Agent ? given : new Agent();
     const setup = given instanceof Agent ? () => given.setup() : () => given(agent);
+    const { session } = this.#driver;
+    if (session.over) throw session.over;
     const number = this.#freeNumber();
-    const lodger: Lodger = { agent, created: undefined, failed: undefined, certified: [] };
+    agent.claim();
+    const frame = session.create(number, name);
+    const lodger: Lodger = { agent, frame, created: undefined, failed: undefined, certified: [] };
     const made = new Promise<string>((created, failed) => {
       lodger.created = created;
       lodger.failed = failed;
     });
-    const { session } = this.#driver;
-    const frame = session.create(number, name);
     this.#lodgers.set(number, lodger);
     this.#pending.set(frame, {
+      agent: number,
       refused: (error) => {
         this.#lodgers.delete(number);
+        agent.release();
         lodger.failed?.(error);
       },
     });
@@ -129,11 +151,11 @@ export class Platform {
       case "message":
         return this.#lodgers.get(event.agent)?.agent.deliver(event.message);
       case "unreadable":
-        return this.#lodgers.get(event.agent)?.agent.onError(new WhimbrelError(`a message that cannot be read: ${event.why}`));
+        return this.#lodgers.get(event.agent)?.agent.tell(new WhimbrelError(`a message that cannot be read: ${event.why}`));
       case "certified":
-        return this.#lodgers.get(event.agent)?.certified.shift()?.(event.certificates);
+        return this.#certified(event.agent, event.certificates);
       case "refused":
-        return this.#refused(event.of, new RefusedError(event.code, event.text));
+        return this.#refused(event.of, event.code, event.text);
       case "over":
         for (const [number] of this.#lodgers) this.#ended(number, event.error.message, event.error);
         return this.#over?.(event.error);
@@ -142,31 +164,57 @@ export class Platform {
     }
   }
 
-  #refused(of: number, error: RefusedError): void {
-    const pending = this.#pending.get(of);
+  #certified(agent: number, certificates: string): void {
+    const first = this.#lodgers.get(agent)?.certified.shift();
+    if (!first) return;
+    this.#pending.delete(first.frame);
+    first.done(certificates);
+  }
+
+  #refused(of: number, code: Code, text: string): void {
+    const [pending, sent] = [this.#pending.get(of), this.#sent.get(of)];
     this.#pending.delete(of);
-    if (pending) pending.refused(error);
+    this.#sent.delete(of);
+    if (pending) pending.refused(new RefusedError(code, text));
+    else if (sent) sent.agent.tell(new RefusedError(code, sent.to === "" ? text : `${text}, of a message to ${sent.to}`));
     // A message to one of the agents could not be handed over; its sender heard of it.
-    else for (const { agent } of this.#lodgers.values()) agent.onError(error);
+    else if (of === 0) for (const { agent } of this.#lodgers.values()) agent.tell(new RefusedError(code, text));
+  }
+
+  /** Messages are long, and many: only what tells them apart is kept. */
+  #remember(frame: number, agent: Agent, message: Message): void {
+    const acknowledged = frame - this.unacknowledged;
+    for (const [oldest] of this.#sent) {
+      if (this.#sent.size < SENT_MAX || oldest > acknowledged) break;
+      this.#sent.delete(oldest);
+    }
+    this.#sent.set(frame, { agent, to: message.receivers.join(", ") });
   }
 
   #created(number: number, name: string): void {
     const lodger = this.#lodgers.get(number);
     if (lodger === undefined) return;
+    this.#pending.delete(lodger.frame);
+    lodger.agent.bind(this.#seat(Aid.of(name), number, lodger));
+    const { created } = lodger;
+    lodger.created = lodger.failed = undefined;
+    created?.(name);
+  }
+
+  #seat(aid: Aid, number: number, { agent, certified }: Lodger): Seat {
     const { session } = this.#driver;
     const driver = this.#driver;
     const pending = this.#pending;
-    lodger.agent.bind({
-      aid: Aid.of(name),
+    return {
+      aid,
       send: (message) => {
-        const frame = session.send(number, message);
+        this.#remember(session.send(number, message), agent, message);
         driver.pump();
-        return frame;
       },
-      whenRefused: (frame, refused) => {
-        // The oldest were not refused: the node has long had them.
-        if (pending.size >= PENDING_MAX) for (const [oldest] of pending) if (pending.delete(oldest)) break;
-        pending.set(frame, { refused });
+      ask: (message, refused) => {
+        const frame = session.send(number, message);
+        pending.set(frame, { agent: number, refused });
+        driver.pump();
         return () => void pending.delete(frame);
       },
       end: () => {
@@ -174,27 +222,28 @@ export class Platform {
         driver.pump();
       },
       certify: (request) =>
-        new Promise((certified, failed) => {
-          lodger.certified.push(certified);
-          pending.set(session.certify(number, request), {
-            refused: (error) => {
-              lodger.certified.splice(lodger.certified.indexOf(certified), 1);
-              failed(error);
-            },
-          });
-          lodger.agent.signal.addEventListener("abort", () => failed(lodger.agent.signal.reason), { once: true });
+        new Promise((done, failed) => {
+          const frame = session.certify(number, request);
+          const waiting = { frame, done, failed };
+          certified.push(waiting);
+          const refused = (error: RefusedError): void => {
+            certified.splice(certified.indexOf(waiting), 1);
+            failed(error);
+          };
+          pending.set(frame, { agent: number, refused });
           driver.pump();
         }),
-    });
-    const { created } = lodger;
-    lodger.created = lodger.failed = undefined;
-    created?.(name);
+    };
   }
 
   #ended(number: number, reason: string, error?: Error): void {
     const lodger = this.#lodgers.get(number);
     this.#lodgers.delete(number);
-    lodger?.failed?.(error ?? new WhimbrelError(reason));
-    lodger?.agent.over(reason);
+    if (lodger === undefined) return;
+    for (const [frame, { agent }] of this.#pending) if (agent === number) this.#pending.delete(frame);
+    for (const [frame, { agent }] of this.#sent) if (agent === lodger.agent) this.#sent.delete(frame);
+    lodger.failed?.(error ?? new WhimbrelError(reason));
+    lodger.agent.over(reason);
+    for (const { failed } of lodger.certified) failed(lodger.agent.signal.reason);
   }
 }

@@ -30,11 +30,23 @@ export class Driver {
   }
 
   #pumpNow(): void {
+    try {
+      this.#move();
+    } finally {
+      // Whatever went wrong: the session goes on.
+      this.#sleep();
+    }
+  }
+
+  #move(): void {
     const { session } = this;
     for (let event = session.pollEvent(); event; event = session.pollEvent()) this.#happened(event);
     for (let frame = session.pollFrame(now()); frame && this.#transport; frame = session.pollFrame(now())) this.#transport.send(frame);
+  }
+
+  #sleep(): void {
     if (this.#timer !== undefined) clearTimeout(this.#timer);
-    const due = session.pollTimeout();
+    const due = this.session.pollTimeout();
     this.#timer = due === Infinity ? undefined : setTimeout(() => this.#wake(), Math.max(0, Math.ceil(due - now())));
   }
 
@@ -46,8 +58,17 @@ export class Driver {
   #happened(event: SessionEvent): void {
     if (event.type === "connect") this.#open();
     else if (event.type === "disconnect") this.#close();
-    else this.#handle(event);
+    else this.#tell(event);
     if (event.type === "over") this.#close();
+  }
+
+  /** What goes wrong with one event is no concern of those behind it. */
+  #tell(event: SessionEvent): void {
+    try {
+      this.#handle(event);
+    } catch (error) {
+      console.error(`whimbrel: handling "${event.type}":`, error);
+    }
   }
 
   #close(): void {

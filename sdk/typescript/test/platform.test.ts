@@ -1,0 +1,204 @@
+/** What a platform does with what its node says, its program's errors, and the memory of both. The node is the test. */
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { Agent, connect, type Platform } from "../src/index.js";
+import { Driver } from "../src/session/driver.js";
+import type { Connect, TransportEvents } from "../src/session/transport.js";
+
+interface Heard {
+  readonly type: string;
+  readonly number?: number;
+  readonly agent?: number;
+  readonly name?: string;
+}
+
+/** A node that creates agents, ends them, certifies, and takes all messages. */
+class SmallNode {
+  readonly heard: Heard[] = [];
+  leaseMs = 10_000;
+  isDeaf = false;
+  #events: TransportEvents | undefined;
+  #said = 0;
+
+  readonly transport: Connect = (events) => {
+    this.#events = events;
+    queueMicrotask(() => events.onOpen());
+    return { send: (frame) => this.#hear(JSON.parse(String(frame)) as Heard), close: () => undefined };
+  };
+
+  connect(): Promise<Platform> {
+    return connect("ws://node.example", { transport: this.transport });
+  }
+
+  say(frame: object): void {
+    this.#events?.onFrame(JSON.stringify(frame));
+  }
+
+  number(frame: object): void {
+    this.say({ ...frame, number: ++this.#said });
+  }
+
+  of(type: string): readonly Heard[] {
+    return this.heard.filter((frame) => frame.type === type);
+  }
+
+  #hear(frame: Heard): void {
+    this.heard.push(frame);
+    const { type, agent, name, number } = frame;
+    if (number !== undefined && !this.isDeaf) this.say({ type: "ack", received: number });
+    if (type === "hello") this.#welcome();
+    else if (type === "create" && name === "taken") this.number({ type: "refused", of: number, code: "name-taken", text: "no" });
+    else if (type === "create") this.number({ type: "created", agent, name: `${name}@home` });
+    else if (type === "end") this.number({ type: "ended", agent, reason: "finished" });
+    else if (type === "certify") this.number({ type: "certified", agent, certificates: "PEM" });
+    else if (type === "bye") this.say({ type: "bye" });
+  }
+
+  #welcome(): void {
+    const limits = { lease_ms: this.leaseMs, window: 256, agents: 4, message_bytes: 1 << 20, messages_per_s: 10_000, remember: 0 };
+    this.say({ type: "welcome", version: 1, session: "s1", secret: "hush", platform: "home", received: 0, credit: 256, ...limits });
+  }
+}
+
+async function withPlatform(run: (platform: Platform, node: SmallNode) => Promise<void>, node = new SmallNode()): Promise<void> {
+  const platform = await node.connect();
+  try {
+    await run(platform, node);
+  } finally {
+    await platform.close();
+  }
+}
+
+/** What is printed meanwhile. */
+function printed(context: TestContext): unknown[][] {
+  const lines: unknown[][] = [];
+  context.mock.method(console, "error", (...line: unknown[]) => void lines.push(line));
+  return lines;
+}
+
+test("an agent is on one platform, under one name", () =>
+  withPlatform(async (platform, node) => {
+    const agent = new Agent();
+    const both = await Promise.allSettled([platform.create("bob", agent), platform.create("amy", agent)]);
+    assert.deepEqual(both.map(({ status }) => status), ["fulfilled", "rejected"]);
+    await assert.rejects(platform.create("eve", agent), /on a platform already/);
+    assert.deepEqual(node.of("create").map(({ name }) => name), ["bob"], "the node hears nothing of it");
+    const other = new Agent();
+    await assert.rejects(platform.create("taken", other), { code: "name-taken" });
+    assert.equal((await platform.create("ulla", other)).name, "ulla", "who was refused may try another name");
+    assert.deepEqual(platform.agents, [agent, other]);
+  }));
+
+test("an onError that throws is printed, and all else goes on", { timeout: 10_000 }, async (context) => {
+  const lines = printed(context);
+  const impatient = new SmallNode();
+  impatient.leaseMs = 1000;
+  await withPlatform(async (platform, node) => {
+    const bob = await platform.create("bob");
+    bob.onError = () => {
+      throw new Error("cannot even complain");
+    };
+    const next = bob.receive();
+    node.number({ type: "message", agent: 0, message: { performative: 7 } });
+    node.number({ type: "message", agent: 0, message: { performative: "inform", content: "fine" } });
+    assert.equal((await next).content, "fine");
+    bob.onMessage(() => {
+      throw new Error("cannot");
+    });
+    node.number({ type: "message", agent: 0, message: { performative: "inform" } });
+    await pause(400);
+    assert.ok(node.of("ack").length >= 2, "it gives signs of life");
+  }, impatient);
+  assert.equal(lines.filter((line) => line.some((word) => String(word).includes("cannot even complain"))).length, 2);
+});
+
+test("a session goes on whatever the handling of its events throws", async (context) => {
+  const lines = printed(context);
+  const node = new SmallNode();
+  node.leaseMs = 1000;
+  const types: string[] = [];
+  const driver = new Driver({ leaseMs: 1000 }, node.transport, ({ type }) => {
+    types.push(type);
+    throw new Error("what now?");
+  });
+  driver.session.create(0, "bob");
+  await pause(400);
+  assert.deepEqual(types, ["welcome", "created"]);
+  assert.ok(node.of("ack").length >= 2, "it gives signs of life");
+  driver.session.bye();
+  driver.pump();
+  await pause(20);
+  assert.deepEqual(types, ["welcome", "created", "over"]);
+  assert.equal(lines.length, 3);
+});
+
+test("a refusal finds whoever waits for it, however much was sent since", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const bob = await platform.create("bob");
+    const answer = bob.ask({ performative: "request", receivers: "amy" }, { timeoutMs: 3000 });
+    const errors: string[] = [];
+    bob.onError = (error) => errors.push((error as Error).message);
+    for (let n = 0; n < 5000; n++) bob.send({ performative: "inform", receivers: "amy", content: n });
+    while (node.of("message").length < 5001) await pause(5);
+    node.number({ type: "refused", of: node.of("message")[0]?.number, code: "not-allowed", text: "no" });
+    node.number({ type: "refused", of: node.of("message")[5000]?.number, code: "not-allowed", text: "no" });
+    await assert.rejects(answer, { name: "RefusedError", code: "not-allowed" });
+    assert.deepEqual(errors, ["not-allowed: no, of a message to amy"]);
+  }));
+
+test("a refusal finds who sent the message, however long it waited for the node", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const [bob, amy] = [await platform.create("bob"), await platform.create("amy")];
+    const errors: string[] = [];
+    bob.onError = (error) => errors.push((error as Error).message);
+    amy.onError = () => errors.push("not mine");
+    while (platform.unacknowledged > 0) await pause(5);
+    node.isDeaf = true;
+    for (let n = 0; n < 5000; n++) bob.send({ performative: "inform", receivers: "tom", content: n });
+    while (node.of("message").length < 200) await pause(5);
+    node.number({ type: "refused", of: node.of("message")[0]?.number, code: "not-allowed", text: "no" });
+    while (errors.length < 1) await pause(5);
+    node.isDeaf = false;
+    node.say({ type: "ack", received: node.of("message").at(-1)?.number });
+    assert.deepEqual(errors, ["not-allowed: no, of a message to tom"]);
+
+    const hasty = bob.open({ performative: "request", receivers: "tom" });
+    hasty.close();
+    while (platform.unacknowledged > 0) await pause(5);
+    node.number({ type: "refused", of: node.of("message").at(-1)?.number, code: "not-allowed", text: "no" });
+    await pause(20);
+    assert.equal(errors.length, 1, "who does not wait any more hears nothing, nor do others");
+  }));
+
+test("what was answered, sent or ended takes no memory", { timeout: 20_000 }, () =>
+  withPlatform(async (platform, node) => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const bob = await platform.create("bob");
+    const refs = await leavings(platform, bob);
+    while (node.of("end").length < 1 || platform.unacknowledged > 0) await pause(5);
+    for (let round = 0; round < 20 && refs.some(([, ref]) => ref.deref()); round++) {
+      await pause(10);
+      collect();
+    }
+    assert.deepEqual(refs.filter(([, ref]) => ref.deref()).map(([what]) => what), []);
+  }));
+
+/** What a program is done with. */
+async function leavings(platform: Platform, bob: Agent): Promise<(readonly [string, WeakRef<object>])[]> {
+  const content = new Uint8Array(1000);
+  bob.send({ performative: "inform", receivers: "amy", content });
+  const inbox = bob.open({ performative: "request", receivers: "amy" });
+  inbox.close();
+  const tom = await platform.create("tom");
+  assert.equal(await tom.certify("PEM"), "PEM");
+  await tom.end();
+  return [
+    ["a message's content", new WeakRef(content)],
+    ["a closed conversation", new WeakRef(inbox)],
+    ["an agent that ended", new WeakRef(tom)],
+  ];
+}
