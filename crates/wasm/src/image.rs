@@ -5,20 +5,26 @@ use std::ops::Range;
 use crate::bytes::{BadBytes, Input, put_varint};
 use crate::resident::Resident;
 
-/// Bytes that are compared, and kept, together.
-const CHUNK: usize = 64;
-/// Chunks that are looked at together first.
+/// Bytes that are compared together.
+const WORD: usize = 8;
+/// Bytes that are compared together before.
+const CHUNK: usize = 8 * WORD;
+/// Bytes that are compared together first.
 const BLOCK: usize = 64 * CHUNK;
+/// Bytes between two changes that are kept with them, though they are the same: to say where the second one is takes as many.
+const GAP: usize = 1;
+/// A gap before a change, or a length of one, from which on half a byte does not say it.
+const LONG: usize = 15;
 
 /// A memory as it is when an instance is new; zeros after the end.
 #[derive(Debug)]
-pub(crate) struct Image {
+pub(crate) struct First {
     bytes: Vec<u8>,
     /// Its length with the zeros.
     pub len: usize,
 }
 
-impl Image {
+impl First {
     pub fn of(memory: &[u8]) -> Self {
         let end = memory.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         // Whole blocks, so that they compare as such.
@@ -28,23 +34,37 @@ impl Image {
 
     /// Appends what of `memory` from address `from` on differs from this.
     pub fn write_changes(&self, memory: &[u8], from: usize, resident: &Resident, out: &mut Vec<u8>) {
-        let mut runs = Runs { out, end: 0, open: None };
+        let mut runs = Runs { out, end: 0, open: from..from };
         resident.touched(memory, from, |touched| self.compare(memory, touched, from, &mut runs));
         runs.close(memory);
     }
 
-    /// Adds what of this part differs.
+    /// Adds what of this part differs, from address `from` on.
     fn compare(&self, memory: &[u8], part: Range<usize>, from: usize, runs: &mut Runs<'_>) {
         for start in part.step_by(BLOCK) {
             let block = memory.get(start..(start + BLOCK).min(memory.len())).unwrap_or_default();
             if self.is_same(start, block) {
                 continue;
             }
-            for (index, chunk) in block.chunks(CHUNK).enumerate() {
-                let at = start + index * CHUNK;
+            for (at, chunk) in (start..).step_by(CHUNK).zip(block.chunks(CHUNK)) {
                 if at + chunk.len() > from && !self.is_same(at, chunk) {
-                    runs.add(at, memory);
+                    self.compare_words(at, chunk, from, memory, runs);
                 }
+            }
+        }
+    }
+
+    fn compare_words(&self, start: usize, chunk: &[u8], from: usize, memory: &[u8], runs: &mut Runs<'_>) {
+        for (at, word) in (start..).step_by(WORD).zip(chunk.chunks(WORD)) {
+            let mut differs = number(word) ^ self.bytes.get(at..at + WORD).map_or(0, number);
+            while differs != 0 {
+                let first = differs.trailing_zeros() as usize / 8;
+                // How many bytes differ from there on, without one between them that does not.
+                let same = (differs >> (8 * first)).to_le_bytes().iter().position(|byte| *byte == 0);
+                let end = same.map_or(WORD, |same| first + same);
+                runs.add((at + first).max(from)..(at + end).max(from), memory);
+                differs =
+                    differs.checked_shr(8 * end as u32).and_then(|rest| rest.checked_shl(8 * end as u32)).unwrap_or(0);
             }
         }
     }
@@ -66,19 +86,25 @@ impl Image {
             None => is_zero(bytes),
         }
     }
+}
 
-    /// Brings a new memory to what was written by [`Image::write_changes`], to the end of the input.
-    pub fn apply_changes(memory: &mut [u8], input: &mut Input<'_>) -> Result<(), BadBytes> {
-        let mut at = 0usize;
-        while !input.is_done() {
-            let (gap, count) = (input.length()?, input.length()?);
-            at = at.checked_add(gap).ok_or(BadBytes)?;
-            let end = at.checked_add(count).ok_or(BadBytes)?;
-            memory.get_mut(at..end).ok_or(BadBytes)?.copy_from_slice(input.take(count)?);
-            at = end;
-        }
-        Ok(())
+/// Brings a new memory to what was written by [`First::write_changes`], to the end of the input.
+pub(crate) fn apply_changes(memory: &mut [u8], input: &mut Input<'_>) -> Result<(), BadBytes> {
+    let mut at = 0usize;
+    while !input.is_done() {
+        let both = usize::from(input.byte()?);
+        let (gap, count) = (long(both >> 4, input)?, long(both & LONG, input)?);
+        at = at.checked_add(gap).ok_or(BadBytes)?;
+        let end = at.checked_add(count).ok_or(BadBytes)?;
+        memory.get_mut(at..end).ok_or(BadBytes)?.copy_from_slice(input.take(count)?);
+        at = end;
     }
+    Ok(())
+}
+
+/// What half a byte says, with what follows if it is long.
+fn long(half: usize, input: &mut Input<'_>) -> Result<usize, BadBytes> {
+    if half < LONG { Ok(half) } else { input.length()?.checked_add(LONG).ok_or(BadBytes) }
 }
 
 fn is_zero(bytes: &[u8]) -> bool {
@@ -86,33 +112,46 @@ fn is_zero(bytes: &[u8]) -> bool {
     ZEROS.get(..bytes.len()) == Some(bytes)
 }
 
-/// Changed chunks, neighbours together.
+/// The bytes of a word, the first one lowest.
+fn number(word: &[u8]) -> u64 {
+    word.try_into()
+        .map_or_else(|_| word.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)), u64::from_le_bytes)
+}
+
+/// Changed bytes, neighbours together.
 struct Runs<'a> {
     out: &'a mut Vec<u8>,
     /// Where the last run that is written ended.
     end: usize,
-    /// The run that may go on.
-    open: Option<(usize, usize)>,
+    /// The run that may go on; empty if there is none.
+    open: Range<usize>,
 }
 
 impl Runs<'_> {
-    fn add(&mut self, at: usize, memory: &[u8]) {
-        match &mut self.open {
-            Some((_, end)) if *end == at => *end = at + CHUNK,
-            _ => {
-                self.close(memory);
-                self.open = Some((at, at + CHUNK));
-            }
+    fn add(&mut self, changed: Range<usize>, memory: &[u8]) {
+        if self.open.is_empty() || changed.start > self.open.end + GAP {
+            self.close(memory);
+            self.open = changed;
+        } else {
+            self.open.end = changed.end;
         }
     }
 
     fn close(&mut self, memory: &[u8]) {
-        let Some((start, end)) = self.open.take() else { return };
-        let run = memory.get(start..end.min(memory.len())).unwrap_or_default();
-        put_varint((start - self.end) as u64, self.out);
-        put_varint(run.len() as u64, self.out);
+        let open = std::mem::replace(&mut self.open, 0..0);
+        let run = memory.get(open.clone()).unwrap_or_default();
+        if run.is_empty() {
+            return;
+        }
+        let (gap, count) = (open.start - self.end, run.len());
+        self.out.push((gap.min(LONG) << 4 | count.min(LONG)) as u8);
+        for number in [gap, count] {
+            if number >= LONG {
+                put_varint((number - LONG) as u64, self.out);
+            }
+        }
         self.out.extend_from_slice(run);
-        self.end = start + run.len();
+        self.end = open.end;
     }
 }
 
@@ -123,12 +162,12 @@ mod tests {
     use super::*;
 
     fn round_trip(initial: &[u8], memory: &[u8]) -> usize {
-        let image = Image::of(initial);
+        let image = First::of(initial);
         let mut changes = Vec::new();
         image.write_changes(memory, 0, &Resident::new(), &mut changes);
         let mut copy = initial.to_vec();
         copy.resize(memory.len(), 0);
-        Image::apply_changes(&mut copy, &mut Input::new(&changes)).unwrap();
+        apply_changes(&mut copy, &mut Input::new(&changes)).unwrap();
         assert_eq!(copy, memory);
         changes.len()
     }
@@ -153,7 +192,7 @@ mod tests {
         #[test]
         fn hostile_changes_are_refused_or_stay_inside(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut memory = vec![0; 1000];
-            let _ = Image::apply_changes(&mut memory, &mut Input::new(&bytes));
+            let _ = apply_changes(&mut memory, &mut Input::new(&bytes));
         }
     }
 
@@ -163,15 +202,19 @@ mod tests {
         assert_eq!(round_trip(&initial, &initial), 0);
         let mut memory = initial.clone();
         memory[BLOCK + 5] ^= 1;
-        assert_eq!(round_trip(&initial, &memory), CHUNK + 3);
+        assert_eq!(round_trip(&initial, &memory), 4, "a byte for both, two for where, the byte");
+        memory[BLOCK + 7] ^= 1;
+        assert_eq!(round_trip(&initial, &memory), 6, "what is between them is kept with them");
+        memory[BLOCK + 11] ^= 1;
+        assert_eq!(round_trip(&initial, &memory), 8);
     }
 
     #[test]
     fn what_is_below_the_stack_pointer_is_left_out() {
-        let (image, mut memory) = (Image::of(&[0; BLOCK]), vec![0; BLOCK]);
+        let (image, mut memory) = (First::of(&[0; BLOCK]), vec![0; BLOCK]);
         memory[..200].fill(7);
         let mut changes = Vec::new();
-        image.write_changes(&memory, 192, &Resident::new(), &mut changes);
-        assert_eq!(changes.len(), CHUNK + 3);
+        image.write_changes(&memory, 195, &Resident::new(), &mut changes);
+        assert_eq!(changes, [0xF5, 180 & 0x7F | 0x80, 1, 7, 7, 7, 7, 7]);
     }
 }

@@ -1,17 +1,18 @@
 //! An agent in memory: an instance of its module, and what is done with it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wasmtime::{
     Global, Instance, Memory, ModuleExport, Store, TypedFunc, UpdateDeadline, Val, WasmParams, WasmResults,
 };
+use whimbrel_platform::Turn;
 use whimbrel_platform::policy::Terms;
-use whimbrel_platform::{Time, Turn};
 
 use crate::affairs::{Affairs, Call};
 use crate::bytes::{BadBytes, Input, put_varint};
 use crate::guest::{Breach, Guest, TurnAccess};
-use crate::image::Image;
+use crate::image;
 use crate::module::Module;
 
 /// Bytes of a memory page.
@@ -28,6 +29,15 @@ pub(crate) struct Live {
     /// Room that the guest gave for what it is handed: address and length, and how much of it was used.
     inbox: (u32, usize, usize),
     module: Arc<Module>,
+}
+
+/// What of an instance's memory and globals differs from its module's.
+#[derive(Default)]
+pub(crate) struct Image<'a> {
+    /// Pages of memory beyond those that the module begins with.
+    pub more_pages: u64,
+    /// Changed globals and changed bytes; none if there are neither.
+    pub changes: Cow<'a, [u8]>,
 }
 
 /// Why a guest is of no use any more.
@@ -98,38 +108,44 @@ impl Live {
     }
 
     /// An instance as it was captured.
-    pub fn restore(module: &Arc<Module>, state: &[u8], now: Time, terms: Arc<Terms>) -> Result<Self, LiveError> {
-        let mut input = Input::new(state);
-        let affairs = Affairs::read(&mut input, now)?;
+    pub fn restore(
+        module: &Arc<Module>,
+        affairs: Affairs,
+        image: &Image<'_>,
+        terms: Arc<Terms>,
+    ) -> Result<Self, LiveError> {
         let mut live = Self::new(module, affairs, terms)?;
-        for _ in 0..input.length()? {
-            let (index, value) = (input.length()?, input.u64()?);
-            live.set_global(index, value)?;
-        }
-        let grown = input.varint()?;
-        if grown > 0 {
-            let grow = live.memory.grow(&mut live.store, grown);
+        if image.more_pages > 0 {
+            let grow = live.memory.grow(&mut live.store, image.more_pages);
             grow.map_err(LiveError::of)?;
         }
-        Image::apply_changes(live.memory.data_mut(&mut live.store), &mut input)?;
+        if image.changes.is_empty() {
+            return Ok(live);
+        }
+        let mut input = Input::new(&image.changes);
+        for _ in 0..input.length()? {
+            let (index, value) = (input.length()?, input.varint()?);
+            live.set_global(index, value)?;
+        }
+        image::apply_changes(live.memory.data_mut(&mut live.store), &mut input)?;
         Ok(live)
     }
 
-    /// Appends all of its state. It is in no call, or waits in one.
-    pub fn capture(&mut self, now: Time, out: &mut Vec<u8>) {
+    /// Its image. It is in no call, or waits in one.
+    pub fn capture(&mut self) -> Image<'static> {
         self.clear_inbox();
-        self.store.data().affairs.write(now, out);
-        let module = Arc::clone(&self.module);
+        let (module, mut changes) = (Arc::clone(&self.module), Vec::new());
         let globals: Vec<u64> = (0..module.globals.len()).map(|index| self.global(index)).collect();
         let changed = globals.iter().zip(&module.globals).enumerate().filter(|(_, (now, first))| now != first);
-        put_varint(changed.clone().count() as u64, out);
+        put_varint(changed.clone().count() as u64, &mut changes);
         for (index, (value, _)) in changed {
-            put_varint(index as u64, out);
-            out.extend_from_slice(&value.to_le_bytes());
+            put_varint(index as u64, &mut changes);
+            put_varint(*value, &mut changes);
         }
         let memory = self.memory.data(&self.store);
-        put_varint((memory.len().saturating_sub(module.image.len) / PAGE) as u64, out);
-        module.image.write_changes(memory, self.stack_top(&globals), &module.host.resident, out);
+        let more_pages = (memory.len().saturating_sub(module.image.len) / PAGE) as u64;
+        module.image.write_changes(memory, self.stack_top(&globals), &module.host.resident, &mut changes);
+        Image { more_pages, changes: changes.into() }
     }
 
     /// Below this address nothing is alive.

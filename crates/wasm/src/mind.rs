@@ -1,5 +1,6 @@
 //! A guest, whether it is in memory or written out.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use whimbrel_platform::Time;
@@ -9,15 +10,15 @@ use whimbrel_platform::policy::Terms;
 use crate::affairs::Affairs;
 use crate::bytes::{BadBytes, Input, put_varint};
 use crate::line::Line;
-use crate::live::{Live, LiveError};
+use crate::live::{Image, Live, LiveError};
 use crate::module::Module;
 
-/// The layout of states that is written now.
-const LAYOUT: u8 = 1;
-/// The same, compressed.
-const LAYOUT_LZ4: u8 = 2;
-/// Bytes from which on a state is compressed, if that makes it shorter.
-const COMPRESSED_FROM: usize = 128;
+/// The layout of states.
+const LAYOUT: u8 = 3;
+/// Bytes from which on what is in a state beside affairs is compressed, if that makes it shorter.
+const COMPRESSED_FROM: usize = 96;
+/// Bytes by which a state may grow when its times are counted from another moment; if it grows more, room is made.
+const SLACK: usize = 16;
 /// Times of a guest that is written out on its own node count from here.
 const EPOCH: Time = Time(0);
 
@@ -44,11 +45,8 @@ impl Mind {
         if options.is_empty() {
             return Self::New;
         }
-        let mut raw = vec![LAYOUT];
-        Affairs { options, ..Affairs::default() }.write(EPOCH, &mut raw);
-        // No global and no page differs from the module's.
-        raw.extend([0, 0]);
-        Self::Frozen(pack(raw).into_boxed_slice())
+        let affairs = Affairs { options, ..Affairs::default() };
+        Self::Frozen(state_of(&affairs, EPOCH, &Image::default()).into_boxed_slice())
     }
 
     /// Leaves memory if it had no call since it was asked last; false if it stays.
@@ -72,7 +70,7 @@ impl Mind {
         match self {
             Self::New => Some(Vec::new()),
             Self::Live { live, .. } => Some(write(live, now)),
-            Self::Frozen(frozen) => unpack(frozen).and_then(|state| rebase(&state, EPOCH, now)).ok(),
+            Self::Frozen(frozen) => rebase(frozen, EPOCH, now).ok(),
             Self::Gone => None,
         }
     }
@@ -82,9 +80,8 @@ impl Mind {
         if state.is_empty() {
             return Ok((Self::New, Outline::default()));
         }
-        let state = unpack(state)?;
-        let outline = Outline::of(&state, now)?;
-        Ok((Self::Frozen(rebase(&state, now, EPOCH)?.into_boxed_slice()), outline))
+        let outline = Outline::of(state, now)?;
+        Ok((Self::Frozen(rebase(state, now, EPOCH)?.into_boxed_slice()), outline))
     }
 
     /// Has its state say where it comes from.
@@ -92,7 +89,7 @@ impl Mind {
         match self {
             Self::Live { live, .. } => live.store.data_mut().affairs.line = Some(Arc::clone(line)),
             Self::Frozen(frozen) => {
-                let noted = unpack(frozen).and_then(|state| rewrite(&state, EPOCH, EPOCH, Some(line)));
+                let noted = rewrite(frozen, EPOCH, EPOCH, Some(line));
                 // Its own node wrote it: it can be read.
                 *frozen = noted.map_or_else(|_| std::mem::take(frozen), Vec::into_boxed_slice);
             }
@@ -112,9 +109,9 @@ impl Mind {
             module.host.roost.enter(this);
             let made = match self {
                 Self::New => Live::new(module, Affairs::default(), Arc::clone(terms)),
-                Self::Frozen(state) => unpack(state)
+                Self::Frozen(state) => read(state, EPOCH)
                     .map_err(LiveError::from)
-                    .and_then(|state| Live::restore(module, &state, EPOCH, Arc::clone(terms))),
+                    .and_then(|(affairs, image)| Live::restore(module, affairs, &image, Arc::clone(terms))),
                 Self::Live { .. } | Self::Gone => Err(LiveError::Trap("it failed before".to_owned())),
             };
             match made {
@@ -147,11 +144,7 @@ pub(crate) struct Outline {
 impl Outline {
     fn of(state: &[u8], now: Time) -> Result<Self, BadBytes> {
         let mut input = Input::new(state);
-        let line = Affairs::read(&mut input, now)?.line;
-        for _ in 0..input.length()? {
-            input.length()?;
-            input.u64()?;
-        }
+        let line = read_affairs(&mut input, now)?.line;
         Ok(Self { line, more_pages: input.varint()? })
     }
 }
@@ -165,35 +158,44 @@ impl Drop for Mind {
 }
 
 fn write(live: &mut Live, now: Time) -> Vec<u8> {
-    let mut raw = vec![LAYOUT];
-    live.capture(now, &mut raw);
-    pack(raw)
+    let image = live.capture();
+    state_of(&live.store.data().affairs, now, &image)
 }
 
-/// Compresses a state if that pays.
-fn pack(raw: Vec<u8>) -> Vec<u8> {
-    if raw.len() < COMPRESSED_FROM {
-        return raw;
-    }
-    let mut packed = vec![LAYOUT_LZ4];
-    let body = raw.get(1..).unwrap_or_default();
-    put_varint(body.len() as u64, &mut packed);
-    packed.extend_from_slice(&lz4_flex::block::compress(body));
-    if packed.len() < raw.len() { packed } else { raw }
+/// A state: the affairs, how many pages it has more than the module, then the length of its changes and these as LZ4, or 0 and
+/// they as they are if that is shorter.
+fn state_of(affairs: &Affairs, now: Time, image: &Image) -> Vec<u8> {
+    let changes = &image.changes;
+    let mut state = vec![LAYOUT];
+    affairs.write(now, &mut state);
+    put_varint(image.more_pages, &mut state);
+    let packed = (changes.len() >= COMPRESSED_FROM).then(|| lz4_flex::block::compress(changes));
+    let packed = packed.filter(|packed| packed.len() < changes.len());
+    put_varint(if packed.is_some() { changes.len() as u64 } else { 0 }, &mut state);
+    state.extend_from_slice(packed.as_deref().unwrap_or(changes));
+    // It may be kept for long.
+    state.shrink_to_fit();
+    state
 }
 
-/// The state itself, at most as large as a memory and what is beside it.
-fn unpack(state: &[u8]) -> Result<Vec<u8>, BadBytes> {
+/// What a state says: the affairs, with times that count from `from`, and the image.
+fn read(state: &[u8], from: Time) -> Result<(Affairs, Image<'_>), BadBytes> {
     let mut input = Input::new(state);
+    let affairs = read_affairs(&mut input, from)?;
+    let (more_pages, length) = (input.varint()?, input.length()?);
+    if length > GUEST_STATE_BYTES_MAX {
+        return Err(BadBytes);
+    }
+    let changes = match length {
+        0 => Cow::Borrowed(input.rest()),
+        _ => Cow::Owned(lz4_flex::block::decompress(input.rest(), length).map_err(|_| BadBytes)?),
+    };
+    Ok((affairs, Image { more_pages, changes }))
+}
+
+fn read_affairs(input: &mut Input<'_>, from: Time) -> Result<Affairs, BadBytes> {
     match input.byte()? {
-        LAYOUT => Ok(input.rest().to_vec()),
-        LAYOUT_LZ4 => {
-            let length = input.length()?;
-            if length > GUEST_STATE_BYTES_MAX {
-                return Err(BadBytes);
-            }
-            lz4_flex::block::decompress(input.rest(), length).map_err(|_| BadBytes)
-        }
+        LAYOUT => Affairs::read(input, from),
         _ => Err(BadBytes),
     }
 }
@@ -206,10 +208,12 @@ fn rebase(state: &[u8], from: Time, to: Time) -> Result<Vec<u8>, BadBytes> {
 /// The same, that says where it comes from.
 fn rewrite(state: &[u8], from: Time, to: Time, line: Option<&Arc<Line>>) -> Result<Vec<u8>, BadBytes> {
     let mut input = Input::new(state);
-    let mut affairs = Affairs::read(&mut input, from)?;
+    let mut affairs = read_affairs(&mut input, from)?;
     affairs.line = line.cloned().or(affairs.line);
-    let mut out = vec![LAYOUT];
+    let mut out = Vec::with_capacity(state.len() + SLACK);
+    out.push(LAYOUT);
     affairs.write(to, &mut out);
     out.extend_from_slice(input.rest());
-    Ok(pack(out))
+    out.shrink_to_fit();
+    Ok(out)
 }

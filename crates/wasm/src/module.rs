@@ -10,7 +10,7 @@ use crate::admission::{AdmissionError, Admitted, ModuleHash, MutableGlobal, admi
 use crate::affairs::Affairs;
 use crate::guest::Guest;
 use crate::host::Host;
-use crate::image::Image;
+use crate::image::First;
 
 /// See the module's comment.
 pub struct Module {
@@ -21,7 +21,7 @@ pub struct Module {
     pub(crate) host: Arc<Host>,
     pub(crate) pre: InstancePre<Guest>,
     pub(crate) exports: Exports,
-    pub(crate) image: Image,
+    pub(crate) image: First,
     /// The values of the mutable globals, as an instance begins.
     pub(crate) globals: Vec<u64>,
     /// Which global points to the top of a stack that nothing is below.
@@ -111,12 +111,12 @@ fn compiled(host: &Host, admitted: &Admitted) -> Result<wasmtime::Module, Admiss
 }
 
 /// The stack grows down to the memory's beginning: nothing is there to begin with, and all data is above it.
-fn is_stack_first(image: &Image, top: Option<&u64>) -> bool {
+fn is_stack_first(image: &First, top: Option<&u64>) -> bool {
     top.and_then(|top| usize::try_from(*top).ok()).is_some_and(|top| image.is_empty_below(top) && !image.is_empty())
 }
 
 /// What an instance is when it is new.
-fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Result<(Image, Vec<u64>), AdmissionError> {
+fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Result<(First, Vec<u64>), AdmissionError> {
     let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()), Arc::clone(&host.names));
     let mut store = Store::new(&host.engine, guest);
     let ticks = u64::from(store.data().terms.call_cpu_ms) / crate::host::TICK.as_millis() as u64;
@@ -136,7 +136,7 @@ fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Resu
     store.set_epoch_deadline(ticks.max(1) + 1);
     let instance = pre.instantiate(&mut store).map_err(|error| cannot(format!("{error:#}")))?;
     let memory = instance.get_module_export(&mut store, &exports.memory).and_then(wasmtime::Extern::into_memory);
-    let image = Image::of(memory.ok_or_else(|| cannot("it has no memory"))?.data(&store));
+    let image = First::of(memory.ok_or_else(|| cannot("it has no memory"))?.data(&store));
     let globals = exports.globals.iter().map(|export| {
         let global = instance.get_module_export(&mut store, export).and_then(wasmtime::Extern::into_global);
         global.map_or(0, |global| crate::live::bits(global.get(&mut store)))

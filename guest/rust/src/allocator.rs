@@ -1,29 +1,73 @@
-//! Memory that is given back is zero from then on: what an agent has done with does not travel with it.
+//! The agent's memory, by [`Heap`].
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
+use std::cell::UnsafeCell;
 
-struct Clean;
+use crate::heap::{Heap, PAGE};
+
+/// The first page is the module's own, so that a small agent never asks for more: each instance would have to, again.
+#[repr(C, align(65536))]
+struct FirstPage(UnsafeCell<[u8; PAGE]>);
+
+// SAFETY: agents have one thread.
+unsafe impl Sync for FirstPage {}
+
+static FIRST: FirstPage = FirstPage(UnsafeCell::new([0; PAGE]));
+
+struct Memory(UnsafeCell<Heap>);
+
+// SAFETY: agents have one thread.
+unsafe impl Sync for Memory {}
 
 #[global_allocator]
-static ALLOCATOR: Clean = Clean;
+static MEMORY: Memory = Memory(UnsafeCell::new(Heap::new(std::ptr::null_mut(), grow)));
 
-// SAFETY: it is the system's allocator; a block is only written to while it still is its owner's.
-unsafe impl GlobalAlloc for Clean {
+fn grow(pages: usize) -> Option<usize> {
+    match core::arch::wasm32::memory_grow(0, pages) {
+        usize::MAX => None,
+        page => Some(page),
+    }
+}
+
+impl Memory {
+    fn heap(&self) -> &mut Heap {
+        // SAFETY: agents have one thread, and no call of the heap's leads back here.
+        let heap = unsafe { &mut *self.0.get() };
+        if heap.is_empty() {
+            heap.add(FIRST.0.get().addr() / PAGE, 1);
+        }
+        heap
+    }
+}
+
+// SAFETY: a block is its owner's alone from `take` to `give_back`, and as long and aligned as is wanted.
+unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller says.
-        unsafe { System.alloc(layout) }
+        self.heap().take(layout.size(), layout.align())
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: as the caller says, and the block is his until now.
-        unsafe {
-            block.write_bytes(0, layout.size());
-            System.dealloc(block, layout);
-        }
+        // SAFETY: as the caller says.
+        unsafe { self.heap().give_back(block, layout.size()) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // All that is given is zero.
+        self.heap().take(layout.size(), layout.align())
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, wanted: usize) -> *mut u8 {
         // SAFETY: as the caller says.
-        unsafe { System.alloc_zeroed(layout) }
+        unsafe {
+            if self.heap().resize(block, layout.size(), wanted) {
+                return block;
+            }
+            let moved = self.heap().take(wanted, layout.align());
+            if !moved.is_null() {
+                moved.copy_from_nonoverlapping(block, layout.size().min(wanted));
+                self.heap().give_back(block, layout.size());
+            }
+            moved
+        }
     }
 }

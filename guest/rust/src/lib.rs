@@ -36,6 +36,8 @@ mod context;
 mod documents;
 mod error;
 mod frame;
+#[cfg(any(test, target_arch = "wasm32"))]
+mod heap;
 mod host;
 mod message;
 mod patterns;

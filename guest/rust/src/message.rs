@@ -210,7 +210,8 @@ impl Message {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Template {
     pub(crate) performative: Option<Performative>,
-    pub(crate) fields: Message,
+    /// Apart, because what waits for it is moved about, and each place where it was travels with the agent.
+    pub(crate) fields: Box<Message>,
 }
 
 impl Template {
@@ -226,7 +227,9 @@ impl Template {
 
     /// Those that answer the message sent with this `:reply-with`.
     pub fn in_reply_to(id: impl Into<String>) -> Self {
-        Self { fields: Message { in_reply_to: Some(id.into()), ..Message::default() }, ..Self::default() }
+        let mut template = Self::default();
+        template.fields.in_reply_to = Some(id.into());
+        template
     }
 
     /// Those from this agent, which is to be named as senders are: `agent@platform`.

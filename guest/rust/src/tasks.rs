@@ -248,7 +248,12 @@ impl Future for Receive {
     fn poll(self: Pin<&mut Self>, polling: &mut Polling<'_>) -> Poll<Message> {
         let found = happened(|happened| {
             let at = happened.messages.iter().position(|message| self.template.fits(message))?;
-            happened.messages.remove(at)
+            let message = happened.messages.remove(at);
+            if happened.messages.is_empty() {
+                // Where messages were, they would be seen, and travel with the agent.
+                happened.messages = VecDeque::new();
+            }
+            message
         });
         found.map_or_else(|| pending(polling), Poll::Ready)
     }

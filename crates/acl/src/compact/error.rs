@@ -91,4 +91,12 @@ pub enum EncodeError {
         /// The limit.
         levels: u32,
     },
+    /// It takes more bytes than whoever reads it would allow.
+    #[error("it takes {bytes} bytes, and {bytes_max} are allowed")]
+    TooLong {
+        /// Bytes that it takes.
+        bytes: usize,
+        /// The limit.
+        bytes_max: usize,
+    },
 }

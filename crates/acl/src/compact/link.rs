@@ -9,7 +9,7 @@ use super::memory::{Heard, Lookup, Said, hash_of};
 use super::reader::Reader;
 use super::tags::item;
 use super::writer::{Dictionary, Writer, dictionary_tag};
-use super::{DecodeError, EncodeError, EncodedMessage, head, known, value_in, value_out, varint};
+use super::{Decode, DecodeError, Encode, EncodeError, EncodedMessage, head, known, value_in, value_out, varint};
 use crate::{AclMessage, Aid, Symbol, Text, Value};
 
 /// The sending end of one direction of a connection.
@@ -163,15 +163,47 @@ impl Encoder {
         let written = writer.check();
         if written.is_ok() {
             head::write(out, message, &mut self.said);
-            let (count, items) = self.dictionary.items();
-            if count > 0 {
-                dictionary_tag(out, count);
-                self.said.dictionary(items, out);
-            }
-            out.extend_from_slice(&body);
+            self.body(&body, out);
         }
         self.scratch = body;
         written
+    }
+
+    /// Appends what a type says of itself, as bodies are. Where it ends is for the link's frames to say.
+    ///
+    /// # Errors
+    /// It is nested too deeply, or takes more than `bytes_max` bytes if all of it is said; nothing was written then, and nothing
+    /// remembered.
+    pub fn encode_body_of<T: Encode>(
+        &mut self,
+        thing: &T,
+        bytes_max: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        let mut body = std::mem::take(&mut self.scratch);
+        body.clear();
+        let mut writer = Writer::of_message(&mut body, &mut self.dictionary, self.packs_bytes);
+        thing.encode(&mut writer);
+        let bytes = writer.bytes();
+        let written = match writer.check() {
+            Ok(()) if bytes > bytes_max => Err(EncodeError::TooLong { bytes, bytes_max }),
+            checked => checked,
+        };
+        if written.is_ok() {
+            self.body(&body, out);
+        }
+        self.scratch = body;
+        written
+    }
+
+    /// Appends a value whose dictionary was just made, that first.
+    fn body(&mut self, value: &[u8], out: &mut Vec<u8>) {
+        let (count, items) = self.dictionary.items();
+        if count > 0 {
+            dictionary_tag(out, count);
+            self.said.dictionary(items, out);
+        }
+        out.extend_from_slice(value);
     }
 
     /// Appends a message whose content is encoded already, without decoding it.
@@ -362,16 +394,23 @@ impl Decoder {
         let mut r = Reader::bare(bytes, self.limits);
         let mut message = head::read(&mut r, &mut self.heard)?;
         let items = self.heard.dictionary(&mut r)?;
-        for item in &items {
-            match item {
-                HeardItem::Text(text, symbol) => r.add_told(text, *symbol)?,
-                HeardItem::Known(known) => r.add_known(*known)?,
-                HeardItem::Shape(bytes) => r.add_shape(bytes)?,
-            }
-        }
+        refer_to(&items, &mut r)?;
         message.content = value_in::value(&mut r)?;
         r.end()?;
         Ok(message)
+    }
+
+    /// Decodes what [`Encoder::encode_body_of`] wrote, all of it.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_message`], and if it is nothing of this type.
+    pub fn decode_body_as<T: Decode>(&mut self, bytes: &[u8]) -> Result<T, DecodeError> {
+        let mut r = Reader::bare(bytes, self.limits);
+        let items = self.heard.dictionary(&mut r)?;
+        refer_to(&items, &mut r)?;
+        let thing = T::decode(&mut r)?;
+        r.end()?;
+        Ok(thing)
     }
 
     /// Decodes a message's head and leaves its content encoded, as the sender had it.
@@ -393,6 +432,15 @@ impl Decoder {
         body.extend_from_slice(value);
         Ok(EncodedMessage { head, body: body.into() })
     }
+}
+
+/// Lets what follows refer to a dictionary's items.
+fn refer_to<'a>(items: &'a [HeardItem], r: &mut Reader<'a>) -> Result<(), DecodeError> {
+    items.iter().try_for_each(|item| match item {
+        HeardItem::Text(text, symbol) => r.add_told(text, *symbol),
+        HeardItem::Known(known) => r.add_known(*known),
+        HeardItem::Shape(bytes) => r.add_shape(bytes),
+    })
 }
 
 impl HeardItem {

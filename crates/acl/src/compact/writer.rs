@@ -289,6 +289,11 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Bytes that were written, and those of the dictionary.
+    pub(super) fn bytes(&self) -> usize {
+        self.out.len() - self.start + self.dictionary.items().1.len()
+    }
+
     /// Whether all went well; the dictionary is left to whoever asks.
     pub(super) fn check(self) -> Result<(), EncodeError> {
         if self.too_deep { Err(EncodeError::TooDeep { levels: LEVELS }) } else { Ok(()) }

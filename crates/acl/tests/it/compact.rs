@@ -106,11 +106,28 @@ proptest! {
     }
 
     #[test]
+    fn what_types_say_shares_a_links_memory_with_messages(
+        messages in prop::collection::vec(message().prop_map(plain), 1..20),
+    ) {
+        let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+        for message in messages {
+            let (mut bytes, mut said) = (Vec::new(), Vec::new());
+            encoder.encode_body_of(&message.content, usize::MAX, &mut said).unwrap();
+            encoder.encode_message(&message, &mut bytes).unwrap();
+            let content: Value = decoder.decode_body_as(&said).unwrap();
+            let arrived = decoder.decode_message(&bytes).unwrap();
+            prop_assert_eq!(format!("{content:?}"), format!("{:?}", message.content));
+            prop_assert_eq!(format!("{:?}", arrived.content), format!("{content:?}"));
+        }
+    }
+
+    #[test]
     fn bytes_nobody_wrote_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let _ = decode_body(&bytes, Limits::DEFAULT.with_budget_bytes(1 << 20));
         let _ = compact::decode_message(&bytes);
         let _ = Decoder::default().decode_message(&bytes);
         let _ = Decoder::default().decode_sealed(&bytes);
+        let _ = Decoder::default().decode_body_as::<Value>(&bytes);
     }
 
     #[test]
@@ -160,6 +177,11 @@ fn depth_is_limited_at_both_ends() {
     assert_eq!(out, [7], "nothing was written");
     let mut encoder = Encoder::default();
     assert!(encoder.encode_message(&inform(nest(97)), &mut out).is_err());
+    assert_eq!(out, [7]);
+    assert!(encoder.encode_body_of(&nest(97), usize::MAX, &mut out).is_err());
+    let long = Value::from("longer than it may be");
+    let too_long = EncodeError::TooLong { bytes: 22, bytes_max: 21 };
+    assert_eq!(encoder.encode_body_of(&long, 21, &mut out), Err(too_long));
     assert_eq!(out, [7]);
     through_link(&mut encoder, &mut Decoder::default(), &[inform("nothing was remembered, either")]);
     let deep = [[0xF1, 7, b's'].repeat(100), vec![0]].concat();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use whimbrel_acl::compact::{self, Decode, Encode, Limits};
+use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol};
 
 use super::codec::{MessageError, MessageReader, MessageWriter};
@@ -13,7 +13,7 @@ use crate::advice::AdviceNews;
 use crate::ams::AgentKind;
 use crate::df::DfDescription;
 use crate::durable::Facts;
-use crate::limits::{LINK_MESSAGE_BYTES_MAX, LINK_NEWS_BYTES_MAX, LINK_RECEIVERS_MAX};
+use crate::limits::{LINK_MESSAGE_BYTES_MAX, LINK_RECEIVERS_MAX};
 use crate::mobility::HopNews;
 
 /// What travels on a link, each piece exactly once and in order.
@@ -246,8 +246,7 @@ impl BatchWriter {
     fn write_news(&mut self, news: &News, out: &mut Vec<u8>) {
         self.scratch.clear();
         // What cannot be written is a description with values nested too deeply, or with far too many.
-        let written = compact::encode_body_of(news, &mut self.scratch);
-        if written.is_err() || self.scratch.len() > LINK_NEWS_BYTES_MAX {
+        if self.writer.write_news(news, &mut self.scratch).is_err() {
             return write_number(TAG_VOID, out);
         }
         write_number(TAG_NEWS, out);
@@ -337,7 +336,7 @@ pub fn read_items(
         }
         let to = match tag {
             TAG_NEWS => {
-                items.push(Item::News(Box::new(read_news(&mut bytes)?)));
+                items.push(Item::News(Box::new(read_news(&mut bytes, reader)?)));
                 continue;
             }
             TAG_VOID => {
@@ -457,11 +456,11 @@ fn read_text<'a>(bytes: &mut &'a [u8]) -> Result<&'a str, BatchError> {
     std::str::from_utf8(text).map_err(|_| BatchError::Receivers)
 }
 
-fn read_news(bytes: &mut &[u8]) -> Result<News, BatchError> {
+fn read_news(bytes: &mut &[u8], reader: &mut dyn MessageReader) -> Result<News, BatchError> {
     let length = usize::try_from(take_number(bytes)?).map_err(|_| BatchError::News)?;
     let (news, rest) = bytes.split_at_checked(length).ok_or(BatchError::News)?;
     *bytes = rest;
-    compact::decode_body_as(news, Limits::MESSAGE).map_err(|_| BatchError::News)
+    reader.read_news(news).map_err(|_| BatchError::News)
 }
 
 #[cfg(test)]
@@ -518,6 +517,15 @@ mod tests {
         Envelope::for_each_receiver(message(&["bob"]), |envelope| items.push(Item::Message(envelope)));
         let (_, back) = there_and_back(items);
         assert!(matches!(back.as_slice(), [Item::News(first), Item::Message(_)] if **first == news));
+    }
+
+    #[test]
+    fn news_are_short_once_their_like_was_told() {
+        let ready =
+            |number| Item::News(Box::new(News::Hop(HopNews::Ready(HopId { agent: "retriever".into(), number }))));
+        let bytes = |count| there_and_back((0..count).map(|_| ready(1 << 39)).collect()).0;
+        let (first, both) = (bytes(1), bytes(2));
+        assert!(both - first < first / 2, "{first} {both}");
     }
 
     #[test]

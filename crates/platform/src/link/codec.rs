@@ -1,8 +1,11 @@
 //! How messages are written on a connection. Each direction has its own writer and reader, made when the connection is
 //! and gone with it: they may remember what went before.
 
-use whimbrel_acl::compact::{Decoder, Encoder};
+use whimbrel_acl::compact::{self, Decoder, Encoder, Limits};
 use whimbrel_acl::{AclMessage, Encoding};
+
+use super::batch::News;
+use crate::limits::LINK_NEWS_BYTES_MAX;
 
 /// Why bytes are no message, or a message cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,6 +20,20 @@ pub trait MessageWriter: Send {
     /// It cannot be written: then nothing was, and the next one can be.
     fn write(&mut self, message: &AclMessage, out: &mut Vec<u8>) -> Result<(), MessageError>;
 
+    /// Appends news, in the compact encoding whatever messages are written in.
+    ///
+    /// # Errors
+    /// They cannot be written, or take more than [`LINK_NEWS_BYTES_MAX`]: then nothing was, and the next can be.
+    fn write_news(&mut self, news: &News, out: &mut Vec<u8>) -> Result<(), MessageError> {
+        let start = out.len();
+        let written = compact::encode_body_of(news, out).map_err(|error| MessageError(error.to_string()));
+        match out.len() - start {
+            bytes if bytes > LINK_NEWS_BYTES_MAX => Err(MessageError(format!("they take {bytes} bytes"))),
+            _ => written,
+        }
+        .inspect_err(|_| out.truncate(start))
+    }
+
     /// Forgets what was said before: the reader does, too.
     fn forget(&mut self) {}
 }
@@ -28,6 +45,14 @@ pub trait MessageReader: Send {
     /// # Errors
     /// They are none, or one that breaks a limit. Nothing more can be read then.
     fn read(&mut self, bytes: &[u8]) -> Result<AclMessage, MessageError>;
+
+    /// The news that these bytes are, all of them.
+    ///
+    /// # Errors
+    /// As [`MessageReader::read`].
+    fn read_news(&mut self, bytes: &[u8]) -> Result<News, MessageError> {
+        compact::decode_body_as(bytes, Limits::MESSAGE).map_err(|error| MessageError(error.to_string()))
+    }
 
     /// Forgets what was said before: the writer did, too.
     fn forget(&mut self) {}
@@ -54,6 +79,10 @@ impl MessageWriter for Encoder {
         self.encode_message(message, out).map_err(|error| MessageError(error.to_string()))
     }
 
+    fn write_news(&mut self, news: &News, out: &mut Vec<u8>) -> Result<(), MessageError> {
+        self.encode_body_of(news, LINK_NEWS_BYTES_MAX, out).map_err(|error| MessageError(error.to_string()))
+    }
+
     fn forget(&mut self) {
         self.reset();
     }
@@ -62,6 +91,10 @@ impl MessageWriter for Encoder {
 impl MessageReader for Decoder {
     fn read(&mut self, bytes: &[u8]) -> Result<AclMessage, MessageError> {
         self.decode_message(bytes).map_err(|error| MessageError(error.to_string()))
+    }
+
+    fn read_news(&mut self, bytes: &[u8]) -> Result<News, MessageError> {
+        self.decode_body_as(bytes).map_err(|error| MessageError(error.to_string()))
     }
 
     fn forget(&mut self) {

@@ -6,7 +6,7 @@ use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::Origin;
-use whimbrel_platform::limits::{HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
+use whimbrel_platform::limits::{HOP_NUMBER_BITS, HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
 use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Part};
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{NodeId, Place, Route};
@@ -148,7 +148,7 @@ impl Shard {
         }
         self.delayed -= usize::from(slot.status == Status::Delayed);
         slot.status = if slot.status == Status::Held { Status::LeavingHeld } else { Status::LeavingQueued };
-        let hop = HopId { agent: slot.name(), number: self.node.random() };
+        let hop = HopId { agent: slot.name(), number: self.node.random() >> (u64::BITS - HOP_NUMBER_BITS) };
         let aid = slot.aid;
         let (kind, owner) = self.node.with_ams(|ams| {
             let owner = ams.describe(aid).map_or_else(Symbol::default, |described| described.owner);

@@ -45,8 +45,8 @@ macro_rules! guest_crate {
 }
 
 guest_crate! {
-    "Cargo.toml" "macro/Cargo.toml" "macro/src/lib.rs" "src/agent.rs" "src/allocator.rs" "src/blocking.rs" "src/calls.rs"
-    "src/context.rs" "src/documents.rs" "src/error.rs" "src/frame.rs" "src/host.rs" "src/lib.rs" "src/message.rs" "src/patterns.rs"
+    "Cargo.toml" "macro/Cargo.toml" "macro/src/lib.rs" "src/advice.rs" "src/agent.rs" "src/allocator.rs" "src/blocking.rs" "src/calls.rs"
+    "src/context.rs" "src/documents.rs" "src/error.rs" "src/frame.rs" "src/heap.rs" "src/host.rs" "src/lib.rs" "src/message.rs" "src/patterns.rs"
     "src/storage.rs" "src/tasks.rs" "src/testing.rs" "src/value.rs"
 }
 

@@ -1,0 +1,426 @@
+//! Where an agent's data lies, made to be carried about: what an agent is, is what is in its memory.
+//!
+//! What is free is zero, without headers, lists or marks in it: which parts are taken is said by a bit for each 16 bytes, in front of
+//! each page. So what an agent has done with leaves nothing behind that would travel with it, and what it has lies close together.
+//! Whoever gives memory back says how much it was, as Rust's allocators are told, so no block needs to know its length.
+
+/// Bytes of a page of memory.
+pub const PAGE: usize = 64 << 10;
+/// Bytes that a bit stands for; all blocks begin at a multiple of it.
+const GRANULE: usize = 16;
+/// Granules of a page.
+const GRANULES: usize = PAGE / GRANULE;
+/// Words of a page's map.
+const WORDS: usize = GRANULES / 64;
+/// Granules that a page's header takes.
+const HEADER: usize = size_of::<Header>() / GRANULE;
+/// Granules of the largest block that shares a page with others.
+const SMALL_MAX: usize = GRANULES / 2;
+/// Pages that a heap may have: 256 MiB.
+const PAGES_MAX: usize = 4096;
+
+/// What stands in front of a page that blocks share.
+#[repr(C, align(16))]
+struct Header {
+    /// A bit for each granule that is taken.
+    taken: [u64; WORDS],
+    /// How many are free.
+    free: u64,
+    /// Up to a granule's end, so that all of it is zero where a page is given back.
+    unused: u64,
+}
+
+/// What a page is used for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Use {
+    /// It is not the heap's.
+    None = 0,
+    /// All of it is free, and zero.
+    Free,
+    /// Blocks share it.
+    Shared,
+    /// A block has it, alone or with those behind it.
+    Whole,
+}
+
+/// Gets so many more pages from outside, zeros; the first one's number.
+type Grow = fn(usize) -> Option<usize>;
+
+/// See the module.
+pub struct Heap {
+    /// Where page 0 begins.
+    base: *mut u8,
+    grow: Grow,
+    uses: [Use; PAGES_MAX],
+    /// No shared page before this has room, as far as is known.
+    first: usize,
+    /// No page from here on is the heap's.
+    end: usize,
+}
+
+impl Heap {
+    /// A heap without a page.
+    pub const fn new(base: *mut u8, grow: Grow) -> Self {
+        Self { base, grow, uses: [Use::None; PAGES_MAX], first: 0, end: 0 }
+    }
+
+    /// Whether it has no page.
+    #[cfg(target_arch = "wasm32")]
+    pub fn is_empty(&self) -> bool {
+        self.end == 0
+    }
+
+    /// These pages are its own from now on. They must be zero.
+    pub fn add(&mut self, page: usize, count: usize) -> bool {
+        let Some(uses) = self.uses.get_mut(page..page + count) else { return false };
+        uses.fill(Use::Free);
+        self.end = self.end.max(page + count);
+        true
+    }
+
+    /// A block of so many bytes at a multiple of `align` (a power of two, a page at most), zeros. Null if there is no room.
+    pub fn take(&mut self, bytes: usize, align: usize) -> *mut u8 {
+        let granules = bytes.div_ceil(GRANULE).max(1);
+        let step = align.div_ceil(GRANULE).max(1);
+        if align > PAGE {
+            return std::ptr::null_mut();
+        }
+        if granules > SMALL_MAX || step > SMALL_MAX {
+            return self.take_pages(bytes.div_ceil(PAGE).max(1)).map_or(std::ptr::null_mut(), |page| self.at(page, 0));
+        }
+        self.take_shared(granules, step).map_or(std::ptr::null_mut(), |(page, at)| self.at(page, at))
+    }
+
+    /// Takes a block of so many bytes back, and makes it zero.
+    ///
+    /// # Safety
+    /// [`Heap::take`] gave it, or [`Heap::resize`] made it so long, and nobody uses it any more.
+    pub unsafe fn give_back(&mut self, block: *mut u8, bytes: usize) {
+        let (page, at) = self.place(block);
+        match self.uses.get(page) {
+            Some(Use::Shared) => self.free(page, at, bytes.div_ceil(GRANULE).max(1)),
+            _ => self.free_pages(page, bytes.div_ceil(PAGE).max(1)),
+        }
+    }
+
+    /// Makes a block longer or shorter where it is, if that is possible.
+    ///
+    /// # Safety
+    /// As [`Heap::give_back`], but for what stays: it is still its owner's.
+    pub unsafe fn resize(&mut self, block: *mut u8, bytes: usize, wanted: usize) -> bool {
+        let (page, at) = self.place(block);
+        if self.uses.get(page) != Some(&Use::Shared) {
+            let fits = bytes.div_ceil(PAGE) == wanted.div_ceil(PAGE) && wanted > SMALL_MAX * GRANULE;
+            if fits && wanted < bytes {
+                // SAFETY: the block is so long, and its owner does without its end.
+                unsafe { block.add(wanted).write_bytes(0, bytes - wanted) };
+            }
+            return fits;
+        }
+        let (has, wanted) = (bytes.div_ceil(GRANULE).max(1), wanted.div_ceil(GRANULE).max(1));
+        if wanted <= has {
+            if wanted < has {
+                self.free(page, at + wanted, has - wanted);
+            }
+            return true;
+        }
+        let header = self.header(page);
+        let is_free =
+            wanted <= SMALL_MAX && at + wanted <= GRANULES && header.next_taken(at + has, at + wanted).is_none();
+        if is_free {
+            header.mark(at + has, wanted - has, true);
+        }
+        is_free
+    }
+
+    fn take_shared(&mut self, granules: usize, step: usize) -> Option<(usize, usize)> {
+        let mut known_full = true;
+        for page in self.first..self.end {
+            if self.uses.get(page) == Some(&Use::Shared) {
+                let header = self.header(page);
+                if header.free >= granules as u64
+                    && let Some(at) = header.find(granules, step)
+                {
+                    header.mark(at, granules, true);
+                    return Some((page, at));
+                }
+                known_full &= header.free == 0;
+            }
+            if known_full {
+                self.first = page + 1;
+            }
+        }
+        let page = self.take_pages(1)?;
+        self.first = self.first.min(page);
+        if let Some(what) = self.uses.get_mut(page) {
+            *what = Use::Shared;
+        }
+        let header = self.header(page);
+        header.free = GRANULES as u64;
+        header.mark(0, HEADER, true);
+        let at = header.find(granules, step)?;
+        header.mark(at, granules, true);
+        Some((page, at))
+    }
+
+    fn take_pages(&mut self, count: usize) -> Option<usize> {
+        let mut run = 0;
+        let free = (0..self.end).find(|page| {
+            run = if self.uses.get(*page) == Some(&Use::Free) { run + 1 } else { 0 };
+            run == count
+        });
+        let page = match free {
+            Some(last) => last + 1 - count,
+            None => {
+                let page = (self.grow)(count)?;
+                self.add(page, count).then_some(page)?
+            }
+        };
+        self.uses.get_mut(page..page + count)?.fill(Use::Whole);
+        Some(page)
+    }
+
+    fn free(&mut self, page: usize, at: usize, granules: usize) {
+        let block = self.at(page, at);
+        // SAFETY: these granules are of a block that whoever calls gives back.
+        unsafe { block.write_bytes(0, granules * GRANULE) };
+        let header = self.header(page);
+        header.mark(at, granules, false);
+        if header.free == (GRANULES - HEADER) as u64 {
+            *header = Header { taken: [0; WORDS], free: 0, unused: 0 };
+            if let Some(what) = self.uses.get_mut(page) {
+                *what = Use::Free;
+            }
+        } else {
+            self.first = self.first.min(page);
+        }
+    }
+
+    fn free_pages(&mut self, page: usize, count: usize) {
+        let block = self.at(page, 0);
+        // SAFETY: these pages are a block's that whoever calls gives back.
+        unsafe { block.write_bytes(0, count * PAGE) };
+        if let Some(uses) = self.uses.get_mut(page..page + count) {
+            uses.fill(Use::Free);
+        }
+    }
+
+    fn at(&self, page: usize, granule: usize) -> *mut u8 {
+        self.base.wrapping_add(page * PAGE + granule * GRANULE)
+    }
+
+    fn place(&self, block: *mut u8) -> (usize, usize) {
+        let offset = block as usize - self.base as usize;
+        (offset / PAGE, offset % PAGE / GRANULE)
+    }
+
+    fn header(&mut self, page: usize) -> &mut Header {
+        // SAFETY: it is called for pages of the heap only, in front of which nothing else lies; all zeros are a header, too.
+        unsafe { &mut *self.at(page, 0).cast::<Header>() }
+    }
+}
+
+impl Header {
+    /// Where so many free granules begin, at a multiple of `step`.
+    fn find(&self, granules: usize, step: usize) -> Option<usize> {
+        let mut at = 0;
+        while at + granules <= GRANULES {
+            match self.next_taken(at, at + granules) {
+                None => return Some(at),
+                Some(taken) => at = self.next_free(taken + 1)?.next_multiple_of(step),
+            }
+        }
+        None
+    }
+
+    /// The first granule of these that is taken.
+    fn next_taken(&self, from: usize, to: usize) -> Option<usize> {
+        self.next(from, |word| word).filter(|taken| *taken < to)
+    }
+
+    fn next_free(&self, from: usize) -> Option<usize> {
+        self.next(from, |word| !word)
+    }
+
+    /// The first bit from there on that is set in what is made of the map.
+    fn next(&self, from: usize, of: impl Fn(u64) -> u64) -> Option<usize> {
+        let mut left = u64::MAX << (from % 64);
+        for (index, word) in self.taken.iter().enumerate().skip(from / 64) {
+            let bits = of(*word) & left;
+            if bits != 0 {
+                return Some(index * 64 + bits.trailing_zeros() as usize);
+            }
+            left = u64::MAX;
+        }
+        None
+    }
+
+    fn mark(&mut self, from: usize, granules: usize, taken: bool) {
+        let (mut at, end) = (from, from + granules);
+        while at < end {
+            let count = (end - at).min(64 - at % 64);
+            let bits = (u64::MAX >> (64 - count)) << (at % 64);
+            if let Some(word) = self.taken.get_mut(at / 64) {
+                *word = if taken { *word | bits } else { *word & !bits };
+            }
+            at += count;
+        }
+        let granules = granules as u64;
+        self.free = if taken { self.free - granules } else { self.free + granules };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pages that heaps in tests can have.
+    const PAGES: usize = 12;
+
+    thread_local! {
+        static GROWN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    /// As in WebAssembly somebody else takes every third page.
+    fn grow(count: usize) -> Option<usize> {
+        GROWN.with(|grown| {
+            let page = grown.get() + usize::from(grown.get() % 3 == 2);
+            (page + count <= PAGES).then(|| {
+                grown.set(page + count);
+                page
+            })
+        })
+    }
+
+    struct Memory(*mut u8);
+
+    impl Memory {
+        const LAYOUT: Layout = match Layout::from_size_align(PAGES * PAGE, PAGE) {
+            Ok(layout) => layout,
+            Err(_) => panic!("no such layout"),
+        };
+
+        fn new() -> Self {
+            GROWN.set(0);
+            // SAFETY: it has a size.
+            Self(unsafe { alloc_zeroed(Self::LAYOUT) })
+        }
+
+        fn bytes(&self) -> &[u8] {
+            // SAFETY: it is that long, and was zeroed.
+            unsafe { std::slice::from_raw_parts(self.0, PAGES * PAGE) }
+        }
+    }
+
+    impl Drop for Memory {
+        fn drop(&mut self) {
+            // SAFETY: it is from there.
+            unsafe { dealloc(self.0, Self::LAYOUT) };
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Act {
+        Take { bytes: usize, align: usize },
+        GiveBack(usize),
+        Resize(usize, usize),
+    }
+
+    fn bytes() -> impl Strategy<Value = usize> {
+        prop_oneof![8 => 0usize..200, 2 => 0usize..5000, 1 => 30_000usize..200_000]
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        prop_oneof![
+            5 => (bytes(), 0u32..8).prop_map(|(bytes, align)| Act::Take { bytes, align: 1 << align }),
+            4 => any::<usize>().prop_map(Act::GiveBack),
+            3 => (any::<usize>(), bytes()).prop_map(|(which, bytes)| Act::Resize(which, bytes)),
+        ]
+    }
+
+    /// A block, its length and what it was filled with.
+    type Block = (*mut u8, usize, u8);
+
+    fn fill((block, bytes, mark): Block) {
+        // SAFETY: the heap gave it.
+        unsafe { block.write_bytes(mark, bytes) };
+    }
+
+    fn is_whole((block, bytes, mark): Block) -> bool {
+        // SAFETY: the heap gave it, and it was filled.
+        unsafe { std::slice::from_raw_parts(block, bytes) }.iter().all(|byte| *byte == mark)
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_are_apart_keep_what_is_in_them_and_leave_nothing(acts in prop::collection::vec(act(), 1..120)) {
+            let memory = Memory::new();
+            let mut heap = Heap::new(memory.0, grow);
+            let mut blocks: Vec<Block> = Vec::new();
+            for (index, act) in acts.into_iter().enumerate() {
+                let mark = index as u8 | 1;
+                match act {
+                    Act::Take { bytes, align } => {
+                        let block = heap.take(bytes, align);
+                        if block.is_null() { continue }
+                        prop_assert!(block.addr().is_multiple_of(align));
+                        prop_assert!(is_whole((block, bytes, 0)), "what is given is zero");
+                        fill((block, bytes, mark));
+                        blocks.push((block, bytes, mark));
+                    }
+                    Act::GiveBack(which) if !blocks.is_empty() => {
+                        let (block, bytes, _) = blocks.swap_remove(which % blocks.len());
+                        // SAFETY: it was taken.
+                        unsafe { heap.give_back(block, bytes) };
+                    }
+                    Act::Resize(which, wanted) if !blocks.is_empty() => {
+                        let which = which % blocks.len();
+                        let (block, bytes, _) = blocks[which];
+                        // SAFETY: it was taken.
+                        if unsafe { heap.resize(block, bytes, wanted) } {
+                            let kept = (block, bytes.min(wanted), blocks[which].2);
+                            prop_assert!(is_whole(kept));
+                            blocks[which] = (block, wanted, mark);
+                            fill(blocks[which]);
+                        }
+                    }
+                    _ => {}
+                }
+                prop_assert!(blocks.iter().all(|block| is_whole(*block)));
+            }
+            for (block, bytes, _) in blocks {
+                // SAFETY: it was taken.
+                unsafe { heap.give_back(block, bytes) };
+            }
+            prop_assert!(memory.bytes().iter().all(|byte| *byte == 0), "nothing is left of them, nor of the maps");
+        }
+    }
+
+    #[test]
+    fn a_page_takes_what_it_has_room_for() {
+        let memory = Memory::new();
+        let mut heap = Heap::new(memory.0, grow);
+        let blocks: Vec<*mut u8> = (0..GRANULES - HEADER).map(|_| heap.take(GRANULE, 1)).collect();
+        assert_eq!(blocks.iter().map(|block| heap.place(*block).0).max(), Some(0));
+        let next = heap.take(1, 1);
+        assert_eq!(heap.place(next), (1, HEADER));
+        // SAFETY: it was taken.
+        unsafe { heap.give_back(blocks[7], GRANULE) };
+        assert_eq!(heap.take(GRANULE, 1), blocks[7]);
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_not_given() {
+        let memory = Memory::new();
+        let mut heap = Heap::new(memory.0, grow);
+        assert!(heap.take((PAGES + 1) * PAGE, 1).is_null());
+        assert!(heap.take(usize::MAX - GRANULE, 1).is_null());
+        assert!(heap.take(1, 2 * PAGE).is_null());
+        assert!(!heap.take(1, PAGE).is_null(), "a page begins at its multiple");
+    }
+}
