@@ -195,9 +195,9 @@ impl Node {
         });
     }
 
-    /// A node answers which agents it has.
+    /// A node answers which agents it has. Whoever of them comes here meanwhile has a place here already.
     pub fn hear_answer(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>, not: &[Symbol]) {
-        for (name, kind) in agents {
+        for (name, kind) in agents.into_iter().filter(|(name, _)| !self.is_coming(*name)) {
             if self.with_ams(|ams| ams.handle_elsewhere(name, from, kind)) {
                 self.routes.set(name, Route::node(from));
                 self.relieved(name);
