@@ -20,7 +20,7 @@ struct Memory(UnsafeCell<Heap>);
 unsafe impl Sync for Memory {}
 
 #[global_allocator]
-static MEMORY: Memory = Memory(UnsafeCell::new(Heap::new(std::ptr::null_mut(), grow)));
+static MEMORY: Memory = Memory(UnsafeCell::new(Heap::new(0, grow)));
 
 fn grow(pages: usize) -> Option<usize> {
     match core::arch::wasm32::memory_grow(0, pages) {
@@ -34,7 +34,7 @@ impl Memory {
         // SAFETY: agents have one thread, and no call of the heap's leads back here.
         let heap = unsafe { &mut *self.0.get() };
         if heap.is_empty() {
-            heap.add(FIRST.0.get().addr() / PAGE, 1);
+            heap.add(FIRST.0.get().expose_provenance() / PAGE, 1);
         }
         heap
     }

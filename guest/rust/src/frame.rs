@@ -188,10 +188,10 @@ pub(crate) fn template_of(bytes: &[u8]) -> Result<Template, DecodeError> {
     let Some((&number, rest)) = bytes.split_first() else { return Ok(Template::any()) };
     if number != ANY {
         let fields = Message::decode(bytes)?;
-        return Ok(Template { performative: Some(fields.performative.clone()), fields });
+        return Ok(Template { performative: Some(fields.performative.clone()), fields: Box::new(fields) });
     }
     let fields = Message::decode(&[&[0], rest].concat())?;
-    Ok(Template { performative: None, fields })
+    Ok(Template { performative: None, fields: Box::new(fields) })
 }
 
 fn put_fields(out: &mut Vec<u8>, message: &Message) {

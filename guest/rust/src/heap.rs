@@ -16,8 +16,8 @@ const WORDS: usize = GRANULES / 64;
 const HEADER: usize = size_of::<Header>() / GRANULE;
 /// Granules of the largest block that shares a page with others.
 const SMALL_MAX: usize = GRANULES / 2;
-/// Pages that a heap may have: 256 MiB.
-const PAGES_MAX: usize = 4096;
+/// Pages that a heap may have: 64 MiB, as much memory as nodes give an agent at most.
+const PAGES_MAX: usize = 1024;
 
 /// What stands in front of a page that blocks share.
 #[repr(C, align(16))]
@@ -49,11 +49,14 @@ type Grow = fn(usize) -> Option<usize>;
 
 /// See the module.
 pub struct Heap {
-    /// Where page 0 begins.
-    base: *mut u8,
+    /// The address of page 0.
+    base: usize,
     grow: Grow,
     uses: [Use; PAGES_MAX],
-    /// No shared page before this has room, as far as is known.
+    /// The least number of granules for which there was no room in a shared page since something of it was given back; 0 if there
+    /// always was. Pages are not looked at in vain again.
+    lacks: [u16; PAGES_MAX],
+    /// No shared page before this has room for anything.
     first: usize,
     /// No page from here on is the heap's.
     end: usize,
@@ -61,8 +64,8 @@ pub struct Heap {
 
 impl Heap {
     /// A heap without a page.
-    pub const fn new(base: *mut u8, grow: Grow) -> Self {
-        Self { base, grow, uses: [Use::None; PAGES_MAX], first: 0, end: 0 }
+    pub const fn new(base: usize, grow: Grow) -> Self {
+        Self { base, grow, uses: [Use::None; PAGES_MAX], lacks: [0; PAGES_MAX], first: 0, end: 0 }
     }
 
     /// Whether it has no page.
@@ -111,12 +114,15 @@ impl Heap {
     pub unsafe fn resize(&mut self, block: *mut u8, bytes: usize, wanted: usize) -> bool {
         let (page, at) = self.place(block);
         if self.uses.get(page) != Some(&Use::Shared) {
-            let fits = bytes.div_ceil(PAGE) == wanted.div_ceil(PAGE) && wanted > SMALL_MAX * GRANULE;
-            if fits && wanted < bytes {
+            let is_whole =
+                wanted > SMALL_MAX * GRANULE && self.resize_pages(page, bytes.div_ceil(PAGE), wanted.div_ceil(PAGE));
+            if is_whole && wanted < bytes {
+                // What shares a page with what stays; the pages behind it are zero already.
+                let left = bytes.min(wanted.next_multiple_of(PAGE)) - wanted;
                 // SAFETY: the block is so long, and its owner does without its end.
-                unsafe { block.add(wanted).write_bytes(0, bytes - wanted) };
+                unsafe { block.add(wanted).write_bytes(0, left) };
             }
-            return fits;
+            return is_whole;
         }
         let (has, wanted) = (bytes.div_ceil(GRANULE).max(1), wanted.div_ceil(GRANULE).max(1));
         if wanted <= has {
@@ -126,29 +132,40 @@ impl Heap {
             return true;
         }
         let header = self.header(page);
-        let is_free =
-            wanted <= SMALL_MAX && at + wanted <= GRANULES && header.next_taken(at + has, at + wanted).is_none();
+        let (end, wanted_end) = (at + has, at + wanted);
+        let is_free = wanted <= SMALL_MAX && wanted_end <= GRANULES && header.next_taken(end, wanted_end).is_none();
         if is_free {
-            header.mark(at + has, wanted - has, true);
+            header.mark(end, wanted - has, true);
         }
         is_free
     }
 
+    fn resize_pages(&mut self, page: usize, has: usize, wanted: usize) -> bool {
+        if wanted <= has {
+            self.free_pages(page + wanted, has - wanted);
+            return true;
+        }
+        if page + has == self.end {
+            // The pages that come may be elsewhere: then they are for others.
+            let Some(more) = (self.grow)(wanted - has) else { return false };
+            self.add(more, wanted - has);
+        }
+        let Some(more) = self.uses.get_mut(page + has..page + wanted) else { return false };
+        let are_free = more.iter().all(|what| *what == Use::Free);
+        if are_free {
+            more.fill(Use::Whole);
+        }
+        are_free
+    }
+
     fn take_shared(&mut self, granules: usize, step: usize) -> Option<(usize, usize)> {
-        let mut known_full = true;
         for page in self.first..self.end {
-            if self.uses.get(page) == Some(&Use::Shared) {
-                let header = self.header(page);
-                if header.free >= granules as u64
-                    && let Some(at) = header.find(granules, step)
-                {
-                    header.mark(at, granules, true);
-                    return Some((page, at));
-                }
-                known_full &= header.free == 0;
+            if let Some(at) = self.take_of(page, granules, step) {
+                return Some((page, at));
             }
-            if known_full {
-                self.first = page + 1;
+            let is_full = self.uses.get(page) != Some(&Use::Shared) || self.lacks.get(page) == Some(&1);
+            if is_full && page == self.first {
+                self.first += 1;
             }
         }
         let page = self.take_pages(1)?;
@@ -159,9 +176,30 @@ impl Heap {
         let header = self.header(page);
         header.free = GRANULES as u64;
         header.mark(0, HEADER, true);
-        let at = header.find(granules, step)?;
-        header.mark(at, granules, true);
-        Some((page, at))
+        self.take_of(page, granules, step).map(|at| (page, at))
+    }
+
+    /// Takes so many granules of this page, if it is shared and has them.
+    fn take_of(&mut self, page: usize, granules: usize, step: usize) -> Option<usize> {
+        let lacks = usize::from(*self.lacks.get(page)?);
+        if self.uses.get(page) != Some(&Use::Shared) || (lacks != 0 && granules >= lacks) {
+            return None;
+        }
+        let header = self.header(page);
+        let found = header.find(granules, step);
+        match found {
+            Some(at) => header.mark(at, granules, true),
+            // There may be room that does not begin where it should.
+            None if step > 1 => {}
+            None => self.note_lack(page, granules as u16),
+        }
+        found
+    }
+
+    fn note_lack(&mut self, page: usize, granules: u16) {
+        if let Some(lacks) = self.lacks.get_mut(page) {
+            *lacks = granules;
+        }
     }
 
     fn take_pages(&mut self, count: usize) -> Option<usize> {
@@ -187,13 +225,14 @@ impl Heap {
         unsafe { block.write_bytes(0, granules * GRANULE) };
         let header = self.header(page);
         header.mark(at, granules, false);
-        if header.free == (GRANULES - HEADER) as u64 {
+        let is_empty = header.free == (GRANULES - HEADER) as u64;
+        if is_empty {
             *header = Header { taken: [0; WORDS], free: 0, unused: 0 };
-            if let Some(what) = self.uses.get_mut(page) {
-                *what = Use::Free;
-            }
-        } else {
-            self.first = self.first.min(page);
+        }
+        self.note_lack(page, 0);
+        match self.uses.get_mut(page) {
+            Some(what) if is_empty => *what = Use::Free,
+            _ => self.first = self.first.min(page),
         }
     }
 
@@ -207,11 +246,11 @@ impl Heap {
     }
 
     fn at(&self, page: usize, granule: usize) -> *mut u8 {
-        self.base.wrapping_add(page * PAGE + granule * GRANULE)
+        std::ptr::with_exposed_provenance_mut(self.base + page * PAGE + granule * GRANULE)
     }
 
     fn place(&self, block: *mut u8) -> (usize, usize) {
-        let offset = block as usize - self.base as usize;
+        let offset = block.addr() - self.base;
         (offset / PAGE, offset % PAGE / GRANULE)
     }
 
@@ -360,7 +399,7 @@ mod tests {
         #[test]
         fn blocks_are_apart_keep_what_is_in_them_and_leave_nothing(acts in prop::collection::vec(act(), 1..120)) {
             let memory = Memory::new();
-            let mut heap = Heap::new(memory.0, grow);
+            let mut heap = Heap::new(memory.0.expose_provenance(), grow);
             let mut blocks: Vec<Block> = Vec::new();
             for (index, act) in acts.into_iter().enumerate() {
                 let mark = index as u8 | 1;
@@ -404,7 +443,7 @@ mod tests {
     #[test]
     fn a_page_takes_what_it_has_room_for() {
         let memory = Memory::new();
-        let mut heap = Heap::new(memory.0, grow);
+        let mut heap = Heap::new(memory.0.expose_provenance(), grow);
         let blocks: Vec<*mut u8> = (0..GRANULES - HEADER).map(|_| heap.take(GRANULE, 1)).collect();
         assert_eq!(blocks.iter().map(|block| heap.place(*block).0).max(), Some(0));
         let next = heap.take(1, 1);
@@ -415,9 +454,44 @@ mod tests {
     }
 
     #[test]
+    fn large_blocks_grow_and_shrink_where_they_are() {
+        let memory = Memory::new();
+        let mut heap = Heap::new(memory.0.expose_provenance(), grow);
+        let block = heap.take(PAGE, 1);
+        fill((block, PAGE, 7));
+        // SAFETY: it was taken, and is so long.
+        unsafe {
+            assert!(heap.resize(block, PAGE, 2 * PAGE), "the page behind it comes");
+            assert!(!heap.resize(block, 2 * PAGE, 4 * PAGE), "the one behind that is somebody else's");
+            assert!(heap.resize(block, 2 * PAGE, PAGE - 100));
+        }
+        assert_eq!(heap.take_pages(1), Some(1), "what it gave back");
+        assert!(is_whole((block, PAGE - 100, 7)));
+        assert!(memory.bytes()[PAGE - 100..2 * PAGE].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn pages_without_room_are_not_looked_at_again() {
+        let memory = Memory::new();
+        let mut heap = Heap::new(memory.0.expose_provenance(), grow);
+        let blocks: Vec<*mut u8> = (0..GRANULES - HEADER).map(|_| heap.take(GRANULE, 1)).collect();
+        for block in blocks.iter().step_by(2) {
+            // SAFETY: it was taken.
+            unsafe { heap.give_back(*block, GRANULE) };
+        }
+        let larger = heap.take(2 * GRANULE, 1);
+        assert_eq!(heap.place(larger).0, 1);
+        assert_eq!((heap.lacks[0], heap.first), (2, 0));
+        assert_eq!(heap.take(GRANULE, 1), blocks[0], "there is room for less");
+        // SAFETY: it was taken.
+        unsafe { heap.give_back(blocks[1], GRANULE) };
+        assert_eq!(heap.take(2 * GRANULE, 1), blocks[1], "two beside each other");
+    }
+
+    #[test]
     fn what_there_is_no_room_for_is_not_given() {
         let memory = Memory::new();
-        let mut heap = Heap::new(memory.0, grow);
+        let mut heap = Heap::new(memory.0.expose_provenance(), grow);
         assert!(heap.take((PAGES + 1) * PAGE, 1).is_null());
         assert!(heap.take(usize::MAX - GRANULE, 1).is_null());
         assert!(heap.take(1, 2 * PAGE).is_null());
