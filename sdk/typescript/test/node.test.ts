@@ -325,6 +325,22 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
     });
   }
 
+  test("a network that swallows everything and does not say so ends no session", { timeout: 30_000 }, async () => {
+    const proxy = await Proxy.to(society.address);
+    const platform = await join_({ leaseMs: 6000 }, proxy.address);
+    try {
+      const bob = await platform.create("bob");
+      await bob.ask({ performative: "request", receivers: "echo", content: 1 });
+      proxy.freeze();
+      const answer = await bob.ask({ performative: "request", receivers: "echo", content: 2 }, { timeoutMs: 12_000 });
+      assert.equal(Number(answer.content), 2);
+      assert.deepEqual(platform.agents, [bob]);
+    } finally {
+      await platform.close();
+      await proxy.close();
+    }
+  });
+
   test("a session that its node forgot is over, and so are its agents", async () => {
     const proxy = await Proxy.to(society.address);
     const platform = await join_({ leaseMs: 1000 }, proxy.address);

@@ -40,6 +40,11 @@ export class Proxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** Passes nothing on any more over what there is, and tells nobody: as a network does that lost its way. */
+  freeze(): void {
+    for (const socket of this.#sockets) socket.unpipe().resume();
+  }
+
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
     this.cut();

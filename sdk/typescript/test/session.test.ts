@@ -206,6 +206,27 @@ test("a node that falls silent is left early enough to go on over another connec
   assert.equal(bench.session.over, undefined);
 });
 
+test("whenever the network falls silent, there is time for another connection before the node gives up", () => {
+  const lease = 12_000;
+  for (let phase = 0; phase < lease / 3; phase += 250) {
+    for (let silentFrom = lease; silentFrom < 2 * lease; silentFrom += 250) {
+      const bench = new Bench();
+      bench.connect();
+      bench.hear({ ...WELCOME, lease_ms: lease });
+      bench.all();
+      let nodeHeardAt = 0;
+      let isAgain = false;
+      for (let now = 0; !isAgain; now += 50) {
+        bench.until(now);
+        if (bench.frames().length > 0 && now < silentFrom) nodeHeardAt = now;
+        if (now < silentFrom && now % (lease / 3) === phase) bench.hear({ type: "ack", received: 0 });
+        isAgain = bench.all().some(({ type }) => type === "connect");
+      }
+      assert.ok(nodeHeardAt + lease - bench.now >= 700, `phase ${phase}, silent from ${silentFrom}: ${nodeHeardAt + lease - bench.now} ms`);
+    }
+  }
+});
+
 test("a connection that does not open is waited for no longer than the session lasts", () => {
   const first = new Bench({ patienceMs: 700 });
   assert.deepEqual(first.all(), [{ type: "connect" }]);

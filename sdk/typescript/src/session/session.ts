@@ -345,6 +345,14 @@ export class Session {
     return true;
   }
 
+  /**
+   * When the next sign of life is due. The node wants one in each third of the lease; one in each quarter leaves time for another
+   * connection even if the last one was lost just before the next.
+   */
+  get #speakAt(): number {
+    return this.#spokeAt + this.#leaseMs / 4;
+  }
+
   /** When there is no use in another connection. */
   get #giveUpAt(): number {
     return this.#welcome ? this.#heardAt + this.#leaseMs : this.#startedAt + (this.#options.patienceMs ?? PATIENCE_MS);
@@ -376,7 +384,7 @@ export class Session {
   pollTimeout(): number {
     if (this.#over) return Infinity;
     const next = Math.min(this.#giveUpAt, this.#dropAt, this.#connectAt);
-    return this.#connection?.isWelcome ? Math.min(next, this.#ackDueAt, this.#spokeAt + this.#leaseMs / 3) : next;
+    return this.#connection?.isWelcome ? Math.min(next, this.#ackDueAt, this.#speakAt) : next;
   }
 
   /** The next frame to write. */
@@ -394,7 +402,7 @@ export class Session {
       return this.#hello();
     }
     if (!connection.isWelcome || connection.byeWritten) return undefined;
-    if (now >= this.#ackDueAt || now >= this.#spokeAt + this.#leaseMs / 3) {
+    if (now >= this.#ackDueAt || now >= this.#speakAt) {
       this.#ackDueAt = Infinity;
       this.#told = this.#received;
       return { type: "ack", received: this.#received, credit: null };
