@@ -52,6 +52,18 @@ async function reach(agent: Agent, name: string): Promise<string> {
   }
 }
 
+/** Removes a folder that processes of the browser may still write to: what they wrote meanwhile is to be removed, too. */
+async function remove(folder: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      if (attempt === 50) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
 test("agents in a page and in its Worker talk to one elsewhere, also when the network broke", { skip: WITHOUT_NODE || withoutBrowser(), timeout: 120_000 }, async () => {
   const profile = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
   const society = await Society.of({ fern: "" });
@@ -78,6 +90,6 @@ test("agents in a page and in its Worker talk to one elsewhere, also when the ne
     pages.close();
     await gateway.close();
     society.stop();
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    await remove(profile);
   }
 });
