@@ -197,12 +197,14 @@ impl Node {
 
     /// A node answers which agents it has. Whoever of them comes here meanwhile has a place here already.
     pub fn hear_answer(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>, not: &[Symbol]) {
-        for (name, kind) in agents.into_iter().filter(|(name, _)| !self.is_coming(*name)) {
-            if self.with_ams(|ams| ams.handle_elsewhere(name, from, kind)) {
-                self.routes.set(name, Route::node(from));
-                self.relieved(name);
+        self.with_coming(|is_coming| {
+            for (name, kind) in agents.into_iter().filter(|(name, _)| !is_coming(*name)) {
+                if self.with_ams(|ams| ams.handle_elsewhere(name, from, kind)) {
+                    self.routes.set(name, Route::node(from));
+                    self.relieved(name);
+                }
             }
-        }
+        });
         let reason = EndReason::Failed("it ended when its node was not linked with this one".to_owned());
         not.iter().for_each(|name| self.agent_ended_elsewhere(*name, from, &reason));
     }

@@ -562,6 +562,9 @@ impl Link {
     fn take_back(&mut self, number: Option<u64>) {
         let Some(place) = number.and_then(|number| number.checked_sub(self.first)) else { return };
         let place = place as usize;
+        if matches!(self.window.get(place), Some(Item::News(_))) {
+            return self.void(&[place]);
+        }
         let Some(item @ (Item::Message(Envelope { body, .. }) | Item::Forwarded(Envelope { body, .. }))) =
             self.window.get(place)
         else {

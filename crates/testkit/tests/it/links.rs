@@ -1,9 +1,10 @@
 //! Links: once and in order, whatever the wire does.
 
 use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
+use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::limits::LINK_MESSAGE_BYTES_MAX;
 use whimbrel_platform::limits::{LINK_FLIGHT_BYTES, LINK_GIVE_UP_MS, LINK_SILENCE_MS};
-use whimbrel_platform::link::Item;
+use whimbrel_platform::link::{Item, News};
 use whimbrel_testkit::{Faults, LinkPair};
 
 const SEEDS: u64 = 50;
@@ -224,6 +225,21 @@ fn a_message_that_the_peer_cannot_read_comes_back_and_the_link_goes_on() {
     pair.run_for(100);
     assert_eq!(pair.ends[1].numbers(), [0, 1, 2]);
     assert_eq!(pair.ends[0].link.waiting(), 0);
+}
+
+#[test]
+fn news_that_the_peer_cannot_read_are_left_out_and_the_link_goes_on() {
+    let mut pair = LinkPair::new(9);
+    pair.ends[0].send(0);
+    let many = Value::list(std::iter::repeat_n(Value::Int(7), 3_000_000));
+    let service = ServiceDescription { properties: vec![("prices".into(), many)], ..ServiceDescription::default() };
+    let description = DfDescription { services: vec![service], ..DfDescription::default() };
+    pair.ends[0].link.offer(&mut vec![Item::News(Box::new(News::Service(Box::new(description))))]);
+    pair.ends[0].send(1);
+    pair.run_for(5_000);
+    assert_eq!(pair.ends[1].numbers(), [0, 1]);
+    assert_eq!(pair.ends[1].errors.len(), 2, "they are tried again once: {:?}", pair.ends[1].errors);
+    assert_eq!((pair.ends[0].link.waiting(), pair.ends[0].unsendable.len()), (0, 0));
 }
 
 #[test]
