@@ -1092,3 +1092,34 @@ fn all_nodes_know_who_lives_where_however_late_they_are_linked() {
         }
     }
 }
+
+#[test]
+fn who_is_asked_about_while_it_hops_is_not_lost() {
+    let nodes = Nodes::new(2, 2);
+    let walker = nodes.walker(0, "walker");
+    nodes.at(0).services().join(walker, group("crew").unwrap()).unwrap();
+    nodes.at(0).services().df_register(walker, "walks", "").unwrap();
+    nodes.settle();
+    for round in 0..20 {
+        let (from, to) = (round % 2, (round + 1) % 2);
+        assert_eq!(nodes.homes("walker"), [from], "round {round}");
+        nodes.at(from).move_agent(walker, format!("n{to}").as_str(), |_| ());
+        // Both are asked before each word between them.
+        for _ in 0..20 {
+            for (me, other) in [(0, NodeId(1)), (1, NodeId(0))] {
+                nodes.at(me).station().hear(other, News::Asks(vec![walker.name]));
+            }
+            for _ in 0..4 {
+                nodes.idle();
+                nodes.step(0, 1);
+                nodes.step(1, 0);
+            }
+        }
+        nodes.settle();
+        assert_eq!(nodes.homes("walker"), [to], "round {round}");
+        for node in 0..2 {
+            assert_eq!(nodes.at(node).services().df_search("walks", ""), [walker], "round {round}: n{node}");
+            assert_eq!(nodes.at(node).services().members(group("crew").unwrap()), [walker], "round {round}: n{node}");
+        }
+    }
+}
