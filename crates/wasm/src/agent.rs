@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
 use whimbrel_platform::audit::{RefusalReason, Refused};
@@ -136,8 +137,7 @@ impl WasmAgent {
 
     fn work(&mut self, turn: &mut Turn<'_>) -> Result<Next, LiveError> {
         let terms = self.arrive(turn)?;
-        let is_metered = terms.cpu_ms_per_s.or(terms.owner.cpu_ms_per_s).is_some();
-        let began = is_metered.then(ran);
+        let began = is_metered(&terms).then(ran);
         let mind = Arc::clone(&self.mind);
         let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
         let live = mind.enter(&self.mind, &self.module, &terms)?;
@@ -146,25 +146,12 @@ impl WasmAgent {
         let affairs = &mut live.store.data_mut().affairs;
         affairs.recalls = affairs.recalls.wrapping_add(recalls);
         let hop = hop.map(|hop| News { hop, is_recalled: recalls > 0 });
-        // It may have been written out since its last turn.
         if let Some(stay) = &mut self.stay {
-            if let Some(share) = &mut stay.used.share {
-                share.grow(live.memory_bytes(), &terms.owner)?;
-            }
-            live.store.data_mut().used = std::mem::take(&mut stay.used);
+            stay.lend(live, began)?;
         }
-        if let Some(began) = began {
-            live.store.data_mut().meter.begin_turn(began);
-        }
-        let mut visit = Visit { live, turn, budget };
-        let next = visit.go(hop)?;
-        let guest = live.store.data_mut();
-        if is_metered {
-            guest.count_cpu(ran(), turn.services.now())?;
-            guest.meter.end_turn();
-        }
+        let next = Visit { live: &mut *live, turn: &mut *turn, budget }.go(hop)?;
         if let Some(stay) = &mut self.stay {
-            stay.used = std::mem::take(&mut guest.used);
+            stay.take_back(live, turn.services.now())?;
         }
         Ok(next)
     }
@@ -205,6 +192,35 @@ impl Stay {
         let holder = terms.storage.then(|| Box::new(line.holder(name)));
         Ok(Self { name, terms: host.share(terms), until, used: Used { share, holder, ..Used::default() } })
     }
+
+    /// The agent is called: what it uses counts with what it used on this node before, though it may have been written out meanwhile.
+    fn lend(&mut self, live: &mut Live, began: Option<Duration>) -> Result<(), Breach> {
+        if let Some(share) = &mut self.used.share {
+            share.grow(live.memory_bytes(), &self.terms.owner)?;
+        }
+        let guest = live.store.data_mut();
+        guest.used = std::mem::take(&mut self.used);
+        if let Some(began) = began {
+            guest.meter.begin_turn(began);
+        }
+        Ok(())
+    }
+
+    /// The call is over.
+    fn take_back(&mut self, live: &mut Live, now: Time) -> Result<(), Breach> {
+        let guest = live.store.data_mut();
+        if is_metered(&self.terms) {
+            guest.count_cpu(ran(), now)?;
+            guest.meter.end_turn();
+        }
+        self.used = std::mem::take(&mut guest.used);
+        Ok(())
+    }
+}
+
+/// Whether the agent's time at work is counted beyond single calls.
+fn is_metered(terms: &Terms) -> bool {
+    terms.cpu_ms_per_s.or(terms.owner.cpu_ms_per_s).is_some()
 }
 
 impl AgentBody for WasmAgent {
@@ -285,6 +301,7 @@ impl AgentBody for WasmAgent {
     fn stopping(&mut self, turn: &mut Turn<'_>) {
         let Some(export) = self.module.exports.stop else { return };
         let Ok(terms) = self.arrive(turn) else { return };
+        let began = is_metered(&terms).then(ran);
         let mind = Arc::clone(&self.mind);
         let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(live) = mind.enter(&self.mind, &self.module, &terms) else { return };
@@ -292,7 +309,11 @@ impl AgentBody for WasmAgent {
             return;
         }
         live.store.data_mut().requests = Requests::default();
-        let said = live.during(turn, |live| live.call_export::<(), ()>(&export, ()));
+        let lent = self.stay.as_mut().map_or(Ok(()), |stay| stay.lend(live, began));
+        let said = lent.map_err(LiveError::from).and_then(|()| {
+            live.during(turn, |live| live.call_export::<(), ()>(&export, ()))?;
+            Ok(self.stay.as_mut().map_or(Ok(()), |stay| stay.take_back(live, turn.services.now()))?)
+        });
         if let Err(error) = said {
             turn.services.log(
                 turn.aid,

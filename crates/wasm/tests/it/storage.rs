@@ -48,6 +48,23 @@ fn what_is_kept_is_found_again() {
 }
 
 #[test]
+fn who_is_ended_can_still_leave_something() {
+    let put = format!("storage_put {} {}", at(3000, 7), at(3100, 3));
+    let body = format!(
+        r#"(i32.const 0)) (func (export "whim_stop") (call $tell (i64.extend_i32_s (call ${put}))))
+           (data (i32.const 3000) "notes/1") (data (i32.const 3100) "abc")"#
+    );
+    let (mut sim, probe) = world();
+    sim.set_policy(serde_json::from_str(GRANT).unwrap());
+    introduce(&mut sim, &host(), "guest", "boss", &body);
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    sim.kill("guest");
+    sim.run_until_idle();
+    assert_eq!(probe.take_lines(), ["inform 0"]);
+}
+
+#[test]
 fn nothing_is_kept_that_is_not_granted() {
     let body = telling(&[
         &format!("storage_put {} {}", at(3000, 7), at(3100, 1)),
