@@ -26,8 +26,8 @@ struct Header {
     taken: [u64; WORDS],
     /// How many are free.
     free: u64,
-    /// Up to a granule's end, so that all of it is zero where a page is given back.
-    unused: u64,
+    /// No granule before this is free. (It also fills the last granule: all of it is zero where a page is given back.)
+    first: u64,
 }
 
 /// What a page is used for.
@@ -227,7 +227,7 @@ impl Heap {
         header.mark(at, granules, false);
         let is_empty = header.free == (GRANULES - HEADER) as u64;
         if is_empty {
-            *header = Header { taken: [0; WORDS], free: 0, unused: 0 };
+            *header = Header { taken: [0; WORDS], free: 0, first: 0 };
         }
         self.note_lack(page, 0);
         match self.uses.get_mut(page) {
@@ -263,7 +263,7 @@ impl Heap {
 impl Header {
     /// Where so many free granules begin, at a multiple of `step`.
     fn find(&self, granules: usize, step: usize) -> Option<usize> {
-        let mut at = 0;
+        let mut at = (self.first as usize).next_multiple_of(step);
         while at + granules <= GRANULES {
             match self.next_taken(at, at + granules) {
                 None => return Some(at),
@@ -297,6 +297,11 @@ impl Header {
 
     fn mark(&mut self, from: usize, granules: usize, taken: bool) {
         let (mut at, end) = (from, from + granules);
+        if !taken {
+            self.first = self.first.min(from as u64);
+        } else if self.first == from as u64 {
+            self.first = end as u64;
+        }
         while at < end {
             let count = (end - at).min(64 - at % 64);
             let bits = (u64::MAX >> (64 - count)) << (at % 64);
