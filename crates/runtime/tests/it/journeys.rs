@@ -159,12 +159,7 @@ fn who_is_called_home_in_the_middle_of_a_hop_comes_home_then() {
         nodes.at(1).send(inform("x", tourist, "next"));
         nodes.idle();
         let order = [(1, 2), (2, 1), (1, 0), (0, 1), (1, 2), (2, 1)];
-        let mut wires = order.iter().cycle();
-        for _ in 0..after {
-            let (from, to) = wires.next().unwrap();
-            nodes.step(*from, *to);
-            nodes.idle();
-        }
+        step_in_turns(&nodes, &order, after);
         let (tell, told) = mpsc::channel();
         nodes.at(caller).recall_agent(tourist, move |outcome| tell.send(outcome).unwrap());
         nodes.settle();
@@ -172,6 +167,14 @@ fn who_is_called_home_in_the_middle_of_a_hop_comes_home_then() {
         let said = printed(&nodes);
         assert!(said[0].last().unwrap().starts_with("over on n0: Recalled"), "{caller} after {after}: {said:?}");
         nodes.counters();
+    }
+}
+
+/// So many times something passes on one of these wires, one after the other and again from the first.
+fn step_in_turns(nodes: &Nodes, order: &[(usize, usize)], times: usize) {
+    for (from, to) in order.iter().cycle().take(times) {
+        nodes.step(*from, *to);
+        nodes.idle();
     }
 }
 
@@ -184,12 +187,7 @@ fn who_hops_on_in_every_turn_is_called_home_all_the_same() {
         nodes.at(0).send(inform("x", tourist, tour(&stops, LONG)));
         nodes.idle();
         let order = [(0, 1), (1, 0), (0, 1), (0, 2), (2, 0), (1, 2), (2, 1)];
-        let mut wires = order.iter().cycle();
-        for _ in 0..after {
-            let (from, to) = wires.next().unwrap();
-            nodes.step(*from, *to);
-            nodes.idle();
-        }
+        step_in_turns(&nodes, &order, after);
         let (tell, told) = mpsc::channel();
         nodes.at(2).recall_agent(tourist, move |outcome| tell.send(outcome).unwrap());
         nodes.settle();
