@@ -211,7 +211,9 @@ fn check(fault: Fault) {
             Some((number.parse().ok()?, count.parse().ok()?))
         })
         .collect();
-    assert!(done.len() >= 9, "{fault:?}: {all:#?}");
+    // What it did last may have been in the batch that its node did not live to write.
+    let at_least = if fault.lives_on() { 10 } else { 1 };
+    assert!(done.len() >= at_least, "{fault:?}: {all:#?}");
     let grows = done.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 < two[1].1);
     assert!(grows, "{fault:?}: it did something twice, or forgot: {done:?}");
 }
