@@ -1,14 +1,9 @@
 //! What must hold of what is said on a node's control socket, whatever the bytes. The fuzz target looks for bytes of which
-//! it does not; a test of `whimbrel` replays those that were found.
+//! it does not; a test of `whimbrel-gateway` replays those that were found.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-#[path = "../../crates/whimbrel/src/control/protocol.rs"]
-#[allow(dead_code, reason = "the command line uses all of it")]
-mod protocol;
-
-use protocol::{Answer, Call, Event, Request, VERSION, read_call};
+use whimbrel_gateway::vocabulary::{Answer, Call, Event, Request, VERSION, read_call};
 
 /// The first byte says what the others are taken for: a client's request, or a node's answer or event.
 pub fn control_frames(bytes: &[u8]) {

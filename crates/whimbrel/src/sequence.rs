@@ -5,8 +5,8 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 use whimbrel_acl::codec::civil;
+use whimbrel_gateway::vocabulary::{Event, Happening, MessageInfo};
 
-use crate::control::protocol::{Event, Happening, MessageInfo};
 use crate::table::{cut, harmless};
 use crate::terminal::style_of;
 

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use whimbrel_acl::{Performative, Symbol};
+use whimbrel_gateway::vocabulary::Event as Happened;
 use whimbrel_platform::{Counters, Event, Observer, Time};
 
 use crate::control::happening;
-use crate::control::protocol::Event as Happened;
 use crate::duration::readable;
 use crate::sequence::{Clock, Lines};
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use whimbrel_gateway::vocabulary::{Answer, MemberState, NodeInfo, Request};
 use whimbrel_platform::ams::name_fits;
 
 use super::clients::Histories;
@@ -14,7 +15,6 @@ use super::plan::{Check, End};
 use super::schedule::Random;
 use super::society::Society;
 use crate::control::Found;
-use crate::control::protocol::{Answer, MemberState, NodeInfo, Request};
 
 /// For how long nothing may move until the society counts as at rest.
 pub const REST: Duration = Duration::from_secs(2);

@@ -7,11 +7,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
+use whimbrel_gateway::vocabulary::{Reason, Refusal};
 
 use super::history::{Operation, OperationKind};
 use super::lookout::{Lookout, say};
 use super::schedule::Random;
-use crate::control::protocol::{Reason, Refusal};
 
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -9,10 +9,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde_json::json;
 use whimbrel_acl::{AclMessage, Aid, Encoding, Performative, Symbol};
+use whimbrel_gateway::vocabulary::{AgentOrder, AgentsWanted, Answer, Request, Sending};
 
 use super::schedule::Random;
 use crate::commands::send::content;
-use crate::control::protocol::{AgentOrder, AgentsWanted, Answer, Request, Sending};
 use crate::control::{Found, survey};
 
 /// Between two looks.

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
+use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request};
 use whimbrel_platform::advice::{Advice, Explanation, Situation, Way};
 use whimbrel_platform::limits::ADVICE_PATIENCE_MS;
 
 use crate::arguments::Advise;
-use crate::control::protocol::{Answer, Reason, Refusal, Request};
 use crate::control::{Found, choose};
 use crate::screen::print;
 

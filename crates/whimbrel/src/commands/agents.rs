@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::bail;
+use whimbrel_gateway::vocabulary::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, Request};
 use whimbrel_platform::ams::{AgentKind, AgentState};
 
 use crate::arguments::{Agents, Order};
-use crate::control::protocol::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, Request};
 use crate::control::{choose, merge};
 use crate::duration::age;
 use crate::screen::{Room, show};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::bail;
 use serde::Serialize;
+use whimbrel_gateway::vocabulary::{Answer, Event, Request};
 
 use crate::arguments::DeadLetters;
 use crate::control::choose;
-use crate::control::protocol::{Answer, Event, Request};
 use crate::screen::{Room, show};
 use crate::sequence::{Clock, Lines};
 

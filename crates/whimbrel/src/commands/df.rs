@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
+use whimbrel_gateway::vocabulary::{Answer, EntryInfo, Request, ServiceInfo, ServicesFound, ServicesWanted};
 
 use crate::arguments::Df;
 use crate::control::choose;
-use crate::control::protocol::{Answer, EntryInfo, Request, ServiceInfo, ServicesFound, ServicesWanted};
 use crate::duration::age;
 use crate::screen::{Room, show};
 use crate::table::{Cell, Column, cell, known, left, long, right, table};

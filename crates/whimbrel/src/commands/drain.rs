@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use whimbrel_gateway::vocabulary::{Answer, MemberState, Request};
 
 use crate::arguments::Drain;
-use crate::control::protocol::{Answer, MemberState, Request};
 use crate::control::{Found, choose};
 use crate::screen::print;
 use crate::table::harmless;

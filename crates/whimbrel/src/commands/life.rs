@@ -4,11 +4,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use whimbrel_gateway::vocabulary::{AgentOrder, AgentsWanted, Answer, Reason, Refusal, Request};
 use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
 
 use crate::arguments::{Move, Stop, Whom};
-use crate::control::protocol::{AgentOrder, AgentsWanted, Answer, MOVE_PATIENCE, Reason, Refusal, Request};
+use crate::control::MOVE_PATIENCE;
 use crate::control::{Found, Target, choose};
 use crate::screen::print;
 use crate::table::harmless;

@@ -7,11 +7,11 @@ use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use whimbrel_gateway::vocabulary::{Answer, LinkInfo, Request};
 
 use super::ps::{MOMENT, rate};
 use crate::arguments::Links;
 use crate::control::choose;
-use crate::control::protocol::{Answer, LinkInfo, Request};
 use crate::screen::{Room, show};
 use crate::table::{Cell, Column, bytes, cell, count, known, left, right, table};
 

@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use serde_json::json;
+use whimbrel_gateway::vocabulary::{Happening, LogLine, LogWanted, Reason, Refusal, Request};
 use whimbrel_platform::conversations::Wanted;
 use whimbrel_store::ConversationLog;
 
 use crate::arguments::Log;
-use crate::control::protocol::{Happening, LogLine, LogWanted, Reason, Refusal, Request};
 use crate::control::{Cursor, Found, Merge, choose, history};
 use crate::logging;
 use crate::screen::{is_closed, print, terminal_size};

@@ -6,11 +6,11 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use serde::Serialize;
+use whimbrel_gateway::vocabulary::{Answer, MemberInfo, MemberState, Request};
 use whimbrel_platform::cluster::{Load, Trouble, TroubleKind};
 
 use crate::arguments::Nodes;
 use crate::control::choose;
-use crate::control::protocol::{Answer, MemberInfo, MemberState, Request};
 use crate::screen::{Room, show};
 use crate::table::{Cell, Column, cell, count, left, right, table};
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use whimbrel_gateway::vocabulary::NodeInfo;
 
 use crate::arguments::Ps;
-use crate::control::protocol::NodeInfo;
 use crate::control::{Survey, platforms, survey};
 use crate::duration::age;
 use crate::screen::{Room, show};

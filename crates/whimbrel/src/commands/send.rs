@@ -8,10 +8,10 @@ use anyhow::{Context, anyhow, bail};
 use whimbrel::options::value_of;
 use whimbrel_acl::{AclMessage, Aid, Encoding, Performative, Symbol, Text, Value};
 use whimbrel_bdi::syntax::parse_term;
+use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request, Sending};
 
 use crate::arguments::Send;
 use crate::control::choose;
-use crate::control::protocol::{Answer, Reason, Refusal, Request, Sending};
 use crate::screen::print;
 use crate::table::harmless;
 use crate::terminal;

@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
+use whimbrel_gateway::vocabulary::{Event, Happening, Request, SniffWanted};
 
 use crate::arguments::Sniff;
-use crate::control::protocol::{Event, Happening, Request, SniffWanted};
 use crate::control::{Found, Merge, choose};
 use crate::screen::{is_closed, print, terminal_size};
 use crate::sequence::{Clock, Diagram, Lines};

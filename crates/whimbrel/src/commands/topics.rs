@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anyhow::bail;
 use serde::Serialize;
+use whimbrel_gateway::vocabulary::{Answer, Request, TopicInfo};
 use whimbrel_platform::ams::name_fits;
 
 use crate::arguments::Topics;
 use crate::control::choose;
-use crate::control::protocol::{Answer, Request, TopicInfo};
 use crate::screen::{Room, show};
 use crate::table::{Cell, Column, cell, left, long, right, table};
 

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use anyhow::{anyhow, bail};
 use clap::Args;
+use whimbrel_gateway::vocabulary::NodeInfo;
 
 use super::client::{Found, Survey, survey};
 use super::natural;
-use super::protocol::NodeInfo;
 use crate::table::harmless;
 
 /// Which platform, and which of its nodes, a command is about.

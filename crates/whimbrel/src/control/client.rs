@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
+use whimbrel_gateway::vocabulary::{Answer, Call, NodeInfo, Refusal, Request, VERSION};
 
 use super::folder;
-use super::protocol::{Answer, Call, NodeInfo, Refusal, Request, VERSION};
 use crate::table::harmless;
 
 /// How long a node may take to say who it is.

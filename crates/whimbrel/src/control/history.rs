@@ -5,10 +5,10 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use whimbrel_gateway::vocabulary::{Event, Happening, LogLine, LogWanted, MessageInfo, Reason, Refusal};
 use whimbrel_platform::conversations::{Logged, Said, What};
 use whimbrel_store::{ConversationLog, LogError, Told};
 
-use super::protocol::{Event, Happening, LogLine, LogWanted, MessageInfo, Reason, Refusal};
 use super::tap::{message_info, wall_us};
 
 /// How long whoever listens hears nothing at most.

@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{AclMessage, Aid, Encoding, MessageBody, Symbol, Text};
+use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Sending};
 use whimbrel_runtime::{Agent, Context, Platform};
-
-use super::protocol::{Answer, Reason, Refusal, Sending};
 
 /// How often it is looked whether whoever waits for an answer is still there.
 const LOOK_EVERY: Duration = Duration::from_millis(200);

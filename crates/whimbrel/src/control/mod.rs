@@ -9,10 +9,13 @@ mod mail;
 mod merge;
 mod natural;
 mod panel;
-pub mod protocol;
 mod server;
 mod services;
 mod tap;
+
+use std::time::Duration;
+
+use whimbrel_platform::limits::LINK_GIVE_UP_MS;
 
 pub use self::choice::{Target, choose, platforms};
 pub use self::client::{Found, Survey, survey};
@@ -22,3 +25,6 @@ pub use self::panel::Panel;
 pub use self::panel::merge;
 pub use self::server::Control;
 pub use self::tap::{began_us, happening};
+
+/// How long a node waits for another one to which it offered an agent.
+pub const MOVE_PATIENCE: Duration = Duration::from_millis(LINK_GIVE_UP_MS + 5_000);

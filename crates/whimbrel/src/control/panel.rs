@@ -7,6 +7,10 @@ use std::sync::mpsc::Receiver;
 use rustc_hash::FxHashMap;
 use whimbrel::cluster::View;
 use whimbrel_acl::{Aid, Symbol};
+use whimbrel_gateway::vocabulary::{
+    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MemberInfo, MemberState,
+    NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo,
+};
 use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_platform::advice::{Advice, AdviseError, Job};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, LifecycleError, LifecycleStep, name_fits};
@@ -18,11 +22,8 @@ use whimbrel_platform::{Directory, Time};
 use whimbrel_runtime::Platform;
 use whimbrel_store::ConversationLog;
 
+use super::MOVE_PATIENCE;
 use super::mail::Mail;
-use super::protocol::{
-    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MOVE_PATIENCE, MemberInfo,
-    MemberState, NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo,
-};
 use super::tap;
 use super::{history, natural};
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use whimbrel_gateway::vocabulary::{Answer, Reason, Refusal, Request, read_call};
 use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
 
 use super::panel::Panel;
-use super::protocol::{Answer, Reason, Refusal, Request, read_call};
 use super::{folder, history};
 
 /// How long a client may take to say what it wants, and to take in each piece of the answer.

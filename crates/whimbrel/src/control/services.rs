@@ -2,13 +2,13 @@
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Value};
+use whimbrel_gateway::vocabulary::{EntryInfo, ServiceInfo, ServicesWanted};
 use whimbrel_platform::Time;
 use whimbrel_platform::ams::name_fits;
 use whimbrel_platform::df::{DfDescription, DfQuery, ServiceDescription};
 use whimbrel_platform::route::NodeId;
 
 use super::panel::Panel;
-use super::protocol::{EntryInfo, ServiceInfo, ServicesWanted};
 
 impl Panel {
     /// The entries that fit, in order of registration.

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use whimbrel_acl::{Aid, Envelope, Symbol};
+use whimbrel_gateway::vocabulary::{DeadLettersFound, Event, Happening, MessageInfo, SniffWanted};
 use whimbrel_platform::ams::{AmsChange, name_fits};
 use whimbrel_platform::conversations::{shortened, spelled_alike};
 use whimbrel_platform::dead_letters::DeadLetter;
@@ -17,8 +18,6 @@ use whimbrel_platform::limits::{SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, S
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Event as Seen, Observer, Time};
 use whimbrel_runtime::Platform;
-
-use super::protocol::{DeadLettersFound, Event, Happening, MessageInfo, SniffWanted};
 
 /// How long the client hears nothing at most: it then hears what time it is, and the node whether it is still there.
 const TICK: Duration = Duration::from_millis(100);

@@ -1,25 +1,13 @@
-//! Replays what the fuzzers of the control socket, of policy files and of plans of faults start from and what they once found.
+//! Replays what the fuzzers of policy files and of plans of faults start from and what they once found.
 
 #[path = "../../../../fuzz/src/chaos.rs"]
 mod chaos;
-#[path = "../../../../fuzz/src/control.rs"]
-mod control;
 #[path = "../../../../fuzz/src/policy.rs"]
 mod policy;
 #[path = "../../../../fuzz/src/replay.rs"]
 mod replay;
 
 use replay::{change, replay};
-
-#[test]
-fn what_is_said_on_control_sockets_is_replayed() {
-    replay("control_frames", control::control_frames);
-}
-
-#[test]
-fn changed_requests_to_nodes_do_no_harm() {
-    change(&control::seeds(), 300, control::control_frames);
-}
 
 #[test]
 fn policies_are_replayed() {

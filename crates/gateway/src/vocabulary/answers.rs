@@ -1,0 +1,96 @@
+//! What a node answers.
+
+use serde::{Deserialize, Serialize};
+use whimbrel_platform::advice::Advice;
+
+use super::agents::AgentsFound;
+use super::events::DeadLettersFound;
+use super::nodes::{LinkInfo, MemberInfo, NodeInfo};
+use super::services::{ServicesFound, TopicInfo};
+
+/// What a node answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// To `node`.
+    Node(Box<NodeInfo>),
+    /// To `agents`.
+    Agents(AgentsFound),
+    /// To `services`.
+    Services(ServicesFound),
+    /// To `topics`.
+    Topics {
+        /// Those that agents of this node are in, or of others that it knows, by name.
+        topics: Vec<TopicInfo>,
+    },
+    /// To `dead_letters`.
+    DeadLetters(DeadLettersFound),
+    /// To `links`.
+    Links {
+        /// One for each node that this one knows.
+        links: Vec<LinkInfo>,
+    },
+    /// To `nodes`.
+    Nodes {
+        /// As the node that was asked sees them; none if it is of no cluster.
+        nodes: Vec<MemberInfo>,
+        /// Which partitions are served by nobody because no node may have them, for people.
+        #[serde(default)]
+        vacant: Vec<String>,
+    },
+    /// To `send`, if nothing was to be waited for.
+    Sent {
+        /// Whom the message came from.
+        from: String,
+    },
+    /// To `send`: the answer to the message.
+    Reply {
+        /// An ACL message in its JSON encoding.
+        message: serde_json::Value,
+    },
+    /// To `advise`.
+    Advice(Box<Advice>),
+    /// It is done.
+    Done,
+    /// It cannot be.
+    Error(Refusal),
+}
+
+/// Why a node does not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{text}")]
+pub struct Refusal {
+    /// For programs.
+    pub reason: Reason,
+    /// For people.
+    pub text: String,
+    /// The node to ask instead, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+}
+
+/// Why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The request is none, or of another version.
+    BadRequest,
+    /// There is no such agent.
+    NoSuchAgent,
+    /// The agent lives on another node.
+    Elsewhere,
+    /// The agent is in no state for that.
+    BadState,
+    /// No answer came in time.
+    NoAnswer,
+    /// The node has no time for more of such requests.
+    Busy,
+    /// The node keeps no log of conversations.
+    NoLog,
+    /// The log has not come so far.
+    BadCursor,
+    /// No node that lives has this name, or this one is of no cluster.
+    NoSuchNode,
+    /// What is to be done cannot be.
+    BadJob,
+}

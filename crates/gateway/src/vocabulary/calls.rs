@@ -1,0 +1,42 @@
+//! A request on a control socket: a line of JSON that says the version first.
+
+use serde::{Deserialize, Serialize};
+use whimbrel_platform::limits::CONTROL_REQUEST_BYTES_MAX;
+
+use super::answers::{Reason, Refusal};
+use super::requests::Request;
+
+/// The version of this vocabulary. What is only added to it leaves it as it is.
+pub const VERSION: u32 = 1;
+
+/// The first and only line that a client writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What is wanted.
+    #[serde(flatten)]
+    pub request: Request,
+}
+
+/// Reads a request; its version first, for the rest may be different in another one.
+///
+/// # Errors
+/// It is none, or of another version.
+pub fn read_call(line: &[u8]) -> Result<Request, Refusal> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let refuse = |text: String| Refusal { reason: Reason::BadRequest, text, node: None };
+    if !line.ends_with(b"\n") {
+        let text = format!("a request is one line, of {CONTROL_REQUEST_BYTES_MAX} bytes at most");
+        return Err(refuse(text));
+    }
+    let version = serde_json::from_slice::<Version>(line).map_err(|error| refuse(format!("no request: {error}")))?;
+    if version.version != VERSION {
+        return Err(refuse(format!("this node speaks version {VERSION}, not {}", version.version)));
+    }
+    let call = serde_json::from_slice::<Call>(line).map_err(|error| refuse(format!("no request: {error}")))?;
+    Ok(call.request)
+}

@@ -1,0 +1,132 @@
+//! What happens: as it does, as a log of conversations keeps it, and messages that died.
+
+use serde::{Deserialize, Serialize};
+use whimbrel_platform::conversations::Wanted;
+
+/// Which events are wanted. What is not set matches any; patterns are those of [`AgentsWanted::name`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SniffWanted {
+    /// One of these is the sender or the receiver.
+    pub agents: Vec<String>,
+    /// The conversation, by a pattern.
+    pub conversation: Option<String>,
+    /// One of these performatives.
+    pub performatives: Vec<String>,
+    /// Messages only: neither agents that come and go nor directory entries.
+    pub only_messages: bool,
+}
+
+/// What is wanted of a log of conversations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogWanted {
+    /// What comes after the entry of this number.
+    pub since: u64,
+    /// Also what will be said.
+    pub follow: bool,
+    /// Which messages.
+    #[serde(flatten)]
+    pub wanted: Wanted,
+}
+
+/// An entry of a log of conversations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// Its number: whoever asks for what came after it misses nothing. Of a [`Happening::Tick`], that of the last entry that was
+    /// looked at.
+    pub number: u64,
+    /// What it is about.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When, in microseconds since 1970-01-01 UTC.
+    pub at_us: u64,
+    /// On which node.
+    pub node: String,
+    /// What.
+    #[serde(flatten)]
+    pub what: Happening,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Happening {
+    /// A message was sent.
+    Sent(MessageInfo),
+    /// A message cannot reach its receiver.
+    Died {
+        /// The message.
+        #[serde(flatten)]
+        message: MessageInfo,
+        /// Why.
+        why: String,
+    },
+    /// An agent came, went or changed its state.
+    Agent {
+        /// Which agent.
+        agent: String,
+        /// What became of it, for people.
+        text: String,
+    },
+    /// A directory entry came, went or changed.
+    Service {
+        /// Whose.
+        agent: String,
+        /// What became of it, for people.
+        text: String,
+    },
+    /// So many events were left out here: they came faster than they were read.
+    Skipped {
+        /// How many.
+        count: u64,
+    },
+    /// A process went on with the log of conversations, and the one before it had not ended in order: the last that was said
+    /// there may be missing.
+    CutShort,
+    /// So many entries of the log of conversations are not kept any more.
+    Dropped {
+        /// How many.
+        count: u64,
+    },
+    /// Nothing; only the time.
+    Tick,
+}
+
+/// What one sees of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageInfo {
+    /// Its sender.
+    pub from: String,
+    /// The receiver of this copy.
+    pub to: String,
+    /// The topic or group by which it got it, if it was sent to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
+    /// Its performative.
+    pub performative: String,
+    /// Its conversation, if it has one.
+    pub conversation: Option<String>,
+    /// Its interaction protocol, if it has one.
+    pub protocol: Option<String>,
+    /// What an answer is to quote, if it is to.
+    pub reply_with: Option<String>,
+    /// What it quotes, if it does.
+    pub in_reply_to: Option<String>,
+    /// Its content as AgentSpeak writes it, shortened if it is long.
+    pub content: String,
+}
+
+/// Messages that could not reach their receivers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeadLettersFound {
+    /// The newest of those that are kept and fit, the oldest of them first.
+    pub letters: Vec<Event>,
+    /// How many messages died since the node started.
+    pub total: u64,
+}

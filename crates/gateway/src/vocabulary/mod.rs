@@ -1,0 +1,20 @@
+//! The words in which a node is asked and answers: the same on its control socket, over HTTP and in the console
+//! (docs/design/control.md, docs/design/gateway.md). Nothing here knows of sockets.
+
+mod agents;
+mod answers;
+mod calls;
+mod events;
+mod nodes;
+mod requests;
+mod services;
+#[cfg(test)]
+mod tests;
+
+pub use self::agents::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted};
+pub use self::answers::{Answer, Reason, Refusal};
+pub use self::calls::{Call, VERSION, read_call};
+pub use self::events::{DeadLettersFound, Event, Happening, LogLine, LogWanted, MessageInfo, SniffWanted};
+pub use self::nodes::{LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo};
+pub use self::requests::{Request, Sending};
+pub use self::services::{EntryInfo, ServiceInfo, ServicesFound, ServicesWanted, TopicInfo};

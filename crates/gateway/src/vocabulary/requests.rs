@@ -1,0 +1,99 @@
+//! What can be asked of a node.
+
+use serde::{Deserialize, Serialize};
+use whimbrel_platform::advice::Job;
+use whimbrel_platform::ams::LifecycleStep;
+
+use super::agents::AgentsWanted;
+use super::events::{LogWanted, SniffWanted};
+use super::services::ServicesWanted;
+
+/// What can be asked of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub enum Request {
+    /// Who the node is, and how it is doing. Answered by [`Answer::Node`].
+    Node,
+    /// Its agents. Answered by [`Answer::Agents`].
+    Agents(AgentsWanted),
+    /// What agents offer. Answered by [`Answer::Services`].
+    Services(ServicesWanted),
+    /// The topics and groups that somebody is in. Answered by [`Answer::Topics`].
+    Topics,
+    /// Its newest dead letters. Answered by [`Answer::DeadLetters`].
+    DeadLetters {
+        /// Only those that one of these sent or was to get, by patterns as in [`AgentsWanted::name`]; any if empty.
+        #[serde(default)]
+        agents: Vec<String>,
+        /// How many at most.
+        limit: usize,
+    },
+    /// Its links to other nodes. Answered by [`Answer::Links`].
+    Links,
+    /// The nodes of its cluster. Answered by [`Answer::Nodes`].
+    Nodes,
+    /// Have a node of its cluster hand over all partitions and take no more, or take its share again. Answered by
+    /// [`Answer::Done`]; it happens afterwards.
+    Drain {
+        /// The node's name.
+        node: String,
+        /// Whether it is to drain.
+        drains: bool,
+    },
+    /// Messages as they are sent. Answered by [`Event`]s, one a line, until the client closes the connection.
+    Sniff(SniffWanted),
+    /// What its log of conversations holds. Answered by [`LogLine`]s, the last one a [`Happening::Tick`], unless new ones are
+    /// wanted for ever.
+    Log(LogWanted),
+    /// Send a message. Answered by [`Answer::Sent`] or [`Answer::Reply`].
+    Send(Box<Sending>),
+    /// Take an agent one step through its life. Answered by [`Answer::Done`].
+    Step {
+        /// Its local name.
+        agent: String,
+        /// Which step.
+        step: LifecycleStep,
+    },
+    /// End an agent. Answered by [`Answer::Done`].
+    Kill {
+        /// Its local name.
+        agent: String,
+    },
+    /// Have an agent of this node go on on another one. Answered by [`Answer::Done`] when it does.
+    Move {
+        /// Its local name.
+        agent: String,
+        /// The node's name.
+        to: String,
+    },
+    /// Call an agent home, wherever it is. Answered by [`Answer::Done`] when it is there.
+    Recall {
+        /// Its local name.
+        agent: String,
+    },
+    /// Say whether an agent had better go to a node for a job, or ask there. Answered by [`Answer::Advice`].
+    Advise {
+        /// The node's name.
+        to: String,
+        /// The agent's local name, if there is one already.
+        #[serde(default)]
+        agent: Option<String>,
+        /// What is to be done.
+        job: Box<Job>,
+    },
+    /// End the platform, on all nodes. Answered by [`Answer::Done`].
+    Stop {
+        /// The exit status of its processes.
+        code: i32,
+    },
+}
+
+/// A message to be sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sending {
+    /// The ACL message in its JSON encoding. If it has no sender, it is sent from `cli`.
+    pub message: serde_json::Value,
+    /// How long to wait for an answer; `None` for not at all.
+    #[serde(default)]
+    pub wait_ms: Option<u64>,
+}

@@ -1,0 +1,85 @@
+//! What agents offer, and the topics and groups they are in.
+
+use serde::{Deserialize, Serialize};
+
+/// Which services are wanted. What is not set matches any.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServicesWanted {
+    /// The service's name or type, by a pattern as in [`AgentsWanted::name`].
+    pub service: Option<String>,
+    /// The agent, by such a pattern.
+    pub agent: Option<String>,
+    /// The service's name, by such a pattern.
+    pub name: Option<String>,
+    /// The service's type, by such a pattern.
+    pub kind: Option<String>,
+    /// An ontology that the agent or the service knows.
+    pub ontology: Option<String>,
+    /// An interaction protocol that the agent or the service speaks.
+    pub protocol: Option<String>,
+    /// A content language that the agent or the service speaks.
+    pub language: Option<String>,
+    /// Properties of the service, with their values as they are printed; an empty value matches any.
+    pub properties: Vec<(String, String)>,
+    /// Entries of agents of other nodes are wanted as well, except those of these nodes; `None` if none are.
+    pub elsewhere_but: Option<Vec<String>>,
+}
+
+/// Entries of the directory facilitator, in order of registration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServicesFound {
+    /// The entries.
+    pub entries: Vec<EntryInfo>,
+}
+
+/// An agent's entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryInfo {
+    /// The agent.
+    pub agent: String,
+    /// The node where it lives.
+    pub node: String,
+    /// Its services; of those, when something of services was asked for, only the ones that fit.
+    pub services: Vec<ServiceInfo>,
+    /// Interaction protocols it speaks.
+    pub protocols: Vec<String>,
+    /// Ontologies it knows.
+    pub ontologies: Vec<String>,
+    /// Content languages it speaks.
+    pub languages: Vec<String>,
+    /// How long the entry lasts yet; `None` for as long as the agent lives, or if only its node knows.
+    pub lease_left_ms: Option<u64>,
+}
+
+/// A service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceInfo {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+    /// Who owns it.
+    pub owner: Option<String>,
+    /// Interaction protocols it speaks.
+    pub protocols: Vec<String>,
+    /// Ontologies it knows.
+    pub ontologies: Vec<String>,
+    /// Content languages it speaks.
+    pub languages: Vec<String>,
+    /// What else tells it from others, as printed.
+    pub properties: Vec<(String, String)>,
+}
+
+/// A topic or a group, as one node knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicInfo {
+    /// Its name: `topic:NAME` or `group:NAME`.
+    pub name: String,
+    /// The node.
+    pub node: String,
+    /// How many of its agents are subscribers or members.
+    pub members: u64,
+    /// How many other nodes have some.
+    pub other_nodes: u64,
+}

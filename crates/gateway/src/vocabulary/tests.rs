@@ -1,0 +1,110 @@
+use whimbrel_platform::ams::{AgentState, LifecycleStep};
+use whimbrel_platform::conversations::Wanted;
+
+use super::*;
+
+#[track_caller]
+fn check(request: Request, json: &str) {
+    let call = Call { version: VERSION, request };
+    assert_eq!(serde_json::to_string(&call).ok().as_deref(), Some(json));
+    assert_eq!(serde_json::from_str::<Call>(json).ok(), Some(call));
+}
+
+#[test]
+fn requests_stay_as_they_are() {
+    check(Request::Node, r#"{"version":1,"request":"node"}"#);
+    let agents = AgentsWanted {
+        name: "b*".to_owned(),
+        state: Some(AgentState::Suspended),
+        services: false,
+        sort: AgentOrder::Mailbox,
+        limit: 5,
+        elsewhere_but: Some(vec!["n1".to_owned()]),
+    };
+    let json = r#"{"version":1,"request":"agents","name":"b*","state":"suspended","services":false,"sort":"mailbox","limit":5,"elsewhere_but":["n1"]}"#;
+    check(Request::Agents(agents), json);
+    let step = Request::Step { agent: "bob".to_owned(), step: LifecycleStep::Suspend };
+    check(step, r#"{"version":1,"request":"step","agent":"bob","step":"suspend"}"#);
+    check(Request::Stop { code: 3 }, r#"{"version":1,"request":"stop","code":3}"#);
+    let log = r#"{"version":1,"request":"log","since":7,"follow":false,"conversation":null,"performatives":["cfp"],"from":[],"to":[],"since_us":0}"#;
+    let wanted = Wanted { performatives: vec!["cfp".to_owned()], ..Wanted::default() };
+    check(Request::Log(LogWanted { since: 7, follow: false, wanted }), log);
+    let sniff =
+        r#"{"version":1,"request":"sniff","agents":["a"],"conversation":null,"performatives":[],"only_messages":true}"#;
+    let wanted = SniffWanted { agents: vec!["a".to_owned()], only_messages: true, ..SniffWanted::default() };
+    check(Request::Sniff(wanted), sniff);
+}
+
+#[test]
+fn what_is_left_out_of_a_request_matches_any() {
+    let read = |json: &str| serde_json::from_str::<Call>(json).map(|call| call.request).ok();
+    let sniff = read(r#"{"version":1,"request":"sniff"}"#);
+    assert_eq!(sniff, Some(Request::Sniff(SniffWanted::default())));
+    assert_eq!(read(r#"{"version":1,"request":"log"}"#), Some(Request::Log(LogWanted::default())));
+    let services = read(r#"{"version":1,"request":"services","kind":"shop","later":[1]}"#);
+    let wanted = ServicesWanted { kind: Some("shop".to_owned()), ..ServicesWanted::default() };
+    assert_eq!(services, Some(Request::Services(wanted)));
+    let agents = read(r#"{"version":1,"request":"agents","limit":1}"#);
+    assert!(matches!(agents, Some(Request::Agents(AgentsWanted { limit: 1, state: None, .. }))));
+}
+
+#[test]
+fn lines_of_logs_stay_as_they_are() {
+    let what = Happening::Dropped { count: 3 };
+    let line = LogLine { number: 9, event: Event { at_us: 7, node: "n1".to_owned(), what } };
+    let json = r#"{"number":9,"at_us":7,"node":"n1","event":"dropped","count":3}"#;
+    assert_eq!(serde_json::to_string(&line).ok().as_deref(), Some(json));
+    assert_eq!(serde_json::from_str::<LogLine>(json).ok(), Some(line));
+    let cut = r#"{"number":9,"at_us":7,"node":"n1","event":"cut_short"}"#;
+    assert!(serde_json::from_str::<LogLine>(cut).is_ok_and(|line| line.event.what == Happening::CutShort));
+}
+
+#[test]
+fn events_stay_as_they_are() {
+    let message = MessageInfo {
+        from: "a".to_owned(),
+        to: "b".to_owned(),
+        via: None,
+        performative: "cfp".to_owned(),
+        conversation: None,
+        protocol: None,
+        reply_with: None,
+        in_reply_to: None,
+        content: "tea".to_owned(),
+    };
+    let died = Happening::Died { message, why: "no such agent".to_owned() };
+    let json = r#"{"at_us":7,"node":"n1","event":"died","from":"a","to":"b","performative":"cfp","conversation":null,"protocol":null,"reply_with":null,"in_reply_to":null,"content":"tea","why":"no such agent"}"#;
+    let event = Event { at_us: 7, node: "n1".to_owned(), what: died };
+    assert_eq!(serde_json::to_string(&event).ok().as_deref(), Some(json));
+    assert_eq!(serde_json::from_str::<Event>(json).ok(), Some(event));
+}
+
+proptest::proptest! {
+    #[test]
+    fn anything_can_be_said(line in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+        let _ = read_call(&line);
+    }
+
+    #[test]
+    fn anything_can_be_asked(rest in "[a-z\":,{}\\[\\]0-9-]{0,60}") {
+        let _ = read_call(format!("{{\"version\":1,\"request\":\"agents\",{rest}\n").as_bytes());
+    }
+}
+
+#[test]
+fn requests_are_read_and_others_refused() {
+    assert_eq!(read_call(b"{\"version\": 1, \"request\": \"node\"}\n"), Ok(Request::Node));
+    let kill = read_call(b"{\"version\": 1, \"request\": \"kill\", \"agent\": \"bob\", \"new\": 1}\n");
+    assert_eq!(kill, Ok(Request::Kill { agent: "bob".to_owned() }));
+    for (line, why) in [
+        (&b"{\"version\": 1, \"request\": \"node\"}"[..], "one line"),
+        (b"{\"version\": 2, \"request\": \"dance\"}\n", "version 1, not 2"),
+        (b"{\"version\": 1, \"request\": \"dance\"}\n", "dance"),
+        (b"{\"request\": \"node\"}\n", "version"),
+        (b"\xff\xfe\n", "no request"),
+        (b"\n", "no request"),
+    ] {
+        let refusal = read_call(line).expect_err("it is none");
+        assert!(refusal.reason == Reason::BadRequest && refusal.text.contains(why), "{}", refusal.text);
+    }
+}
