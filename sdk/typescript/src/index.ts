@@ -39,7 +39,7 @@ export type { SearchOptions } from "./agents/directory.js";
 export { AnswerError, DeadlineError, EndedError, FailureError, NotUnderstoodError, RefusedError, RefuseError } from "./agents/errors.js";
 export { createKeys, createSigningRequest } from "./agents/identity.js";
 export { Inbox, type Matcher, type Waiting } from "./agents/mailbox.js";
-export { Platform } from "./agents/platform.js";
+export { Platform, type ConnectionListener } from "./agents/platform.js";
 export {
   contractNet,
   onContractNet,

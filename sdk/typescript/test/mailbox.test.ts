@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { message, type Message } from "../src/acl/message.js";
+import { CONVERSATIONS_GIVEN_UP_MAX, MAILBOX_BYTES_MAX, MAILBOX_MESSAGES_MAX } from "../src/agents/limits.js";
 import { Mailbox } from "../src/agents/mailbox.js";
 
 const say = (content: number): Message => message({ performative: "inform", receivers: "bob", content });
@@ -42,4 +43,84 @@ test("all that wait hear that nothing comes", { timeout: 10_000 }, async () => {
   const more = [other.next(), other.next({ timeoutMs: 5000 })];
   ended.abort(new Error("the agent ended"));
   for (const wait of more) await assert.rejects(wait, /the agent ended/);
+});
+
+const HALF = MAILBOX_BYTES_MAX / 2 - 2000;
+
+test("handlers that are not done take the mailbox's room, and give it back", { timeout: 10_000 }, async () => {
+  const mailbox = new Mailbox();
+  const ends: (() => void)[] = [];
+  const stop = mailbox.handle({}, () => new Promise((done) => void ends.push(done)));
+  assert.deepEqual([1, 2, 3].map((content) => mailbox.deliver(say(content), HALF)), [true, true, false]);
+  ends.shift()?.();
+  await new Promise(setImmediate);
+  assert.equal(mailbox.deliver(say(4), HALF), true);
+  stop();
+  mailbox.handle({}, () => undefined);
+  for (const end of ends) end();
+  await new Promise(setImmediate);
+  assert.equal(mailbox.bytes, 0);
+  for (let n = 0; n < 10; n++) assert.equal(mailbox.deliver(say(n), HALF), true, "a handler that is done at once takes none");
+  assert.equal(mailbox.deliver(say(5), 10 * MAILBOX_BYTES_MAX), true, "one message has a place, however long it is");
+});
+
+test("who waits for an answer gets it, however full the mailbox is", { timeout: 10_000 }, async () => {
+  const mailbox = new Mailbox();
+  const never = new AbortController().signal;
+  mailbox.handle({ performative: "request" }, () => new Promise(() => undefined));
+  const request = (): boolean => mailbox.deliver(message({ performative: "request" }), HALF);
+  assert.deepEqual([request(), request(), request()], [true, true, false]);
+  const inbox = mailbox.listen({ performative: "inform" }, never);
+  const answer = inbox.next();
+  assert.equal(mailbox.deliver(say(1), HALF), true);
+  assert.equal((await answer).content, 1);
+  assert.equal(mailbox.deliver(say(2), HALF), false, "nobody waits for it");
+  inbox.close();
+  assert.equal(mailbox.deliver(say(3), HALF), false, "what waits counts, too");
+});
+
+test("the room is given back whoever takes what waited, and when", { timeout: 10_000 }, async () => {
+  const mailbox = new Mailbox();
+  const never = new AbortController().signal;
+  const fill = (): void => assert.deepEqual([mailbox.deliver(say(1), HALF), mailbox.deliver(say(2), HALF), mailbox.deliver(say(3), HALF)], [true, true, false]);
+  fill();
+  await mailbox.receive({}, {}, never);
+  await mailbox.receive({}, {}, never);
+  assert.equal(mailbox.bytes, 0);
+  fill();
+  const inbox = mailbox.listen({}, never);
+  await inbox.next();
+  inbox.close();
+  assert.equal(mailbox.bytes, 0);
+  assert.equal((await inbox.next()).content, 2, "what it had can still be taken");
+  assert.equal(mailbox.bytes, 0);
+  fill();
+  mailbox.handle({}, () => undefined);
+  assert.equal(mailbox.bytes, 0);
+});
+
+test("late answers do not fill the mailbox", () => {
+  const mailbox = new Mailbox();
+  const answer = (inReplyTo: string): Message => message({ performative: "inform", inReplyTo, conversationId: "c" });
+  mailbox.deliver(answer("q1"));
+  assert.equal(mailbox.size, 1);
+  mailbox.giveUp("q1");
+  assert.deepEqual([mailbox.size, mailbox.bytes], [0, 0], "it came before it was given up");
+  for (let n = 0; n <= MAILBOX_MESSAGES_MAX; n++) assert.equal(mailbox.deliver(answer("q1")), true);
+  mailbox.deliver(answer("q2"));
+  assert.equal(mailbox.size, 1, "the same conversation, another question");
+  mailbox.giveUp("c");
+  mailbox.deliver(message({ performative: "inform", conversationId: "c" }));
+  assert.equal(mailbox.size, 1);
+  let handled = 0;
+  mailbox.handle({ performative: "inform" }, () => void handled++);
+  mailbox.deliver(answer("q1"));
+  assert.equal(handled, 2, "a handler takes what fits");
+});
+
+test("of what was given up only the last is remembered", () => {
+  const mailbox = new Mailbox();
+  for (let n = 0; n <= CONVERSATIONS_GIVEN_UP_MAX; n++) mailbox.giveUp(`q${n}`);
+  for (const inReplyTo of ["q0", "q1", `q${CONVERSATIONS_GIVEN_UP_MAX}`]) mailbox.deliver(message({ performative: "inform", inReplyTo }));
+  assert.equal(mailbox.size, 1);
 });

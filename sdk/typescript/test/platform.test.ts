@@ -4,12 +4,15 @@ import { test, type TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { Agent, connect, type Platform } from "../src/index.js";
+import { MAILBOX_BYTES_MAX } from "../src/agents/limits.js";
+import { Agent, connect, DeadlineError, subscribe, type Platform } from "../src/index.js";
+import { RECONNECT_MS_MAX } from "../src/session/limits.js";
 import { Driver } from "../src/session/driver.js";
 import type { Connect, TransportEvents } from "../src/session/transport.js";
 
 interface Heard {
   readonly type: string;
+  readonly message?: { readonly performative: string; readonly reply_with?: string; readonly conversation_id?: string; readonly content?: unknown };
   readonly number?: number;
   readonly agent?: number;
   readonly name?: string;
@@ -18,19 +21,28 @@ interface Heard {
 /** A node that creates agents, ends them, certifies, and takes all messages. */
 class SmallNode {
   readonly heard: Heard[] = [];
+  isThere = true;
+  connections = 0;
   leaseMs = 10_000;
   isDeaf = false;
   #events: TransportEvents | undefined;
   #said = 0;
+  #took = 0;
 
   readonly transport: Connect = (events) => {
     this.#events = events;
-    queueMicrotask(() => events.onOpen());
+    this.connections++;
+    queueMicrotask(() => (this.isThere ? events.onOpen() : events.onClose("no network")));
     return { send: (frame) => this.#hear(JSON.parse(String(frame)) as Heard), close: () => undefined };
   };
 
-  connect(): Promise<Platform> {
-    return connect("ws://node.example", { transport: this.transport });
+  connect(signal?: AbortSignal): Promise<Platform> {
+    return connect("ws://node.example", { transport: this.transport, ...(signal && { signal }) });
+  }
+
+  /** The connection breaks. */
+  cut(): void {
+    this.#events?.onClose("cut");
   }
 
   say(frame: object): void {
@@ -48,6 +60,7 @@ class SmallNode {
   #hear(frame: Heard): void {
     this.heard.push(frame);
     const { type, agent, name, number } = frame;
+    if (number !== undefined) this.#took = number;
     if (number !== undefined && !this.isDeaf) this.say({ type: "ack", received: number });
     if (type === "hello") this.#welcome();
     else if (type === "create" && name === "taken") this.number({ type: "refused", of: number, code: "name-taken", text: "no" });
@@ -59,7 +72,8 @@ class SmallNode {
 
   #welcome(): void {
     const limits = { lease_ms: this.leaseMs, window: 256, agents: 4, message_bytes: 1 << 20, messages_per_s: 10_000, remember: 0 };
-    this.say({ type: "welcome", version: 1, session: "s1", secret: "hush", platform: "home", received: 0, credit: 256, ...limits });
+    this.say({ type: "welcome", version: 1, session: "s1", secret: "hush", platform: "home", received: this.#took, credit: this.#took + 256, ...limits });
+
   }
 }
 
@@ -202,3 +216,96 @@ async function leavings(platform: Platform, bob: Agent): Promise<(readonly [stri
     ["an agent that ended", new WeakRef(tom)],
   ];
 }
+
+test("a program whose handlers never end is told, and so are those that send to it", { timeout: 20_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const bob = await platform.create("bob");
+    bob.onMessage({ performative: "request" }, () => new Promise(() => undefined));
+    const content = "x".repeat(1 << 20);
+    const most = Math.floor(MAILBOX_BYTES_MAX / (4 << 20));
+    for (let n = 0; n < most + 2; n++) node.number({ type: "message", agent: 0, message: { performative: "request", sender: "amy", content } });
+    while (node.of("message").length < 2) await pause(5);
+    assert.ok(bob.heldBytes <= MAILBOX_BYTES_MAX && bob.heldBytes > MAILBOX_BYTES_MAX / 2);
+    assert.deepEqual(node.of("message").map(({ message }) => [message?.performative, message?.content]).slice(0, 2), [
+      ["failure", "the mailbox is full"],
+      ["failure", "the mailbox is full"],
+    ]);
+    const answer = bob.ask({ performative: "query-ref", receivers: "amy" }, { timeoutMs: 5000 });
+    while (node.of("message").length < 4) await pause(5);
+    const asked = node.of("message").at(-1)?.message;
+    node.number({ type: "message", agent: 0, message: { performative: "inform", in_reply_to: asked?.reply_with, content } });
+    assert.equal((await answer).content, content, "its own questions are answered");
+  }));
+
+test("an answer that comes too late is not kept, and a subscription that was not answered is cancelled", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const bob = await platform.create("bob");
+    await assert.rejects(bob.ask({ performative: "query-ref", receivers: "amy" }, { timeoutMs: 20 }), DeadlineError);
+    const asked = node.of("message").at(-1)?.message;
+    node.number({ type: "message", agent: 0, message: { performative: "inform", in_reply_to: asked?.reply_with, content: 1 } });
+    node.number({ type: "message", agent: 0, message: { performative: "inform", content: 2 } });
+    while (bob.waiting === 0) await pause(5);
+    assert.equal((await bob.receive()).content, 2n);
+    assert.equal(bob.waiting, 0);
+
+    await assert.rejects(subscribe(bob, "amy", "news", { timeoutMs: 20 }), DeadlineError);
+    await assert.rejects(bob.df.subscribe({}, () => undefined, { signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });
+    while (node.of("message").length < 5) await pause(5);
+    const said = node.of("message").slice(1).map(({ message }) => message);
+    assert.deepEqual(said.map((message) => message?.performative), ["subscribe", "cancel", "subscribe", "cancel"]);
+    assert.equal(said[0]?.conversation_id, said[1]?.conversation_id);
+    assert.equal(said[2]?.conversation_id, said[3]?.conversation_id);
+  }));
+
+test("connecting can be given up, before and after it began", { timeout: 10_000 }, async () => {
+  const node = new SmallNode();
+  await assert.rejects(node.connect(AbortSignal.abort(new Error("never mind"))), /never mind/);
+  assert.equal(node.connections, 0);
+  node.isThere = false;
+  const giving = new AbortController();
+  const connecting = node.connect(giving.signal);
+  while (node.connections < 2) await pause(5);
+  giving.abort(new Error("enough"));
+  await assert.rejects(connecting, /enough/);
+  const { connections } = node;
+  await pause(300);
+  assert.equal(node.connections, connections, "it tries no more");
+  node.isThere = true;
+  const later = new AbortController();
+  const platform = await node.connect(later.signal);
+  later.abort();
+  await platform.create("bob");
+  await platform.close();
+});
+
+test("a program is told that the network broke, and when it is there again goes on at once", { timeout: 20_000 }, async () => {
+  const target = new EventTarget();
+  const added = { addEventListener: target.addEventListener.bind(target), removeEventListener: target.removeEventListener.bind(target) };
+  const names = Object.keys(added) as (keyof typeof added)[];
+  Object.assign(globalThis, added);
+  const node = new SmallNode();
+  const platform = await node.connect();
+  try {
+    const heard: (readonly [boolean, string | undefined])[] = [];
+    const stop = platform.onConnection((isConnected, why) => void heard.push([isConnected, why]));
+    node.isThere = false;
+    node.cut();
+    while (heard.length < 1) await pause(5);
+    assert.deepEqual([heard[0], platform.isConnected], [[false, "cut"], false]);
+    // By now it waits for about as long as it ever does.
+    while (node.connections < 7) await pause(20);
+    node.isThere = true;
+    const since = performance.now();
+    target.dispatchEvent(new Event("online"));
+    while (heard.length < 2) await pause(5);
+    assert.ok(performance.now() - since < RECONNECT_MS_MAX / 4, "it did not wait for its time");
+    assert.deepEqual([heard[1], platform.isConnected], [[true, undefined], true]);
+    stop();
+    const acknowledged = node.of("ack").length;
+    target.dispatchEvent(new Event("resume"));
+    while (node.of("ack").length === acknowledged) await pause(5);
+  } finally {
+    await platform.close();
+    for (const name of names) Reflect.deleteProperty(globalThis, name);
+  }
+});

@@ -49,6 +49,9 @@ function fill(json: unknown): unknown {
   return json;
 }
 
+/** A frame without what a reader found out about it. */
+export const said = (frame: Frame): object => ({ ...frame, bytes: undefined });
+
 export class Replay {
   now = 1000;
   /** Steps of the client that a well-behaved one cannot be made to take: only their bytes are checked. */
@@ -207,7 +210,7 @@ export class Replay {
     this.#toNode = json["number"] as number;
     if (!isReadable) return;
     const expected = new FrameReader("json", 0).read(JSON.stringify(json));
-    assert.deepEqual(frame, expected);
+    assert.deepEqual(said(frame), said(expected));
   }
 
   #node(json: Json): void {
@@ -235,7 +238,7 @@ export class Replay {
   #hear(json: Json, isAgain: boolean, number: number): void {
     const frame = new FrameReader("json", 0).read(JSON.stringify(json));
     const written = new FrameWriter(this.form, 0).write(outgoing(frame));
-    assert.deepEqual(new FrameReader(this.form, 0).read(written), frame);
+    assert.deepEqual(said(new FrameReader(this.form, 0).read(written)), said(frame));
     // What a client that had lost it is told again; and what is told a client that is none.
     if (isAgain || this.#isForeign) return;
     const wasOver = this.#live.over !== undefined;

@@ -4,7 +4,7 @@ import { message as messageOf, replyTo, type Draft, type Message, type Performat
 import type { Value } from "../acl/value.js";
 import { Ams } from "./ams.js";
 import { Df } from "./df.js";
-import { EndedError, errorOf, FailureError, RefusedError } from "./errors.js";
+import { AnswerError, EndedError, errorOf, FailureError, RefusedError } from "./errors.js";
 import { ANSWER_MS, TIMER_MS_MAX } from "./limits.js";
 import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
 
@@ -87,6 +87,11 @@ export class Agent {
     return this.#mailbox.size;
   }
 
+  /** The memory that messages take which wait or are being handled, in bytes, about: 64 MiB at most, then their senders hear `failure`. */
+  get heldBytes(): number {
+    return this.#mailbox.bytes;
+  }
+
   get #bound(): Seat {
     if (this.#ending.signal.aborted) throw this.#ending.signal.reason;
     if (this.#seat === undefined) throw new WhimbrelError("the agent is on no platform yet: give it to platform.create");
@@ -100,7 +105,7 @@ export class Agent {
   onMessage(matcher: Matcher, handler: Handler): () => void;
   onMessage(...args: [Handler] | [Matcher, Handler]): () => void {
     const [matcher, handler] = args.length === 1 ? [{}, args[0]] : args;
-    return this.#mailbox.handle(matcher, (message) => this.#try(() => handler(message), message));
+    return this.#mailbox.handle(matcher, (message) => this.#handle(handler, message));
   }
 
   /**
@@ -110,6 +115,11 @@ export class Agent {
    */
   receive(matcher: Matcher = {}, waiting: Waiting = {}): Promise<Message> {
     return this.#mailbox.receive(matcher, waiting, this.signal);
+  }
+
+  /** Nobody waits any more for what is said in a conversation of its own. @internal */
+  giveUp(conversationId: string): void {
+    this.#mailbox.giveUp(conversationId);
   }
 
   /** All messages that fit, from now on until it is closed; they come before all handlers. */
@@ -149,6 +159,9 @@ export class Agent {
         if (error) throw error;
         if (answer.performative !== "agree") return answer;
       }
+    } catch (error) {
+      if (!(error instanceof AnswerError)) conversation.giveUp();
+      throw error;
     } finally {
       conversation.close();
     }
@@ -156,7 +169,7 @@ export class Agent {
 
   /**
    * Sends a message and listens to all that answers it: what quotes it, or quotes nothing and is of its conversation. Close
-   * the inbox when no more is wanted.
+   * the inbox when no more is wanted; give it up if no answer is: what comes late is dropped then, unless a handler takes it.
    */
   open(draft: Draft): Inbox {
     const id = newId(this.name);
@@ -165,6 +178,8 @@ export class Agent {
     // What this agent says to itself, or to a group that it is in, is no answer.
     const isAnswer = (message: Message): boolean => message.inReplyTo === undefined && message.conversationId === conversationId && message.replyWith !== replyWith;
     const inbox = this.listen((message) => message.inReplyTo === replyWith || isAnswer(message));
+    // Identifiers that are not its own may be used again.
+    inbox.whenGivenUp(() => id === replyWith || id === conversationId ? this.#mailbox.giveUp(id) : undefined);
     try {
       inbox.whenClosed(seat.ask(messageOf({ ...draft, replyWith, conversationId }), (error) => inbox.fail(error)));
     } catch (error) {
@@ -210,12 +225,28 @@ export class Agent {
     };
   }
 
+  /** Undefined if the handler is done. */
+  #handle(handler: Handler, message: Message): Promise<void> | undefined {
+    let result: unknown;
+    try {
+      result = handler(message);
+    } catch (error) {
+      this.#failed(error, message);
+      return undefined;
+    }
+    return result instanceof Object && "then" in result ? this.#try(() => result, message) : undefined;
+  }
+
+  #failed(error: unknown, message?: Message): void {
+    // That the agent ended is no fault of whoever was waiting then.
+    if (!(this.signal.aborted && error === this.signal.reason)) this.tell(error, message);
+  }
+
   async #try(what: () => unknown, message?: Message): Promise<void> {
     try {
       await what();
     } catch (error) {
-      // That the agent ended is no fault of whoever was waiting then.
-      if (!(this.signal.aborted && error === this.signal.reason)) this.tell(error, message);
+      this.#failed(error, message);
     }
   }
 
@@ -263,10 +294,10 @@ export class Agent {
   }
 
   /** @internal */
-  deliver(message: Message): void {
+  deliver(message: Message, bytes: number): void {
     let isTaken = false;
     try {
-      isTaken = this.#mailbox.deliver(message);
+      isTaken = this.#mailbox.deliver(message, bytes);
     } catch (error) {
       // A function that was to tell whether the message fits.
       return this.tell(error, message);

@@ -9,10 +9,12 @@ export interface ConnectOptions extends SessionOptions {
   readonly WebSocket?: WebSocketClass;
   /** What carries frames instead of a WebSocket. */
   readonly transport?: Connect;
+  /** Gives up connecting when this says so, with its reason. Once there is a session it changes nothing. */
+  readonly signal?: AbortSignal;
 }
 
 /**
- * Begins a session with the node whose gateway is at `url`, `wss://host/session`.
+ * Begins a session with the node whose gateway is at `url`: `wss://host/session`, or the address of its console.
  *
  * ```ts
  * const platform = await connect("wss://node.example/session", { token });
@@ -24,8 +26,11 @@ export interface ConnectOptions extends SessionOptions {
  * @throws {@link SessionError} if the node does not let the client in, or none answers within `patienceMs`.
  */
 export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Platform> {
-  return Platform.begin(options, options.transport ?? webSocket(webSocketUrl(url), options.WebSocket));
+  return Platform.begin(options, options.transport ?? webSocket(webSocketUrl(url), options.WebSocket), options.signal);
 }
+
+/** Where gateways have their sessions. */
+const SESSION_PATH = "/session";
 
 function webSocketUrl(url: string | URL): string {
   const address = new URL(url);
@@ -34,5 +39,7 @@ function webSocketUrl(url: string | URL): string {
     throw new WhimbrelError(`${address.protocol} is no WebSocket's address: tcp:// and tls:// are for whimbrel/node`);
   }
   address.protocol = protocol;
+  address.hash = "";
+  if (address.pathname === "/") address.pathname = SESSION_PATH;
   return address.href;
 }

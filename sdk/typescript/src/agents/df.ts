@@ -3,7 +3,7 @@ import { field, isTerm, record, term, textOf, type RecordValue, type Value } fro
 import { newId, type Agent } from "./agent.js";
 import { cancel } from "./cancel.js";
 import { actionOf, agentIdentifier, agentOf, elementsOf, ONTOLOGY, perform, resultOf, search, searchTerm, setOf, textsOf, type SearchOptions } from "./directory.js";
-import { errorOf } from "./errors.js";
+import { DeadlineError, errorOf } from "./errors.js";
 import type { Waiting } from "./mailbox.js";
 
 /** A service that an agent offers, or that one looks for (`service-description`). */
@@ -93,6 +93,8 @@ export class Df {
       if (error) throw error;
     } catch (error) {
       inbox.close();
+      // The DF may agree later: nobody listens then.
+      if (error instanceof DeadlineError || waiting.signal?.aborted) cancel(agent, conversationId, what);
       throw error;
     }
     void agent.run(async () => {

@@ -2,7 +2,7 @@
 import type { Message } from "../acl/message.js";
 import { matches, type Template } from "../acl/template.js";
 import { DeadlineError } from "./errors.js";
-import { MAILBOX_MESSAGES_MAX, TIMER_MS_MAX } from "./limits.js";
+import { CONVERSATIONS_GIVEN_UP_MAX, MAILBOX_BYTES_MAX, MAILBOX_MESSAGES_MAX, MESSAGE_BYTES_MIN, TIMER_MS_MAX } from "./limits.js";
 
 /** How long to wait. */
 export interface Waiting {
@@ -17,7 +17,40 @@ export type Matcher = Template | ((message: Message) => boolean);
 
 interface Taker {
   readonly matcher: Matcher;
-  readonly take: (message: Message) => void;
+  /** Takes a message; false if there is no place for it. */
+  readonly take: (held: Held) => boolean;
+}
+
+/** What a handler does with a message: a promise if it is not done yet. */
+export type Take = (message: Message) => Promise<void> | undefined;
+
+/** A message and the memory that it takes, in bytes. */
+interface Held {
+  readonly message: Message;
+  readonly bytes: number;
+}
+
+/**
+ * How much memory the messages take that an agent was given and is not done with. An agent whose handlers never end would else
+ * take all there is. It holds back nobody who waits for an answer: that would wait for ever if the handlers did, too.
+ */
+class Room {
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** False if there is none for so much more. One message has a place, however long it is. */
+  take({ bytes }: Held): boolean {
+    if (this.#bytes > 0 && this.#bytes + bytes > MAILBOX_BYTES_MAX) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  leave({ bytes }: Held): void {
+    this.#bytes -= bytes;
+  }
 }
 
 /** Somebody who waits: hears one thing, once. */
@@ -35,52 +68,70 @@ export class Mailbox {
   /** Whoever listens to a conversation: comes before all handlers, the first that began first. */
   readonly #listeners = new Set<Taker>();
   readonly #handlers = new Set<Taker>();
-  #messages: Message[] = [];
+  readonly #room = new Room();
+  /** Conversations nobody waits for any more, and messages nobody waits for the answers to: the oldest first. */
+  readonly #givenUp = new Set<string>();
+  #waiting: Held[] = [];
 
-  /** Hands a message to whoever takes it, or keeps it; false if there is no place for it. */
-  deliver(message: Message): boolean {
+  /**
+   * Hands a message to whoever takes it, or keeps it; false if there is no place for it. `bytes` is the memory that it takes.
+   * A late answer that nobody takes is not kept.
+   */
+  deliver(message: Message, bytes = 0): boolean {
+    const held = { message, bytes: bytes + MESSAGE_BYTES_MIN };
     for (const takers of [this.#listeners, this.#handlers]) {
-      for (const taker of takers) {
-        if (!fits(taker.matcher, message)) continue;
-        taker.take(message);
-        return true;
-      }
+      for (const taker of takers) if (fits(taker.matcher, message)) return taker.take(held);
     }
-    if (this.#messages.length >= MAILBOX_MESSAGES_MAX) return false;
-    this.#messages.push(message);
+    if (this.#isLate(message)) return true;
+    if (this.#waiting.length >= MAILBOX_MESSAGES_MAX || !this.#room.take(held)) return false;
+    this.#waiting.push(held);
     return true;
   }
 
   /** How many messages wait that nobody took. */
   get size(): number {
-    return this.#messages.length;
+    return this.#waiting.length;
+  }
+
+  /** The memory that those messages take which wait, or are being handled. */
+  get bytes(): number {
+    return this.#room.bytes;
   }
 
   /** Gives each message that fits to a handler, those that wait at once; what is returned ends that. */
-  handle(matcher: Matcher, take: (message: Message) => void): () => void {
-    return this.#add(this.#handlers, { matcher, take });
+  handle(matcher: Matcher, take: Take): () => void {
+    const begin = (held: Held): boolean => {
+      if (!this.#room.take(held)) return false;
+      const done = (): void => this.#room.leave(held);
+      const handling = take(held.message);
+      if (handling) void handling.finally(done);
+      else done();
+      return true;
+    };
+    return this.#add(this.#handlers, { matcher, take: begin });
   }
 
   /** Collects the messages that fit, those that wait first. */
   listen(matcher: Matcher, ended: AbortSignal): Inbox {
-    const inbox = new Inbox(ended, () => stop());
-    const stop = this.#add(this.#listeners, { matcher, take: (message) => inbox.add(message) });
+    const inbox = new Inbox(ended, this.#room, () => stop());
+    const stop = this.#add(this.#listeners, { matcher, take: (held) => inbox.put(held) });
     return inbox;
   }
 
   /** The next message that fits, and only that. */
   async receive(matcher: Matcher, waiting: Waiting, ended: AbortSignal): Promise<Message> {
-    const found = this.#messages.findIndex((message) => fits(matcher, message));
-    const [waited] = found < 0 ? [] : this.#messages.splice(found, 1);
-    if (waited) return waited;
-    const inbox = new Inbox(ended, () => stop());
-    const stop = this.#add(this.#listeners, {
-      matcher,
-      take: (message) => {
-        stop();
-        inbox.add(message);
-      },
-    });
+    const found = this.#waiting.findIndex(({ message }) => fits(matcher, message));
+    const [waited] = found < 0 ? [] : this.#waiting.splice(found, 1);
+    if (waited) {
+      this.#room.leave(waited);
+      return waited.message;
+    }
+    const inbox = new Inbox(ended, this.#room, () => stop());
+    const take = (held: Held): boolean => {
+      stop();
+      return inbox.put(held);
+    };
+    const stop = this.#add(this.#listeners, { matcher, take });
     try {
       return await inbox.next(waiting);
     } finally {
@@ -88,11 +139,29 @@ export class Mailbox {
     }
   }
 
+  /** Nobody waits any more for what answers this message, or is said in this conversation. */
+  giveUp(id: string): void {
+    this.#givenUp.add(id);
+    if (this.#givenUp.size > CONVERSATIONS_GIVEN_UP_MAX) for (const oldest of this.#givenUp) if (this.#givenUp.delete(oldest)) break;
+    const late = this.#waiting.filter(({ message }) => this.#isLate(message));
+    for (const held of late) this.#room.leave(held);
+    if (late.length > 0) this.#waiting = this.#waiting.filter((held) => !late.includes(held));
+  }
+
+  #isLate({ inReplyTo, conversationId }: Message): boolean {
+    const id = inReplyTo ?? conversationId;
+    return id !== undefined && this.#givenUp.has(id);
+  }
+
   #add(takers: Set<Taker>, taker: Taker): () => void {
     takers.add(taker);
-    const waited = this.#messages.filter((message) => fits(taker.matcher, message));
-    if (waited.length > 0) this.#messages = this.#messages.filter((message) => !waited.includes(message));
-    waited.forEach((message) => taker.take(message));
+    const waited = this.#waiting.filter(({ message }) => fits(taker.matcher, message));
+    if (waited.length > 0) this.#waiting = this.#waiting.filter((held) => !waited.includes(held));
+    for (const held of waited) {
+      this.#room.leave(held);
+      // What there was a place for has one.
+      taker.take(held);
+    }
     return () => void takers.delete(taker);
   }
 }
@@ -106,24 +175,35 @@ export class Mailbox {
  * ```
  */
 export class Inbox implements AsyncIterable<Message> {
-  readonly #messages: Message[] = [];
+  readonly #waiting: Held[] = [];
   readonly #ended: AbortSignal;
+  readonly #room: Room;
   readonly #stops: (() => void)[];
+  #isClosed = false;
+  #givenUp: (() => void) | undefined;
   #failure: { readonly error: unknown } | undefined;
   /** Those that wait for a message, the first that came first: while there are any there is no message. */
   readonly #waiters = new Set<Waiter>();
 
   /** @internal */
-  constructor(ended: AbortSignal, stop: () => void) {
+  constructor(ended: AbortSignal, room: Room, stop: () => void) {
     this.#ended = ended;
+    this.#room = room;
     this.#stops = [stop];
   }
 
-  /** @internal */
-  add(message: Message): void {
+  /** Gives a message to whoever waits for one, or keeps it; false if there is no place for it. @internal */
+  put(held: Held): boolean {
     const [waiter] = this.#waiters;
-    if (waiter) waiter.give(message);
-    else this.#messages.push(message);
+    if (waiter) waiter.give(held.message);
+    else if (!this.#room.take(held)) return false;
+    else this.#waiting.push(held);
+    return true;
+  }
+
+  /** Puts back what was taken. @internal */
+  add(message: Message): void {
+    this.put({ message, bytes: 0 });
   }
 
   /** No message will come: whoever waits hears why. */
@@ -132,9 +212,24 @@ export class Inbox implements AsyncIterable<Message> {
     for (const waiter of [...this.#waiters]) waiter.fail(error);
   }
 
-  /** Takes no more messages. */
+  /** Takes no more messages. Those that are there can still be taken. */
   close(): void {
     for (const stop of this.#stops.splice(0)) stop();
+    // Who closed it may never ask for them: they are his, and not the mailbox's any more.
+    if (!this.#isClosed) for (const held of this.#waiting) this.#room.leave(held);
+    this.#isClosed = true;
+  }
+
+  /** Takes no more messages, and wants none of those that come late: they are dropped, unless a handler takes them. */
+  giveUp(): void {
+    this.close();
+    this.#givenUp?.();
+    this.#givenUp = undefined;
+  }
+
+  /** @internal */
+  whenGivenUp(what: () => void): void {
+    this.#givenUp = what;
   }
 
   /** @internal */
@@ -149,8 +244,9 @@ export class Inbox implements AsyncIterable<Message> {
    */
   async next(waiting: Waiting = {}): Promise<Message> {
     const { timeoutMs = Infinity, signal } = waiting;
-    const message = this.#messages.shift();
-    if (message) return message;
+    const held = this.#waiting.shift();
+    if (held && !this.#isClosed) this.#room.leave(held);
+    if (held) return held.message;
     if (this.#failure) throw this.#failure.error;
     if (signal?.aborted) throw signal.reason;
     if (this.#ended.aborted) throw this.#ended.reason;

@@ -36,6 +36,9 @@ interface Lodger {
   readonly certified: Certified[];
 }
 
+/** Hears whether there is a connection, and if there is none why. */
+export type ConnectionListener = (isConnected: boolean, why: string | undefined) => unknown;
+
 /** Of how many of the last messages that the node has is known who sent them: it refuses soon, or not at all. */
 const SENT_MAX = 4096;
 
@@ -48,6 +51,8 @@ export class Platform {
   readonly #lodgers = new Map<number, Lodger>();
   readonly #pending = new Map<number, Pending>();
   readonly #sent = new Map<number, Sent>();
+  readonly #listeners = new Set<ConnectionListener>();
+  #isConnected = false;
   #over: ((error: SessionError) => void) | undefined;
 
   /** Resolves when the session is over, with the reason; its code is `bye` after {@link Platform.close}. */
@@ -55,17 +60,56 @@ export class Platform {
 
   private constructor(options: SessionOptions, connect: Connect, welcomed: () => void, failed: (error: Error) => void) {
     this.#driver = new Driver(options, connect, (event) => {
-      if (event.type === "welcome") welcomed();
-      if (event.type === "over") failed(event.error);
+      if (event.type === "welcome") {
+        this.#connected(true);
+        welcomed();
+      } else if (event.type === "lost") this.#connected(false, event.why);
+      else if (event.type === "over") {
+        this.#connected(false, event.error.message);
+        failed(event.error);
+      }
       this.#happened(event);
     });
   }
 
   /** Begins a session. @internal */
-  static begin(options: SessionOptions, connect: Connect): Promise<Platform> {
+  static begin(options: SessionOptions, connect: Connect, signal?: AbortSignal): Promise<Platform> {
     return new Promise((resolve, reject) => {
-      const platform: Platform = new Platform(options, connect, () => resolve(platform), reject);
+      if (signal?.aborted) return reject(signal.reason as Error);
+      const abort = (): void => {
+        reject(signal?.reason as Error);
+        platform.#driver.session.abandon("the client gave up connecting");
+        platform.#driver.pump();
+      };
+      const settled = (): void => signal?.removeEventListener("abort", abort);
+      const welcomed = (): void => (settled(), resolve(platform));
+      const failed = (error: Error): void => (settled(), reject(error));
+      const platform: Platform = new Platform(options, connect, welcomed, failed);
+      signal?.addEventListener("abort", abort, { once: true });
     });
+  }
+
+  /** Whether there is a connection. If not one is being made, and what is sent waits. */
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** Calls back whenever the connection is lost, and when there is one again: for whoever shows that. What is returned ends that. */
+  onConnection(tell: ConnectionListener): () => void {
+    this.#listeners.add(tell);
+    return () => void this.#listeners.delete(tell);
+  }
+
+  #connected(isConnected: boolean, why?: string): void {
+    if (isConnected === this.#isConnected) return;
+    this.#isConnected = isConnected;
+    for (const tell of this.#listeners) {
+      try {
+        tell(isConnected, why);
+      } catch (error) {
+        console.error("whimbrel: told of the connection:", error);
+      }
+    }
   }
 
   /** The platform's name: what stands after `@` in its agents' names. */
@@ -149,7 +193,7 @@ export class Platform {
       case "ended":
         return this.#ended(event.agent, event.reason);
       case "message":
-        return this.#lodgers.get(event.agent)?.agent.deliver(event.message);
+        return this.#lodgers.get(event.agent)?.agent.deliver(event.message, event.bytes);
       case "unreadable":
         return this.#lodgers.get(event.agent)?.agent.tell(new WhimbrelError(`a message that cannot be read: ${event.why}`));
       case "certified":

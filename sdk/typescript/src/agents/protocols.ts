@@ -184,6 +184,8 @@ export async function contractNet(agent: Agent, call: Call): Promise<Contract> {
     };
   } finally {
     inbox.close();
+    // Proposals that come too late are not wanted. An identifier that is the caller's own may be used again.
+    if (draft.conversationId === undefined) agent.giveUp(conversationId);
   }
 }
 
@@ -294,6 +296,8 @@ export async function subscribe(agent: Agent, to: AidLike, content: Value, quest
     if (first.performative !== "agree") inbox.add(first);
   } catch (error) {
     inbox.close();
+    // The other may agree later: nobody listens then.
+    if (error instanceof DeadlineError || signal?.aborted) cancel(agent, conversationId, { ...head, content });
     throw error;
   }
   return {

@@ -3,6 +3,12 @@ import type { SessionEvent, SessionOptions } from "./session.js";
 import { Session } from "./session.js";
 import type { Connect, Transport, TransportEvents } from "./transport.js";
 
+/**
+ * What pages and Workers hear when the network is there again, or when the page was frozen or hidden and its timers with it: `online`
+ * tells of the network, `pageshow` of a page that comes out of the cache, `resume` of one that was frozen.
+ */
+const WAKING = ["online", "pageshow", "resume"] as const;
+
 /** A session that runs. Whatever is done to `session` shows after {@link Driver.pump}. */
 export class Driver {
   readonly session: Session;
@@ -16,8 +22,14 @@ export class Driver {
     this.#connect = connect;
     this.#handle = handle;
     this.session = new Session(options, now(), Math.random);
+    for (const type of WAKING) globalThis.addEventListener?.(type, this.#online);
     this.pump();
   }
+
+  readonly #online = (): void => {
+    this.session.handleOnline(now());
+    this.pump();
+  };
 
   /** Lets follow what follows, soon: what a program says in one go is written in one go. */
   pump(): void {
@@ -59,7 +71,9 @@ export class Driver {
     if (event.type === "connect") this.#open();
     else if (event.type === "disconnect") this.#close();
     else this.#tell(event);
-    if (event.type === "over") this.#close();
+    if (event.type !== "over") return;
+    for (const type of WAKING) globalThis.removeEventListener?.(type, this.#online);
+    this.#close();
   }
 
   /** What goes wrong with one event is no concern of those behind it. */

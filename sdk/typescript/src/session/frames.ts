@@ -4,6 +4,7 @@ import { DecodeError, EncodeError } from "../acl/errors.js";
 import { messageFromJson, messageToJson, parseJson } from "../acl/json.js";
 import type { Message } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
+import { MEMORY_BYTES_PER_CHARACTER } from "./limits.js";
 
 /** How messages become few bytes: `compact` of `whimbrel/compact`. Whoever does without it need not load it. */
 export interface Compact {
@@ -12,7 +13,7 @@ export interface Compact {
   /** The sending end of a connection that remembers so much. */
   encoder(remember: number): { encodeSealed(message: Message, body: Uint8Array): Uint8Array };
   /** The receiving end of a connection that remembers so much. */
-  decoder(remember: number): { decode(bytes: Uint8Array): Message };
+  decoder(remember: number): { decode(bytes: Uint8Array): Message; /** The memory that the last message takes, about. */ readonly spentBytes: number };
 }
 
 /** How frames are written on a connection: each a JSON object, or a kind and its fields as bytes. */
@@ -112,6 +113,8 @@ export interface Ended extends Numbered<"ended"> {
 /** A message from an agent of the session, or to one. */
 export interface MessageFrame extends Numbered<"message"> {
   readonly message: Message;
+  /** The memory that it takes, about: of those that came. */
+  readonly bytes?: number;
 }
 /** What was a message and cannot be read: its number counts. */
 export interface Unreadable extends Numbered<"unreadable"> {
@@ -343,7 +346,8 @@ export class FrameReader {
       return frame as unknown as Frame;
     }
     try {
-      return { ...frame, message: messages.decode(bytes.subarray(r.at)) } as unknown as Frame;
+      const message = messages.decode(bytes.subarray(r.at));
+      return { ...frame, message, bytes: messages.spentBytes } as unknown as Frame;
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       throw new DecodeError(error.code, `a message that cannot be read: ${error.message}`);
@@ -437,7 +441,8 @@ function readJson(text: string): Frame {
   if (name !== "message") return frame as unknown as Frame;
   if (given["message"] === undefined) throw unreadable("it has no message");
   try {
-    return { ...frame, message: messageFromJson(given["message"]) } as unknown as Frame;
+    const message = messageFromJson(given["message"]);
+    return { ...frame, message, bytes: text.length * MEMORY_BYTES_PER_CHARACTER } as unknown as Frame;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     return { ...frame, type: "unreadable", why: error.message } as unknown as Frame;

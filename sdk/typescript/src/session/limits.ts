@@ -22,3 +22,5 @@ export const RECONNECT_MS_MAX = 5_000;
 export const FAULTS_MAX = 3;
 /** How long a first connection is tried, if nobody says otherwise. */
 export const PATIENCE_MS = 5_000;
+/** Bytes of memory that a message in JSON takes for each character, about. */
+export const MEMORY_BYTES_PER_CHARACTER = 4;

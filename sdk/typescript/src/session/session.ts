@@ -68,7 +68,8 @@ export type SessionEvent =
   | { readonly type: "welcome"; readonly welcome: Welcome; readonly resumed: boolean }
   | { readonly type: "created"; readonly agent: number; readonly name: string }
   | { readonly type: "ended"; readonly agent: number; readonly reason: string }
-  | { readonly type: "message"; readonly agent: number; readonly message: Message }
+  | { readonly type: "lost"; readonly why: string }
+  | { readonly type: "message"; readonly agent: number; readonly message: Message; readonly bytes: number }
   | { readonly type: "unreadable"; readonly agent: number; readonly why: string }
   | { readonly type: "certified"; readonly agent: number; readonly certificates: string }
   | { readonly type: "refused"; readonly of: number; readonly code: Code; readonly text: string }
@@ -194,6 +195,11 @@ export class Session {
     this.#leaving = true;
   }
 
+  /** The session is over, whatever was said and however the node is. */
+  abandon(text: string): void {
+    if (!this.#over) this.#end("bye", text);
+  }
+
   #keep(make: (number: number) => NumberedOutgoing): number {
     if (this.#over) throw this.#over;
     this.#kept.push(make(++this.#last));
@@ -226,6 +232,7 @@ export class Session {
     this.#connection = undefined;
     this.#openingSince = Infinity;
     this.#why = why;
+    if (connection?.isWelcome) this.#events.push({ type: "lost", why });
     this.#failures = connection?.isWelcome ? 0 : this.#failures + 1;
     this.#ackDueAt = Infinity;
     const backoff = Math.min(RECONNECT_MS_MIN * 2 ** this.#failures, RECONNECT_MS_MAX);
@@ -254,6 +261,18 @@ export class Session {
     if (connection?.isWelcome) return this.#heardAt + (2 * this.#leaseMs) / 3;
     const patience = this.#welcome ? Math.min(WELCOME_MS_MAX, this.#leaseMs / 3) : WELCOME_MS_MAX;
     return (connection?.since ?? this.#openingSince) + patience;
+  }
+
+  /**
+   * The network may be there again, or the program was asleep: whoever waits to connect does so at once, and whoever has a connection
+   * says something, so that it shows whether it still is one.
+   */
+  handleOnline(now: number): void {
+    if (this.#over) return;
+    this.#failures = 0;
+    if (this.#connection) this.#spokeAt = -Infinity;
+    // Many programs notice it at the same moment.
+    else if (this.#openingSince === Infinity) this.#connectAt = Math.min(this.#connectAt, now + RECONNECT_MS_MIN * this.#random());
   }
 
   /** A frame came. */
@@ -440,7 +459,7 @@ function eventOf(frame: Extract<Frame, { number: number }> | Refused): SessionEv
     case "ended":
       return { type: "ended", agent: frame.agent, reason: frame.reason };
     case "message":
-      return { type: "message", agent: frame.agent, message: frame.message };
+      return { type: "message", agent: frame.agent, message: frame.message, bytes: frame.bytes ?? 0 };
     case "unreadable":
       return { type: "unreadable", agent: frame.agent, why: frame.why };
     case "certified":

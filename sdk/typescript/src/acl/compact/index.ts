@@ -140,6 +140,8 @@ export class Encoder {
 /** The receiving end of a connection. */
 export class Decoder {
   readonly #heard: HeardOnLink;
+  /** The memory that the last message takes that was decoded, estimated from above. */
+  spentBytes = 0;
 
   /** Remembers as much as the other end's {@link Encoder}. */
   constructor(
@@ -165,6 +167,7 @@ export class Decoder {
     }
     const content = readValue(r);
     r.end();
+    this.spentBytes = r.spentBytes;
     return { ...head, content };
   }
 }
