@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod conversations;
 mod counters;
 pub mod dead_letters;
+pub mod devices;
 pub mod df;
 mod directory;
 pub mod durable;

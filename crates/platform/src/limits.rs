@@ -433,3 +433,23 @@ pub const DOCUMENT_FOLDERS_DEEP_MAX: usize = 32;
 pub const DOCUMENTS_LISTED_MAX: usize = 1_000;
 /// Bytes of a document that are read at a time.
 pub const DOCUMENT_READ_BYTES_MAX: usize = 1 << 20;
+/// Devices that take part at a time.
+pub const DEVICES_MAX: usize = 1_000_000;
+/// Compute units of one device.
+pub const DEVICE_UNITS_MAX: u32 = 1_000_000_000;
+/// How much a device may be doing at a time.
+pub const DEVICE_PLACES_MAX: u32 = 256;
+/// What part of its compute units a device has whose page is hidden: one of so many.
+pub const DEVICE_HIDDEN_PART: u32 = 8;
+/// A device with less than this in its battery is given nothing, unless it is being charged.
+pub const DEVICE_BATTERY_LOW_PERCENT: u8 = 20;
+/// Wrong answers after which a device is given no more work.
+pub const DEVICE_WRONG_MAX: u32 = 2;
+/// Parts of work that did not come back from a device, one after the other, after which it is given no more.
+pub const DEVICE_OVERDUE_MAX: u32 = 8;
+/// Answers whose times tell how long one takes.
+pub const WORK_TIMES_KEPT: usize = 64;
+/// Parts of work that are looked at for one that suits a device which has room.
+pub const WORK_LOOKAHEAD: usize = 64;
+/// A part of work does not dawdle before it has been out for so long.
+pub const WORK_DAWDLES_MS_MIN: u64 = 1_000;

@@ -7,6 +7,7 @@ mod ams;
 mod ams_model;
 mod cluster;
 mod cluster_model;
+mod devices;
 mod df;
 mod df_model;
 mod durable_actors;

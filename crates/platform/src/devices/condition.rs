@@ -1,0 +1,74 @@
+//! What a device says of itself beside what it can do.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{DEVICE_BATTERY_LOW_PERCENT, DEVICE_HIDDEN_PART, DEVICE_PLACES_MAX};
+
+/// A device's battery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Battery {
+    /// How full it is, 0 to 100.
+    pub percent: u8,
+    /// Whether it is being charged.
+    pub charging: bool,
+}
+
+/// How a device is doing, and what its user allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Condition {
+    /// Somebody can see its page. Browsers give hidden ones little time.
+    pub visible: bool,
+    /// Its battery, if it has one and tells.
+    pub battery: Option<Battery>,
+    /// How much it may be doing at a time: the workers that its user allows.
+    pub places: u32,
+}
+
+impl Default for Condition {
+    fn default() -> Self {
+        Self { visible: true, battery: None, places: 1 }
+    }
+}
+
+impl Condition {
+    /// What can be counted on of so many compute units now.
+    pub fn units_of(&self, units: u32) -> u32 {
+        let is_low = |battery: &Battery| !battery.charging && battery.percent < DEVICE_BATTERY_LOW_PERCENT;
+        match self {
+            Self { places: 0, .. } => 0,
+            Self { battery: Some(battery), .. } if is_low(battery) => 0,
+            Self { visible: false, .. } => units.div_ceil(DEVICE_HIDDEN_PART),
+            Self { .. } => units,
+        }
+    }
+
+    /// How much it may be doing at a time.
+    pub fn places(&self) -> u32 {
+        self.places.min(DEVICE_PLACES_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(condition: Condition, expected: u32) {
+        assert_eq!(condition.units_of(80), expected);
+    }
+
+    #[test]
+    fn what_a_device_can_do_depends_on_how_it_is_doing() {
+        let well = Condition::default();
+        let battery = |percent, charging| Condition { battery: Some(Battery { percent, charging }), ..well };
+        check(well, 80);
+        check(Condition { visible: false, ..well }, 10);
+        check(Condition { places: 0, ..well }, 0);
+        check(battery(DEVICE_BATTERY_LOW_PERCENT, false), 80);
+        check(battery(DEVICE_BATTERY_LOW_PERCENT - 1, false), 0);
+        check(battery(1, true), 80);
+        check(Condition { visible: false, ..battery(1, false) }, 0);
+        assert_eq!(Condition { visible: false, ..well }.units_of(1), 1, "it still gets something");
+    }
+}

@@ -1,0 +1,194 @@
+//! The devices that there are, and which one is next.
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::Symbol;
+
+use super::condition::Condition;
+use super::weights::Weights;
+use crate::limits::{DEVICE_UNITS_MAX, DEVICES_MAX};
+
+/// How often a device is drawn that does not suit, before they are gone through one by one.
+const DRAWS_MAX: usize = 8;
+
+/// A device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// The agent that speaks for it.
+    pub agent: Symbol,
+    /// What it can do, in compute units, as it measured when it joined or later: 1 to [`DEVICE_UNITS_MAX`].
+    pub units: u32,
+    /// How it is doing.
+    pub condition: Condition,
+    /// What it says is believed without asking others.
+    pub trusted: bool,
+}
+
+/// Why a device is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// There are as many as there may be.
+    #[error("{DEVICES_MAX} devices are the most")]
+    TooMany,
+    /// It says that it can do nothing, or more than can be.
+    #[error("{0} compute units: 1 to {DEVICE_UNITS_MAX} are expected")]
+    Units(u32),
+}
+
+#[derive(Debug)]
+struct Place {
+    device: Device,
+    /// How much it is doing.
+    taken: u32,
+    /// It is given nothing any more.
+    shunned: bool,
+}
+
+impl Place {
+    fn weight(&self) -> u32 {
+        let is_free = !self.shunned && self.taken < self.device.condition.places();
+        if is_free { self.device.condition.units_of(self.device.units) } else { 0 }
+    }
+}
+
+/// See the module. Devices are known by the agents that speak for them.
+///
+/// Of devices that have room, each is chosen as often as its share of all their compute units says.
+#[derive(Debug, Default)]
+pub struct Fleet {
+    places: Vec<Option<Place>>,
+    weights: Weights,
+    by_agent: FxHashMap<Symbol, usize>,
+    empty: Vec<usize>,
+}
+
+impl Fleet {
+    /// How many devices there are.
+    pub fn len(&self) -> usize {
+        self.by_agent.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.by_agent.is_empty()
+    }
+
+    /// The compute units of those that have room.
+    pub fn units_free(&self) -> u64 {
+        self.weights.total()
+    }
+
+    /// Takes a device, or hears that one is doing otherwise than before. What it is doing it goes on with.
+    ///
+    /// # Errors
+    /// There are too many, or what it says it can do cannot be.
+    pub fn join(&mut self, device: Device) -> Result<(), FleetError> {
+        if !(1..=DEVICE_UNITS_MAX).contains(&device.units) {
+            return Err(FleetError::Units(device.units));
+        }
+        if let Some(&at) = self.by_agent.get(&device.agent) {
+            self.change(at, |place| place.device = device);
+            return Ok(());
+        }
+        if self.len() >= DEVICES_MAX {
+            return Err(FleetError::TooMany);
+        }
+        let at = self.empty.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() - 1
+        });
+        if let Some(place) = self.places.get_mut(at) {
+            *place = Some(Place { device, taken: 0, shunned: false });
+        }
+        self.by_agent.insert(device.agent, at);
+        self.change(at, |_| ());
+        Ok(())
+    }
+
+    /// It is gone, with all that it was doing. Whether it was there.
+    pub fn leave(&mut self, agent: Symbol) -> bool {
+        let Some(at) = self.by_agent.remove(&agent) else { return false };
+        if let Some(place) = self.places.get_mut(at) {
+            *place = None;
+        }
+        self.weights.set(at, 0);
+        self.empty.push(at);
+        true
+    }
+
+    /// A device.
+    pub fn device(&self, agent: Symbol) -> Option<&Device> {
+        self.place(agent).map(|place| &place.device)
+    }
+
+    /// How much a device is doing.
+    pub fn taken(&self, agent: Symbol) -> u32 {
+        self.place(agent).map_or(0, |place| place.taken)
+    }
+
+    /// All of them, in no particular order.
+    pub fn devices(&self) -> impl Iterator<Item = &Device> {
+        self.places.iter().flatten().map(|place| &place.device)
+    }
+
+    /// Gives it nothing any more, as long as it is there.
+    pub fn shun(&mut self, agent: Symbol) {
+        if let Some(&at) = self.by_agent.get(&agent) {
+            self.change(at, |place| place.shunned = true);
+        }
+    }
+
+    /// One that has room and suits, and has one place less now. `random` gives any numbers, all alike.
+    pub fn choose(&mut self, random: &mut dyn FnMut() -> u64, suits: &dyn Fn(Symbol) -> bool) -> Option<Symbol> {
+        let at = self.draw(random, suits)?;
+        self.change(at, |place| place.taken += 1);
+        self.places.get(at)?.as_ref().map(|place| place.device.agent)
+    }
+
+    /// It has finished something, well or not, and has room again.
+    pub fn release(&mut self, agent: Symbol) {
+        if let Some(&at) = self.by_agent.get(&agent) {
+            self.change(at, |place| place.taken = place.taken.saturating_sub(1));
+        }
+    }
+
+    fn place(&self, agent: Symbol) -> Option<&Place> {
+        self.places.get(*self.by_agent.get(&agent)?)?.as_ref()
+    }
+
+    fn change(&mut self, at: usize, change: impl FnOnce(&mut Place)) {
+        if let Some(Some(place)) = self.places.get_mut(at) {
+            change(place);
+            self.weights.set(at, place.weight());
+        }
+    }
+
+    fn draw(&self, random: &mut dyn FnMut() -> u64, suits: &dyn Fn(Symbol) -> bool) -> Option<usize> {
+        let total = self.weights.total();
+        if total == 0 {
+            return None;
+        }
+        let suits_at =
+            |at: &usize| self.places.get(*at).and_then(Option::as_ref).is_some_and(|place| suits(place.device.agent));
+        let drawn = (0..DRAWS_MAX).filter_map(|_| self.weights.find(below(total, random()))).find(suits_at);
+        drawn.or_else(|| self.draw_among(random, &suits_at))
+    }
+
+    /// When most do not suit: among those that do, by a walk along all.
+    fn draw_among(&self, random: &mut dyn FnMut() -> u64, suits_at: &dyn Fn(&usize) -> bool) -> Option<usize> {
+        let suiting = || (0..self.places.len()).filter(|at| self.weights.weight(*at) > 0 && suits_at(at));
+        let total: u64 = suiting().map(|at| self.weights.weight(at)).sum();
+        let mut left = if total == 0 { return None } else { below(total, random()) };
+        suiting().find(|at| {
+            let weight = self.weights.weight(*at);
+            let is_it = left < weight;
+            left = left.saturating_sub(weight);
+            is_it
+        })
+    }
+}
+
+/// A number below this one, made of any.
+fn below(bound: u64, random: u64) -> u64 {
+    ((u128::from(random) * u128::from(bound)) >> 64) as u64
+}

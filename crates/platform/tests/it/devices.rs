@@ -1,0 +1,303 @@
+//! Devices are chosen as their compute units say, and work that is shared out among them gets done whatever they do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use whimbrel_acl::Symbol;
+use whimbrel_platform::Time;
+use whimbrel_platform::devices::{Condition, Device, Fleet, FleetError, Lease, Terms, Unfinished, Verdict, Work};
+use whimbrel_platform::limits::{DEVICE_OVERDUE_MAX, DEVICE_WRONG_MAX};
+
+fn device(name: &str, units: u32) -> Device {
+    let condition = Condition { places: 2, ..Condition::default() };
+    Device { agent: Symbol::new(name), units, condition, trusted: false }
+}
+
+fn fleet(devices: &[(&str, u32)]) -> Fleet {
+    let mut fleet = Fleet::default();
+    devices.iter().for_each(|(name, units)| fleet.join(device(name, *units)).expect("it may"));
+    fleet
+}
+
+/// Any numbers, the same each time (splitmix64).
+fn numbers(mut seed: u64) -> impl FnMut() -> u64 {
+    move || {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = seed;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+/// How often each is chosen out of so many times, if each has room again at once.
+fn shares(fleet: &mut Fleet, placements: u32) -> BTreeMap<String, f64> {
+    let (mut random, mut chosen) = (numbers(7), BTreeMap::<String, u32>::new());
+    for _ in 0..placements {
+        let agent = fleet.choose(&mut random, &|_| true).expect("somebody has room");
+        fleet.release(agent);
+        *chosen.entry(agent.as_str().to_owned()).or_default() += 1;
+    }
+    chosen.into_iter().map(|(name, count)| (name, f64::from(count) / f64::from(placements))).collect()
+}
+
+#[track_caller]
+fn check_shares(fleet: &mut Fleet, expected: &[(&str, f64)]) {
+    let shares = shares(fleet, 10_000);
+    assert_eq!(shares.len(), expected.len(), "{shares:?}");
+    for (name, share) in expected {
+        assert!((shares[*name] - share).abs() < 0.03, "{name}: {share} expected, {shares:?}");
+    }
+}
+
+#[test]
+fn each_device_is_chosen_as_often_as_its_compute_units_say() {
+    let mut fleet = fleet(&[("one", 100), ("two", 200), ("four", 400), ("eight", 800)]);
+    check_shares(&mut fleet, &[("one", 1.0 / 15.0), ("two", 2.0 / 15.0), ("four", 4.0 / 15.0), ("eight", 8.0 / 15.0)]);
+    // Somebody looks at something else.
+    let hidden = Condition { visible: false, ..device("eight", 1).condition };
+    fleet.join(Device { condition: hidden, ..device("eight", 800) }).expect("it is there already");
+    check_shares(&mut fleet, &[("one", 0.125), ("two", 0.25), ("four", 0.5), ("eight", 0.125)]);
+    assert!(fleet.leave(Symbol::new("four")) && !fleet.leave(Symbol::new("four")));
+    fleet.join(device("three", 300)).expect("it may");
+    check_shares(&mut fleet, &[("one", 1.0 / 7.0), ("two", 2.0 / 7.0), ("three", 3.0 / 7.0), ("eight", 1.0 / 7.0)]);
+    assert_eq!(fleet.join(device("none", 0)), Err(FleetError::Units(0)));
+}
+
+#[test]
+fn a_device_without_room_is_not_chosen() {
+    let (mut fleet, mut random) = (fleet(&[("big", 1_000_000), ("small", 1)]), numbers(1));
+    let chosen: Vec<Symbol> = (0..4).filter_map(|_| fleet.choose(&mut random, &|_| true)).collect();
+    let count = |name: &str| chosen.iter().filter(|agent| agent.as_str() == name).count();
+    assert_eq!((count("big"), count("small"), fleet.units_free()), (2, 2, 0));
+    assert_eq!(fleet.choose(&mut random, &|_| true), None);
+    fleet.release(Symbol::new("small"));
+    assert_eq!(fleet.choose(&mut random, &|_| true), Some(Symbol::new("small")));
+}
+
+#[test]
+fn one_that_suits_is_found_among_many_that_do_not() {
+    let (mut fleet, mut random) = (Fleet::default(), numbers(3));
+    (0..1_000).for_each(|at| fleet.join(device(&format!("d{at}"), 1_000)).expect("it may"));
+    let wanted = Symbol::new("d777");
+    assert_eq!(fleet.choose(&mut random, &|agent| agent == wanted), Some(wanted));
+}
+
+const AT_ONCE: Duration = Duration::from_secs(1);
+const TERMS: Terms = Terms { lease: Duration::from_secs(10), agreeing: 1, attempts_max: 4, dawdling: 3 };
+
+fn leases<A: PartialEq>(work: &mut Work<A>, now: Time, fleet: &mut Fleet) -> Vec<Lease> {
+    let mut random = numbers(5);
+    std::iter::from_fn(|| work.poll_lease(now, fleet, &mut random)).collect()
+}
+
+#[test]
+fn a_part_that_does_not_come_back_is_lent_again() {
+    let (mut fleet, mut work) = (fleet(&[("slow", 1)]), Work::new(TERMS));
+    let part = work.add();
+    let first = leases(&mut work, Time::ZERO, &mut fleet);
+    assert_eq!(first, [Lease { part, device: Symbol::new("slow"), until: Time::from_ms(10_000) }]);
+    fleet.join(device("quick", 1)).expect("it may");
+    assert_eq!(leases(&mut work, Time::from_ms(9_000), &mut fleet), [], "its time is not over");
+    assert_eq!(work.poll_timeout(), Time::from_ms(10_000));
+    work.handle_timeout(Time::from_ms(10_000), &mut fleet);
+    let now = Time::from_ms(10_000);
+    let again = leases(&mut work, now, &mut fleet);
+    assert_eq!(again.iter().map(|lease| lease.device.as_str()).collect::<Vec<_>>(), ["quick"], "rather another one");
+    // The first one is late, and yet the first.
+    assert_eq!(work.handle_answer(now, Symbol::new("slow"), part, 42, &mut fleet), Verdict::Done);
+    assert_eq!(work.handle_answer(now, Symbol::new("quick"), part, 43, &mut fleet), Verdict::Late);
+    assert_eq!((work.poll_outcome(), work.poll_outcome()), (Some((part, Ok(42))), None));
+    assert_eq!((fleet.taken(Symbol::new("slow")), fleet.taken(Symbol::new("quick"))), (0, 0));
+}
+
+#[test]
+fn what_dawdles_is_lent_twice_when_nothing_else_is_left() {
+    let (mut fleet, mut work) = (fleet(&[("one", 1), ("other", 1)]), Work::new(TERMS));
+    let parts: Vec<u64> = (0..4).map(|_| work.add()).collect();
+    assert_eq!(parts, [0, 1, 2, 3]);
+    let all = leases(&mut work, Time::ZERO, &mut fleet);
+    let now = Time::ZERO + AT_ONCE;
+    let (last, done) = all.split_last().expect("they are four");
+    for lease in done {
+        assert_eq!(work.handle_answer(now, lease.device, lease.part, 0, &mut fleet), Verdict::Done);
+    }
+    assert_eq!(leases(&mut work, now + AT_ONCE, &mut fleet), []);
+    assert_eq!(work.poll_dawdling(), Some(Time::from_ms(3_000)));
+    let again = leases(&mut work, Time::from_ms(3_000), &mut fleet);
+    assert_eq!(again.iter().map(|lease| lease.part).collect::<Vec<_>>(), [last.part]);
+    assert_ne!(again[0].device, last.device);
+    assert_eq!(work.handle_answer(now, again[0].device, last.part, 0, &mut fleet), Verdict::Done);
+    assert_eq!((work.unfinished(), work.lent(), fleet.taken(last.device)), (0, 0, 0));
+}
+
+#[test]
+fn who_lies_is_outvoted_and_given_no_more() {
+    let (mut fleet, mut work) = (fleet(&[("liar", 1), ("a", 1), ("b", 1)]), Work::new(Terms { agreeing: 2, ..TERMS }));
+    let liar = Symbol::new("liar");
+    for _ in 0..DEVICE_WRONG_MAX {
+        let part = work.add();
+        while work.unfinished() > 0 {
+            for lease in leases(&mut work, Time::ZERO, &mut fleet) {
+                let answer = if lease.device == liar { 666 } else { 42 };
+                work.handle_answer(Time::ZERO, lease.device, part, answer, &mut fleet);
+            }
+        }
+        // If the liar was not asked about it, it got away this time.
+        assert_eq!(work.poll_outcome(), Some((part, Ok(42))));
+    }
+    let mut asked = 0;
+    for _ in 0..100 {
+        let part = work.add();
+        while work.unfinished() > 0 {
+            for lease in leases(&mut work, Time::ZERO, &mut fleet) {
+                asked += u32::from(lease.device == liar);
+                let answer = if lease.device == liar { 666 } else { 42 };
+                work.handle_answer(Time::ZERO, lease.device, part, answer, &mut fleet);
+            }
+        }
+    }
+    assert!(asked <= DEVICE_WRONG_MAX, "it was asked {asked} times more");
+}
+
+#[test]
+fn a_trusted_device_is_believed_alone() {
+    let (mut fleet, mut work) = (fleet(&[]), Work::new(Terms { agreeing: 3, ..TERMS }));
+    fleet.join(Device { trusted: true, ..device("own", 1) }).expect("it may");
+    let part = work.add();
+    assert_eq!(leases(&mut work, Time::ZERO, &mut fleet).len(), 1);
+    assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("own"), part, 1, &mut fleet), Verdict::Done);
+}
+
+#[test]
+fn who_never_brings_anything_back_is_given_no_more() {
+    let (mut fleet, mut work) = (fleet(&[("dead", 1)]), Work::<u8>::new(Terms { attempts_max: 100, ..TERMS }));
+    work.add();
+    for _ in 0..DEVICE_OVERDUE_MAX {
+        let now = work.poll_timeout();
+        let now = if now == Time::NEVER { Time::ZERO } else { now };
+        work.handle_timeout(now, &mut fleet);
+        leases(&mut work, now, &mut fleet);
+    }
+    work.handle_timeout(work.poll_timeout(), &mut fleet);
+    assert_eq!((fleet.units_free(), leases(&mut work, Time::ZERO, &mut fleet)), (0, vec![]));
+}
+
+#[test]
+fn a_part_that_nobody_can_do_is_given_up() {
+    let names: Vec<String> = (0..5).map(|at| format!("d{at}")).collect();
+    let mut fleet = fleet(&names.iter().map(|name| (name.as_str(), 1)).collect::<Vec<_>>());
+    let mut work = Work::<u8>::new(TERMS);
+    let part = work.add();
+    for _ in 0..TERMS.attempts_max {
+        for lease in leases(&mut work, Time::ZERO, &mut fleet) {
+            work.handle_failure(lease.device, lease.part, &mut fleet);
+        }
+    }
+    assert_eq!(work.poll_outcome(), Some((part, Err(Unfinished::Attempts(4)))));
+    assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("d0"), part, 1, &mut fleet), Verdict::Late);
+    assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("d0"), part + 1, 1, &mut fleet), Verdict::Unasked);
+}
+
+/// What may happen to work.
+#[derive(Clone, Debug)]
+enum Input {
+    Add,
+    Join(u8),
+    Leave(u8),
+    /// The loan of this index comes back: right, wrong or not at all.
+    Answer(usize, bool),
+    Fail(usize),
+    Pass(u16),
+}
+
+fn input() -> impl Strategy<Value = Input> {
+    prop_oneof![
+        Just(Input::Add),
+        (0u8..6).prop_map(Input::Join),
+        (0u8..6).prop_map(Input::Leave),
+        (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(at, right)| Input::Answer(at, right)),
+        any::<usize>().prop_map(Input::Fail),
+        (0u16..20_000).prop_map(Input::Pass),
+    ]
+}
+
+struct Model {
+    fleet: Fleet,
+    work: Work<u64>,
+    now: Time,
+    /// Every lease that there ever was.
+    lent: Vec<Lease>,
+    answered: BTreeSet<(u64, Symbol)>,
+    done: BTreeSet<u64>,
+}
+
+impl Model {
+    fn take(&mut self, input: Input) {
+        let name = |at: u8| format!("m{at}");
+        match input {
+            Input::Add => {
+                self.work.add();
+            }
+            Input::Join(at) => self.fleet.join(device(&name(at), u32::from(at) + 1)).expect("it may"),
+            Input::Leave(at) => {
+                let agent = Symbol::new(&name(at));
+                if self.fleet.leave(agent) {
+                    self.work.handle_gone(agent, &mut self.fleet);
+                }
+            }
+            Input::Answer(at, right) if !self.lent.is_empty() => {
+                let Lease { part, device, .. } = self.lent[at % self.lent.len()];
+                let answer = if right { part } else { u64::MAX - part };
+                let verdict = self.work.handle_answer(self.now, device, part, answer, &mut self.fleet);
+                if matches!(verdict, Verdict::Taken | Verdict::Done) {
+                    assert!(self.answered.insert((part, device)), "{device:?} has two votes on {part}");
+                }
+            }
+            Input::Fail(at) if !self.lent.is_empty() => {
+                let Lease { part, device, .. } = self.lent[at % self.lent.len()];
+                self.work.handle_failure(device, part, &mut self.fleet);
+            }
+            Input::Pass(ms) => {
+                self.now = self.now + Duration::from_millis(u64::from(ms));
+                self.work.handle_timeout(self.now, &mut self.fleet);
+            }
+            Input::Answer(..) | Input::Fail(_) => {}
+        }
+        self.lent.extend(leases(&mut self.work, self.now, &mut self.fleet));
+        while let Some((part, answer)) = self.work.poll_outcome() {
+            assert!(self.done.insert(part), "{part} is done twice");
+            let voters = self.answered.iter().filter(|(of, _)| *of == part).count();
+            assert!(answer.is_err() || voters >= 2, "{part} is believed of one alone");
+        }
+    }
+
+    fn taken(&self) -> usize {
+        self.fleet.devices().map(|device| self.fleet.taken(device.agent) as usize).sum()
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_devices_do_each_part_ends_once_and_each_has_one_vote(inputs in prop::collection::vec(input(), 1..120)) {
+        let work = Work::new(Terms { agreeing: 2, attempts_max: 6, ..TERMS });
+        let mut model = Model { fleet: Fleet::default(), work, now: Time::ZERO, lent: vec![], answered: BTreeSet::new(), done: BTreeSet::new() };
+        for input in inputs {
+            model.take(input);
+            prop_assert_eq!(model.taken(), model.work.lent(), "what devices have is what is lent");
+        }
+        // Honest newcomers without end finish everything.
+        for round in 0..200u32 {
+            let Some(name) = (model.work.unfinished() > 0).then(|| format!("new{round}")) else { break };
+            model.fleet.join(device(&name, 10)).expect("it may");
+            model.take(Input::Pass(10_000));
+            let newest: Vec<Lease> = model.lent.iter().filter(|lease| lease.device.as_str() == name).copied().collect();
+            for lease in newest {
+                let at = model.lent.iter().position(|other| *other == lease).unwrap_or_default();
+                model.take(Input::Answer(at, true));
+            }
+        }
+        prop_assert_eq!(model.work.unfinished(), 0);
+    }
+}
