@@ -453,3 +453,21 @@ pub const WORK_TIMES_KEPT: usize = 64;
 pub const WORK_LOOKAHEAD: usize = 64;
 /// A part of work does not dawdle before it has been out for so long.
 pub const WORK_DAWDLES_MS_MIN: u64 = 1_000;
+/// Kinds of work that one device offers.
+pub const DEVICE_KINDS_MAX: usize = 16;
+/// Bytes of the name of such a kind.
+pub const DEVICE_KIND_BYTES_MAX: usize = 64;
+/// How long a device may have for a part of work: the least...
+pub const WORK_LEASE_MS_MIN: u64 = 10;
+/// ...and the most.
+pub const WORK_LEASE_MS_MAX: u64 = 24 * 3_600_000;
+/// Devices of which one may want to hear the same before it is believed.
+pub const WORK_AGREEING_MAX: u32 = 16;
+/// How often a part of work may be lent.
+pub const WORK_ATTEMPTS_MAX: u32 = 1_000;
+/// Parts of work that are not finished, of all who asked.
+pub const WORK_PARTS_MAX: usize = 100_000;
+/// Bytes that they take, roughly.
+pub const WORK_BYTES_MAX: usize = 256 << 20;
+/// Kinds of work of which it is remembered how long they take, and who is wrong about them, when there is nothing to do of them.
+pub const WORK_KINDS_KEPT: usize = 1_000;

@@ -11,6 +11,7 @@ mod cluster;
 mod codes;
 mod context;
 mod cpu;
+mod devices;
 mod durable;
 mod durable_agent;
 mod ending;
@@ -46,6 +47,7 @@ pub use agent::{Agent, Behaviours, behaving};
 pub use census::AgentFigures;
 pub use cluster::{AdoptError, Adopted, NotAdopted, YieldError};
 pub use context::Context;
+pub use devices::{DEVICES, Devices};
 pub use durable::{Kept, RecoverError, erase, recover};
 pub use durable_agent::{
     DispatchError, DurableAgent, DurableContext, Founder, Itinerary, KeptTimers, Leg, Minion, Missed, TourEnd, durable,

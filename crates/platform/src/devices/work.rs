@@ -32,6 +32,12 @@ impl Default for Terms {
     }
 }
 
+impl Terms {
+    fn dawdles_after(&self, median: Duration) -> Duration {
+        median.saturating_mul(self.dawdling).max(Duration::from_millis(WORK_DAWDLES_MS_MIN))
+    }
+}
+
 /// A part that a device is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
@@ -76,6 +82,7 @@ struct Loan {
 
 #[derive(Debug)]
 struct Open<A> {
+    terms: Terms,
     loans: Vec<Loan>,
     answers: Vec<(Symbol, A)>,
     /// Who had it and did not bring it back in time: their answers still count, and they are asked again if nobody else has room.
@@ -87,8 +94,11 @@ struct Open<A> {
 }
 
 impl<A: PartialEq> Open<A> {
-    fn new() -> Self {
+    fn new(terms: Terms) -> Self {
+        let agreeing = terms.agreeing.max(1);
+        let terms = Terms { agreeing, attempts_max: terms.attempts_max.max(agreeing), ..terms };
         Self {
+            terms,
             loans: Vec::new(),
             answers: Vec::new(),
             overdue: Vec::new(),
@@ -96,6 +106,11 @@ impl<A: PartialEq> Open<A> {
             attempts: 0,
             waits: true,
         }
+    }
+
+    /// Whether one more may have it than are needed.
+    fn may_be_doubled(&self) -> bool {
+        self.loans.len() <= self.terms.agreeing as usize && self.attempts < self.terms.attempts_max
     }
 
     fn is_lent_to(&self, device: Symbol) -> bool {
@@ -110,15 +125,16 @@ impl<A: PartialEq> Open<A> {
         !self.is_lent_to(device) && !self.has_answer_of(device) && !self.failed.contains(&device)
     }
 
-    /// Who is to do it: rather one that did not have it before.
-    fn choose(&self, fleet: &mut Fleet, random: &mut dyn FnMut() -> u64) -> Option<Symbol> {
-        let new = |device: Symbol| self.may_be_lent_to(device) && !self.overdue.contains(&device);
-        let chosen = fleet.choose(random, &new);
-        if self.overdue.is_empty() {
-            chosen
-        } else {
-            chosen.or_else(|| fleet.choose(random, &|device| self.may_be_lent_to(device)))
-        }
+    /// Who is to do it, of those whom it suits: rather one that did not have it before.
+    fn choose(
+        &self,
+        fleet: &mut Fleet,
+        random: &mut dyn FnMut() -> u64,
+        suits: &dyn Fn(Symbol) -> bool,
+    ) -> Option<Symbol> {
+        let may = |device: Symbol| self.may_be_lent_to(device) && suits(device);
+        let chosen = fleet.choose(random, &|device| may(device) && !self.overdue.contains(&device));
+        if self.overdue.is_empty() { chosen } else { chosen.or_else(|| fleet.choose(random, &may)) }
     }
 
     fn agreeing(&self, answer: &A) -> usize {
@@ -126,9 +142,9 @@ impl<A: PartialEq> Open<A> {
     }
 
     /// How many more devices are to be asked, if those that are being asked say what most say.
-    fn lacking(&self, terms: &Terms) -> usize {
+    fn lacking(&self) -> usize {
         let most = self.answers.iter().map(|(_, answer)| self.agreeing(answer)).max().unwrap_or_default();
-        (terms.agreeing as usize).saturating_sub(most + self.loans.len())
+        (self.terms.agreeing as usize).saturating_sub(most + self.loans.len())
     }
 }
 
@@ -145,7 +161,6 @@ struct Record {
 /// is none.
 #[derive(Debug)]
 pub struct Work<A> {
-    terms: Terms,
     open: FxHashMap<Part, Open<A>>,
     added: Part,
     /// Parts to be lent.
@@ -160,16 +175,9 @@ pub struct Work<A> {
     outcomes: VecDeque<Outcome<A>>,
 }
 
-impl<A: PartialEq> Work<A> {
-    /// None yet.
-    pub fn new(terms: Terms) -> Self {
-        let terms = Terms {
-            agreeing: terms.agreeing.max(1),
-            attempts_max: terms.attempts_max.max(terms.agreeing.max(1)),
-            ..terms
-        };
+impl<A> Default for Work<A> {
+    fn default() -> Self {
         Self {
-            terms,
             open: FxHashMap::default(),
             added: 0,
             waiting: VecDeque::new(),
@@ -180,12 +188,14 @@ impl<A: PartialEq> Work<A> {
             outcomes: VecDeque::new(),
         }
     }
+}
 
-    /// One more part. Its number.
-    pub fn add(&mut self) -> Part {
+impl<A: PartialEq> Work<A> {
+    /// One more part, to be shared out like this. Its number.
+    pub fn add(&mut self, terms: Terms) -> Part {
         let part = self.added;
         self.added += 1;
-        self.open.insert(part, Open::new());
+        self.open.insert(part, Open::new(terms));
         self.waiting.push_back(part);
         part
     }
@@ -200,64 +210,83 @@ impl<A: PartialEq> Work<A> {
         self.begun.len()
     }
 
-    /// The next part to be given to a device.
-    pub fn poll_lease(&mut self, now: Time, fleet: &mut Fleet, random: &mut dyn FnMut() -> u64) -> Option<Lease> {
-        // A part that nobody suits who has room must not keep others from being lent.
-        for _ in 0..self.waiting.len().min(WORK_LOOKAHEAD) {
-            if fleet.units_free() == 0 {
-                return None;
-            }
-            let part = self.waiting.pop_front()?;
-            let Some(open) = self.open.get(&part) else { continue };
-            match open.choose(fleet, random) {
-                Some(device) => return Some(self.lend(now, part, device)),
-                None => self.waiting.push_back(part),
-            }
+    /// Nobody wants to know any more.
+    pub fn withdraw(&mut self, part: Part, fleet: &mut Fleet) {
+        for loan in self.open.remove(&part).into_iter().flat_map(|open| open.loans) {
+            self.forget(part, &loan);
+            fleet.release(loan.device);
         }
-        self.lend_again(now, fleet, random)
+    }
+
+    /// The next part to be given to a device, of those whom it suits. `random` gives any numbers, all alike.
+    pub fn poll_lease(
+        &mut self,
+        now: Time,
+        fleet: &mut Fleet,
+        random: &mut dyn FnMut() -> u64,
+        suits: &dyn Fn(Symbol) -> bool,
+    ) -> Option<Lease> {
+        let mut at = 0;
+        while at < self.waiting.len().min(WORK_LOOKAHEAD) && fleet.units_free() > 0 {
+            let Some(part) = self.waiting.get(at).copied() else { break };
+            let Some(open) = self.open.get(&part) else {
+                // It was withdrawn, or its answer came late.
+                self.waiting.remove(at);
+                continue;
+            };
+            if let Some(device) = open.choose(fleet, random, suits) {
+                self.waiting.remove(at);
+                return Some(self.lend(now, part, device));
+            }
+            at += 1;
+        }
+        // Those that suit nobody who has room must not keep others from being lent for ever.
+        self.waiting.rotate_left(at);
+        self.lend_again(now, fleet, random, suits)
     }
 
     /// One that dawdles, given to somebody else as well.
-    fn lend_again(&mut self, now: Time, fleet: &mut Fleet, random: &mut dyn FnMut() -> u64) -> Option<Lease> {
-        let before = now.0.checked_sub(u64::try_from(self.dawdles_after()?.as_micros()).ok()?)?;
+    fn lend_again(
+        &mut self,
+        now: Time,
+        fleet: &mut Fleet,
+        random: &mut dyn FnMut() -> u64,
+        suits: &dyn Fn(Symbol) -> bool,
+    ) -> Option<Lease> {
+        let median = self.median()?;
         if fleet.units_free() == 0 {
             return None;
         }
-        let dawdling = self
-            .begun
-            .iter()
-            .take_while(|(since, ..)| since.0 <= before)
-            .map(|(_, part, _)| *part)
-            .take(WORK_LOOKAHEAD);
-        for part in dawdling.collect::<Vec<_>>() {
-            let Some(open) = self.open.get(&part) else { continue };
-            let is_doubled =
-                open.loans.len() > self.terms.agreeing as usize || open.attempts >= self.terms.attempts_max;
-            let device = if is_doubled { None } else { open.choose(fleet, random) };
-            if let Some(device) = device {
+        let oldest: Vec<_> = self.begun.iter().map(|(since, part, _)| (*since, *part)).take(WORK_LOOKAHEAD).collect();
+        for (since, part) in oldest {
+            let Some(open) = self.open.get(&part).filter(|open| open.may_be_doubled()) else { continue };
+            if now < since + open.terms.dawdles_after(median) {
+                continue;
+            }
+            if let Some(device) = open.choose(fleet, random, suits) {
                 return Some(self.lend(now, part, device));
             }
         }
         None
     }
 
-    /// After how long a part dawdles, once it is known how long they take.
-    fn dawdles_after(&self) -> Option<Duration> {
+    /// How long a part takes, once that is known.
+    fn median(&self) -> Option<Duration> {
         let mut times: Vec<Duration> = self.times.iter().copied().collect();
         times.sort_unstable();
-        let least = Duration::from_millis(WORK_DAWDLES_MS_MIN);
-        times.get(times.len() / 2).map(|median| median.saturating_mul(self.terms.dawdling).max(least))
+        times.get(times.len() / 2).copied()
     }
 
     fn lend(&mut self, now: Time, part: Part, device: Symbol) -> Lease {
-        let until = now + self.terms.lease;
-        self.ends.insert((until, part, device));
-        self.begun.insert((now, part, device));
+        let mut until = now;
         if let Some(open) = self.open.get_mut(&part) {
+            until = now + open.terms.lease;
             open.loans.push(Loan { device, since: now, until });
             open.attempts += 1;
             open.waits = false;
         }
+        self.ends.insert((until, part, device));
+        self.begun.insert((now, part, device));
         self.queue(part);
         Lease { part, device, until }
     }
@@ -265,12 +294,13 @@ impl<A: PartialEq> Work<A> {
     /// Has the part be lent as often as is lacking; gives it up if it was lent too often.
     fn queue(&mut self, part: Part) {
         let Some(open) = self.open.get_mut(&part) else { return };
-        if open.waits || open.lacking(&self.terms) == 0 {
+        if open.waits || open.lacking() == 0 {
             return;
         }
-        if open.attempts < self.terms.attempts_max {
+        if open.attempts < open.terms.attempts_max {
             open.waits = true;
-            self.waiting.push_back(part);
+            // What is begun is finished first: so those who asked wait less, and who lies is found out soon.
+            self.waiting.push_front(part);
         } else if open.loans.is_empty() {
             let attempts = open.attempts;
             self.open.remove(&part);
@@ -296,7 +326,7 @@ impl<A: PartialEq> Work<A> {
         let Some(open) = self.open.get_mut(&part) else { return Verdict::Late };
         open.answers.push((device, answer));
         let agreeing = open.answers.last().map_or(0, |(_, answer)| open.agreeing(answer));
-        if is_trusted || agreeing >= self.terms.agreeing as usize {
+        if is_trusted || agreeing >= open.terms.agreeing as usize {
             self.finish(part, fleet);
             return Verdict::Done;
         }
@@ -369,7 +399,8 @@ impl<A: PartialEq> Work<A> {
 
     /// When a part dawdles that could be lent once more, if devices have nothing else to do then.
     pub fn poll_dawdling(&self) -> Option<Time> {
-        self.begun.first().map(|(since, ..)| *since).zip(self.dawdles_after()).map(|(since, after)| since + after)
+        let (since, part, _) = self.begun.first()?;
+        Some(*since + self.open.get(part)?.terms.dawdles_after(self.median()?))
     }
 
     /// What became of a part.

@@ -89,13 +89,13 @@ const TERMS: Terms = Terms { lease: Duration::from_secs(10), agreeing: 1, attemp
 
 fn leases<A: PartialEq>(work: &mut Work<A>, now: Time, fleet: &mut Fleet) -> Vec<Lease> {
     let mut random = numbers(5);
-    std::iter::from_fn(|| work.poll_lease(now, fleet, &mut random)).collect()
+    std::iter::from_fn(|| work.poll_lease(now, fleet, &mut random, &|_| true)).collect()
 }
 
 #[test]
 fn a_part_that_does_not_come_back_is_lent_again() {
-    let (mut fleet, mut work) = (fleet(&[("slow", 1)]), Work::new(TERMS));
-    let part = work.add();
+    let (mut fleet, mut work) = (fleet(&[("slow", 1)]), Work::default());
+    let part = work.add(TERMS);
     let first = leases(&mut work, Time::ZERO, &mut fleet);
     assert_eq!(first, [Lease { part, device: Symbol::new("slow"), until: Time::from_ms(10_000) }]);
     fleet.join(device("quick", 1)).expect("it may");
@@ -114,8 +114,8 @@ fn a_part_that_does_not_come_back_is_lent_again() {
 
 #[test]
 fn what_dawdles_is_lent_twice_when_nothing_else_is_left() {
-    let (mut fleet, mut work) = (fleet(&[("one", 1), ("other", 1)]), Work::new(TERMS));
-    let parts: Vec<u64> = (0..4).map(|_| work.add()).collect();
+    let (mut fleet, mut work) = (fleet(&[("one", 1), ("other", 1)]), Work::default());
+    let parts: Vec<u64> = (0..4).map(|_| work.add(TERMS)).collect();
     assert_eq!(parts, [0, 1, 2, 3]);
     let all = leases(&mut work, Time::ZERO, &mut fleet);
     let now = Time::ZERO + AT_ONCE;
@@ -134,10 +134,10 @@ fn what_dawdles_is_lent_twice_when_nothing_else_is_left() {
 
 #[test]
 fn who_lies_is_outvoted_and_given_no_more() {
-    let (mut fleet, mut work) = (fleet(&[("liar", 1), ("a", 1), ("b", 1)]), Work::new(Terms { agreeing: 2, ..TERMS }));
+    let (mut fleet, mut work) = (fleet(&[("liar", 1), ("a", 1), ("b", 1)]), Work::default());
     let liar = Symbol::new("liar");
     for _ in 0..DEVICE_WRONG_MAX {
-        let part = work.add();
+        let part = work.add(Terms { agreeing: 2, ..TERMS });
         while work.unfinished() > 0 {
             for lease in leases(&mut work, Time::ZERO, &mut fleet) {
                 let answer = if lease.device == liar { 666 } else { 42 };
@@ -149,7 +149,7 @@ fn who_lies_is_outvoted_and_given_no_more() {
     }
     let mut asked = 0;
     for _ in 0..100 {
-        let part = work.add();
+        let part = work.add(Terms { agreeing: 2, ..TERMS });
         while work.unfinished() > 0 {
             for lease in leases(&mut work, Time::ZERO, &mut fleet) {
                 asked += u32::from(lease.device == liar);
@@ -163,17 +163,17 @@ fn who_lies_is_outvoted_and_given_no_more() {
 
 #[test]
 fn a_trusted_device_is_believed_alone() {
-    let (mut fleet, mut work) = (fleet(&[]), Work::new(Terms { agreeing: 3, ..TERMS }));
+    let (mut fleet, mut work) = (fleet(&[]), Work::default());
     fleet.join(Device { trusted: true, ..device("own", 1) }).expect("it may");
-    let part = work.add();
+    let part = work.add(Terms { agreeing: 3, ..TERMS });
     assert_eq!(leases(&mut work, Time::ZERO, &mut fleet).len(), 1);
     assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("own"), part, 1, &mut fleet), Verdict::Done);
 }
 
 #[test]
 fn who_never_brings_anything_back_is_given_no_more() {
-    let (mut fleet, mut work) = (fleet(&[("dead", 1)]), Work::<u8>::new(Terms { attempts_max: 100, ..TERMS }));
-    work.add();
+    let (mut fleet, mut work) = (fleet(&[("dead", 1)]), Work::<u8>::default());
+    work.add(Terms { attempts_max: 100, ..TERMS });
     for _ in 0..DEVICE_OVERDUE_MAX {
         let now = work.poll_timeout();
         let now = if now == Time::NEVER { Time::ZERO } else { now };
@@ -188,8 +188,8 @@ fn who_never_brings_anything_back_is_given_no_more() {
 fn a_part_that_nobody_can_do_is_given_up() {
     let names: Vec<String> = (0..5).map(|at| format!("d{at}")).collect();
     let mut fleet = fleet(&names.iter().map(|name| (name.as_str(), 1)).collect::<Vec<_>>());
-    let mut work = Work::<u8>::new(TERMS);
-    let part = work.add();
+    let mut work = Work::<u8>::default();
+    let part = work.add(TERMS);
     for _ in 0..TERMS.attempts_max {
         for lease in leases(&mut work, Time::ZERO, &mut fleet) {
             work.handle_failure(lease.device, lease.part, &mut fleet);
@@ -209,6 +209,8 @@ enum Input {
     /// The loan of this index comes back: right, wrong or not at all.
     Answer(usize, bool),
     Fail(usize),
+    /// Whoever wanted this one does not any more.
+    Withdraw(u64),
     Pass(u16),
 }
 
@@ -219,6 +221,7 @@ fn input() -> impl Strategy<Value = Input> {
         (0u8..6).prop_map(Input::Leave),
         (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(at, right)| Input::Answer(at, right)),
         any::<usize>().prop_map(Input::Fail),
+        (0u64..20).prop_map(Input::Withdraw),
         (0u16..20_000).prop_map(Input::Pass),
     ]
 }
@@ -238,7 +241,7 @@ impl Model {
         let name = |at: u8| format!("m{at}");
         match input {
             Input::Add => {
-                self.work.add();
+                self.work.add(Terms { agreeing: 2, attempts_max: 6, ..TERMS });
             }
             Input::Join(at) => self.fleet.join(device(&name(at), u32::from(at) + 1)).expect("it may"),
             Input::Leave(at) => {
@@ -259,6 +262,7 @@ impl Model {
                 let Lease { part, device, .. } = self.lent[at % self.lent.len()];
                 self.work.handle_failure(device, part, &mut self.fleet);
             }
+            Input::Withdraw(part) => self.work.withdraw(part, &mut self.fleet),
             Input::Pass(ms) => {
                 self.now = self.now + Duration::from_millis(u64::from(ms));
                 self.work.handle_timeout(self.now, &mut self.fleet);
@@ -281,7 +285,7 @@ impl Model {
 proptest! {
     #[test]
     fn whatever_devices_do_each_part_ends_once_and_each_has_one_vote(inputs in prop::collection::vec(input(), 1..120)) {
-        let work = Work::new(Terms { agreeing: 2, attempts_max: 6, ..TERMS });
+        let work = Work::default();
         let mut model = Model { fleet: Fleet::default(), work, now: Time::ZERO, lent: vec![], answered: BTreeSet::new(), done: BTreeSet::new() };
         for input in inputs {
             model.take(input);

@@ -3,6 +3,7 @@
 
 mod basics;
 mod behaviours;
+mod devices;
 mod dispatch;
 mod endurance;
 mod fairness;

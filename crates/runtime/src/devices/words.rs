@@ -1,0 +1,216 @@
+//! What is said to the agent `devices`, and what it says: as terms, for those who write AgentSpeak, or as maps, for those who write
+//! objects.
+
+use std::time::Duration;
+
+use whimbrel_acl::{Symbol, Text, Value};
+use whimbrel_platform::devices::{Battery, Condition, Device, Terms};
+use whimbrel_platform::limits::{
+    DEVICE_KIND_BYTES_MAX, DEVICE_KINDS_MAX, WORK_AGREEING_MAX, WORK_ATTEMPTS_MAX, WORK_LEASE_MS_MAX, WORK_LEASE_MS_MIN,
+};
+
+/// What is asked for by `share(Kind, Part)` or `share(Kind, Part, Options)`, or by a map with these names.
+#[derive(Debug, PartialEq)]
+pub(super) struct Share {
+    /// What a device must offer to be asked.
+    pub kind: Text,
+    /// What it is told.
+    pub part: Value,
+    pub terms: Terms,
+}
+
+/// What a device says of itself.
+#[derive(Debug, PartialEq)]
+pub(super) struct Offer {
+    pub device: Device,
+    /// What it can do.
+    pub kinds: Vec<Text>,
+}
+
+impl Share {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// It is none: why, for people.
+    pub fn read(content: &Value) -> Result<Self, String> {
+        let (kind, part, options) = match (content.functor().map(Symbol::as_str), content.args()) {
+            (Some("share"), [kind, part]) => (kind, part, None),
+            (Some("share"), [kind, part, options]) => (kind, part, Some(options)),
+            _ => match (field(content, "kind"), field(content, "part")) {
+                (Some(kind), Some(part)) => (kind, part, Some(content)),
+                _ => return Err("share(Kind, Part) or share(Kind, Part, Options) is expected".to_owned()),
+            },
+        };
+        let option = |name: &str, range: [u64; 2], otherwise: u64| option(options, name, range, otherwise);
+        let or = Terms::default();
+        let lease_ms = option("lease_ms", [WORK_LEASE_MS_MIN, WORK_LEASE_MS_MAX], or.lease.as_millis() as u64)?;
+        let terms = Terms {
+            lease: Duration::from_millis(lease_ms),
+            agreeing: option("agreeing", [1, WORK_AGREEING_MAX.into()], or.agreeing.into())? as u32,
+            attempts_max: option("attempts", [1, WORK_ATTEMPTS_MAX.into()], or.attempts_max.into())? as u32,
+            ..or
+        };
+        Ok(Self { kind: kind_of(kind)?, part: part.clone(), terms })
+    }
+
+    /// What a device is told.
+    pub fn content(&self) -> Value {
+        Value::term("share", [Value::from(self.kind.clone()), self.part.clone()])
+    }
+}
+
+impl Offer {
+    /// Reads what the agent of a device says.
+    ///
+    /// # Errors
+    /// It is no description of a device: why, for people.
+    pub fn read(agent: Symbol, content: &Value) -> Result<Self, String> {
+        let or = Condition::default();
+        let number = |name: &str, max: u64, otherwise: u64| option(Some(content), name, [0, max], otherwise);
+        let most = u64::from(u32::MAX);
+        let units = field(content, "units").ok_or("units are expected: what it can do, in compute units")?;
+        let units =
+            whole(units, [1, most]).ok_or_else(|| format!("units({units}): a whole number is expected"))? as u32;
+        let battery =
+            field(content, "battery").filter(|battery| **battery != Value::Null).map(battery_of).transpose()?;
+        let visible = field(content, "visible").map_or(Ok(or.visible), |visible| {
+            visible.as_bool().ok_or_else(|| format!("visible({visible}): true or false is expected"))
+        })?;
+        let condition = Condition { visible, battery, places: number("places", most, or.places.into())? as u32 };
+        let kinds: Vec<Text> = match field(content, "kinds") {
+            None => Vec::new(),
+            Some(kinds) if kinds.is_list() => {
+                kinds.items().take(DEVICE_KINDS_MAX + 1).map(kind_of).collect::<Result<_, _>>()?
+            }
+            Some(kinds) => return Err(format!("kinds({kinds}): a list is expected")),
+        };
+        if kinds.len() > DEVICE_KINDS_MAX {
+            return Err(format!("{DEVICE_KINDS_MAX} kinds of work are the most"));
+        }
+        Ok(Self { device: Device { agent, units, condition, trusted: false }, kinds })
+    }
+}
+
+/// What is told of a device that is here.
+pub(super) fn description(device: &Device, taken: u32, kinds: &[Text]) -> Value {
+    let Device { agent, units, condition, .. } = device;
+    let mut fields = vec![
+        ("device", Value::from(agent.as_str())),
+        ("units", Value::Int((*units).into())),
+        ("places", Value::Int(condition.places().into())),
+        ("taken", Value::Int(taken.into())),
+        ("visible", condition.visible.into()),
+        ("kinds", Value::list(kinds.iter().cloned().map(Value::from))),
+    ];
+    if let Some(Battery { percent, charging }) = condition.battery {
+        fields.push(("battery", Value::term("battery", [Value::Int(percent.into()), charging.into()])));
+    }
+    Value::list(fields.into_iter().map(|(name, value)| Value::term(name, [value])))
+}
+
+/// The field of a map or record, or the argument of the term of this name in a list of terms.
+fn field<'a>(content: &'a Value, name: &str) -> Option<&'a Value> {
+    if content.is_list() {
+        let named = |option: &&Value| option.functor().is_some_and(|functor| functor.as_str() == name);
+        return content.items().find(named).and_then(|option| option.args().first());
+    }
+    content.field(Symbol::new(name))
+}
+
+fn option(options: Option<&Value>, name: &str, range: [u64; 2], otherwise: u64) -> Result<u64, String> {
+    let Some(value) = options.and_then(|options| field(options, name)) else { return Ok(otherwise) };
+    let [least, most] = range;
+    whole(value, range).ok_or_else(|| format!("{name}({value}): a whole number from {least} to {most} is expected"))
+}
+
+fn whole(value: &Value, [least, most]: [u64; 2]) -> Option<u64> {
+    value.as_i64().and_then(|number| u64::try_from(number).ok()).filter(|number| (least..=most).contains(number))
+}
+
+fn battery_of(battery: &Value) -> Result<Battery, String> {
+    let wrong = || format!("battery({battery}): percent, 0 to 100, and whether it is charging, are expected");
+    let (percent, charging) = match battery.args() {
+        [percent, charging] => (percent, charging),
+        _ => field(battery, "percent").zip(field(battery, "charging")).ok_or_else(wrong)?,
+    };
+    let percent = whole(percent, [0, 100]).ok_or_else(wrong)? as u8;
+    Ok(Battery { percent, charging: charging.as_bool().ok_or_else(wrong)? })
+}
+
+fn kind_of(kind: &Value) -> Result<Text, String> {
+    let text = kind.as_str().filter(|kind| (1..=DEVICE_KIND_BYTES_MAX).contains(&kind.len()));
+    text.map(Text::from).ok_or_else(|| format!("a kind of work is a text of 1 to {DEVICE_KIND_BYTES_MAX} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(fields: &[(&str, Value)]) -> Value {
+        Value::map(fields.iter().map(|(name, value)| (Value::from(*name), value.clone())))
+    }
+
+    fn list(options: &[(&str, Value)]) -> Value {
+        Value::list(options.iter().map(|(name, value)| Value::term(*name, [value.clone()])))
+    }
+
+    #[test]
+    fn terms_and_maps_ask_alike() {
+        let part = Value::from("part");
+        let options = [("agreeing", Value::Num(2.0)), ("lease_ms", Value::Int(5_000)), ("attempts", Value::Int(9))];
+        let terms = Terms { lease: Duration::from_secs(5), agreeing: 2, attempts_max: 9, ..Terms::default() };
+        let expected = Ok(Share { kind: "ants".into(), part: part.clone(), terms });
+        let term = Value::term("share", [Value::atom("ants"), part.clone(), list(&options)]);
+        assert_eq!(Share::read(&term), expected);
+        let fields = [&options[..], &[("kind", Value::from("ants")), ("part", part.clone())]].concat();
+        assert_eq!(Share::read(&map(&fields)), expected);
+        let plain = Share::read(&Value::term("share", [Value::from("ants"), part]));
+        assert!(plain.is_ok_and(|share| share.terms == Terms::default()));
+    }
+
+    #[test]
+    fn devices_say_what_they_are() {
+        let agent = Symbol::new("tab-1");
+        let condition = Condition { visible: false, battery: Some(Battery { percent: 30, charging: true }), places: 4 };
+        let device = Device { agent, units: 120, condition, trusted: false };
+        let expected = Ok(Offer { device, kinds: vec!["ants".into(), "primes".into()] });
+        let battery = [("percent", Value::Int(30)), ("charging", true.into())];
+        let kinds = Value::list([Value::from("ants"), Value::from("primes")]);
+        let mut fields =
+            vec![("units", Value::Num(120.0)), ("places", Value::Int(4)), ("visible", false.into()), ("kinds", kinds)];
+        fields.push(("battery", map(&battery)));
+        assert_eq!(Offer::read(agent, &map(&fields)), expected);
+        fields.pop();
+        fields.push(("battery", Value::term("battery", [Value::Int(30), true.into()])));
+        assert_eq!(Offer::read(agent, &list(&fields)), expected);
+        // What is told of it can be read again.
+        let told = description(&device, 0, &["ants".into(), "primes".into()]);
+        assert_eq!(Offer::read(agent, &told), expected);
+        let least = Offer::read(agent, &map(&[("units", Value::Int(1))]));
+        assert!(least.is_ok_and(|offer| offer.device.condition == Condition::default() && offer.kinds.is_empty()));
+    }
+
+    #[track_caller]
+    fn check_refused(outcome: Result<impl Sized, String>, expected: &str) {
+        let why = outcome.err().expect("it is none");
+        assert!(why.contains(expected), "{why}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let share = |options: Value| Share::read(&Value::term("share", [Value::from("ants"), Value::Null, options]));
+        check_refused(Share::read(&Value::from("share")), "share(Kind, Part)");
+        check_refused(share(list(&[("agreeing", Value::Int(0))])), "agreeing(0): a whole number from 1 to");
+        check_refused(share(list(&[("lease_ms", Value::Num(1.5))])), "lease_ms(1.5)");
+        check_refused(Share::read(&Value::term("share", [Value::from(""), Value::Null])), "a kind of work is");
+        let offer = |fields: &[(&str, Value)]| Offer::read(Symbol::new("tab"), &map(fields));
+        check_refused(offer(&[]), "units are expected");
+        check_refused(offer(&[("units", Value::from("many"))]), "units(\"many\")");
+        let units = ("units", Value::Int(1));
+        check_refused(offer(&[units.clone(), ("visible", Value::Int(1))]), "visible(1): true or false");
+        check_refused(offer(&[units.clone(), ("battery", Value::Int(1))]), "battery(1): percent");
+        check_refused(offer(&[units.clone(), ("kinds", Value::Int(1))]), "kinds(1): a list");
+        let kinds = Value::list((0..=DEVICE_KINDS_MAX).map(|_| Value::from("ants")));
+        check_refused(offer(&[units, ("kinds", kinds)]), "kinds of work are the most");
+    }
+}

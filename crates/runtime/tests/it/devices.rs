@@ -1,0 +1,199 @@
+//! Work that is shared out by the agent `devices` among devices that come, go, dawdle and lie.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_runtime::{Agent, Context, DEVICES, Devices, Platform};
+
+use crate::kit::{assert_balanced, does, platform, wait_for};
+
+fn devices() -> Aid {
+    Aid::local(DEVICES)
+}
+
+/// What a device does with what it is given: says something, says that it cannot, or nothing.
+type Trade = Box<dyn FnMut(i64) -> Option<Result<i64, &'static str>> + Send>;
+
+/// A device that offers to do `squares`.
+struct Tab {
+    units: i64,
+    does: Trade,
+}
+
+impl Agent for Tab {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        let kinds = Value::list([Value::from("squares")]);
+        let offer = [("units", Value::Int(self.units)), ("places", Value::Int(2)), ("kinds", kinds)];
+        ctx.tell(devices(), Performative::Inform, Value::map(offer.map(|(name, value)| (Value::from(name), value))));
+    }
+
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        let [_, part] = message.content.args() else { return ctx.print(&format!("{}", message.content)) };
+        match (self.does)(part.as_i64().expect("a number")) {
+            Some(Ok(answer)) => ctx.reply(&message, Performative::Inform, Value::Int(answer)),
+            Some(Err(why)) => ctx.reply(&message, Performative::Failure, why),
+            None => {}
+        }
+    }
+}
+
+fn tab(
+    platform: &Platform,
+    name: &str,
+    does: impl FnMut(i64) -> Option<Result<i64, &'static str>> + Send + 'static,
+) -> Aid {
+    platform.spawn(name, Tab { units: 100, does: Box::new(does) }).expect("the name is free")
+}
+
+/// Wants the squares of so many numbers, and what it heard.
+struct Asked {
+    heard: Arc<Mutex<Vec<(Performative, String)>>>,
+    asker: Aid,
+}
+
+impl Asked {
+    fn ask(platform: &Platform, numbers: i64, options: &str) -> Self {
+        let heard = Arc::<Mutex<Vec<_>>>::default();
+        let hears = Arc::clone(&heard);
+        let asker = platform.spawn(
+            "asker",
+            does(move |_, message| {
+                let quoted = message.extras().in_reply_to.as_deref().unwrap_or_default().to_owned();
+                hears.lock().unwrap().push((message.performative, format!("{quoted}: {}", message.content)));
+            }),
+        );
+        let asker = asker.expect("the name is free");
+        let options: Vec<Value> = options
+            .split_whitespace()
+            .map(|option| option.split_once('=').expect("name=value"))
+            .map(|(name, value)| Value::term(name, [Value::Int(value.parse().expect("a number"))]))
+            .collect();
+        for number in 1..=numbers {
+            let share =
+                Value::term("share", [Value::from("squares"), Value::Int(number), Value::list(options.clone())]);
+            let request = AclMessage::new(Performative::Request, asker, devices(), share);
+            platform.send(request.with_reply_with(number.to_string()));
+        }
+        Self { heard, asker }
+    }
+
+    fn heard(&self) -> Vec<(Performative, String)> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    /// Each number's square, once.
+    #[track_caller]
+    fn check_squares(&self, numbers: i64) {
+        wait_for("all squares", || self.heard().len() as i64 >= numbers);
+        let all: BTreeSet<String> = (1..=numbers).map(|number| format!("{number}: {}", number * number)).collect();
+        let heard = self.heard();
+        assert!(heard.iter().all(|(performative, _)| *performative == Performative::Inform), "{heard:?}");
+        assert_eq!(heard.len() as i64, numbers, "{heard:?}");
+        assert_eq!(heard.into_iter().map(|(_, said)| said).collect::<BTreeSet<_>>(), all);
+    }
+}
+
+fn society() -> Platform {
+    let (platform, _) = platform(2);
+    platform.spawn_service(DEVICES, Devices::default()).expect("the name is free");
+    platform
+}
+
+#[test]
+fn everything_is_done_though_half_of_the_devices_go() {
+    let platform = society();
+    let tabs: Vec<Aid> = (0..8)
+        .map(|at| {
+            let mut done = 0;
+            tab(&platform, &format!("tab{at}"), move |number| {
+                done += 1;
+                // Every other one falls silent after a while.
+                (at % 2 == 0 || done < 5).then_some(Ok(number * number))
+            })
+        })
+        .collect();
+    let asked = Asked::ask(&platform, 200, "");
+    wait_for("some squares", || asked.heard().len() > 50);
+    tabs.iter().skip(1).step_by(2).for_each(|tab| assert!(platform.kill(*tab)));
+    asked.check_squares(200);
+    platform.wait_idle();
+    assert_balanced(platform.counters());
+}
+
+#[test]
+fn what_is_not_brought_back_is_lent_again() {
+    let platform = society();
+    tab(&platform, "silent", |_| None);
+    let asked = Asked::ask(&platform, 2, "lease_ms=50");
+    platform.wait_idle();
+    tab(&platform, "diligent", |number| Some(Ok(number * number)));
+    asked.check_squares(2);
+}
+
+#[test]
+fn who_lies_is_outvoted() {
+    let platform = society();
+    let lies = Arc::new(AtomicU64::new(0));
+    let told = Arc::clone(&lies);
+    tab(&platform, "liar", move |_| {
+        told.fetch_add(1, Ordering::Relaxed);
+        Some(Ok(666))
+    });
+    for name in ["honest", "upright"] {
+        tab(&platform, name, |number| Some(Ok(number * number)));
+    }
+    let asked = Asked::ask(&platform, 100, "agreeing=2");
+    asked.check_squares(100);
+    let lies = lies.load(Ordering::Relaxed);
+    assert!((1..20).contains(&lies), "it was asked {lies} times");
+}
+
+#[test]
+fn what_nobody_can_do_fails_and_nothing_is_done_for_who_is_gone() {
+    let platform = society();
+    for at in 0..3 {
+        tab(&platform, &format!("tab{at}"), |_| Some(Err("too hard")));
+    }
+    let asked = Asked::ask(&platform, 1, "attempts=2");
+    wait_for("a failure", || !asked.heard().is_empty());
+    let (performative, why) = asked.heard().remove(0);
+    assert_eq!(performative, Performative::Failure);
+    assert!(why.contains("lent 2 times"), "{why}");
+    assert!(platform.kill(asked.asker));
+    platform.wait_idle();
+
+    // Somebody asks and goes, before there is anybody who could do it: who comes then is given nothing.
+    let gone = platform.spawn("gone", does(|_, _| {})).expect("the name is free");
+    let share = Value::term("share", [Value::from("cubes"), Value::Int(3)]);
+    platform.send(AclMessage::new(Performative::Request, gone, devices(), share));
+    platform.wait_idle();
+    assert!(platform.kill(gone));
+    platform.wait_idle();
+    let cuber =
+        platform.spawn("cuber", does(|ctx, message| ctx.print(&message.content.to_string()))).expect("it is free");
+    let kinds = Value::list([Value::from("cubes")]);
+    let offer = Value::list([Value::term("units", [Value::Int(1)]), Value::term("kinds", [kinds])]);
+    let handled = platform.handled();
+    platform.send(AclMessage::new(Performative::Inform, cuber, devices(), offer));
+    platform.wait_idle();
+    assert_eq!(platform.handled(), handled + 1, "the offer was heard, and nothing came of it");
+}
+
+#[test]
+fn it_says_which_devices_there_are_and_what_is_wrong() {
+    let platform = society();
+    tab(&platform, "tab", |_| None);
+    platform.wait_idle();
+    let all = platform.ask(devices(), Performative::QueryRef, Value::atom("devices")).expect("it answers");
+    let expected = r#"[[device("tab"),units(100),places(2),taken(0),visible(true),kinds(["squares"])]]"#;
+    assert_eq!(all.content.to_string(), expected);
+    let odd = platform.ask(devices(), Performative::Request, "dance").expect("it answers");
+    assert_eq!(odd.performative, Performative::NotUnderstood);
+    let mut offer = AclMessage::new(Performative::Inform, Aid::local("x"), devices(), Value::map([]));
+    offer.extras_mut().reply_with = Some("now".into());
+    let refused = platform.ask_within(Duration::from_secs(60), offer).expect("it answers");
+    assert_eq!((refused.performative, refused.content.to_string().contains("units")), (Performative::Refuse, true));
+}
