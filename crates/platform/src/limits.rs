@@ -411,6 +411,10 @@ pub const GUEST_STORAGE_BYTES: u64 = 1 << 20;
 pub const GUEST_OWNER_STORAGE_BYTES: u64 = 16 << 20;
 /// Bytes of all that agents keep on a node: it is in memory, and on the disk if the node has a place for it.
 pub const STORAGE_BYTES_MAX: u64 = 256 << 20;
+/// Bytes that a key takes beside its own and its value's: they count against all that bounds what agents keep.
+pub const STORAGE_ENTRY_BYTES: u64 = 64;
+/// Bytes that it takes to keep anything of an agent, as a file does: they count against what its owner's agents, and all, may keep.
+pub const STORAGE_SHELF_BYTES: u64 = 4_096;
 /// Bytes of a key of it.
 pub const STORAGE_KEY_BYTES_MAX: usize = 256;
 /// Bytes of a value.

@@ -2,19 +2,20 @@
 //! clones.
 //!
 //! What agents put is in memory at once and on the disk within [`WRITE_EVERY`]; also when the node ends, but not all of it if it is killed.
+//! What agents of a durable society put is there before anything is in the journal that they did after it.
 //! A file is replaced as a whole or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
 use whimbrel_platform::limits::STORAGE_BYTES_MAX;
-use whimbrel_platform::storage::{Holder, RestoreError, Shelves};
+use whimbrel_platform::storage::{Holder, Keeper, RestoreError, Shelves};
 
 use crate::code_cache::{is_private, new_file, private_folder};
 
@@ -69,7 +70,8 @@ struct Writer {
     folder: PathBuf,
     shelves: Arc<Shelves>,
     /// Told when something cannot be written, once until it can be again.
-    report: Box<dyn Fn(&str) + Send>,
+    report: Box<dyn Fn(&str) + Send + Sync>,
+    /// Whether something could not be written the last time. Whoever writes holds it: an older state never takes a newer one's place.
     failed: Mutex<bool>,
     _lock: File,
 }
@@ -79,7 +81,7 @@ impl Shelving {
     ///
     /// # Errors
     /// The folder cannot be used, or something in it cannot be read.
-    pub fn open(folder: &Path, report: impl Fn(&str) + Send + 'static) -> Result<Self, ShelvingError> {
+    pub fn open(folder: &Path, report: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, ShelvingError> {
         let unusable = |error| ShelvingError::Unusable { folder: folder.to_owned(), error };
         private_folder().create(folder).map_err(unusable)?;
         if !is_private(&fs::metadata(folder).map_err(unusable)?) {
@@ -99,7 +101,10 @@ impl Shelving {
             }
         }
         let (folder, report) = (folder.to_owned(), Box::new(report));
-        let writer = Writer { folder, shelves: Arc::clone(&shelves), report, failed: Mutex::new(false), _lock: lock };
+        let failed = Mutex::new(false);
+        let writer = Arc::new(Writer { folder, shelves: Arc::clone(&shelves), report, failed, _lock: lock });
+        let keeper: Weak<dyn Keeper> = Arc::downgrade(&writer) as _;
+        shelves.set_keeper(keeper);
         let (stop, stopped) = channel();
         let thread = std::thread::Builder::new().name("storage".into()).spawn(move || {
             while stopped.recv_timeout(WRITE_EVERY) == Err(RecvTimeoutError::Timeout) {
@@ -142,40 +147,53 @@ fn read(file: &Path, shelves: &Shelves) -> Result<(), String> {
     shelves.restore(kept).map(drop).map_err(|error: RestoreError| error.to_string())
 }
 
-impl Writer {
+impl Keeper for Writer {
     fn write_changed(&self) {
-        let mut wrong = None;
-        for (holder, kept) in self.shelves.take_changed() {
-            let file = self.folder.join(name_of(&holder));
-            let written = match kept {
-                Some(kept) => self.write(&file, &kept),
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let (changed, mut wrong) = (self.shelves.take_changed(), None);
+        for holder in &changed {
+            let file = self.folder.join(name_of(holder));
+            let written = match self.shelves.written(holder) {
+                Some(kept) => write(&file, &kept),
                 None => fs::remove_file(&file).or_else(|error| match error.kind() {
                     io::ErrorKind::NotFound => Ok(()),
                     _ => Err(error),
                 }),
             };
             if let Err(error) = written {
-                self.shelves.note_unwritten(holder);
+                self.shelves.note_unwritten(holder.clone());
                 wrong = Some(error);
             }
         }
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file's name is the folder's.
+        if !changed.is_empty()
+            && let Err(error) = sync_folder(&self.folder)
+        {
+            changed.into_iter().for_each(|holder| self.shelves.note_unwritten(holder));
+            wrong = Some(error);
+        }
         if let Some(error) = wrong.as_ref().filter(|_| !*failed) {
             (self.report)(&format!("cannot write what agents keep to {}: {error}", self.folder.display()));
         }
         *failed = wrong.is_some();
     }
+}
 
-    fn write(&self, file: &Path, kept: &[u8]) -> io::Result<()> {
-        let draft = file.with_extension("draft");
-        let _ = fs::remove_file(&draft);
-        let mut written = new_file(&draft)?;
-        written.write_all(MARK)?;
-        written.write_all(digest(&SHA256, kept).as_ref())?;
-        written.write_all(kept)?;
-        written.sync_all()?;
-        fs::rename(&draft, file)
-    }
+fn write(file: &Path, kept: &[u8]) -> io::Result<()> {
+    let draft = file.with_extension("draft");
+    let _ = fs::remove_file(&draft);
+    let mut written = new_file(&draft)?;
+    written.write_all(MARK)?;
+    written.write_all(digest(&SHA256, kept).as_ref())?;
+    written.write_all(kept)?;
+    written.sync_all()?;
+    fs::rename(&draft, file)
+}
+
+/// Has what became of names in this folder be on the disk.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Elsewhere folders cannot be opened, and need not be.
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// The file of an agent and its clones: names may be no file names, and too long.
@@ -191,11 +209,15 @@ fn name_of(holder: &Holder) -> String {
 mod tests {
     use std::time::Instant;
 
+    use whimbrel_platform::limits::{STORAGE_ENTRY_BYTES, STORAGE_SHELF_BYTES};
     use whimbrel_platform::storage::Room;
 
     use super::*;
 
-    const ROOM: Room = Room { bytes: 1_000, owner_bytes: 1_000 };
+    const ROOM: Room = Room { bytes: 1_000, owner_bytes: 100_000 };
+
+    /// What counts of amy, who keeps three letters under a key of one.
+    const AMY: u64 = STORAGE_SHELF_BYTES + STORAGE_ENTRY_BYTES + 4;
 
     struct Scratch(PathBuf);
 
@@ -241,7 +263,7 @@ mod tests {
         drop(shelving);
         assert_eq!(scratch.files().len(), 1, "nothing is left of whoever keeps nothing");
         let shelves = scratch.open().unwrap().shelves();
-        assert_eq!((shelves.value(&holder("bob"), "k"), shelves.bytes()), (None, 4));
+        assert_eq!((shelves.value(&holder("bob"), "k"), shelves.bytes()), (None, AMY));
     }
 
     #[test]
@@ -253,6 +275,18 @@ mod tests {
         while scratch.files().is_empty() {
             assert!(before.elapsed() < Duration::from_secs(20), "it is not written");
             std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[test]
+    fn what_changed_is_written_when_somebody_has_to_rely_on_it() {
+        let scratch = Scratch::new("relied");
+        let shelving = scratch.open().unwrap();
+        for value in [b"one", b"two"] {
+            shelving.shelves().put(&holder("amy"), "k", value, ROOM).unwrap();
+            shelving.shelves().write_changed();
+            let file = scratch.files().pop().unwrap();
+            assert!(fs::read(&file).unwrap().ends_with(value), "at once");
         }
     }
 
@@ -272,7 +306,7 @@ mod tests {
         fs::write(&file, &good[..20]).unwrap();
         assert!(scratch.open().is_err_and(|error| error.to_string().contains("ends too early")));
         fs::write(&file, &good).unwrap();
-        assert_eq!(scratch.open().unwrap().shelves().bytes(), 2);
+        assert_eq!(scratch.open().unwrap().shelves().bytes(), AMY - 2);
     }
 
     #[cfg(unix)]

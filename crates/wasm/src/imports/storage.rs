@@ -34,7 +34,7 @@ fn get(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     let (memory, guest) = parts(&mut caller)?;
     let Some(key) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
     answered(with(guest, |shelves, holder| shelves.value(holder, key)).map(|found| match found {
-        Some(value) => guest.hold(value),
+        Some(value) => guest.hold(value.to_vec()),
         None => guest.refuse(code::UNKNOWN, "nothing is kept under this key"),
     }))
 }

@@ -3,7 +3,7 @@
 use crate::harness::{agent, host, told, world};
 use crate::owners::{arrive, introduce, world_under};
 
-const GRANT: &str = r#"{"grant": [{"who": "*", "storage": true}], "quota": [{"who": "*", "storage_bytes": 20, "owner_storage_bytes": 30}]}"#;
+const GRANT: &str = r#"{"grant": [{"who": "*", "storage": true}], "quota": [{"who": "*", "storage_bytes": 84, "owner_storage_bytes": 8300}]}"#;
 
 /// Tells what `call` answers; keys are at 3000, values at 3100.
 fn telling(calls: &[&str]) -> String {
