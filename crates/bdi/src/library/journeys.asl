@@ -120,9 +120,12 @@
 @whimbrel_minion_late
 +!whimbrel::hear_minion(_, timeout) <- .fail_with(timeout, "the minion did not answer in time").
 
-// The minion's part.
+// The minion's part: it does what whoever sent it asks, and nobody else. That it is one, and whose, it believes of itself as soon as it is
+// there (reason/hops.rs).
 @whimbrel_task
-+?whimbrel_task(NS::Goal, Outcome) <- !whimbrel::try(NS::Goal, Outcome).
++?whimbrel_task(NS::Goal, Outcome)[source(Sender)]
+   : whimbrel::minion_of(Sender)[source(self)]
+   <- !whimbrel::try(NS::Goal, Outcome).
 @whimbrel_try
 +!whimbrel::try(NS::Goal, Outcome)
    <- !NS::Goal;
@@ -141,3 +144,7 @@
 +!whimbrel::take_advice(advice(Choice, Go, Ask, Why), Choice, advice(Choice, Go, Ask, Why)).
 @whimbrel_no_advice
 +!whimbrel::take_advice(no_advice(Error, Message), _, _) <- .fail_with(Error, Message).
+
+// Who asks somebody else's minion, or nobody's.
+@whimbrel_task_of_others
++?whimbrel_task(_, failed(forbidden, "it is no minion of whoever asks")).

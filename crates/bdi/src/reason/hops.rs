@@ -8,6 +8,7 @@ use super::Cycle;
 use super::Doomed;
 use super::failure::error_annots;
 use crate::code::{TriggerKind, TriggerOp};
+use crate::logic::Bindings;
 use crate::mind::{Deferred, IntentionId, Mind, Place, Resumption, WaitFor};
 
 /// The actions whose intentions wait for that.
@@ -56,8 +57,18 @@ fn any_tour(count: u32) -> Value {
     Structure::full(Symbol::new(JOURNEYS), false, Symbol::new("tour"), args, Annots::default()).into_value()
 }
 
+/// What a minion believes of itself: who sent it.
+fn minion_of(sender: Value) -> Structure {
+    let args = std::iter::once(sender).collect();
+    Structure::full(Symbol::new(JOURNEYS), false, Symbol::new("minion_of"), args, Annots::default())
+}
+
 /// It is known what became of a hop: the intentions that wait for that go on, or fail.
 pub(super) fn hopped(mind: &mut Mind, hop: &Hop) {
+    if matches!(hop, Hop::IsClone { .. }) {
+        // Whoever it is a clone of may have been a minion.
+        mind.beliefs.abolish(&minion_of(Value::Var(Var { slot: 0, name: sym::ANY })), &mut Bindings::default());
+    }
     let waits = |wait: &WaitFor| match wait {
         WaitFor::Action(_, action) => {
             action.functor().filter(|name| matches!(name.as_str(), MOVE_TO | CLONE_TO | MINION))
@@ -70,8 +81,12 @@ pub(super) fn hopped(mind: &mut Mind, hop: &Hop) {
             _ => None,
         });
         let Some(action) = waiting else { continue };
-        if action.as_str() == MINION && matches!(hop, Hop::IsClone { .. }) {
-            return mind.keep_knowledge();
+        if let (MINION, Hop::IsClone { of, .. }) = (action.as_str(), hop) {
+            mind.keep_knowledge();
+            let mut belief = minion_of(Value::Atom(*of));
+            super::own_source(&mut belief);
+            mind.beliefs.add(belief, true);
+            return;
         }
         mind.cancel_wait(id);
         let how = match hop {

@@ -54,6 +54,30 @@ fn control_structures_take_code_from_variables() {
 }
 
 #[test]
+fn nobody_but_its_sender_has_a_minion_do_something() {
+    // It listens to nobody: what others want of it goes by its own plan.
+    let amy = r#"
+        whimbrel::minion_of(nosy)[source(nosy)].
+        +!kqml_received(S, achieve, _, _) <- .print("not for ", S).
+        +!open <- .print("open").
+        "#;
+    let nosy = r#"
+        !go.
+        +!go <- .send(amy, achieve, open); .wait(10);
+                .send(amy, tell, whimbrel::minion_of(nosy)[source(self)]); .wait(10);
+                .send(amy, askOne, whimbrel_task(open, _), A, 500); .print(A).
+        "#;
+    let output = society(&[("amy", amy), ("nosy", nosy)], &[]).output();
+    assert_eq!(
+        output,
+        [
+            "[amy] not for nosy",
+            r#"[nosy] whimbrel_task(open,failed(forbidden,"it is no minion of whoever asks"))[source(amy)]"#
+        ]
+    );
+}
+
+#[test]
 fn a_loop_in_a_variable_is_not_the_loop_around_it() {
     // Both loops are the first operation of their code.
     let printed = lines(

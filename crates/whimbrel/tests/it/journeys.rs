@@ -13,7 +13,7 @@ const SCOUT: &str = "
     .all_names(All); .length(All, Count); .print(Count, \" agents\");
     .stopMAS.
 +!buy(X, p(X, N)) <- .node(N); .print(\"buying \", X, \" at \", N).
-+!where(W) <- .node(W); .my_name(Me); .wait(20).
++!where(W) <- .node(W); ?whimbrel::minion_of(scout)[source(self)]; .wait(20).
 +!where_from(W) <- .node(W); .fail.
 +!bad <- .dispatch(n2, nonsense(_)).
 -!bad[error(E)] <- .print(\"bad: \", E).
