@@ -11,6 +11,9 @@ use whimbrel_platform::route::NodeId;
 use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
+/// A byte of LZ4 stands for so many at most.
+const LZ4_FACTOR_MAX: usize = 255;
+
 /// A state that is ready to leave.
 pub(crate) struct Packed {
     pub bytes: Vec<u8>,
@@ -48,6 +51,10 @@ pub(crate) fn unpack(offer: &Offer) -> Result<Vec<u8>, String> {
     }
     if bytes > HOP_STATE_BYTES_MAX {
         return Err(format!("its state has {bytes} bytes: {HOP_STATE_BYTES_MAX} are the most"));
+    }
+    // Only what could be true is made room for. How large a module's agent may be is known when it is looked at, so it packs its own.
+    if matches!(offer.origin, Origin::Module { .. }) || bytes / LZ4_FACTOR_MAX > offer.state.len() {
+        return Err("its state cannot be unpacked".to_owned());
     }
     let state = lz4_flex::block::decompress(&offer.state, bytes).ok().filter(|state| state.len() == bytes);
     state.ok_or_else(|| "its state cannot be unpacked".to_owned())

@@ -13,15 +13,15 @@ use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::storage::Shelves;
-use whimbrel_platform::{AgentBody, EndReason, Event, Links, Observer, Time};
+use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Links, Observer, Time};
 
 use crate::activity::Activity;
 use crate::advice::Advisor;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, Server};
 use crate::codes::Codes;
-use crate::durable::Unwritten;
 use crate::durable::scribe::Scribe;
+use crate::durable::{Entrant, Unwritten};
 use crate::durable_agent::Kinds;
 use crate::ending::Ending;
 use crate::guard::Guard;
@@ -36,9 +36,11 @@ use crate::output::Output;
 use crate::parcel::{Bearer, Change, Newcomer, Parcel};
 use crate::pool::Pool;
 use crate::seat::{Figures, Seat};
+use crate::services::NodeServices;
 use crate::shard::Slot;
 use crate::sync::{Arc, Mutex, locked};
 use crate::topics::Forum;
+use crate::turn::caught;
 
 /// How long turns under way may take when the platform stops, until nobody waits for what they send.
 const LAST_TURNS: Duration = Duration::from_secs(1);
@@ -401,7 +403,7 @@ impl Node {
         match body(aid.name) {
             Ok(mut slot) => {
                 slot.supervisor = who.supervisor;
-                self.make_durable(&mut slot, who.kind, aid.name, who.owner);
+                self.make_durable(&mut slot, who.kind, aid.name, who.owner.map(|owner| owner.name));
                 self.bring(shard, vec![christen(slot, aid.name, generation)]);
                 Ok(aid)
             }
@@ -416,15 +418,16 @@ impl Node {
     pub fn create_together(
         &self,
         shard: ShardIndex,
-        agents: Vec<(Symbol, AgentKind, Box<Slot>)>,
+        agents: Vec<Entrant>,
         lifetime: impl Fn(Symbol) -> Option<Duration>,
     ) -> Result<Vec<Aid>, CreateError> {
         let mut newcomers = Vec::with_capacity(agents.len());
         let mut aids = Vec::with_capacity(agents.len());
         let now = self.clock.now();
-        for (name, kind, slot) in agents {
-            let new = NewAgent { started: true, ..NewAgent::new(name, kind) };
+        for agent in agents {
+            let new = agent.entry();
             let aid = self.with_ams(|ams| ams.create(new, now))?;
+            let Entrant { kind, slot, .. } = agent;
             if let Some(lifetime) = lifetime(aid.name) {
                 self.set_lifetime(aid, lifetime);
             }
@@ -501,15 +504,16 @@ impl Node {
         });
     }
 
-    /// Has a new agent's steps written down from now on, if this node writes down any and its kind can be.
-    pub fn make_durable(&self, slot: &mut Slot, kind: AgentKind, name: Symbol, owner: Option<Aid>) {
+    /// Has a new agent's steps written down from now on, if this node writes down any and its kind can be. Those that the society
+    /// begins with have no owner.
+    pub fn make_durable(&self, slot: &mut Slot, kind: AgentKind, name: Symbol, owner: Option<Symbol>) {
         let Some(scribe) = &self.scribe else { return };
         if slot.unwritten.is_some() || kind == AgentKind::Service {
             return;
         }
         if let Some(origin) = slot.body.origin() {
             let founder = owner.is_none();
-            let owner = owner.map_or_else(Symbol::default, |owner| owner.name);
+            let owner = owner.unwrap_or_default();
             let after = scribe.numbers_for(name);
             if self.cluster.is_some() {
                 slot.mailbox.take_each_once(0, []);
@@ -528,29 +532,54 @@ impl Node {
     }
 
     /// The copy that the AMS commanded is made, or cannot be.
-    pub fn copied(&self, copy: Aid, shard: ShardIndex, generation: u32, body: Option<Box<dyn AgentBody>>) {
+    pub fn copied(
+        self: &Arc<Self>,
+        original: Symbol,
+        (copy, shard, generation): (Aid, ShardIndex, u32),
+        body: Option<Box<dyn AgentBody>>,
+    ) {
         let server = self.cluster.as_ref().map(|cluster| cluster.server_of(copy.name));
         let is_here = server.is_none_or(|server| server == Server::Here);
-        match body {
-            Some(body) if !is_here && body.origin().is_some() => {
+        let described = self.with_ams(|ams| ams.describe(copy));
+        let (kind, owner) = described.map_or((AgentKind::Native, Symbol::default()), |copy| (copy.kind, copy.owner));
+        match body.map(|body| self.admit_copy(original, copy.name, owner, shard, body)) {
+            Some(Ok(body)) if !is_here && body.origin().is_some() => {
                 // It belongs on another node, as any of its name.
-                let kind = self.with_ams(|ams| ams.kind(copy)).unwrap_or(AgentKind::Native);
                 self.call_off(copy.name, shard, generation, "it is made on another node");
-                if let Err(error) = self.create_somewhere(shard, Introduction::new(copy.name, kind), |_| Ok(body)) {
+                let owner = Some(Aid::local(owner)).filter(|owner| owner.name != Symbol::default());
+                let who = Introduction { owner, ..Introduction::new(copy.name, kind) };
+                if let Err(error) = self.create_somewhere(shard, who, |_| Ok(body)) {
                     self.output.log(copy, LogLevel::Severe, &format!("cannot be cloned: {error}"));
                 }
             }
-            Some(body) => {
+            Some(Ok(body)) => {
                 let _ = self.with_ams(|ams| ams.step(copy, LifecycleStep::Start));
                 let mut slot: Box<Slot> = Box::new(Slot::new(body));
-                let kind = self.with_ams(|ams| ams.kind(copy)).unwrap_or(AgentKind::Native);
-                self.make_durable(&mut slot, kind, copy.name, Some(copy));
+                self.make_durable(&mut slot, kind, copy.name, Some(owner));
                 self.bring(shard, vec![christen(slot, copy.name, generation)]);
+            }
+            Some(Err(why)) => {
+                self.output.log(copy, LogLevel::Warning, &format!("cannot be cloned: {why}"));
+                self.call_off(copy.name, shard, generation, &why);
             }
             None => {
                 self.call_off(copy.name, shard, generation, "this kind of agent cannot be copied");
             }
         }
+    }
+
+    /// Asks a copy of an agent whether it can be here, as any clone that comes.
+    fn admit_copy(
+        self: &Arc<Self>,
+        original: Symbol,
+        name: Symbol,
+        owner: Symbol,
+        shard: ShardIndex,
+        mut body: Box<dyn AgentBody>,
+    ) -> Result<Box<dyn AgentBody>, String> {
+        let services = NodeServices { node: Arc::clone(self), shard };
+        let arrival = Arrival { name, owner, from: self.my_name(), clone_of: Some(original), services: &services };
+        caught(|| body.admit(&arrival)).unwrap_or_else(Err).map(|()| body)
     }
 
     /// Whether messages to `aid` have somewhere to go.

@@ -26,8 +26,8 @@ use crate::agent::{Agent, NativeBody};
 use crate::census::AgentFigures;
 use crate::clock::Clock;
 use crate::cluster::{AdoptError, Adopted, Cluster, YieldError};
-use crate::durable::Kept;
 use crate::durable::scribe::{Orders, Scribe};
+use crate::durable::{Entrant, Kept};
 use crate::durable_agent::{DurableAgent, DurableBody, Envoy, Founder, Kinds, Minion};
 use crate::guard::Guard;
 use crate::linked::NodeStation;
@@ -389,8 +389,7 @@ impl Platform {
         agents: impl IntoIterator<Item = Founder>,
         lifetime: impl Fn(Symbol) -> Option<Duration>,
     ) -> Result<Vec<Aid>, CreateError> {
-        let slot = |body| -> Box<Slot> { Box::new(Slot::new(body)) };
-        let agents = agents.into_iter().map(|(name, kind, body)| (name, kind, slot(body)));
+        let agents = agents.into_iter().map(Entrant::founder);
         let agents = self.inner.services.node.with_resumed(agents.collect())?;
         self.node().create_together(0, agents, lifetime)
     }

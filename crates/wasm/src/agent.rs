@@ -33,8 +33,9 @@ pub struct WasmAgent {
     stay: Option<Box<Stay>>,
     /// Where it comes from: known likewise, or from the state that it came with.
     line: Option<Arc<Line>>,
-    /// Bytes of the memory of the state that it came with.
+    /// Bytes of the memory of the state that it came with, and of what differs in it.
     memory_bytes: u64,
+    changes_bytes: u64,
     /// What became of a hop, that it does not know yet.
     hop: Option<Box<Hop>>,
     /// How often it was called home, that it does not know yet.
@@ -45,7 +46,6 @@ pub struct WasmAgent {
 
 /// An agent's time on a node.
 struct Stay {
-    name: Symbol,
     terms: Arc<Terms>,
     /// When it is over.
     until: Time,
@@ -67,7 +67,8 @@ impl WasmAgent {
     fn of(module: Arc<Module>, path: Symbol, mind: Mind, outline: Outline) -> Self {
         let mind = Arc::new(Mutex::new(mind));
         let memory_bytes = (module.image.len as u64).saturating_add(outline.more_pages.saturating_mul(PAGE as u64));
-        Self { module, path, mind, stay: None, line: outline.line, memory_bytes, hop: None, recalls: 0, saved: false }
+        let Outline { line, changes_bytes, .. } = outline;
+        Self { module, path, mind, stay: None, line, memory_bytes, changes_bytes, hop: None, recalls: 0, saved: false }
     }
 
     /// An agent as it was kept: of what was saved, the last whole state counts.
@@ -86,6 +87,13 @@ impl WasmAgent {
 
     fn mind(&self) -> MutexGuard<'_, Mind> {
         self.mind.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has its state say where it comes from, as far as that is known.
+    fn note_line(&self) {
+        if let Some(line) = &self.line {
+            self.mind().note_line(line);
+        }
     }
 
     /// The terms that it is on this node on: known from its first turn here, if it was not asked before.
@@ -118,6 +126,11 @@ impl WasmAgent {
         if wanted > max as u64 {
             return Err(format!("it has {wanted} bytes of memory: {max} are the most (quota memory_bytes)"));
         }
+        // What differs is no more than all there is, and some globals.
+        if self.changes_bytes > wanted + PAGE as u64 {
+            return Err(format!("its state says {} bytes of a memory of {wanted}", self.changes_bytes));
+        }
+        self.mind().check(&self.module).map_err(|error| error.to_string())?;
         if let Some(share) = &mut stay.used.share {
             share.grow(wanted, &stay.terms.owner).map_err(|breach| breach.to_string())?;
         }
@@ -190,7 +203,7 @@ impl Stay {
             false => None,
         };
         let holder = terms.storage.then(|| Box::new(line.holder(name)));
-        Ok(Self { name, terms: host.share(terms), until, used: Used { share, holder, ..Used::default() } })
+        Ok(Self { terms: host.share(terms), until, used: Used { share, holder, ..Used::default() } })
     }
 
     /// The agent is called: what it uses counts with what it used on this node before, though it may have been written out meanwhile.
@@ -241,6 +254,8 @@ impl AgentBody for WasmAgent {
     }
 
     fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        // Whoever makes it again may be another node, and may not know.
+        self.note_line();
         let Some(state) = self.snapshot(now) else { return false };
         out.extend_from_slice(&state);
         self.saved = true;
@@ -264,7 +279,8 @@ impl AgentBody for WasmAgent {
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
         let (mind, outline) = Mind::from_snapshot(&self.snapshot(now)?, now).ok()?;
         let mut copy = Self::of(Arc::clone(&self.module), self.path, mind, outline);
-        copy.line = self.line.as_ref().zip(self.stay.as_ref()).map(|(line, stay)| line.of_clone(stay.name));
+        // Whose clone it is by that, is known when it is admitted.
+        copy.line = self.line.clone();
         Some(Box::new(copy))
     }
 
@@ -276,9 +292,7 @@ impl AgentBody for WasmAgent {
     }
 
     fn before_hop(&mut self) {
-        if let Some(line) = &self.line {
-            self.mind().note_line(line);
-        }
+        self.note_line();
         if let Mind::Live { live, .. } = &mut *self.mind() {
             for (at, length) in std::mem::take(&mut live.store.data_mut().requests.discard) {
                 live.clear(at, length as usize);

@@ -90,16 +90,39 @@ impl First {
 
 /// Brings a new memory to what was written by [`First::write_changes`], to the end of the input.
 pub(crate) fn apply_changes(memory: &mut [u8], input: &mut Input<'_>) -> Result<(), BadBytes> {
-    let mut at = 0usize;
-    while !input.is_done() {
-        let both = usize::from(input.byte()?);
-        let (gap, count) = (long(both >> 4, input)?, long(both & LONG, input)?);
-        at = at.checked_add(gap).ok_or(BadBytes)?;
-        let end = at.checked_add(count).ok_or(BadBytes)?;
-        memory.get_mut(at..end).ok_or(BadBytes)?.copy_from_slice(input.take(count)?);
-        at = end;
+    let mut end = 0;
+    while let Some(Change { place, bytes }) = next_change(end, input)? {
+        end = place.end;
+        memory.get_mut(place).ok_or(BadBytes)?.copy_from_slice(bytes);
     }
     Ok(())
+}
+
+/// Whether that could be done with a memory of so many bytes.
+pub(crate) fn check_changes(len: usize, input: &mut Input<'_>) -> Result<(), BadBytes> {
+    let mut end = 0;
+    while let Some(change) = next_change(end, input)? {
+        end = change.place.end;
+    }
+    if end <= len { Ok(()) } else { Err(BadBytes) }
+}
+
+/// Changed bytes, and where they are.
+struct Change<'a> {
+    place: Range<usize>,
+    bytes: &'a [u8],
+}
+
+/// The next ones behind those that end there; `None` if there are no more.
+fn next_change<'a>(after: usize, input: &mut Input<'a>) -> Result<Option<Change<'a>>, BadBytes> {
+    if input.is_done() {
+        return Ok(None);
+    }
+    let both = usize::from(input.byte()?);
+    let (gap, count) = (long(both >> 4, input)?, long(both & LONG, input)?);
+    let at = after.checked_add(gap).ok_or(BadBytes)?;
+    let end = at.checked_add(count).ok_or(BadBytes)?;
+    Ok(Some(Change { place: at..end, bytes: input.take(count)? }))
 }
 
 /// What half a byte says, with what follows if it is long.
@@ -192,7 +215,8 @@ mod tests {
         #[test]
         fn hostile_changes_are_refused_or_stay_inside(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut memory = vec![0; 1000];
-            let _ = apply_changes(&mut memory, &mut Input::new(&bytes));
+            let checked = check_changes(1000, &mut Input::new(&bytes));
+            prop_assert_eq!(apply_changes(&mut memory, &mut Input::new(&bytes)), checked);
         }
     }
 

@@ -40,6 +40,23 @@ pub(crate) struct Image<'a> {
     pub changes: Cow<'a, [u8]>,
 }
 
+impl Image<'_> {
+    /// Whether an instance of this module can be brought to it.
+    pub fn check(&self, module: &Module) -> Result<(), BadBytes> {
+        if self.changes.is_empty() {
+            return Ok(());
+        }
+        let mut input = Input::new(&self.changes);
+        for _ in 0..input.length()? {
+            let (index, _) = (input.length()?, input.varint()?);
+            module.globals.get(index).ok_or(BadBytes)?;
+        }
+        let pages = usize::try_from(self.more_pages).map_err(|_| BadBytes)?;
+        let len = pages.checked_mul(PAGE).and_then(|more| more.checked_add(module.image.len)).ok_or(BadBytes)?;
+        image::check_changes(len, &mut input)
+    }
+}
+
 /// Why a guest is of no use any more.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LiveError {

@@ -17,6 +17,8 @@ use crate::module::Module;
 const LAYOUT: u8 = 3;
 /// Bytes from which on what is in a state beside affairs is compressed, if that makes it shorter.
 const COMPRESSED_FROM: usize = 96;
+/// A byte of LZ4 stands for so many at most.
+const LZ4_FACTOR_MAX: usize = 255;
 /// Bytes by which a state may grow when its times are counted from another moment; if it grows more, room is made.
 const SLACK: usize = 16;
 /// Times of a guest that is written out on its own node count from here.
@@ -93,8 +95,19 @@ impl Mind {
                 // Its own node wrote it: it can be read.
                 *frozen = noted.map_or_else(|_| std::mem::take(frozen), Vec::into_boxed_slice);
             }
-            // Where it has its first call, it begins.
-            Self::New | Self::Gone => {}
+            Self::New => {
+                let affairs = Affairs { line: Some(Arc::clone(line)), ..Affairs::default() };
+                *self = Self::Frozen(state_of(&affairs, EPOCH, &Image::default()).into_boxed_slice());
+            }
+            Self::Gone => {}
+        }
+    }
+
+    /// Whether it can be brought into memory, as far as that can be told of its state.
+    pub fn check(&self, module: &Module) -> Result<(), BadBytes> {
+        match self {
+            Self::Frozen(state) => read(state, EPOCH)?.1.check(module),
+            Self::New | Self::Live { .. } | Self::Gone => Ok(()),
         }
     }
 
@@ -139,13 +152,17 @@ pub(crate) struct Outline {
     pub line: Option<Arc<Line>>,
     /// Pages of its memory beyond those that the module begins with.
     pub more_pages: u64,
+    /// Bytes of what differs from the module, when it is unpacked.
+    pub changes_bytes: u64,
 }
 
 impl Outline {
     fn of(state: &[u8], now: Time) -> Result<Self, BadBytes> {
         let mut input = Input::new(state);
         let line = read_affairs(&mut input, now)?.line;
-        Ok(Self { line, more_pages: input.varint()? })
+        let (more_pages, length) = (input.varint()?, input.varint()?);
+        let changes_bytes = if length == 0 { input.rest().len() as u64 } else { length };
+        Ok(Self { line, more_pages, changes_bytes })
     }
 }
 
@@ -183,7 +200,8 @@ fn read(state: &[u8], from: Time) -> Result<(Affairs, Image<'_>), BadBytes> {
     let mut input = Input::new(state);
     let affairs = read_affairs(&mut input, from)?;
     let (more_pages, length) = (input.varint()?, input.length()?);
-    if length > GUEST_STATE_BYTES_MAX {
+    // No bytes of LZ4 become more.
+    if length > GUEST_STATE_BYTES_MAX || length / LZ4_FACTOR_MAX > input.rest().len() {
         return Err(BadBytes);
     }
     let changes = match length {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Envelope, Symbol};
-use whimbrel_platform::ams::{AgentKind, Ams, NewAgent};
+use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::durable::{Standing, Ticket};
 use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::{CreateError, LogLevel};
@@ -13,14 +13,10 @@ use whimbrel_platform::store::{Epoch, Partition};
 use super::hear::serves;
 use super::{Cluster, Server};
 use crate::durable::scribe::{Scribe, Takeover};
-use crate::durable::{RecoverError, Recovered, recover_some, volatile};
+use crate::durable::{Entrant, RecoverError, Recovered, recover_some, volatile};
 use crate::durable_agent::Founder;
 use crate::node::{Node, christen};
 use crate::parcel::{Newcomer, Parcel};
-use crate::shard::Slot;
-
-/// Agents to be.
-pub(crate) type Agents = Vec<(Symbol, AgentKind, Box<Slot>)>;
 
 /// What is served now.
 #[derive(Debug, Default)]
@@ -81,11 +77,10 @@ impl Node {
         partitions: &[(Partition, Epoch)],
         founders: Vec<Founder>,
     ) -> Result<Adopted, AdoptError> {
-        let slot = |body| -> Box<Slot> { Box::new(Slot::new(body)) };
-        let mut founders: Agents = founders.into_iter().map(|(name, kind, body)| (name, kind, slot(body))).collect();
+        let mut founders: Vec<Entrant> = founders.into_iter().map(Entrant::founder).collect();
         let volatile = volatile(&founders);
         let mut failed: BTreeMap<Partition, NotAdopted> = BTreeMap::new();
-        for (name, _, slot) in &founders {
+        for Entrant { name, slot, .. } in &founders {
             if let Err(error) = self.check_kind(*name, &slot.body) {
                 failed.insert(cluster.partition_of(*name), error.into());
             }
@@ -108,8 +103,8 @@ impl Node {
             }
         };
         terms.retain(|(partition, _)| !failed.contains_key(partition));
-        founders.retain(|(name, ..)| !failed.contains_key(&cluster.partition_of(*name)));
-        cluster.note_founders(founders.iter().map(|(name, ..)| *name));
+        founders.retain(|founder| !failed.contains_key(&cluster.partition_of(founder.name)));
+        cluster.note_founders(founders.iter().map(|founder| founder.name));
         let Recovered { books, letters, bytes, .. } = read;
         let (kept, messages) = (resumed.len(), letters.len());
         let (ended, standings) = (books.ended().collect(), std::mem::take(&mut resumed.standings));
@@ -144,7 +139,7 @@ impl Node {
     pub fn open_here(
         &self,
         partitions: &[(Partition, Epoch)],
-        agents: Agents,
+        agents: Vec<Entrant>,
         standings: Vec<Standing>,
         tickets: &FxHashMap<Symbol, Vec<Ticket>>,
         letters: impl FnOnce(u64) -> Vec<Envelope>,
@@ -200,11 +195,12 @@ impl Node {
     }
 
     /// Enters agents into the AMS that lived elsewhere, or nowhere, before.
-    fn register(&self, agents: Agents, first: u32) -> Vec<Newcomer> {
+    fn register(&self, agents: Vec<Entrant>, first: u32) -> Vec<Newcomer> {
         let now = self.now();
         let mut newcomers = Vec::with_capacity(agents.len());
-        for (generation, (name, kind, slot)) in (first..).zip(agents) {
-            let new = NewAgent { started: true, ..NewAgent::new(name, kind) };
+        for (generation, agent) in (first..).zip(agents) {
+            let new = agent.entry();
+            let Entrant { name, kind, slot, .. } = agent;
             let created = self.with_ams(|ams| {
                 forget_elsewhere(ams, name);
                 ams.create(new, now)

@@ -70,7 +70,9 @@ impl Node {
         if !self.await_agent(name, who.kind) {
             return Err(CreateError::NameTaken(name));
         }
-        let sender = who.owner.unwrap_or(Aid::local(name));
+        // A node speaks for its own agents only: its owner may be another one's.
+        let is_here = |owner: &Aid| self.with_ams(|ams| ams.kind(*owner)).is_some();
+        let sender = who.owner.filter(is_here).unwrap_or(Aid::local(name));
         let message = Box::new(creation_of(sender, Aid::local(name), creation));
         if !backstage::keep(|| Effect::Create(message.clone())) {
             self.post(0, message);

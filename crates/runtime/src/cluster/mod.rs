@@ -22,7 +22,6 @@ use whimbrel_platform::limits::UNSERVED_MESSAGES_MAX;
 use whimbrel_platform::route::{NodeId, RouteTable};
 use whimbrel_platform::store::{Epoch, Partition};
 
-pub(crate) use self::adopt::Agents;
 pub use self::adopt::{AdoptError, Adopted, NotAdopted};
 pub(crate) use self::create::Created;
 pub use self::yields::YieldError;

@@ -23,7 +23,7 @@ use crate::sync::Arc;
 
 pub use recover::{Kept, RecoverError, erase, recover};
 pub(crate) use recover::{Recovered, recover_some};
-pub(crate) use resume::volatile;
+pub(crate) use resume::{Entrant, volatile};
 
 /// A durable agent's steps since they were captured last.
 pub(crate) struct Unwritten {

@@ -2,19 +2,37 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
-use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::durable::{Born, Origin, Resumed, Standing, State};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
 
 use super::Unwritten;
-use crate::durable_agent::Unserved;
+use crate::durable_agent::{Founder, Unserved};
 use crate::node::Node;
 use crate::shard::Slot;
 use crate::sync::locked;
 
-/// Agents to be.
-type Agents = Vec<(Symbol, AgentKind, Box<Slot>)>;
+/// An agent to be.
+pub(crate) struct Entrant {
+    pub name: Symbol,
+    pub kind: AgentKind,
+    /// Who created it; empty if nobody.
+    pub owner: Symbol,
+    pub slot: Box<Slot>,
+}
+
+impl Entrant {
+    /// One of those that the society begins with: nobody created it.
+    pub fn founder((name, kind, body): Founder) -> Self {
+        Self { name, kind, owner: Symbol::default(), slot: Box::new(Slot::new(body)) }
+    }
+
+    /// As the AMS is told of it.
+    pub fn entry(&self) -> NewAgent {
+        NewAgent { started: true, owner: self.owner, ..NewAgent::new(self.name, self.kind) }
+    }
+}
 
 impl Node {
     /// Makes an agent again of what was kept of it, the last of it written at this time, as [`ProgramLoader::restore`] has it.
@@ -43,8 +61,8 @@ impl Node {
 
     /// A society's agents as they go on: those that were kept instead of new ones, without those that had ended, and with
     /// those that came to be later. From now on what they do is written.
-    pub fn with_resumed(&self, founders: Agents) -> Result<Agents, CreateError> {
-        founders.iter().try_for_each(|(name, _, slot)| self.check_kind(*name, &slot.body))?;
+    pub fn with_resumed(&self, founders: Vec<Entrant>) -> Result<Vec<Entrant>, CreateError> {
+        founders.iter().try_for_each(|agent| self.check_kind(agent.name, &agent.slot.body))?;
         let Some(scribe) = &self.scribe else { return Ok(founders) };
         let mut pending = locked(&scribe.pending);
         let kept = std::mem::take(&mut pending.agents);
@@ -75,7 +93,7 @@ impl Node {
             };
             match agent {
                 Ok(slot) => {
-                    resumed.agents.insert(name, (born.kind, slot));
+                    resumed.agents.insert(name, Entrant { name, kind: born.kind, owner: born.owner, slot });
                     resumed.standings.extend(standing);
                 }
                 Err(reason) => failed.push((name, CreateError::BadProgram { name, reason })),
@@ -106,14 +124,14 @@ impl Node {
 }
 
 /// The agents among these that nothing can be kept of.
-pub(crate) fn volatile(agents: &Agents) -> FxHashSet<Symbol> {
-    agents.iter().filter(|(.., slot)| slot.body.origin().is_none()).map(|(name, ..)| *name).collect()
+pub(crate) fn volatile(agents: &[Entrant]) -> FxHashSet<Symbol> {
+    agents.iter().filter(|agent| agent.slot.body.origin().is_none()).map(|agent| agent.name).collect()
 }
 
 /// Agents that were brought back.
 #[derive(Default)]
 pub(crate) struct ResumedAgents {
-    agents: FxHashMap<Symbol, (AgentKind, Box<Slot>)>,
+    agents: FxHashMap<Symbol, Entrant>,
     /// What the platform knew of them.
     pub standings: Vec<Standing>,
 }
@@ -125,17 +143,16 @@ impl ResumedAgents {
 
     /// A society's agents as they go on: those that were brought back instead of new ones, without those that had ended, and
     /// with those that came to be later.
-    pub fn among(self, founders: Agents, ended: &FxHashSet<Symbol>) -> Agents {
+    pub fn among(self, founders: Vec<Entrant>, ended: &FxHashSet<Symbol>) -> Vec<Entrant> {
         let mut resumed = self.agents;
         let mut agents = Vec::with_capacity(founders.len() + resumed.len());
-        for (name, kind, slot) in founders.into_iter().filter(|(name, ..)| !ended.contains(name)) {
-            let (kind, slot) = resumed.remove(&name).unwrap_or((kind, slot));
-            agents.push((name, kind, slot));
+        for founder in founders.into_iter().filter(|founder| !ended.contains(&founder.name)) {
+            agents.push(resumed.remove(&founder.name).unwrap_or(founder));
         }
         let first_other = agents.len();
-        agents.extend(resumed.into_iter().map(|(name, (kind, slot))| (name, kind, slot)));
+        agents.extend(resumed.into_values());
         if let Some(others) = agents.get_mut(first_other..) {
-            others.sort_unstable_by_key(|(name, ..)| name.as_str());
+            others.sort_unstable_by_key(|agent| agent.name.as_str());
         }
         agents
     }

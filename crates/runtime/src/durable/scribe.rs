@@ -17,8 +17,8 @@ use whimbrel_platform::store::{Append, AppendError, Epoch, Journal, Lsn, Partiti
 use whimbrel_platform::topics::Cast;
 
 use super::recover::{RecoverError, read_partition};
-use super::{Effect, Kept};
-use crate::cluster::{Agents, Cluster, Created, Server};
+use super::{Effect, Entrant, Kept};
+use crate::cluster::{Cluster, Created, Server};
 use crate::node::Node;
 use crate::parcel::Parcel;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -85,7 +85,7 @@ pub(crate) struct Takeover {
     /// Messages that agents of these partitions answer for.
     pub letters: Vec<Letter>,
     /// Those that go on, and those that begin.
-    pub agents: Agents,
+    pub agents: Vec<Entrant>,
     /// What the platform knew of the former.
     pub standings: Vec<Standing>,
 }
@@ -232,8 +232,8 @@ impl Scribe {
 
     /// Partitions are served here from now on. How many agents come; `None` if the platform ends.
     pub fn take_over(&self, takeover: Takeover) -> Option<usize> {
-        let durable = takeover.agents.iter().filter(|(.., slot)| slot.unwritten.is_some());
-        locked(&self.durable).extend(durable.map(|(name, ..)| *name));
+        let durable = takeover.agents.iter().filter(|agent| agent.slot.unwritten.is_some());
+        locked(&self.durable).extend(durable.map(|agent| agent.name));
         let mut lives = locked(&self.lives);
         lives.first = lives.first.max(takeover.books.next_life());
         lives.next = lives.next.max(lives.first + 1);
@@ -460,7 +460,7 @@ impl Desk {
         let mut letters = self.ledger.letters_to(&partitions);
         self.ledger.take_over(books, &own);
         letters.extend(own);
-        let tickets = agents.iter().map(|(agent, ..)| (*agent, self.ledger.tickets_of(*agent).collect())).collect();
+        let tickets = agents.iter().map(|agent| (agent.name, self.ledger.tickets_of(agent.name).collect())).collect();
         let Some(scribe) = &self.node.scribe else { return 0 };
         self.node.open_here(&terms, agents, standings, &tickets, |telling| scribe.envelopes(letters, telling))
     }
@@ -496,6 +496,10 @@ impl Desk {
         }
         let mut touched: Vec<Partition> = by_partition.keys().copied().collect();
         touched.sort_unstable();
+        // Who goes on after this finds what it had put on this node before.
+        if !batches.is_empty() {
+            self.node.storage.write_changed();
+        }
         let frames = by_partition.into_iter().flat_map(|(partition, pieces)| self.frames(partition, pieces)).collect();
         self.append(frames)?;
         Ok(touched)

@@ -43,8 +43,10 @@ impl Shard {
     pub(super) fn change(&mut self, whom: Bearer, change: Change) {
         let Bearer { name, generation } = whom;
         let Place::Local(place) = self.node.routes.look_up(name).place() else {
-            if let Change::Hop(errand) = change {
-                self.node.recall_gone(name, *errand);
+            match change {
+                Change::Hop(errand) => self.node.recall_gone(name, *errand),
+                Change::Copy { copy, shard, generation } => self.node.copied(name, (copy, shard, generation), None),
+                _ => {}
             }
             return;
         };
@@ -72,6 +74,9 @@ impl Shard {
     pub(super) fn change_here(&mut self, index: u32, generation: u32, change: Change) {
         let now = self.now;
         if self.slots.generation(index) != Some(generation) {
+            if let Change::Copy { copy, shard, generation } = change {
+                self.node.copied(Symbol::default(), (copy, shard, generation), None);
+            }
             return;
         }
         match (change, self.slots.at(index)) {
@@ -113,8 +118,9 @@ impl Shard {
             }
             (Change::NoteStanding, Some(_)) => self.note_standing(index),
             (Change::Copy { copy, shard, generation }, slot) => {
+                let original = slot.as_ref().map(|slot| slot.name()).unwrap_or_default();
                 let body = slot.and_then(|slot| slot.body.duplicate(now));
-                self.node.copied(copy, shard, generation, body);
+                self.node.copied(original, (copy, shard, generation), body);
             }
             (change, None) => self.change_away(index, change),
         }
@@ -133,7 +139,9 @@ impl Shard {
             Change::Hop(mut errand) => {
                 errand.over(Err(HopError::NotMovable("its turn does not end".to_owned())));
             }
-            Change::MoveTo(_) | Change::Copy { .. } => {}
+            // That is answered before.
+            Change::Copy { .. } => {}
+            Change::MoveTo(_) => {}
         }
     }
 

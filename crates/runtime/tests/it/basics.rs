@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::services::CreateError;
-use whimbrel_platform::{AgentBody, EndReason, Event, Next, Observer, Time, Turn};
+use whimbrel_platform::ams::{AgentKind, AgentQuery};
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
+use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Next, Observer, Time, Turn};
 use whimbrel_runtime::{Agent, Context, Platform};
 
 use crate::kit::{assert_balanced, does, inform, platform, wait_for};
@@ -285,6 +285,43 @@ fn a_clone_goes_on_from_where_the_original_was() {
     platform.wait_idle();
     assert!(!platform.services().exists(copy), "a native agent cannot be cloned");
     assert_balanced(platform.counters());
+}
+
+/// Can be cloned, by the name of `bob` only.
+struct Choosy;
+
+impl AgentBody for Choosy {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        while turn.mailbox.take().is_some() {}
+        Next::Wait
+    }
+
+    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        Some(Box::new(Self))
+    }
+
+    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
+        assert_eq!((arrival.clone_of, arrival.owner), (Some("amy".into()), "boss".into()));
+        if arrival.name.as_str() == "bob" { Ok(()) } else { Err("another name".to_owned()) }
+    }
+}
+
+#[test]
+fn a_clone_is_asked_whether_it_can_be_here() {
+    let (platform, lines) = platform(2);
+    let boss = platform.spawn("boss", Greeter).unwrap();
+    let source = AgentSource::Body(Box::new(Choosy));
+    platform.services().create(CreateAgent { name: "amy".into(), unique: false, owner: Some(boss), source }).unwrap();
+    let amy = Aid::local("amy");
+    for name in ["bob", "warden"] {
+        platform.clone_agent(amy, name).unwrap();
+    }
+    platform.wait_idle();
+    let services = platform.services();
+    assert!(services.exists(Aid::local("bob")) && !services.exists(Aid::local("warden")));
+    assert_eq!(lines.notes(), ["Warning warden: cannot be cloned: another name"]);
+    let owned = platform.search(&AgentQuery { owner: Some("boss".into()), ..AgentQuery::named("bob") });
+    assert_eq!(owned.len(), 1);
 }
 
 #[test]

@@ -129,14 +129,26 @@ pub fn arrive(
     let now = sim.now();
     let original = sim.body(from).unwrap();
     original.before_hop();
-    let states = [State::Whole(original.snapshot(now).unwrap())];
-    let module = compile(host, &guest(&format!("{HANDLE} {body}"))).unwrap();
-    let mut came = WasmAgent::restore(module, "guest.wasm".into(), &states, now).unwrap();
-    let clone_of = is_clone.then(|| from.into());
-    let services = sim.services();
-    came.admit(&Arrival { name: name.into(), owner: "liar".into(), from: "n7".into(), clone_of, services })?;
+    let state = original.snapshot(now).unwrap();
+    let came = taken_in(sim, host, state, name, is_clone.then_some(from), body)?;
     sim.spawn(name, Box::new(came));
     Ok(())
+}
+
+/// Whoever comes with this state.
+fn taken_in(
+    sim: &Simulation,
+    host: &Arc<Host>,
+    state: Vec<u8>,
+    name: &str,
+    clone_of: Option<&str>,
+    body: &str,
+) -> Result<WasmAgent, String> {
+    let module = compile(host, &guest(&format!("{HANDLE} {body}"))).unwrap();
+    let mut came = WasmAgent::restore(module, "guest.wasm".into(), &[State::Whole(state)], sim.now()).unwrap();
+    let (clone_of, services) = (clone_of.map(Into::into), sim.services());
+    came.admit(&Arrival { name: name.into(), owner: "liar".into(), from: "n7".into(), clone_of, services })?;
+    Ok(came)
 }
 
 const TELL_TIME: &str = "(call $tell (i64.extend_i32_s (i64.gt_s (call $now) (i64.const 0)))) (i32.const 0))";
@@ -161,6 +173,52 @@ fn a_clone_is_granted_what_its_original_is_whatever_it_calls_itself() {
             assert_eq!(probe.take_lines(), [told], "{name}, of {original}");
         }
     }
+}
+
+#[test]
+fn a_clone_that_moves_before_its_first_call_is_still_a_clone() {
+    let (mut sim, probe) = world();
+    sim.set_policy(serde_json::from_str(r#"{"grant": [{"who": "agent:seer", "clock": true}]}"#).unwrap());
+    let host = host();
+    // Who has had no turn has no state.
+    let mut amy = taken_in(&sim, &host, Vec::new(), "amy", Some("guest"), TELL_TIME).unwrap();
+    amy.before_hop();
+    let state = amy.snapshot(sim.now()).unwrap();
+    let seer = taken_in(&sim, &host, state, "seer", None, TELL_TIME).unwrap();
+    sim.spawn("seer", Box::new(seer));
+    sim.tell("seer", "go");
+    sim.run_until_idle();
+    assert_eq!(probe.take_lines(), ["inform 0"]);
+}
+
+/// The agent `guest`, made again of what a journal has of it, in a world that knows nothing of its owner.
+fn made_again(sim: &mut Simulation, host: &Arc<Host>, body: &str) {
+    let (now, mut bytes) = (sim.now(), Vec::new());
+    assert!(sim.body("guest").unwrap().save_whole(now, &mut bytes));
+    assert!(sim.kill("guest"));
+    sim.run_until_idle();
+    let module = compile(host, &guest(&format!("{HANDLE} {body}"))).unwrap();
+    let again = WasmAgent::restore(module, "guest.wasm".into(), &[State::Whole(bytes)], now).unwrap();
+    sim.spawn("guest", Box::new(again));
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+}
+
+#[test]
+fn who_is_made_again_from_a_journal_is_who_it_was() {
+    let (mut sim, probe) = world();
+    sim.set_policy(serde_json::from_str(r#"{"grant": [{"who": "*", "storage": true}]}"#).unwrap());
+    let host = host();
+    // Keeps a byte, and tells how many bytes were there before.
+    let body = r#"(call $tell (i64.extend_i32_s (call $storage_get (i32.const 3000) (i32.const 1))))
+        (drop (call $storage_put (i32.const 3000) (i32.const 1) (i32.const 3000) (i32.const 1))) (i32.const 0))
+        (data (i32.const 3000) "k")"#;
+    introduce(&mut sim, &host, "guest", "boss", body);
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    assert_eq!(probe.take_lines(), ["inform -4"]);
+    made_again(&mut sim, &host, body);
+    assert_eq!(probe.take_lines(), ["inform 1"], "it finds what it left");
 }
 
 #[test]
@@ -223,6 +281,60 @@ fn who_has_more_memory_than_it_may_have_here_is_not_taken_in() {
     sim.run_until_idle();
     let why = "the agents of boss want 262144 bytes of memory: 131072 are the most (quota owner_memory_bytes)";
     assert_eq!(arrive(&mut sim, &host, "guest", "big", false, grow), Err(why.to_owned()));
+}
+
+#[test]
+fn who_is_taken_in_can_have_a_turn() {
+    let (mut sim, host) = (world_under(r#"{"quota": [{"who": "*", "call_cpu_ms": 20}]}"#), host());
+    // Its state is packed.
+    let fill = "(memory.fill (i32.const 8192) (i32.const 7) (i32.const 3000)) (i32.const 0))";
+    introduce(&mut sim, &host, "guest", "boss", fill);
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    let now = sim.now();
+    let good = sim.body("guest").unwrap().snapshot(now).unwrap();
+    let module = compile(&host, &guest(&format!("{HANDLE} {fill}"))).unwrap();
+    let mut refused = 0;
+    let shorter = (0..good.len()).map(|end| good[..end].to_vec());
+    let changed = (0..good.len()).flat_map(|at| {
+        [1u8, 0x80, 0xFF]
+            .map(|bits| good.iter().enumerate().map(|(i, b)| if i == at { b ^ bits } else { *b }).collect())
+    });
+    for (number, state) in shorter.chain(changed).enumerate() {
+        let state: Vec<u8> = state;
+        let restored =
+            WasmAgent::restore(Arc::clone(&module), "guest.wasm".into(), &[State::Whole(state.clone())], sim.now());
+        if restored.is_err() {
+            continue;
+        }
+        let name = format!("bad{number}");
+        match taken_in(&sim, &host, state, &name, None, fill) {
+            Ok(body) => {
+                sim.spawn(&name, Box::new(body));
+                sim.tell(&name, "go");
+                sim.run_for(1);
+                let fate = sim.ended(&name);
+                assert!(!format!("{fate:?}").contains("the bytes are no state"), "{number}: {fate:?}");
+                sim.kill(&name);
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 10, "{refused}");
+}
+
+#[test]
+fn a_state_that_says_that_it_becomes_more_than_its_memory_is_not_unpacked() {
+    let (sim, host) = (world_under("{}"), host());
+    // A state of layout 3, of an agent that has started, with no further pages, of 48 MiB.
+    let mut state = vec![3, 1, 0, 0x80, 0x80, 0x80, 0x18];
+    state.resize(300_000, 0x1F);
+    let why = "its state says 50331648 bytes of a memory of 65536";
+    let came = taken_in(&sim, &host, state.clone(), "guest", None, "(i32.const 0))");
+    assert_eq!(came.err().as_deref(), Some(why));
+    state.truncate(1_000);
+    let came = taken_in(&sim, &host, state, "guest", None, "(i32.const 0))");
+    assert_eq!(came.err().as_deref(), Some(why));
 }
 
 /// The one node of the simulator is left by nobody: who tries is told so.

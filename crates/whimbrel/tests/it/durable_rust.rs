@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use whimbrel::platform::ams::AgentQuery;
 use whimbrel::platform::limits::DURABLE_STATE_BYTES_MAX;
 use whimbrel::platform::services::CreateError;
 use whimbrel::platform::store::Epoch;
@@ -193,6 +194,25 @@ fn a_step_that_changes_nothing_writes_nothing() {
     say(&platform, "clerk", "tell");
     platform.wait_idle();
     assert_eq!(*lines.0.lock().unwrap(), ["[clerk] a b false"]);
+}
+
+#[test]
+fn whoever_created_an_agent_owns_it_in_the_next_process_too() {
+    let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
+    for epoch in 1..=2 {
+        let platform = knowing(process(&memory, epoch, &lines)).build();
+        // Nobody answers the first worker, so that nobody comes to the end.
+        platform.spawn_together([durable("counter", Counter::default())]).expect("it goes on");
+        platform.wait_idle();
+        let owners: Vec<String> = platform
+            .search(&AgentQuery::named("*r*"))
+            .iter()
+            .map(|it| format!("{} of {}", it.aid.name, it.owner))
+            .collect();
+        assert!(owners.contains(&"worker1 of counter".to_owned()), "{epoch}: {owners:?}");
+        assert!(owners.contains(&"counter of ".to_owned()), "{epoch}: {owners:?}");
+        platform.stop();
+    }
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn keepers_in_three_languages_find_what_they_left_where_they_left_it() {
         "MAS keeping { agents: rust \"keeper-rust.wasm\" at \"n1\"; script \"keeper-assemblyscript.wasm\" at \"n1\";
         plain \"keeper-c.wasm\" at \"n1\"; asker at \"n1\"; }";
     let policy = "[[allow]]\nwho = \"*\"\ncode = \"wasm:*\"\n[[grant]]\nwho = \"*\"\nstorage = true\n\
-                  [[quota]]\nwho = \"*\"\nstorage_bytes = 20\n";
+                  [[quota]]\nwho = \"*\"\nstorage_bytes = 212\n";
     let files = [("keeping.mas2j", project), ("policy.toml", policy)];
     let Some(scratch) = scratch(&files, &["keeper-rust", "keeper-assemblyscript", "keeper-c"]) else { return };
     let seen = keepers(
@@ -158,7 +158,7 @@ fn keepers_in_three_languages_find_what_they_left_where_they_left_it() {
         12,
         &scratch,
     );
-    let too_much = "it would keep 34 bytes here: 20 are the most (quota storage_bytes)";
+    let too_much = "it would keep 226 bytes here: 212 are the most (quota storage_bytes)";
     let (kept, found) =
         (["note done", "note done", "look blue", r#"list ["dog","door"]"#], ["look blue", "forget done"]);
     let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
@@ -173,6 +173,44 @@ fn keepers_in_three_languages_find_what_they_left_where_they_left_it() {
         &scratch,
     );
     assert_eq!(seen, [r#"list ["door"]"#, "look blue", "go going", "look red"]);
+}
+
+#[test]
+fn keepers_of_a_society_that_is_killed_find_what_they_left_in_the_name_of_whoever_created_them() {
+    let boss = "!begin.
+        +!begin <- .create_agent(keeper, \"keeper-c.wasm\"); .send(keeper, request, note(\"door\", \"blue\")).
+        +!kqml_received(_, inform, kept(What, Found), _) <- .print(What, \" \", Found).
+        +!again <- .send(keeper, request, look(\"door\")); .send(keeper, request, list(\"\")).";
+    let alarm = "!ring. +!ring <- .wait(1); .send(boss, achieve, again).";
+    let policy = "[[grant]]\nwho = \"*\"\nstorage = true\n";
+    let project = "MAS keeping { agents: boss; }";
+    let files = [("keeping.mas2j", project), ("boss.asl", boss), ("alarm.asl", alarm), ("policy.toml", policy)];
+    let Some(scratch) = scratch(&files, &["keeper-c"]) else { return };
+    let arguments = ["run", ".", "--durable", "--policy", "policy.toml", "--storage", "kept"];
+    let begin = || {
+        let mut command = whimbrel();
+        command.args(arguments).current_dir(&scratch.0).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().expect("it begins")
+    };
+    let mut node = begin();
+    let mut lines = BufReader::new(node.stdout.take().expect("it is piped")).lines();
+    assert_eq!(lines.next().expect("it says something").expect("it is text"), "[boss] note done");
+    // It is on the disk before long.
+    let is_kept =
+        |file: std::io::Result<std::fs::DirEntry>| file.is_ok_and(|it| it.path().extension() == Some("kept".as_ref()));
+    while !std::fs::read_dir(scratch.0.join("kept")).expect("it is there").any(is_kept) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    node.kill().expect("it is killed");
+    node.wait().expect("it is gone");
+    // From now on there is somebody who has the boss ask.
+    std::fs::write(scratch.0.join("keeping.mas2j"), "MAS keeping { agents: boss; alarm; }").expect("it can be written");
+    let mut node = begin();
+    let mut lines = BufReader::new(node.stdout.take().expect("it is piped")).lines();
+    let said: Vec<String> = lines.by_ref().take(2).map_while(Result::ok).collect();
+    node.kill().expect("it is killed");
+    node.wait().expect("it is gone");
+    assert_eq!(said, ["[boss] look blue", r#"[boss] list ["door"]"#]);
 }
 
 const COUNTERS: &str = "MAS count {
