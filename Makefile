@@ -82,7 +82,7 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 	@node --test --test-reporter=spec guest/test/guest.test.mjs
 
 .PHONY: sdk-test
-sdk-test: sdk $(WHIMBREL) ## The TypeScript SDK: types, vectors, properties, agents on a real node, size, its example
+sdk-test: sdk agentspeak-wasm $(WHIMBREL) ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak in Node and a browser, size, its example
 	@cd sdk/typescript && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: harness
@@ -141,6 +141,17 @@ guest/test/%-c.wasm: guest/test/%.c guest/c/whimbrel.h | $(WHIMBREL) wasm-tools
 .PHONY: sdk
 sdk: sdk/typescript/node_modules/.package-lock.json ## Build sdk/typescript/dist
 	@cd sdk/typescript && npm run --silent build
+
+# Cargo knows best what is out of date. Where Rust for wasm32 is made of Debian's packages, its surroundings are in a file.
+WASM_RUST_ENV := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/whimbrel/wasm-rust/env
+AGENTSPEAK_WASM := $(TARGET)/wasm32-unknown-unknown/web/whimbrel_device.wasm
+
+.PHONY: agentspeak-wasm
+agentspeak-wasm: | rust ## Build the AgentSpeak engine for pages, Workers and Node: sdk/typescript/dist/agentspeak.wasm
+	@guest/tools/install.sh rust
+	@env $$(cat '$(WASM_RUST_ENV)' 2>/dev/null || true) $(CARGO) rustc --quiet --locked --profile web --target wasm32-unknown-unknown \
+	  --package whimbrel-device --crate-type cdylib
+	@mkdir -p sdk/typescript/dist && cp '$(AGENTSPEAK_WASM)' sdk/typescript/dist/agentspeak.wasm
 
 sdk/typescript/node_modules/.package-lock.json: sdk/typescript/package.json sdk/typescript/package-lock.json | node
 	@cd sdk/typescript && npm ci --no-audit --no-fund --loglevel=error

@@ -475,3 +475,13 @@ pub const WORK_PARTS_MAX: usize = 100_000;
 pub const WORK_BYTES_MAX: usize = 256 << 20;
 /// Kinds of work of which it is remembered how long they take, and who is wrong about them, when there is nothing to do of them.
 pub const WORK_KINDS_KEPT: usize = 1_000;
+/// Bytes of program text that a society in a page or a Worker is given.
+pub const DEVICE_FILES_BYTES_MAX: usize = 64 << 20;
+/// What happened in such a society that its host did not ask for yet: the oldest is forgotten then.
+pub const DEVICE_HAPPENINGS_MAX: usize = 100_000;
+/// Messages that wait for one of its agents.
+pub const DEVICE_MAILBOX_MESSAGES: usize = 100_000;
+/// Turns that it gives in one call at most, whatever its host asks for.
+pub const DEVICE_TURNS_MAX: u32 = 100_000;
+/// Bytes of one order to it, with those that come with the order.
+pub const DEVICE_ORDER_BYTES_MAX: usize = 128 << 20;

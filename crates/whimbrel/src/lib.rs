@@ -31,7 +31,6 @@ pub mod files;
 mod foreign;
 pub mod guests;
 mod kept;
-pub mod options;
 pub mod policy;
 pub mod programs;
 pub mod shelving;
@@ -39,6 +38,7 @@ pub mod society;
 
 pub use whimbrel_acl as acl;
 pub use whimbrel_bdi as bdi;
+pub use whimbrel_bdi::project::options;
 pub use whimbrel_net as net;
 pub use whimbrel_platform as platform;
 pub use whimbrel_runtime as runtime;

@@ -301,7 +301,7 @@ impl ProgramLoader for SocietyLoader {
         config.environment = self.environment;
         for (key, value) in options {
             let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-            crate::options::apply(&mut config, *key, &text)?;
+            whimbrel_bdi::project::options::apply(&mut config, *key, &text)?;
         }
         Ok(Box::new(whimbrel_bdi::Agent::new(config)))
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol, Text, Value};
+use whimbrel_bdi::project::options::{apply, value_of};
 use whimbrel_bdi::project::{self, AgentEntry, Environment, Project, parse_project};
 use whimbrel_bdi::syntax::ast::{Span, Term};
 use whimbrel_bdi::syntax::{Diagnostic, Severity};
@@ -22,7 +23,6 @@ use crate::duration;
 use crate::environment::Environments;
 use crate::files::{ReadError, Sources, read};
 use crate::guests::{GuestCode, is_module};
-use crate::options::{apply, value_of};
 use crate::programs::{CompileError, Programs, SocietyLoader};
 
 /// The name of the agent that is the environment.

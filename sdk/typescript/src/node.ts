@@ -9,6 +9,7 @@
  *
  * @packageDocumentation
  */
+import { readFile } from "node:fs/promises";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { connect as connectWeb, type ConnectOptions } from "./agents/connect.js";
@@ -44,6 +45,11 @@ export function connect(url: string | URL, options: NodeConnectOptions = {}): Pr
   const address = new URL(url);
   if (options.transport || (address.protocol !== "tcp:" && address.protocol !== "tls:")) return connectWeb(address, options);
   return connectWeb(address, { ...options, transport: tcp(address, options) });
+}
+
+/** The AgentSpeak engine of this package, for `Society.load` of `whimbrel/agentspeak`: Node does not fetch files. */
+export async function agentSpeakEngine(): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(await readFile(new URL("./agentspeak.wasm", import.meta.url)));
 }
 
 /** Connects by TCP, encrypted or not: each frame with its length before it. */

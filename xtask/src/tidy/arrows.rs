@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("net", &["acl", "platform"]),
     ("gateway", &["acl", "platform"]),
     ("whimbrel", &["acl", "platform", "runtime", "bdi", "wasm", "store", "net", "gateway"]),
+    ("device", &["acl", "platform", "bdi"]),
     ("testkit", &["acl", "platform", "runtime"]),
 ];
 

@@ -4,6 +4,7 @@ mod agents;
 mod classes;
 mod hints;
 mod lexer;
+pub mod options;
 mod parser;
 
 use whimbrel_acl::{Symbol, Text};

@@ -1,12 +1,12 @@
 //! Options of an agent, as project files and `.create_agent` give them.
 
 use whimbrel_acl::{Symbol, Value, Var};
-use whimbrel_bdi::AgentConfig;
-use whimbrel_bdi::syntax::ast::Term;
-use whimbrel_bdi::syntax::parse_term;
-use whimbrel_bdi::syntax::quote::quote;
+use whimbrel_platform::duration;
 
-use crate::duration;
+use crate::AgentConfig;
+use crate::syntax::ast::Term;
+use crate::syntax::parse_term;
+use crate::syntax::quote::quote;
 
 /// Applies one option.
 ///

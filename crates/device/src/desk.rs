@@ -1,0 +1,276 @@
+//! A society for hosts that speak JSON: an order as an object in, an answer and what happened since as an object out, bytes beside
+//! both (docs/design/device.md).
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use whimbrel_acl::codec::json;
+use whimbrel_acl::{Symbol, Value};
+use whimbrel_bdi::syntax::{Diagnostic, Severity, render};
+use whimbrel_platform::{Counters, Services, Time};
+
+use crate::happening::Happening;
+use crate::world::locked;
+use crate::{Host, OpenError, Outlook, Society};
+
+/// What a host wants: `{"spawn":{"name":"bob","path":"bob.asl"}}`, `"agents"`.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Order {
+    /// Puts files in place of what was there.
+    Files(Vec<File>),
+    /// Removes a file.
+    Remove { path: String },
+    /// What there is to say about a project or program.
+    Check { path: String },
+    /// Creates the agents of a project or program.
+    Open { path: String },
+    /// Creates an agent.
+    Spawn {
+        name: String,
+        path: String,
+        #[serde(default)]
+        options: Vec<(String, String)>,
+    },
+    /// Creates an agent that goes on where one was; the bytes are its snapshot.
+    Restore { name: String, path: String },
+    /// An agent's state; it comes as the bytes.
+    Snapshot { agent: String },
+    /// The same, and the agent is here no more.
+    Depart { agent: String },
+    /// Ends an agent.
+    Kill { agent: String },
+    /// Gives an agent no turns, or does again.
+    Suspend { agent: String, suspended: bool },
+    /// Delivers messages from outside, of each of which is told who of its receivers is not here.
+    Deliver { messages: Vec<Box<RawValue>> },
+    /// It is part of this platform, or of none.
+    Attach { platform: Option<String> },
+    /// Who is here.
+    Agents,
+    /// Gives so many turns at most.
+    Run { turns: u32 },
+}
+
+#[derive(Deserialize)]
+struct File {
+    path: String,
+    text: String,
+}
+
+/// What came of an order.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Done,
+    /// It was not done: why.
+    Refused {
+        reason: String,
+    },
+    /// What there is to say of programs; `missing` are files that were looked for.
+    Checked {
+        diagnostics: Vec<Told>,
+        missing: Vec<String>,
+        agents: Vec<String>,
+    },
+    Agents {
+        agents: Vec<(String, String)>,
+        counters: Counters,
+    },
+    /// For each message the receivers that are not here.
+    Delivered {
+        missing: Vec<Vec<String>>,
+    },
+    /// The messages that waited for an agent that is here no more.
+    Departed {
+        messages: Vec<Box<RawValue>>,
+    },
+}
+
+/// When to run the society again: in so many milliseconds; `null`: when something happens.
+#[derive(Serialize)]
+struct Reply {
+    answer: Answer,
+    happened: Vec<Happening>,
+    lost: u64,
+    wait_ms: Option<f64>,
+    over: bool,
+}
+
+/// A diagnostic as a page shows it. Columns count from 1, in UTF-16 units as editors do.
+#[derive(Debug, Serialize)]
+struct Told {
+    severity: &'static str,
+    message: String,
+    file: String,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+    label: String,
+    help: Option<String>,
+    /// As a terminal shows it.
+    rendered: String,
+}
+
+/// What happened that one answer tells of: the rest comes with the next.
+const HAPPENED_MAX: usize = 10_000;
+
+/// See the module.
+pub struct Desk {
+    society: Society,
+}
+
+impl Desk {
+    /// A desk of a society of nobody.
+    pub fn new(platform: &str, host: Box<dyn Host>) -> Self {
+        Self { society: Society::new(platform, host) }
+    }
+
+    /// The society.
+    pub fn society(&mut self) -> &mut Society {
+        &mut self.society
+    }
+
+    /// Carries out an order, which may come with bytes; the answer, which may, too. An order that is none is refused.
+    pub fn order(&mut self, order: &str, bytes: &[u8]) -> (String, Vec<u8>) {
+        let mut out = Vec::new();
+        let answer = match serde_json::from_str(order) {
+            Ok(order) => self.carry_out(order, bytes, &mut out),
+            Err(error) => refused(format!("that is no order: {error}")),
+        };
+        (self.reply(answer), out)
+    }
+
+    fn carry_out(&mut self, order: Order, bytes: &[u8], out: &mut Vec<u8>) -> Answer {
+        let society = &mut self.society;
+        match order {
+            Order::Files(files) => {
+                let mut put = files.iter().map(|File { path, text }| society.put_file(path, text));
+                done(put.find(Result::is_err).unwrap_or(Ok(())))
+            }
+            Order::Remove { path } => done(
+                locked(&society.world().files).remove(&path).then_some(()).ok_or(format!("there is no file {path}")),
+            ),
+            Order::Check { path } => {
+                let diagnostics = society.check(&path);
+                self.checked(diagnostics, Vec::new())
+            }
+            Order::Open { path } => match society.open(&path) {
+                Ok((agents, warnings)) => {
+                    self.checked(warnings, agents.iter().map(|agent| agent.name.to_string()).collect())
+                }
+                Err(OpenError(diagnostics)) => self.checked(diagnostics, Vec::new()),
+            },
+            Order::Spawn { name, path, options } => {
+                let options: Vec<_> =
+                    options.iter().map(|(key, text)| (Symbol::new(key), Value::from(text.as_str()))).collect();
+                done(society.spawn(&name, &path, &options).map(drop))
+            }
+            Order::Restore { name, path } => done(society.restore(&name, &path, bytes).map(drop)),
+            Order::Snapshot { agent } => done(society.snapshot(&agent).map(|state| *out = state)),
+            Order::Depart { agent } => match society.depart(&agent) {
+                Ok((state, messages)) => {
+                    *out = state;
+                    Answer::Departed { messages }
+                }
+                Err(error) => refused(error),
+            },
+            Order::Kill { agent } => done(society.kill(&agent).then_some(()).ok_or("there is no such agent")),
+            Order::Suspend { agent, suspended } => done(society.set_suspended(&agent, suspended)),
+            Order::Deliver { messages } => deliver(society, &messages),
+            Order::Attach { platform } => {
+                society.attach(platform.as_deref());
+                Answer::Done
+            }
+            Order::Agents => agents(society),
+            Order::Run { turns } => {
+                society.run(turns);
+                Answer::Done
+            }
+        }
+    }
+
+    fn reply(&mut self, answer: Answer) -> String {
+        let society = &mut self.society;
+        let happened: Vec<Happening> = std::iter::from_fn(|| society.poll_happening()).take(HAPPENED_MAX).collect();
+        let outlook = if happened.len() == HAPPENED_MAX { Outlook::Now } else { society.outlook() };
+        let now = society.world().now();
+        let wait_ms = match outlook {
+            Outlook::Now => Some(0.0),
+            Outlook::At(time) => Some(ms_between(now, time)),
+            Outlook::Idle | Outlook::Over => None,
+        };
+        let lost = society.lost_happenings();
+        let reply = Reply { answer, happened, lost, wait_ms, over: outlook == Outlook::Over };
+        serde_json::to_string(&reply)
+            .unwrap_or_else(|error| format!(r#"{{"answer":{{"refused":{{"reason":"{error}"}}}}}}"#))
+    }
+
+    fn checked(&mut self, diagnostics: Vec<Diagnostic>, agents: Vec<String>) -> Answer {
+        let mut files = locked(&self.society.world().files);
+        let told = diagnostics.iter().map(|diagnostic| {
+            let text = files.read(&diagnostic.file).unwrap_or_default();
+            told(diagnostic, text)
+        });
+        let diagnostics = told.collect();
+        Answer::Checked { diagnostics, missing: files.take_missing(), agents }
+    }
+}
+
+fn done<E: std::fmt::Display>(result: Result<(), E>) -> Answer {
+    result.map_or_else(refused, |()| Answer::Done)
+}
+
+fn refused(reason: impl std::fmt::Display) -> Answer {
+    Answer::Refused { reason: reason.to_string() }
+}
+
+fn ms_between(now: Time, then: Time) -> f64 {
+    (then - now).as_micros() as f64 / 1000.0
+}
+
+fn agents(society: &Society) -> Answer {
+    let agents = society.agents().into_iter().map(|(name, state)| (name.to_string(), state.to_string()));
+    Answer::Agents { agents: agents.collect(), counters: society.counters() }
+}
+
+fn deliver(society: &mut Society, messages: &[Box<RawValue>]) -> Answer {
+    // All are read before the first is delivered.
+    let read: Result<Vec<_>, _> = messages.iter().map(|message| json::decode(message.get().as_bytes())).collect();
+    match read {
+        Ok(messages) => {
+            let names = |agents: Vec<whimbrel_acl::Aid>| agents.iter().map(ToString::to_string).collect();
+            Answer::Delivered { missing: messages.into_iter().map(|message| names(society.deliver(message))).collect() }
+        }
+        Err(error) => refused(error),
+    }
+}
+
+fn told(diagnostic: &Diagnostic, text: &str) -> Told {
+    let (line, column) = place(text, diagnostic.span.start as usize);
+    let (end_line, end_column) = place(text, diagnostic.span.end as usize);
+    Told {
+        severity: match diagnostic.severity {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        },
+        message: diagnostic.message.clone(),
+        file: diagnostic.file.to_string(),
+        line,
+        column,
+        end_line,
+        end_column,
+        label: diagnostic.label.clone(),
+        help: diagnostic.help.clone(),
+        rendered: render(diagnostic, text, false),
+    }
+}
+
+/// The line and column of a byte.
+fn place(text: &str, byte: usize) -> (u32, u32) {
+    let end = (0..=byte.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    let before = text.get(..end).unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let column = before.get(start..).unwrap_or_default().encode_utf16().count();
+    (before.matches('\n').count() as u32 + 1, column as u32 + 1)
+}

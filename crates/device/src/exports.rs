@@ -1,0 +1,101 @@
+//! The WebAssembly module: what it imports and exports (docs/design/device.md). No glue is generated; a host is a page of JavaScript.
+
+use std::cell::RefCell;
+
+use whimbrel_platform::Time;
+use whimbrel_platform::limits::DEVICE_ORDER_BYTES_MAX;
+
+use crate::{Desk, Host};
+
+#[link(wasm_import_module = "whim")]
+unsafe extern "C" {
+    /// Milliseconds of a clock that does not go back.
+    safe fn now() -> f64;
+    /// Milliseconds since 1970.
+    safe fn wall() -> f64;
+    /// 64 random bits.
+    safe fn random() -> i64;
+}
+
+struct Page;
+
+impl Host for Page {
+    fn now(&self) -> Time {
+        Time((now().max(0.0) * 1000.0).round() as u64)
+    }
+
+    fn wall_clock_ms(&self) -> u64 {
+        wall().max(0.0) as u64
+    }
+
+    fn random(&self) -> u64 {
+        random() as u64
+    }
+}
+
+#[derive(Default)]
+struct State {
+    desk: Option<Desk>,
+    /// What the host wrote: an order's text, then bytes.
+    input: Vec<u8>,
+    /// The answer's text, then bytes.
+    output: Vec<u8>,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+/// Room for so many bytes, for the host to write an order and its bytes to; 0 if that is too much.
+// SAFETY: the module has no other function of this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn whim_input(bytes: u32) -> *mut u8 {
+    STATE.with_borrow_mut(|state| {
+        if bytes as usize > DEVICE_ORDER_BYTES_MAX {
+            return std::ptr::null_mut();
+        }
+        state.input.clear();
+        state.input.resize(bytes as usize, 0);
+        state.input.as_mut_ptr()
+    })
+}
+
+/// Begins a society on the platform whose name is in the first `name` bytes of the input.
+// SAFETY: the module has no other function of this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn whim_begin(name: u32) {
+    STATE.with_borrow_mut(|state| {
+        let name = String::from_utf8_lossy(state.input.get(..name as usize).unwrap_or_default()).into_owned();
+        state.desk = Some(Desk::new(&name, Box::new(Page)));
+    });
+}
+
+/// Carries out the order in the first `text` bytes of the input, the rest being the bytes that come with it. How many bytes of text the
+/// answer has.
+// SAFETY: the module has no other function of this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn whim_order(text: u32) -> u32 {
+    STATE.with_borrow_mut(|state| {
+        let State { desk: Some(desk), input, output } = state else { return 0 };
+        let (order, bytes) = input.split_at_checked(text as usize).unwrap_or((input, &[]));
+        let (answer, bytes) = desk.order(&String::from_utf8_lossy(order), bytes);
+        *output = answer.into_bytes();
+        let length = output.len();
+        output.extend(bytes);
+        length as u32
+    })
+}
+
+/// Where the answer is.
+// SAFETY: the module has no other function of this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn whim_output() -> *const u8 {
+    STATE.with_borrow(|state| state.output.as_ptr())
+}
+
+/// How many bytes the answer has, text and bytes.
+// SAFETY: the module has no other function of this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn whim_output_bytes() -> u32 {
+    STATE.with_borrow(|state| state.output.len() as u32)
+}

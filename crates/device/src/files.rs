@@ -1,0 +1,203 @@
+//! Program text that was handed over, by the paths that programs and projects call it by.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use whimbrel_acl::Text;
+use whimbrel_bdi::code::Image;
+use whimbrel_bdi::reason::ProgramError;
+use whimbrel_bdi::syntax::{Diagnostic, Loader};
+use whimbrel_platform::limits::{DEVICE_FILES_BYTES_MAX, SOURCE_BYTES_MAX};
+
+/// Files by path, and the programs that were compiled of them.
+#[derive(Debug, Default)]
+pub struct Files {
+    texts: BTreeMap<String, String>,
+    bytes: usize,
+    /// Folders that a project has programs looked for in, before its own.
+    folders: Vec<String>,
+    compiled: FxHashMap<String, Arc<Image>>,
+    /// What was looked for and is not there.
+    missing: Vec<String>,
+}
+
+/// A path with `.` and `..` resolved and one slash between names.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
+}
+
+fn folder_of(path: &str) -> &str {
+    path.rfind('/').and_then(|slash| path.get(..slash)).unwrap_or_default()
+}
+
+fn within(folder: &str, path: &str) -> String {
+    if folder.is_empty() || path.starts_with('/') { plain(path) } else { plain(&format!("{folder}/{path}")) }
+}
+
+impl Files {
+    /// Puts a file in place of what was there. Agents that run keep the program that they have.
+    ///
+    /// # Errors
+    /// It is longer than a program may be, or all files together are.
+    pub fn put(&mut self, path: &str, text: &str) -> Result<(), String> {
+        let before = self.texts.get(&plain(path)).map_or(0, String::len);
+        let bytes = self.bytes - before + text.len();
+        if text.len() > SOURCE_BYTES_MAX || bytes > DEVICE_FILES_BYTES_MAX {
+            return Err(format!(
+                "{path} has {} bytes, too many: {DEVICE_FILES_BYTES_MAX} are the most for all files",
+                text.len()
+            ));
+        }
+        self.bytes = bytes;
+        self.texts.insert(plain(path), text.to_owned());
+        // What includes it is not known: all is compiled anew when it is wanted.
+        self.compiled.clear();
+        Ok(())
+    }
+
+    /// Removes a file; false if there is none.
+    pub fn remove(&mut self, path: &str) -> bool {
+        let removed = self.texts.remove(&plain(path));
+        self.bytes -= removed.as_ref().map_or(0, String::len);
+        self.compiled.clear();
+        removed.is_some()
+    }
+
+    /// Has programs looked for in these folders first.
+    pub fn search_in(&mut self, folders: Vec<String>) {
+        self.folders = folders;
+    }
+
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// There is none: it is noted as missing.
+    pub fn read(&mut self, path: &str) -> Result<&str, String> {
+        let path = plain(path);
+        if !self.texts.contains_key(&path) {
+            if !self.missing.contains(&path) && self.missing.len() < whimbrel_platform::limits::DIAGNOSTICS_MAX {
+                self.missing.push(path.clone());
+            }
+            return Err(format!("there is no file {path}"));
+        }
+        Ok(self.texts.get(&path).map_or("", String::as_str))
+    }
+
+    /// What was looked for and is not there, since this was asked last: who hands it over may try again.
+    pub fn take_missing(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.missing)
+    }
+
+    /// The files in a folder, and in the folders within it: their paths, which begin as the folder's name is given.
+    pub fn list(&self, folder: &str) -> Vec<String> {
+        let (given, found) = (folder.trim_end_matches('/'), plain(folder));
+        let rest = |path: &'_ String| match found.as_str() {
+            "" => Some(path.clone()),
+            found => path.strip_prefix(found)?.strip_prefix('/').map(ToOwned::to_owned),
+        };
+        let named = |rest: String| if given.is_empty() { rest } else { format!("{given}/{rest}") };
+        self.texts.keys().filter_map(rest).map(named).collect()
+    }
+
+    /// Where a program is, beside the file that names it or where projects have theirs.
+    pub fn find(&self, path: &str, from_file: &str) -> String {
+        let beside = std::iter::once(within(folder_of(from_file), path));
+        let listed = self.folders.iter().map(|folder| within(folder, path));
+        let mut places = beside.chain(listed).chain(std::iter::once(plain(path)));
+        let found = places.find(|place| self.texts.contains_key(place));
+        found.unwrap_or_else(|| within(folder_of(from_file), path))
+    }
+
+    /// The compiled program, and what there is to say about it when it is compiled for the first time.
+    ///
+    /// # Errors
+    /// There is no such file, or it has errors: all of them, and warnings.
+    pub fn compile(&mut self, path: &str) -> Result<(Arc<Image>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let path = self.find(path, "");
+        if let Some(image) = self.compiled.get(&path) {
+            return Ok((Arc::clone(image), Vec::new()));
+        }
+        let name = Text::from(path.as_str());
+        let nowhere = whimbrel_bdi::syntax::ast::Span::default();
+        let missing = |why: String| vec![Diagnostic::error(&name, nowhere, why, "named here")];
+        let text = self.read(&path).map_err(missing)?.to_owned();
+        let loaded = whimbrel_bdi::load(&text, &name, &mut Includes(self));
+        let (image, warnings) = loaded.map_err(|ProgramError { diagnostics }| diagnostics)?;
+        self.compiled.insert(path, Arc::clone(&image));
+        Ok((image, warnings))
+    }
+}
+
+/// Files that programs include: beside the including file, then where programs are found.
+struct Includes<'a>(&'a mut Files);
+
+impl Loader for Includes<'_> {
+    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, String), String> {
+        let found = self.0.find(path, from_file);
+        let text = self.0.read(&found)?.to_owned();
+        Ok((Text::from(found), text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(texts: &[(&str, &str)]) -> Files {
+        let mut files = Files::default();
+        texts.iter().for_each(|(path, text)| files.put(path, text).unwrap());
+        files
+    }
+
+    #[test]
+    fn paths_are_made_plain() {
+        for (path, expected) in
+            [("a//./b.asl", "a/b.asl"), ("a/../b", "b"), ("../a", "../a"), ("/x/../y", "/y"), ("", "")]
+        {
+            assert_eq!(plain(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_included_is_found_beside_the_file_then_in_the_folders() {
+        let mut files = files(&[
+            ("src/p.asl", "{ include(\"q.asl\") } { include(\"inc/r.asl\") } !a."),
+            ("src/q.asl", "+!a <- !b."),
+            ("lib/inc/r.asl", "+!b."),
+        ]);
+        assert!(files.compile("src/p.asl").is_err());
+        assert_eq!(files.take_missing(), ["src/inc/r.asl"]);
+        files.search_in(vec!["lib".to_owned(), "src".to_owned()]);
+        let (image, warnings) = files.compile("p.asl").unwrap();
+        assert_eq!((image.name.as_str(), warnings.len()), ("src/p.asl", 0));
+        let again = files.compile("p.asl").unwrap().0;
+        assert!(Arc::ptr_eq(&image, &again));
+        files.put("src/q.asl", "+!a <- !c.").unwrap();
+        assert!(!Arc::ptr_eq(&image, &files.compile("p.asl").unwrap().0));
+        assert_eq!(files.list("src"), ["src/p.asl", "src/q.asl"]);
+        assert_eq!(files.list("./lib/"), ["./lib/inc/r.asl"]);
+        assert_eq!((files.list("").len(), files.list(".").len(), files.list("li").len()), (3, 3, 0));
+        assert!(files.remove("lib/inc/r.asl") && !files.remove("lib/inc/r.asl"));
+    }
+
+    #[test]
+    fn all_files_together_are_bounded() {
+        let mut files = Files::default();
+        let text = " ".repeat(DEVICE_FILES_BYTES_MAX / 2);
+        files.put("a", &text).unwrap();
+        files.put("b", &text).unwrap();
+        assert!(files.put("c", "x").is_err());
+        files.put("a", "x").unwrap();
+        files.put("c", "x").unwrap();
+    }
+}

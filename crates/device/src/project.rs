@@ -1,0 +1,189 @@
+//! Projects (`.mas2j`) and lone programs, as societies of a device.
+
+use std::time::Duration;
+
+use whimbrel_acl::{Aid, Symbol, Text};
+use whimbrel_bdi::project::options::{apply, value_of};
+use whimbrel_bdi::project::{AgentEntry, Environment, parse_project};
+use whimbrel_bdi::syntax::ast::{Span, Term};
+use whimbrel_bdi::syntax::{Diagnostic, Severity};
+use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_platform::{Services, duration};
+
+use crate::Society;
+use crate::world::locked;
+
+/// The name of the agent that is the environment.
+const ENVIRONMENT: &str = "environment";
+/// Options that say where an agent lives: there is one place here.
+const ELSEWHERE: [&str; 3] = ["together", "apart", "label"];
+
+/// A project or program that cannot be run.
+#[derive(Debug)]
+pub struct OpenError(
+    /// All that is wrong, errors and warnings.
+    pub Vec<Diagnostic>,
+);
+
+/// An agent to be.
+struct Seat {
+    name: String,
+    config: AgentConfig,
+    lifetime: Option<Duration>,
+}
+
+/// What is read so far, and what is wrong with it.
+struct Opening<'a> {
+    society: &'a Society,
+    file: Text,
+    diagnostics: Vec<Diagnostic>,
+    seats: Vec<Seat>,
+}
+
+impl Society {
+    /// Brings the agents of a project (`.mas2j`), or of a program as one agent named after its file, to life: all of them exist before the
+    /// first has its first turn. Who they are, and warnings.
+    ///
+    /// # Errors
+    /// Files are missing or have errors, of all of which is told; then nobody is created.
+    pub fn open(&mut self, path: &str) -> Result<(Vec<Aid>, Vec<Diagnostic>), OpenError> {
+        let (seats, diagnostics) = Opening::read(self, path);
+        if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            return Err(OpenError(diagnostics));
+        }
+        let mut agents = Vec::new();
+        let mut problems = diagnostics;
+        for Seat { name, config, lifetime } in seats {
+            match self.introduce(&name, Agent::new(config)) {
+                Ok(agent) => {
+                    lifetime.map(|lifetime| self.world().set_lifetime(agent, lifetime));
+                    agents.push(agent);
+                }
+                Err(error) => problems.push(problem(&Text::from(path), Span::default(), error.to_string())),
+            }
+        }
+        if problems.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            for agent in agents {
+                self.kill(agent.name.as_str());
+            }
+            return Err(OpenError(problems));
+        }
+        Ok((agents, problems))
+    }
+
+    /// What there is to say about a project or a program, and those that it names, without anybody being created.
+    pub fn check(&mut self, path: &str) -> Vec<Diagnostic> {
+        let before = *locked(&self.world().environment);
+        let diagnostics = Opening::read(self, path).1;
+        *locked(&self.world().environment) = before;
+        diagnostics
+    }
+}
+
+fn problem(file: &Text, span: Span, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(file, span, message, "named here")
+}
+
+impl<'a> Opening<'a> {
+    fn read(society: &'a Society, path: &str) -> (Vec<Seat>, Vec<Diagnostic>) {
+        let mut opening = Self { society, file: Text::from(path), diagnostics: Vec::new(), seats: Vec::new() };
+        if path.ends_with(".mas2j") {
+            opening.project(path)
+        } else {
+            opening.program(path)
+        }
+        (opening.seats, opening.diagnostics)
+    }
+
+    fn program(&mut self, path: &str) {
+        let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".asl");
+        if let Some(config) = self.compile(path, Span::default()) {
+            self.seats.push(Seat { name: stem.to_owned(), config, lifetime: None });
+        }
+    }
+
+    fn project(&mut self, path: &str) {
+        let text = locked(&self.society.world().files).read(path).map(ToOwned::to_owned);
+        let text = match text {
+            Ok(text) => text,
+            Err(why) => return self.diagnostics.push(problem(&self.file, Span::default(), why)),
+        };
+        let parsed = parse_project(&text, &self.file, &[]);
+        self.diagnostics.extend(parsed.diagnostics);
+        let project = parsed.project;
+        let folder = path.rfind('/').and_then(|slash| path.get(..slash)).unwrap_or_default();
+        let beside = |listed: &Text| format!("{folder}/{listed}").trim_start_matches('/').to_owned();
+        let folders = project.asl_source_path.iter().map(beside);
+        let folders = folders.chain(project.asl_source_path.iter().map(ToString::to_string));
+        locked(&self.society.world().files).search_in(folders.chain([folder.to_owned()]).collect());
+        self.environment(project.environment.as_ref());
+        for agent in &project.agents {
+            self.agent(agent);
+        }
+    }
+
+    fn environment(&mut self, environment: Option<&Environment>) {
+        *locked(&self.society.world().environment) = None;
+        match environment {
+            None => {}
+            Some(Environment::Program { file, class }) => {
+                if let Some(config) = self.compile(file, class.span) {
+                    self.seats.push(Seat { name: ENVIRONMENT.to_owned(), config, lifetime: None });
+                    *locked(&self.society.world().environment) = Some(Aid::local(ENVIRONMENT));
+                }
+            }
+            Some(Environment::Host(class)) => {
+                let message = format!("there is no environment called {} on a device", class.name);
+                let help = "write it as an agent, `environment: asl(\"env.asl\")`";
+                self.diagnostics.push(problem(&self.file, class.span, message).with_help(help));
+            }
+        }
+    }
+
+    fn agent(&mut self, entry: &AgentEntry) {
+        if entry.source.ends_with(".wasm") {
+            let why = "a society on a device is of AgentSpeak agents; WebAssembly modules are run beside it";
+            return self.diagnostics.push(problem(&self.file, entry.span, why));
+        }
+        let Some(mut config) = self.compile(&entry.source, entry.span) else { return };
+        config.environment = *locked(&self.society.world().environment);
+        config.beliefs.extend(entry.beliefs.iter().map(|belief| value_of(&Term::Literal(belief.head.clone()))));
+        config.goals.extend(entry.goals.iter().map(|goal| value_of(&Term::Literal(goal.literal.clone()))));
+        let mut lifetime = None;
+        for option in &entry.options {
+            let applied = match option.key.as_str() {
+                "beliefs" | "goals" => Ok(()),
+                key if ELSEWHERE.contains(&key) => Ok(()),
+                "lifetime" => duration::parse(&option.value).map(|time| lifetime = Some(time)),
+                key => apply(&mut config, Symbol::new(key), &option.value),
+            };
+            if let Err(why) = applied {
+                self.diagnostics.push(problem(&self.file, option.span, why));
+            }
+        }
+        let seats = entry.names().map(|name| Seat { name, config: config.clone(), lifetime });
+        self.seats.extend(seats);
+    }
+
+    /// A program that several agents run is wrong once.
+    fn compile(&mut self, path: &str, span: Span) -> Option<AgentConfig> {
+        let compiled = locked(&self.society.world().files).compile(path);
+        match compiled {
+            Ok((image, warnings)) => {
+                self.diagnostics.extend(warnings);
+                Some(AgentConfig::new(image))
+            }
+            Err(diagnostics) => {
+                for mut diagnostic in diagnostics {
+                    if diagnostic.span == Span::default() && diagnostic.label == "named here" {
+                        diagnostic = problem(&self.file, span, diagnostic.message);
+                    }
+                    if !self.diagnostics.contains(&diagnostic) {
+                        self.diagnostics.push(diagnostic);
+                    }
+                }
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,502 @@
+//! The agents of one thread, and what becomes of their messages.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use whimbrel_acl::codec::json;
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, Value, sym};
+use whimbrel_bdi::Agent;
+use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
+use whimbrel_platform::ams::{AgentKind, AgentModification, AgentState, AmsCommand, LifecycleStep, NewAgent};
+use whimbrel_platform::dead_letters::{DeadLetters, DeadReason};
+use whimbrel_platform::limits::{DEVICE_MAILBOX_MESSAGES, DEVICE_TURNS_MAX, TURN_STEPS};
+use whimbrel_platform::mobility::{Hop, HopError};
+use whimbrel_platform::route::{NodeId, Route};
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::topics::Cast;
+use whimbrel_platform::{AgentBody, Counters, EndReason, Next, Outbox, Services, Time, Turn};
+
+use crate::happening::Happening;
+use crate::slots::Slots;
+use crate::world::{Host, World, locked};
+
+/// When there is something to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// Now.
+    Now,
+    /// At this moment, unless something happens before.
+    At(Time),
+    /// When something happens.
+    Idle,
+    /// Never: the society was stopped.
+    Over,
+}
+
+/// Why an agent is not created.
+pub type SpawnError = CreateError;
+
+/// Why an agent is not written out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// There is none of this name.
+    NoSuchAgent,
+    /// It cannot be written out.
+    Impossible,
+}
+
+impl std::fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NoSuchAgent => "there is no such agent",
+            Self::Impossible => "this kind of agent cannot be written out",
+        })
+    }
+}
+
+impl std::error::Error for SnapshotError {}
+
+/// See the [crate]. Inputs: the methods; after each, [`Society::run`] until it says that there is nothing to do now, and
+/// [`Society::poll_happening`] until there is none.
+pub struct Society {
+    world: Arc<World>,
+    slots: Slots,
+    dead_letters: DeadLetters,
+    counters: Counters,
+    exit_code: Option<i32>,
+}
+
+impl Society {
+    /// A society of nobody but `ams` and `df`.
+    pub fn new(platform: &str, host: Box<dyn Host>) -> Self {
+        let mut society = Self {
+            world: Arc::new(World::new(platform, host)),
+            slots: Slots::default(),
+            dead_letters: DeadLetters::new(),
+            counters: Counters::default(),
+            exit_code: None,
+        };
+        let service = |name| NewAgent::new(name, AgentKind::Service);
+        let _ = society.world.create_with(service(sym::AMS), |_| Ok(Box::new(AmsAgent)));
+        let _ = society.world.create_with(service(sym::DF), |_| Ok(Box::new(DfAgent)));
+        society.settle();
+        society
+    }
+
+    /// It is part of this platform from now on: what agents say to others than those here comes out as [`Happening::Sent`], and so does
+    /// what they say to `ams` and `df`.
+    pub fn attach(&mut self, platform: Option<&str>) {
+        *locked(&self.world.attached) = platform.map(Symbol::new);
+    }
+
+    /// Puts a file in place of what was there.
+    ///
+    /// # Errors
+    /// It is too long.
+    pub fn put_file(&mut self, path: &str, text: &str) -> Result<(), String> {
+        locked(&self.world.files).put(path, text)
+    }
+
+    pub(crate) fn world(&self) -> &World {
+        &self.world
+    }
+
+    // ---- Agents
+
+    /// Adds an agent of the program at `path`, with these options by the keys of `.mas2j`. It has its first turn when the society runs.
+    ///
+    /// # Errors
+    /// The name is taken or none, or the program has errors.
+    pub fn spawn(&mut self, name: &str, path: &str, options: &[(Symbol, Value)]) -> Result<Aid, SpawnError> {
+        let agent = self.world.load(path, options);
+        let bad = |reason| CreateError::BadProgram { name: Symbol::new(name), reason };
+        self.introduce(name, agent.map_err(bad)?)
+    }
+
+    /// Adds an agent that goes on where one was whose snapshot this is, of the program at `path`.
+    ///
+    /// # Errors
+    /// As [`Society::spawn`]; or it is no snapshot of an agent of this program.
+    pub fn restore(&mut self, name: &str, path: &str, snapshot: &[u8]) -> Result<Aid, SpawnError> {
+        let bad = |reason| CreateError::BadProgram { name: Symbol::new(name), reason };
+        let compiled = locked(&self.world.files).compile(path);
+        let first = |diagnostics: Vec<whimbrel_bdi::syntax::Diagnostic>| {
+            bad(diagnostics.first().map_or_else(|| format!("{path} has errors"), ToString::to_string))
+        };
+        let (image, _) = compiled.map_err(first)?;
+        let agent = Agent::restore(snapshot, image, self.world.now());
+        self.introduce(name, agent.map_err(|error| bad(error.to_string()))?)
+    }
+
+    pub(crate) fn introduce(&mut self, name: &str, agent: Agent) -> Result<Aid, SpawnError> {
+        let made = self.world.create_with(NewAgent::new(name, AgentKind::AgentSpeak), |_| Ok(Box::new(agent)));
+        self.settle();
+        made
+    }
+
+    /// An agent's whole state, as nodes write and read it.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot be written out.
+    pub fn snapshot(&mut self, name: &str) -> Result<Vec<u8>, SnapshotError> {
+        let now = self.world.now();
+        let slot = self.slots.find(Symbol::new(name)).ok_or(SnapshotError::NoSuchAgent)?;
+        slot.body.snapshot(now).ok_or(SnapshotError::Impossible)
+    }
+
+    /// Takes an agent out, which then goes on elsewhere: its name is free, and what waits for it comes with it, in JSON. Nobody is told that
+    /// it ended.
+    ///
+    /// # Errors
+    /// As [`Society::snapshot`]; it stays then.
+    pub fn depart(&mut self, name: &str) -> Result<(Vec<u8>, Vec<Box<RawValue>>), SnapshotError> {
+        let state = self.snapshot(name)?;
+        let agent = Aid::local(name);
+        let mut slot = self.slots.remove(agent.name).ok_or(SnapshotError::NoSuchAgent)?;
+        locked(&self.world.ams).handle_ended(agent, EndReason::Finished);
+        locked(&self.world.df).handle_agent_ended(agent);
+        locked(&self.world.topics).handle_agent_ended(agent.name);
+        let (waiting, again) = slot.mailbox.take_all();
+        self.counters.left += waiting.len() as u64;
+        self.counters.handled += u64::from(again);
+        Ok((state, waiting.iter().filter_map(|body| raw(body)).collect()))
+    }
+
+    /// Ends an agent; false if there is none of that name.
+    pub fn kill(&mut self, name: &str) -> bool {
+        let killed = self.world.kill(Aid::local(name));
+        self.settle();
+        killed
+    }
+
+    /// Suspends an agent, or lets it go on; what is wrong if that cannot be.
+    ///
+    /// # Errors
+    /// There is no such agent, or it is in no such state.
+    pub fn set_suspended(&mut self, name: &str, suspended: bool) -> Result<(), String> {
+        let state = Some(if suspended { AgentState::Suspended } else { AgentState::Active });
+        let modification = AgentModification { state, ..AgentModification::default() };
+        let modified = locked(&self.world.ams).modify(Aid::local(name), modification);
+        self.settle();
+        modified.map_err(|error| error.to_string())
+    }
+
+    /// The agents by name, `ams` and `df` not among them, and the state that each is in.
+    pub fn agents(&self) -> Vec<(Symbol, AgentState)> {
+        let ams = locked(&self.world.ams);
+        ams.agents().filter_map(|agent| Some((agent.name, ams.state(agent)?))).collect()
+    }
+
+    // ---- Messages
+
+    /// Delivers a message from outside to those of its receivers that are here; those that are not, or whose mailboxes are full.
+    pub fn deliver(&mut self, message: AclMessage) -> Vec<Aid> {
+        let mut missing = Vec::new();
+        let mut envelopes = Vec::new();
+        Envelope::for_each_receiver(Box::new(self.at_home(message)), |envelope| envelopes.push(envelope));
+        for envelope in envelopes {
+            if Cast::of(envelope.to.name).is_none() && !self.has_place(envelope.to) {
+                missing.push(envelope.to);
+                continue;
+            }
+            self.counters.came += 1;
+            match Cast::of(envelope.to.name) {
+                None => self.arrive(envelope),
+                Some(cast) => self.cast(cast, envelope),
+            }
+        }
+        missing
+    }
+
+    fn has_place(&mut self, agent: Aid) -> bool {
+        let slot = self.slots.find(agent.name).filter(|_| agent.platform == sym::EMPTY);
+        slot.is_some_and(|slot| slot.mailbox.len() < DEVICE_MAILBOX_MESSAGES)
+    }
+
+    /// Agents of this platform are known by their local names.
+    fn at_home(&self, mut message: AclMessage) -> AclMessage {
+        let platform = (*locked(&self.world.attached)).unwrap_or_else(|| self.world.platform());
+        let local = |agent: Aid| if agent.platform == platform { agent.at(sym::EMPTY) } else { agent };
+        message.sender = local(message.sender);
+        message.receivers.iter_mut().for_each(|receiver| *receiver = local(*receiver));
+        if !message.extras().reply_to.is_empty() {
+            message.extras_mut().reply_to.iter_mut().for_each(|agent| *agent = local(*agent));
+        }
+        message
+    }
+
+    /// Messages by what became of them. They add up between any two calls.
+    pub fn counters(&self) -> Counters {
+        Counters { queued: self.slots.waiting() as u64, ..self.counters }
+    }
+
+    // ---- Turns
+
+    /// Gives up to `turns` turns; when there is something to do next.
+    pub fn run(&mut self, turns: u32) -> Outlook {
+        self.pass_time();
+        for _ in 0..turns.min(DEVICE_TURNS_MAX) {
+            if self.exit_code.is_some() {
+                break;
+            }
+            let Some(name) = self.slots.next() else { break };
+            self.give_turn(name);
+            self.settle();
+        }
+        self.outlook()
+    }
+
+    /// What happened that was not asked for yet, the oldest first.
+    pub fn poll_happening(&mut self) -> Option<Happening> {
+        locked(&self.world.happenings).take()
+    }
+
+    /// How much happened that was forgotten because nobody asked.
+    pub fn lost_happenings(&self) -> u64 {
+        locked(&self.world.happenings).lost()
+    }
+
+    /// The exit code, if an agent stopped the society.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    pub(crate) fn outlook(&mut self) -> Outlook {
+        if self.exit_code.is_some() {
+            return Outlook::Over;
+        }
+        if self.slots.has_next() {
+            return Outlook::Now;
+        }
+        let stop = locked(&self.world.stop).map(|(at, _)| at);
+        let lease = locked(&self.world.df).poll_timeout();
+        let end = Some(locked(&self.world.ams).next_end()).filter(|end| *end < Time::NEVER);
+        let next = [self.slots.next_timer(), stop, lease, end].into_iter().flatten().min();
+        next.map_or(Outlook::Idle, Outlook::At)
+    }
+
+    fn pass_time(&mut self) {
+        let now = self.world.now();
+        self.slots.fire_timers(now);
+        locked(&self.world.df).handle_timeout(now);
+        let expired = locked(&self.world.ams).expire(now);
+        for (agent, owner) in expired {
+            if owner != sym::EMPTY {
+                let content = Value::term("ended", [Value::atom(agent.name), Value::atom("expired")]);
+                let ams = Aid::local(sym::AMS);
+                let news = AclMessage::new(whimbrel_acl::Performative::Inform, ams, Aid::local(owner), content);
+                locked(&self.world.news).push_back(news);
+            }
+        }
+        self.settle();
+        let stop = *locked(&self.world.stop);
+        if let Some((_, code)) = stop.filter(|(at, _)| *at <= now && self.exit_code.is_none()) {
+            locked(&self.world.ams).stop();
+            self.settle();
+            self.exit_code = Some(code);
+            self.world.tell(Happening::Stopped { code });
+        }
+    }
+
+    /// Carries out what turns, inputs and time asked for, until nothing more follows from it.
+    fn settle(&mut self) {
+        loop {
+            let newcomer = locked(&self.world.newcomers).pop_front();
+            if let Some((name, body)) = newcomer {
+                self.slots.add(name, body);
+                continue;
+            }
+            let command = locked(&self.world.ams).poll_command();
+            if let Some(command) = command {
+                self.carry_out(command);
+                continue;
+            }
+            let told = locked(&self.world.df).poll_message().or_else(|| locked(&self.world.news).pop_front());
+            match told {
+                Some(message) => self.post(message),
+                None => return,
+            }
+        }
+    }
+
+    fn carry_out(&mut self, command: AmsCommand) {
+        match command {
+            AmsCommand::Run(agent) => self.slots.set_held(agent.name, false),
+            AmsCommand::Hold(agent) => self.slots.set_held(agent.name, true),
+            AmsCommand::End(agent) => self.stop(agent, EndReason::Killed),
+            AmsCommand::Expire(agent) => self.stop(agent, EndReason::Expired),
+            AmsCommand::Copy { original, copy } => {
+                let now = self.world.now();
+                let body = self.slots.find(original.name).and_then(|slot| slot.body.duplicate(now));
+                match body {
+                    Some(body) => {
+                        self.slots.add(copy.name, body);
+                        let _ = locked(&self.world.ams).step(copy, LifecycleStep::Start);
+                        self.world.tell(Happening::Created { agent: copy.name.to_string() });
+                    }
+                    None => {
+                        let why = EndReason::Failed("cannot be cloned".to_owned());
+                        locked(&self.world.ams).handle_ended(copy, why);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stop(&mut self, agent: Aid, reason: EndReason) {
+        self.with_turn(agent.name, 0, |body, turn| body.stopping(turn));
+        self.end(agent, reason);
+    }
+
+    fn give_turn(&mut self, name: Symbol) {
+        match self.with_turn(name, TURN_STEPS, |body, turn| body.turn(turn)) {
+            None | Some(Next::Wait) => {}
+            Some(Next::WaitUntil(at)) if at > self.world.now() => self.slots.set_timer(name, at),
+            Some(Next::WaitUntil(_) | Next::Ready) => self.slots.make_due(name),
+            Some(Next::Activate) => self.activate(name),
+            Some(Next::Hop(request)) => self.stay(name, request.to),
+            Some(Next::End(reason)) => self.end(Aid::local(name), reason),
+        }
+        // What came while it had its turn.
+        if self.slots.find(name).is_some_and(|slot| !slot.mailbox.is_empty()) {
+            self.slots.make_due(name);
+        }
+    }
+
+    fn activate(&mut self, name: Symbol) {
+        let Some(slot) = self.slots.find(name) else { return };
+        match slot.body.activate() {
+            Ok(body) => {
+                slot.body = body;
+                self.slots.make_due(name);
+            }
+            Err(why) => self.end(Aid::local(name), EndReason::Failed(why)),
+        }
+    }
+
+    /// There is no other node that it could go to by itself: its host moves it ([`Society::depart`]).
+    fn stay(&mut self, name: Symbol, to: Symbol) {
+        if let Some(slot) = self.slots.find(name) {
+            slot.body.hopped(&Hop::Stayed { to, why: HopError::OneNode });
+            self.slots.make_due(name);
+        }
+    }
+
+    /// What `work` makes of an agent; what the agent sends is sent. `None` if it ended.
+    fn with_turn<R>(
+        &mut self,
+        name: Symbol,
+        budget: u32,
+        work: impl FnOnce(&mut dyn AgentBody, &mut Turn<'_>) -> R,
+    ) -> Option<R> {
+        let (world, mut outbox) = (Arc::clone(&self.world), Outbox::default());
+        let slot = self.slots.find(name)?;
+        let (mailbox, now) = (&mut slot.mailbox, world.now());
+        let mut turn = Turn { aid: Aid::local(name), now, mailbox, outbox: &mut outbox, budget, services: &*world };
+        let result = work(&mut *slot.body, &mut turn);
+        self.counters.handled += u64::from(slot.mailbox.count_taken());
+        outbox.drain().for_each(|envelope| self.send(envelope));
+        Some(result)
+    }
+
+    fn end(&mut self, agent: Aid, reason: EndReason) {
+        let Some(mut slot) = self.slots.remove(agent.name) else { return };
+        self.world.tell(Happening::Ended { agent: agent.name.to_string(), reason: reason.to_string() });
+        locked(&self.world.ams).handle_ended(agent, reason);
+        locked(&self.world.df).handle_agent_ended(agent);
+        locked(&self.world.topics).handle_agent_ended(agent.name);
+        let (waiting, again) = slot.mailbox.take_all();
+        self.counters.handled += u64::from(again);
+        for body in waiting {
+            self.bury(Envelope { to: agent, body }, DeadReason::AgentEnded);
+        }
+    }
+
+    fn post(&mut self, message: AclMessage) {
+        let mut envelopes = Vec::new();
+        Envelope::for_each_receiver(Box::new(message), |envelope| envelopes.push(envelope));
+        envelopes.into_iter().for_each(|envelope| self.send(envelope));
+    }
+
+    fn send(&mut self, envelope: Envelope) {
+        self.counters.sent += 1;
+        match Cast::of(envelope.to.name) {
+            None => self.route(envelope),
+            Some(cast) => self.cast(cast, envelope),
+        }
+    }
+
+    fn route(&mut self, envelope: Envelope) {
+        if self.world.is_outside(envelope.to) { self.send_out(&envelope) } else { self.arrive(envelope) }
+    }
+
+    /// What leaves is for one receiver: each has its own.
+    fn send_out(&mut self, envelope: &Envelope) {
+        let message = &*envelope.body;
+        let mut message = message.clone();
+        message.receivers = std::iter::once(envelope.to).collect();
+        let agent = message.sender.name.to_string();
+        match raw(&message) {
+            Some(message) => {
+                self.counters.left += 1;
+                self.world.tell(Happening::Sent { agent, message });
+            }
+            None => self.bury(
+                Envelope { to: envelope.to, body: MessageBody::Owned(Box::new(message)) },
+                DeadReason::Unsendable,
+            ),
+        }
+    }
+
+    /// Sends a message to all that are in a topic or group, or to one of them.
+    fn cast(&mut self, cast: Cast, envelope: Envelope) {
+        let audience = locked(&self.world.topics).audience(envelope.to.name);
+        let Some(audience) = audience else {
+            if cast == Cast::Broadcast {
+                self.counters.handled += 1;
+                return;
+            }
+            return self.bury(envelope, DeadReason::NoMember);
+        };
+        let route = |_| Route::node(NodeId(0));
+        let chosen = if cast == Cast::Anycast { audience.choose(route).map(|(member, _)| member) } else { None };
+        let receivers = chosen.as_ref().map_or(&*audience.local, std::slice::from_ref);
+        self.counters.handled += 1;
+        self.counters.sent += receivers.len() as u64;
+        let shared = envelope.body.into_shared();
+        for name in receivers {
+            self.arrive(Envelope { to: Aid::local(*name), body: MessageBody::Shared(Arc::clone(&shared)) });
+        }
+    }
+
+    fn arrive(&mut self, envelope: Envelope) {
+        // Newcomers have a name before they have a slot.
+        while let Some((name, body)) = locked(&self.world.newcomers).pop_front() {
+            self.slots.add(name, body);
+        }
+        let to = envelope.to;
+        match self.slots.find(to.name).filter(|_| to.platform == sym::EMPTY) {
+            Some(slot) if slot.mailbox.len() < DEVICE_MAILBOX_MESSAGES => {
+                slot.mailbox.push(envelope.body);
+                self.slots.make_due(to.name);
+            }
+            Some(_) => self.bury(envelope, DeadReason::MailboxFull),
+            None => self.bury(envelope, DeadReason::UnknownAgent),
+        }
+    }
+
+    fn bury(&mut self, envelope: Envelope, reason: DeadReason) {
+        self.counters.dead += 1;
+        if let Some(failure) = self.dead_letters.bury(self.world.now(), envelope, reason) {
+            self.post(failure);
+        }
+    }
+}
+
+/// A message in JSON; `None` if it nests too deep.
+fn raw(message: &AclMessage) -> Option<Box<RawValue>> {
+    let bytes = json::encode(message).ok()?;
+    RawValue::from_string(String::from_utf8(bytes).ok()?).ok()
+}

@@ -1,0 +1,276 @@
+//! What agents see of the society during a turn.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, Aid, Symbol, Value, sym};
+use whimbrel_bdi::project::options;
+use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_platform::ams::{AgentKind, Ams, LifecycleStep, NewAgent, Ties};
+use whimbrel_platform::df::Df;
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError};
+use whimbrel_platform::storage::Shelves;
+use whimbrel_platform::topics::{Cast, TopicError, Topics};
+use whimbrel_platform::{AgentBody, Directory, EndReason, Services, Time};
+
+use crate::Files;
+use crate::happening::{Happening, Happenings};
+
+/// Time and chance.
+pub trait Host: Send + Sync {
+    /// Microseconds since the society began; never less than before.
+    fn now(&self) -> Time;
+
+    /// Milliseconds since 1970-01-01 UTC.
+    fn wall_clock_ms(&self) -> u64;
+
+    /// A random number, uniform over all 64 bits: seeds, never secrets.
+    fn random(&self) -> u64;
+}
+
+/// The part of a society that agents reach while it gives them turns. There is one thread; the locks are what lets agents have it
+/// through the same port as on nodes.
+pub(crate) struct World {
+    pub ams: Mutex<Ams>,
+    pub df: Mutex<Df>,
+    pub topics: Mutex<Topics>,
+    pub files: Mutex<Files>,
+    pub happenings: Mutex<Happenings>,
+    /// Bodies of agents that the AMS knows of already, in the order of their creation.
+    pub newcomers: Mutex<VecDeque<(Symbol, Box<dyn AgentBody>)>>,
+    /// What the AMS has to say.
+    pub news: Mutex<VecDeque<AclMessage>>,
+    /// When the society is to stop, and its exit code.
+    pub stop: Mutex<Option<(Time, i32)>>,
+    /// What agents of projects act on.
+    pub environment: Mutex<Option<Aid>>,
+    /// Whether it is part of a platform, so that there are agents that are not here.
+    pub attached: Mutex<Option<Symbol>>,
+    storage: Shelves,
+    pub host: Box<dyn Host>,
+}
+
+/// The lock's content: nothing here is left half changed.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl World {
+    pub fn new(platform: &str, host: Box<dyn Host>) -> Self {
+        Self {
+            ams: Mutex::new(Ams::new(platform)),
+            df: Mutex::new(Df::new(platform)),
+            topics: Mutex::default(),
+            files: Mutex::default(),
+            happenings: Mutex::default(),
+            newcomers: Mutex::default(),
+            news: Mutex::default(),
+            stop: Mutex::default(),
+            environment: Mutex::default(),
+            attached: Mutex::default(),
+            storage: Shelves::default(),
+            host,
+        }
+    }
+
+    /// Makes an agent known and has the society take its body in.
+    pub fn create_with(
+        &self,
+        new: NewAgent,
+        body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
+    ) -> Result<Aid, CreateError> {
+        let aid = locked(&self.ams).create(new, self.now())?;
+        match body(aid.name) {
+            Ok(body) => {
+                locked(&self.newcomers).push_back((aid.name, body));
+                let _ = locked(&self.ams).step(aid, LifecycleStep::Start);
+                if new.kind != AgentKind::Service {
+                    self.tell(Happening::Created { agent: aid.name.to_string() });
+                }
+                Ok(aid)
+            }
+            Err(error) => {
+                locked(&self.ams).handle_ended(aid, EndReason::Failed(error.to_string()));
+                Err(error)
+            }
+        }
+    }
+
+    /// An agent of the program at `path`, with these options by the keys of `.mas2j`.
+    pub fn load(&self, path: &str, options: &[(Symbol, Value)]) -> Result<Agent, String> {
+        let compiled = locked(&self.files).compile(path);
+        let (image, _) = compiled.map_err(|diagnostics| {
+            diagnostics.first().map_or_else(|| format!("{path} has errors"), ToString::to_string)
+        })?;
+        let mut config = AgentConfig::new(image);
+        config.environment = *locked(&self.environment);
+        for (key, value) in options {
+            let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+            options::apply(&mut config, *key, &text)?;
+        }
+        Ok(Agent::new(config))
+    }
+
+    pub fn tell(&self, happening: Happening) {
+        locked(&self.happenings).add(happening);
+    }
+
+    /// Whether messages to this name go to whoever the society is part of.
+    pub fn is_outside(&self, to: Aid) -> bool {
+        let attached = *locked(&self.attached);
+        attached.is_some() && (to.name == sym::AMS || to.name == sym::DF || !locked(&self.ams).exists(to))
+    }
+
+    fn offer(&self, agent: Aid, service: &str, kind: &str, offered: bool) {
+        let (agent, service, kind) = (agent.name.to_string(), service.to_owned(), kind.to_owned());
+        self.tell(Happening::Offered { agent, service, kind, offered });
+    }
+}
+
+impl Directory for World {
+    fn ams(&self, work: &mut dyn FnMut(&mut Ams)) {
+        work(&mut locked(&self.ams));
+    }
+
+    fn df(&self, work: &mut dyn FnMut(&mut Df)) {
+        work(&mut locked(&self.df));
+    }
+}
+
+impl Services for World {
+    fn platform(&self) -> Symbol {
+        locked(&self.ams).platform()
+    }
+
+    fn print(&self, agent: Aid, text: &str) {
+        self.tell(Happening::Printed { agent: agent.name.to_string(), text: text.to_owned(), bare: false });
+    }
+
+    fn print_bare(&self, agent: Aid, text: &str) {
+        self.tell(Happening::Printed { agent: agent.name.to_string(), text: text.to_owned(), bare: true });
+    }
+
+    fn log(&self, agent: Aid, level: LogLevel, text: &str) {
+        let level = match level {
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Warning => "warning",
+            LogLevel::Severe => "severe",
+        };
+        self.tell(Happening::Noted { agent: agent.name.to_string(), level, text: text.to_owned() });
+    }
+
+    fn wall_clock_ms(&self) -> u64 {
+        self.host.wall_clock_ms()
+    }
+
+    fn now(&self) -> Time {
+        self.host.now()
+    }
+
+    fn random(&self) -> u64 {
+        self.host.random()
+    }
+
+    fn agents(&self) -> Vec<Aid> {
+        locked(&self.ams).agents().collect()
+    }
+
+    fn exists(&self, aid: Aid) -> bool {
+        match Cast::of(aid.name) {
+            None => locked(&self.ams).exists(aid) || self.is_outside(aid),
+            Some(Cast::Broadcast) => true,
+            Some(_) => locked(&self.topics).audience(aid.name).is_some(),
+        }
+    }
+
+    fn create(&self, request: CreateAgent) -> Result<Aid, CreateError> {
+        let CreateAgent { name, unique, owner, source } = request;
+        let owner = owner.map(|owner| owner.name).unwrap_or_default();
+        let new = |kind| NewAgent { unique, owner, ..NewAgent::new(name, kind) };
+        match source {
+            AgentSource::Body(body) => self.create_with(new(AgentKind::AgentSpeak), |_| Ok(body)),
+            AgentSource::Program { path, options } => self.create_with(new(AgentKind::AgentSpeak), |name| {
+                let loaded = self.load(&path, &options);
+                let agent = loaded.map_err(|reason| CreateError::BadProgram { name, reason })?;
+                Ok(Box::new(agent))
+            }),
+        }
+    }
+
+    fn kill(&self, agent: Aid) -> bool {
+        locked(&self.ams).kill(agent).is_ok()
+    }
+
+    fn set_lifetime(&self, agent: Aid, lifetime: Duration) -> bool {
+        let until = self.now() + lifetime;
+        let mut ams = locked(&self.ams);
+        let ties = Ties { until, ..ams.ties(agent) };
+        ams.tie(agent, ties).is_ok()
+    }
+
+    fn stop(&self, delay_ms: u64, code: i32) {
+        let at = self.now() + Duration::from_millis(delay_ms);
+        locked(&self.stop).get_or_insert((at, code));
+    }
+
+    fn df_register(&self, agent: Aid, service: &str, kind: &str) -> Result<(), OfferError> {
+        locked(&self.df).add_service(agent, service, kind, self.now())?;
+        self.offer(agent, service, kind, true);
+        Ok(())
+    }
+
+    fn df_deregister(&self, agent: Aid, service: &str, kind: &str) {
+        locked(&self.df).remove_service(agent, service, kind, self.now());
+        self.offer(agent, service, kind, false);
+    }
+
+    fn df_search(&self, service: &str, kind: &str) -> Vec<Aid> {
+        locked(&self.df).providers(service, kind, self.now())
+    }
+
+    fn df_subscribe(&self, agent: Aid, service: &str, kind: &str) {
+        let subscribed = locked(&self.df).subscribe_providers(agent, service, kind, self.now());
+        if let Err(error) = subscribed {
+            self.log(agent, LogLevel::Warning, &error.to_string());
+        }
+    }
+
+    fn join(&self, agent: Aid, to: Aid) -> Result<(), TopicError> {
+        if !locked(&self.ams).exists(agent) {
+            return Err(TopicError::NoSuchAgent(agent));
+        }
+        locked(&self.topics).join(agent.name, to.name, false).map(drop)
+    }
+
+    fn leave(&self, agent: Aid, from: Aid) -> bool {
+        locked(&self.topics).leave(agent.name, from.name)
+    }
+
+    fn members(&self, group: Aid) -> Vec<Aid> {
+        locked(&self.topics).members(group.name).into_iter().map(Aid::local).collect()
+    }
+
+    fn directory(&self) -> Option<&dyn Directory> {
+        Some(self)
+    }
+
+    fn storage(&self) -> Option<&Shelves> {
+        Some(&self.storage)
+    }
+
+    fn read_source(&self, path: &str) -> Result<String, String> {
+        let mut files = locked(&self.files);
+        let found = files.find(path, "");
+        files.read(&found).map(ToOwned::to_owned)
+    }
+
+    fn list_files(&self, folder: &str) -> Vec<String> {
+        locked(&self.files).list(folder)
+    }
+
+    fn write_file(&self, path: &str, text: &str) -> Result<(), String> {
+        locked(&self.files).put(path, text)
+    }
+}

@@ -1,0 +1,77 @@
+//! Societies of a device, on a clock that goes on when nothing is left to do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod desk;
+mod minds;
+mod societies;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use whimbrel_device::{Happening, Host, Outlook, Society};
+use whimbrel_platform::Time;
+
+/// The time, and always the same chance: as in the tests in TypeScript.
+#[derive(Clone, Default)]
+struct Clock(Arc<AtomicU64>);
+
+impl Host for Clock {
+    fn now(&self) -> Time {
+        Time(self.0.load(Ordering::Relaxed))
+    }
+
+    fn wall_clock_ms(&self) -> u64 {
+        1_700_000_000_000 + self.now().as_ms()
+    }
+
+    fn random(&self) -> u64 {
+        7
+    }
+}
+
+struct Bench {
+    clock: Clock,
+    society: Society,
+    happened: Vec<Happening>,
+}
+
+impl Bench {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let clock = Clock::default();
+        let mut society = Society::new("home", Box::new(clock.clone()));
+        files.iter().for_each(|(path, text)| society.put_file(path, text).expect("it has place"));
+        Self { clock, society, happened: Vec::new() }
+    }
+
+    /// Lets so many milliseconds pass.
+    fn pass(&mut self, ms: u64) {
+        let end = Time(self.clock.now().0 + ms * 1000);
+        loop {
+            let outlook = self.society.run(64);
+            self.happened.extend(std::iter::from_fn(|| self.society.poll_happening()));
+            self.society.counters().check().expect("messages add up");
+            match outlook {
+                Outlook::Now => {}
+                Outlook::At(time) if time <= end => self.clock.0.store(time.0, Ordering::Relaxed),
+                _ => break,
+            }
+        }
+        self.clock.0.store(end.0, Ordering::Relaxed);
+    }
+
+    fn printed(&self) -> Vec<String> {
+        let line = |happening: &Happening| match happening {
+            Happening::Printed { agent, text, .. } => Some(format!("[{agent}] {text}")),
+            _ => None,
+        };
+        self.happened.iter().filter_map(line).collect()
+    }
+
+    fn ended(&self) -> Vec<String> {
+        let line = |happening: &Happening| match happening {
+            Happening::Ended { agent, reason } => Some(format!("{agent} {reason}")),
+            _ => None,
+        };
+        self.happened.iter().filter_map(line).collect()
+    }
+}

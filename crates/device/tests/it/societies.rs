@@ -1,0 +1,97 @@
+//! Agents among themselves.
+
+use whimbrel_device::Outlook;
+
+use super::Bench;
+
+#[test]
+fn a_project_is_opened_whole_or_not_at_all() {
+    let project = "MAS s { environment: asl(\"env.asl\") agents: bob b.asl [beliefs=\"n(1)\"]; w b.asl #2; aslSourcePath: \"src\"; }";
+    let program = "!go. +!go : n(N) <- .print(N); act(N). +!go <- .print(none). +seen(X) <- .print(seen, X).";
+    let environment = "+!act(A)[source(B)] <- +done.";
+    let mut bench = Bench::new(&[("p/s.mas2j", project), ("p/src/b.asl", program)]);
+    let problems = bench.society.open("p/s.mas2j").expect_err("a file is missing").0;
+    assert!(problems.iter().any(|problem| problem.message.contains("env.asl")), "{problems:?}");
+    assert!(bench.society.agents().is_empty());
+    bench.society.put_file("p/src/env.asl", environment).expect("it has place");
+    assert!(bench.society.check("p/s.mas2j").iter().all(|problem| problem.message.is_empty()));
+    let (agents, _) = bench.society.open("p/s.mas2j").expect("it is fine");
+    let names: Vec<_> = agents.iter().map(|agent| agent.name.as_str()).collect();
+    assert_eq!(names, ["environment", "bob", "w1", "w2"]);
+    bench.pass(100);
+    assert_eq!(bench.printed(), ["[bob] 1", "[w1] none", "[w2] none"]);
+    let again = bench.society.open("p/s.mas2j").expect_err("the names are taken").0;
+    assert!(again[0].message.contains("exists already"));
+    assert_eq!(bench.society.agents().len(), 4, "those that were there stay");
+}
+
+#[test]
+fn agents_create_and_kill_others_and_names_are_free_again() {
+    let amy = "!go. +!go <- .create_agent(bob, \"bob.asl\"); .wait(10); .kill_agent(bob); .wait(10); .all_names(L); .print(L).";
+    let mut bench = Bench::new(&[("amy.asl", amy), ("bob.asl", "!x. +!x <- .print(here).")]);
+    bench.society.open("amy.asl").expect("it is fine");
+    bench.pass(100);
+    assert_eq!(
+        (bench.printed(), bench.ended()),
+        (vec!["[bob] here".to_owned(), "[amy] [amy]".to_owned()], vec!["bob killed".to_owned()])
+    );
+    bench.society.spawn("bob", "bob.asl", &[]).expect("the name is free");
+    assert!(bench.society.kill("bob") && !bench.society.kill("bob"));
+    assert!(bench.society.spawn("a@b", "bob.asl", &[]).is_err());
+    assert!(bench.society.spawn("eve", "eve.asl", &[]).is_err());
+}
+
+#[test]
+fn topics_reach_their_subscribers() {
+    let member = "!join. +!join <- .subscribe(news). +rain[source(A)] <- .print(A).";
+    let speaker = "!go. +!go <- .wait(5); .publish(news, tell, rain).";
+    let mut bench = Bench::new(&[("m.asl", member), ("s.asl", speaker)]);
+    for (name, program) in [("m1", "m.asl"), ("m2", "m.asl"), ("s", "s.asl")] {
+        bench.society.spawn(name, program, &[]).expect("it is created");
+    }
+    bench.pass(100);
+    assert_eq!(bench.printed(), ["[m1] s", "[m2] s"]);
+}
+
+#[test]
+fn a_message_to_an_agent_that_ended_comes_back() {
+    let asking = "!go. +!go <- .send(bob, achieve, sleep); .wait(20); .kill_agent(bob).
+                  +!kqml_received(A, failure, C, _) <- .print(A).";
+    let mut bench = Bench::new(&[("a.asl", asking), ("bob.asl", "x.")]);
+    bench.society.spawn("bob", "bob.asl", &[]).expect("it is created");
+    bench.society.spawn("a", "a.asl", &[]).expect("it is created");
+    bench.society.set_suspended("bob", true).expect("it is active");
+    bench.pass(100);
+    assert_eq!((bench.printed(), bench.ended()), (vec!["[a] ams".to_owned()], vec!["bob killed".to_owned()]));
+    assert_eq!(bench.society.counters().dead, 1);
+}
+
+#[test]
+fn a_society_that_is_stopped_gives_no_more_turns() {
+    let mut bench =
+        Bench::new(&[("a.asl", "!go. +!go <- .stopMAS(50, 3); !tick. +!tick <- .print(t); .wait(20); !tick.")]);
+    bench.society.open("a.asl").expect("it is fine");
+    bench.pass(1000);
+    assert_eq!(bench.society.run(64), Outlook::Over);
+    assert_eq!((bench.society.exit_code(), bench.printed().len()), (Some(3), 3));
+}
+
+#[test]
+fn a_busy_agent_does_not_keep_the_others_from_their_turns() {
+    let mut bench = Bench::new(&[("busy.asl", "!go. +!go <- !go."), ("calm.asl", "!go. +!go <- .print(done).")]);
+    bench.society.spawn("busy", "busy.asl", &[]).expect("it is created");
+    bench.society.spawn("calm", "calm.asl", &[]).expect("it is created");
+    assert_eq!(bench.society.run(4), Outlook::Now);
+    bench.happened.extend(std::iter::from_fn(|| bench.society.poll_happening()));
+    assert_eq!(bench.printed(), ["[calm] done"]);
+}
+
+#[test]
+fn an_agent_that_may_live_for_so_long_ends_then() {
+    let mut bench = Bench::new(&[("s.mas2j", "MAS s { agents: a [lifetime=\"50ms\"]; }"), ("a.asl", "x.")]);
+    bench.society.open("s.mas2j").expect("it is fine");
+    bench.pass(40);
+    assert_eq!(bench.society.agents().len(), 1);
+    bench.pass(40);
+    assert_eq!(bench.ended(), ["a its time to live is over"]);
+}

@@ -1,0 +1,254 @@
+/** The engine of nodes in WebAssembly: all programs of the AgentSpeak corpus, minds that nodes wrote, and what its host does. */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { describe, test } from "node:test";
+import { difference, type Case } from "./agentspeak-cases.js";
+import { Aid, atom, message, term, type Message } from "../src/index.js";
+import { EngineError, ProgramError, Society, type SocietyOptions } from "../src/agentspeak.js";
+import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
+import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
+import { repository } from "./vectors.js";
+import { VirtualClock } from "./virtual-clock.js";
+
+const CORPUS = join(repository(), "conformance/agentspeak");
+
+/** All files in a folder, and in those within it, by their paths from there. */
+function filesIn(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = names.map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(paths.map((path) => [relative(folder, path), readFileSync(path, "utf8")]));
+}
+
+/** The cases, and those in which Whimbrel deliberately does something else than Jason. */
+function cases(): { readonly all: readonly Case[]; readonly deviating: ReadonlySet<string> } {
+  const folders = readdirSync(CORPUS).filter((name) => existsSync(join(CORPUS, name, "expected.txt")));
+  const all = folders.sort().map((name) => {
+    const { "expected.txt": expected = "", ...files } = filesIn(join(CORPUS, name));
+    return { name, files, expected };
+  });
+  const lines = readFileSync(join(CORPUS, "DEVIATIONS"), "utf8").split("\n");
+  return { all, deviating: new Set(lines.filter((line) => line !== "" && !line.startsWith("#")).map((line) => line.split(/\s/)[0] ?? "")) };
+}
+
+describe("the AgentSpeak corpus in WebAssembly", { skip: WITHOUT_ENGINE }, () => {
+  test("every program prints what Jason prints", { timeout: 300_000 }, async (context) => {
+    const module = await WebAssembly.compile(readFileSync(ENGINE));
+    const { all, deviating } = cases();
+    const wrong: string[] = [];
+    for (const one of all) {
+      const why = await difference(module, one);
+      if ((why !== undefined) !== deviating.has(one.name)) wrong.push(`${one.name}: ${why ?? "no deviation any more"}`);
+    }
+    context.diagnostic(`${all.length - wrong.length - deviating.size} of ${all.length} programs, and ${deviating.size} known deviations`);
+    assert.ok(all.length > 450, "the corpus is there");
+    assert.deepEqual(wrong, []);
+  });
+
+  test("and in a Worker of a real browser", { skip: withoutBrowser(), timeout: 300_000 }, async (context) => {
+    const { all, deviating } = cases();
+    const pages = await Pages.of({
+      "tab-agentspeak.js": await bundle("tab-agentspeak.js"),
+      "agentspeak.wasm": readFileSync(ENGINE),
+      "cases.json": JSON.stringify({ all, deviating: [...deviating] }),
+    });
+    const browser = new Browser(`${pages.url}?script=tab-agentspeak.js`);
+    try {
+      const [posted] = await pages.heard(1);
+      const { programs, wrong, ms } = JSON.parse(posted ?? "") as { programs: number; wrong: string[]; ms: number };
+      context.diagnostic(`${programs - wrong.length - deviating.size} of ${programs} programs, and ${deviating.size} known deviations, in ${ms} ms`);
+      assert.deepEqual(wrong, []);
+      assert.equal(programs, all.length);
+    } finally {
+      await browser.close();
+      pages.close();
+    }
+  });
+});
+
+/** A society on a clock of its own, and what it printed. */
+class Bench {
+  readonly lines: string[] = [];
+  readonly ended: string[] = [];
+  readonly sent: Message[] = [];
+
+  private constructor(
+    readonly clock: VirtualClock,
+    readonly society: Society,
+  ) {
+    society.on("printed", ({ agent, text }) => this.lines.push(`[${agent}] ${text}`));
+    society.on("ended", ({ agent, reason }) => this.ended.push(`${agent} ${reason}`));
+    society.on("sent", ({ message: said }) => this.sent.push(said));
+  }
+
+  static async of(files: Readonly<Record<string, string>>, options: SocietyOptions = {}): Promise<Bench> {
+    const clock = new VirtualClock(0);
+    const society = await Society.load(readFileSync(ENGINE), { clock, random: () => 7n, sliceMs: Infinity, ...options });
+    society.putFiles(files);
+    return new Bench(clock, society);
+  }
+}
+
+describe("minds", { skip: WITHOUT_ENGINE }, () => {
+  const read = (layout: string, name: string): Buffer => readFileSync(join(repository(), "conformance/snapshots", layout, name));
+
+  for (const layout of ["layout-3", "layout-4"]) {
+    test(`one that a node wrote out in ${layout} goes on as it would have there`, async () => {
+      const { clock, society, lines } = await Bench.of({ "prog.asl": read(layout, "prog.asl").toString() });
+      clock.pass(5000);
+      society.restore("prog", "prog.asl", read(layout, "mind.bin"));
+      clock.pass(3000);
+      assert.deepEqual(lines, read(layout, "expected.txt").toString().trimEnd().split("\n"));
+    });
+  }
+
+  test("one that is written out here has the bytes that a node writes", async () => {
+    const { clock, society } = await Bench.of({ "prog.asl": read("layout-4", "prog.asl").toString() });
+    society.spawn("prog", "prog.asl");
+    clock.pass(200);
+    assert.deepEqual(Buffer.from(society.snapshot("prog")), read("layout-4", "device.bin"));
+  });
+
+  test("one that departs goes on in another society, with the messages that waited for it", async () => {
+    const files = { "bob.asl": "n(0). !tick. +!tick <- .wait(100); ?n(N); -+n(N+1); .print(tick, N); !tick. +hi[source(A)] <- .print(hi, A)." };
+    const [here, there] = [await Bench.of(files), await Bench.of(files)];
+    here.society.spawn("bob", "bob.asl");
+    here.clock.pass(250);
+    here.society.suspend("bob");
+    here.society.deliver(message({ performative: "tell", sender: "amy", receivers: "bob", content: atom("hi") }));
+    const { state, messages } = here.society.depart("bob");
+    assert.deepEqual([here.society.agents, here.ended, messages.length], [[], [], 1]);
+    here.society.spawn("bob", "bob.asl");
+    there.society.restore("bob", "bob.asl", state);
+    for (const waited of messages) assert.deepEqual(there.society.deliver(waited), []);
+    there.clock.pass(160);
+    assert.deepEqual([...here.lines, ...there.lines], ["[bob] tick0", "[bob] tick1", "[bob] hiamy", "[bob] tick2", "[bob] tick3"]);
+    assert.throws(() => there.society.restore("eve", "bob.asl", state.subarray(0, state.length / 2)), /eve/);
+    assert.throws(() => there.society.depart("nobody"), /no such agent/);
+    const { sent, came, handled, dead, queued, left } = here.society.counters;
+    assert.equal(sent + came, handled + dead + queued + left);
+  });
+});
+
+describe("a society", { skip: WITHOUT_ENGINE }, () => {
+  test("agents create others, find them, talk, and end; who watches hears of it", async () => {
+    const { clock, society, lines, ended } = await Bench.of({
+      "amy.asl": `!go.
+        +!go <- .create_agent(bob, "bob.asl", [beliefs("likes(tea)")]); .wait(20); .df_search("cook", L); .print(L);
+                .send(bob, askOne, likes(X), likes(Y)); .print(Y); .kill_agent(bob); .wait(20); .send(bob, tell, late).
+        -!go[error_msg(M)] <- .print(failed).`,
+      "bob.asl": "!offer. +!offer <- .df_register(cook).",
+    });
+    await society.open("amy.asl");
+    assert.deepEqual(society.agents, [{ name: "amy", state: "active" }]);
+    clock.pass(1000);
+    assert.deepEqual(lines.slice(0, 2), ["[amy] [bob]", "[amy] tea"]);
+    assert.deepEqual(ended, ["bob killed"]);
+    society.close();
+    assert.throws(() => society.agents, /stopped/);
+  });
+
+  test("what agents say to others than those here comes out once the society is part of a platform, and what comes is understood", async () => {
+    const { clock, society, sent, lines } = await Bench.of({
+      "bob.asl": "!go. +!go <- .send([amy, carl], tell, hello); .df_register(cook). +price(X)[source(S)] <- .print(X, S).",
+      "carl.asl": "+hello[source(S)] <- .print(S).",
+    });
+    const offered: unknown[] = [];
+    society.on("offered", (offer) => offered.push(offer));
+    society.attach("garden");
+    society.spawn("carl", "carl.asl");
+    society.spawn("bob", "bob.asl");
+    clock.pass(10);
+    assert.deepEqual(sent.map(({ receivers, content, sender }) => [receivers.map(String), content, String(sender)]), [[["amy"], atom("hello"), "bob"]]);
+    assert.deepEqual(offered, [{ agent: "bob", service: "cook", kind: "jason-type", offered: true }]);
+    const missing = society.deliver(message({ performative: "tell", sender: Aid.of("amy@garden"), receivers: ["bob", "nobody"], content: term("price", 3) }));
+    assert.deepEqual(missing, ["nobody"]);
+    clock.pass(10);
+    assert.deepEqual(lines, ["[carl] bob", "[bob] 3amy"]);
+    society.attach(undefined);
+    assert.throws(() => society.deliver(message({ performative: "tell", sender: "amy", receivers: "bob", content: { kind: "nothing" } as never })));
+  });
+
+  test("an agent that is suspended has no turns, and all that waited then", async () => {
+    const { clock, society, lines } = await Bench.of({ "bob.asl": "+n(X) <- .print(X)." });
+    const tell = (n: number): unknown => society.deliver(message({ performative: "tell", sender: "amy", receivers: "bob", content: term("n", n) }));
+    society.spawn("bob", "bob.asl");
+    society.suspend("bob");
+    tell(1);
+    tell(2);
+    clock.pass(100);
+    assert.deepEqual([lines, society.agents], [[], [{ name: "bob", state: "suspended" }]]);
+    society.resume("bob");
+    society.pause();
+    clock.pass(100);
+    assert.deepEqual(lines, []);
+    society.goOn();
+    clock.pass(100);
+    assert.deepEqual(lines, ["[bob] 1", "[bob] 2"]);
+    assert.throws(() => society.suspend("nobody"), /nobody/);
+  });
+
+  test("what is wrong with programs is told with places, as editors count them", async () => {
+    const { society } = await Bench.of({
+      "a.asl": 'greeting("ä😀"). +!go <- .print(X',
+      "s.mas2j": "MAS s { agents: a; b; }",
+    });
+    const { diagnostics, missing } = await society.check("s.mas2j");
+    const [first] = diagnostics.filter(({ file }) => file === "a.asl");
+    assert.deepEqual([first?.severity, first?.line], ["error", 1]);
+    assert.ok(first && first.column > 19 && first.column <= 38 && first.rendered.includes("a.asl:1"), JSON.stringify(first));
+    assert.deepEqual(missing, ["b.asl"]);
+    await assert.rejects(society.open("s.mas2j"), (error) => error instanceof ProgramError && error.diagnostics.length >= 2);
+    assert.deepEqual(society.agents, [], "nobody is created");
+    assert.throws(() => society.spawn("a", "a.asl"), /a\.asl/);
+    assert.throws(() => society.spawn("a@b", "a.asl"));
+  });
+
+  test("files that programs include are fetched, as far as there are any", async () => {
+    const asked: string[] = [];
+    const library: Record<string, string> = { "lib/x.asl": '{ include("y.asl") }', "lib/y.asl": "+!go <- .print(here)." };
+    const fetchFile = async (path: string): Promise<string | undefined> => (asked.push(path), library[path]);
+    const { clock, society, lines } = await Bench.of({ "a.asl": '{ include("lib/x.asl") } !go.', "b.asl": '{ include("no.asl") }' }, { fetchFile });
+    const { agents } = await society.open("a.asl");
+    clock.pass(10);
+    assert.deepEqual([agents, lines, asked], [["a"], ["[a] here"], ["lib/x.asl", "lib/y.asl"]]);
+    await assert.rejects(society.open("b.asl"), ProgramError);
+    assert.equal(asked.at(-1), "no.asl");
+  });
+
+  test("an agent that never rests holds up nobody else", { timeout: 20_000 }, async () => {
+    const society = await Society.load(readFileSync(ENGINE));
+    const told = new Promise((resolve) => society.on("printed", ({ agent, text }) => agent === "calm" && resolve(text)));
+    society.putFiles({ "busy.asl": "!go. +!go <- !go.", "calm.asl": "!go. +!go <- .wait(50); .print(done)." });
+    society.spawn("busy", "busy.asl");
+    society.spawn("calm", "calm.asl");
+    assert.equal(await told, "done");
+    society.close();
+  });
+
+  test("terms without end fail their plan, not the engine", { timeout: 60_000 }, async () => {
+    const { clock, society, lines } = await Bench.of({
+      "deep.asl": "!g(z). +!g(T) <- !g(f(T)). -!g(_) <- .print(failed).",
+      "calm.asl": "!go. +!go <- .wait(50); .print(done).",
+    });
+    const faults: EngineError[] = [];
+    society.on("failed", (error) => faults.push(error));
+    society.spawn("deep", "deep.asl");
+    society.spawn("calm", "calm.asl");
+    clock.pass(100);
+    assert.deepEqual([faults, lines.includes("[calm] done")], [[], true]);
+  });
+
+  test("orders that are none, and bytes that are no state, change nothing", async () => {
+    const { clock, society, lines } = await Bench.of({ "bob.asl": "!go. +!go <- .wait(10); .print(fine)." });
+    society.spawn("bob", "bob.asl");
+    for (const seed of [1, 2, 3, 50]) {
+      const noise = Uint8Array.from({ length: seed * 40 }, (_, at) => (at * 131 * seed) % 251);
+      assert.throws(() => society.restore("eve", "bob.asl", noise));
+    }
+    assert.throws(() => society.kill("nobody"), /no such agent/);
+    assert.throws(() => society.removeFile("x.asl"), /no file/);
+    clock.pass(100);
+    assert.deepEqual(lines, ["[bob] fine"]);
+  });
+});

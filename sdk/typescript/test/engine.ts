@@ -1,0 +1,9 @@
+/** Where the engine's module is: `make` builds it. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { repository } from "./vectors.js";
+
+export const ENGINE = process.env["WHIMBREL_ENGINE"] ?? join(repository(), "sdk/typescript/dist/agentspeak.wasm");
+
+/** Why tests with it are skipped; false if they are not. Where WHIMBREL_REQUIRED is set they never are. */
+export const WITHOUT_ENGINE = !existsSync(ENGINE) && !process.env["WHIMBREL_REQUIRED"] ? `there is no ${ENGINE}: make agentspeak-wasm` : false;
