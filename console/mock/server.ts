@@ -1,0 +1,304 @@
+/** A node that is none: serves the built console and speaks the live protocol for a mock society. */
+import { readFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join, normalize } from "node:path";
+import { WebSocketServer, type WebSocket } from "ws";
+import type { Answer, Event, LogLine, MemberInfo, Request, SniffWanted, Watch } from "../src/live/vocabulary.js";
+import { compareNames } from "../src/model/agents.js";
+import { patternFits } from "../src/model/pattern.js";
+import { EVERYTHING, takes } from "../src/model/talk.js";
+import { MockSociety, SMALL, type SocietyOptions } from "./society.js";
+
+const TYPES: Readonly<Record<string, string>> = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2" };
+/** The policy under which nodes serve the console. */
+export const POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+export const TOKEN = "mock";
+
+interface Watching {
+  readonly watch: Watch;
+  readonly takes: (event: Event) => boolean;
+  everyMs: number;
+  dueMs: number;
+  traffic: Map<string, number>;
+  told: string;
+}
+
+export class MockNode {
+  readonly society: MockSociety;
+  /** What was asked for that changes something, for tests. */
+  readonly orders: Request[] = [];
+  #server: Server | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #clients = new Map<WebSocket, Map<number, Watching>>();
+  readonly #sent: [number, number][] = [];
+
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "mobility", "security"]) {
+    this.society = new MockSociety({ ...SMALL, ...options });
+  }
+
+  async listen(port = 0): Promise<string> {
+    const server = createServer((request, response) => void this.#serve(request.url ?? "/").then(([status, type, body]) => {
+      response.writeHead(status, { "content-type": type, "content-security-policy": POLICY, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" });
+      response.end(body);
+    }));
+    const sockets = new WebSocketServer({ server, path: "/api/v1/live", handleProtocols: () => "whimbrel.live.v1", perMessageDeflate: false });
+    sockets.on("connection", (socket) => this.#meet(socket));
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    this.#server = server;
+    let last = Date.now();
+    this.#timer = setInterval(() => {
+      const now = Date.now();
+      this.#tick(now - last, now);
+      last = now;
+    }, 50);
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  }
+
+  /** Breaks all connections, as a network does. */
+  cut(): void {
+    for (const socket of this.#clients.keys()) socket.terminate();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.cut();
+    this.#server?.closeAllConnections();
+    await new Promise<void>((resolve) => (this.#server ? this.#server.close(() => resolve()) : resolve()));
+  }
+
+  async #serve(url: string): Promise<[number, string, Uint8Array | string]> {
+    const path = normalize(new URL(url, "http://x").pathname);
+    const file = path === "/" ? "/index.html" : path;
+    try {
+      return [200, TYPES[extname(file)] ?? "application/octet-stream", await readFile(join(this.folder, file))];
+    } catch {
+      return [404, "text/plain", "not found"];
+    }
+  }
+
+  #meet(socket: WebSocket): void {
+    const watches = new Map<number, Watching>();
+    socket.on("close", () => this.#clients.delete(socket));
+    socket.on("message", (data) => {
+      const frame = JSON.parse(String(data)) as { type: string; id: number; token?: string; request: Request } & Watch;
+      if (frame.type === "hello") {
+        if (frame.token !== TOKEN) {
+          socket.send(JSON.stringify({ type: "error", reason: "bad_token", text: "this token is not known here" }));
+          socket.close();
+          return;
+        }
+        this.#clients.set(socket, watches);
+        socket.send(JSON.stringify({ type: "welcome", role: "admin", node: this.society.node(), features: this.features }));
+      } else if (frame.type === "ask") {
+        socket.send(JSON.stringify({ type: "answer", id: frame.id, answer: this.#answer(frame.request) }));
+      } else if (frame.type === "watch") {
+        this.#watch(socket, watches, frame.id, frame);
+      } else if (frame.type === "unwatch") {
+        watches.delete(frame.id);
+      }
+    });
+  }
+
+  #watch(socket: WebSocket, watches: Map<number, Watching>, id: number, watch: Watch): void {
+    if (watch.what === "mind" && !this.society.mind(watch.agent)) {
+      socket.send(JSON.stringify({ type: "refused", id, reason: "no_such_agent", text: `there is no agent ${watch.agent} here` }));
+      return;
+    }
+    const wanted: SniffWanted = watch.what === "events" || watch.what === "log" ? watch.wanted : {};
+    const filter = { ...EVERYTHING, agents: (wanted.agents ?? []).join(" "), performatives: wanted.performatives ?? [], conversation: wanted.conversation ?? "" };
+    const watching: Watching = { watch, takes: takes(filter), everyMs: "every_ms" in watch ? watch.every_ms : 50, dueMs: 0, traffic: new Map(), told: "" };
+    watches.set(id, watching);
+    if (watch.what === "log") {
+      const lines = this.society.log.flatMap((event, index): LogLine[] => (index + 1 > watch.wanted.since && watching.takes(event) ? [{ number: index + 1, ...event }] : []));
+      socket.send(JSON.stringify({ type: "log", id, lines }));
+    }
+    if (watch.what === "agents") this.#agents(socket, id, watch);
+  }
+
+  #agents(socket: WebSocket, id: number, watch: Watch & { what: "agents" }): void {
+    const found = [...this.society.agents.values()].filter((agent) => !watch.wanted.name || patternFits(watch.wanted.name, agent.name));
+    const agents = found.sort((a, b) => compareNames(a.name, b.name)).slice(0, watch.wanted.limit).map((agent) => this.society.info(agent));
+    socket.send(JSON.stringify({ type: "agents", id, total: found.length, agents }));
+  }
+
+  #tick(ms: number, now: number): void {
+    const events = this.society.advance(Math.min(ms, 500), now);
+    this.#sent.push([now, events.length]);
+    while ((this.#sent[0]?.[0] ?? now) < now - 1000) this.#sent.shift();
+    for (const [socket, watches] of this.#clients) {
+      for (const [id, watching] of watches) {
+        // A reader that is slow is told how much it missed.
+        const frame = socket.bufferedAmount > 4e6 ? null : this.#frame(watching, events, now);
+        if (frame) socket.send(JSON.stringify({ ...frame, id }));
+      }
+    }
+    this.society.changed.clear();
+  }
+
+  #frame(watching: Watching, events: readonly Event[], now: number): object | null {
+    const { watch } = watching;
+    if (watch.what === "events") {
+      const wanted = events.filter(watching.takes);
+      return wanted.length > 0 ? { type: "events", events: wanted } : null;
+    }
+    if (watch.what === "log") {
+      const first = this.society.log.length - events.length;
+      const lines = events.flatMap((event, index) => (watching.takes(event) ? [{ number: first + index + 1, ...event }] : []));
+      return watch.wanted.follow && lines.length > 0 ? { type: "log", lines } : null;
+    }
+    if (watch.what === "traffic") for (const event of events) if (event.event === "sent") count(watching.traffic, `${event.from}\n${event.to}`);
+    if (watch.what === "agents") for (const name of this.society.changed) watching.traffic.set(name, 1);
+    if (now < watching.dueMs) return null;
+    watching.dueMs = now + watching.everyMs;
+    return this.#paced(watching, now);
+  }
+
+  #paced(watching: Watching, now: number): object | null {
+    const { watch } = watching;
+    const at_us = now * 1000;
+    const { society } = this;
+    switch (watch.what) {
+      case "society":
+        return { type: "society", at_us, node: society.node(), nodes: this.#members(), links: society.nodeNames.slice(1).map((peer) => ({ node: "n1", peer, address: null, up: true, connections: 1, waiting: 0, items_in: 1, items_out: 1, bytes_in: 1, bytes_out: 1, round_trip_us: 240 })) };
+      case "traffic": {
+        const pairs = [...watching.traffic].sort(([, a], [, b]) => b - a).slice(0, 1000).map(([key, many]) => [...key.split("\n"), many]);
+        watching.traffic.clear();
+        return { type: "traffic", at_us, pairs };
+      }
+      case "agents": {
+        const names = [...watching.traffic.keys()];
+        watching.traffic.clear();
+        if (names.length === 0) return null;
+        const agents = names.map((name) => society.agents.get(name));
+        return { type: "agents_changed", total: society.agents.size, changed: agents.flatMap((agent) => (agent ? [society.info(agent)] : [])), gone: names.filter((name) => !society.agents.has(name)) };
+      }
+      case "mind": {
+        const mind = society.mind(watch.agent);
+        const told = JSON.stringify(mind);
+        if (told === watching.told) return null;
+        watching.told = told;
+        return { type: "mind", mind };
+      }
+      case "health":
+        return this.#health(at_us);
+      case "mobility":
+      case "security":
+        if (watching.told !== "") return null;
+        watching.told = "told";
+        return { type: watch.what, events: watch.what === "mobility" ? [{ at_us, node: "n1", event: "arrived", agent: "courier1", text: "courier1 came from n2, 2.4 kB in 3.1 ms" }] : [{ at_us, node: "n1", event: "refused", agent: "tab1", text: "tab1 may not create agents: no rule grants it" }] };
+      default:
+        return null;
+    }
+  }
+
+  #health(at_us: number): object {
+    const { society } = this;
+    const sent = this.#sent.reduce((sum, [, many]) => sum + many, 0);
+    const base = 180 + 40 * Math.sin(at_us / 9e6);
+    const mailboxes = [...society.agents.values()].filter(({ mailbox }) => mailbox > 0).sort((a, b) => b.mailbox - a.mailbox).slice(0, 10).map(({ name, mailbox }) => [name, mailbox]);
+    const full = [...society.agents.values()].find(({ mailbox, state }) => mailbox > 20 && state === "suspended");
+    return {
+      type: "health", at_us, sent_per_s: sent, handled_per_s: sent * 0.97, dead_per_s: sent * 0.01, queued: society.sent - society.handled - society.dead, latency_us: { p50: base, p90: base * 2.2, p99: base * 6 }, memory_bytes: process.memoryUsage.rss(), mailboxes,
+      wrong: full ? [`agent ${full.name} is suspended, and ${full.mailbox} messages wait for it`] : [],
+    };
+  }
+
+  #members(): MemberInfo[] {
+    return this.society.nodeNames.map((node, index) => {
+      const agents = [...this.society.agents.values()].filter((agent) => agent.node === node).length;
+      const busy = Math.min(1000, Math.floor((this.society.options.messagesPerS / 12) * (index + 1)) + 120 + 80 * index);
+      return { node, number: String(index), state: this.society.draining.has(node) ? "draining" : "running", standby: false, placer: index === 0, level: 1, weight: 1, partitions: 40, leaving: 0, agents, load: { busy }, address: `127.0.0.1:${7001 + index}`, process: `estuary-${index}`, labels: [], unserved: [], troubles: [] };
+    });
+  }
+
+  #answer(request: Request): Answer {
+    const { society } = this;
+    switch (request.request) {
+      case "topics":
+        return { answer: "topics", topics: [{ name: "topic:weather", node: "n1", members: 12, other_nodes: 1 }, { name: "group:couriers", node: "n1", members: 4, other_nodes: 0 }] };
+      case "dead_letters":
+        return { answer: "dead_letters", letters: society.deadLetters.slice(-request.limit), total: society.dead };
+      case "services": {
+        const contractors = [...society.agents.values()].filter(({ name }) => name.startsWith("contractor") || this.society.options.hostile).slice(0, 200);
+        const entries = contractors.map(({ name, node }, index) => ({ agent: name, node, services: [{ name: JOBS[index % 3] ?? "", kind: "contractor", owner: null, protocols: ["fipa-contract-net"], ontologies: [], languages: [], properties: [["price", String(20 + (index % 7))] as const] }], protocols: [], ontologies: [], languages: [], lease_left_ms: index % 5 === 0 ? 60_000 : null }));
+        return { answer: "services", entries: entries.filter(({ services, agent }) => !request.service || services.some((service) => patternFits(request.service ?? "", service.name)) || patternFits(request.service, agent)) };
+      }
+      case "agents": {
+        const agents = [...society.agents.values()].filter(({ name }) => !request.name || patternFits(request.name, name));
+        return { answer: "agents", agents: agents.slice(0, request.limit).map((agent) => society.info(agent)), total: agents.length };
+      }
+      case "mind": {
+        const mind = society.mind(request.agent);
+        return mind ? { answer: "mind", ...mind } : unknown(request.agent);
+      }
+      default:
+        this.orders.push(request);
+        return this.#obey(request);
+    }
+  }
+
+  #obey(request: Request): Answer {
+    const { society } = this;
+    if (request.request === "send") {
+      const message = request.message as { receivers?: string[]; content?: unknown; conversation_id?: string };
+      const to = message.receivers?.[0] ?? "";
+      if (!request.wait_ms) return { answer: "sent", from: "cli" };
+      if (!society.agents.has(to) && to !== "df") return { answer: "reply", message: { performative: "failure", sender: "ams", receivers: ["cli"], content: { term: "undelivered", args: [{ atom: to }, { atom: "unknown_agent" }] } } };
+      return { answer: "reply", message: { performative: "inform", sender: to, receivers: ["cli"], content: { term: "heard", args: [message.content ?? null] } } };
+    }
+    if (request.request === "drain") {
+      if (request.drains) society.draining.add(request.node);
+      else society.draining.delete(request.node);
+      return { answer: "done" };
+    }
+    if (!("agent" in request) || request.agent === undefined) return { answer: "error", reason: "bad_request", text: "that is no request" };
+    const agent = society.agents.get(request.agent);
+    const mind = society.minds.get(request.agent);
+    if (!agent) return unknown(request.agent);
+    society.changed.add(agent.name);
+    switch (request.request) {
+      case "step":
+        agent.state = ({ start: "active", suspend: "suspended", resume: "active", wait: "waiting", wake: "active" } as const)[request.step];
+        break;
+      case "kill":
+        society.agents.delete(agent.name);
+        break;
+      case "move":
+        agent.node = request.to;
+        break;
+      case "clone":
+        if (society.agents.has(request.name)) return { answer: "error", reason: "bad_request", text: `there is an agent ${request.name} already` };
+        society.create(request.name, agent);
+        break;
+      case "debug":
+        if (mind && request.order === "step") mind.step();
+        else if (mind) mind.paused = request.order === "pause";
+        break;
+      case "breakpoint":
+        if (request.on) mind?.breakpoints.add(request.plan);
+        else mind?.breakpoints.delete(request.plan);
+        break;
+      case "believe":
+        if (!/^[a-z~]/.test(request.belief)) return { answer: "error", reason: "bad_request", text: `no belief: expected a predicate before “${request.belief.slice(0, 10)}”` };
+        if (request.add) mind?.believed.push({ text: request.belief, sources: ["self"] });
+        else if (mind) mind.believed.splice(mind.believed.findIndex(({ text }) => text === request.belief), 1);
+        break;
+      case "pursue":
+        mind?.pursued.push(request.goal);
+        break;
+      default:
+    }
+    return { answer: "done" };
+  }
+}
+
+const JOBS = ["paint", "carry", "weld"];
+
+function unknown(agent: string): Answer {
+  return { answer: "error", reason: "no_such_agent", text: `there is no agent ${agent} here` };
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}

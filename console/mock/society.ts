@@ -1,0 +1,199 @@
+/** A society that is none: agents, and contract nets among them, as many as wanted. For demonstrations and tests of the console. */
+import type { AgentInfo, AgentKind, AgentState, Event, MessageInfo, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
+import { MockMind } from "./mind.js";
+
+export interface SocietyOptions {
+  readonly agents: number;
+  readonly messagesPerS: number;
+  readonly nodes: number;
+  readonly seed: number;
+  /** Agents and contents that try to do harm in the console. */
+  readonly hostile: boolean;
+}
+export const SMALL: SocietyOptions = { agents: 60, messagesPerS: 12, nodes: 3, seed: 7, hostile: false };
+
+/** What harm agents might try: none of it may be more than text. */
+export const HOSTILE = [
+  `<script>window.pwned=1</script>`,
+  `<img src=x onerror="window.pwned=1">`,
+  `javascript:window.pwned=1`,
+  `"><svg onload=window.pwned=1>`,
+  `\u001b[31mred\u001b[0m\u0007`,
+  `\u202egnp.exe\u202c`,
+  `{{constructor.constructor('window.pwned=1')()}}`,
+  `__proto__`,
+  `x`.repeat(10_000),
+];
+
+interface Agent {
+  readonly name: string;
+  readonly kind: AgentKind;
+  readonly born: number;
+  node: string;
+  state: AgentState;
+  mailbox: number;
+  handled: number;
+}
+
+/** Someone who is to say something, and what comes of it. */
+interface Step {
+  readonly message: MessageInfo;
+  readonly then?: () => Step[];
+  readonly died?: string;
+}
+
+const JOBS = ["paint", "carry", "weld", "survey", "ferry", "mend", "count", "brew"];
+const PLACES = ["pier", "mudflat", "lagoon", "dune", "harbour", "estuary"];
+
+/** Mulberry32: the same society for the same seed. */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 0x100000000;
+  };
+}
+
+export class MockSociety {
+  readonly agents = new Map<string, Agent>();
+  readonly changed = new Set<string>();
+  readonly deadLetters: Event[] = [];
+  readonly log: Event[] = [];
+  readonly minds = new Map<string, MockMind>();
+  readonly nodeNames: readonly string[];
+  readonly startedMs = Date.now();
+  sent = 0;
+  handled = 0;
+  dead = 0;
+  draining = new Set<string>();
+  readonly #random: () => number;
+  readonly #clusters: { readonly initiator: string; readonly contractors: readonly string[] }[] = [];
+  readonly #waiting: Step[] = [];
+  #conversations = 0;
+  #due = 0;
+
+  constructor(readonly options: SocietyOptions) {
+    this.#random = randomOf(options.seed);
+    this.nodeNames = Array.from({ length: options.nodes }, (_, index) => `n${index + 1}`);
+    this.#populate();
+  }
+
+  #populate(): void {
+    const { agents, hostile } = this.options;
+    const names = hostile ? [...HOSTILE] : [];
+    const kinds: readonly (readonly [string, AgentKind, number])[] = [["initiator", "agentspeak", 1], ["contractor", "agentspeak", 8], ["sensor", "wasm", 2], ["courier", "native", 1], ["tab", "session", 1]];
+    while (names.length < agents) {
+      const index = Math.floor(names.length / 13);
+      for (const [word, , many] of kinds) for (let of = 0; of < many && names.length < agents; of++) names.push(many === 1 ? `${word}${index + 1}` : `${word}${index * many + of + 1}`);
+    }
+    names.forEach((name, index) => {
+      const kind = kinds.find(([word]) => name.startsWith(word))?.[1] ?? "native";
+      const node = this.nodeNames[Math.floor((index / names.length) * this.nodeNames.length)] ?? "n1";
+      this.agents.set(name, { name, kind, node, born: this.startedMs, state: index % 97 === 41 ? "suspended" : "active", mailbox: 0, handled: 0 });
+      if (name.startsWith("initiator")) this.minds.set(name, new MockMind(name));
+    });
+    for (let first = 0; first < names.length; first += 13) {
+      const [initiator, ...contractors] = names.slice(first, first + 13);
+      if (initiator !== undefined && contractors.length > 0) this.#clusters.push({ initiator, contractors });
+    }
+  }
+
+  #pick<T>(items: readonly T[]): T {
+    return items[Math.floor(this.#random() * items.length)] as T;
+  }
+
+  /** What is said in so many milliseconds. */
+  advance(ms: number, nowMs: number): Event[] {
+    this.#due += (ms / 1000) * this.options.messagesPerS;
+    const events: Event[] = [];
+    for (; this.#due >= 1; this.#due--) {
+      if (this.#waiting.length === 0 || (this.#waiting.length < 200 && this.#random() < 0.08)) this.#waiting.push(...this.#contractNet());
+      // Answers overtake each other, a little.
+      const index = Math.floor(this.#random() ** 2 * Math.min(this.#waiting.length, 12));
+      const [step] = this.#waiting.splice(index, 1);
+      if (step) events.push(this.#say(step, nowMs * 1000 + events.length * Math.floor((ms * 1000) / 300)));
+    }
+    return events;
+  }
+
+  #say({ message, then, died }: Step, at_us: number): Event {
+    const from = this.agents.get(message.from);
+    const to = this.agents.get(message.to);
+    this.sent++;
+    const node = from?.node ?? "n1";
+    const why = died ?? (to === undefined ? "no such agent" : undefined);
+    const event: Event = why === undefined ? { at_us, node, event: "sent", ...message } : { at_us, node, event: "died", ...message, why };
+    if (event.event === "died") {
+      this.dead++;
+      this.deadLetters.push(event);
+      if (this.deadLetters.length > 500) this.deadLetters.shift();
+    } else if (to && to.state === "active") {
+      this.handled++;
+      to.handled++;
+      this.changed.add(to.name);
+    } else if (to) {
+      to.mailbox++;
+      this.changed.add(to.name);
+    }
+    if (this.options.messagesPerS <= 200) this.log.push(event);
+    if (then) this.#waiting.push(...then());
+    this.minds.get(message.to)?.hear(message);
+    return event;
+  }
+
+  #contractNet(): Step[] {
+    const { initiator, contractors } = this.#pick(this.#clusters);
+    const conversation = `job-${++this.#conversations}`;
+    const job = `${this.#pick(JOBS)}(${this.#pick(PLACES)}, ${1 + Math.floor(this.#random() * 40)})`;
+    const base = { conversation, protocol: "fipa-contract-net", in_reply_to: null, reply_with: null };
+    const invited = contractors.filter(() => this.#random() < 0.45).slice(0, 5);
+    if (this.options.hostile && this.#random() < 0.5) return [{ message: { ...base, from: this.#pick(HOSTILE), to: initiator, performative: this.#pick(["inform", HOSTILE[0] ?? ""]), content: this.#pick(HOSTILE) } }];
+    if (this.#random() < 0.04) return [{ message: { ...base, from: initiator, to: `${this.#pick(contractors)}x`, performative: "request", content: `status(${job})` }, died: "no such agent" }];
+    let best = -1;
+    return invited.map((contractor, index): Step => {
+      const reply_with = `${conversation}.${index}`;
+      const answer = { ...base, from: contractor, to: initiator, in_reply_to: reply_with };
+      const order = { ...base, from: initiator, to: contractor };
+      const bid = (): Step[] => {
+        if (this.#random() < 0.2) return [{ message: { ...answer, performative: "refuse", content: `busy(${job}, until(${12 + Math.floor(this.#random() * 12)}))` } }];
+        const price = 10 + Math.floor(this.#random() * 90);
+        const wins = best < 0;
+        best = wins ? index : best;
+        const done = (): Step[] =>
+          this.#random() < 0.06
+            ? [{ message: { ...answer, performative: "failure", content: `failed(${job}, "the tide came in")` } }]
+            : [{ message: { ...answer, performative: "inform", content: `done(${job}, report([started(${price}), hours([3, 5, 8]), crew(["ada", "bruno", "chloe"]), cost(total(${price}), currency(eur))]))` } }];
+        const decided = (): Step[] => [{ message: { ...order, performative: wins ? "accept-proposal" : "reject-proposal", content: `offer(${job}, ${price})` }, ...(wins && { then: done }) }];
+        return [{ message: { ...answer, performative: "propose", content: `offer(${job}, ${price})` }, then: decided }];
+      };
+      return { message: { ...order, reply_with, performative: "cfp", content: `task(${job})` }, then: bid };
+    });
+  }
+
+  info(agent: Agent): AgentInfo {
+    return { name: agent.name, kind: agent.kind, state: agent.state, ending: false, node: agent.node, owner: null, age_ms: Date.now() - agent.born, mailbox: agent.mailbox, handled: agent.handled, passive: false };
+  }
+
+  node(): NodeInfo {
+    const queued = this.sent - this.handled - this.dead;
+    return {
+      platform: "whimbrel", node: "n1", society: "estuary", pid: process.pid, version: "0.1.0", started_ms: this.startedMs, up_us: (Date.now() - this.startedMs) * 1000,
+      agents: this.agents.size, sent: this.sent, handled: this.handled, dead: this.dead, queued, came: 0, left: 0,
+      memory_bytes: process.memoryUsage.rss(), security: "tls", address: "127.0.0.1:7001", peers: this.nodeNames.slice(1).map((node) => ({ node, address: null })),
+    };
+  }
+
+  mind(name: string): MindInfo | null {
+    const agent = this.agents.get(name);
+    if (!agent) return null;
+    const mind = this.minds.get(name);
+    return mind ? mind.info(agent.state) : { agent: name, kind: agent.kind, state: agent.state };
+  }
+
+  create(name: string, like: Agent): void {
+    this.agents.set(name, { ...like, name, born: Date.now(), handled: 0, mailbox: 0 });
+    this.changed.add(name);
+  }
+}

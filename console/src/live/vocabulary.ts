@@ -1,0 +1,313 @@
+/** What is said on the live socket: the words of the control socket (docs/design/control.md), and the watches of a console. */
+
+export type AgentKind = "native" | "agentspeak" | "wasm" | "session" | "service" | (string & {});
+export type AgentState = "initiated" | "active" | "suspended" | "waiting" | "transit";
+export type LifecycleStep = "start" | "suspend" | "resume" | "wait" | "wake";
+
+export interface PeerInfo {
+  readonly node: string | null;
+  readonly address: string | null;
+}
+
+/** The node that is asked. */
+export interface NodeInfo {
+  readonly platform: string;
+  readonly node: string;
+  readonly society: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly started_ms: number;
+  readonly up_us: number;
+  readonly agents: number;
+  readonly sent: number;
+  readonly handled: number;
+  readonly dead: number;
+  readonly queued: number;
+  readonly came: number;
+  readonly left: number;
+  readonly memory_bytes: number | null;
+  readonly security: string | null;
+  readonly address: string | null;
+  readonly peers: readonly PeerInfo[];
+}
+
+/** A node of the cluster, as the one that is asked sees it. */
+export interface MemberInfo {
+  readonly node: string;
+  readonly state: "joining" | "running" | "draining" | "left" | "silent" | (string & {});
+  readonly standby: boolean;
+  readonly placer: boolean;
+  readonly weight: number;
+  readonly partitions: number;
+  readonly agents: number;
+  /** In thousandths of all it could do. */
+  readonly load?: { readonly busy: number } | null;
+  readonly address: string;
+  readonly process: string;
+  readonly labels?: readonly string[];
+  readonly troubles?: readonly { readonly partition: number; readonly kind: string; readonly why: string }[];
+}
+
+export interface LinkInfo {
+  readonly node: string;
+  readonly peer: string | null;
+  readonly address: string | null;
+  readonly up: boolean;
+  readonly connections: number;
+  readonly waiting: number;
+  readonly items_in: number;
+  readonly items_out: number;
+  readonly bytes_in: number;
+  readonly bytes_out: number;
+  readonly round_trip_us?: number | null;
+}
+
+export interface AgentInfo {
+  readonly name: string;
+  readonly kind: AgentKind;
+  readonly state: AgentState | null;
+  readonly ending: boolean;
+  readonly node: string;
+  readonly owner: string | null;
+  readonly age_ms: number | null;
+  readonly mailbox: number | null;
+  readonly handled: number | null;
+  readonly passive?: boolean;
+}
+
+export interface AgentsWanted {
+  readonly name?: string;
+  readonly state?: AgentState | null;
+  readonly services?: boolean;
+  readonly sort?: "name" | "mailbox" | "handled" | "age";
+  readonly limit: number;
+  readonly elsewhere_but?: readonly string[] | null;
+}
+
+export interface ServiceInfo {
+  readonly name: string;
+  readonly kind: string;
+  readonly owner: string | null;
+  readonly protocols: readonly string[];
+  readonly ontologies: readonly string[];
+  readonly languages: readonly string[];
+  readonly properties: readonly (readonly [string, string])[];
+}
+
+export interface EntryInfo {
+  readonly agent: string;
+  readonly node: string;
+  readonly services: readonly ServiceInfo[];
+  readonly protocols: readonly string[];
+  readonly ontologies: readonly string[];
+  readonly languages: readonly string[];
+  readonly lease_left_ms: number | null;
+}
+
+export interface TopicInfo {
+  readonly name: string;
+  readonly node: string;
+  readonly members: number;
+  readonly other_nodes: number;
+}
+
+/** What one sees of a message. */
+export interface MessageInfo {
+  readonly from: string;
+  readonly to: string;
+  readonly via?: string;
+  readonly performative: string;
+  readonly conversation: string | null;
+  readonly protocol: string | null;
+  readonly reply_with: string | null;
+  readonly in_reply_to: string | null;
+  readonly content: string;
+}
+
+interface At {
+  /** Microseconds since 1970-01-01 UTC. */
+  readonly at_us: number;
+  readonly node: string;
+}
+export type SentEvent = At & MessageInfo & { readonly event: "sent" };
+export type DiedEvent = At & MessageInfo & { readonly event: "died"; readonly why: string };
+export type AgentEvent = At & { readonly event: "agent" | "service"; readonly agent: string; readonly text: string };
+export type GapEvent = At & { readonly event: "skipped" | "dropped"; readonly count: number };
+export type MarkEvent = At & { readonly event: "cut_short" | "tick" };
+export type Event = SentEvent | DiedEvent | AgentEvent | GapEvent | MarkEvent;
+export type MessageEvent = SentEvent | DiedEvent;
+/** An entry of the log of conversations. */
+export type LogLine = Event & { readonly number: number };
+
+/** What a node says of moving agents and of its policy; each with a text for people. */
+export type Notice = At & { readonly event: string; readonly agent?: string; readonly text?: string } & Readonly<Record<string, unknown>>;
+
+export interface SniffWanted {
+  readonly agents?: readonly string[];
+  readonly conversation?: string | null;
+  readonly performatives?: readonly string[];
+  readonly only_messages?: boolean;
+}
+
+export interface LogWanted {
+  readonly since: number;
+  readonly follow: boolean;
+  readonly conversation?: string | null;
+  readonly performatives?: readonly string[];
+  readonly from?: readonly string[];
+  readonly to?: readonly string[];
+  readonly since_us?: number;
+}
+
+export interface BeliefInfo {
+  readonly text: string;
+  readonly namespace: string;
+  readonly sources: readonly string[];
+  readonly annotations: readonly string[];
+  readonly rule: boolean;
+}
+export interface GoalInfo {
+  readonly text: string;
+  readonly state: string;
+  readonly intention: number | null;
+  readonly reason?: string | null;
+}
+export interface FrameInfo {
+  readonly trigger: string;
+  readonly plan: string;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly step: string | null;
+  readonly step_line: number | null;
+  readonly unifier: readonly (readonly [string, string])[];
+}
+export interface IntentionInfo {
+  readonly id: number;
+  readonly state: string;
+  readonly waits_for: string | null;
+  /** The innermost first. */
+  readonly frames: readonly FrameInfo[];
+}
+export interface PlanInfo {
+  readonly label: string;
+  readonly trigger: string;
+  readonly context: string | null;
+  readonly body: string;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly breakpoint: boolean;
+}
+
+/** What an agent has in mind. Agents that are no AgentSpeak programs have the first members only. */
+export interface MindInfo {
+  readonly agent: string;
+  readonly kind: AgentKind;
+  readonly state?: AgentState | null;
+  readonly cycle?: number;
+  readonly paused?: boolean;
+  readonly source_file?: string | null;
+  readonly beliefs?: readonly BeliefInfo[];
+  readonly goals?: readonly GoalInfo[];
+  readonly intentions?: readonly IntentionInfo[];
+  readonly plans?: readonly PlanInfo[];
+  readonly mailbox?: readonly { readonly from: string; readonly performative: string; readonly content: string }[];
+  readonly mailbox_total?: number;
+  readonly events?: readonly { readonly text: string; readonly intention: number | null }[];
+  readonly recent?: readonly { readonly cycle: number; readonly text: string }[];
+  readonly cut?: Readonly<Record<string, number>>;
+}
+
+export interface Refusal {
+  readonly reason: string;
+  readonly text: string;
+  readonly node?: string;
+}
+
+export type Request =
+  | { readonly request: "node" | "topics" | "links" | "nodes" }
+  | ({ readonly request: "agents" } & AgentsWanted)
+  | { readonly request: "services"; readonly service?: string; readonly agent?: string; readonly elsewhere_but?: readonly string[] | null }
+  | { readonly request: "dead_letters"; readonly agents?: readonly string[]; readonly limit: number }
+  | { readonly request: "drain"; readonly node: string; readonly drains: boolean }
+  | { readonly request: "send"; readonly message: unknown; readonly wait_ms?: number | null }
+  | { readonly request: "step"; readonly agent: string; readonly step: LifecycleStep }
+  | { readonly request: "kill"; readonly agent: string }
+  | { readonly request: "move"; readonly agent: string; readonly to: string }
+  | { readonly request: "clone"; readonly agent: string; readonly name: string }
+  | { readonly request: "mind"; readonly agent: string }
+  | { readonly request: "debug"; readonly agent: string; readonly order: "pause" | "continue" | "step" }
+  | { readonly request: "breakpoint"; readonly agent: string; readonly plan: string; readonly on: boolean }
+  | { readonly request: "believe"; readonly agent: string; readonly belief: string; readonly add: boolean }
+  | { readonly request: "pursue"; readonly agent: string; readonly goal: string };
+
+export type Answer =
+  | ({ readonly answer: "node" } & NodeInfo)
+  | { readonly answer: "agents"; readonly agents: readonly AgentInfo[]; readonly total: number }
+  | { readonly answer: "services"; readonly entries: readonly EntryInfo[] }
+  | { readonly answer: "topics"; readonly topics: readonly TopicInfo[] }
+  | { readonly answer: "dead_letters"; readonly letters: readonly Event[]; readonly total: number }
+  | { readonly answer: "links"; readonly links: readonly LinkInfo[] }
+  | { readonly answer: "nodes"; readonly nodes: readonly MemberInfo[] }
+  | { readonly answer: "sent"; readonly from: string }
+  | { readonly answer: "reply"; readonly message: unknown }
+  | ({ readonly answer: "mind" } & MindInfo)
+  | { readonly answer: "done" }
+  | ({ readonly answer: "error" } & Refusal);
+
+/** What is to be told again and again. */
+export type Watch =
+  | { readonly what: "society" | "traffic" | "health"; readonly every_ms: number }
+  | { readonly what: "agents"; readonly wanted: AgentsWanted; readonly every_ms: number }
+  | { readonly what: "events"; readonly wanted: SniffWanted }
+  | { readonly what: "log"; readonly wanted: LogWanted }
+  | { readonly what: "mind"; readonly agent: string; readonly every_ms: number }
+  | { readonly what: "mobility" | "security" };
+
+export interface SocietyFrame {
+  readonly type: "society";
+  readonly at_us: number;
+  readonly node: NodeInfo;
+  readonly nodes: readonly MemberInfo[];
+  readonly links: readonly LinkInfo[];
+}
+export interface TrafficFrame {
+  readonly type: "traffic";
+  readonly at_us: number;
+  readonly pairs: readonly (readonly [string, string, number])[];
+}
+export interface HealthFrame {
+  readonly type: "health";
+  readonly at_us: number;
+  readonly sent_per_s: number;
+  readonly handled_per_s: number;
+  readonly dead_per_s: number;
+  readonly queued: number;
+  readonly latency_us: { readonly p50: number; readonly p90: number; readonly p99: number } | null;
+  readonly memory_bytes: number | null;
+  readonly mailboxes: readonly (readonly [string, number])[];
+  readonly wrong: readonly string[];
+}
+export type WatchFrame =
+  | SocietyFrame
+  | TrafficFrame
+  | HealthFrame
+  | { readonly type: "agents"; readonly total: number; readonly agents: readonly AgentInfo[] }
+  | { readonly type: "agents_changed"; readonly total: number; readonly changed: readonly AgentInfo[]; readonly gone: readonly string[] }
+  | { readonly type: "events"; readonly events: readonly Event[] }
+  | { readonly type: "log"; readonly lines: readonly LogLine[] }
+  | { readonly type: "mind"; readonly mind: MindInfo }
+  | { readonly type: "mobility" | "security"; readonly events: readonly Notice[] };
+
+export interface Welcome {
+  readonly type: "welcome";
+  readonly role: "admin" | "viewer" | (string & {});
+  readonly node: NodeInfo;
+  readonly features: readonly string[];
+}
+
+export type ServerFrame =
+  | Welcome
+  | ({ readonly type: "error" } & Refusal)
+  | ({ readonly type: "refused"; readonly id: number } & Refusal)
+  | { readonly type: "answer"; readonly id: number; readonly answer: Answer }
+  | (WatchFrame & { readonly id: number });

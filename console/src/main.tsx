@@ -1,0 +1,37 @@
+import "uplot/dist/uPlot.min.css";
+import "./style/fonts.css";
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/shell.css";
+import "./style/views.css";
+import { render } from "preact";
+import { agents, AGENTS_MAX, followAddress, keys, live, society } from "./session.js";
+import { Shell } from "./shell.js";
+import { startTheme } from "./theme.js";
+
+/** Whether text is being written there. */
+function isText(element: EventTarget | null): boolean {
+  return element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
+}
+
+startTheme();
+followAddress();
+live.watch({ what: "society", every_ms: 500 }, (frame) => {
+  if (frame.type === "society") society.hear(frame);
+});
+live.watch({ what: "agents", wanted: { limit: AGENTS_MAX, elsewhere_but: [] }, every_ms: 1000 }, (frame) => agents.hear(frame));
+live.connect();
+
+document.addEventListener("keydown", (event) => {
+  if (document.querySelector("dialog[open]")) return;
+  const isOwn = event.key === "Enter" && event.target instanceof HTMLElement && event.target.closest("button, a, [role=listbox]") !== null;
+  if (isOwn) return;
+  if (keys.press({ key: event.key, ctrl: event.ctrlKey || event.metaKey || event.altKey, inText: isText(event.target) }, event.timeStamp)) event.preventDefault();
+  else if (event.key === "Escape" && isText(event.target)) (event.target as HTMLElement).blur();
+});
+window.addEventListener("online", () => {
+  if (!live.isLive) live.connect();
+});
+
+const root = document.getElementById("console");
+if (root) render(<Shell />, root);

@@ -1,0 +1,110 @@
+/** The agents of the society, as the node told last. */
+import type { AgentInfo, WatchFrame } from "../live/vocabulary.js";
+import { searchFits } from "./pattern.js";
+import { Pulse } from "./pulse.js";
+
+export type AgentColumn = "name" | "kind" | "state" | "node" | "mailbox" | "handled" | "age_ms";
+
+export interface AgentFilter {
+  readonly search: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly node: string;
+}
+export interface AgentSort {
+  readonly by: AgentColumn;
+  readonly descending: boolean;
+}
+
+export const EVERYBODY: AgentFilter = { search: "", kind: "", state: "", node: "" };
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+/** How names are put in order, numbers in names as numbers: `b2` before `b10`. */
+export function compareNames(a: string, b: string): number {
+  return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
+}
+
+export class Agents {
+  readonly pulse = new Pulse();
+  readonly #byName = new Map<string, AgentInfo>();
+  /** The names in order, sorted anew only when somebody came or went: to compare names takes longest. */
+  #order: string[] | undefined = [];
+  #total = 0;
+
+  get total(): number {
+    return this.#total;
+  }
+
+  /** How many of them are known here. */
+  get known(): number {
+    return this.#byName.size;
+  }
+
+  named(name: string): AgentInfo | undefined {
+    return this.#byName.get(name);
+  }
+
+  get names(): readonly string[] {
+    return (this.#order ??= [...this.#byName.keys()].sort(compareNames));
+  }
+
+  hear(frame: WatchFrame): void {
+    if (frame.type === "agents") {
+      this.#byName.clear();
+      for (const agent of frame.agents) this.#byName.set(agent.name, agent);
+      this.#order = undefined;
+      this.#total = frame.total;
+    } else if (frame.type === "agents_changed") {
+      for (const name of frame.gone) if (this.#byName.delete(name)) this.#order = undefined;
+      for (const agent of frame.changed) {
+        if (!this.#byName.has(agent.name)) this.#order = undefined;
+        this.#byName.set(agent.name, agent);
+      }
+      this.#total = frame.total;
+    } else {
+      return;
+    }
+    this.pulse.touch();
+  }
+
+  /** Those that fit, in order. */
+  list(filter: AgentFilter, sort: AgentSort): AgentInfo[] {
+    const found: AgentInfo[] = [];
+    for (const name of this.names) {
+      const agent = this.#byName.get(name);
+      if (agent && fits(agent, filter)) found.push(agent);
+    }
+    if (sort.by === "name") return sort.descending ? found.reverse() : found;
+    const { by } = sort;
+    const sign = sort.descending ? -1 : 1;
+    // Array.sort is stable: those that are alike stay in the order of their names.
+    return found.sort((a, b) => sign * compareCells(a[by], b[by]));
+  }
+
+  /** How many agents there are of each kind, state and node. */
+  counts(by: "kind" | "state" | "node"): [string, number][] {
+    const counts = new Map<string, number>();
+    for (const agent of this.#byName.values()) {
+      const key = agent[by] ?? "unknown";
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    return [...counts].sort(([a], [b]) => compareNames(a, b));
+  }
+}
+
+function fits(agent: AgentInfo, filter: AgentFilter): boolean {
+  return (
+    (filter.kind === "" || agent.kind === filter.kind) &&
+    (filter.state === "" || (agent.state ?? "unknown") === filter.state) &&
+    (filter.node === "" || agent.node === filter.node) &&
+    searchFits(filter.search, agent.name)
+  );
+}
+
+/** What is not known comes first. */
+function compareCells(a: string | number | null, b: string | number | null): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return a < b ? -1 : a > b ? 1 : 0;
+}

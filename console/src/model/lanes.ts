@@ -1,0 +1,44 @@
+/** Which agents have a life line, and in which order: they keep their places as long as they can. */
+import type { Event } from "../live/vocabulary.js";
+import { isPattern, patternsOf } from "./pattern.js";
+import { isMessage } from "./talk.js";
+
+/** Whoever is not among the busiest so many times the lanes gives up its lane. */
+const PATIENCE = 2;
+
+export class Lanes {
+  #names: readonly string[] = [];
+
+  get names(): readonly string[] {
+    return this.#names;
+  }
+
+  /** The lane of an agent; the one after the last is that of all others. */
+  of(agent: string): number {
+    const lane = this.#names.indexOf(agent);
+    return lane < 0 ? this.#names.length : lane;
+  }
+
+  /**
+   * Gives lanes to whoever was named, then to the busiest of these events.
+   * @param agents As in the filter: those named without wildcards have lanes first.
+   */
+  update(agents: string, events: readonly Event[], most: number): void {
+    const chosen = [...new Set(patternsOf(agents).filter((pattern) => !isPattern(pattern)))].slice(0, most);
+    const counts = new Map<string, number>();
+    for (const event of events) {
+      if (!isMessage(event)) continue;
+      for (const name of event.from === event.to ? [event.from] : [event.from, event.to]) counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    // Sorting is stable: among equals whoever spoke first comes first.
+    const ranked = [...counts].sort(([, a], [, b]) => b - a).map(([name]) => name);
+    const welcome = new Set(ranked.slice(0, most * PATIENCE));
+    const kept = this.#names.filter((name) => !chosen.includes(name) && welcome.has(name));
+    const names = [...chosen, ...kept].slice(0, most);
+    for (const name of ranked) {
+      if (names.length >= most) break;
+      if (!names.includes(name)) names.push(name);
+    }
+    if (names.length !== this.#names.length || names.some((name, lane) => name !== this.#names[lane])) this.#names = names;
+  }
+}

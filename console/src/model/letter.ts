@@ -1,0 +1,220 @@
+/** A message as it is written by hand, and as the node takes it (the JSON of conformance/acl/README.md). */
+
+export interface Letter {
+  readonly sender: string;
+  readonly receivers: string;
+  readonly performative: string;
+  readonly content: string;
+  /** How the content is meant: a term of AgentSpeak, a text, or JSON in the notation of values. */
+  readonly contentIs: "term" | "text" | "json";
+  readonly language: string;
+  readonly ontology: string;
+  readonly protocol: string;
+  readonly conversation: string;
+  readonly replyWith: string;
+  readonly inReplyTo: string;
+  /** Seconds from now; empty for no such limit. */
+  readonly replyByS: string;
+}
+
+export const BLANK: Letter = {
+  sender: "", receivers: "", performative: "inform", content: "", contentIs: "term", language: "", ontology: "", protocol: "",
+  conversation: "", replyWith: "", inReplyTo: "", replyByS: "",
+};
+
+export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+
+/** What is not in order with a letter, for people; null if nothing. */
+export function fault(letter: Letter): string | null {
+  if (letter.receivers.trim() === "") return "Name a receiver.";
+  if (!/^[A-Za-z][\w-]*$/.test(letter.performative)) return "A performative is one word, such as inform or askOne.";
+  if (letter.replyByS !== "" && !(Number(letter.replyByS) > 0)) return "Reply by: seconds from now, more than 0.";
+  try {
+    contentOf(letter);
+  } catch (error) {
+    return `The content cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  return null;
+}
+
+/** @throws {Error} If it is not in order: {@link fault} says why. */
+export function messageOf(letter: Letter, nowMs: number): { [member: string]: Json } {
+  const optional: [string, string][] = [
+    ["sender", letter.sender], ["language", letter.language], ["ontology", letter.ontology], ["protocol", letter.protocol],
+    ["conversation_id", letter.conversation], ["reply_with", letter.replyWith], ["in_reply_to", letter.inReplyTo],
+  ];
+  const message: { [member: string]: Json } = { performative: letter.performative, receivers: letter.receivers.split(/[\s,]+/).filter((name) => name !== "") };
+  const content = contentOf(letter);
+  if (content !== undefined) message["content"] = content;
+  for (const [member, text] of optional) if (text.trim() !== "") message[member] = text.trim();
+  if (letter.replyByS !== "") message["reply_by_ms"] = Math.round(nowMs + Number(letter.replyByS) * 1000);
+  return message;
+}
+
+function contentOf(letter: Letter): Json | undefined {
+  if (letter.content.trim() === "") return undefined;
+  if (letter.contentIs === "text") return letter.content;
+  if (letter.contentIs === "json") return JSON.parse(letter.content) as Json;
+  return readTerm(letter.content);
+}
+
+/** A message's JSON as a letter, so that what was saved or came can be written anew. */
+export function letterOf(message: { readonly [member: string]: unknown }): Letter {
+  const text = (member: string) => (typeof message[member] === "string" ? (message[member] as string) : "");
+  const name = (agent: unknown) => (typeof agent === "string" ? agent : String((agent as { name?: unknown } | null)?.name ?? ""));
+  const receivers = Array.isArray(message["receivers"]) ? message["receivers"].map(name) : [];
+  const content = message["content"];
+  return {
+    ...BLANK,
+    sender: message["sender"] === undefined ? "" : name(message["sender"]),
+    receivers: receivers.join(" "),
+    performative: text("performative") || BLANK.performative,
+    content: content === undefined ? "" : typeof content === "string" ? content : writeTerm(content as Json),
+    contentIs: typeof content === "string" ? "text" : "term",
+    language: text("language"),
+    ontology: text("ontology"),
+    protocol: text("protocol"),
+    conversation: text("conversation_id"),
+    replyWith: text("reply_with"),
+    inReplyTo: text("in_reply_to"),
+  };
+}
+
+// ---- Terms: what people write, in the notation of values
+
+/** Deeper terms are refused: nobody writes them by hand. */
+const LEVELS_MAX = 100;
+
+class TermReader {
+  #at = 0;
+  #level = 0;
+  readonly #text: string;
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  all(): Json {
+    const value = this.#value();
+    this.#space();
+    if (this.#at < this.#text.length) throw this.#wrong("an end");
+    return value;
+  }
+
+  #wrong(expected: string): Error {
+    const rest = this.#text.slice(this.#at, this.#at + 12);
+    return new Error(`${expected} expected ${rest === "" ? "at the end" : `before “${rest}”`}`);
+  }
+
+  #space(): void {
+    while (/\s/.test(this.#text[this.#at] ?? "")) this.#at++;
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.#at += found.length;
+    return found;
+  }
+
+  #value(): Json {
+    this.#space();
+    if (++this.#level > LEVELS_MAX) throw new Error(`more than ${LEVELS_MAX} levels`);
+    try {
+      return this.#string() ?? this.#number() ?? this.#list() ?? this.#variable() ?? this.#structure();
+    } finally {
+      this.#level--;
+    }
+  }
+
+  #string(): Json | undefined {
+    const quoted = this.#match(/"(?:[^"\\]|\\.)*"/sy);
+    return quoted === undefined ? undefined : unquote(quoted);
+  }
+
+  #number(): Json | undefined {
+    const digits = this.#match(/-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y);
+    if (digits === undefined) return undefined;
+    const value = Number(digits);
+    if (/^-?\d+$/.test(digits)) return Number.isSafeInteger(value) ? value : { int: BigInt(digits).toString() };
+    return Number.isInteger(value) ? { num: value } : value;
+  }
+
+  #list(): Json | undefined {
+    if (this.#match(/\[/y) === undefined) return undefined;
+    const list = this.#items("]");
+    this.#space();
+    if (this.#match(/\|/y) === undefined) {
+      if (this.#match(/\]/y) === undefined) throw this.#wrong("]");
+      return list;
+    }
+    const tail = this.#value();
+    this.#space();
+    if (this.#match(/\]/y) === undefined) throw this.#wrong("]");
+    return { list, tail };
+  }
+
+  /** Values with commas between them, up to before the closing bracket or the bar. */
+  #items(close: string): Json[] {
+    const items: Json[] = [];
+    this.#space();
+    if (this.#text[this.#at] === close) return items;
+    do {
+      items.push(this.#value());
+      this.#space();
+    } while (this.#match(/,/y) !== undefined);
+    return items;
+  }
+
+  #variable(): Json | undefined {
+    const name = this.#match(/[A-Z_]\w*/y);
+    return name === undefined ? undefined : { var: name };
+  }
+
+  #structure(): Json {
+    const negated = this.#match(/~/y) !== undefined;
+    const quoted = this.#match(/'(?:[^'\\]|\\.)*'/sy);
+    const name = quoted === undefined ? this.#match(/[a-z][\w.-]*[\w]|[a-z]/y) : unquote(quoted);
+    if (name === undefined) throw this.#wrong("a term");
+    let args: Json[] = [];
+    if (this.#match(/\(/y) !== undefined) {
+      args = this.#items(")");
+      if (this.#match(/\)/y) === undefined) throw this.#wrong(")");
+    }
+    let annots: Json[] = [];
+    if (this.#match(/\[/y) !== undefined) {
+      annots = this.#items("]");
+      if (this.#match(/\]/y) === undefined) throw this.#wrong("]");
+    }
+    if (args.length === 0 && annots.length === 0 && !negated) return name === "true" || name === "false" ? name === "true" : { atom: name };
+    return { term: name, ...(args.length > 0 && { args }), ...(negated && { negated }), ...(annots.length > 0 && { annots }) };
+  }
+}
+
+function unquote(quoted: string): string {
+  return quoted.slice(1, -1).replaceAll(/\\(.)/gs, (_, c: string) => ({ n: "\n", t: "\t", r: "\r" })[c] ?? c);
+}
+
+/** @throws {Error} If it is no term. */
+export function readTerm(text: string): Json {
+  return new TermReader(text).all();
+}
+
+/** A value as AgentSpeak writes it; what it has no notation for, as JSON. */
+export function writeTerm(value: Json): string {
+  if (value === null || typeof value === "boolean" || typeof value === "number") return String(value);
+  if (typeof value === "string") return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(writeTerm).join(",")}]`;
+  const { atom, term, int, num, list, tail } = value;
+  if (typeof atom === "string") return writeName(atom);
+  if (typeof int === "string") return int;
+  if (num !== undefined) return typeof num === "number" ? num.toFixed(1) : String(num);
+  if (typeof value["var"] === "string") return value["var"];
+  if (Array.isArray(list)) return `[${list.map(writeTerm).join(",")}${tail === undefined ? "" : `|${writeTerm(tail)}`}]`;
+  if (typeof term !== "string") return JSON.stringify(value);
+  const part = (items: Json | undefined, open: string, close: string) => (Array.isArray(items) && items.length > 0 ? `${open}${items.map(writeTerm).join(",")}${close}` : "");
+  return `${value["negated"] === true ? "~" : ""}${writeName(term)}${part(value["args"], "(", ")")}${part(value["annots"], "[", "]")}`;
+}
+
+function writeName(name: string): string {
+  return /^[a-z]([\w.-]*\w)?$/.test(name) ? name : `'${name.replaceAll(/[\\']/g, "\\$&")}'`;
+}

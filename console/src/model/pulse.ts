@@ -1,0 +1,30 @@
+/** Data that changes thousands of times a second, and is drawn once a frame. */
+import { signal, type ReadonlySignal } from "@preact/signals";
+
+export type Schedule = (run: () => void) => void;
+
+let schedule: Schedule = typeof requestAnimationFrame === "function" ? (run) => void requestAnimationFrame(run) : (run) => run();
+
+/** Tests decide themselves when a frame is. */
+export function scheduleFramesWith(other: Schedule): void {
+  schedule = other;
+}
+
+/** Tells views, once a frame at most, that what belongs to it changed. */
+export class Pulse {
+  readonly #version = signal(0);
+  #isDue = false;
+
+  get version(): ReadonlySignal<number> {
+    return this.#version;
+  }
+
+  touch(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    schedule(() => {
+      this.#isDue = false;
+      this.#version.value++;
+    });
+  }
+}

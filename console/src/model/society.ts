@@ -1,0 +1,78 @@
+/** The nodes, and how they have been doing for some minutes. */
+import { signal } from "@preact/signals";
+import type { LinkInfo, MemberInfo, NodeInfo, SocietyFrame } from "../live/vocabulary.js";
+
+/** Figures of the past, for a small line: five minutes at two a second. */
+const HISTORY_MAX = 600;
+
+/** A node as the console shows it, of a cluster or not. */
+export interface NodeCard {
+  readonly name: string;
+  readonly isHere: boolean;
+  readonly state: string;
+  readonly agents: number | null;
+  /** 0 to 1. */
+  readonly load: number | null;
+  readonly memoryBytes: number | null;
+  readonly messagesPerS: number | null;
+  readonly address: string | null;
+  readonly isPlacer: boolean;
+  readonly troubles: readonly string[];
+  readonly linkUp: boolean | null;
+  readonly roundTripUs: number | null;
+}
+
+export class Society {
+  readonly node = signal<NodeInfo | null>(null);
+  readonly cards = signal<readonly NodeCard[]>([]);
+  readonly links = signal<readonly LinkInfo[]>([]);
+  readonly messagesPerS = signal<number | null>(null);
+  readonly history = signal<readonly number[]>([]);
+  #last: { readonly at_us: number; readonly pid: number; readonly sent: number } | undefined;
+
+  hear(frame: SocietyFrame): void {
+    const rate = this.#rate(frame);
+    this.node.value = frame.node;
+    this.links.value = frame.links;
+    this.messagesPerS.value = rate;
+    if (rate !== null) this.history.value = [...this.history.value.slice(1 - HISTORY_MAX), rate];
+    this.cards.value = cardsOf(frame, rate);
+  }
+
+  /** Messages per second since the last frame; null if there was none, or the node is another process now. */
+  #rate({ at_us, node }: SocietyFrame): number | null {
+    const last = this.#last;
+    this.#last = { at_us, pid: node.pid, sent: node.sent };
+    if (!last || last.pid !== node.pid || at_us <= last.at_us || node.sent < last.sent) return null;
+    return ((node.sent - last.sent) * 1e6) / (at_us - last.at_us);
+  }
+}
+
+function cardsOf({ node, nodes, links }: SocietyFrame, rate: number | null): NodeCard[] {
+  const cards = new Map<string, NodeCard>();
+  const linkTo = (name: string) => links.find((link) => link.peer === name);
+  const card = (name: string, member?: MemberInfo): NodeCard => {
+    const isHere = name === node.node;
+    const link = linkTo(name);
+    return {
+      name,
+      isHere,
+      state: member?.state ?? (isHere ? "running" : link && !link.up ? "silent" : "running"),
+      agents: member?.agents ?? (isHere ? node.agents : null),
+      load: member?.load ? Math.min(1, member.load.busy / 1000) : null,
+      memoryBytes: isHere ? node.memory_bytes : null,
+      messagesPerS: isHere ? rate : null,
+      address: member?.address ?? (isHere ? node.address : (link?.address ?? null)),
+      isPlacer: member?.placer ?? false,
+      troubles: (member?.troubles ?? []).map((trouble) => `partition ${trouble.partition}: ${trouble.why || trouble.kind}`),
+      linkUp: isHere ? null : (link?.up ?? null),
+      roundTripUs: link?.round_trip_us ?? null,
+    };
+  };
+  cards.set(node.node, card(node.node, nodes.find((member) => member.node === node.node)));
+  for (const member of nodes) if (member.state !== "left") cards.set(member.node, card(member.node, member));
+  for (const peer of [...links.map((link) => link.peer), ...node.peers.map((peer) => peer.node)]) {
+    if (peer !== null && !cards.has(peer)) cards.set(peer, card(peer));
+  }
+  return [...cards.values()];
+}

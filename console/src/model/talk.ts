@@ -1,0 +1,160 @@
+/** What agents say, as far back as there is room, and what of it somebody wants to see. */
+import { signal } from "@preact/signals";
+import type { Event, LogLine, MessageEvent, SniffWanted } from "../live/vocabulary.js";
+import { isPattern, patternFits, patternsOf } from "./pattern.js";
+import { Pulse } from "./pulse.js";
+import { Ring } from "./ring.js";
+
+/** Events that are kept: twenty seconds of 5,000 messages a second. */
+export const EVENTS_MAX = 100_000;
+
+export interface TalkFilter {
+  /** Names and patterns, apart by spaces or commas; of a message one party must fit. */
+  readonly agents: string;
+  readonly performatives: readonly string[];
+  /** A pattern. */
+  readonly conversation: string;
+  /** Any part of the content. */
+  readonly content: string;
+}
+export const EVERYTHING: TalkFilter = { agents: "", performatives: [], conversation: "", content: "" };
+
+export function isMessage(event: Event): event is MessageEvent {
+  return event.event === "sent" || event.event === "died";
+}
+
+/** Gaps are shown whatever is asked for: what is missing may have been that. */
+function isGap(event: Event): boolean {
+  return event.event === "skipped" || event.event === "dropped" || event.event === "cut_short";
+}
+
+/** Whether an event is wanted; made once for a filter, asked for each event. */
+export function takes(filter: TalkFilter): (event: Event) => boolean {
+  const patterns = patternsOf(filter.agents);
+  const names = new Set(patterns.filter((pattern) => !isPattern(pattern)));
+  const wild = patterns.filter(isPattern);
+  const performatives = new Set(filter.performatives);
+  const content = filter.content.toLowerCase();
+  const named = (name: string) => names.has(name) || wild.some((pattern) => patternFits(pattern, name));
+  const ofMessagesOnly = performatives.size > 0 || filter.conversation !== "" || content !== "";
+  return (event) => {
+    if (isGap(event)) return true;
+    if (isMessage(event)) {
+      return (
+        (patterns.length === 0 || named(event.from) || named(event.to)) &&
+        (performatives.size === 0 || performatives.has(event.performative)) &&
+        (filter.conversation === "" || (event.conversation !== null && patternFits(filter.conversation, event.conversation))) &&
+        (content === "" || event.content.toLowerCase().includes(content))
+      );
+    }
+    if (event.event !== "agent" && event.event !== "service") return false;
+    return !ofMessagesOnly && (patterns.length === 0 || named(event.agent));
+  };
+}
+
+/** The part of a filter that the node applies itself, so that what nobody sees is not sent. */
+export function sniffWanted(filter: TalkFilter): SniffWanted {
+  return {
+    agents: patternsOf(filter.agents),
+    conversation: filter.conversation === "" ? null : filter.conversation,
+    performatives: filter.performatives,
+  };
+}
+
+export class Talk {
+  readonly pulse = new Pulse();
+  readonly filter = signal<TalkFilter>(EVERYTHING);
+  /** Everything that came. */
+  readonly all: Ring<Event>;
+  /** What of it is wanted. */
+  readonly shown: Ring<Event>;
+  /** Messages by performative, of all that came. */
+  readonly performatives = new Map<string, number>();
+  /** The number of the last entry of the log that came. */
+  logNumber = 0;
+  skipped = 0;
+  #takes = takes(EVERYTHING);
+
+  constructor(capacity = EVENTS_MAX) {
+    this.all = new Ring(capacity);
+    this.shown = new Ring(capacity);
+  }
+
+  hear(events: readonly Event[]): void {
+    for (const event of events) {
+      if (event.event === "tick") continue;
+      if (event.event === "skipped") this.skipped += event.count;
+      if (isMessage(event)) this.performatives.set(event.performative, (this.performatives.get(event.performative) ?? 0) + 1);
+      this.all.push(event);
+      if (this.#takes(event)) this.shown.push(event);
+    }
+    if (events.length > 0) this.pulse.touch();
+  }
+
+  hearLog(lines: readonly LogLine[]): void {
+    for (const line of lines) this.logNumber = Math.max(this.logNumber, line.number);
+    this.hear(lines);
+  }
+
+  want(filter: TalkFilter): void {
+    this.filter.value = filter;
+    this.#takes = takes(filter);
+    this.shown.clear();
+    for (let number = this.all.start; number < this.all.end; number++) {
+      const event = this.all.at(number);
+      if (event && this.#takes(event)) this.shown.push(event);
+    }
+    this.pulse.touch();
+  }
+
+  clear(): void {
+    this.all.clear();
+    this.shown.clear();
+    this.performatives.clear();
+    this.skipped = 0;
+    this.logNumber = 0;
+    this.pulse.touch();
+  }
+}
+
+/** How many events there were in each of so many equal parts of the time between the first and the last: for the line of time. */
+export function density(events: Ring<Event>, parts: number): { readonly fromUs: number; readonly toUs: number; readonly counts: Uint32Array; readonly dead: Uint32Array } {
+  const counts = new Uint32Array(parts);
+  const dead = new Uint32Array(parts);
+  const fromUs = events.at(events.start)?.at_us ?? 0;
+  const toUs = Math.max(fromUs + 1, events.at(events.end - 1)?.at_us ?? 0);
+  // Of very many, some tell enough.
+  const stride = Math.max(1, Math.floor(events.size / 20_000));
+  for (let number = events.start; number < events.end; number += stride) {
+    const event = events.at(number);
+    if (!event) continue;
+    const part = Math.min(parts - 1, Math.max(0, Math.floor(((event.at_us - fromUs) / (toUs - fromUs)) * parts)));
+    counts[part] = (counts[part] ?? 0) + stride;
+    if (event.event === "died") dead[part] = (dead[part] ?? 0) + 1;
+  }
+  return { fromUs, toUs, counts, dead };
+}
+
+/** The index of the first event at or after a moment: events are in the order of time, or nearly. */
+export function indexAt(events: readonly Event[], atUs: number): number {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((events[middle]?.at_us ?? Infinity) < atUs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** What belongs to a message: the question that it answers, and the answers that quote it. */
+export function related(message: MessageEvent, events: readonly Event[]): { readonly asks: MessageEvent | undefined; readonly answers: MessageEvent[] } {
+  let asks: MessageEvent | undefined;
+  const answers: MessageEvent[] = [];
+  for (const event of events) {
+    if (!isMessage(event) || event === message) continue;
+    if (message.in_reply_to !== null && event.reply_with === message.in_reply_to && event.at_us <= message.at_us && event.to === message.from) asks = event;
+    if (message.reply_with !== null && event.in_reply_to === message.reply_with && event.at_us >= message.at_us && event.to === message.from && answers.length < 50) answers.push(event);
+  }
+  return { asks, answers };
+}

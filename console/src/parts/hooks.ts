@@ -1,0 +1,54 @@
+/** What views have in common. */
+import { useSignal, type ReadonlySignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { Refusal, Watch, WatchFrame } from "../live/vocabulary.js";
+import { keys, live } from "../session.js";
+
+/** Watches while the view is there. Another key is another watch. */
+export function useWatch(key: string, wanted: Watch | null, on: (frame: WatchFrame) => void, refused?: (refusal: Refusal) => void): void {
+  useEffect(() => (wanted ? live.watch(wanted, on, refused) : undefined), [key]);
+}
+
+/** Binds keys while the view is there. */
+export function useKeys(bindings: Readonly<Record<string, () => void>>): void {
+  const newest = useRef(bindings);
+  newest.current = bindings;
+  useEffect(() => {
+    const undo = Object.keys(bindings).map((key) => keys.bind(key, () => newest.current[key]?.()));
+    return () => undo.forEach((unbind) => unbind());
+  }, []);
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** How large an element is, now. */
+export function useSize<E extends HTMLElement>(): [{ readonly current: E | null }, ReadonlySignal<Size>] {
+  const element = useRef<E>(null);
+  const size = useSignal<Size>({ width: 0, height: 0 });
+  useEffect(() => {
+    if (!element.current) return undefined;
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry) size.value = { width: entry.contentRect.width, height: entry.contentRect.height };
+    });
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return [element, size];
+}
+
+/** Gives a canvas as many pixels as the screen has there. Null if it has no place. */
+export function prepare(canvas: HTMLCanvasElement, { width, height }: Size): CanvasRenderingContext2D | null {
+  const scale = window.devicePixelRatio || 1;
+  const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
+  if (w === 0 || h === 0) return null;
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+  }
+  const context = canvas.getContext("2d");
+  context?.setTransform(scale, 0, 0, scale, 0, 0);
+  return context;
+}

@@ -1,0 +1,33 @@
+/** Words of agents: always text, and nothing in it is hidden. */
+import { visible } from "../model/format.js";
+import { family } from "../model/performative.js";
+
+/** Longer names are cut where they are shown, not where they are used. */
+const NAME_MAX = 120;
+
+export function Name({ of }: { readonly of: string }) {
+  const text = visible(of, NAME_MAX);
+  return (
+    <bdi class="name" title={visible(of, 400)}>
+      {text}
+    </bdi>
+  );
+}
+
+export function Performative({ of }: { readonly of: string }) {
+  return <span class={`performative is-${family(of)}`}>{visible(of, 40)}</span>;
+}
+
+export function State({ of }: { readonly of: string | null }) {
+  const state = of ?? "unknown";
+  return <span class={`state is-${/^[a-z]+$/.test(state) ? state : "unknown"}`}>{visible(state, 20)}</span>;
+}
+
+export function Empty({ title, children }: { readonly title: string; readonly children?: preact.ComponentChildren }) {
+  return (
+    <div class="empty">
+      <strong>{title}</strong>
+      {children ? <span>{children}</span> : null}
+    </div>
+  );
+}

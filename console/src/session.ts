@@ -1,0 +1,86 @@
+/** The one console of this page: its connection, and what it knows. */
+import { signal } from "@preact/signals";
+import { LiveClient, LiveError } from "./live/client.js";
+import { browserClock, dialOrigin } from "./live/socket.js";
+import type { Answer, Request } from "./live/vocabulary.js";
+import { Agents } from "./model/agents.js";
+import { Health } from "./model/health.js";
+import { Keys } from "./model/keys.js";
+import { Mind } from "./model/mind.js";
+import { HOME, readRoute, tokenIn, writeRoute, type Route, type View } from "./model/route.js";
+import { Society } from "./model/society.js";
+import { Talk } from "./model/talk.js";
+
+const TOKEN_KEY = "whimbrel.token";
+
+/** The token that stands in the address, which it leaves; else that of before. */
+function findToken(): string {
+  const token = tokenIn(location.hash);
+  if (token === null) return sessionStorage.getItem(TOKEN_KEY) ?? "";
+  sessionStorage.setItem(TOKEN_KEY, token);
+  history.replaceState(null, "", `${location.pathname}${location.search}#/`);
+  return token;
+}
+
+export const live = new LiveClient(dialOrigin(location), findToken(), browserClock);
+export const society = new Society();
+export const agents = new Agents();
+export const talk = new Talk();
+export const health = new Health();
+export const mind = new Mind();
+export const keys = new Keys();
+export const route = signal<Route>(HOME);
+
+/** Agents that are known at once; of more, a search asks the node. */
+export const AGENTS_MAX = 20_000;
+
+export function useToken(token: string): void {
+  sessionStorage.setItem(TOKEN_KEY, token);
+  live.connect(token);
+}
+
+export function go(view: View, of = "", query: Readonly<Record<string, string>> = {}): void {
+  location.hash = writeRoute(view, of, query);
+}
+
+export function followAddress(): void {
+  const read = () => {
+    const token = tokenIn(location.hash);
+    if (token !== null) useToken(findToken());
+    route.value = readRoute(location.hash);
+  };
+  window.addEventListener("hashchange", read);
+  read();
+}
+
+// ---- What is said to whoever sits there
+
+export interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly isFault: boolean;
+}
+export const toasts = signal<readonly Toast[]>([]);
+let lastToast = 0;
+
+export function say(text: string, isFault = false): void {
+  const id = ++lastToast;
+  toasts.value = [...toasts.value.slice(-3), { id, text, isFault }];
+  setTimeout(() => dismiss(id), isFault ? 9_000 : 3_500);
+}
+
+export function dismiss(id: number): void {
+  toasts.value = toasts.value.filter((toast) => toast.id !== id);
+}
+
+/** Asks, and says how it went. Nothing if it could not be done. */
+export async function order(request: Request, done: string | null): Promise<Answer | null> {
+  try {
+    const answer = await live.ask(request);
+    if (done !== null) say(done);
+    return answer;
+  } catch (error) {
+    say(error instanceof LiveError ? error.message : String(error), true);
+    return null;
+  }
+}

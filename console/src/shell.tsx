@@ -1,0 +1,236 @@
+/** What is around the views: where to go, how the platform is, whether there is a connection. */
+import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
+import { count, duration, short, visible } from "./model/format.js";
+import { writeRoute, type View } from "./model/route.js";
+import { Dialogs } from "./parts/dialog.js";
+import { useKeys } from "./parts/hooks.js";
+import { Bird, Icon } from "./parts/icons.js";
+import { dismiss, go, live, route, society, toasts, useToken } from "./session.js";
+import { toggleTheme } from "./theme.js";
+import { ComposeView } from "./views/compose.js";
+import { ConversationsView } from "./views/conversations.js";
+import { DirectoryView } from "./views/directory.js";
+import { HealthView } from "./views/health.js";
+import { MindView } from "./views/mind.js";
+import { MobilityView, SecurityView } from "./views/notices.js";
+import { SocietyView } from "./views/society.js";
+
+interface Entry {
+  readonly view: View;
+  readonly label: string;
+  readonly key: string;
+  readonly shows: ComponentType;
+  /** What the node must offer; without it the view would have nothing to show. */
+  readonly needs?: string;
+}
+const ENTRIES: readonly Entry[] = [
+  { view: "society", label: "Society", key: "s", shows: SocietyView },
+  { view: "conversations", label: "Conversations", key: "c", shows: ConversationsView },
+  { view: "mind", label: "Mind", key: "m", shows: MindView, needs: "mind" },
+  { view: "directory", label: "Directory", key: "d", shows: DirectoryView },
+  { view: "compose", label: "Compose", key: "w", shows: ComposeView },
+  { view: "health", label: "Health", key: "h", shows: HealthView },
+  { view: "mobility", label: "Mobility", key: "o", shows: MobilityView, needs: "mobility" },
+  { view: "security", label: "Security", key: "e", shows: SecurityView, needs: "security" },
+];
+
+function offered(): readonly Entry[] {
+  return ENTRIES.filter(({ needs }) => needs === undefined || live.offers(needs));
+}
+
+export function Shell() {
+  const helps = useSignal(false);
+  const { view } = route.value;
+  const entries = offered();
+  const entry = entries.find((entry) => entry.view === view);
+  useKeys({
+    ...Object.fromEntries(ENTRIES.map(({ view, key }) => [`g ${key}`, () => go(view)])),
+    "?": () => (helps.value = !helps.value),
+    "/": () => document.querySelector<HTMLInputElement>("[data-search]")?.focus(),
+    t: toggleTheme,
+  });
+  useEffect(() => {
+    document.title = `${entry?.label ?? "Console"} · ${society.node.value?.society ?? "Whimbrel"}`;
+  }, [entry, society.node.value?.society]);
+  const { phase } = live;
+  if (phase.value.is === "refused") return <Refused />;
+  const Shown = entry?.shows;
+  return (
+    <div class="shell">
+      <Rail entries={entries} view={view} onHelp={() => (helps.value = true)} />
+      <Bar title={entry?.label ?? ""} />
+      <Connection />
+      <main class="main" key={view}>
+        {Shown ? <Shown /> : live.welcome.value ? <div class="empty"><strong>This node does not offer that view</strong></div> : null}
+      </main>
+      {helps.value ? <Help entries={entries} onClose={() => (helps.value = false)} /> : null}
+      <Dialogs />
+      <Toasts />
+    </div>
+  );
+}
+
+function Rail({ entries, view, onHelp }: { readonly entries: readonly Entry[]; readonly view: View; readonly onHelp: () => void }) {
+  return (
+    <nav class="rail" aria-label="Views">
+      <a class="sign" href="#/society" title="Whimbrel">
+        <Bird />
+        <span>whimbrel</span>
+      </a>
+      <ul>
+        {entries.map((entry) => (
+          <li key={entry.view}>
+            <a href={writeRoute(entry.view)} aria-current={entry.view === view ? "page" : undefined} title={`${entry.label} (g ${entry.key})`}>
+              <Icon of={entry.view} />
+              <span>{entry.label}</span>
+              <kbd>g {entry.key}</kbd>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <div class="rail-end">
+        <button type="button" class="button is-bare" title="Light or dark (t)" aria-label="Light or dark" onClick={toggleTheme}>
+          <Icon of="sun" />
+        </button>
+        <button type="button" class="button is-bare" title="Keys (?)" aria-label="Keys" onClick={onHelp}>
+          <Icon of="help" />
+        </button>
+      </div>
+    </nav>
+  );
+}
+
+function Bar({ title }: { readonly title: string }) {
+  const node = society.node.value;
+  const rate = society.messagesPerS.value;
+  return (
+    <header class="bar">
+      <h1>{title}</h1>
+      {node ? (
+        <>
+          <span class="where">
+            <b>{visible(node.society || node.platform, 40)}</b> on {visible(node.node, 40)}
+          </span>
+          <ul class="figures" aria-label="Figures">
+            <li title="Agents on this node">
+              <b>{count(node.agents)}</b> agents
+            </li>
+            <li title="Messages sent here a second">
+              <b>{rate === null ? "–" : short(rate)}</b> msg/s
+            </li>
+            <li title="Messages that wait">
+              <b>{short(node.queued)}</b> waiting
+            </li>
+            <li title="Messages that reached nobody" class={node.dead > 0 ? "is-fault" : ""}>
+              <a href="#/health">
+                <b>{short(node.dead)}</b> dead
+              </a>
+            </li>
+            <li class="is-wide" title="Since the node started">
+              up <b>{duration(node.up_us / 1000)}</b>
+            </li>
+          </ul>
+        </>
+      ) : null}
+    </header>
+  );
+}
+
+/** Says it when there is no connection, and when there will be another attempt. */
+function Connection() {
+  const now = useSignal(0);
+  const phase = live.phase.value;
+  useEffect(() => {
+    if (phase.is !== "broken") return undefined;
+    now.value = live.now;
+    const timer = setInterval(() => (now.value = live.now), 250);
+    return () => clearInterval(timer);
+  }, [phase]);
+  if (phase.is === "live") return null;
+  if (phase.is === "connecting" && !live.welcome.value) return <div class="connection" role="status">Connecting…</div>;
+  const left = phase.is === "broken" ? Math.max(0, Math.ceil((phase.againAt - now.value) / 1000)) : 0;
+  return (
+    <div class="connection is-broken" role="status">
+      <span>The connection to the node broke. What is shown is as it was{phase.is === "broken" ? `; next attempt in ${left} s.` : "; connecting…"}</span>
+      <button type="button" class="button" onClick={() => live.connect()}>
+        Try now
+      </button>
+    </div>
+  );
+}
+
+function Refused() {
+  const token = useSignal("");
+  const phase = live.phase.value;
+  return (
+    <main class="refused">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          useToken(token.value.trim());
+        }}
+      >
+        <Bird />
+        <h1>whimbrel</h1>
+        <p>{phase.is === "refused" ? visible(phase.text, 300) : ""}</p>
+        <label>
+          Token
+          <input class="field" type="password" autocomplete="off" value={token.value} onInput={(event) => (token.value = event.currentTarget.value)} />
+        </label>
+        <button type="submit" class="button is-main" disabled={token.value.trim() === ""}>
+          Connect
+        </button>
+        <small>The node prints an address with its token when it starts: open that one, or paste what stands after “token=”.</small>
+      </form>
+    </main>
+  );
+}
+
+function Help({ entries, onClose }: { readonly entries: readonly Entry[]; readonly onClose: () => void }) {
+  useKeys({ Escape: onClose });
+  const rows: readonly (readonly [string, string])[] = [
+    ...entries.map(({ key, label }) => [`g ${key}`, label] as const),
+    ["/", "Search or filter"],
+    ["j k", "Next, previous"],
+    ["Enter", "Open what is chosen"],
+    ["Esc", "Close, step back"],
+    ["Space", "Pause or go on (Conversations, Mind)"],
+    ["n", "One reasoning cycle (Mind, paused)"],
+    ["m", "Map, list or both (Society)"],
+    ["t", "Light or dark"],
+    ["?", "These keys"],
+  ];
+  return (
+    <div class="veil" onClick={onClose}>
+      <section class="help" role="dialog" aria-label="Keys" onClick={(event) => event.stopPropagation()}>
+        <h2>Keys</h2>
+        <dl>
+          {rows.map(([key, does]) => (
+            <div key={key}>
+              <dt>
+                {key.split(" ").map((one) => (
+                  <kbd>{one}</kbd>
+                ))}
+              </dt>
+              <dd>{does}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+    </div>
+  );
+}
+
+function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map((toast) => (
+        <button type="button" key={toast.id} class={`toast ${toast.isFault ? "is-fault" : ""}`} title="Dismiss" onClick={() => dismiss(toast.id)}>
+          {visible(toast.text, 400)}
+        </button>
+      ))}
+    </div>
+  );
+}

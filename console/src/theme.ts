@@ -1,0 +1,34 @@
+/** Light or dark, as the system says or as chosen; and the colours for canvases. */
+import { signal } from "@preact/signals";
+
+export type Theme = "auto" | "light" | "dark";
+const KEY = "whimbrel.theme";
+const COLOURS = ["bg", "surface", "sunken", "ink", "ink-2", "ink-3", "line", "line-2", "accent", "accent-soft", "ask", "offer", "tell", "refuse", "fail", "other"] as const;
+export type Palette = Readonly<Record<(typeof COLOURS)[number], string>>;
+
+const stored = localStorage.getItem(KEY);
+export const theme = signal<Theme>(stored === "light" || stored === "dark" ? stored : "auto");
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
+
+function apply(): void {
+  const isDark = theme.value === "dark" || (theme.value === "auto" && systemIsDark.matches);
+  document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
+  const style = getComputedStyle(document.documentElement);
+  palette.value = Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as Palette;
+}
+
+export const palette = signal<Palette>({} as Palette);
+
+export function startTheme(): void {
+  systemIsDark.addEventListener("change", apply);
+  apply();
+}
+
+/** The other one of light and dark; the system's own again if that is the same. */
+export function toggleTheme(): void {
+  const next = document.documentElement.dataset["theme"] === "dark" ? "light" : "dark";
+  theme.value = (next === "dark") === systemIsDark.matches ? "auto" : next;
+  if (theme.value === "auto") localStorage.removeItem(KEY);
+  else localStorage.setItem(KEY, theme.value);
+  apply();
+}

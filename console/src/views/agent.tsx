@@ -1,0 +1,139 @@
+/** An agent: what it is, with whom it talks, and what can be done with it. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { AgentInfo, LifecycleStep } from "../live/vocabulary.js";
+import { count, duration, visible } from "../model/format.js";
+import { confirm, prompt } from "../parts/dialog.js";
+import { useWatch } from "../parts/hooks.js";
+import { Icon } from "../parts/icons.js";
+import { Menu } from "../parts/menu.js";
+import { Facts, Pane } from "../parts/pane.js";
+import { Name, State } from "../parts/text.js";
+import { Traffic } from "../model/traffic.js";
+import { agents, go, live, order, society } from "../session.js";
+import { move } from "./nodes.js";
+
+export function AgentPane({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
+  agents.pulse.version.value;
+  const agent = agents.named(name);
+  return (
+    <Pane title={<Name of={name} />} label="Agent" onClose={onClose}>
+      {agent ? <Living agent={agent} /> : <p class="is-quiet">There is no agent of this name now.</p>}
+    </Pane>
+  );
+}
+
+function Living({ agent }: { readonly agent: AgentInfo }) {
+  return (
+    <>
+      <div class="links">
+        {live.offers("mind") ? (
+          <button type="button" class="button is-main" onClick={() => go("mind", agent.name)}>
+            <Icon of="mind" /> Mind
+          </button>
+        ) : null}
+        <button type="button" class="button" onClick={() => go("conversations", "", { agents: agent.name })}>
+          <Icon of="conversations" /> Conversations
+        </button>
+        <button type="button" class="button" onClick={() => go("compose", "", { to: agent.name })}>
+          <Icon of="send" /> Write
+        </button>
+      </div>
+      <Facts
+        of={[
+          ["State", <State of={agent.ending ? "ending" : agent.state} />],
+          ["Kind", visible(agent.kind, 30)],
+          ["Node", visible(agent.node, 60)],
+          ["Owner", agent.owner === null ? null : <Name of={agent.owner} />],
+          ["Mailbox", agent.mailbox === null ? null : `${count(agent.mailbox)} waiting`],
+          ["Handled", agent.handled === null ? null : count(agent.handled)],
+          ["Age", agent.age_ms === null ? null : duration(agent.age_ms)],
+          ["Memory", agent.passive ? "left it: its next message brings it back" : null],
+        ]}
+      />
+      {live.mayAct && agent.kind !== "service" ? <Actions agent={agent} /> : null}
+      <Partners of={agent.name} />
+    </>
+  );
+}
+
+/** Which steps lead from a state (FIPA00023 5.1). */
+const STEPS: Readonly<Record<string, readonly (readonly [LifecycleStep, string, string])[]>> = {
+  initiated: [["start", "Start", "started"]],
+  active: [["suspend", "Suspend", "suspended"], ["wait", "Wait", "waits"]],
+  suspended: [["resume", "Resume", "resumed"]],
+  waiting: [["wake", "Wake", "woken"]],
+};
+
+function Actions({ agent }: { readonly agent: AgentInfo }) {
+  const { name } = agent;
+  const step = ([step, , done]: readonly [LifecycleStep, string, string]) => void order({ request: "step", agent: name, step }, `${name} ${done}`);
+  const kill = async () => {
+    if (await confirm("End this agent?", `${visible(name, 60)} ends, and what waits in its mailbox becomes dead letters.`, "Kill")) await order({ request: "kill", agent: name }, `${name} ended`);
+  };
+  const clone = async () => {
+    const other = await prompt("Clone", `Another agent that goes on as ${visible(name, 60)} does, under this name:`, "Clone", `${name}_1`);
+    if (other !== null && other !== "") await order({ request: "clone", agent: name, name: other }, `${other} is a clone of ${name}`);
+  };
+  const others = society.cards.value.filter((card) => card.name !== agent.node);
+  return (
+    <div class="actions" role="group" aria-label="What can be done">
+      {(STEPS[agent.state ?? ""] ?? []).map((one) => (
+        <button type="button" class="button" onClick={() => step(one)}>
+          {one[1]}
+        </button>
+      ))}
+      {others.length > 0 ? <Menu label="Move to" title="Has it go on on another node" choices={others.map((card) => ({ label: visible(card.name, 40), run: () => void move(name, card.name) }))} /> : null}
+      {live.offers("clone") ? (
+        <button type="button" class="button" onClick={() => void clone()}>
+          Clone
+        </button>
+      ) : null}
+      <button type="button" class="button is-grave" onClick={() => void kill()}>
+        Kill
+      </button>
+    </div>
+  );
+}
+
+/** With whom it talked since it was chosen. */
+function Partners({ of }: { readonly of: string }) {
+  const found = useSignal<readonly (readonly [string, number, number])[]>([]);
+  const traffic = useSignal(new Traffic());
+  useEffect(() => {
+    traffic.value = new Traffic();
+    found.value = [];
+  }, [of]);
+  useWatch(`traffic ${of}`, { what: "traffic", every_ms: 1000 }, (frame) => {
+    if (frame.type !== "traffic") return;
+    traffic.value.hear(frame);
+    const partners = new Map<string, [number, number]>();
+    for (const { from, to, weight } of traffic.value.of(of)) {
+      const other = from === of ? to : from;
+      const both = partners.get(other) ?? [0, 0];
+      both[from === of ? 0 : 1] += weight;
+      partners.set(other, both);
+    }
+    found.value = [...partners].map(([name, [to, by]]) => [name, to, by] as const).slice(0, 12);
+  });
+  if (found.value.length === 0) return null;
+  const most = Math.max(...found.value.map(([, to, by]) => to + by), 0.001);
+  return (
+    <section class="partners">
+      <h3>Talks with</h3>
+      <ul>
+        {found.value.map(([name, to, by]) => (
+          <li key={name}>
+            <button type="button" onClick={() => go("society", name)}>
+              <Name of={name} />
+              <span class="pair" title={`to it ${to.toFixed(1)}, from it ${by.toFixed(1)} messages a second`}>
+                <i class="is-to" style={{ width: `${(to / most) * 100}%` }} />
+                <i class="is-by" style={{ width: `${(by / most) * 100}%` }} />
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

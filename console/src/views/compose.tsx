@@ -1,0 +1,1 @@
+export function ComposeView() { return null; }

@@ -1,0 +1,271 @@
+/** Conversations: what agents say, as a sequence diagram or as lines, live and back in time. */
+import { signal, useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Event, Watch } from "../live/vocabulary.js";
+import { toJson, toMermaid, toSvg } from "../model/export.js";
+import { clock, count, visible } from "../model/format.js";
+import { Lanes } from "../model/lanes.js";
+import { indexAt, isMessage, sniffWanted, type TalkFilter } from "../model/talk.js";
+import { useKeys } from "../parts/hooks.js";
+import { Icon } from "../parts/icons.js";
+import { Menu } from "../parts/menu.js";
+import { Empty, Name, Performative } from "../parts/text.js";
+import { VirtualList } from "../parts/virtual.js";
+import { go, live, route, say, talk } from "../session.js";
+import { Diagram } from "./diagram.js";
+import { MessagePane } from "./message.js";
+import { Filters } from "./talk-filters.js";
+import { Timeline } from "./timeline.js";
+
+/** What is shown while nothing moves: events as they were when it was stopped. */
+interface Still {
+  readonly events: readonly Event[];
+  readonly endNumber: number;
+}
+const still = signal<Still | null>(null);
+const chosen = signal<Event | null>(null);
+const shape = signal<"diagram" | "lines">(matchMedia("(max-width: 720px)").matches ? "lines" : "diagram");
+const source = signal<"live" | "log">("live");
+/** Where a scrub or a step wants the rows to be. */
+const goal = signal<{ readonly index: number } | null>(null);
+const lanes = new Lanes();
+
+/** While it moves only so many of the newest rows are looked at: nobody reads more between two frames. */
+const LIVE_ROWS_MAX = 2_000;
+
+let stopListening: (() => void) | undefined;
+let listensTo = "";
+
+/** Once opened, the console goes on listening, so that whoever comes back misses nothing. */
+function listen(filter: TalkFilter): void {
+  const isLog = source.value === "log";
+  const key = `${source.value} ${JSON.stringify(sniffWanted(filter))}`;
+  if (key === listensTo) return;
+  if (isLog !== listensTo.startsWith("log ") || isLog) talk.clear();
+  listensTo = key;
+  stopListening?.();
+  const { agents: from, ...wanted } = sniffWanted(filter);
+  // The log asks for senders and receivers apart: a party that fits either is picked here.
+  const watch = (): Watch => (isLog ? { what: "log", wanted: { since: talk.logNumber, follow: true, ...wanted } } : { what: "events", wanted: { agents: from ?? [], ...wanted } });
+  stopListening = live.watch(
+    watch,
+    (frame) => {
+      if (frame.type === "events") talk.hear(frame.events);
+      else if (frame.type === "log") talk.hearLog(frame.lines);
+    },
+    ({ text }) => {
+      say(text, true);
+      if (source.value === "log") source.value = "live";
+    },
+  );
+}
+
+function pause(events: readonly Event[]): void {
+  still.value = { events, endNumber: talk.shown.end };
+}
+
+function resume(): void {
+  still.value = null;
+  goal.value = null;
+}
+
+function useRoute(): void {
+  const { query } = route.value;
+  const wanted = `${query.get("agents") ?? ""}\n${query.get("conversation") ?? ""}`;
+  useEffect(() => {
+    const [agents = "", conversation = ""] = wanted.split("\n");
+    if (wanted === "\n") return;
+    // A conversation is shown from its first message, if the node remembers.
+    if (conversation !== "" && live.offers("log")) source.value = "log";
+    talk.want({ ...talk.filter.value, agents, conversation, performatives: [], content: "" });
+    resume();
+  }, [wanted]);
+}
+
+export function ConversationsView() {
+  useRoute();
+  const filter = talk.filter.value;
+  useEffect(() => {
+    const timer = setTimeout(() => listen(filter), 250);
+    return () => clearTimeout(timer);
+  }, [filter, source.value, live.welcome.value]);
+  const version = talk.pulse.version.value;
+  const stopped = still.value;
+  const events = useMemo(() => stopped?.events ?? talk.shown.slice(talk.shown.end - LIVE_ROWS_MAX), [stopped, stopped ? 0 : version]);
+  const whole = () => stopped?.events ?? talk.shown.slice();
+  const toggle = () => (stopped ? resume() : pause(talk.shown.slice()));
+  const step = (by: number) => {
+    if (!still.value) pause(talk.shown.slice());
+    const all = still.value?.events ?? [];
+    const at = chosen.value ? all.indexOf(chosen.value) : -1;
+    let next = at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by;
+    while (all[next] && all[next]?.event === "tick") next += by;
+    const event = all[next];
+    if (event) [chosen.value, goal.value] = [event, { index: next }];
+  };
+  useKeys({
+    " ": toggle,
+    Escape: () => (chosen.value ? (chosen.value = null) : stopped ? resume() : undefined),
+    ...(shape.value === "diagram" && { j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1) }),
+  });
+  const message = chosen.value && isMessage(chosen.value) ? chosen.value : null;
+  return (
+    <div class={`split ${message ? "has-pane" : ""}`}>
+      <section class="panel is-fill talk">
+        <Tools isStill={stopped !== null} toggle={toggle} whole={whole} />
+        <Filters />
+        <Timeline
+          still={stopped?.events ?? null}
+          onScrub={(atUs) => {
+            if (!still.value) pause(talk.shown.slice());
+            goal.value = { index: indexAt(still.value?.events ?? [], atUs) };
+          }}
+        />
+        {shape.value === "diagram" ? (
+          <Diagram events={events} lanes={lanes} filter={filter} chosen={chosen.value} goal={goal.value} isStill={stopped !== null} onChoose={choose} onStop={() => pause(talk.shown.slice())} />
+        ) : (
+          <LinesList events={events} isStill={stopped !== null} onStop={() => pause(talk.shown.slice())} />
+        )}
+      </section>
+      {message ? <MessagePane message={message} events={events} onClose={() => (chosen.value = null)} onChoose={choose} /> : null}
+    </div>
+  );
+}
+
+function choose(event: Event): void {
+  if (!still.value) pause(talk.shown.slice());
+  chosen.value = event;
+}
+
+function Tools({ isStill, toggle, whole }: { readonly isStill: boolean; readonly toggle: () => void; readonly whole: () => readonly Event[] }) {
+  const missed = still.value ? talk.shown.end - still.value.endNumber : 0;
+  talk.pulse.version.value;
+  const save = (name: string, type: string, text: string) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  };
+  const picture = () => {
+    const events = whole().slice(-500);
+    const drawn = new Lanes();
+    drawn.update(talk.filter.value.agents, events, 10);
+    return toSvg(events, drawn.names);
+  };
+  return (
+    <div class="tools">
+      <button type="button" class={`button ${isStill ? "is-main" : ""}`} title="Space" onClick={toggle}>
+        <Icon of={isStill ? "play" : "pause"} /> {isStill ? `Live${missed > 0 ? ` (${count(missed)} more)` : ""}` : "Pause"}
+      </button>
+      <div class="choice" role="group" aria-label="Shape">
+        {(["diagram", "lines"] as const).map((one) => (
+          <button type="button" class="button" aria-pressed={shape.value === one} onClick={() => (shape.value = one)}>
+            {one === "diagram" ? "Diagram" : "Lines"}
+          </button>
+        ))}
+      </div>
+      {live.offers("log") ? (
+        <div class="choice" role="group" aria-label="From where">
+          {(["live", "log"] as const).map((one) => (
+            <button type="button" class="button" aria-pressed={source.value === one} title={one === "log" ? "From the first message that the node's log has" : "From now on"} onClick={() => ((source.value = one), resume())}>
+              {one === "live" ? "From now" : "From the log"}
+            </button>
+          ))}
+        </div>
+      ) : null}
+      <span class="tools-note">
+        {count(talk.shown.size)} kept{talk.skipped > 0 ? `, ${count(talk.skipped)} left out` : ""}
+      </span>
+      <Menu
+        label={
+          <>
+            <Icon of="export" /> Export
+          </>
+        }
+        title="Take away what is shown"
+        disabled={talk.shown.size === 0}
+        choices={[
+          { label: "SVG, the newest 500", run: () => save("conversation.svg", "image/svg+xml", picture()) },
+          { label: "Mermaid, the newest 500", run: () => save("conversation.mmd", "text/plain", toMermaid(whole().slice(-500))) },
+          { label: "JSON, all of it", run: () => save("conversation.json", "application/json", toJson(whole())) },
+        ]}
+      />
+      <button type="button" class="button" title="Forget what was kept" onClick={() => (talk.clear(), resume(), (chosen.value = null))}>
+        Clear
+      </button>
+    </div>
+  );
+}
+
+/** A row's words if it is no message. */
+export function aside(event: Event): string {
+  switch (event.event) {
+    case "agent":
+    case "service":
+      return event.text;
+    case "skipped":
+      return `${count(event.count)} more, not shown: they came faster than they could be`;
+    case "dropped":
+      return `${count(event.count)} entries before this are not kept any more`;
+    case "cut_short":
+      return "the node was cut short here: the last that was said may be missing";
+    default:
+      return "";
+  }
+}
+
+function LinesList({ events, isStill, onStop }: { readonly events: readonly Event[]; readonly isStill: boolean; readonly onStop: () => void }) {
+  const keyOf = useRef(new WeakMap<Event, number>());
+  const last = useRef(0);
+  const number = (event: Event) => {
+    const known = keyOf.current.get(event);
+    if (known !== undefined) return known;
+    keyOf.current.set(event, ++last.current);
+    return last.current;
+  };
+  const isEmpty = useSignal(false);
+  isEmpty.value = events.length === 0;
+  return (
+    <VirtualList
+      items={events}
+      rowHeight={28}
+      label="Messages"
+      keyOf={number}
+      selected={chosen.value ? number(chosen.value) : null}
+      onSelect={choose}
+      follows={!isStill}
+      onScrollUp={onStop}
+      rowClass="line-row"
+      empty={<NothingSaid />}
+      row={(event) =>
+        isMessage(event) ? (
+          <>
+            <time>{clock(event.at_us)}</time>
+            <span class="parties">
+              <Name of={event.from} />
+              <span class="is-quiet">{event.event === "died" ? "✗" : "→"}</span>
+              <Name of={event.to} />
+            </span>
+            <Performative of={event.performative} />
+            <span class="mono cut">{visible(event.content, 300)}</span>
+          </>
+        ) : (
+          <>
+            <time>{clock(event.at_us)}</time>
+            <span class="aside cut">{visible(aside(event), 300)}</span>
+          </>
+        )
+      }
+    />
+  );
+}
+
+export function NothingSaid() {
+  const isFiltered = Object.values(talk.filter.value).some((part) => part.length > 0);
+  return isFiltered ? <Empty title="Nothing that fits was said yet">What comes and fits stands here.</Empty> : <Empty title="Nothing was said yet">Messages stand here as they are sent.</Empty>;
+}
+
+export function showConversation(conversation: string): void {
+  go("conversations", "", { conversation });
+}

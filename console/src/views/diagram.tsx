@@ -1,0 +1,299 @@
+/** The sequence diagram: a life line for each agent, a row for each event. Only the rows in sight are drawn, on a canvas, once a frame. */
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { Event, MessageEvent } from "../live/vocabulary.js";
+import { clock, visible } from "../model/format.js";
+import { hashOf } from "../model/layout.js";
+import type { Lanes } from "../model/lanes.js";
+import { family } from "../model/performative.js";
+import { isMessage, type TalkFilter } from "../model/talk.js";
+import { prepare, useSize, type Size } from "../parts/hooks.js";
+import { Name } from "../parts/text.js";
+import { palette, type Palette } from "../theme.js";
+import { aside, NothingSaid } from "./conversations.js";
+import { inSight } from "./timeline.js";
+
+const ROW = 26;
+const TIME = 92;
+const LANE_MIN = 100;
+/** The lane of all others is this much narrower. */
+const OTHERS_PART = 0.8;
+/** How wide what is said stands beside the lanes. */
+const CONTENT_MIN = 190;
+const LANES_MAX = 9;
+/** Lanes follow who talks so often, in milliseconds: a picture that jumps is not read. */
+const LANES_MS = 700;
+const RECENT = 400;
+
+interface Props {
+  readonly events: readonly Event[];
+  readonly lanes: Lanes;
+  readonly filter: TalkFilter;
+  readonly chosen: Event | null;
+  readonly goal: { readonly index: number } | null;
+  readonly isStill: boolean;
+  readonly onChoose: (event: Event) => void;
+  readonly onStop: () => void;
+}
+
+/** Where things stand across a row. */
+interface Columns {
+  readonly names: readonly string[];
+  readonly lane: number;
+  readonly time: number;
+  readonly right: number;
+}
+
+/** The middle of a lane; the one after the last is that of all others. */
+function middleOf({ names, lane, time }: Columns, index: number): number {
+  return time + lane * (index < names.length ? index + 0.5 : names.length + OTHERS_PART / 2);
+}
+
+function columnsOf(width: number, lanes: Lanes): Columns {
+  const time = width < 560 ? 8 : TIME;
+  const content = Math.max(Math.min(CONTENT_MIN, width * 0.3), width * 0.26);
+  const tracks = lanes.names.length + OTHERS_PART;
+  const lane = Math.min(170, Math.max(60, (width - time - content) / tracks));
+  return { names: lanes.names, lane, time, right: time + lane * tracks };
+}
+
+/** How many lanes there is room for. */
+function lanesIn(width: number): number {
+  return Math.max(2, Math.min(LANES_MAX, Math.floor((Math.min(width * 0.74, width - CONTENT_MIN) - (width < 560 ? 8 : TIME)) / LANE_MIN - OTHERS_PART + 0.15)));
+}
+
+export function Diagram(props: Props) {
+  const { events, lanes, filter, goal, isStill } = props;
+  const [box, size] = useSize<HTMLDivElement>();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const newest = useRef(props);
+  newest.current = props;
+  const lanesAt = useRef(-Infinity);
+  const names = useSignal<readonly string[]>(lanes.names);
+  const top = useRef(0);
+
+  const now = performance.now();
+  if (size.value.width > 0 && (isStill || now - lanesAt.current > LANES_MS)) {
+    lanesAt.current = now;
+    const first = isStill ? Math.max(0, Math.floor(top.current / ROW) - RECENT / 4) : Math.max(0, events.length - RECENT);
+    lanes.update(filter.agents, events.slice(first, first + RECENT), lanesIn(size.value.width));
+    names.value = lanes.names;
+  }
+  const draw = () => {
+    const { events, chosen, isStill } = newest.current;
+    const element = box.current;
+    if (!element || !canvas.current) return;
+    const height = size.value.height;
+    if (!isStill) element.scrollTop = events.length * ROW;
+    top.current = isStill ? element.scrollTop : Math.max(0, events.length * ROW - height);
+    paint(canvas.current, size.value, { events, chosen, top: top.current, columns: columnsOf(size.value.width, lanes), colours: palette.value });
+    const first = events[Math.floor(top.current / ROW)];
+    const last = events[Math.min(events.length - 1, Math.floor((top.current + height) / ROW))];
+    const sight = inSight.peek();
+    if (first && last && (sight?.fromUs !== first.at_us || sight.toUs !== last.at_us)) inSight.value = { fromUs: first.at_us, toUs: last.at_us };
+  };
+  useEffect(() => {
+    const frame = requestAnimationFrame(draw);
+    return () => cancelAnimationFrame(frame);
+  });
+  useEffect(() => {
+    if (!goal || !box.current) return;
+    const y = goal.index * ROW;
+    const element = box.current;
+    if (y < element.scrollTop + ROW || y > element.scrollTop + element.clientHeight - 2 * ROW) element.scrollTop = y - element.clientHeight / 3;
+    draw();
+  }, [goal]);
+  useEffect(() => {
+    const undo = [size, palette].map((signal) => signal.subscribe(() => requestAnimationFrame(draw)));
+    return () => undo.forEach((unsubscribe) => unsubscribe());
+  }, []);
+  const columns = columnsOf(size.value.width, lanes);
+  return (
+    <div class="diagram">
+      <div class="heads" aria-hidden="true">
+        {[...names.value, "others"].map((name, index) => (
+          <span key={name} style={{ left: `${columns.time + columns.lane * index}px`, width: `${columns.lane * (index === names.value.length ? OTHERS_PART : 1)}px` }} class={index === names.value.length ? "is-quiet" : ""}>
+            <Name of={name} />
+          </span>
+        ))}
+      </div>
+      <div
+        class="diagram-box"
+        ref={box}
+        tabIndex={0}
+        role="figure"
+        aria-label={`Sequence diagram of ${events.length} events; j and k step through them`}
+        onScroll={() => {
+          if (!newest.current.isStill) return;
+          draw();
+        }}
+        onWheel={(event) => {
+          if (!newest.current.isStill && event.deltaY < 0 && newest.current.events.length * ROW > size.value.height) newest.current.onStop();
+        }}
+        onPointerDown={(event) => {
+          const y = event.clientY - (box.current?.getBoundingClientRect().top ?? 0) + top.current;
+          const picked = newest.current.events[Math.floor(y / ROW)];
+          if (picked && isMessage(picked)) newest.current.onChoose(picked);
+        }}
+      >
+        {events.length === 0 ? <NothingSaid /> : null}
+        <canvas ref={canvas} aria-hidden="true" style={{ marginBottom: `${-size.value.height}px` }} />
+        <div style={{ height: `${events.length * ROW}px` }} />
+      </div>
+    </div>
+  );
+}
+
+interface Scene {
+  readonly events: readonly Event[];
+  readonly chosen: Event | null;
+  readonly top: number;
+  readonly columns: Columns;
+  readonly colours: Palette;
+}
+
+const SANS = '"IBM Plex Sans", system-ui, sans-serif';
+const MONO = '"IBM Plex Mono", monospace';
+
+function paint(canvas: HTMLCanvasElement, size: Size, scene: Scene): void {
+  const context = prepare(canvas, size);
+  if (!context) return;
+  const { columns, colours, events, top } = scene;
+  context.clearRect(0, 0, size.width, size.height);
+  const first = Math.floor(top / ROW);
+  const last = Math.min(events.length, Math.ceil((top + size.height) / ROW));
+  const y = (index: number) => index * ROW - top + ROW / 2;
+  const laneOf = new Map(columns.names.map((name, index) => [name, index]));
+  const chosenConversation = scene.chosen && isMessage(scene.chosen) ? scene.chosen.conversation : null;
+  for (let index = first; index < last; index++) {
+    const event = events[index];
+    if (!event) continue;
+    if (event === scene.chosen) {
+      context.fillStyle = colours["accent-soft"];
+      context.fillRect(0, y(index) - ROW / 2, size.width, ROW);
+    } else if (chosenConversation !== null && isMessage(event) && event.conversation === chosenConversation) {
+      context.fillStyle = colours.sunken;
+      context.fillRect(0, y(index) - ROW / 2, size.width, ROW);
+    }
+  }
+  context.strokeStyle = colours["line-2"];
+  context.lineWidth = 1;
+  context.setLineDash([2, 4]);
+  context.beginPath();
+  for (let lane = 0; lane <= columns.names.length; lane++) {
+    const x = Math.round(middleOf(columns, lane)) + 0.5;
+    context.moveTo(x, 0);
+    context.lineTo(x, size.height);
+  }
+  context.stroke();
+  context.setLineDash([]);
+  context.textBaseline = "middle";
+  for (let index = first; index < last; index++) {
+    const event = events[index];
+    if (event) paintRow(context, event, y(index), size.width, scene, laneOf);
+  }
+}
+
+function paintRow(context: CanvasRenderingContext2D, event: Event, y: number, width: number, { columns, colours }: Scene, laneOf: ReadonlyMap<string, number>): void {
+  context.textAlign = "left";
+  if (columns.time >= TIME) {
+    context.font = `11px ${MONO}`;
+    context.fillStyle = colours["ink-3"];
+    context.fillText(clock(event.at_us), 10, y);
+  }
+  if (!isMessage(event)) {
+    const isGap = "count" in event || event.event === "cut_short";
+    context.font = `12px ${SANS}`;
+    context.fillStyle = isGap ? colours.refuse : colours["ink-3"];
+    clipped(context, visible(aside(event), 200), columns.right + 10, y, width - columns.right - 16);
+    return;
+  }
+  const others = columns.names.length;
+  const [from, to] = [laneOf.get(event.from) ?? others, laneOf.get(event.to) ?? others];
+  paintArrow(context, event, y, from, to, columns, colours);
+  if (event.conversation !== null) {
+    context.fillStyle = `hsl(${hashOf(event.conversation) % 360} 55% 55%)`;
+    context.fillRect(columns.right, y - 8, 3, 16);
+  }
+  const who = from === others && to === others ? `${event.from} → ${event.to}: ` : from === others ? `from ${event.from}: ` : to === others ? `to ${event.to}: ` : "";
+  const why = event.event === "died" ? `undeliverable: ${event.why} · ` : "";
+  context.textAlign = "left";
+  context.font = `11.5px ${MONO}`;
+  context.fillStyle = event.event === "died" ? colours.fail : colours["ink-2"];
+  clipped(context, visible(`${why}${who}${event.content}`, 160), columns.right + 10, y, width - columns.right - 16);
+}
+
+function paintArrow(context: CanvasRenderingContext2D, event: MessageEvent, y: number, from: number, to: number, columns: Columns, colours: Palette): void {
+  const isDead = event.event === "died";
+  const colour = isDead ? colours.fail : colours[family(event.performative)];
+  const [x1, x2] = [middleOf(columns, from), middleOf(columns, to)];
+  context.strokeStyle = colour;
+  context.fillStyle = colour;
+  context.lineWidth = 1.5;
+  context.setLineDash(isDead ? [5, 3] : []);
+  context.font = `600 11.5px ${SANS}`;
+  const word = visible(event.performative, 20);
+  if (from === to && from === columns.names.length) {
+    // Both have no lane: no arrow would say anything.
+    context.textAlign = "center";
+    label(context, word, x1, y, columns.lane * OTHERS_PART - 8, colours.surface, colour);
+    return;
+  }
+  context.beginPath();
+  if (from === to) {
+    context.moveTo(x1, y - 5);
+    context.bezierCurveTo(x1 + 26, y - 9, x1 + 26, y + 9, x1 + 3, y + 5);
+    context.stroke();
+    context.setLineDash([]);
+    head(context, x1 + 1, y + 5, -1, isDead);
+    context.textAlign = "left";
+    context.fillText(word, x1 + 26, y, columns.lane - 30);
+    return;
+  }
+  const way = x2 > x1 ? 1 : -1;
+  context.moveTo(x1, y);
+  context.lineTo(x2 - way * 3, y);
+  context.stroke();
+  context.setLineDash([]);
+  context.beginPath();
+  context.arc(x1, y, 2.5, 0, 2 * Math.PI);
+  context.fill();
+  head(context, x2, y, way, isDead);
+  // The word stands near its sender, where no other life line crosses it.
+  const near = Math.min(columns.lane, Math.abs(x2 - x1));
+  context.textAlign = "center";
+  label(context, word, x1 + (way * near) / 2, y, near - 22, colours.surface, colour);
+}
+
+function label(context: CanvasRenderingContext2D, word: string, x: number, y: number, room: number, behind: string, colour: string): void {
+  const wide = Math.min(context.measureText(word).width, room);
+  context.fillStyle = behind;
+  context.fillRect(x - wide / 2 - 4, y - 8, wide + 8, 16);
+  context.fillStyle = colour;
+  context.fillText(word, x, y + 0.5, room);
+}
+
+function head(context: CanvasRenderingContext2D, x: number, y: number, way: number, isDead: boolean): void {
+  context.beginPath();
+  if (isDead) {
+    const at = x - way * 6;
+    context.moveTo(at - 4, y - 4);
+    context.lineTo(at + 4, y + 4);
+    context.moveTo(at + 4, y - 4);
+    context.lineTo(at - 4, y + 4);
+    context.stroke();
+    return;
+  }
+  context.moveTo(x - way, y);
+  context.lineTo(x - way * 9, y - 4);
+  context.lineTo(x - way * 9, y + 4);
+  context.closePath();
+  context.fill();
+}
+
+/** A text as far as there is room. Measuring is slow: letters of the mono font are about as wide as each other. */
+function clipped(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
+  const most = Math.floor(room / 6.9);
+  if (most < 3) return;
+  context.fillText(text.length > most ? `${text.slice(0, most - 1)}…` : text, x, y);
+}

@@ -1,0 +1,269 @@
+/** The map: who talks to whom, drawn on a canvas, live. */
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { visible } from "../model/format.js";
+import { Layout, type Spot } from "../model/layout.js";
+import { Traffic } from "../model/traffic.js";
+import { prepare, useSize, useWatch, type Size } from "../parts/hooks.js";
+import { Icon } from "../parts/icons.js";
+import { agents, society } from "../session.js";
+import { palette, type Palette } from "../theme.js";
+
+/** They outlive the view: whoever comes back finds the map as it was. */
+const traffic = new Traffic();
+const layout = new Layout();
+
+interface Camera {
+  x: number;
+  y: number;
+  zoom: number;
+  /** Until somebody moves it, all of the map is kept in sight. */
+  isOwn: boolean;
+}
+const camera: Camera = { x: 0, y: 0, zoom: 1, isOwn: false };
+
+const LABELS_MAX = 70;
+const NODE_COLOURS = ["tell", "ask", "refuse", "offer", "other", "fail"] as const;
+
+interface Props {
+  readonly chosen: string;
+  readonly onChoose: (agent: string) => void;
+  readonly onLayout: () => void;
+  readonly isWhole: boolean;
+}
+
+export function SocietyMap({ chosen, onChoose, onLayout, isWhole }: Props) {
+  const [box, size] = useSize<HTMLDivElement>();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const hovered = useSignal<string | null>(null);
+  const shown = useSignal(layout.size);
+  const state = useRef({ chosen, dirty: true });
+  state.current.chosen = chosen;
+  state.current.dirty = true;
+  useWatch("traffic", { what: "traffic", every_ms: 1000 }, (frame) => {
+    if (frame.type !== "traffic") return;
+    traffic.hear(frame);
+    layout.take(traffic.pairs());
+    if (shown.value === 0) layout.settle(120);
+    shown.value = layout.size;
+    state.current.dirty = true;
+  });
+  useEffect(() => {
+    let frame = 0;
+    const draw = () => {
+      frame = requestAnimationFrame(draw);
+      if (!layout.isAtRest) {
+        layout.step();
+        state.current.dirty = true;
+      }
+      if (!state.current.dirty || !canvas.current) return;
+      state.current.dirty = false;
+      const context = prepare(canvas.current, size.value);
+      if (context) paint(context, size.value, palette.value, state.current.chosen, hovered.value);
+    };
+    draw();
+    const undo = [size, palette, hovered].map((signal) => signal.subscribe(() => (state.current.dirty = true)));
+    return () => {
+      cancelAnimationFrame(frame);
+      undo.forEach((unsubscribe) => unsubscribe());
+    };
+  }, []);
+  useGestures(canvas, size.peek.bind(size), hovered, onChoose, () => (state.current.dirty = true));
+  return (
+    <section class="panel is-fill map">
+      <div class="tools">
+        <h2>Who talks to whom</h2>
+        <span class="tools-note">{shown.value === 0 ? "nobody yet" : `${shown.value} agents that talk most`}</span>
+        <button type="button" class="button is-bare" title="All of it" aria-label="Show all of the map" onClick={() => ((camera.isOwn = false), (state.current.dirty = true))}>
+          <Icon of="target" />
+        </button>
+        <button type="button" class="button" onClick={onLayout}>
+          {isWhole ? "List" : "Whole map"}
+        </button>
+      </div>
+      <div class="map-box" ref={box}>
+        <canvas ref={canvas} role="img" aria-label={`Map of ${shown.value} agents and whom they talk to`} />
+        {hovered.value === null ? null : <p class="map-tip">{tip(hovered.value)}</p>}
+        <ul class="legend">
+          {society.cards.value.slice(0, 6).map((card, index) => (
+            <li>
+              <i class={`dot is-${NODE_COLOURS[index]}`} /> {visible(card.name, 16)}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+function tip(name: string): string {
+  const agent = agents.named(name);
+  const parts = [visible(name, 60), ...(agent ? [agent.kind, agent.state ?? "", agent.node] : [])];
+  return parts.filter((part) => part !== "").join(" · ");
+}
+
+function radius(spot: Spot): number {
+  return 3 + Math.min(7, 1.6 * Math.log1p(spot.weight));
+}
+
+/** Keeps all of the map in sight, moving there softly. */
+function aim(size: Size): void {
+  if (camera.isOwn) return;
+  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (const { x, y } of layout.spots) {
+    [left, right] = [Math.min(left, x), Math.max(right, x)];
+    [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
+  }
+  if (left > right) return;
+  const zoom = Math.min(1.6, (size.width - 70) / (right - left + 1), (size.height - 70) / (bottom - top + 1));
+  const isFar = Math.abs(Math.log(zoom / camera.zoom)) > 0.7;
+  const soft = isFar || layout.isAtRest ? 1 : 0.15;
+  camera.zoom += (zoom - camera.zoom) * soft;
+  camera.x += ((left + right) / 2 - camera.x) * soft;
+  camera.y += ((top + bottom) / 2 - camera.y) * soft;
+}
+
+function paint(context: CanvasRenderingContext2D, size: Size, colours: Palette, chosen: string, hovered: string | null): void {
+  aim(size);
+  context.clearRect(0, 0, size.width, size.height);
+  context.save();
+  context.translate(size.width / 2, size.height / 2);
+  context.scale(camera.zoom, camera.zoom);
+  context.translate(-camera.x, -camera.y);
+  const focus = hovered ?? (chosen === "" ? null : chosen);
+  const near = new Set<string>();
+  if (focus !== null) for (const { from, to } of layout.edges) if (from.name === focus || to.name === focus) near.add(from.name).add(to.name);
+  paintEdges(context, colours, focus);
+  const colourOf = nodeColours(colours);
+  for (const spot of layout.spots) {
+    context.globalAlpha = focus === null || spot.name === focus || near.has(spot.name) ? 1 : 0.3;
+    context.fillStyle = colourOf(spot.name);
+    context.beginPath();
+    context.arc(spot.x, spot.y, radius(spot), 0, 2 * Math.PI);
+    context.fill();
+    context.strokeStyle = spot.name === chosen ? colours.ink : colours.surface;
+    context.lineWidth = spot.name === chosen ? 2.5 : 1.5;
+    context.stroke();
+  }
+  paintLabels(context, colours, focus, near);
+  context.restore();
+}
+
+function nodeColours(colours: Palette): (name: string) => string {
+  const order = society.cards.value.map((card) => card.name);
+  return (name) => {
+    const index = order.indexOf(agents.named(name)?.node ?? "");
+    return colours[NODE_COLOURS[Math.max(0, index) % NODE_COLOURS.length] ?? "other"];
+  };
+}
+
+function paintEdges(context: CanvasRenderingContext2D, colours: Palette, focus: string | null): void {
+  context.lineCap = "round";
+  for (const { from, to, weight, fresh } of layout.edges) {
+    const isNear = focus !== null && (from.name === focus || to.name === focus);
+    context.globalAlpha = isNear ? 0.9 : focus !== null ? 0.1 : Math.min(0.75, 0.2 + 0.12 * Math.log1p(weight) + (fresh > 0 ? 0.15 : 0));
+    context.strokeStyle = isNear ? colours.accent : colours["ink-3"];
+    context.lineWidth = Math.min(3, 0.7 + 0.3 * Math.log1p(weight)) / Math.sqrt(camera.zoom);
+    context.beginPath();
+    context.moveTo(from.x, from.y);
+    // A slight bow: both directions are seen.
+    const [bx, by] = [(from.x + to.x) / 2 + (to.y - from.y) * 0.08, (from.y + to.y) / 2 - (to.x - from.x) * 0.08];
+    context.quadraticCurveTo(bx, by, to.x, to.y);
+    context.stroke();
+  }
+}
+
+function paintLabels(context: CanvasRenderingContext2D, colours: Palette, focus: string | null, near: ReadonlySet<string>): void {
+  const font = 11 / camera.zoom;
+  context.font = `${font}px "IBM Plex Sans", system-ui, sans-serif`;
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  context.lineJoin = "round";
+  const spots = [...layout.spots].sort((a, b) => Number(b.name === focus) - Number(a.name === focus) || Number(near.has(b.name)) - Number(near.has(a.name)) || b.weight - a.weight);
+  const taken = new Set<string>();
+  for (const spot of spots.slice(0, LABELS_MAX)) {
+    const key = `${Math.round(spot.x / (font * 6))} ${Math.round(spot.y / (font * 1.7))}`;
+    if (taken.has(key) || (focus !== null && spot.name !== focus && !near.has(spot.name))) continue;
+    taken.add(key);
+    const text = visible(spot.name, 18);
+    context.globalAlpha = 1;
+    context.strokeStyle = colours.surface;
+    context.lineWidth = font / 3;
+    context.strokeText(text, spot.x, spot.y + radius(spot) + 2);
+    context.fillStyle = spot.name === focus ? colours.ink : colours["ink-2"];
+    context.fillText(text, spot.x, spot.y + radius(spot) + 2);
+  }
+  context.globalAlpha = 1;
+}
+
+// ---- Hands
+
+/** The agent at a place of the canvas. */
+function spotAt(px: number, py: number, size: Size): Spot | undefined {
+  const x = (px - size.width / 2) / camera.zoom + camera.x;
+  const y = (py - size.height / 2) / camera.zoom + camera.y;
+  let best: Spot | undefined;
+  let nearest = 14 / camera.zoom;
+  for (const spot of layout.spots) {
+    const far = Math.hypot(spot.x - x, spot.y - y) - radius(spot);
+    if (far < nearest) [best, nearest] = [spot, far];
+  }
+  return best;
+}
+
+function useGestures(ref: { readonly current: HTMLCanvasElement | null }, sizeOf: () => Size, hovered: { value: string | null }, onChoose: (agent: string) => void, changed: () => void): void {
+  const choose = useRef(onChoose);
+  choose.current = onChoose;
+  useEffect(() => {
+    const canvas = ref.current;
+    if (!canvas) return undefined;
+    let held: { spot: Spot | undefined; moved: number } | null = null;
+    const down = (event: PointerEvent) => {
+      canvas.setPointerCapture(event.pointerId);
+      held = { spot: spotAt(event.offsetX, event.offsetY, sizeOf()), moved: 0 };
+    };
+    const movePointer = (event: PointerEvent) => {
+      if (!held) {
+        hovered.value = spotAt(event.offsetX, event.offsetY, sizeOf())?.name ?? null;
+        return;
+      }
+      held.moved += Math.abs(event.movementX) + Math.abs(event.movementY);
+      if (held.moved < 4) return;
+      const [dx, dy] = [event.movementX / camera.zoom, event.movementY / camera.zoom];
+      if (held.spot) {
+        held.spot.x += dx;
+        held.spot.y += dy;
+        layout.warm();
+      } else {
+        camera.isOwn = true;
+        camera.x -= dx;
+        camera.y -= dy;
+      }
+      changed();
+    };
+    const up = () => {
+      if (held && held.moved < 4 && held.spot) choose.current(held.spot.name);
+      held = null;
+    };
+    const wheel = (event: WheelEvent) => {
+      event.preventDefault();
+      const { width, height } = sizeOf();
+      const factor = Math.exp(-event.deltaY * 0.0015);
+      const zoom = Math.max(0.08, Math.min(6, camera.zoom * factor));
+      // What is under the pointer stays there.
+      camera.x += (event.offsetX - width / 2) * (1 / camera.zoom - 1 / zoom);
+      camera.y += (event.offsetY - height / 2) * (1 / camera.zoom - 1 / zoom);
+      camera.zoom = zoom;
+      camera.isOwn = true;
+      changed();
+    };
+    const leave = () => (hovered.value = null);
+    const listeners = [["pointerdown", down], ["pointermove", movePointer], ["pointerup", up], ["pointerleave", leave]] as const;
+    for (const [type, listener] of listeners) canvas.addEventListener(type, listener as EventListener);
+    canvas.addEventListener("wheel", wheel, { passive: false });
+    return () => {
+      for (const [type, listener] of listeners) canvas.removeEventListener(type, listener as EventListener);
+      canvas.removeEventListener("wheel", wheel);
+    };
+  }, []);
+}

@@ -1,0 +1,80 @@
+/** A message in readable form: every parameter, its content over as many lines as it needs, what it answers and what answers it. */
+import { useMemo } from "preact/hooks";
+import type { Event, MessageEvent } from "../live/vocabulary.js";
+import { clock, date, micros, visible, visibleLines } from "../model/format.js";
+import { related } from "../model/talk.js";
+import { pretty } from "../model/term.js";
+import { Icon } from "../parts/icons.js";
+import { Facts, Pane } from "../parts/pane.js";
+import { Name, Performative } from "../parts/text.js";
+import { go } from "../session.js";
+
+interface Props {
+  readonly message: MessageEvent;
+  readonly events: readonly Event[];
+  readonly onClose: () => void;
+  readonly onChoose: (event: Event) => void;
+}
+
+export function MessagePane({ message, events, onClose, onChoose }: Props) {
+  const { asks, answers } = useMemo(() => related(message, events), [message]);
+  const conversation = message.conversation;
+  const agent = (name: string) => (
+    <a class="agent-link" href={`#/society/${encodeURIComponent(name)}`}>
+      <Name of={name} />
+    </a>
+  );
+  return (
+    <Pane title={<Performative of={message.performative} />} label="Message" onClose={onClose}>
+      {message.event === "died" ? <p class="notice is-fault">Undeliverable: {visible(message.why, 300)}</p> : null}
+      <Facts
+        of={[
+          ["From", agent(message.from)],
+          ["To", agent(message.to)],
+          ["By", message.via === undefined ? null : visible(message.via, 200)],
+          ["Conversation", conversation === null ? null : <code>{visible(conversation, 300)}</code>],
+          ["Protocol", message.protocol === null ? null : visible(message.protocol, 200)],
+          ["Reply with", message.reply_with === null ? null : <code>{visible(message.reply_with, 300)}</code>],
+          ["In reply to", message.in_reply_to === null ? null : <code>{visible(message.in_reply_to, 300)}</code>],
+          ["Time", date(message.at_us)],
+          ["Node", visible(message.node, 60)],
+        ]}
+      />
+      <section>
+        <h3>Content</h3>
+        <pre class="content" dir="ltr">
+          {message.content === "" ? "none" : visibleLines(pretty(message.content))}
+        </pre>
+      </section>
+      <div class="links">
+        {conversation === null ? null : (
+          <button type="button" class="button" onClick={() => go("conversations", "", { conversation })}>
+            <Icon of="conversations" /> Only this conversation
+          </button>
+        )}
+        <button type="button" class="button" onClick={() => go("conversations", "", { agents: `${message.from} ${message.to}` })}>
+          Only these two
+        </button>
+        <button type="button" class="button" onClick={() => go("compose", "", { to: message.from, ...(conversation !== null && { conversation }), ...(message.reply_with !== null && { reply: message.reply_with }), ...(message.protocol !== null && { protocol: message.protocol }) })}>
+          <Icon of="reply" /> Answer
+        </button>
+      </div>
+      {asks ? <Related title="Answers" messages={[asks]} to={message} onChoose={onChoose} /> : null}
+      {answers.length > 0 ? <Related title="Answered by" messages={answers} to={message} onChoose={onChoose} /> : null}
+    </Pane>
+  );
+}
+
+function Related({ title, messages, to, onChoose }: { readonly title: string; readonly messages: readonly MessageEvent[]; readonly to: MessageEvent; readonly onChoose: (event: Event) => void }) {
+  return (
+    <section class="related">
+      <h3>{title}</h3>
+      {messages.map((message) => (
+        <button type="button" onClick={() => onChoose(message)} title={clock(message.at_us)}>
+          <Performative of={message.performative} /> <span class="is-quiet">by</span> <Name of={message.from} />
+          <span class="is-quiet">{micros(Math.abs(message.at_us - to.at_us))}</span>
+        </button>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,1 @@
+export function MindView() { return null; }

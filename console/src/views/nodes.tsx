@@ -1,0 +1,86 @@
+/** The nodes as cards. An agent that is dropped on one goes there. */
+import { useSignal } from "@preact/signals";
+import { bytes, count, micros, short, visible } from "../model/format.js";
+import type { NodeCard } from "../model/society.js";
+import { confirm } from "../parts/dialog.js";
+import { Menu } from "../parts/menu.js";
+import { Spark } from "../parts/spark.js";
+import { agents, live, order, society } from "../session.js";
+
+export function Nodes() {
+  return (
+    <ul class="nodes" aria-label="Nodes">
+      {society.cards.value.map((card) => (
+        <Card key={card.name} card={card} />
+      ))}
+    </ul>
+  );
+}
+
+/** Has an agent go on on another node. */
+export async function move(agent: string, to: string): Promise<void> {
+  if (agents.named(agent)?.node === to) return;
+  await order({ request: "move", agent, to }, `${agent} goes on on ${to}`);
+}
+
+function Card({ card }: { readonly card: NodeCard }) {
+  const isOver = useSignal(false);
+  const isCluster = card.load !== null || card.state === "draining";
+  const drain = async (drains: boolean) => {
+    const isMeant = !drains || (await confirm(`Drain ${card.name}?`, "It hands over all it serves to other nodes, and takes nothing more.", "Drain"));
+    if (isMeant) await order({ request: "drain", node: card.name, drains }, drains ? `${card.name} drains` : `${card.name} takes its share again`);
+  };
+  return (
+    <li
+      class={`node is-${card.state} ${isOver.value ? "is-over" : ""}`}
+      data-node={card.name}
+      onDragOver={(event) => {
+        event.preventDefault();
+        isOver.value = true;
+      }}
+      onDragLeave={() => (isOver.value = false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        isOver.value = false;
+        const agent = event.dataTransfer?.getData("text/plain") ?? "";
+        if (agent !== "") void move(agent, card.name);
+      }}
+    >
+      <header>
+        <i class="node-light" title={card.state} />
+        <b>{visible(card.name, 24)}</b>
+        {card.isHere ? <small>asked</small> : card.roundTripUs === null ? null : <small title="Round trip">{micros(card.roundTripUs)}</small>}
+        {card.isPlacer ? <small title="Writes who serves what">placer</small> : null}
+        {card.state === "running" ? null : <small class="is-fault">{visible(card.state, 20)}</small>}
+        {isCluster && live.mayAct ? (
+          <Menu label="···" title={`What can be done with ${card.name}`} choices={[card.state === "draining" ? { label: "Take its share again", run: () => void drain(false) } : { label: "Drain", run: () => void drain(true) }]} />
+        ) : null}
+      </header>
+      <div class="node-figures">
+        <span>
+          <b>{card.agents === null ? "–" : count(card.agents)}</b> agents
+        </span>
+        {card.memoryBytes === null ? null : (
+          <span>
+            <b>{bytes(card.memoryBytes)}</b>
+          </span>
+        )}
+        {card.messagesPerS === null ? null : (
+          <span>
+            <b>{short(card.messagesPerS)}</b> msg/s
+          </span>
+        )}
+      </div>
+      {card.isHere ? <Spark of={society.history.value} label="Messages a second" /> : null}
+      {card.load === null ? null : (
+        <div class="load" title="How busy its agents keep it">
+          <span style={{ width: `${(card.load * 100).toFixed(0)}%` }} />
+          <em>{(card.load * 100).toFixed(0)} %</em>
+        </div>
+      )}
+      {card.troubles.map((trouble) => (
+        <p class="is-fault">{visible(trouble, 200)}</p>
+      ))}
+    </li>
+  );
+}

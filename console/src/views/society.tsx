@@ -1,0 +1,131 @@
+/** Society: the nodes, the agents as a list and as a map, and what can be done with one of them. */
+import { signal, useComputed, useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { AgentInfo } from "../live/vocabulary.js";
+import { EVERYBODY, type AgentColumn, type AgentFilter, type AgentSort } from "../model/agents.js";
+import { count, short, visible } from "../model/format.js";
+import { useKeys } from "../parts/hooks.js";
+import { Icon } from "../parts/icons.js";
+import { Empty, Name, State } from "../parts/text.js";
+import { VirtualList } from "../parts/virtual.js";
+import { agents, go, live, route } from "../session.js";
+import { AgentPane } from "./agent.js";
+import { SocietyMap } from "./map.js";
+import { Nodes } from "./nodes.js";
+
+type Layout = "list" | "both" | "map";
+const filter = signal<AgentFilter>(EVERYBODY);
+const sort = signal<AgentSort>({ by: "name", descending: false });
+const layout = signal<Layout>("both");
+
+const COLUMNS: readonly (readonly [AgentColumn, string, string])[] = [
+  ["name", "Agent", ""],
+  ["kind", "Kind", "is-wide"],
+  ["state", "State", ""],
+  ["node", "Node", "is-wide"],
+  ["mailbox", "Mailbox", "is-number"],
+  ["handled", "Handled", "is-number"],
+];
+
+export function choose(agent: string): void {
+  go("society", agent);
+}
+
+export function SocietyView() {
+  const chosen = route.value.of;
+  useKeys({
+    Escape: () => (chosen === "" ? (filter.value = EVERYBODY) : go("society")),
+    m: () => (layout.value = layout.value === "both" ? "map" : layout.value === "map" ? "list" : "both"),
+  });
+  const showsMap = layout.value !== "list" && !(layout.value === "both" && chosen !== "");
+  return (
+    <div class="society">
+      <Nodes />
+      <div class={`split is-${layout.value} ${chosen === "" ? "" : "has-pane"}`}>
+        {layout.value === "map" ? null : <AgentList chosen={chosen} />}
+        {showsMap ? <SocietyMap chosen={chosen} onChoose={choose} onLayout={() => (layout.value = layout.value === "map" ? "both" : "map")} isWhole={layout.value === "map"} /> : null}
+        {chosen === "" ? null : <AgentPane name={chosen} onClose={() => go("society")} />}
+      </div>
+    </div>
+  );
+}
+
+function AgentList({ chosen }: { readonly chosen: string }) {
+  const version = agents.pulse.version.value;
+  const list = useMemo(() => agents.list(filter.value, sort.value), [version, filter.value, sort.value]);
+  return (
+    <section class="panel is-fill">
+      <Filters shown={list.length} />
+      <div class="table-head agent-row" role="row">
+        {COLUMNS.map(([by, title, kind]) => {
+          const isIt = sort.value.by === by;
+          return (
+            <button type="button" class={kind} aria-pressed={isIt} onClick={() => (sort.value = { by, descending: isIt ? !sort.value.descending : by === "mailbox" || by === "handled" })}>
+              {title}
+              {isIt ? <Icon of={sort.value.descending ? "down" : "up"} /> : null}
+            </button>
+          );
+        })}
+      </div>
+      <VirtualList
+        items={list}
+        rowHeight={28}
+        label="Agents"
+        keyOf={(agent) => agent.name}
+        selected={chosen === "" ? null : chosen}
+        onSelect={(agent) => choose(agent.name)}
+        onOpen={(agent) => (live.offers("mind") ? go("mind", agent.name) : choose(agent.name))}
+        rowClass="agent-row"
+        draggable={(agent) => agent.name}
+        empty={agents.known === 0 ? <Empty title="No agents yet">They stand here as soon as the node has some.</Empty> : <Empty title="Nobody fits">Esc takes the filters back.</Empty>}
+        row={(agent) => <AgentRow agent={agent} />}
+      />
+    </section>
+  );
+}
+
+function AgentRow({ agent }: { readonly agent: AgentInfo }) {
+  return (
+    <>
+      <Name of={agent.name} />
+      <span class="is-wide is-quiet">{visible(agent.kind, 12)}</span>
+      <State of={agent.ending ? "ending" : agent.passive ? "passive" : agent.state} />
+      <span class="is-wide is-quiet cut">{visible(agent.node, 24)}</span>
+      <span class={`is-number ${(agent.mailbox ?? 0) > 0 ? "" : "is-quiet"}`}>{agent.mailbox === null ? "–" : short(agent.mailbox)}</span>
+      <span class="is-number">{agent.handled === null ? "–" : short(agent.handled)}</span>
+    </>
+  );
+}
+
+function Filters({ shown }: { readonly shown: number }) {
+  const { value } = filter;
+  const version = agents.pulse.version.value;
+  // Counting ten thousand agents thrice is not for each frame.
+  const options = useMemo(() => (["kind", "state", "node"] as const).map((by) => [by, agents.counts(by)] as const), [Math.floor(version / 5), agents.known]);
+  const isAll = useComputed(() => filter.value === EVERYBODY);
+  const total = useSignal(0);
+  total.value = agents.total;
+  return (
+    <div class="tools">
+      <label class="search">
+        <Icon of="search" />
+        <input data-search placeholder="Search: bob, seller*" aria-label="Search agents" value={value.search} onInput={(event) => (filter.value = { ...value, search: event.currentTarget.value })} />
+        <kbd>/</kbd>
+      </label>
+      {options.map(([by, counts]) => (
+        <select class="field" aria-label={`Filter by ${by}`} value={value[by]} onChange={(event) => (filter.value = { ...value, [by]: event.currentTarget.value })}>
+          <option value="">any {by}</option>
+          {counts.map(([name, many]) => (
+            <option value={name}>
+              {visible(name, 24)} ({short(many)})
+            </option>
+          ))}
+        </select>
+      ))}
+      <span class="tools-note" aria-live="polite">
+        {isAll.value ? `${count(shown)} agents` : `${count(shown)} of ${count(total.value)}`}
+        {agents.total > agents.known ? `, the first ${count(agents.known)} known here` : ""}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+/** What of the conversations is wanted. */
+import { useSignal } from "@preact/signals";
+import { short, visible } from "../model/format.js";
+import { family, FAMILY_ORDER } from "../model/performative.js";
+import { EVERYTHING, type TalkFilter } from "../model/talk.js";
+import { Icon } from "../parts/icons.js";
+import { talk } from "../session.js";
+
+export function Filters() {
+  const filter = talk.filter.value;
+  const shows = useSignal(false);
+  const set = (part: Partial<TalkFilter>) => talk.want({ ...filter, ...part });
+  const isAny = Object.values(filter).every((part) => part.length === 0);
+  return (
+    <>
+      <div class="tools filters">
+        <label class="search">
+          <Icon of="search" />
+          <input data-search aria-label="Agents" placeholder="Agents: buyer seller*" list="agents-known" value={filter.agents} onInput={(event) => set({ agents: event.currentTarget.value })} />
+          <kbd>/</kbd>
+        </label>
+        <input class="field" aria-label="Conversation" placeholder="Conversation: job-*" value={filter.conversation} onInput={(event) => set({ conversation: event.currentTarget.value.trim() })} />
+        <input class="field" aria-label="Content" placeholder="Content has…" value={filter.content} onInput={(event) => set({ content: event.currentTarget.value })} />
+        <button type="button" class="button" aria-expanded={shows.value} aria-pressed={filter.performatives.length > 0} onClick={() => (shows.value = !shows.value)}>
+          <Icon of="filter" /> Performatives{filter.performatives.length > 0 ? ` (${filter.performatives.length})` : ""}
+        </button>
+        {isAny ? null : (
+          <button type="button" class="button" onClick={() => talk.want(EVERYTHING)}>
+            Show all
+          </button>
+        )}
+      </div>
+      {shows.value ? <Performatives chosen={filter.performatives} onChoose={(performatives) => set({ performatives })} /> : null}
+    </>
+  );
+}
+
+function Performatives({ chosen, onChoose }: { readonly chosen: readonly string[]; readonly onChoose: (performatives: readonly string[]) => void }) {
+  talk.pulse.version.value;
+  const seen = new Map(talk.performatives);
+  for (const one of chosen) if (!seen.has(one)) seen.set(one, 0);
+  const order = [...seen].sort(([a], [b]) => FAMILY_ORDER.indexOf(family(a)) - FAMILY_ORDER.indexOf(family(b)) || (a < b ? -1 : 1));
+  return (
+    <div class="chips" role="group" aria-label="Performatives">
+      {order.length === 0 ? <span class="is-quiet">None was used yet.</span> : null}
+      {order.slice(0, 60).map(([performative, many]) => {
+        const isOn = chosen.includes(performative);
+        return (
+          <button type="button" key={performative} class={`chip is-${family(performative)}`} aria-pressed={isOn} onClick={() => onChoose(isOn ? chosen.filter((one) => one !== performative) : [...chosen, performative])}>
+            <i class="dot" /> {visible(performative, 30)} <small>{short(many)}</small>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
