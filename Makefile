@@ -50,7 +50,7 @@ $(WHIMBREL): | rust
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: check harness guest-test sdk-test unit conformance ## Everything below; what a change must pass
+test: check harness guest-test sdk-test console-test unit conformance ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy clippy ## What needs no test to be run
@@ -84,6 +84,10 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 .PHONY: sdk-test
 sdk-test: sdk agentspeak-wasm $(WHIMBREL) ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak in Node and a browser, size, its example
 	@cd sdk/typescript && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
+
+.PHONY: console-test
+console-test: console ## The web console: types, stores, size, each view used in a browser on a mock node
+	@cd console && npm test --silent
 
 .PHONY: harness
 harness: | python ## The runner of benchmarks beside peers, without any peer
@@ -155,6 +159,20 @@ agentspeak-wasm: | rust ## Build the AgentSpeak engine for pages, Workers and No
 
 sdk/typescript/node_modules/.package-lock.json: sdk/typescript/package.json sdk/typescript/package-lock.json | node
 	@cd sdk/typescript && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+##@ The web console
+
+.PHONY: console
+console: console/dist/index.html ## Build console/dist, which is built into the binary
+
+console/dist/index.html: console/index.html console/vite.config.ts $(shell find console/src console/public -type f 2>/dev/null) \
+        | console/node_modules/.package-lock.json
+	@cd console && npm run --silent build -- --logLevel warn
+	@touch $@
+
+console/node_modules/.package-lock.json: console/package.json console/package-lock.json | node
+	@cd console && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 ##@ Tools, installed only when missing

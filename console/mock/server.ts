@@ -33,7 +33,7 @@ export class MockNode {
   readonly #clients = new Map<WebSocket, Map<number, Watching>>();
   readonly #sent: [number, number][] = [];
 
-  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "mobility", "security"]) {
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "answer", "clone", "mobility", "security"]) {
     this.society = new MockSociety({ ...SMALL, ...options });
   }
 
@@ -101,8 +101,8 @@ export class MockNode {
   }
 
   #watch(socket: WebSocket, watches: Map<number, Watching>, id: number, watch: Watch): void {
-    if (watch.what === "mind" && !this.society.mind(watch.agent)) {
-      socket.send(JSON.stringify({ type: "refused", id, reason: "no_such_agent", text: `there is no agent ${watch.agent} here` }));
+    if (watch.what === "log" && !this.features.includes("log")) {
+      socket.send(JSON.stringify({ type: "refused", id, reason: "no_log", text: "this node keeps no log" }));
       return;
     }
     const wanted: SniffWanted = watch.what === "events" || watch.what === "log" ? watch.wanted : {};
@@ -173,12 +173,12 @@ export class MockNode {
         const agents = names.map((name) => society.agents.get(name));
         return { type: "agents_changed", total: society.agents.size, changed: agents.flatMap((agent) => (agent ? [society.info(agent)] : [])), gone: names.filter((name) => !society.agents.has(name)) };
       }
-      case "mind": {
-        const mind = society.mind(watch.agent);
-        const told = JSON.stringify(mind);
+      case "answer": {
+        const answer = this.#answer(watch.request);
+        const told = JSON.stringify(answer);
         if (told === watching.told) return null;
         watching.told = told;
-        return { type: "mind", mind };
+        return { type: "answer", answer };
       }
       case "health":
         return this.#health(at_us);
@@ -186,7 +186,14 @@ export class MockNode {
       case "security":
         if (watching.told !== "") return null;
         watching.told = "told";
-        return { type: watch.what, events: watch.what === "mobility" ? [{ at_us, node: "n1", event: "arrived", agent: "courier1", text: "courier1 came from n2, 2.4 kB in 3.1 ms" }] : [{ at_us, node: "n1", event: "refused", agent: "tab1", text: "tab1 may not create agents: no rule grants it" }] };
+        return {
+          type: "events",
+          events: [
+            watch.what === "mobility"
+              ? { at_us, node: "n1", event: "agent", agent: "courier1", text: "courier1 came from n2" }
+              : { at_us, node: "n1", event: "refused", reason: "forbidden", who: "agent:tab1", action: "create", object: "tab2", text: "no rule grants it" },
+          ],
+        };
       default:
         return null;
     }

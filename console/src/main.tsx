@@ -24,10 +24,14 @@ live.connect();
 
 document.addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]")) return;
-  const isOwn = event.key === "Enter" && event.target instanceof HTMLElement && event.target.closest("button, a, [role=listbox]") !== null;
+  if (event.key === "Escape" && isText(event.target)) {
+    // The first one leaves the field, the next one does what it does in the view.
+    (event.target as HTMLElement).blur();
+    return;
+  }
+  const isOwn = (event.key === "Enter" || event.key === " ") && event.target instanceof HTMLElement && event.target.closest("button, a, summary") !== null;
   if (isOwn) return;
   if (keys.press({ key: event.key, ctrl: event.ctrlKey || event.metaKey || event.altKey, inText: isText(event.target) }, event.timeStamp)) event.preventDefault();
-  else if (event.key === "Escape" && isText(event.target)) (event.target as HTMLElement).blur();
 });
 window.addEventListener("online", () => {
   if (!live.isLive) live.connect();

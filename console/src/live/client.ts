@@ -172,8 +172,10 @@ export class LiveClient {
         return this.#begin(frame);
       case "error":
         return this.#refused(frame);
-      case "answer":
-        return this.#answer(frame.id, frame.answer);
+      case "answer": {
+        const watcher = this.#watchers.get(frame.id);
+        return watcher ? watcher.on(frame) : this.#answer(frame.id, frame.answer);
+      }
       case "refused": {
         const watcher = this.#watchers.get(frame.id);
         if (watcher) watcher.refused(frame);

@@ -134,13 +134,13 @@ export type DiedEvent = At & MessageInfo & { readonly event: "died"; readonly wh
 export type AgentEvent = At & { readonly event: "agent" | "service"; readonly agent: string; readonly text: string };
 export type GapEvent = At & { readonly event: "skipped" | "dropped"; readonly count: number };
 export type MarkEvent = At & { readonly event: "cut_short" | "tick" };
-export type Event = SentEvent | DiedEvent | AgentEvent | GapEvent | MarkEvent;
+export type Event = SentEvent | DiedEvent | AgentEvent | RefusedEvent | GapEvent | MarkEvent;
 export type MessageEvent = SentEvent | DiedEvent;
 /** An entry of the log of conversations. */
 export type LogLine = Event & { readonly number: number };
 
-/** What a node says of moving agents and of its policy; each with a text for people. */
-export type Notice = At & { readonly event: string; readonly agent?: string; readonly text?: string } & Readonly<Record<string, unknown>>;
+/** Something was refused. */
+export type RefusedEvent = At & { readonly event: "refused"; readonly reason: string; readonly who: string; readonly action: string | null; readonly object: string; readonly text: string };
 
 export interface SniffWanted {
   readonly agents?: readonly string[];
@@ -191,6 +191,8 @@ export interface IntentionInfo {
 export interface PlanInfo {
   readonly label: string;
   readonly trigger: string;
+  /** Whom it is from, if not from the program. */
+  readonly source?: string;
   readonly context: string | null;
   readonly body: string;
   readonly file: string | null;
@@ -205,6 +207,9 @@ export interface MindInfo {
   readonly state?: AgentState | null;
   readonly cycle?: number;
   readonly paused?: boolean;
+  /** Why it stands. */
+  readonly paused_by?: string;
+  readonly node?: string;
   readonly source_file?: string | null;
   readonly beliefs?: readonly BeliefInfo[];
   readonly goals?: readonly GoalInfo[];
@@ -215,6 +220,8 @@ export interface MindInfo {
   readonly events?: readonly { readonly text: string; readonly intention: number | null }[];
   readonly recent?: readonly { readonly cycle: number; readonly text: string }[];
   readonly cut?: Readonly<Record<string, number>>;
+  /** What else there is to say of this kind of agent. */
+  readonly details?: readonly { readonly name: string; readonly value: string }[];
 }
 
 export interface Refusal {
@@ -234,8 +241,8 @@ export type Request =
   | { readonly request: "kill"; readonly agent: string }
   | { readonly request: "move"; readonly agent: string; readonly to: string }
   | { readonly request: "clone"; readonly agent: string; readonly name: string }
-  | { readonly request: "mind"; readonly agent: string }
-  | { readonly request: "debug"; readonly agent: string; readonly order: "pause" | "continue" | "step" }
+  | { readonly request: "mind"; readonly agent: string; readonly follow?: boolean }
+  | { readonly request: "debug"; readonly agent: string; readonly order: "pause" | "continue" | "step" | "end" }
   | { readonly request: "breakpoint"; readonly agent: string; readonly plan: string; readonly on: boolean }
   | { readonly request: "believe"; readonly agent: string; readonly belief: string; readonly add: boolean }
   | { readonly request: "pursue"; readonly agent: string; readonly goal: string };
@@ -260,8 +267,9 @@ export type Watch =
   | { readonly what: "agents"; readonly wanted: AgentsWanted; readonly every_ms: number }
   | { readonly what: "events"; readonly wanted: SniffWanted }
   | { readonly what: "log"; readonly wanted: LogWanted }
-  | { readonly what: "mind"; readonly agent: string; readonly every_ms: number }
-  | { readonly what: "mobility" | "security" };
+  | { readonly what: "mobility" | "security" }
+  /** What a request is answered, whenever that changes. */
+  | { readonly what: "answer"; readonly request: Request; readonly every_ms: number };
 
 export interface SocietyFrame {
   readonly type: "society";
@@ -295,8 +303,7 @@ export type WatchFrame =
   | { readonly type: "agents_changed"; readonly total: number; readonly changed: readonly AgentInfo[]; readonly gone: readonly string[] }
   | { readonly type: "events"; readonly events: readonly Event[] }
   | { readonly type: "log"; readonly lines: readonly LogLine[] }
-  | { readonly type: "mind"; readonly mind: MindInfo }
-  | { readonly type: "mobility" | "security"; readonly events: readonly Notice[] };
+  | { readonly type: "answer"; readonly answer: Answer };
 
 export interface Welcome {
   readonly type: "welcome";
@@ -309,5 +316,4 @@ export type ServerFrame =
   | Welcome
   | ({ readonly type: "error" } & Refusal)
   | ({ readonly type: "refused"; readonly id: number } & Refusal)
-  | { readonly type: "answer"; readonly id: number; readonly answer: Answer }
   | (WatchFrame & { readonly id: number });

@@ -31,6 +31,8 @@ export class Agents {
   /** The names in order, sorted anew only when somebody came or went: to compare names takes longest. */
   #order: string[] | undefined = [];
   #total = 0;
+  /** When they began to live, in milliseconds since 1970: nodes do not tell each second that everybody is older now. */
+  readonly #born = new Map<string, number>();
 
   get total(): number {
     return this.#total;
@@ -52,20 +54,35 @@ export class Agents {
   hear(frame: WatchFrame): void {
     if (frame.type === "agents") {
       this.#byName.clear();
-      for (const agent of frame.agents) this.#byName.set(agent.name, agent);
+      this.#born.clear();
+      for (const agent of frame.agents) this.#note(agent);
       this.#order = undefined;
       this.#total = frame.total;
     } else if (frame.type === "agents_changed") {
-      for (const name of frame.gone) if (this.#byName.delete(name)) this.#order = undefined;
+      for (const name of frame.gone) {
+        this.#born.delete(name);
+        if (this.#byName.delete(name)) this.#order = undefined;
+      }
       for (const agent of frame.changed) {
         if (!this.#byName.has(agent.name)) this.#order = undefined;
-        this.#byName.set(agent.name, agent);
+        this.#note(agent);
       }
       this.#total = frame.total;
     } else {
       return;
     }
     this.pulse.touch();
+  }
+
+  #note(agent: AgentInfo): void {
+    this.#byName.set(agent.name, agent);
+    if (agent.age_ms !== null) this.#born.set(agent.name, Date.now() - agent.age_ms);
+  }
+
+  /** For how long an agent has lived, in milliseconds. */
+  age(name: string): number | null {
+    const born = this.#born.get(name);
+    return born === undefined ? null : Math.max(0, Date.now() - born);
   }
 
   /** Those that fit, in order. */

@@ -6,7 +6,7 @@ const SEQUENCE_MS = 1_200;
 export interface Key {
   readonly key: string;
   readonly ctrl: boolean;
-  /** Where text is written keys are text; only Escape is ours there. */
+  /** Where text is written keys are text. */
   readonly inText: boolean;
 }
 
@@ -28,7 +28,7 @@ export class Keys {
 
   /** Whether the key did something. */
   press({ key, ctrl, inText }: Key, nowMs: number): boolean {
-    if (ctrl || (inText && key !== "Escape")) {
+    if (ctrl || inText) {
       this.#first = "";
       return false;
     }

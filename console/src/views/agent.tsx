@@ -24,6 +24,7 @@ export function AgentPane({ name, onClose }: { readonly name: string; readonly o
 }
 
 function Living({ agent }: { readonly agent: AgentInfo }) {
+  const age = agents.age(agent.name);
   return (
     <>
       <div class="links">
@@ -47,7 +48,7 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
           ["Owner", agent.owner === null ? null : <Name of={agent.owner} />],
           ["Mailbox", agent.mailbox === null ? null : `${count(agent.mailbox)} waiting`],
           ["Handled", agent.handled === null ? null : count(agent.handled)],
-          ["Age", agent.age_ms === null ? null : duration(agent.age_ms)],
+          ["Age", age === null ? null : duration(age)],
           ["Memory", agent.passive ? "left it: its next message brings it back" : null],
         ]}
       />

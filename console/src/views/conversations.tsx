@@ -2,6 +2,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Event, Watch } from "../live/vocabulary.js";
+import { aside } from "../model/aside.js";
 import { toJson, toMermaid, toSvg } from "../model/export.js";
 import { clock, count, visible } from "../model/format.js";
 import { Lanes } from "../model/lanes.js";
@@ -33,6 +34,8 @@ const lanes = new Lanes();
 /** While it moves only so many of the newest rows are looked at: nobody reads more between two frames. */
 const LIVE_ROWS_MAX = 2_000;
 
+/** Whether the node keeps a log, as far as that is known. */
+const hasLog = signal(true);
 let stopListening: (() => void) | undefined;
 let listensTo = "";
 
@@ -41,21 +44,30 @@ function listen(filter: TalkFilter): void {
   const isLog = source.value === "log";
   const key = `${source.value} ${JSON.stringify(sniffWanted(filter))}`;
   if (key === listensTo) return;
-  if (isLog !== listensTo.startsWith("log ") || isLog) talk.clear();
+  // What was heard stays until the log has something to say: the node may have none.
+  let isStale = isLog || (listensTo.startsWith("log ") && hasLog.value);
   listensTo = key;
   stopListening?.();
-  const { agents: from, ...wanted } = sniffWanted(filter);
+  const { agents, ...wanted } = sniffWanted(filter);
+  const begin = () => {
+    if (isStale) talk.clear();
+    isStale = false;
+  };
+  if (!isLog) begin();
   // The log asks for senders and receivers apart: a party that fits either is picked here.
-  const watch = (): Watch => (isLog ? { what: "log", wanted: { since: talk.logNumber, follow: true, ...wanted } } : { what: "events", wanted: { agents: from ?? [], ...wanted } });
+  const watch = (): Watch => (isLog ? { what: "log", wanted: { since: isStale ? 0 : talk.logNumber, follow: true, ...wanted } } : { what: "events", wanted: { agents: agents ?? [], ...wanted } });
   stopListening = live.watch(
     watch,
     (frame) => {
       if (frame.type === "events") talk.hear(frame.events);
-      else if (frame.type === "log") talk.hearLog(frame.lines);
+      if (frame.type !== "log") return;
+      begin();
+      talk.hearLog(frame.lines);
     },
-    ({ text }) => {
-      say(text, true);
-      if (source.value === "log") source.value = "live";
+    ({ reason, text }) => {
+      if (isLog && reason === "no_log") hasLog.value = false;
+      else say(text, true);
+      if (isLog) source.value = "live";
     },
   );
 }
@@ -76,7 +88,7 @@ function useRoute(): void {
     const [agents = "", conversation = ""] = wanted.split("\n");
     if (wanted === "\n") return;
     // A conversation is shown from its first message, if the node remembers.
-    if (conversation !== "" && live.offers("log")) source.value = "log";
+    if (conversation !== "" && live.offers("log") && hasLog.value) source.value = "log";
     talk.want({ ...talk.filter.value, agents, conversation, performatives: [], content: "" });
     resume();
   }, [wanted]);
@@ -89,6 +101,10 @@ export function ConversationsView() {
     const timer = setTimeout(() => listen(filter), 250);
     return () => clearTimeout(timer);
   }, [filter, source.value, live.welcome.value]);
+  // What is stopped is picked anew when something else is wanted.
+  useEffect(() => {
+    if (still.peek()) pause(talk.shown.slice());
+  }, [filter]);
   const version = talk.pulse.version.value;
   const stopped = still.value;
   const events = useMemo(() => stopped?.events ?? talk.shown.slice(talk.shown.end - LIVE_ROWS_MAX), [stopped, stopped ? 0 : version]);
@@ -165,7 +181,7 @@ function Tools({ isStill, toggle, whole }: { readonly isStill: boolean; readonly
           </button>
         ))}
       </div>
-      {live.offers("log") ? (
+      {live.offers("log") && hasLog.value ? (
         <div class="choice" role="group" aria-label="From where">
           {(["live", "log"] as const).map((one) => (
             <button type="button" class="button" aria-pressed={source.value === one} title={one === "log" ? "From the first message that the node's log has" : "From now on"} onClick={() => ((source.value = one), resume())}>
@@ -196,23 +212,6 @@ function Tools({ isStill, toggle, whole }: { readonly isStill: boolean; readonly
       </button>
     </div>
   );
-}
-
-/** A row's words if it is no message. */
-export function aside(event: Event): string {
-  switch (event.event) {
-    case "agent":
-    case "service":
-      return event.text;
-    case "skipped":
-      return `${count(event.count)} more, not shown: they came faster than they could be`;
-    case "dropped":
-      return `${count(event.count)} entries before this are not kept any more`;
-    case "cut_short":
-      return "the node was cut short here: the last that was said may be missing";
-    default:
-      return "";
-  }
 }
 
 function LinesList({ events, isStill, onStop }: { readonly events: readonly Event[]; readonly isStill: boolean; readonly onStop: () => void }) {

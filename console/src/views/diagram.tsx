@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Event, MessageEvent } from "../live/vocabulary.js";
+import { aside } from "../model/aside.js";
 import { clock, visible } from "../model/format.js";
 import { hashOf } from "../model/layout.js";
 import type { Lanes } from "../model/lanes.js";
@@ -10,7 +11,7 @@ import { isMessage, type TalkFilter } from "../model/talk.js";
 import { prepare, useSize, type Size } from "../parts/hooks.js";
 import { Name } from "../parts/text.js";
 import { palette, type Palette } from "../theme.js";
-import { aside, NothingSaid } from "./conversations.js";
+import { NothingSaid } from "./conversations.js";
 import { inSight } from "./timeline.js";
 
 const ROW = 26;

@@ -1,1 +1,282 @@
-export function DirectoryView() { return null; }
+/** Directory: who exists (AMS), who offers what (DF), topics and groups; and registering by hand. */
+import { signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { AgentInfo, EntryInfo, TopicInfo } from "../live/vocabulary.js";
+import { LiveError } from "../live/client.js";
+import { count, duration, short, visible } from "../model/format.js";
+import { registration } from "../model/registration.js";
+import { searchFits } from "../model/pattern.js";
+import { useKeys } from "../parts/hooks.js";
+import { Icon } from "../parts/icons.js";
+import { Facts, Pane } from "../parts/pane.js";
+import { Empty, Name, State } from "../parts/text.js";
+import { VirtualList } from "../parts/virtual.js";
+import { go, live, order, say } from "../session.js";
+
+type Tab = "df" | "ams" | "topics";
+const tab = signal<Tab>("df");
+const entries = signal<readonly EntryInfo[] | null>(null);
+const white = signal<{ readonly agents: readonly AgentInfo[]; readonly total: number } | null>(null);
+const topics = signal<readonly TopicInfo[] | null>(null);
+const wanted = signal("");
+
+/** The directory is asked again so often while it is looked at, in milliseconds. */
+const AGAIN_MS = 2_000;
+const AMS_MAX = 5_000;
+
+async function ask(): Promise<void> {
+  if (!live.isLive) return;
+  try {
+    if (tab.value === "df") {
+      const answer = await live.ask({ request: "services", elsewhere_but: [] });
+      if (answer.answer === "services") entries.value = answer.entries;
+    } else if (tab.value === "ams") {
+      const answer = await live.ask({ request: "agents", services: true, limit: AMS_MAX, elsewhere_but: [] });
+      if (answer.answer === "agents") white.value = answer;
+    } else {
+      const answer = await live.ask({ request: "topics" });
+      if (answer.answer === "topics") topics.value = answer.topics;
+    }
+  } catch (error) {
+    // What broke with the connection is asked again anyway.
+    if (error instanceof LiveError && error.reason !== "lost") say(error.message, true);
+  }
+}
+
+const TABS: readonly (readonly [Tab, string])[] = [
+  ["df", "Services (DF)"],
+  ["ams", "Agents (AMS)"],
+  ["topics", "Topics and groups"],
+];
+
+export function DirectoryView() {
+  const chosen = useSignal<EntryInfo | null>(null);
+  const registers = useSignal(false);
+  useEffect(() => {
+    void ask();
+    const timer = setInterval(() => void ask(), AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [tab.value, live.phase.value.is]);
+  useKeys({ Escape: () => (registers.value ? (registers.value = false) : chosen.value ? (chosen.value = null) : (wanted.value = "")) });
+  const pick = (one: Tab) => {
+    tab.value = one;
+    chosen.value = null;
+  };
+  return (
+    <div class="split">
+      <section class="panel is-fill">
+        <div class="tools">
+          <div class="choice" role="group" aria-label="What">
+            {TABS.map(([one, label]) => (
+              <button type="button" class="button" aria-pressed={tab.value === one} onClick={() => pick(one)}>
+                {label}
+              </button>
+            ))}
+          </div>
+          <label class="search">
+            <Icon of="search" />
+            <input data-search aria-label="Search" placeholder={tab.value === "df" ? "Service, type, agent or property: shop, price=5" : "Search"} value={wanted.value} onInput={(event) => (wanted.value = event.currentTarget.value)} />
+            <kbd>/</kbd>
+          </label>
+          {live.mayAct ? (
+            <button type="button" class="button" onClick={() => ((registers.value = true), (chosen.value = null))}>
+              <Icon of="plus" /> Register
+            </button>
+          ) : null}
+        </div>
+        {tab.value === "df" ? <Entries chosen={chosen.value} onChoose={(entry) => ((chosen.value = entry), (registers.value = false))} /> : tab.value === "ams" ? <White /> : <Topics />}
+      </section>
+      {registers.value ? <Register onClose={() => (registers.value = false)} /> : chosen.value ? <EntryPane entry={chosen.value} onClose={() => (chosen.value = null)} /> : null}
+    </div>
+  );
+}
+
+/** Whether what was typed is in anything that the entry says. */
+function entryFits(entry: EntryInfo, text: string): boolean {
+  const all = [entry.agent, ...entry.services.flatMap((service) => [service.name, service.kind, ...service.properties.map(([name, value]) => `${name}=${value}`), ...service.protocols, ...service.ontologies])];
+  return all.some((one) => searchFits(text, one));
+}
+
+function Entries({ chosen, onChoose }: { readonly chosen: EntryInfo | null; readonly onChoose: (entry: EntryInfo) => void }) {
+  const all = entries.value;
+  const list = (all ?? []).filter((entry) => entryFits(entry, wanted.value.trim()));
+  const words = (values: readonly string[]) => [...new Set(values)].map((value) => visible(value, 40)).join(", ");
+  return (
+    <>
+      <div class="table-head entry-row">
+        <span>Agent</span>
+        <span>Services</span>
+        <span>Type</span>
+        <span class="is-wide">Properties</span>
+        <span class="is-wide">Lease</span>
+      </div>
+      <VirtualList
+        items={list}
+        rowHeight={30}
+        label="Entries of the directory facilitator"
+        keyOf={(entry) => `${entry.agent} ${entry.node}`}
+        selected={chosen ? `${chosen.agent} ${chosen.node}` : null}
+        onSelect={onChoose}
+        rowClass="entry-row"
+        empty={all === null ? <Empty title="Asking…" /> : all.length === 0 ? <Empty title="Nobody registered a service">Agents do so with .df_register, or by a request to df; Register does it by hand.</Empty> : <Empty title="No entry fits" />}
+        row={(entry) => (
+          <>
+            <Name of={entry.agent} />
+            <span class="cut">{words(entry.services.map(({ name }) => name))}</span>
+            <span class="cut is-quiet">{words(entry.services.map(({ kind }) => kind))}</span>
+            <span class="cut is-wide is-quiet mono">{words(entry.services.flatMap(({ properties }) => properties.map(([name, value]) => `${name}=${value}`)))}</span>
+            <span class="is-wide is-quiet">{entry.lease_left_ms === null ? "" : duration(entry.lease_left_ms)}</span>
+          </>
+        )}
+      />
+    </>
+  );
+}
+
+function EntryPane({ entry, onClose }: { readonly entry: EntryInfo; readonly onClose: () => void }) {
+  const list = (values: readonly string[]) => (values.length === 0 ? null : values.map((value) => visible(value, 80)).join(", "));
+  return (
+    <Pane title={<Name of={entry.agent} />} label="Entry" onClose={onClose}>
+      <div class="links">
+        <button type="button" class="button" onClick={() => go("society", entry.agent)}>
+          <Icon of="society" /> Agent
+        </button>
+        <button type="button" class="button" onClick={() => go("compose", "", { to: entry.agent })}>
+          <Icon of="send" /> Write
+        </button>
+      </div>
+      <Facts of={[["Node", visible(entry.node, 60)], ["Lease", entry.lease_left_ms === null ? "as long as the agent lives" : duration(entry.lease_left_ms)], ["Protocols", list(entry.protocols)], ["Ontologies", list(entry.ontologies)], ["Languages", list(entry.languages)]]} />
+      {entry.services.map((service) => (
+        <section class="service">
+          <h3>{visible(service.name, 80)}</h3>
+          <Facts
+            of={[
+              ["Type", visible(service.kind, 80)],
+              ["Owner", service.owner === null ? null : visible(service.owner, 80)],
+              ["Protocols", list(service.protocols)],
+              ["Ontologies", list(service.ontologies)],
+              ["Languages", list(service.languages)],
+              ...service.properties.map(([name, value]) => [visible(name, 40), <code>{visible(value, 200)}</code>] as const),
+            ]}
+          />
+        </section>
+      ))}
+    </Pane>
+  );
+}
+
+function White() {
+  const found = white.value;
+  const list = (found?.agents ?? []).filter((agent) => searchFits(wanted.value.trim(), agent.name));
+  return (
+    <>
+      <div class="table-head ams-row">
+        <span>Agent</span>
+        <span>State</span>
+        <span>Kind</span>
+        <span class="is-wide">Owner</span>
+        <span class="is-wide">Node</span>
+      </div>
+      <VirtualList
+        items={list}
+        rowHeight={28}
+        label="Agents that the AMS knows"
+        keyOf={(agent) => agent.name}
+        selected={null}
+        onSelect={(agent) => go("society", agent.name)}
+        rowClass="ams-row"
+        empty={found === null ? <Empty title="Asking…" /> : <Empty title="Nobody fits" />}
+        row={(agent) => (
+          <>
+            <Name of={agent.name} />
+            <State of={agent.state} />
+            <span class="is-quiet">{visible(agent.kind, 14)}</span>
+            <span class="is-wide is-quiet cut">{agent.owner === null ? "" : visible(agent.owner, 60)}</span>
+            <span class="is-wide is-quiet cut">{visible(agent.node, 30)}</span>
+          </>
+        )}
+      />
+      {found && found.total > found.agents.length ? <p class="foot is-quiet">The first {count(found.agents.length)} of {count(found.total)}.</p> : null}
+    </>
+  );
+}
+
+function Topics() {
+  const all = topics.value;
+  const list = (all ?? []).filter((topic) => searchFits(wanted.value.trim(), topic.name));
+  return (
+    <>
+      <div class="table-head topic-row">
+        <span>Topic or group</span>
+        <span class="is-number">Here</span>
+        <span class="is-number">Other nodes</span>
+      </div>
+      <VirtualList
+        items={list}
+        rowHeight={28}
+        label="Topics and groups"
+        keyOf={(topic) => topic.name}
+        selected={null}
+        onSelect={(topic) => go("compose", "", { to: topic.name })}
+        rowClass="topic-row"
+        empty={all === null ? <Empty title="Asking…" /> : all.length === 0 ? <Empty title="Nobody is in a topic or group">Agents join by .subscribe and .join_group.</Empty> : <Empty title="None fits" />}
+        row={(topic) => (
+          <>
+            <Name of={topic.name} />
+            <span class="is-number">{short(topic.members)}</span>
+            <span class="is-number">{short(topic.other_nodes)}</span>
+          </>
+        )}
+      />
+    </>
+  );
+}
+
+/** Registers an agent by a request to the DF: an agent registers its own entry only, so it is sent in its name. */
+function Register({ onClose }: { readonly onClose: () => void }) {
+  const form = useSignal({ agent: "", name: "", kind: "", protocols: "", ontologies: "", properties: "", leaseS: "" });
+  const answer = useSignal<string | null>(null);
+  const field = (member: keyof typeof form.value, label: string, placeholder: string, required = false) => (
+    <label>
+      {label}
+      <input class="field" placeholder={placeholder} required={required} value={form.value[member]} onInput={(event) => (form.value = { ...form.value, [member]: event.currentTarget.value })} />
+    </label>
+  );
+  const send = async (remove: boolean) => {
+    const reply = await order({ request: "send", message: registration(form.value, remove ? "deregister" : "register"), wait_ms: 5_000 }, null);
+    if (reply?.answer !== "reply") return;
+    const { performative, content } = reply.message as { performative?: string; content?: unknown };
+    answer.value = `${performative ?? "?"}: ${JSON.stringify(content)}`;
+    if (performative === "inform" || performative === "agree") say(remove ? "Taken out of the directory" : "Registered");
+    void ask();
+  };
+  return (
+    <Pane title="Register by hand" label="Register" onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send(false);
+        }}
+      >
+        <p class="is-quiet">A request to df, in the agent's name. Agents have entries of their own only; without a name it is the console's.</p>
+        {field("agent", "Agent", "cli, the console's own")}
+        {field("name", "Service", "tea", true)}
+        {field("kind", "Type", "shop", true)}
+        {field("protocols", "Protocols", "fipa-request")}
+        {field("ontologies", "Ontologies", "")}
+        {field("properties", "Properties", "price=5 colour=green")}
+        {field("leaseS", "Lease, in seconds", "as long as the agent lives")}
+        <div class="links">
+          <button type="submit" class="button is-main">
+            Register
+          </button>
+          <button type="button" class="button" onClick={() => void send(true)}>
+            Deregister
+          </button>
+        </div>
+        {answer.value === null ? null : <pre class="content">{visible(answer.value, 2_000)}</pre>}
+      </form>
+    </Pane>
+  );
+}

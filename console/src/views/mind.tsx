@@ -1,1 +1,407 @@
-export function MindView() { return null; }
+/** Mind: what an agent believes, wants and is about to do; and hands to stop it, step it, and change its mind. */
+import { signal, useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import type { AgentInfo, IntentionInfo, MindInfo, PlanInfo } from "../live/vocabulary.js";
+import { searchFits } from "../model/pattern.js";
+import { count, visible } from "../model/format.js";
+import { beliefKey, currentStep, goalKey, intentionKey, steps, type Belief } from "../model/mind.js";
+import { useKeys, useWatch } from "../parts/hooks.js";
+import { Icon } from "../parts/icons.js";
+import { Facts } from "../parts/pane.js";
+import { Empty, Name, Performative, State } from "../parts/text.js";
+import { VirtualList } from "../parts/virtual.js";
+import { agents, go, live, mind, order, route } from "../session.js";
+
+const search = signal("");
+
+export function MindView() {
+  const { of } = route.value;
+  useKeys({ Escape: () => (search.value === "" ? undefined : (search.value = "")) });
+  useWatch(
+    of,
+    of === "" ? null : { what: "answer", request: { request: "mind", agent: of, follow: true }, every_ms: 200 },
+    (frame) => {
+      if (frame.type !== "answer") return;
+      if (frame.answer.answer === "mind") mind.hear(frame.answer);
+      else if (frame.answer.answer === "error") mind.refusal.value = frame.answer.text;
+    },
+    ({ text }) => (mind.refusal.value = text),
+  );
+  useEffect(() => mind.forget(), [of]);
+  const info = mind.info.value;
+  return (
+    <div class={`split mind ${of === "" ? "" : "has-agent"}`}>
+      <Chooser chosen={of} />
+      <div class="mind-body">
+        {of === "" ? (
+          <Empty title="Whose mind?">Choose an agent. AgentSpeak programs show their beliefs, goals, intentions and plans.</Empty>
+        ) : mind.refusal.value !== null ? (
+          <Empty title="This mind cannot be shown">{visible(mind.refusal.value, 300)}</Empty>
+        ) : info === null ? (
+          <Empty title={`Asking ${visible(of, 60)}…`} />
+        ) : info.kind !== "agentspeak" ? (
+          <Opaque info={info} />
+        ) : (
+          <Whole info={info} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Requests name agents as their platform does. */
+function localName(agent: string): string {
+  return route.value.of || agent;
+}
+
+function Chooser({ chosen }: { readonly chosen: string }) {
+  const version = agents.pulse.version.value;
+  const list = useMemo(() => {
+    const all = agents.list({ search: search.value, kind: "", state: "", node: "" }, { by: "name", descending: false });
+    // Those whose minds can be read first; the order is kept otherwise.
+    return [...all.filter(({ kind }) => kind === "agentspeak"), ...all.filter(({ kind }) => kind !== "agentspeak")];
+  }, [Math.floor(version / 3), agents.known, search.value]);
+  return (
+    <section class="panel chooser">
+      <div class="tools">
+        <label class="search">
+          <Icon of="search" />
+          <input data-search aria-label="Search agents" placeholder="Agent" value={search.value} onInput={(event) => (search.value = event.currentTarget.value)} />
+          <kbd>/</kbd>
+        </label>
+      </div>
+      <VirtualList
+        items={list}
+        rowHeight={28}
+        label="Agents"
+        keyOf={(agent: AgentInfo) => agent.name}
+        selected={chosen === "" ? null : chosen}
+        onSelect={(agent) => go("mind", agent.name)}
+        rowClass="chooser-row"
+        empty={<Empty title="Nobody fits" />}
+        row={(agent) => (
+          <>
+            <Name of={agent.name} />
+            {agent.kind === "agentspeak" ? null : <span class="is-quiet">{visible(agent.kind, 12)}</span>}
+          </>
+        )}
+      />
+    </section>
+  );
+}
+
+function Opaque({ info }: { readonly info: MindInfo }) {
+  return (
+    <section class="panel is-fill">
+      <MindHead info={info} />
+      {(info.details ?? []).length > 0 ? (
+        <div class="part-body details">
+          <Facts of={(info.details ?? []).map(({ name, value }) => [visible(name, 60), visible(value, 400)] as const)} />
+        </div>
+      ) : (
+        <Empty title={`A ${visible(info.kind, 20)} agent has no mind that can be read`}>What it says is in Conversations. Beliefs, goals and plans are what AgentSpeak programs have.</Empty>
+      )}
+    </section>
+  );
+}
+
+function Whole({ info }: { readonly info: MindInfo }) {
+  const isPaused = info.paused === true;
+  const debug = (what: "pause" | "continue" | "step" | "end") => void order({ request: "debug", agent: localName(info.agent), order: what }, null);
+  useKeys({ " ": () => debug(isPaused ? "continue" : "pause"), n: () => (isPaused ? debug("step") : undefined) });
+  return (
+    <>
+      <section class="panel">
+        <MindHead info={info}>
+          <span class="cycle">
+            cycle <b>{count(info.cycle ?? 0)}</b>
+          </span>
+          {live.mayAct ? (
+            <div class="links">
+              <button type="button" class={`button ${isPaused ? "is-main" : ""}`} title="Space" onClick={() => debug(isPaused ? "continue" : "pause")}>
+                <Icon of={isPaused ? "play" : "pause"} /> {isPaused ? "Continue" : "Pause"}
+              </button>
+              {(info.plans ?? []).some((plan) => plan.breakpoint) ? (
+                <button type="button" class="button" title="Takes all breakpoints back and goes on" onClick={() => debug("end")}>
+                  No breakpoints
+                </button>
+              ) : null}
+              <button type="button" class="button" title="One reasoning cycle (n)" disabled={!isPaused} onClick={() => debug("step")}>
+                <Icon of="step" /> Step
+              </button>
+            </div>
+          ) : null}
+        </MindHead>
+      </section>
+      <div class="mind-columns">
+        <Beliefs info={info} />
+        <div class="mind-column">
+          <Goals info={info} />
+          <Intentions info={info} />
+        </div>
+        <div class="mind-column">
+          <Plans info={info} />
+          <Recent info={info} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function MindHead({ info, children }: { readonly info: MindInfo; readonly children?: preact.ComponentChildren }) {
+  return (
+    <div class="tools mind-head">
+      <button type="button" class="button is-bare only-phone" aria-label="Other agents" onClick={() => go("mind")}>
+        <Icon of="reply" />
+      </button>
+      <h2>
+        <Name of={info.agent} />
+      </h2>
+      {info.state ? <State of={info.paused ? "paused" : info.state} /> : null}
+      <span class="is-quiet cut">{info.paused && info.paused_by ? visible(info.paused_by, 120) : visible(info.source_file ?? info.kind, 80)}</span>
+      {children}
+    </div>
+  );
+}
+
+function Part({ title, many, cut, children }: { readonly title: string; readonly many: number; readonly cut?: number | undefined; readonly children: preact.ComponentChildren }) {
+  return (
+    <section class="panel part">
+      <header class="part-head">
+        <h2>{title}</h2>
+        <span class="is-quiet">{count(many)}</span>
+        {cut !== undefined && cut > 0 ? <span class="is-quiet">and {count(cut)} more that are not shown</span> : null}
+      </header>
+      <div class="part-body">{children}</div>
+    </section>
+  );
+}
+
+function Beliefs({ info }: { readonly info: MindInfo }) {
+  const wanted = useSignal("");
+  const beliefs = (info.beliefs ?? []).filter((belief) => searchFits(wanted.value, belief.text));
+  const { beliefs: fresh, lost } = mind.changes.value;
+  const believe = (belief: string, add: boolean) => order({ request: "believe", agent: localName(info.agent), belief, add }, add ? "Believed" : "No longer believed");
+  return (
+    <section class="panel part beliefs">
+      <header class="part-head">
+        <h2>Beliefs</h2>
+        <span class="is-quiet">{count((info.beliefs ?? []).length)}</span>
+        {(info.cut?.["beliefs"] ?? 0) > 0 ? <span class="is-quiet">and {count(info.cut?.["beliefs"] ?? 0)} more</span> : null}
+        <input class="field" aria-label="Filter beliefs" placeholder="Filter" value={wanted.value} onInput={(event) => (wanted.value = event.currentTarget.value)} />
+      </header>
+      <div class="part-body">
+        <ul class="terms">
+          {beliefs.map((belief) => (
+            <BeliefRow key={beliefKey(belief)} belief={belief} isFresh={fresh.has(beliefKey(belief))} onForget={live.mayAct && !belief.rule ? () => void believe(belief.text, false) : null} />
+          ))}
+          {lost.map((text) => (
+            <li key={`lost ${text}`} class="is-lost">
+              <code>{visible(text, 300)}</code>
+            </li>
+          ))}
+        </ul>
+      </div>
+      {live.mayAct ? <Line label="Add a belief" placeholder="likes(tea)" does="Believe" onDone={(text) => believe(text, true)} /> : null}
+    </section>
+  );
+}
+
+function BeliefRow({ belief, isFresh, onForget }: { readonly belief: Belief; readonly isFresh: boolean; readonly onForget: (() => void) | null }) {
+  const sources = belief.sources.filter((source) => source !== "self");
+  return (
+    <li class={isFresh ? "is-fresh" : ""}>
+      <code>{visible(belief.text, 600)}</code>
+      <span class="notes">
+        {belief.namespace === "default" || belief.namespace === "" ? null : <i>{visible(belief.namespace, 30)}</i>}
+        {belief.rule ? <i>rule</i> : null}
+        {sources.map((source) => (
+          <i title="source">by {visible(source, 40)}</i>
+        ))}
+        {belief.annotations.map((annotation) => (
+          <i title="annotation">{visible(annotation, 60)}</i>
+        ))}
+      </span>
+      {onForget ? (
+        <button type="button" class="button is-bare" aria-label={`Forget ${belief.text.slice(0, 80)}`} title="Forget" onClick={onForget}>
+          <Icon of="close" />
+        </button>
+      ) : null}
+    </li>
+  );
+}
+
+/** A line to write something to the agent's mind. */
+function Line({ label, placeholder, does, onDone }: { readonly label: string; readonly placeholder: string; readonly does: string; readonly onDone: (text: string) => Promise<unknown> }) {
+  const text = useSignal("");
+  return (
+    <form
+      class="line"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const line = text.value.trim();
+        if (line !== "") void onDone(line).then((done) => (done === null ? undefined : (text.value = "")));
+      }}
+    >
+      <input class="field mono" aria-label={label} placeholder={placeholder} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+      <button type="submit" class="button" disabled={text.value.trim() === ""}>
+        {does}
+      </button>
+    </form>
+  );
+}
+
+function Goals({ info }: { readonly info: MindInfo }) {
+  const goals = info.goals ?? [];
+  const { goals: fresh } = mind.changes.value;
+  return (
+    <section class="panel part">
+      <header class="part-head">
+        <h2>Goals</h2>
+        <span class="is-quiet">{goals.length}</span>
+      </header>
+      <div class="part-body is-short">
+        <ul class="terms">
+          {goals.map((goal) => (
+            <li key={goalKey(goal)} class={fresh.has(goalKey(goal)) ? "is-fresh" : ""}>
+              <code>{visible(goal.text, 300)}</code>
+              <span class="notes">
+                {goal.reason ? <i>{visible(goal.reason, 60)}</i> : null}
+                <State of={goal.state} />
+              </span>
+            </li>
+          ))}
+          {(info.events ?? []).map((event) => (
+            <li key={`event ${event.text}`}>
+              <code>{visible(event.text, 300)}</code>
+              <span class="notes">
+                <i>event, not taken up yet</i>
+              </span>
+            </li>
+          ))}
+        </ul>
+      </div>
+      {live.mayAct ? <Line label="Post a goal" placeholder="serve(amy)" does="Pursue" onDone={(text) => order({ request: "pursue", agent: localName(info.agent), goal: text.replace(/^!/, "") }, "Pursued")} /> : null}
+    </section>
+  );
+}
+
+function Intentions({ info }: { readonly info: MindInfo }) {
+  const intentions = info.intentions ?? [];
+  const plans = new Map((info.plans ?? []).map((plan) => [plan.label, plan]));
+  return (
+    <Part title="Intentions" many={intentions.length} cut={info.cut?.["intentions"]}>
+      {intentions.length === 0 ? <p class="none">It intends nothing now.</p> : null}
+      {intentions.map((intention) => (
+        <Intention key={intention.id} intention={intention} plans={plans} isFresh={mind.changes.value.intentions.has(intentionKey(intention))} />
+      ))}
+    </Part>
+  );
+}
+
+function Intention({ intention, plans, isFresh }: { readonly intention: IntentionInfo; readonly plans: ReadonlyMap<string, PlanInfo>; readonly isFresh: boolean }) {
+  return (
+    <article class={`intention ${isFresh ? "is-fresh" : ""}`}>
+      <header>
+        <b>#{intention.id}</b> <State of={intention.state} />
+        {intention.waits_for ? <span class="is-quiet cut">waits for {visible(intention.waits_for, 80)}</span> : null}
+      </header>
+      <ol>
+        {intention.frames.map((frame, level) => {
+          const plan = plans.get(frame.plan.replace(/^@/, ""));
+          const body = plan ? steps(plan.body) : [];
+          const at = currentStep(body, frame.step);
+          return (
+            <li key={level}>
+              <div class="frame-head">
+                <code>{visible(frame.trigger, 200)}</code>
+                <span class="is-quiet">
+                  {visible(frame.plan, 40)}
+                  {frame.file ? ` · ${visible(frame.file, 60)}:${frame.step_line ?? frame.line ?? ""}` : ""}
+                </span>
+              </div>
+              {at >= 0 && level === 0 ? (
+                <pre class="steps">
+                  {body.map((step, index) => (
+                    <span class={index === at ? "is-now" : index < at ? "is-past" : ""}>{visible(step, 300)}</span>
+                  ))}
+                </pre>
+              ) : frame.step === null ? null : (
+                <pre class="steps">
+                  <span class="is-now">{visible(frame.step, 300)}</span>
+                </pre>
+              )}
+              {frame.unifier.length > 0 ? (
+                <p class="unifier">
+                  {frame.unifier.map(([name, value]) => (
+                    <span>
+                      {visible(name, 40)} = <code>{visible(value, 80)}</code>
+                    </span>
+                  ))}
+                </p>
+              ) : null}
+            </li>
+          );
+        })}
+      </ol>
+    </article>
+  );
+}
+
+function Plans({ info }: { readonly info: MindInfo }) {
+  const plans = info.plans ?? [];
+  const running = new Set((info.intentions ?? []).flatMap((intention) => intention.frames.map((frame) => frame.plan.replace(/^@/, ""))));
+  return (
+    <Part title="Plans" many={plans.length} cut={info.cut?.["plans"]}>
+      {plans.map((plan) => (
+        <details key={plan.label} class={`plan ${running.has(plan.label) ? "is-running" : ""}`}>
+          <summary>
+            <button
+              type="button"
+              class="breakpoint"
+              aria-pressed={plan.breakpoint}
+              aria-label={`Breakpoint at ${plan.label}`}
+              title={plan.breakpoint ? "Take the breakpoint back" : "Stop the agent when it comes to this plan"}
+              disabled={!live.mayAct}
+              onClick={(event) => {
+                event.preventDefault();
+                void order({ request: "breakpoint", agent: localName(info.agent), plan: plan.label, on: !plan.breakpoint }, null);
+              }}
+            />
+            <code class="cut">{visible(plan.trigger, 200)}</code>
+            <span class="is-quiet">{plan.source ? `from ${visible(plan.source, 40)}` : plan.line ? `line ${plan.line}` : ""}</span>
+          </summary>
+          <pre class="plan-text">{`@${visible(plan.label, 60)}\n${visible(plan.trigger, 300)}${plan.context && plan.context !== "true" ? `\n   : ${visible(plan.context, 600)}` : ""}${plan.body === "" ? "" : "\n   <- "}${steps(plan.body).map((step) => visible(step, 600)).join("\n      ")}`}</pre>
+        </details>
+      ))}
+    </Part>
+  );
+}
+
+function Recent({ info }: { readonly info: MindInfo }) {
+  const recent = [...(info.recent ?? [])].reverse();
+  const mailbox = info.mailbox ?? [];
+  return (
+    <>
+      <Part title="Mailbox" many={info.mailbox_total ?? mailbox.length}>
+        {mailbox.length === 0 ? <p class="none">Nothing waits.</p> : null}
+        <ul class="terms">
+          {mailbox.map((message) => (
+            <li>
+              <Performative of={message.performative} /> <Name of={message.from} /> <code class="cut">{visible(message.content, 120)}</code>
+            </li>
+          ))}
+        </ul>
+      </Part>
+      <Part title="Recent cycles" many={recent.length}>
+        <ul class="terms">
+          {recent.map((cycle) => (
+            <li key={`${cycle.cycle} ${cycle.text}`}>
+              <span class="mono is-quiet">{cycle.cycle}</span> <code class="cut" title={visible(cycle.text, 400)}>{visible(cycle.text, 200)}</code>
+            </li>
+          ))}
+        </ul>
+      </Part>
+    </>
+  );
+}

@@ -1,28 +1,38 @@
 /** Mobility and Security: what the node tells of agents that move, and of what its policy refused. */
-import { signal } from "@preact/signals";
-import type { Notice } from "../live/vocabulary.js";
+import { signal, useSignal } from "@preact/signals";
+import type { Event } from "../live/vocabulary.js";
 import { clock, date, visible } from "../model/format.js";
 import { Facts, Pane } from "../parts/pane.js";
+import { aside } from "../model/aside.js";
 import { useKeys, useWatch } from "../parts/hooks.js";
 import { Empty, Name } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { useSignal } from "@preact/signals";
 
 const NOTICES_MAX = 2_000;
 
-const moves = signal<readonly Notice[]>([]);
-const refusals = signal<readonly Notice[]>([]);
+const moves = signal<readonly Event[]>([]);
+const refusals = signal<readonly Event[]>([]);
 /** Members that are shown as such; all others are told by their names. */
-const SHOWN = new Set(["at_us", "node", "event", "agent", "text"]);
+const SHOWN = new Set(["at_us", "node", "event", "agent", "who", "text"]);
+
+/** Whom it is about. */
+function whoOf(event: Event): string {
+  return "agent" in event ? event.agent : "who" in event ? event.who : "";
+}
+
+function wordsOf(event: Event): string {
+  if (event.event === "refused") return [event.reason.replaceAll("_", " "), event.action, event.object, event.text].filter((part) => part !== null && part !== "").join(" · ");
+  return aside(event);
+}
 
 function Notices({ what, kept, none }: { readonly what: "mobility" | "security"; readonly kept: typeof moves; readonly none: { readonly title: string; readonly why: string } }) {
   const refusal = useSignal("");
-  const chosen = useSignal<Notice | null>(null);
+  const chosen = useSignal<Event | null>(null);
   useWatch(
     what,
     { what },
     (frame) => {
-      if (frame.type === what) kept.value = [...kept.value, ...frame.events].slice(-NOTICES_MAX);
+      if (frame.type === "events") kept.value = [...kept.value, ...frame.events.filter(({ event }) => event !== "tick")].slice(-NOTICES_MAX);
     },
     ({ text }) => (refusal.value = text),
   );
@@ -35,7 +45,7 @@ function Notices({ what, kept, none }: { readonly what: "mobility" | "security";
         <div class="table-head notice-row">
           <span>Time, UTC</span>
           <span>What</span>
-          <span>Agent</span>
+          <span>Who</span>
           <span class="is-wide">In words</span>
         </div>
         <VirtualList
@@ -51,20 +61,20 @@ function Notices({ what, kept, none }: { readonly what: "mobility" | "security";
             <>
               <time class="mono">{clock(item.at_us)}</time>
               <span>{visible(item.event, 30).replaceAll("_", " ")}</span>
-              <span>{item.agent === undefined ? "" : <Name of={item.agent} />}</span>
-              <span class="is-wide cut">{visible(item.text ?? "", 300)}</span>
+              <Name of={whoOf(item)} />
+              <span class="is-wide cut">{visible(wordsOf(item), 300)}</span>
             </>
           )}
         />
       </section>
       {notice ? (
         <Pane title={visible(notice.event, 30).replaceAll("_", " ")} label="Details" onClose={() => (chosen.value = null)}>
-          <p>{visible(notice.text ?? "", 2000)}</p>
+          <p>{visible(wordsOf(notice), 2000)}</p>
           <Facts
             of={[
               ["Time", date(notice.at_us)],
               ["Node", visible(notice.node)],
-              ["Agent", notice.agent === undefined ? null : <Name of={notice.agent} />],
+              ["Who", whoOf(notice) === "" ? null : <Name of={whoOf(notice)} />],
               ...Object.entries(notice).flatMap(([name, value]) => (SHOWN.has(name) || value === null ? [] : [[name.replaceAll("_", " "), visible(typeof value === "string" ? value : JSON.stringify(value))] as const])),
             ]}
           />

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { short, visible } from "../model/format.js";
 import { family, FAMILY_ORDER } from "../model/performative.js";
 import { EVERYTHING, type TalkFilter } from "../model/talk.js";
+import { AgentsKnown } from "../parts/known.js";
 import { Icon } from "../parts/icons.js";
 import { talk } from "../session.js";
 
@@ -19,6 +20,7 @@ export function Filters() {
           <input data-search aria-label="Agents" placeholder="Agents: buyer seller*" list="agents-known" value={filter.agents} onInput={(event) => set({ agents: event.currentTarget.value })} />
           <kbd>/</kbd>
         </label>
+        <AgentsKnown typed={filter.agents} />
         <input class="field" aria-label="Conversation" placeholder="Conversation: job-*" value={filter.conversation} onInput={(event) => set({ conversation: event.currentTarget.value.trim() })} />
         <input class="field" aria-label="Content" placeholder="Content has…" value={filter.content} onInput={(event) => set({ content: event.currentTarget.value })} />
         <button type="button" class="button" aria-expanded={shows.value} aria-pressed={filter.performatives.length > 0} onClick={() => (shows.value = !shows.value)}>

@@ -1,0 +1,22 @@
+/** What is no message, in words. */
+import type { Event } from "../live/vocabulary.js";
+import { count } from "./format.js";
+
+/** Empty for a message. */
+export function aside(event: Event): string {
+  switch (event.event) {
+    case "agent":
+    case "service":
+      return event.text;
+    case "skipped":
+      return `${count(event.count)} more, not shown: they came faster than they could be`;
+    case "dropped":
+      return `${count(event.count)} entries before this are not kept any more`;
+    case "cut_short":
+      return "the node was cut short here: the last that was said may be missing";
+    case "refused":
+      return `refused ${event.who}: ${event.text || event.reason}`;
+    default:
+      return "";
+  }
+}

@@ -1,0 +1,360 @@
+/** Each view, used as a person would, in a real browser under the policy that nodes serve it with. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Download, Page } from "playwright-core";
+import { HOSTILE } from "../mock/society.js";
+import { launch, PATIENCE_MS, visit, withoutBrowser } from "./page.js";
+
+const option = (page: Page, name: string) => page.getByRole("option").filter({ has: page.locator(`.name[title="${name}"]`) });
+const pressed = (name: string | RegExp) => ({ name, pressed: true });
+
+async function textOf(download: Download): Promise<string> {
+  const path = await download.path();
+  return readFileSync(path, "utf8");
+}
+
+describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000, concurrency: 3 }, () => {
+  let browser: Browser;
+  before(async () => void (browser = await launch()));
+  after(() => browser.close());
+
+  test("the token leaves the address, views are reached by keys, light and dark are kept", () =>
+    visit(browser, {}, async (there) => {
+      const { page } = there;
+      await page.getByRole("heading", { name: "Society" }).waitFor();
+      assert.ok(!page.url().includes("mock"), page.url());
+      assert.equal(await page.evaluate(() => sessionStorage.getItem("whimbrel.token")), "mock");
+      for (const [key, title] of [["c", "Conversations"], ["m", "Mind"], ["d", "Directory"], ["w", "Compose"], ["h", "Health"], ["o", "Mobility"], ["e", "Security"], ["s", "Society"]] as const) {
+        await there.go(key, title);
+      }
+      await page.keyboard.press("?");
+      await page.getByRole("dialog", { name: "Keys" }).waitFor();
+      await page.keyboard.press("Escape");
+      assert.equal(await page.getByRole("dialog").count(), 0);
+      await page.keyboard.press("t");
+      assert.equal(await page.evaluate(() => document.documentElement.dataset["theme"]), "dark");
+      await page.reload();
+      await page.getByRole("heading", { name: "Society" }).waitFor();
+      assert.equal(await page.evaluate(() => document.documentElement.dataset["theme"]), "dark");
+    }));
+
+  test("agents are searched, sorted, filtered, chosen by keys", () =>
+    visit(browser, { agents: 300 }, async (there) => {
+      const { page } = there;
+      await option(page, "contractor1").waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("initiator*");
+      await page.getByText(/of 300/).waitFor();
+      const names = await page.getByRole("option").locator(".name").allTextContents();
+      assert.ok(names.length > 3 && names.every((name) => name.startsWith("initiator")), names.join(" "));
+      await page.keyboard.press("Escape");
+      for (const name of ["initiator1", "initiator2"]) {
+        await page.keyboard.press("j");
+        await page.getByRole("complementary", { name: "Agent" }).getByRole("heading", { name, exact: true }).waitFor();
+      }
+      await page.keyboard.press("Escape");
+      await page.getByRole("complementary").waitFor({ state: "detached" });
+      await page.keyboard.press("Escape");
+      await page.getByLabel("Filter by node").selectOption("n2");
+      await page.getByRole("button", { name: "Handled" }).click();
+      assert.equal(await page.getByRole("button", pressed("Handled")).count(), 1);
+    }));
+
+  test("an agent is suspended, resumed, moved by hand and by dragging, cloned, and killed after a question", () =>
+    visit(browser, {}, async (there, node) => {
+      const { page } = there;
+      await option(page, "contractor1").click();
+      const pane = page.getByRole("complementary", { name: "Agent" });
+      await pane.getByRole("button", { name: "Suspend" }).click();
+      await pane.getByText("suspended").waitFor();
+      await pane.getByRole("button", { name: "Resume" }).click();
+      await pane.getByRole("button", { name: "Suspend" }).waitFor();
+      await pane.getByRole("button", { name: "Move to" }).click();
+      await page.getByRole("menuitem", { name: "n3" }).click();
+      await pane.locator("dd").getByText("n3").waitFor();
+      await option(page, "contractor2").dragTo(page.locator('[data-node="n2"]'));
+      await page.getByText("contractor2 goes on on n2").waitFor();
+      await pane.getByRole("button", { name: "Clone" }).click();
+      await page.getByRole("dialog").getByRole("textbox").fill("twin");
+      await page.keyboard.press("Enter");
+      await page.getByText("twin is a clone of contractor1").waitFor();
+      await pane.getByRole("button", { name: "Kill" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+      assert.ok(!node.orders.some(({ request }) => request === "kill"));
+      await pane.getByRole("button", { name: "Kill" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Kill" }).click();
+      await pane.getByText("There is no agent of this name now").waitFor();
+      const did = node.orders.map((order) => ("step" in order ? order.step : "to" in order ? `${order.request} ${order.to}` : order.request));
+      assert.deepEqual(did, ["suspend", "resume", "move n3", "move n2", "clone", "kill"]);
+    }));
+
+  test("the map shows who talks, and an agent is chosen on it", () =>
+    visit(browser, { messagesPerS: 100 }, async (there) => {
+      const { page } = there;
+      await page.getByRole("img", { name: /Map of [1-9]\d* agents/ }).waitFor();
+      const canvas = page.locator(".map canvas");
+      const box = await canvas.boundingBox();
+      assert.ok(box);
+      // Somewhere there is an agent: the pointer finds it, as a hand would.
+      const deadline = Date.now() + PATIENCE_MS;
+      search: for (;;) {
+        for (let y = 30; y < box.height; y += 14) {
+          for (let x = 20; x < box.width; x += 14) {
+            await page.mouse.move(box.x + x, box.y + y);
+            if ((await page.locator(".map-tip").count()) > 0) {
+              await page.mouse.down();
+              await page.mouse.up();
+              await page.getByRole("complementary", { name: "Agent" }).waitFor();
+              break search;
+            }
+          }
+        }
+        assert.ok(Date.now() < deadline, "no agent was found on the map");
+      }
+    }));
+
+  test("messages are drawn, stopped, stepped through, filtered, and shown in all detail", () =>
+    visit(browser, { messagesPerS: 100 }, async (there) => {
+      const { page } = there;
+      await there.go("c", "Conversations");
+      await page.getByText(/[1-9]\d* kept/).waitFor();
+      await page.keyboard.press("Space");
+      await page.getByRole("button", { name: /^Live/ }).waitFor();
+      await page.keyboard.press("j");
+      await page.keyboard.press("j");
+      const pane = page.getByRole("complementary", { name: "Message" });
+      await pane.getByText("fipa-contract-net").waitFor();
+      const conversation = await pane.locator("code").first().textContent();
+      await pane.getByRole("button", { name: "Only this conversation" }).click();
+      await page.waitForFunction((wanted) => (document.querySelector<HTMLInputElement>('input[aria-label="Conversation"]')?.value ?? "") === wanted, conversation);
+      await page.getByRole("button", pressed("From the log")).waitFor();
+      await page.getByRole("button", { name: "Lines" }).click();
+      // From its first message on, which is the call, though nobody listened when it was sent.
+      await page.locator(".line-row").first().getByText("cfp").waitFor();
+      await page.locator(".line-row").first().click();
+      await pane.getByText(/^task\(/).waitFor();
+      await page.getByRole("button", { name: "Show all" }).click();
+      await page.getByRole("button", { name: "Performatives" }).click();
+      await page.getByRole("group", { name: "Performatives" }).getByRole("button", { name: /^cfp/ }).click();
+      await page.waitForFunction(() => {
+        const words = [...document.querySelectorAll(".line-row .performative")].map((word) => word.textContent);
+        return words.length > 3 && words.every((word) => word === "cfp");
+      });
+    }));
+
+  test("time is scrubbed back, and what is shown is taken away as JSON, SVG and Mermaid", () =>
+    visit(browser, { messagesPerS: 200 }, async (there) => {
+      const { page } = there;
+      await page.goto(`${page.url().split("#")[0]}#/conversations`);
+      await page.waitForFunction(() => Number(/(\d+) kept/.exec(document.body.textContent ?? "")?.[1] ?? 0) > 100);
+      const line = page.getByRole("slider", { name: "Time" });
+      const latest = await line.getAttribute("aria-valuetext");
+      await line.click({ position: { x: 40, y: 20 } });
+      await page.getByRole("button", { name: /^Live/ }).waitFor();
+      await page.waitForFunction((latest) => (document.querySelector("[role=slider]")?.getAttribute("aria-valuetext") ?? "") < (latest ?? ""), latest);
+      const take = async (what: string) => {
+        await page.getByRole("button", { name: "Export" }).click();
+        const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: what }).click()]);
+        return textOf(download);
+      };
+      const events = JSON.parse(await take("JSON")) as { from: string }[];
+      assert.ok(events.length > 100);
+      const svg = await take("SVG");
+      assert.ok(svg.startsWith("<svg") && svg.includes("propose"));
+      assert.ok((await take("Mermaid")).startsWith("sequenceDiagram\n  participant a1 as "));
+      // The page's own policy would not have its style.
+      const bare = svg.replaceAll(/<style>.*?<\/style>| style="[^"]*"/gs, "");
+      const rendered = await page.evaluate((svg) => new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("parsererror")?.textContent ?? "fine", bare);
+      assert.equal(rendered, "fine");
+    }));
+
+  test("a mind is read, stopped, stepped, and changed", () =>
+    visit(browser, { messagesPerS: 60 }, async (there, node) => {
+      const { page } = there;
+      await there.go("m", "Mind");
+      await page.keyboard.press("/");
+      await page.keyboard.type("initiator1");
+      await option(page, "initiator1").click();
+      await page.getByText("budget(1200)").waitFor();
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByRole("button", { name: "Continue" }).waitFor();
+      const cycle = async () => Number((await page.locator(".cycle b").textContent())?.replaceAll(/\D/g, ""));
+      const was = await cycle();
+      await page.getByRole("button", { name: "Step" }).click();
+      await page.waitForFunction((was) => Number((document.querySelector(".cycle b")?.textContent ?? "").replaceAll(/\D/g, "")) === was + 1, was);
+      await page.getByLabel("Add a belief").fill("likes(tea)");
+      await page.keyboard.press("Enter");
+      const row = page.locator(".beliefs li").filter({ hasText: "likes(tea)" });
+      await row.waitFor();
+      await page.getByLabel("Add a belief").fill("9(tea)");
+      await page.keyboard.press("Enter");
+      await page.getByText(/no belief/).waitFor();
+      assert.equal(await page.getByLabel("Add a belief").inputValue(), "9(tea)", "what was refused can be mended");
+      await row.hover();
+      await row.getByRole("button", { name: /^Forget/ }).click();
+      await page.locator(".beliefs li:not(.is-lost)").filter({ hasText: "likes(tea)" }).waitFor({ state: "detached" });
+      await page.getByLabel("Post a goal").fill("serve(amy)");
+      await page.keyboard.press("Enter");
+      await page.getByText("!serve(amy)").waitFor();
+      await page.getByRole("button", { name: "Breakpoint at award" }).click();
+      await page.locator('.breakpoint[aria-pressed="true"]').waitFor();
+      await page.getByRole("button", { name: "Continue" }).click();
+      // It runs into the breakpoint by itself.
+      await page.getByRole("button", { name: "Continue" }).waitFor();
+      await page.locator(".steps .is-now").first().waitFor();
+      assert.deepEqual(node.orders.map((order) => ("order" in order ? order.order : order.request)), ["pause", "step", "believe", "believe", "believe", "pursue", "breakpoint", "continue"]);
+    }));
+
+  test("the directory is searched, and an agent is registered by a message to df", () =>
+    visit(browser, {}, async (there, node) => {
+      const { page } = there;
+      await there.go("d", "Directory");
+      await option(page, "contractor1").waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("price=23");
+      await page.waitForFunction(() => [...document.querySelectorAll(".entry-row.virtual-row")].every((row) => row.textContent?.includes("price=23")));
+      await page.getByRole("button", { name: "Topics and groups" }).click();
+      await page.getByLabel("Search", { exact: true }).fill("");
+      await option(page, "topic:weather").waitFor();
+      await page.getByRole("button", { name: "Agents (AMS)" }).click();
+      await option(page, "sensor1").waitFor();
+      await page.getByRole("button", { name: "Register" }).click();
+      const pane = page.getByRole("complementary", { name: "Register" });
+      await pane.getByLabel("Service").fill("tea");
+      await pane.getByLabel("Type").fill("shop");
+      await pane.getByRole("button", { name: "Register", exact: true }).click();
+      await pane.getByText(/^inform:/).waitFor();
+      const [order] = node.orders;
+      assert.ok(order?.request === "send" && JSON.stringify(order.message).includes('"service-description"'));
+    }));
+
+  test("a message is written, kept, sent and answered; files are saved and loaded", () =>
+    visit(browser, {}, async (there) => {
+      const { page } = there;
+      const folder = mkdtempSync(join(tmpdir(), "whimbrel-console-"));
+      try {
+        await there.go("w", "Compose");
+        await page.getByRole("button", { name: "Send" }).click();
+        await page.getByRole("alert").getByText("Name a receiver").waitFor();
+        await page.getByLabel("Receivers").fill("sensor1");
+        await page.getByLabel("Content", { exact: true }).fill("price(tea, 5");
+        await page.getByText(/\) expected at the end/).waitFor();
+        await page.getByLabel("Content", { exact: true }).fill("price(tea, 5)");
+        await page.keyboard.press("Control+Enter");
+        await page.getByText("heard(price(tea,5))").waitFor();
+        await page.getByRole("button", { name: "Keep" }).click();
+        await page.getByRole("dialog").getByRole("textbox").fill("ask for tea");
+        await page.keyboard.press("Enter");
+        const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save file" }).click()]);
+        assert.deepEqual(JSON.parse(await textOf(download)), { performative: "inform", receivers: ["sensor1"], content: { term: "price", args: [{ atom: "tea" }, 5] } });
+        await page.getByRole("button", { name: "Blank" }).click();
+        await page.getByLabel("Kept messages").selectOption("ask for tea");
+        assert.equal(await page.getByLabel("Receivers").inputValue(), "sensor1");
+        const file = join(folder, "message.json");
+        writeFileSync(file, JSON.stringify({ performative: "cfp", receivers: ["nobody"], content: { atom: "tea" }, conversation_id: "c9" }));
+        await page.locator("input[type=file]").setInputFiles(file);
+        await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>("textarea")?.value === "tea");
+        await page.getByRole("button", { name: "Send" }).click();
+        await page.getByText("undelivered(nobody,unknown_agent)").waitFor();
+        writeFileSync(file, "no message");
+        await page.locator("input[type=file]").setInputFiles(file);
+        await page.getByText(/message\.json is no message/).waitFor();
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    }));
+
+  test("health has charts, the reason in words, and the dead letters", () =>
+    visit(browser, { messagesPerS: 200 }, async (there) => {
+      const { page } = there;
+      await there.go("h", "Health");
+      await page.locator(".plot canvas").first().waitFor();
+      assert.ok((await page.locator(".plot canvas").count()) >= 3);
+      await page.getByText("no such agent").first().waitFor();
+      await page.getByText(/is suspended, and \d+ messages wait for it/).waitFor();
+    }));
+
+  test("what a node cannot tell has no view", () =>
+    visit(
+      browser,
+      {},
+      async (there) => {
+      const { page } = there;
+        await page.getByRole("link", { name: "Conversations" }).waitFor();
+        for (const name of ["Mind", "Mobility", "Security"]) assert.equal(await page.getByRole("link", { name }).count(), 0, name);
+        await page.goto(`${page.url().split("#")[0]}#/mind`);
+        await page.getByText("This node does not offer that view").waitFor();
+      },
+      {},
+      [],
+    ));
+
+  test("a connection that breaks is told, and comes back by itself", () =>
+    visit(browser, {}, async (there, node) => {
+      const { page } = there;
+      await option(page, "contractor1").waitFor();
+      node.cut();
+      await page.getByText(/connection to the node broke/).waitFor();
+      await page.getByText(/connection to the node broke/).waitFor({ state: "detached" });
+      await option(page, "contractor1").waitFor();
+    }));
+
+  test("a token that is not known is asked for", () =>
+    visit(
+      browser,
+      {},
+      async (there) => {
+      const { page } = there;
+        await page.getByText("this token is not known here").waitFor();
+        await page.getByLabel("Token").fill("mock");
+        await page.keyboard.press("Enter");
+        await page.getByRole("heading", { name: "Society" }).waitFor();
+      },
+      { token: "wrong" },
+    ));
+
+  test("nothing that agents are called or say is executed or hides", () =>
+    visit(browser, { hostile: true, agents: 40, messagesPerS: 150 }, async (there) => {
+      const { page } = there;
+      const nothingHappened = async (where: string) => {
+        assert.equal(await page.evaluate(() => (window as { pwned?: unknown }).pwned), undefined, where);
+        assert.equal(await page.locator("#console img, #console script, #console iframe, #console [onload], #console [onerror], #console a[href^='javascript']").count(), 0, where);
+        const hidden = await page.evaluate(() => /[\u0000-\u0008\u001b\u202a-\u202e]/.test(document.body.innerText));
+        assert.ok(!hidden, `hidden characters in ${where}`);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+        assert.ok(!wide, `${where} is wider than the window`);
+      };
+      for (const path of ["society", "conversations", "mind", "directory", "compose", "health", "mobility", "security", ...HOSTILE.map((name) => `society/${encodeURIComponent(name)}`), `mind/${encodeURIComponent(HOSTILE[1] ?? "")}`]) {
+        await page.evaluate((path) => (location.hash = `#/${path}`), path);
+        await page.waitForTimeout(250);
+        await nothingHappened(path.slice(0, 40));
+      }
+      await page.evaluate(() => (location.hash = "#/conversations"));
+      await page.getByRole("button", { name: "Lines" }).click();
+      await page.locator(".line-row").filter({ hasText: "<script>" }).first().click();
+      await page.getByRole("complementary", { name: "Message" }).waitFor();
+      await nothingHappened("a message's details");
+    }));
+
+  test("all views fit a phone", () =>
+    visit(
+      browser,
+      {},
+      async (there) => {
+      const { page } = there;
+        for (const path of ["society", "society/contractor1", "conversations", "mind", "mind/initiator1", "directory", "compose", "health", "mobility", "security"]) {
+          await page.evaluate((path) => (location.hash = `#/${path}`), path);
+          await page.waitForTimeout(300);
+          assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than a phone`);
+        }
+        await page.getByRole("link", { name: "Society" }).click();
+        await option(page, "contractor3").click();
+        await page.getByRole("button", { name: "Suspend" }).click();
+        await page.getByText("contractor3 suspended").waitFor();
+      },
+      { width: 390, height: 844 },
+    ));
+});

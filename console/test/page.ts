@@ -1,0 +1,85 @@
+/** The console in a real browser, on a mock node. */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { MockNode, TOKEN } from "../mock/server.js";
+import type { SocietyOptions } from "../mock/society.js";
+
+export const console_ = join(dirname(fileURLToPath(import.meta.url)), "../..");
+export const dist = join(console_, "dist");
+
+/** Where a browser is; `CHROMIUM` says another place. */
+export const CHROMIUM = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path !== undefined && existsSync(path));
+
+/** Why tests with a browser are skipped; false if they are not. */
+export function withoutBrowser(): string | false {
+  if (!existsSync(join(dist, "index.html"))) throw new Error("the console is not built: make console");
+  if (CHROMIUM === undefined) return "there is no Chromium here";
+  try {
+    execFileSync(CHROMIUM, ["--version"], { stdio: "ignore" });
+    return false;
+  } catch {
+    return `${CHROMIUM} does not run here`;
+  }
+}
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM ?? "", args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+}
+
+/** Patience with what takes a moment, on a machine that does much else. */
+export const PATIENCE_MS = 30_000;
+
+/** A page on a console, and what went wrong in it. */
+export class Visit {
+  private constructor(
+    readonly page: Page,
+    readonly faults: readonly string[],
+  ) {}
+
+  static async to(browser: Browser, url: string, { width = 1280, height = 800, dark = false, token = TOKEN } = {}): Promise<Visit> {
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    const faults: string[] = [];
+    page.on("pageerror", (error) => faults.push(error.message));
+    page.on("console", (message) => {
+      // A node that is away is no fault of the page.
+      if (message.type() === "error" && !message.text().includes("WebSocket connection")) faults.push(message.text());
+    });
+    page.on("dialog", (dialog) => {
+      faults.push(`a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    await page.goto(`${url}#token=${token}`);
+    return new Visit(page, faults);
+  }
+
+  /** Goes to a view by its keys, and waits until it is there. */
+  async go(key: string, title: string): Promise<void> {
+    await this.page.getByRole("navigation").waitFor();
+    await this.page.keyboard.press("g");
+    await this.page.keyboard.press(key);
+    await this.page.getByRole("heading", { name: title, level: 1 }).waitFor();
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+  }
+}
+
+/** Does something with a page on a mock society, and fails if anything went wrong in the page. */
+export async function visit(browser: Browser, options: Partial<SocietyOptions>, does: (visit: Visit, node: MockNode) => Promise<void>, how: Parameters<typeof Visit.to>[2] = {}, features?: readonly string[]): Promise<void> {
+  const node = new MockNode(dist, options, features);
+  let there: Visit | undefined;
+  try {
+    there = await Visit.to(browser, await node.listen(), how);
+    await does(there, node);
+    if (there.faults.length > 0) throw new Error(`in the page: ${there.faults.join("; ")}`);
+  } finally {
+    await there?.close();
+    await node.close();
+  }
+}

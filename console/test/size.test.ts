@@ -1,0 +1,37 @@
+/** What a browser loads, and what the page's policy allows. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { dist } from "./page.js";
+
+/** Bytes that all of the console may take, gzipped, its letters included. */
+const BYTES_MAX = 150_000;
+
+const files = readdirSync(dist, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => join(entry.parentPath, entry.name));
+
+test("the console is small", (context) => {
+  let all = 0;
+  for (const file of files) {
+    const bytes = gzipSync(readFileSync(file), { level: 9 }).length;
+    all += bytes;
+    context.diagnostic(`${file.slice(dist.length + 1)}: ${bytes} bytes, gzipped`);
+  }
+  context.diagnostic(`all: ${all} bytes`);
+  assert.ok(all > 10_000 && all <= BYTES_MAX, `${all} bytes`);
+});
+
+test("nothing in it stands inline, is evaluated, or comes from elsewhere", () => {
+  const page = readFileSync(join(dist, "index.html"), "utf8");
+  assert.ok(!/<script(?![^>]*src=)/.test(page) && !/<style|style=|onload=/.test(page), page);
+  for (const file of files.filter((file) => /\.(js|css|html)$/.test(file))) {
+    const text = readFileSync(file, "utf8");
+    assert.ok(!/\beval\(|new Function\(/.test(text), file);
+    assert.ok(!/url\(["']?(data:|https?:)/.test(text), file);
+    assert.ok(!/(src|href)=["']https?:/.test(text), file);
+    assert.ok(!text.includes("dangerouslySetInnerHTML:") || !/dangerouslySetInnerHTML:\{/.test(text), file);
+  }
+});

@@ -1,0 +1,231 @@
+/** What the console knows, apart from how it is shown. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { AgentInfo, Event, HealthFrame, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
+import { Agents, EVERYBODY } from "../src/model/agents.js";
+import { Health } from "../src/model/health.js";
+import { Keys } from "../src/model/keys.js";
+import { Lanes } from "../src/model/lanes.js";
+import { Layout, SPOTS_MAX } from "../src/model/layout.js";
+import { changes, currentStep, steps } from "../src/model/mind.js";
+import { patternFits, searchFits } from "../src/model/pattern.js";
+import { Ring } from "../src/model/ring.js";
+import { readRoute, tokenIn, writeRoute } from "../src/model/route.js";
+import { Society } from "../src/model/society.js";
+import { density, EVERYTHING, indexAt, isMessage, related, Talk, takes } from "../src/model/talk.js";
+import { Traffic } from "../src/model/traffic.js";
+
+const agent = (name: string, more: Partial<AgentInfo> = {}): AgentInfo => ({ name, kind: "agentspeak", state: "active", ending: false, node: "n1", owner: null, age_ms: 1, mailbox: 0, handled: 0, ...more });
+const sent = (from: string, to: string, more: object = {}): Event => ({ at_us: 1, node: "n1", event: "sent", from, to, performative: "tell", conversation: null, protocol: null, reply_with: null, in_reply_to: null, content: "", ...more });
+
+test("a ring holds the newest, each under its number", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 20 }), fc.array(fc.integer(), { maxLength: 60 }), (capacity, items) => {
+      const ring = new Ring<number>(capacity);
+      for (const item of items) ring.push(item);
+      assert.deepEqual(ring.slice(), items.slice(-capacity));
+      assert.equal(ring.end, items.length);
+      items.forEach((item, number) => assert.equal(ring.at(number), number >= ring.start ? item : undefined));
+      assert.equal(ring.at(-1), undefined);
+    }),
+  );
+});
+
+test("patterns fit as regular expressions would", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom("a", "b", "*", "?") }), fc.string({ unit: fc.constantFrom("a", "b") }), (pattern, name) => {
+      const expression = new RegExp(`^${pattern.replaceAll(/\*+/g, ".*").replaceAll("?", ".")}$`);
+      assert.equal(patternFits(pattern, name), expression.test(name));
+    }),
+  );
+  assert.ok(searchFits("ELL", "seller2") && searchFits("sell*", "seller2") && !searchFits("sell?", "seller2"));
+});
+
+test("agents come, change and go; lists are in order, numbers as numbers", () => {
+  const agents = new Agents();
+  agents.hear({ type: "agents", total: 3, agents: [agent("b10", { mailbox: 5 }), agent("b2"), agent("a", { state: "suspended", mailbox: 5 })] });
+  const names = (filter = EVERYBODY, by: "name" | "mailbox" = "name", descending = false) => agents.list(filter, { by, descending }).map(({ name }) => name);
+  assert.deepEqual(names(), ["a", "b2", "b10"]);
+  assert.deepEqual(names(EVERYBODY, "mailbox", true), ["a", "b10", "b2"], "among equals by name");
+  assert.deepEqual(names({ ...EVERYBODY, search: "b" }), ["b2", "b10"]);
+  assert.deepEqual(names({ ...EVERYBODY, state: "suspended" }), ["a"]);
+  agents.hear({ type: "agents_changed", total: 3, changed: [agent("b3"), agent("b2", { node: "n2" })], gone: ["b10"] });
+  assert.deepEqual(names(), ["a", "b2", "b3"]);
+  assert.deepEqual(agents.counts("node"), [["n1", 2], ["n2", 1]]);
+  agents.hear({ type: "agents", total: 0, agents: [] });
+  assert.deepEqual(names(), []);
+});
+
+const node = (more: Partial<NodeInfo>): NodeInfo => ({ platform: "p", node: "n1", society: "s", pid: 1, version: "0", started_ms: 0, up_us: 0, agents: 2, sent: 0, handled: 0, dead: 0, queued: 0, came: 0, left: 0, memory_bytes: 1, security: null, address: null, peers: [], ...more });
+
+test("rates are of one process only", () => {
+  const society = new Society();
+  const hear = (at_us: number, more: Partial<NodeInfo>) => society.hear({ type: "society", at_us, node: node(more), nodes: [], links: [] });
+  hear(0, { sent: 10 });
+  assert.equal(society.messagesPerS.value, null);
+  hear(500_000, { sent: 60 });
+  assert.equal(society.messagesPerS.value, 100);
+  hear(1_000_000, { sent: 5, pid: 2 });
+  assert.equal(society.messagesPerS.value, null, "another process began from nothing");
+  hear(1_500_000, { sent: 4, pid: 2, peers: [{ node: "n2", address: null }, { node: null, address: "x" }] });
+  assert.equal(society.messagesPerS.value, null, "the figure cannot fall");
+  assert.deepEqual(society.cards.value.map(({ name, isHere }) => [name, isHere]), [["n1", true], ["n2", false]]);
+});
+
+test("filters take what fits, and gaps always", () => {
+  const fits = takes({ ...EVERYTHING, agents: "bob, sell*", performatives: ["tell"] });
+  assert.ok(fits(sent("bob", "x")) && fits(sent("x", "seller1")) && !fits(sent("x", "y")));
+  assert.ok(!fits(sent("bob", "x", { performative: "ask" })));
+  assert.ok(fits({ at_us: 1, node: "n", event: "skipped", count: 3 }));
+  assert.ok(!fits({ at_us: 1, node: "n", event: "agent", agent: "bob", text: "" }), "performatives are of messages");
+  assert.ok(takes({ ...EVERYTHING, agents: "bob" })({ at_us: 1, node: "n", event: "agent", agent: "bob", text: "" }));
+  const conversation = takes({ ...EVERYTHING, conversation: "job-*", content: "TEA" });
+  assert.ok(conversation(sent("a", "b", { conversation: "job-1", content: "price(tea)" })));
+  assert.ok(!conversation(sent("a", "b", { content: "price(tea)" })));
+});
+
+test("what is shown is what fits of what is kept, whenever the filter changed", () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(fc.constantFrom("a", "b", "c"), fc.constant(null)), { maxLength: 80 }), (turns) => {
+      const talk = new Talk(16);
+      for (const turn of turns) {
+        if (turn === null) talk.want({ ...EVERYTHING, agents: talk.filter.value.agents === "a" ? "" : "a" });
+        else talk.hear([sent(turn, "z")]);
+      }
+      const wanted = takes(talk.filter.value);
+      const kept = talk.all.slice().filter(wanted);
+      // The shown ring may hold what fits and left the other one already.
+      assert.deepEqual(talk.shown.slice().slice(-kept.length || talk.shown.size), kept);
+      assert.ok(talk.shown.slice().every(wanted));
+    }),
+  );
+});
+
+test("messages are counted, gaps are told, the log's number goes on", () => {
+  const talk = new Talk(4);
+  talk.hearLog([{ ...sent("a", "b"), number: 7 }, { at_us: 2, node: "n", event: "skipped", count: 5, number: 7 }, { at_us: 2, node: "n", event: "tick", number: 9 }]);
+  assert.deepEqual([talk.logNumber, talk.skipped, talk.shown.size, talk.performatives.get("tell")], [9, 5, 2, 1]);
+  talk.clear();
+  assert.deepEqual([talk.logNumber, talk.shown.size, talk.performatives.size], [0, 0, 0]);
+});
+
+test("the line of time counts everything once, and a moment is found again", () => {
+  const ring = new Ring<Event>(1000);
+  for (let at = 0; at < 500; at++) ring.push(at % 100 === 0 ? { ...sent("a", "b"), at_us: at, event: "died", why: "gone" } as Event : { ...sent("a", "b"), at_us: at });
+  const { counts, dead } = density(ring, 7);
+  assert.equal(counts.reduce((a, b) => a + b), 500);
+  assert.equal(dead.reduce((a, b) => a + b), 5);
+  assert.deepEqual(density(new Ring<Event>(3), 2).counts, new Uint32Array(2));
+  const events = ring.slice();
+  assert.deepEqual([indexAt(events, -5), indexAt(events, 250), indexAt(events, 9999)], [0, 250, 500]);
+});
+
+test("answers belong to the question that they quote", () => {
+  const question = sent("a", "b", { reply_with: "q1" });
+  const answer = sent("b", "a", { in_reply_to: "q1", at_us: 2 });
+  const other = sent("c", "a", { in_reply_to: "q2" });
+  assert.ok(isMessage(question) && isMessage(answer));
+  assert.deepEqual(related(question, [question, answer, other]).answers, [answer]);
+  assert.equal(related(answer, [question, answer, other]).asks, question);
+});
+
+test("life lines: the named first, then the busiest, who keep their places", () => {
+  const lanes = new Lanes();
+  lanes.update("zoe x*", [sent("a", "b"), sent("a", "c"), sent("a", "b")], 3);
+  assert.deepEqual(lanes.names, ["zoe", "a", "b"]);
+  lanes.update("", [sent("c", "b"), sent("c", "b"), sent("b", "a")], 3);
+  assert.deepEqual(lanes.names, ["a", "b", "c"], "a and b stay where they were");
+  const { names } = lanes;
+  lanes.update("", [sent("c", "b"), sent("a", "b")], 3);
+  assert.equal(lanes.names, names, "the same lanes are the same list");
+  assert.deepEqual([lanes.of("b"), lanes.of("nobody")], [1, 3]);
+});
+
+test("traffic decays, and what was silent long is forgotten", () => {
+  const traffic = new Traffic();
+  const hear = (...pairs: [string, string, number][]) => traffic.hear({ type: "traffic", at_us: 1, pairs });
+  hear(["a", "b", 10], ["c", "d", 1]);
+  assert.deepEqual(traffic.pairs().map(({ from }) => from), ["a", "c"]);
+  const [{ weight: before } = { weight: 0 }] = traffic.pairs();
+  hear();
+  assert.ok((traffic.pairs()[0]?.weight ?? 0) < before);
+  for (let frame = 0; frame < 100; frame++) hear(["x", "y", 1]);
+  assert.deepEqual(traffic.pairs().map(({ from }) => from), ["x"]);
+  assert.equal(traffic.of("y").length, 1);
+});
+
+test("the map comes to rest, partners near each other, and stays where it was", () => {
+  const pairs = Array.from({ length: 40 }, (_, index) => ({ from: `hub${index % 4}`, to: `leaf${index}`, weight: 2, fresh: 1 }));
+  const layout = new Layout();
+  layout.take(pairs);
+  layout.settle(1000);
+  assert.ok(layout.isAtRest && layout.size === 44);
+  const far = (a: string, b: string) => {
+    const [p, q] = [layout.spot(a), layout.spot(b)];
+    assert.ok(p && q && Number.isFinite(p.x + p.y));
+    return Math.hypot(p.x - q.x, p.y - q.y);
+  };
+  const mean = (lengths: number[]) => lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
+  const own = mean(pairs.map(({ from, to }) => far(from, to)));
+  const strange = mean(pairs.map(({ from, to }) => far(`hub${(Number(from.slice(3)) + 1) % 4}`, to)));
+  assert.ok(own < strange, `${own} to its own, ${strange} to another's`);
+  const before = [...layout.spots].map(({ x, y }) => [x, y]);
+  layout.take(pairs);
+  layout.step();
+  assert.deepEqual([...layout.spots].map(({ x, y }) => [x, y]), before, "nothing new, nothing moves");
+  layout.take(Array.from({ length: 5_000 }, (_, index) => ({ from: `a${index}`, to: `b${index}`, weight: 1, fresh: 0 })));
+  assert.ok(layout.size <= SPOTS_MAX && layout.edges.length > 0);
+});
+
+test("what changed in a mind is told, but not when it is another agent's", () => {
+  const mind = (agent: string, beliefs: string[]): MindInfo => ({ agent, kind: "agentspeak", beliefs: beliefs.map((text) => ({ text, namespace: "default", sources: ["self"], annotations: [], rule: false })) });
+  const { beliefs, lost } = changes(mind("bob", ["a", "b"]), mind("bob", ["b", "c"]));
+  assert.deepEqual([[...beliefs], lost], [["default\nc\nself"], ["a"]]);
+  assert.deepEqual(changes(mind("amy", ["a"]), mind("bob", ["b"])).lost, []);
+});
+
+test("a plan's body is its steps, brackets and texts whole; the current one is found", () => {
+  const body = '.print("a; b");\nif (x(Y)) { !a; !b };\n?p(A, B); -+q(A).';
+  assert.deepEqual(steps(body), ['.print("a; b");', "if (x(Y)) { !a; !b };", "?p(A, B);", "-+q(A)."]);
+  assert.equal(currentStep(steps(body), "?p(A,B)"), 2);
+  assert.equal(currentStep(steps(body), null), -1);
+  fc.assert(fc.property(fc.string(), (text) => steps(text).join("").length <= text.length));
+});
+
+test("health keeps ten minutes", () => {
+  const health = new Health();
+  const frame = (at: number): HealthFrame => ({ type: "health", at_us: at * 1e6, sent_per_s: at, handled_per_s: 0, dead_per_s: 0, queued: 0, latency_us: null, memory_bytes: null, mailboxes: [], wrong: [] });
+  for (let at = 0; at < 700; at++) health.hear(frame(at));
+  assert.deepEqual([health.times.length, health.times[0], health.column("sent").at(-1), health.column("p50").at(-1)], [600, 100, 699, null]);
+});
+
+test("addresses lead where they say, whatever names are in them", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (name, value) => {
+      const route = readRoute(writeRoute("mind", name, { to: value }));
+      assert.deepEqual([route.view, route.of, route.query.get("to") ?? ""], ["mind", name, value]);
+    }),
+  );
+  assert.equal(readRoute("#/nowhere/x").view, "society");
+  assert.equal(readRoute("#/mind/%E0%A4%A").of, "%E0%A4%A");
+  assert.equal(tokenIn("#token=a%2Fb"), "a/b");
+  assert.equal(tokenIn("#/society?token=x"), null);
+});
+
+test("two keys in a row are one, but not when they come late, nor in text", () => {
+  const keys = new Keys();
+  const done: string[] = [];
+  keys.bind("g s", () => done.push("society"));
+  keys.bind("s", () => done.push("s"));
+  const undo = keys.bind("Escape", () => done.push("below"));
+  keys.bind("Escape", () => done.push("above"));
+  const press = (key: string, atMs: number, more = {}) => keys.press({ key, ctrl: false, inText: false, ...more }, atMs);
+  assert.ok(press("g", 0) && press("s", 500));
+  assert.ok(press("g", 1000) && press("s", 9000));
+  assert.ok(!press("s", 9001, { inText: true }) && !press("s", 9002, { ctrl: true }));
+  undo();
+  assert.ok(press("Escape", 9100));
+  assert.ok(!press("x", 9200));
+  assert.deepEqual(done, ["society", "s", "above"]);
+});
