@@ -5,6 +5,7 @@
 pub mod actions;
 mod bundle;
 pub mod code;
+mod inspect;
 pub mod logic;
 pub mod mind;
 pub mod project;

@@ -10,6 +10,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Tem
 
 use crate::durable::creation::is_creation;
 use crate::durable::{Origin, Ticket};
+use crate::inspection::{Inspection, Instructed, Instruction, Look};
 use crate::limits::{SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
 use crate::mobility::{Hop, HopRequest};
 use crate::{Services, Time};
@@ -110,6 +111,21 @@ pub trait AgentBody: Send {
     /// What became of a hop: called between two turns, before the first on the new node or the next on the old one. A turn
     /// follows.
     fn hopped(&mut self, _hop: &Hop) {}
+
+    /// What is in it, but for its mailbox; between two turns. It goes on as if nobody had looked.
+    fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
+        Inspection::default()
+    }
+
+    /// Does what an operator wants, between two turns; a turn follows.
+    fn instruct(&mut self, _instruction: &Instruction, _now: Time) -> Instructed {
+        Instructed::Refused("only AgentSpeak agents can be debugged: `suspend` and `resume` are for all".to_owned())
+    }
+
+    /// Why it stays on this node for now, if it does: an operator has it paused.
+    fn stays(&self) -> Option<&str> {
+        None
+    }
 
     /// Called once when the agent ends by another's will (killed, platform stopping) instead of its own.
     fn stopping(&mut self, _turn: &mut Turn<'_>) {}
@@ -262,6 +278,18 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn hopped(&mut self, hop: &Hop) {
         (**self).hopped(hop);
+    }
+
+    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
+        (**self).inspect(look, now)
+    }
+
+    fn instruct(&mut self, instruction: &Instruction, now: Time) -> Instructed {
+        (**self).instruct(instruction, now)
+    }
+
+    fn stays(&self) -> Option<&str> {
+        (**self).stays()
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

@@ -18,6 +18,7 @@ pub mod durable;
 pub mod duration;
 pub mod environment;
 pub mod events;
+pub mod inspection;
 pub mod limits;
 pub mod link;
 pub mod links;

@@ -485,3 +485,33 @@ pub const DEVICE_MAILBOX_MESSAGES: usize = 100_000;
 pub const DEVICE_TURNS_MAX: u32 = 100_000;
 /// Bytes of one order to it, with those that come with the order.
 pub const DEVICE_ORDER_BYTES_MAX: usize = 128 << 20;
+/// Bytes of all texts in what an agent tells of itself when somebody looks into it. Its shard writes them, between two turns.
+pub const INSPECTION_BYTES_MAX: usize = 256 << 10;
+/// Bytes of one of them.
+pub const INSPECTION_TEXT_BYTES_MAX: usize = 1_000;
+/// Beliefs and rules that are shown.
+pub const INSPECTION_BELIEFS_MAX: usize = 1_000;
+/// The same of one predicate.
+pub const INSPECTION_BELIEFS_EACH_MAX: usize = 100;
+/// Goals that are shown.
+pub const INSPECTION_GOALS_MAX: usize = 200;
+/// Intentions that are shown.
+pub const INSPECTION_INTENTIONS_MAX: usize = 100;
+/// Plans in progress of one of them, the innermost.
+pub const INSPECTION_FRAMES_MAX: usize = 50;
+/// Variables of one of these.
+pub const INSPECTION_VARIABLES_MAX: usize = 50;
+/// Plans that are shown.
+pub const INSPECTION_PLANS_MAX: usize = 300;
+/// Messages that are shown.
+pub const INSPECTION_MESSAGES_MAX: usize = 50;
+/// Events that are shown.
+pub const INSPECTION_EVENTS_MAX: usize = 100;
+/// What an agent remembers of its last cycles while somebody follows it.
+pub const INSPECTION_RECENT_MAX: usize = 100;
+/// Milliseconds that it does so after somebody looked last.
+pub const INSPECTION_FOLLOWED_MS: u64 = 10_000;
+/// Bytes of a belief, a goal or a plan's label that an operator writes.
+pub const INSTRUCTION_BYTES_MAX: usize = 4_000;
+/// Breakpoints of an agent.
+pub const BREAKPOINTS_MAX: usize = 100;

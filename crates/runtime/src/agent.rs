@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, MessageBody, Performative, Template, Value};
+use whimbrel_platform::inspection::{Detail, Inspection, Look};
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
 use crate::behaviour::{Behaviour, Schedule, Waker};
@@ -248,6 +249,14 @@ impl<A: Agent> AgentBody for NativeBody<A> {
             _ => behave(agent, mail, &mut ctx, budget),
         };
         if ctx.ended { Next::End(EndReason::Finished) } else { next }
+    }
+
+    fn inspect(&mut self, _look: Look, now: Time) -> Inspection {
+        let mut details = vec![Detail::new("type", std::any::type_name::<A>())];
+        if let Some(behaviours) = &self.behaviours {
+            details.push(Detail::new("behaviours", behaviours.describe(now)));
+        }
+        Inspection { details, ..Inspection::default() }
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

@@ -26,6 +26,7 @@ mod mobility;
 mod monitors;
 mod node;
 mod observers;
+mod operate;
 mod output;
 mod parcel;
 mod platform;
@@ -55,6 +56,7 @@ pub use durable_agent::{
 };
 pub use loader::{CodeFound, NoPrograms, ProgramLoader};
 pub use observers::Observation;
+pub use operate::OperateError;
 pub use output::{Console, Output};
 pub use platform::{Platform, PlatformBuilder};
 pub use reception::AskError;

@@ -10,6 +10,7 @@ use crate::census::Census;
 use crate::cluster::Yielding;
 use crate::durable::scribe::Released;
 use crate::mobility::{Errand, HopOrder, Passage};
+use crate::operate::Operation;
 use crate::shard::Slot;
 use crate::sync::Arc;
 use crate::turn::LateTurn;
@@ -91,6 +92,8 @@ pub(crate) enum Change {
     Hop(Box<Errand>),
     /// What the platform knows of it changed: that is to be written.
     NoteStanding,
+    /// Somebody looks into it, or has it do something.
+    Operate(Box<Operation>),
     /// Make a copy of it, to be the agent `copy`, owned by this shard, of this generation.
     Copy { copy: Aid, shard: u16, generation: u32 },
 }

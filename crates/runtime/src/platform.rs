@@ -13,6 +13,7 @@ use whimbrel_platform::cluster::Work;
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::environment::Environments;
+use whimbrel_platform::inspection::{Inspection, Instruction, Look};
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_MESSAGES};
 use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
 use whimbrel_platform::policy::Policy;
@@ -35,6 +36,7 @@ use crate::loader::{NoPrograms, ProgramLoader};
 use crate::mobility::Errand;
 use crate::node::{Introduction, MailboxLimits, Node, Parts};
 use crate::observers::Observation;
+use crate::operate::OperateError;
 use crate::output::{Console, Output};
 use crate::parcel::Change;
 use crate::reception::{AskError, Reception};
@@ -581,6 +583,23 @@ impl Platform {
     /// How these agents are doing: those of them that are here, in no order. Asks the workers, between two turns.
     pub fn figures_of(&self, agents: &[Symbol]) -> Vec<AgentFigures> {
         agents.chunks(CENSUS_AGENTS).flat_map(|some| self.node().census(some, CENSUS_PATIENCE)).collect()
+    }
+
+    /// What is in an agent of this node, asked between two of its turns; it goes on as if nobody had looked. Waits for its worker.
+    ///
+    /// # Errors
+    /// It is not here, in a turn that does not end, or its worker does not answer in time.
+    pub fn inspect(&self, agent: Aid, look: Look) -> Result<Inspection, OperateError> {
+        self.node().inspect(agent.name, look)
+    }
+
+    /// Has an agent of this node do what an operator wants, between two of its turns: at once, or in the turn that follows. Waits for
+    /// its worker.
+    ///
+    /// # Errors
+    /// It is not here, in a turn that does not end, its worker does not answer in time, or it cannot be done.
+    pub fn instruct(&self, agent: Aid, instruction: Instruction) -> Result<(), OperateError> {
+        self.node().instruct(agent.name, instruction)
     }
 
     /// The topics and groups that somebody is in, by name: each with how many agents of this node are, and how many other

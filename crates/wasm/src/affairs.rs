@@ -38,6 +38,20 @@ pub(crate) struct Suspended {
     pub wait: Wait,
 }
 
+impl Suspended {
+    /// What it waits for, for people.
+    pub fn describe(&self, now: Time) -> String {
+        let left = |until: Time| format!("{} ms", (until.max(now) - now).as_millis());
+        let what = match &self.wait {
+            Wait::Message { until, .. } if *until < Time::NEVER => format!("a message, {} more at most", left(*until)),
+            Wait::Message { .. } => "a message".to_owned(),
+            Wait::Until(until) => format!("{} more", left(*until)),
+            Wait::Hop => "what becomes of a hop".to_owned(),
+        };
+        format!("the middle of a call, waiting for {what}")
+    }
+}
+
 /// A call of an export that may suspend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::inspection::{Detail, Inspection, Look};
 use whimbrel_platform::mobility::Hop;
 use whimbrel_platform::policy::{OwnerTerms, Principal, Terms};
 use whimbrel_platform::{AgentBody, Arrival, EndReason, Next, Services, Time, Turn};
@@ -310,6 +311,17 @@ impl AgentBody for WasmAgent {
 
     fn hopped(&mut self, hop: &Hop) {
         self.hop.get_or_insert_with(|| Box::new(hop.clone()));
+    }
+
+    fn inspect(&mut self, _look: Look, now: Time) -> Inspection {
+        let mut details =
+            vec![Detail::new("module", self.path.as_str()), Detail::new("sha-256", self.module.hash.to_string())];
+        details.extend(self.mind().describe(now));
+        if let Some(stay) = self.stay.as_ref().filter(|stay| stay.until < Time::NEVER) {
+            let left = stay.until.max(now) - now;
+            details.push(Detail::new("to live", format!("{} s more", left.as_secs())));
+        }
+        Inspection { details, ..Inspection::default() }
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use whimbrel_platform::Time;
+use whimbrel_platform::inspection::Detail;
 use whimbrel_platform::limits::GUEST_STATE_BYTES_MAX;
 use whimbrel_platform::policy::Terms;
 
@@ -74,6 +75,27 @@ impl Mind {
             Self::Live { live, .. } => Some(write(live, now)),
             Self::Frozen(frozen) => rebase(frozen, EPOCH, now).ok(),
             Self::Gone => None,
+        }
+    }
+
+    /// How it is doing, for people.
+    pub fn describe(&self, now: Time) -> Vec<Detail> {
+        let bytes = |bytes: u64| format!("{} KiB", bytes.div_ceil(1 << 10));
+        match self {
+            Self::New => vec![Detail::new("at", "its beginning: it had no call yet")],
+            Self::Frozen(state) => vec![
+                Detail::new("at", "rest, written out: its next call brings it back"),
+                Detail::new("state", bytes(state.len() as u64)),
+            ],
+            Self::Live { live, .. } => {
+                let affairs = &live.store.data().affairs;
+                let at = affairs.suspended.as_ref().map_or("rest".to_owned(), |suspended| suspended.describe(now));
+                let timers = affairs.timers.len();
+                let mut details = vec![Detail::new("at", at), Detail::new("memory", bytes(live.memory_bytes()))];
+                details.extend((timers > 0).then(|| Detail::new("timers", timers.to_string())));
+                details
+            }
+            Self::Gone => vec![Detail::new("at", "its end: it failed")],
         }
     }
 

@@ -57,6 +57,8 @@ fn main() -> ExitCode {
         Command::Recall(recall) => commands::life::recall(&recall.whom),
         Command::Advise(advise) => commands::advise::advise(advise),
         Command::Move(order) => commands::life::move_to(order),
+        Command::Mind(mind) => commands::mind::mind(mind),
+        Command::Debug(debug) => commands::debug::debug(debug),
         Command::Suspend(suspend) => commands::life::suspend(&suspend.whom),
         Command::Resume(resume) => commands::life::resume(&resume.whom),
         Command::Stop(stop) => commands::life::stop(stop),

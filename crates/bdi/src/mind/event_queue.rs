@@ -115,6 +115,11 @@ impl EventQueue {
         self.events.iter().map(Cow::Borrowed).chain(requests)
     }
 
+    /// Those that are written out, oldest first: all that an intention waits for.
+    pub fn of_intentions(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter()
+    }
+
     /// Takes all of them, oldest first.
     pub fn take_all(&mut self) -> VecDeque<Event> {
         self.write_out();

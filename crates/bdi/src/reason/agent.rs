@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use whimbrel_acl::{Aid, Text, Value};
 use whimbrel_platform::durable::Origin;
+use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
 use whimbrel_platform::mobility::Hop;
 use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
 use super::Cycle;
 use super::cycle::with_own_source;
 use super::hops;
+use super::operator::{self, Aside};
 use super::passive::Passive;
 use crate::bundle::{Bundle, Included};
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
@@ -139,6 +141,32 @@ impl AgentConfig {
     }
 }
 
+/// A cycle of this agent in this turn.
+macro_rules! cycle {
+    ($agent:ident, $image:ident, $turn:ident) => {
+        Cycle {
+            image: &$image,
+            program: &$image,
+            mind: &mut $agent.mind,
+            bindings: &mut $agent.bindings,
+            scratch: &mut $agent.scratch,
+            aid: $turn.aid,
+            now: $turn.now,
+            services: $turn.services,
+            mailbox: $turn.mailbox,
+            outbox: $turn.outbox,
+            top: 0,
+            spare_message: None,
+            spare_content: None,
+            acted: false,
+            done: false,
+            sensed: false,
+            cycles_left: $turn.budget,
+            hop: None,
+        }
+    };
+}
+
 /// An AgentSpeak agent.
 #[derive(Debug)]
 pub struct Agent {
@@ -150,8 +178,8 @@ pub struct Agent {
     begin: Option<Box<Begin>>,
     /// What is known of its last save, if it is saved at all.
     saves: Option<Box<Saves>>,
-    /// It was called home, and did not notice yet.
-    recalled: bool,
+    /// What few agents have.
+    aside: Option<Box<Aside>>,
 }
 
 impl Agent {
@@ -183,7 +211,7 @@ impl Agent {
             scratch: Vec::new(),
             begin: Some(Box::new(begin)),
             saves: None,
-            recalled: false,
+            aside: None,
         }
     }
 
@@ -239,37 +267,54 @@ impl Agent {
     pub fn mind(&self) -> &Mind {
         &self.mind
     }
+
+    pub(super) fn aside(&mut self) -> &mut Aside {
+        self.aside.get_or_insert_default()
+    }
+
+    pub(super) fn aside_if_any(&self) -> Option<&Aside> {
+        self.aside.as_deref()
+    }
+
+    /// A turn of an agent that an operator has to do with, or that is called home.
+    #[cold]
+    #[inline(never)]
+    fn unusual_turn(&mut self, mut aside: Box<Aside>, turn: &mut Turn<'_>) -> Next {
+        let Some(image) = self.image.take() else { return Next::Wait };
+        let mut cycle = cycle!(self, image, turn);
+        if let Some(begin) = self.begin.take() {
+            Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
+        }
+        if std::mem::take(&mut aside.recalled) {
+            cycle.called_home();
+        }
+        for edit in aside.edits.drain(..) {
+            cycle.carry_out(edit);
+        }
+        aside.watch = aside.watch.filter(|watch| !watch.is_over(turn.now));
+        let next = match &mut aside.watch {
+            Some(watch) => cycle.run_turn_watched(watch),
+            None => cycle.run_turn(),
+        };
+        if levels::take() {
+            cycle.tell_too_deep(None);
+        }
+        self.image = Some(image);
+        self.aside = Some(aside).filter(|aside| !aside.is_empty());
+        next
+    }
 }
 
 impl AgentBody for Agent {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        if let Some(aside) = self.aside.take() {
+            return self.unusual_turn(aside, turn);
+        }
         // The program is taken out for the turn: it is reached by a plain reference, its count is never touched.
         let Some(image) = self.image.take() else { return Next::Wait };
-        let mut cycle = Cycle {
-            image: &image,
-            program: &image,
-            mind: &mut self.mind,
-            bindings: &mut self.bindings,
-            scratch: &mut self.scratch,
-            aid: turn.aid,
-            now: turn.now,
-            services: turn.services,
-            mailbox: turn.mailbox,
-            outbox: turn.outbox,
-            top: 0,
-            spare_message: None,
-            spare_content: None,
-            acted: false,
-            done: false,
-            sensed: false,
-            cycles_left: turn.budget,
-            hop: None,
-        };
+        let mut cycle = cycle!(self, image, turn);
         if let Some(begin) = self.begin.take() {
             Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
-        }
-        if std::mem::take(&mut self.recalled) {
-            cycle.called_home();
         }
         let next = cycle.run_turn();
         if levels::take() {
@@ -280,7 +325,21 @@ impl AgentBody for Agent {
     }
 
     fn recalled(&mut self) {
-        self.recalled = true;
+        self.aside().recalled = true;
+    }
+
+    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
+        self.look_into(look, now)
+    }
+
+    fn instruct(&mut self, instruction: &Instruction, now: Time) -> Instructed {
+        let outcome = self.obey(instruction);
+        self.aside = self.aside.take().filter(|aside| !aside.may_be_forgotten(now));
+        operator::instructed(outcome)
+    }
+
+    fn stays(&self) -> Option<&str> {
+        self.aside_if_any().and_then(Aside::stays)
     }
 
     fn hopped(&mut self, hop: &Hop) {
@@ -296,7 +355,10 @@ impl AgentBody for Agent {
     }
 
     fn passivate(&mut self, now: Time) -> Option<Box<dyn AgentBody>> {
-        Some(Box::new(Passive::of(self, now)?))
+        // What somebody follows or debugs is to be there.
+        let forgettable = self.aside_if_any().is_none_or(|aside| aside.may_be_forgotten(now));
+        let passive = if forgettable { Passive::of(self, now) } else { None };
+        Some(Box::new(passive?))
     }
 
     fn snapshot(&self, now: Time) -> Option<Vec<u8>> {

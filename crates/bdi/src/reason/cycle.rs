@@ -98,13 +98,20 @@ impl<'m> Cycle<'m> {
         true
     }
 
-    fn deliberate(&mut self) -> bool {
+    /// Does what comes before an event is selected; false if there was nothing.
+    #[inline]
+    pub(super) fn prepare_deliberation(&mut self) -> bool {
         let mut busy = self.timers_due();
         self.test_conditions();
         while let Some(deferred) = self.mind.deferred.pop_front() {
             busy = true;
             self.run_deferred(deferred);
         }
+        busy
+    }
+
+    fn deliberate(&mut self) -> bool {
+        let mut busy = self.prepare_deliberation();
         while let Some(handled) = self.handle_next() {
             busy = true;
             if handled == Handled::Yes {
@@ -150,7 +157,7 @@ impl<'m> Cycle<'m> {
         request.map(|request| self.handle_request(request))
     }
 
-    fn select_event(&mut self) -> Option<Event> {
+    pub(super) fn select_event(&mut self) -> Option<Event> {
         if self.mind.atomic.is_some_and(|id| self.mind.atomic_event.as_ref().is_none_or(|e| e.intention != Some(id))) {
             return None;
         }
@@ -181,7 +188,7 @@ impl<'m> Cycle<'m> {
         self.mind.events.push(event);
     }
 
-    fn act(&mut self) -> bool {
+    pub(super) fn act(&mut self) -> bool {
         if std::mem::take(&mut self.acted) {
             return true;
         }

@@ -11,12 +11,14 @@ mod hand;
 mod hops;
 mod messages;
 mod meta;
+mod operator;
 mod passive;
 mod plan_terms;
 mod select;
 mod step;
 mod sub_plans;
 mod waits;
+mod watch;
 
 pub use agent::{Agent, AgentConfig, Loaded, ProgramError, compile_program, load, load_bundled};
 pub(crate) use agent::{first_library_plans, is_library};

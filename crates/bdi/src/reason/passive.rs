@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use whimbrel_platform::durable::Origin;
+use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 
 use super::Agent;
@@ -39,6 +40,17 @@ impl AgentBody for Passive {
 
     fn origin(&self) -> Option<Origin> {
         Some(origin(&self.image))
+    }
+
+    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
+        // It stays as it is: nobody is woken by being looked at.
+        let mut seen = self.read().map(|mut agent| agent.inspect(look, now)).unwrap_or_default();
+        seen.cycle = None;
+        seen
+    }
+
+    fn instruct(&mut self, _instruction: &Instruction, _now: Time) -> Instructed {
+        Instructed::Later
     }
 
     fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {

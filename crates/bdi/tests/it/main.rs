@@ -6,6 +6,7 @@ mod deltas;
 mod depth;
 mod diagnostics;
 mod fuzz;
+mod inspection;
 mod layouts;
 mod parse;
 mod project;

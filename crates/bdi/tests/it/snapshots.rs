@@ -11,7 +11,7 @@ use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::{Random, Simulation};
 
 /// How long a program may run, in simulated milliseconds.
-const PROGRAM_MS: u64 = 5_000;
+pub(crate) const PROGRAM_MS: u64 = 5_000;
 
 /// Programs that show what no snapshot keeps the same: a measured time, or the identity of what they print.
 const NOT_REPEATABLE: &[&str] = &["ag-", "action-misc", "lists-shuffle-random", "msg-", "mas2j-", "dir-include-action"];
@@ -123,7 +123,7 @@ fn output_of_turns(image: &Arc<Image>, every: u64, seed: u64, budget: u32) -> Ve
     simulation.output()
 }
 
-fn programs() -> Vec<(String, Arc<Image>)> {
+pub(crate) fn programs() -> Vec<(String, Arc<Image>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/agentspeak");
     let mut folders: Vec<PathBuf> =
         std::fs::read_dir(root).expect("the conformance cases are there").flatten().map(|entry| entry.path()).collect();

@@ -5,6 +5,7 @@ use whimbrel_platform::advice::Advice;
 
 use super::agents::AgentsFound;
 use super::events::DeadLettersFound;
+use super::minds::MindInfo;
 use super::nodes::{LinkInfo, MemberInfo, NodeInfo};
 use super::services::{ServicesFound, TopicInfo};
 
@@ -48,6 +49,8 @@ pub enum Answer {
         /// An ACL message in its JSON encoding.
         message: serde_json::Value,
     },
+    /// To `mind`.
+    Mind(Box<MindInfo>),
     /// To `advise`.
     Advice(Box<Advice>),
     /// It is done.

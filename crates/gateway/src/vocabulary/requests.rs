@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::advice::Job;
 use whimbrel_platform::ams::LifecycleStep;
+use whimbrel_platform::inspection::DebugOrder;
 
 use super::agents::AgentsWanted;
 use super::events::{LogWanted, SniffWanted};
@@ -80,6 +81,48 @@ pub enum Request {
         agent: Option<String>,
         /// What is to be done.
         job: Box<Job>,
+    },
+    /// What is in an agent of this node. Answered by [`Answer::Mind`](super::Answer::Mind).
+    Mind {
+        /// Its local name.
+        agent: String,
+        /// Whether it is to remember its cycles, for who asks again within ten seconds: then it goes on a little slower.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        follow: bool,
+    },
+    /// Pause an AgentSpeak agent, or have it go on. Answered by [`Answer::Done`](super::Answer::Done): a step is taken then, unless the
+    /// agent has no turn for a second.
+    Debug {
+        /// Its local name.
+        agent: String,
+        /// What it is to do.
+        order: DebugOrder,
+    },
+    /// Have an agent pause when a plan of it is chosen, or no more. Answered by [`Answer::Done`](super::Answer::Done).
+    Breakpoint {
+        /// Its local name.
+        agent: String,
+        /// The plan's label.
+        plan: String,
+        /// Whether it is to pause then.
+        on: bool,
+    },
+    /// Have an agent believe something, or no more. Answered by [`Answer::Done`](super::Answer::Done).
+    Believe {
+        /// Its local name.
+        agent: String,
+        /// A literal. What is added is from `self` unless it names a source; what is removed goes whoever its sources are, unless it
+        /// names one.
+        belief: String,
+        /// Whether it is added; else it is removed.
+        add: bool,
+    },
+    /// Have an agent pursue a goal. Answered by [`Answer::Done`](super::Answer::Done).
+    Pursue {
+        /// Its local name.
+        agent: String,
+        /// A literal, with or without `!`.
+        goal: String,
     },
     /// End the platform, on all nodes. Answered by [`Answer::Done`].
     Stop {

@@ -1,5 +1,6 @@
-use whimbrel_platform::ams::{AgentState, LifecycleStep};
+use whimbrel_platform::ams::{AgentKind, AgentState, LifecycleStep};
 use whimbrel_platform::conversations::Wanted;
+use whimbrel_platform::inspection::{Cut, DebugOrder, Detail, FrameSeen, Inspection, IntentionSeen};
 
 use super::*;
 
@@ -26,6 +27,20 @@ fn requests_stay_as_they_are() {
     let step = Request::Step { agent: "bob".to_owned(), step: LifecycleStep::Suspend };
     check(step, r#"{"version":1,"request":"step","agent":"bob","step":"suspend"}"#);
     check(Request::Stop { code: 3 }, r#"{"version":1,"request":"stop","code":3}"#);
+    let bob = || "bob".to_owned();
+    check(Request::Mind { agent: bob(), follow: false }, r#"{"version":1,"request":"mind","agent":"bob"}"#);
+    check(
+        Request::Mind { agent: bob(), follow: true },
+        r#"{"version":1,"request":"mind","agent":"bob","follow":true}"#,
+    );
+    let debug = Request::Debug { agent: bob(), order: DebugOrder::Continue };
+    check(debug, r#"{"version":1,"request":"debug","agent":"bob","order":"continue"}"#);
+    let breakpoint = Request::Breakpoint { agent: bob(), plan: "p3".to_owned(), on: true };
+    check(breakpoint, r#"{"version":1,"request":"breakpoint","agent":"bob","plan":"p3","on":true}"#);
+    let believe = Request::Believe { agent: bob(), belief: "likes(tea)".to_owned(), add: true };
+    check(believe, r#"{"version":1,"request":"believe","agent":"bob","belief":"likes(tea)","add":true}"#);
+    let pursue = Request::Pursue { agent: bob(), goal: "serve(amy)".to_owned() };
+    check(pursue, r#"{"version":1,"request":"pursue","agent":"bob","goal":"serve(amy)"}"#);
     let log = r#"{"version":1,"request":"log","since":7,"follow":false,"conversation":null,"performatives":["cfp"],"from":[],"to":[],"since_us":0}"#;
     let wanted = Wanted { performatives: vec!["cfp".to_owned()], ..Wanted::default() };
     check(Request::Log(LogWanted { since: 7, follow: false, wanted }), log);
@@ -77,6 +92,46 @@ fn events_stay_as_they_are() {
     let event = Event { at_us: 7, node: "n1".to_owned(), what: died };
     assert_eq!(serde_json::to_string(&event).ok().as_deref(), Some(json));
     assert_eq!(serde_json::from_str::<Event>(json).ok(), Some(event));
+}
+
+#[test]
+fn minds_stay_as_they_are() {
+    let frame = FrameSeen {
+        trigger: "+!serve(amy)".to_owned(),
+        plan: "p3".to_owned(),
+        file: "bob.asl".to_owned(),
+        line: 12,
+        step: Some("!bring(X)".to_owned()),
+        step_line: Some(13),
+        unifier: vec![("X".to_owned(), "tea".to_owned())],
+    };
+    let intention = IntentionSeen { id: 3, state: "running".to_owned(), waits_for: None, frames: vec![frame] };
+    let inside = Inspection {
+        cycle: Some(123),
+        source_file: Some("bob.asl".to_owned()),
+        intentions: vec![intention],
+        details: vec![Detail::new("memory", "1 MB")],
+        cut: Cut { beliefs: 7, ..Cut::default() },
+        ..Inspection::default()
+    };
+    let mind = MindInfo {
+        agent: "bob@home".to_owned(),
+        kind: AgentKind::AgentSpeak,
+        state: AgentState::Active,
+        node: "n1".to_owned(),
+        inside,
+    };
+    let json = concat!(
+        r#"{"answer":"mind","agent":"bob@home","kind":"agentspeak","state":"active","node":"n1","cycle":123,"paused":false,"#,
+        r#""source_file":"bob.asl","beliefs":[],"goals":[],"intentions":[{"id":3,"state":"running","waits_for":null,"#,
+        r#""frames":[{"trigger":"+!serve(amy)","plan":"p3","file":"bob.asl","line":12,"step":"!bring(X)","step_line":13,"#,
+        r#""unifier":[["X","tea"]]}]}],"plans":[],"mailbox":[],"mailbox_total":0,"events":[],"recent":[],"#,
+        r#""details":[{"name":"memory","value":"1 MB"}],"#,
+        r#""cut":{"beliefs":7,"goals":0,"intentions":0,"frames":0,"plans":0,"mailbox":0,"events":0}}"#
+    );
+    let answer = Answer::Mind(Box::new(mind));
+    assert_eq!(serde_json::to_string(&answer).ok().as_deref(), Some(json));
+    assert_eq!(serde_json::from_str::<Answer>(json).ok(), Some(answer));
 }
 
 proptest::proptest! {

@@ -6,9 +6,10 @@ use whimbrel_acl::{AclMessage, Aid};
 
 use super::lodgers::Outlook;
 use super::state::Session;
+use crate::inspection::{Detail, Inspection, Look};
 use crate::policy::{Principal, act_of_sending};
 use crate::topics::Cast;
-use crate::{AgentBody, EndReason, Next, Turn};
+use crate::{AgentBody, EndReason, Next, Time, Turn};
 
 /// A session that its shell and the bodies of its agents share.
 pub struct SharedSession {
@@ -102,6 +103,17 @@ impl AgentBody for SessionBody {
             Outlook::Stay if budget == 0 => Next::Ready,
             Outlook::Stay => Next::Wait,
         }
+    }
+
+    fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
+        let session = self.session.lock();
+        let connected = if session.is_connected() { "yes" } else { "no: what is for it waits" };
+        let details = vec![
+            Detail::new("session", session.name()),
+            Detail::new("connected", connected),
+            Detail::new("not acknowledged", format!("{} messages of the session", session.unacknowledged())),
+        ];
+        Inspection { details, ..Inspection::default() }
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {

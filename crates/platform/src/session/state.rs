@@ -156,6 +156,11 @@ impl Session {
         self.connection.is_some()
     }
 
+    /// Messages to its agents that its client has not acknowledged.
+    pub fn unacknowledged(&self) -> usize {
+        self.window.len()
+    }
+
     /// Whether it is over, and all its agents have ended.
     pub fn is_over(&self) -> bool {
         self.over.is_some() && self.lodgers.is_empty()

@@ -60,6 +60,24 @@ impl Schedule {
         self.quick.is_empty() && self.long.is_empty() && self.waiting.is_empty()
     }
 
+    /// What they wait for, for people: `1 ready, 2 wait for a message, 1 for 500 ms`.
+    pub fn describe(&self, now: Time) -> String {
+        let ready = self.quick.len() + self.long.len();
+        let mut parts: Vec<String> = Vec::new();
+        if ready > 0 {
+            parts.push(format!("{ready} ready"));
+        }
+        let for_message = self.waiting.iter().filter(|waiting| waiting.for_message).count();
+        if for_message > 0 {
+            parts.push(format!("{for_message} waiting for a message"));
+        }
+        let timed = self.waiting.iter().filter(|waiting| waiting.until != Time::NEVER).count();
+        if let Some(next) = self.next_time() {
+            parts.push(format!("{timed} waiting for a time, the next for {} ms", (next.max(now) - now).as_millis()));
+        }
+        parts.join(", ")
+    }
+
     /// Whether one can take a step now.
     pub fn is_ready(&self) -> bool {
         !self.quick.is_empty() || !self.long.is_empty()

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::inspection::{Detail, Inspection, Look, Texts};
 use whimbrel_platform::mobility::Hop;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
@@ -170,6 +171,17 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
             }
         };
         !self.saved.is_empty() && self.save(write)
+    }
+
+    fn inspect(&mut self, _look: Look, now: Time) -> Inspection {
+        let mut texts = Texts::default();
+        let mut details = vec![Detail::new("kind", A::KIND)];
+        if self.timers.next().is_some() {
+            details.push(Detail::new("timers", texts.of(self.timers.describe(now))));
+        }
+        let state = state::describe(&self.agent).unwrap_or_else(|why| format!("it cannot be written: {why}"));
+        details.push(Detail::new("state", texts.of(state)));
+        Inspection { details, ..Inspection::default() }
     }
 
     fn unsaved(&self) -> Option<&str> {

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use whimbrel_platform::durable::Origin;
+use whimbrel_platform::inspection::{Inspection, Look};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 
 use super::{DurableAgent, DurableBody};
@@ -40,6 +41,10 @@ impl<A: DurableAgent> AgentBody for Passive<A> {
 
     fn origin(&self) -> Option<Origin> {
         Some(Origin::Type(A::KIND.to_owned()))
+    }
+
+    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
+        self.read().map(|mut agent| agent.inspect(look, now)).unwrap_or_default()
     }
 
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::durable::State;
-use whimbrel_platform::limits::DURABLE_STATE_BYTES_MAX;
+use whimbrel_platform::limits::{DURABLE_STATE_BYTES_MAX, INSPECTION_TEXT_BYTES_MAX};
 
 use super::timers::Timers;
 use crate::turn::panic_text;
@@ -65,6 +65,36 @@ pub(super) fn encode<A: Serialize>(agent: &A, started: bool, timers: &Timers) ->
         return Err(format!("its state takes {size} bytes, and {DURABLE_STATE_BYTES_MAX} can be kept at most"));
     }
     Ok(bytes)
+}
+
+/// The agent for people: JSON, no more of it than is shown.
+///
+/// # Errors
+/// It cannot be written so: why.
+pub(super) fn describe<A: Serialize>(agent: &A) -> Result<String, String> {
+    let mut shown = Shown(Vec::new());
+    let written = catch_unwind(AssertUnwindSafe(|| serde_json::to_writer(&mut shown, agent)));
+    match written {
+        Err(panic) => Err(panic_text(&*panic)),
+        Ok(Err(error)) if !error.is_io() => Err(error.to_string()),
+        Ok(_) => Ok(String::from_utf8_lossy(&shown.0).into_owned()),
+    }
+}
+
+/// Takes a little more than is shown, and then no more.
+struct Shown(Vec<u8>);
+
+impl std::io::Write for Shown {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = (INSPECTION_TEXT_BYTES_MAX + 1).saturating_sub(self.0.len());
+        let taken = bytes.len().min(room);
+        self.0.extend(bytes.iter().take(taken));
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The agent that these bytes are.

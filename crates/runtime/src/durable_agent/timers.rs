@@ -44,6 +44,13 @@ impl Timers {
         self.0.iter().find(|timer| *timer.name == *name).map(|timer| timer.due.max(now) - now)
     }
 
+    /// Each with what is left of it, for people: `tick in 500 ms`.
+    pub fn describe(&self, now: Time) -> String {
+        let each =
+            self.0.iter().map(|timer| format!("{} in {} ms", timer.name, (timer.due.max(now) - now).as_millis()));
+        each.collect::<Vec<_>>().join(", ")
+    }
+
     /// The agent is back: each timer has what is left of it.
     pub fn resume(&mut self, now: Time, wall_ms: u64) {
         for timer in &mut self.0 {

@@ -35,6 +35,13 @@ pub(super) struct Hopping {
     offered: (Time, u64),
 }
 
+impl Hopping {
+    /// Whether it is the agent in this place.
+    pub(super) fn is_of(&self, index: u32) -> bool {
+        self.index == index
+    }
+}
+
 impl Shard {
     /// Has an agent go to another node, or a clone of it. Whatever stands in the way, it is told and goes on here.
     pub(super) fn begin_hop(&mut self, index: u32, mut errand: Box<Errand>) {
@@ -86,7 +93,11 @@ impl Shard {
     }
 
     fn set_off(&mut self, index: u32, mut errand: Box<Errand>) {
-        match self.offer(index, &errand.request) {
+        // Who is paused by an operator goes nowhere but by his own will, when told to take a step.
+        let stays = self.slots.at(index).filter(|_| errand.then.is_some());
+        let stays = stays.and_then(|slot| slot.body.stays().map(str::to_owned));
+        let offered = stays.map_or_else(|| self.offer(index, &errand.request), |why| Err(HopError::NotMovable(why)));
+        match offered {
             Ok((hop, state, bytes)) => {
                 let offered = (self.node.now(), bytes);
                 let hopping = Hopping { hop, index, errand, gone: false, recalls: Vec::new(), state, offered };

@@ -12,6 +12,7 @@ use whimbrel_platform::services::LogLevel;
 
 use super::slot::{Doom, Slot, Status};
 use super::{Early, Shard};
+use crate::operate::OperateError;
 use crate::parcel::{Bearer, Change, Newcomer, Parcel};
 use crate::supervision;
 
@@ -117,6 +118,7 @@ impl Shard {
                 }
             }
             (Change::NoteStanding, Some(_)) => self.note_standing(index),
+            (Change::Operate(operation), Some(_)) => self.operate(index, *operation),
             (Change::Copy { copy, shard, generation }, slot) => {
                 let original = slot.as_ref().map(|slot| slot.name()).unwrap_or_default();
                 let body = slot.and_then(|slot| slot.body.duplicate(now));
@@ -139,9 +141,28 @@ impl Shard {
             Change::Hop(mut errand) => {
                 errand.over(Err(HopError::NotMovable("its turn does not end".to_owned())));
             }
+            Change::Operate(operation) => operation.fail(OperateError::Busy(away.name)),
             // That is answered before.
             Change::Copy { .. } => {}
             Change::MoveTo(_) => {}
+        }
+    }
+
+    /// The agent in this place; not while it has its turn.
+    pub(crate) fn slot_at(&mut self, index: u32) -> Option<&mut Slot> {
+        self.slots.at(index)
+    }
+
+    /// Whether the agent in this place is leaving for another node, or a clone of it.
+    pub(crate) fn is_hopping(&self, index: u32) -> bool {
+        self.hops.values().any(|hopping| hopping.is_of(index))
+    }
+
+    /// Gives an agent a turn, unless it has none at all: what an operator told it is done then.
+    pub(crate) fn wake_for_operator(&mut self, index: u32) {
+        let Some(slot) = self.slots.at(index) else { return };
+        if !matches!(slot.status, Status::Held | Status::LeavingHeld | Status::Delayed) {
+            self.enqueue(index);
         }
     }
 

@@ -13,6 +13,7 @@ mod codec;
 #[cfg(feature = "nats")]
 mod engine;
 mod look;
+mod minds;
 mod proof;
 mod run;
 mod session;
@@ -40,6 +41,7 @@ pub use self::codec::{Codec, CodecAction};
 #[cfg(feature = "nats")]
 pub use self::engine::{Engine, EngineAction, Sync};
 pub use self::look::{Agents, DeadLetters, Df, Links, Log, Nodes, Order, Ps, Showing, Sniff, Topics};
+pub use self::minds::{Debug, DebugWord, Mind};
 pub use self::proof::{Prove, Verify};
 pub use self::run::{Guarding, Join, Offering, Run, SecurityLevel};
 pub use self::session::{AgentPortOptions, Session, SessionAction};
@@ -87,6 +89,8 @@ pub enum Command {
     Links(Links),
     Sniff(Sniff),
     Log(Log),
+    Mind(Mind),
+    Debug(Debug),
     Send(Send),
     Kill(Kill),
     Move(Move),

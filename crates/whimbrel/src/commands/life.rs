@@ -50,7 +50,7 @@ fn act(whom: &[String], target: &Target, done: &str, request: impl Fn(String) ->
     let mut code = ExitCode::SUCCESS;
     for (agent, node) in agents(whom, &nodes)? {
         match ask(&nodes, node.as_deref(), &request(agent.clone())) {
-            Ok(()) => {
+            Ok(_) => {
                 // Nobody may be reading.
                 let _ = print(&format!("{} {done}", harmless(&agent)));
             }
@@ -68,8 +68,7 @@ fn agents(whom: &[String], nodes: &[Found]) -> anyhow::Result<Vec<(String, Optio
     let mut all = Vec::new();
     for name in whom {
         if !name.contains(['*', '?']) {
-            let local = name.split_once('@').map_or(name.as_str(), |(local, _)| local);
-            all.push((local.to_owned(), None));
+            all.push((local(name).to_owned(), None));
             continue;
         }
         let before = all.len();
@@ -93,16 +92,24 @@ fn agents(whom: &[String], nodes: &[Found]) -> anyhow::Result<Vec<(String, Optio
     Ok(all)
 }
 
+/// An agent's name without its platform's.
+pub(super) fn local(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(local, _)| local)
+}
+
 /// Asks the node that has the agent; if that is not known, one that knows which it is.
-fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> anyhow::Result<()> {
+pub(super) fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> anyhow::Result<Answer> {
     let named = |name: &str| nodes.iter().find(|found| found.info.node == name);
     let first = node.and_then(named).or(nodes.first()).context("nothing runs here")?;
     let patience =
         if matches!(request, Request::Move { .. } | Request::Recall { .. }) { MOVE_PATIENCE } else { Duration::ZERO };
-    let Err(error) = first.ask(request, patience) else { return Ok(()) };
+    let error = match first.ask(request, patience) {
+        Ok(answer) => return Ok(answer),
+        Err(error) => error,
+    };
     let elsewhere = error.downcast_ref::<Refusal>().filter(|refusal| refusal.reason == Reason::Elsewhere);
     match elsewhere.and_then(|refusal| named(refusal.node.as_deref()?)) {
-        Some(other) => other.ask(request, patience).map(drop),
+        Some(other) => other.ask(request, patience),
         None => Err(error),
     }
 }

@@ -24,6 +24,7 @@ pub mod ca;
 pub mod check;
 pub mod codec;
 pub mod dead_letters;
+pub mod debug;
 pub mod df;
 pub mod drain;
 #[cfg(feature = "nats")]
@@ -33,6 +34,7 @@ pub mod join;
 pub mod life;
 pub mod links;
 pub mod log;
+pub mod mind;
 pub mod new;
 pub mod nodes;
 pub mod prove;

@@ -7,6 +7,7 @@ mod folder;
 pub mod history;
 mod mail;
 mod merge;
+mod minds;
 mod natural;
 mod panel;
 mod server;

@@ -15,6 +15,7 @@ use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_platform::advice::{Advice, AdviseError, Job};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, LifecycleError, LifecycleStep, name_fits};
 use whimbrel_platform::cluster::{self, NodeView};
+use whimbrel_platform::inspection::Instruction;
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
 use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::route::NodeId;
@@ -25,7 +26,7 @@ use whimbrel_store::ConversationLog;
 use super::MOVE_PATIENCE;
 use super::mail::Mail;
 use super::tap;
-use super::{history, natural};
+use super::{history, minds, natural};
 
 /// The name of a node that is the only one.
 const ALONE: &str = "n1";
@@ -62,6 +63,10 @@ impl Panel {
 
     pub(super) fn random(&self) -> u64 {
         self.platform.services().random()
+    }
+
+    pub(super) fn platform(&self) -> &Platform {
+        &self.platform
     }
 
     pub(super) fn now(&self) -> Time {
@@ -115,6 +120,17 @@ impl Panel {
             Request::Kill { agent } => done(self.kill(&agent)),
             Request::Move { agent, to } => done(self.move_to(&agent, &to)),
             Request::Recall { agent } => done(self.recall(&agent)),
+            Request::Mind { agent, follow } => {
+                minds::look(self, &agent, follow).map_or_else(Answer::Error, |mind| Answer::Mind(Box::new(mind)))
+            }
+            Request::Debug { agent, order } => done(minds::debug(self, &agent, order)),
+            Request::Breakpoint { agent, plan, on } => {
+                done(minds::instruct(self, &agent, Instruction::Breakpoint { plan, on }))
+            }
+            Request::Believe { agent, belief, add } => {
+                done(minds::instruct(self, &agent, Instruction::Believe { belief, add }))
+            }
+            Request::Pursue { agent, goal } => done(minds::instruct(self, &agent, Instruction::Pursue { goal })),
             Request::Advise { to, agent, job } => {
                 let advice = self.advise(&to, agent.as_deref(), &job);
                 advice.map_or_else(Answer::Error, |advice| Answer::Advice(Box::new(advice)))
@@ -289,7 +305,7 @@ impl Panel {
     }
 
     /// Another node is to be asked about agents that live there.
-    fn is_here(&self, agent: &str) -> Result<(), Refusal> {
+    pub(super) fn is_here(&self, agent: &str) -> Result<(), Refusal> {
         if let Some(node) = self.elsewhere(agent) {
             let text = format!("agent {agent} lives on node {node}");
             return Err(Refusal { reason: Reason::Elsewhere, text, node: Some(node) });
@@ -338,7 +354,7 @@ impl Panel {
     }
 
     /// The platform's own agents are not to be touched.
-    fn not_ours(&self, agent: &str) -> Result<(), Refusal> {
+    pub(super) fn not_ours(&self, agent: &str) -> Result<(), Refusal> {
         let known = self.directory().and_then(|directory| directory.with_ams(|ams| ams.kind(Aid::local(agent))));
         if known.flatten() == Some(AgentKind::Service) {
             let text = format!("{agent} is the platform's own agent");
@@ -355,7 +371,7 @@ impl Panel {
     }
 
     /// There is no such agent; perhaps another one is meant.
-    fn nobody(&self, agent: &str) -> Refusal {
+    pub(super) fn nobody(&self, agent: &str) -> Refusal {
         let known = self.platform.services().agents();
         let near = known.iter().map(|known| (strsim::jaro_winkler(agent, known.name.as_str()), known.name));
         let nearest = near.take(SEARCH_RESULTS_MAX).max_by(|(a, _), (b, _)| a.total_cmp(b));

@@ -29,12 +29,12 @@ price(cake, 3).
 ";
 
 /// A folder with programs, and one for sockets that nobody else knows.
-struct Site {
-    scratch: Scratch,
+pub struct Site {
+    pub scratch: Scratch,
 }
 
 /// A platform that runs; ended with the test.
-struct Running(Child);
+pub struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -44,6 +44,11 @@ impl Drop for Running {
 }
 
 impl Site {
+    /// With these programs.
+    pub fn with(files: &[(&str, &str)]) -> Self {
+        Self { scratch: Scratch::with(files) }
+    }
+
     fn new() -> Self {
         let files = [
             ("market.mas2j", MARKET),
@@ -52,37 +57,37 @@ impl Site {
             ("bank.asl", "!rest.\n+!rest.\n"),
             ("net.mas2j", "MAS net { agents: buyer at \"n1\"; seller at \"n2\"; bank at \"n3\"; }"),
         ];
-        Self { scratch: Scratch::with(&files) }
+        Self::with(&files)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = whimbrel();
         command.args(arguments).current_dir(&self.scratch.0).env("WHIMBREL_RUN_DIR", self.scratch.0.join("run"));
         command
     }
 
     /// Runs a command to its end.
-    fn see(&self, arguments: &[&str]) -> Seen {
+    pub fn see(&self, arguments: &[&str]) -> Seen {
         self.command(arguments).output().expect("the binary runs").into()
     }
 
     /// What a command prints; it has to succeed.
     #[track_caller]
-    fn out(&self, arguments: &[&str]) -> String {
+    pub fn out(&self, arguments: &[&str]) -> String {
         let Seen { out, err, code } = self.see(arguments);
         assert_eq!((err.as_str(), code), ("", Some(0)), "{arguments:?} printed {out}");
         out
     }
 
     #[track_caller]
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub fn json(&self, arguments: &[&str]) -> Value {
         let out = self.out(arguments);
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error} in {out}"))
     }
 
     /// Starts a platform, and waits until so many nodes can be seen.
     #[track_caller]
-    fn start(&self, arguments: &[&str], nodes: usize) -> Running {
+    pub fn start(&self, arguments: &[&str], nodes: usize) -> Running {
         let mut command = self.command(arguments);
         let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
         self.until(|| self.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len) == Some(nodes));
@@ -90,7 +95,7 @@ impl Site {
     }
 
     #[track_caller]
-    fn until(&self, mut so: impl FnMut() -> bool) {
+    pub fn until(&self, mut so: impl FnMut() -> bool) {
         let begin = Instant::now();
         while !so() {
             assert!(begin.elapsed() < PATIENCE, "it takes too long");

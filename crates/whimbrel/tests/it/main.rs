@@ -26,6 +26,7 @@ mod fuzz;
 mod hop_faults;
 mod journeys;
 mod log;
+mod minds;
 mod moving;
 mod namespaces;
 mod new;

@@ -1,0 +1,63 @@
+//! Beliefs and rules.
+
+use whimbrel_acl::value::Bare;
+use whimbrel_acl::{Annot, Annots, Structure, Var};
+use whimbrel_platform::inspection::{BeliefSeen, Inspection, Texts};
+use whimbrel_platform::limits::{INSPECTION_BELIEFS_EACH_MAX, INSPECTION_BELIEFS_MAX};
+
+use super::Inspector;
+use crate::code::Rule;
+use crate::mind::{Entry, is_source};
+use crate::syntax::quote;
+
+impl Inspector<'_> {
+    /// By predicate, each predicate's in query order.
+    pub(super) fn see_beliefs(&self, seen: &mut Inspection, texts: &mut Texts) {
+        for (_, table) in self.mind.beliefs.tables() {
+            let before = seen.beliefs.len();
+            for entry in table.iter().take(INSPECTION_BELIEFS_EACH_MAX) {
+                if seen.beliefs.len() >= INSPECTION_BELIEFS_MAX || texts.is_full() {
+                    break;
+                }
+                seen.beliefs.push(match entry {
+                    Entry::Fact(fact) => belief(fact, texts),
+                    Entry::Rule(rule) => see_rule(rule.resolve(self.image), texts),
+                });
+            }
+            seen.cut.beliefs += (table.len() - (seen.beliefs.len() - before)) as u64;
+        }
+    }
+}
+
+fn belief(fact: &Structure, texts: &mut Texts) -> BeliefSeen {
+    let (sources, others): (Vec<&Annot>, Vec<&Annot>) = fact.annots.iter().partition(|annot| is_source(annot));
+    BeliefSeen {
+        text: texts.of(fact.with_annots(Annots::new())),
+        namespace: fact.namespace.to_string(),
+        sources: sources.into_iter().map(|source| source_text(source, texts)).collect(),
+        annotations: others.into_iter().map(|annot| texts.of(annot.to_value())).collect(),
+        rule: false,
+    }
+}
+
+/// `source(amy)` as `amy`.
+fn source_text(source: &Annot, texts: &mut Texts) -> String {
+    match source {
+        Annot::Source(name) => texts.of(name),
+        other => {
+            let value = other.to_value();
+            texts.of(value.args().first().unwrap_or(&value))
+        }
+    }
+}
+
+fn see_rule(rule: &Rule, texts: &mut Texts) -> BeliefSeen {
+    let written = quote::quote_rule(&rule.source, &mut |name| Var { slot: 0, name });
+    BeliefSeen {
+        text: texts.of(Bare(&written)),
+        namespace: rule.key.namespace.to_string(),
+        sources: Vec::new(),
+        annotations: Vec::new(),
+        rule: true,
+    }
+}

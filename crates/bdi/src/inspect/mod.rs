@@ -1,0 +1,90 @@
+//! A mind as somebody sees it who looks into it: plain data, made of a mind between two turns. Jason's mind inspector shows the same.
+
+mod beliefs;
+mod intentions;
+mod plans;
+mod written;
+
+use whimbrel_acl::{Annot, Annots, Structure, Symbol, sym};
+use whimbrel_platform::Time;
+use whimbrel_platform::inspection::{EventSeen, Inspection, Texts};
+use whimbrel_platform::limits::INSPECTION_EVENTS_MAX;
+
+use crate::code::{Image, TriggerKind, TriggerOp};
+use crate::mind::{Event, Mind};
+pub(crate) use plans::{PlanName, has_breakpoint, plan_names};
+pub(crate) use written::head as step_text;
+
+/// What an inspection is made of.
+pub(crate) struct Inspector<'a> {
+    pub image: &'a Image,
+    pub mind: &'a Mind,
+    /// The time by the mind's clock.
+    pub now: Time,
+    /// Plans that an operator set breakpoints on.
+    pub breakpoints: &'a [PlanName],
+}
+
+impl Inspector<'_> {
+    /// The whole; what matters most comes first, in case there is no room for all.
+    pub fn inspect(&self, texts: &mut Texts) -> Inspection {
+        let mut seen = Inspection { source_file: Some(self.mind.source.to_string()), ..Inspection::default() };
+        self.see_intentions(&mut seen, texts);
+        self.see_goals(&mut seen, texts);
+        self.see_events(&mut seen, texts);
+        self.see_beliefs(&mut seen, texts);
+        self.see_plans(&mut seen, texts);
+        seen
+    }
+
+    fn see_events(&self, seen: &mut Inspection, texts: &mut Texts) {
+        let mind = self.mind;
+        for event in mind.atomic_event.as_deref().into_iter().map(std::borrow::Cow::Borrowed).chain(mind.events.iter())
+        {
+            if seen.events.len() >= INSPECTION_EVENTS_MAX || texts.is_full() {
+                seen.cut.events += 1;
+                continue;
+            }
+            let intention = event.intention.map(|id| u64::from(id.number));
+            seen.events.push(EventSeen { text: texts.of(event_text(&event)), intention });
+        }
+    }
+}
+
+/// The number of a variable's name, the first being 0.
+pub(crate) fn number_of(names: &mut Vec<Symbol>, name: Symbol) -> u32 {
+    let known = names.iter().position(|other| *other == name);
+    let number = known.unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    });
+    number as u32
+}
+
+/// An event as it is shown: what an agent has from itself is not marked so.
+pub(crate) fn event_text(event: &Event) -> String {
+    trigger_text(event.op, event.kind, &event.literal)
+}
+
+/// `+!serve(amy)`
+fn trigger_text(op: TriggerOp, kind: TriggerKind, literal: &Structure) -> String {
+    let op = match op {
+        TriggerOp::Add => "+",
+        TriggerOp::Delete => "-",
+        TriggerOp::Meta => "^",
+    };
+    format!("{op}{}{}", kind_text(kind), without_self(literal))
+}
+
+fn kind_text(kind: TriggerKind) -> &'static str {
+    match kind {
+        TriggerKind::Belief => "",
+        TriggerKind::Achieve => "!",
+        TriggerKind::Test => "?",
+    }
+}
+
+fn without_self(literal: &Structure) -> Structure {
+    let others: Annots = literal.annots.iter().filter(|annot| **annot != Annot::Source(sym::SELF)).cloned().collect();
+    literal.with_annots(others)
+}

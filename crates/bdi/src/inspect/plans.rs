@@ -1,0 +1,98 @@
+//! Plans.
+
+use whimbrel_acl::value::Bare;
+use whimbrel_acl::{Annot, Symbol, Value, Var, sym};
+use whimbrel_platform::inspection::{Inspection, PlanSeen, Texts};
+use whimbrel_platform::limits::INSPECTION_PLANS_MAX;
+
+use super::{Inspector, written};
+use crate::code::{Image, Plan};
+use crate::mind::{Mind, is_source, namespace_of};
+use crate::reason::is_library;
+use crate::syntax::quote;
+
+/// What a plan is known by, whatever becomes of the library: its label and the namespace of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlanName {
+    namespace: Symbol,
+    label: Symbol,
+}
+
+impl PlanName {
+    pub fn of(plan: &Plan) -> Self {
+        Self { namespace: namespace_of(&plan.label), label: plan.label.functor().unwrap_or_default() }
+    }
+}
+
+impl std::fmt::Display for PlanName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.namespace != sym::DEFAULT {
+            write!(f, "{}::", self.namespace)?;
+        }
+        self.label.fmt(f)
+    }
+}
+
+/// Whether a program has a breakpoint on its plan: `@label[breakpoint]`.
+pub(crate) fn has_breakpoint(plan: &Plan) -> bool {
+    plan.annots.iter().any(|annot| annot.to_value().functor().is_some_and(|name| name.as_str() == "breakpoint"))
+}
+
+/// All plans of an agent and the plans within them, in order.
+pub(crate) fn plan_names(image: &Image, mind: &Mind) -> Vec<PlanName> {
+    let mut names = Vec::new();
+    for (_, plan) in mind.plans.all(image) {
+        each(&plan, &mut |plan| names.push(PlanName::of(plan)));
+    }
+    names
+}
+
+/// A plan, and then those within it.
+fn each(plan: &Plan, see: &mut dyn FnMut(&Plan)) {
+    see(plan);
+    plan.sub_plans.iter().for_each(|plan| each(plan, see));
+}
+
+impl Inspector<'_> {
+    pub(super) fn see_plans(&self, seen: &mut Inspection, texts: &mut Texts) {
+        for (_, plan) in self.mind.plans.all(self.image) {
+            if is_library(&plan.source.file) {
+                continue;
+            }
+            each(&plan, &mut |plan| {
+                if seen.plans.len() >= INSPECTION_PLANS_MAX || texts.is_full() {
+                    seen.cut.plans += 1;
+                } else {
+                    seen.plans.push(self.plan(plan, texts));
+                }
+            });
+        }
+    }
+
+    fn plan(&self, plan: &Plan, texts: &mut Texts) -> PlanSeen {
+        let source = &plan.source;
+        let mut var = |name: Symbol| Var { slot: 0, name };
+        let trigger = quote::quote_trigger(&source.trigger, &mut var);
+        let context = source.context.as_ref().map(|context| quote::quote(context, &mut var));
+        let name = PlanName::of(plan);
+        PlanSeen {
+            label: texts.of(name),
+            trigger: texts.of(Bare(&trigger)),
+            context: context.map(|context| texts.of(context)).unwrap_or_default(),
+            body: texts.of(written::body(&source.body)),
+            source: acquired_from(plan).map(|from| texts.of(from)),
+            file: source.file.to_string(),
+            line: source.span.line,
+            breakpoint: has_breakpoint(plan) || self.breakpoints.contains(&name),
+        }
+    }
+}
+
+/// The source of a plan that is not the program's.
+fn acquired_from(plan: &Plan) -> Option<Value> {
+    let source = plan.annots.iter().find(|annot| is_source(annot))?;
+    Some(match source {
+        Annot::Source(name) => Value::Atom(*name),
+        other => other.to_value().args().first().cloned()?,
+    })
+}

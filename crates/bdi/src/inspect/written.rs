@@ -1,0 +1,56 @@
+//! Steps and bodies as programs write them: control structures with their words, not as the actions that they are.
+
+use whimbrel_acl::value::Bare;
+use whimbrel_acl::{Symbol, Var};
+
+use crate::syntax::ast::{Body, Code, Literal, Step, Term};
+use crate::syntax::quote;
+
+fn var(name: Symbol) -> Var {
+    Var { slot: 0, name }
+}
+
+/// A body, all in one line.
+pub(crate) fn body(body: &Body) -> String {
+    let steps: Vec<String> = body.steps.iter().map(step).collect();
+    steps.join("; ")
+}
+
+/// A step; of a control structure its head.
+pub(crate) fn head(step: &Step) -> String {
+    control(step).map_or_else(|| plain(step), |(word, control)| format!("{word} {}", condition(control)))
+}
+
+/// A step with all that is within it.
+fn step(step: &Step) -> String {
+    let Some((word, control)) = control(step) else { return plain(step) };
+    let mut blocks = control.args.iter().skip(1).filter_map(|arg| match arg {
+        Term::Code(Code::Body(block)) => Some(format!("{{ {} }}", body(block))),
+        _ => None,
+    });
+    let head = format!("{word} {} {}", condition(control), blocks.next().unwrap_or_default());
+    blocks.next().map_or(head.clone(), |otherwise| format!("{head} else {otherwise}"))
+}
+
+/// The word of a control structure, and the action that it is.
+fn control(step: &Step) -> Option<(&'static str, &Literal)> {
+    let Term::Literal(control) = &step.term else { return None };
+    let word = match control.functor.as_str() {
+        ".if_then_else" => "if",
+        ".loop" => "while",
+        ".foreach" => "for",
+        _ => return None,
+    };
+    Some((word, control))
+}
+
+fn condition(control: &Literal) -> String {
+    let condition = control.args.first().map(|condition| quote::quote(condition, &mut var).to_string());
+    let condition = condition.unwrap_or_default();
+    // An operation has its parentheses already.
+    if condition.starts_with('(') { condition } else { format!("({condition})") }
+}
+
+fn plain(step: &Step) -> String {
+    Bare(&quote::quote_body(&Body { steps: vec![step.clone()] }, &mut var)).to_string()
+}

@@ -1,0 +1,226 @@
+//! What an operator asks of an agent and has it do.
+
+use std::time::Duration;
+
+use whimbrel_acl::{Annot, Structure, Var, sym};
+use whimbrel_platform::Time;
+use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
+use whimbrel_platform::limits::{BREAKPOINTS_MAX, INSPECTION_FOLLOWED_MS, INSTRUCTION_BYTES_MAX};
+
+use super::watch::Watch;
+use super::{Agent, Cycle, own_source, step_event_of};
+use crate::code::{Key, TriggerKind, TriggerOp};
+use crate::inspect::{Inspector, PlanName, plan_names};
+use crate::mind::{TriggerKey, is_source};
+use crate::syntax::{self, Diagnostic, ast, quote};
+
+/// What few agents have: what an operator has to do with them, and that they are called home.
+#[derive(Debug, Default)]
+pub(super) struct Aside {
+    /// It was called home, and did not notice yet.
+    pub recalled: bool,
+    /// What it is to change in its next turn.
+    pub edits: Vec<Edit>,
+    /// Somebody follows or debugs it.
+    pub watch: Option<Watch>,
+}
+
+/// A change to a mind by somebody else.
+#[derive(Debug)]
+pub(super) enum Edit {
+    Add(Structure),
+    /// With so many variables.
+    Remove(Structure, u32),
+    Pursue(Structure),
+}
+
+impl Aside {
+    /// Whether there is nothing to remember.
+    pub fn is_empty(&self) -> bool {
+        !self.recalled && self.edits.is_empty() && self.watch.is_none()
+    }
+
+    /// Whether nothing is lost if the agent leaves memory.
+    pub fn may_be_forgotten(&self, now: Time) -> bool {
+        !self.recalled && self.edits.is_empty() && self.watch.as_ref().is_none_or(|watch| watch.is_over(now))
+    }
+
+    /// Why the agent is not to leave its node now, if so.
+    pub fn stays(&self) -> Option<&str> {
+        if !self.edits.is_empty() {
+            return Some("an operator just told it something");
+        }
+        self.watch
+            .as_ref()
+            .and_then(Watch::paused)
+            .map(|_| "it is paused by a debugger: `whimbrel debug AGENT continue`")
+    }
+}
+
+impl Agent {
+    pub(super) fn look_into(&mut self, look: Look, now: Time) -> Inspection {
+        let Some(image) = self.image() else { return Inspection::default() };
+        if look.follow {
+            let until = now + Duration::from_millis(INSPECTION_FOLLOWED_MS);
+            self.aside().watch.get_or_insert_default().follow(until);
+        }
+        let watch = self.aside_if_any().and_then(|aside| aside.watch.as_ref());
+        let inspector =
+            Inspector { image: &image, mind: self.mind(), now, breakpoints: watch.map_or(&[], Watch::breakpoints) };
+        let mut seen = inspector.inspect(&mut Texts::default());
+        if let Some(watch) = watch {
+            watch.tell(&mut seen);
+        }
+        seen
+    }
+
+    /// Does what it can at once, and the rest in the next turn.
+    ///
+    /// # Errors
+    /// It cannot be done: why.
+    pub(super) fn obey(&mut self, instruction: &Instruction) -> Result<(), String> {
+        match instruction {
+            Instruction::Debug(order) => {
+                self.aside().watch.get_or_insert_default().obey(*order).map_err(str::to_owned)?;
+            }
+            Instruction::Breakpoint { plan, on } => {
+                let plan = self.plan_named(bounded(plan)?)?;
+                if !self.aside().watch.get_or_insert_default().set_breakpoint(plan, *on, BREAKPOINTS_MAX) {
+                    return Err(format!("it has {BREAKPOINTS_MAX} breakpoints already"));
+                }
+            }
+            Instruction::Believe { belief, add: true } => {
+                let (mut literal, _) = literal(belief, "belief")?;
+                own_source(&mut literal);
+                self.aside().edits.push(Edit::Add(literal));
+            }
+            Instruction::Believe { belief, add: false } => {
+                let (literal, variables) = literal(belief, "belief")?;
+                let table = self.mind().beliefs.table(&Key::of(&literal));
+                if table.is_none_or(|table| table.is_empty()) {
+                    return Err(format!("it does not believe {literal}"));
+                }
+                self.aside().edits.push(Edit::Remove(literal, variables));
+            }
+            Instruction::Pursue { goal } => {
+                let goal = goal.trim_start();
+                let (mut literal, _) = literal(goal.strip_prefix("!").unwrap_or(goal), "goal")?;
+                self.knows_plan_for(&literal)?;
+                own_source(&mut literal);
+                self.aside().edits.push(Edit::Pursue(literal));
+            }
+            _ => return Err("this cannot be done".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Its plan of this name, with or without `@`.
+    fn plan_named(&self, name: &str) -> Result<PlanName, String> {
+        let wanted = name.trim().trim_start_matches('@');
+        let Some(image) = self.image() else { return Err("it has its turn".to_owned()) };
+        let known = plan_names(&image, self.mind());
+        if let Some(found) = known.iter().find(|known| known.to_string() == wanted) {
+            return Ok(*found);
+        }
+        let names: Vec<String> = known.iter().map(PlanName::to_string).collect();
+        let near = syntax::nearest(wanted, names.iter().map(String::as_str));
+        let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        Err(format!("it has no plan named {wanted}{hint}"))
+    }
+
+    /// A goal that no plan is for would only fail.
+    fn knows_plan_for(&self, goal: &Structure) -> Result<(), String> {
+        let Some(image) = self.image() else { return Ok(()) };
+        let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(goal) };
+        if !self.mind().plans.candidates(&image, &trigger).is_empty() {
+            return Ok(());
+        }
+        let goals: Vec<String> = goals_with_plans(&image, self.mind());
+        let wanted = goal.functor.as_str();
+        let near = syntax::nearest(&format!("{wanted}/{}", goal.args.len()), goals.iter().map(String::as_str));
+        let hint = near.map(|near| format!("; it has some for !{near}")).unwrap_or_default();
+        Err(format!("it has no plan for !{wanted}/{}{hint}", goal.args.len()))
+    }
+}
+
+/// `serve/1`: what it has plans for.
+fn goals_with_plans(image: &crate::code::Image, mind: &crate::mind::Mind) -> Vec<String> {
+    let plans = mind.plans.all(image);
+    let goals = plans.iter().filter_map(|(_, plan)| match &plan.head {
+        crate::code::Head::Literal { key, .. } if plan.op == TriggerOp::Add && plan.kind == TriggerKind::Achieve => {
+            Some(format!("{}/{}", key.functor, key.arity))
+        }
+        _ => None,
+    });
+    goals.collect()
+}
+
+impl Cycle<'_> {
+    /// Changes the mind as an operator wants: as a plan's `+b` and `!!g` would.
+    pub(super) fn carry_out(&mut self, edit: Edit) {
+        match edit {
+            Edit::Add(literal) => {
+                let event = step_event_of(TriggerOp::Add, literal, TriggerKind::Belief);
+                if let Some(changed) = self.mind.beliefs.add(event.literal.clone(), false) {
+                    self.add_event(crate::mind::Event { literal: changed, ..event });
+                }
+            }
+            Edit::Remove(literal, variables) => self.disbelieve(&literal, variables),
+            Edit::Pursue(literal) => self.add_initial_goal(literal.into_value()),
+        }
+    }
+
+    /// Without a source, all beliefs that match go whoever their sources are; with one, as in a plan.
+    fn disbelieve(&mut self, literal: &Structure, variables: u32) {
+        self.take_up(None);
+        self.bindings.extend(variables);
+        let changed = if literal.annots.iter().any(is_source) {
+            self.mind.beliefs.delete(literal, self.bindings).into_iter().collect()
+        } else {
+            let gone = self.mind.beliefs.abolish(literal, self.bindings);
+            gone.iter().map(|gone| gone.with_annots(only_self())).collect::<Vec<_>>()
+        };
+        self.top = 0;
+        self.bindings.truncate(0);
+        self.put_down(None);
+        for changed in changed {
+            self.add_event(step_event_of(TriggerOp::Delete, changed, TriggerKind::Belief));
+        }
+    }
+}
+
+fn only_self() -> whimbrel_acl::Annots {
+    [Annot::Source(sym::SELF)].into_iter().collect()
+}
+
+fn bounded(text: &str) -> Result<&str, String> {
+    if text.len() > INSTRUCTION_BYTES_MAX {
+        return Err(format!("it has {} bytes: {INSTRUCTION_BYTES_MAX} are the most", text.len()));
+    }
+    Ok(text)
+}
+
+/// The literal that a person wrote, with or without a full stop; and how many variables it has.
+fn literal(text: &str, what: &str) -> Result<(Structure, u32), String> {
+    let text = bounded(text)?.trim();
+    let text = text.strip_suffix('.').unwrap_or(text);
+    let parsed = syntax::parse_literal(text).map_err(|wrong| unreadable(what, text, &wrong))?;
+    let mut names = Vec::new();
+    let value = quote::quote(&parsed, &mut |name| Var { slot: crate::inspect::number_of(&mut names, name), name });
+    match (&parsed, super::structure(value)) {
+        (ast::Term::Literal(literal), Some(structure)) if !literal.functor.as_str().contains('.') => {
+            Ok((structure, names.len() as u32))
+        }
+        _ => Err(format!("{text} is no {what}: a literal is, such as likes(tea)")),
+    }
+}
+
+fn unreadable(what: &str, text: &str, wrong: &[Diagnostic]) -> String {
+    let why = wrong.first().map_or("it cannot be read", |diagnostic| diagnostic.message.as_str());
+    format!("{text} is no {what}: {why}")
+}
+
+/// What became of it, in the platform's words.
+pub(super) fn instructed(outcome: Result<(), String>) -> Instructed {
+    outcome.map_or_else(Instructed::Refused, |()| Instructed::Done)
+}

@@ -1,0 +1,254 @@
+//! An agent that somebody follows or debugs: its cycles are taken one by one, what they do is remembered, and it may stand
+//! between two of them, or in the middle of one: when a plan with a breakpoint is chosen, before its first step.
+//!
+//! The outcome and its order are those of an agent that nobody watches: the short ways are not taken, and they have the same
+//! outcome as the ordinary ones.
+
+use std::collections::VecDeque;
+
+use whimbrel_platform::inspection::{CycleSeen, DebugOrder, Inspection, Texts};
+use whimbrel_platform::limits::INSPECTION_RECENT_MAX;
+use whimbrel_platform::{Next, Time};
+
+use super::Cycle;
+use super::cycle::Handled;
+use crate::code::Plan;
+use crate::inspect::{PlanName, event_text, has_breakpoint, step_text};
+use crate::mind::{Event, IntentionId, Place, TriggerKey};
+
+/// What is remembered of such an agent.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Cycles so far.
+    cycle: u64,
+    recent: VecDeque<CycleSeen>,
+    /// Until when somebody may come back to look.
+    followed_until: Time,
+    /// Its present cycle has had its message and its event, but not its step.
+    half: bool,
+    debugged: Option<Debugged>,
+}
+
+/// What there is beyond that if somebody debugs it.
+#[derive(Debug, Default)]
+struct Debugged {
+    /// Why it stands, if it does.
+    paused: Option<String>,
+    /// Cycles it may take nevertheless.
+    steps: u32,
+    breakpoints: Vec<PlanName>,
+}
+
+impl Watch {
+    /// Somebody looks, and will again.
+    pub fn follow(&mut self, until: Time) {
+        self.followed_until = until;
+    }
+
+    /// Whether nobody follows or debugs it any more.
+    pub fn is_over(&self, now: Time) -> bool {
+        self.debugged.is_none() && !self.half && now >= self.followed_until
+    }
+
+    /// Why it has no cycles, if so.
+    pub fn paused(&self) -> Option<&str> {
+        self.debugged.as_ref()?.paused.as_deref()
+    }
+
+    fn stands(&self) -> bool {
+        self.debugged.as_ref().is_some_and(|debugged| debugged.paused.is_some() && debugged.steps == 0)
+    }
+
+    pub fn breakpoints(&self) -> &[PlanName] {
+        self.debugged.as_ref().map_or(&[], |debugged| &debugged.breakpoints)
+    }
+
+    /// Sets a breakpoint, or takes it away; false if there are `most` already.
+    pub fn set_breakpoint(&mut self, plan: PlanName, on: bool, most: usize) -> bool {
+        let breakpoints = &mut self.debugged.get_or_insert_default().breakpoints;
+        breakpoints.retain(|other| *other != plan);
+        if on && breakpoints.len() >= most {
+            return false;
+        }
+        breakpoints.extend(on.then_some(plan));
+        true
+    }
+
+    /// Does as it is told.
+    ///
+    /// # Errors
+    /// There is nothing to do: why.
+    pub fn obey(&mut self, order: DebugOrder) -> Result<(), &'static str> {
+        let operator = || Some("an operator".to_owned());
+        match order {
+            DebugOrder::End => {
+                self.debugged = None;
+                return Ok(());
+            }
+            DebugOrder::Continue if self.paused().is_none() => return Err("it is not paused"),
+            _ => {}
+        }
+        let debugged = self.debugged.get_or_insert_default();
+        match order {
+            DebugOrder::Continue => (debugged.paused, debugged.steps) = (None, 0),
+            DebugOrder::Step => (debugged.paused, debugged.steps) = (Some("a step".to_owned()), 1),
+            _ => (debugged.paused, debugged.steps) = (operator(), 0),
+        }
+        Ok(())
+    }
+
+    /// Tells what is remembered.
+    pub fn tell(&self, seen: &mut Inspection) {
+        seen.cycle = Some(self.cycle);
+        seen.recent = self.recent.iter().cloned().collect();
+        if let Some(debugged) = &self.debugged {
+            seen.paused = debugged.paused.is_some();
+            seen.paused_by.clone_from(&debugged.paused);
+            seen.stepping = debugged.steps > 0;
+        }
+    }
+
+    fn note(&mut self, text: impl std::fmt::Display) {
+        if self.recent.len() >= INSPECTION_RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(CycleSeen { cycle: self.cycle, text: Texts::default().of(text) });
+    }
+
+    /// A plan was chosen: whether to stand before its first step.
+    fn breaks_at(&mut self, plan: &Plan) -> bool {
+        let Some(debugged) = &mut self.debugged else { return false };
+        let name = PlanName::of(plan);
+        let breaks = has_breakpoint(plan) || debugged.breakpoints.contains(&name);
+        if breaks {
+            debugged.paused = Some(format!("the breakpoint of {name}"));
+        }
+        breaks
+    }
+
+    fn cycle_over(&mut self) {
+        if let Some(debugged) = &mut self.debugged {
+            debugged.steps = debugged.steps.saturating_sub(1);
+        }
+    }
+}
+
+impl Cycle<'_> {
+    /// As `run_turn`, of an agent that somebody watches.
+    pub(super) fn run_turn_watched(&mut self, watch: &mut Watch) -> Next {
+        if !watch.stands() && self.mind.sleeping && !self.mailbox.is_empty() {
+            self.tell_idleness(false);
+        }
+        // As if it had a frame with plans of its own, of which there is no short way.
+        self.mind.scoped_frames += 1;
+        let next = self.watched_cycles(watch);
+        self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(1);
+        next
+    }
+
+    fn watched_cycles(&mut self, watch: &mut Watch) -> Next {
+        while !watch.stands() {
+            let Some(left) = self.cycles_left.checked_sub(1) else { return Next::Ready };
+            self.cycles_left = left;
+            let busy = self.watched_cycle(watch);
+            if let Some(request) = self.hop.take() {
+                return Next::Hop(Box::new(request));
+            }
+            if !busy && !self.tell_idleness(true) && !watch.stands() {
+                return self.mind.next_timer().map_or(Next::Wait, Next::WaitUntil);
+            }
+        }
+        // Whatever comes or falls due waits.
+        Next::Wait
+    }
+
+    /// One cycle, or what is left of one; false if there was nothing to do.
+    fn watched_cycle(&mut self, watch: &mut Watch) -> bool {
+        let mut busy = std::mem::take(&mut watch.half);
+        if !busy {
+            watch.cycle += 1;
+            busy = self.watched_sense(watch);
+            let (deliberated, breaks) = self.watched_deliberation(watch);
+            busy |= deliberated;
+            if breaks {
+                watch.half = true;
+                watch.cycle_over();
+                return true;
+            }
+        }
+        if let Some(step) = self.next_step() {
+            watch.note(step);
+        }
+        busy |= self.act();
+        watch.cycle_over();
+        watch.cycle -= u64::from(!busy);
+        busy
+    }
+
+    fn watched_sense(&mut self, watch: &mut Watch) -> bool {
+        if let Some(message) = self.mailbox.iter().next() {
+            let (from, performative) = (message.sender.name, &message.performative);
+            watch.note(format_args!("message of {from}: {performative} {}", message.content));
+        }
+        self.sense()
+    }
+
+    /// Whether there was something to do, and whether a plan with a breakpoint was chosen.
+    fn watched_deliberation(&mut self, watch: &mut Watch) -> (bool, bool) {
+        let mut busy = self.prepare_deliberation();
+        while let Some(event) = self.next_event() {
+            busy = true;
+            let (text, trigger, caller) = (event_text(&event), event.trigger(), event.intention);
+            if self.handle_event(event) == Handled::Yes {
+                return (true, self.note_choice(watch, &text, &trigger, caller));
+            }
+            watch.note(format_args!("{text}: of no interest"));
+        }
+        (busy, false)
+    }
+
+    /// The event whose turn it is, requests among them.
+    fn next_event(&mut self) -> Option<Event> {
+        let event = self.select_event();
+        event.or_else(|| {
+            let request = if self.mind.atomic.is_none() { self.mind.events.pop_request() } else { None };
+            request.map(|request| request.event())
+        })
+    }
+
+    /// Notes which plan was chosen for an event, if one was; true if it has a breakpoint.
+    fn note_choice(&self, watch: &mut Watch, text: &str, trigger: &TriggerKey, caller: Option<IntentionId>) -> bool {
+        let number = self.mind.intentions.last_number;
+        let is_new = |id: &IntentionId| id.number == number;
+        let begun = || self.mind.ready.back().copied().filter(is_new).or(self.mind.atomic.filter(is_new));
+        let Some(id) = caller.or_else(begun) else {
+            watch.note(text);
+            return false;
+        };
+        let frame = self.mind.intentions.find(id).and_then(|intention| intention.frames.last());
+        let plan = frame.and_then(|frame| self.mind.plans.plan_at(self.image, frame.plan, &frame.path));
+        match frame.zip(plan) {
+            Some((frame, plan)) if frame.trigger == *trigger && frame.pc == plan.body.skip_jumps(0) => {
+                watch.note(format_args!("{text} -> {}", PlanName::of(&plan)));
+                watch.breaks_at(&plan)
+            }
+            _ => {
+                watch.note(format_args!("{text}: no plan"));
+                false
+            }
+        }
+    }
+
+    /// What the step of this cycle is.
+    fn next_step(&self) -> Option<String> {
+        let mind = &*self.mind;
+        let is_ready =
+            |id: &&IntentionId| mind.intentions.find(**id).is_some_and(|it| matches!(it.place, Place::Ready));
+        let id = match &mind.atomic {
+            Some(id) => Some(id).filter(is_ready),
+            None => mind.ready.iter().find(is_ready),
+        };
+        let (step, line, file) = self.current_source(*id?)?;
+        Some(format!("{} ({file}:{line}, intention {})", step_text(&step), id?.number))
+    }
+}

@@ -1,0 +1,335 @@
+//! Looking into an agent changes nothing, nor does pausing it, going on, or taking steps; and what is seen is what there is.
+
+use std::sync::Arc;
+
+use whimbrel_acl::Text;
+use whimbrel_bdi::code::Image;
+use whimbrel_bdi::syntax::NoFiles;
+use whimbrel_bdi::{Agent, AgentConfig};
+use whimbrel_platform::inspection::{DebugOrder, Inspection, Instructed, Instruction, Look};
+use whimbrel_platform::{AgentBody, Next, Time, Turn};
+use whimbrel_testkit::Simulation;
+
+use crate::snapshots::{PROGRAM_MS, programs};
+
+const GLANCE: Look = Look { follow: false };
+const FOLLOW: Look = Look { follow: true };
+
+/// Turns of a program in which it is disturbed each time; later only in some, for those that take thousands.
+const TURNS_DISTURBED: u64 = 150;
+
+/// What is done to an agent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Disturbance {
+    None,
+    /// Looked into before each turn.
+    Glances,
+    /// The same, and it remembers its cycles.
+    Follows,
+    /// Each of its cycles is a step of a paused agent, looked into before and after.
+    Steps,
+    /// Each of its plans has a breakpoint; it goes on whenever it stands.
+    Breaks,
+    /// Now and then somebody begins or ends to debug it.
+    ComesAndGoes,
+}
+
+struct Disturbed {
+    agent: Agent,
+    how: Disturbance,
+    turns: u64,
+    budget: u32,
+}
+
+impl Disturbed {
+    fn order(&mut self, order: DebugOrder) -> Instructed {
+        self.agent.instruct(&Instruction::Debug(order), Time::ZERO)
+    }
+
+    fn step(&mut self, turn: &mut Turn<'_>) -> Next {
+        if self.turns == 1 {
+            assert_eq!(self.order(DebugOrder::Pause), Instructed::Done);
+        }
+        let before = self.agent.inspect(GLANCE, turn.now);
+        assert!(before.paused && !before.stepping);
+        assert_eq!(self.order(DebugOrder::Step), Instructed::Done);
+        let next = self.agent.turn(turn);
+        let after = self.agent.inspect(GLANCE, turn.now);
+        assert!(after.paused && !after.stepping);
+        match next {
+            Next::Wait if after.cycle > before.cycle => Next::Ready,
+            Next::Wait => {
+                // It had nothing to do: when it will have is told by an agent that goes on.
+                assert_eq!(self.order(DebugOrder::Continue), Instructed::Done);
+                let next = self.agent.turn(turn);
+                assert_eq!(self.order(DebugOrder::Pause), Instructed::Done);
+                next
+            }
+            other => other,
+        }
+    }
+
+    fn go_on_at_breakpoints(&mut self, turn: &mut Turn<'_>) -> Next {
+        if self.turns == 1 {
+            for plan in self.agent.inspect(GLANCE, turn.now).plans {
+                let instruction = Instruction::Breakpoint { plan: plan.label, on: true };
+                // The hundredth is the last.
+                let _ = self.agent.instruct(&instruction, turn.now);
+            }
+        }
+        let next = self.agent.turn(turn);
+        if self.agent.stays().is_none() {
+            return next;
+        }
+        assert_eq!(self.order(DebugOrder::Continue), Instructed::Done);
+        Next::Ready
+    }
+}
+
+impl AgentBody for Disturbed {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        self.turns += 1;
+        turn.budget = self.budget;
+        let much_disturbed = self.turns <= TURNS_DISTURBED;
+        match self.how {
+            Disturbance::Glances | Disturbance::Follows if !much_disturbed && !self.turns.is_multiple_of(50) => {}
+            Disturbance::Steps if !much_disturbed => drop(self.order(DebugOrder::End)),
+            Disturbance::None => {}
+            Disturbance::Glances => drop(self.agent.inspect(GLANCE, turn.now)),
+            Disturbance::Follows => drop(self.agent.inspect(FOLLOW, turn.now)),
+            Disturbance::Steps => return self.step(turn),
+            Disturbance::Breaks => return self.go_on_at_breakpoints(turn),
+            Disturbance::ComesAndGoes if self.turns % 7 == 3 => {
+                self.order(DebugOrder::Pause);
+                assert_eq!(self.agent.turn(turn), Next::Wait);
+                self.order(DebugOrder::Continue);
+            }
+            Disturbance::ComesAndGoes if self.turns % 7 == 6 => drop(self.order(DebugOrder::End)),
+            Disturbance::ComesAndGoes => {}
+        }
+        self.agent.turn(turn)
+    }
+}
+
+fn output(image: &Arc<Image>, how: Disturbance, budget: u32) -> Vec<String> {
+    let mut simulation = Simulation::new(7);
+    let agent = Agent::new(AgentConfig::new(Arc::clone(image)));
+    simulation.spawn("prog", Box::new(Disturbed { agent, how, turns: 0, budget }));
+    simulation.run_for(PROGRAM_MS);
+    simulation.output()
+}
+
+#[test]
+fn programs_go_on_identically_whatever_an_operator_does() {
+    let programs = programs();
+    assert!(programs.len() > 200, "only {} programs", programs.len());
+    let disturbances = [
+        (Disturbance::Glances, 1),
+        (Disturbance::Follows, 1),
+        (Disturbance::Follows, 100),
+        (Disturbance::Steps, 100),
+        (Disturbance::Breaks, 100),
+        (Disturbance::ComesAndGoes, 5),
+    ];
+    let different = |(name, image): &(String, Arc<Image>)| {
+        let undisturbed = output(image, Disturbance::None, 100);
+        let wrong = disturbances.into_iter().find(|(how, budget)| output(image, *how, *budget) != undisturbed)?;
+        Some(format!("{name} ({wrong:?})"))
+    };
+    let different: Vec<String> = programs.iter().filter_map(different).collect();
+    assert!(different.is_empty(), "{} of {}: {different:#?}", different.len(), programs.len());
+}
+
+/// An agent by itself, to look into between its turns.
+struct Patient {
+    simulation: Simulation,
+    agent: Agent,
+    mailbox: whimbrel_platform::Mailbox,
+    now: Time,
+}
+
+impl Patient {
+    fn new(program: &str) -> Self {
+        let loaded = whimbrel_bdi::load(program, &Text::from("bob.asl"), &mut NoFiles);
+        let (image, _) = loaded.unwrap_or_else(|error| panic!("{:?}", error.diagnostics));
+        let agent = Agent::new(AgentConfig::new(image));
+        Self { simulation: Simulation::new(1), agent, mailbox: whimbrel_platform::Mailbox::default(), now: Time::ZERO }
+    }
+
+    fn turn(&mut self, budget: u32) -> Next {
+        let mut outbox = whimbrel_platform::Outbox::default();
+        let mut turn = Turn {
+            aid: whimbrel_acl::Aid::local("bob"),
+            now: self.now,
+            mailbox: &mut self.mailbox,
+            outbox: &mut outbox,
+            budget,
+            services: self.simulation.services(),
+        };
+        self.agent.turn(&mut turn)
+    }
+
+    fn look(&mut self) -> Inspection {
+        self.agent.inspect(GLANCE, self.now)
+    }
+
+    fn told(&mut self, instruction: Instruction) -> Instructed {
+        self.agent.instruct(&instruction, self.now)
+    }
+
+    fn debug(&mut self, order: DebugOrder) -> Instructed {
+        self.told(Instruction::Debug(order))
+    }
+
+    fn json(&mut self) -> String {
+        serde_json::to_string_pretty(&self.look()).unwrap()
+    }
+}
+
+const HOUSE: &str = r#"
+likes(tea).
+likes(beer)[source(amy), sure(0.9)].
+~open(door).
+stock::left(3).
+drink(X) :- likes(X) & not X == beer.
+
+!serve(amy).
+!count(0).
+
+@s[important] +!serve(Who) : drink(What) & likes(What)
+   <- ?stock::left(N);
+      !bring(What, Who);
+      .print("done").
++!bring(What, Who)
+   <- .wait(500);
+      for (likes(Else)) {
+         if (Who == amy & not Else == beer) { !greet(Who) } else { .print("no") }
+      }.
++!greet(Who) <- .wait(ready(Who)).
+@c[breakpoint] +!count(N) : N < 3 <- !count(N + 1).
++!count(_).
++likes(X)[source(Who)] <- .print(Who, " likes ", X).
+"#;
+
+#[test]
+fn a_mind_is_shown_whole() {
+    let mut bob = Patient::new(HOUSE);
+    bob.turn(30);
+    insta::assert_snapshot!("waits", bob.json());
+    bob.now = Time(500_000);
+    bob.turn(30);
+    insta::assert_snapshot!("waits_deeper", bob.json());
+}
+
+#[test]
+fn it_stands_before_the_first_step_of_a_plan_with_a_breakpoint() {
+    let mut bob = Patient::new(HOUSE);
+    assert_eq!(bob.told(Instruction::Breakpoint { plan: "@s".to_owned(), on: true }), Instructed::Done);
+    assert_eq!(bob.turn(30), Next::Wait);
+    let seen = bob.look();
+    assert_eq!((seen.paused, seen.paused_by.as_deref()), (true, Some("the breakpoint of s")));
+    let frame = &seen.intentions.last().unwrap().frames[0];
+    assert_eq!((frame.trigger.as_str(), frame.step.as_deref()), ("+!serve(amy)", Some("?stock::left(N)")));
+    let recent: Vec<String> = seen.recent.iter().map(|it| format!("{} {}", it.cycle, it.text)).collect();
+    insta::assert_snapshot!("until_the_breakpoint", recent.join("\n"));
+    // Once it is debugged, those in the program count, too.
+    assert_eq!(bob.debug(DebugOrder::Continue), Instructed::Done);
+    assert_eq!(bob.turn(30), Next::Wait);
+    assert_eq!(bob.look().paused_by.as_deref(), Some("the breakpoint of c"));
+    assert_eq!(bob.debug(DebugOrder::Step), Instructed::Done);
+    assert!(bob.look().stepping);
+    assert_eq!(bob.turn(30), Next::Wait);
+    assert_eq!(bob.look().paused_by.as_deref(), Some("the breakpoint of c"));
+    assert_eq!(bob.debug(DebugOrder::End), Instructed::Done);
+    assert_ne!(bob.turn(30), Next::Wait);
+    assert!(!bob.look().paused);
+}
+
+#[test]
+fn who_is_looked_at_only_has_no_breakpoints() {
+    let mut bob = Patient::new(HOUSE);
+    bob.agent.inspect(FOLLOW, Time::ZERO);
+    bob.turn(30);
+    let seen = bob.agent.inspect(FOLLOW, Time::ZERO);
+    assert!(!seen.paused && seen.cycle > Some(5), "{seen:?}");
+    assert!(seen.recent.iter().any(|it| it.text == "+!count(0) -> c"), "{:?}", seen.recent);
+    // When nobody looks any more, nothing is remembered.
+    bob.now = Time(60_000_000);
+    bob.turn(30);
+    bob.turn(30);
+    let seen = bob.look();
+    assert_eq!((seen.cycle, seen.recent.len()), (None, 0));
+}
+
+#[test]
+fn a_mind_is_changed_while_it_stands() {
+    let mut bob = Patient::new(HOUSE);
+    let believe = |belief: &str, add| Instruction::Believe { belief: belief.to_owned(), add };
+    bob.turn(100);
+    assert_eq!(bob.debug(DebugOrder::Pause), Instructed::Done);
+    assert_eq!(bob.told(believe("likes(cake)[source(eve)].", true)), Instructed::Done);
+    assert_eq!(bob.told(believe(" likes(beer) ", false)), Instructed::Done);
+    assert_eq!(bob.told(believe("stock::left(_)", false)), Instructed::Done);
+    assert_eq!(bob.told(Instruction::Pursue { goal: "!greet(eve)".to_owned() }), Instructed::Done);
+    assert_eq!(bob.turn(100), Next::Wait);
+    let seen = bob.look();
+    let beliefs: Vec<&str> = seen.beliefs.iter().map(|belief| belief.text.as_str()).collect();
+    assert_eq!(beliefs, ["drink(X) :- (likes(X) & not ((X == beer)))", "~open(door)", "likes(cake)", "likes(tea)"]);
+    assert_eq!(seen.beliefs[2].sources, ["eve"]);
+    let events: Vec<&str> = seen.events.iter().map(|event| event.text.as_str()).collect();
+    assert_eq!(events, ["+likes(cake)[source(eve)]", "-likes(beer)", "-stock::left(3)", "+!greet(eve)"]);
+    assert_eq!(seen.goals[0].text, "!greet(eve)");
+    assert_eq!(bob.debug(DebugOrder::Continue), Instructed::Done);
+    bob.turn(100);
+    let seen = bob.look();
+    assert!(seen.events.is_empty());
+    assert!(seen.goals.iter().any(|goal| goal.text == "!greet(eve)" && goal.state == "waiting"), "{:?}", seen.goals);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_in_words() {
+    let mut bob = Patient::new(HOUSE);
+    bob.turn(100);
+    let believe = |belief: &str| Instruction::Believe { belief: belief.to_owned(), add: true };
+    let pursue = |goal: &str| Instruction::Pursue { goal: goal.to_owned() };
+    let forget = |belief: &str| Instruction::Believe { belief: belief.to_owned(), add: false };
+    let at = |plan: &str| Instruction::Breakpoint { plan: plan.to_owned(), on: true };
+    let wrong = [
+        believe("likes(tea"),
+        believe("X"),
+        believe(".print(1)"),
+        believe("3"),
+        believe(""),
+        believe(&"x".repeat(5_000)),
+        forget("hates(tea)"),
+        pursue("serv(amy)"),
+        pursue("nothing_like_it"),
+        pursue("serve("),
+        at("S"),
+        at("@unheard_of"),
+        Instruction::Debug(DebugOrder::Continue),
+    ];
+    let told = wrong.map(|instruction| match bob.told(instruction.clone()) {
+        Instructed::Refused(why) => format!("{:.60}: {why:.120}", format!("{instruction:?}")),
+        other => panic!("{instruction:?} is {other:?}"),
+    });
+    insta::assert_snapshot!("refusals", told.join("\n"));
+    assert_eq!(bob.look().cycle, None, "what was refused leaves nothing behind");
+}
+
+#[test]
+fn what_is_shown_is_bounded() {
+    use std::fmt::Write;
+    let mut program = "!deep(3000). +!deep(0) <- .wait(1000000). +!deep(N) <- !deep(N - 1); +done(N).\n".to_owned();
+    (0..3_000).for_each(|n| writeln!(program, "b{}({n}, \"{}\").", n % 20, "x".repeat(3_000)).unwrap());
+    (0..500).for_each(|n| writeln!(program, "+!g{n} <- .print({n}).").unwrap());
+    let mut bob = Patient::new(&program);
+    bob.turn(100_000);
+    let seen = bob.look();
+    let cut = seen.cut;
+    assert_eq!(seen.beliefs.len() as u64 + cut.beliefs, 3_000);
+    assert_eq!(seen.plans.len() as u64 + cut.plans, 502);
+    assert_eq!(seen.intentions[0].frames.len() as u64 + cut.frames, 3_001);
+    let json = serde_json::to_string(&seen).unwrap();
+    assert!(json.len() < 400_000, "{}", json.len());
+}

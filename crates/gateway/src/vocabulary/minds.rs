@@ -1,0 +1,21 @@
+//! What is in an agent.
+
+use serde::{Deserialize, Serialize};
+use whimbrel_platform::ams::{AgentKind, AgentState};
+use whimbrel_platform::inspection::Inspection;
+
+/// What is in an agent: of one that is written in AgentSpeak its mind, of others what there is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MindInfo {
+    /// Its name, with the platform's.
+    pub agent: String,
+    /// What runs it.
+    pub kind: AgentKind,
+    /// Where it is in its life.
+    pub state: AgentState,
+    /// The node where it lives.
+    pub node: String,
+    /// What it tells of itself.
+    #[serde(flatten)]
+    pub inside: Inspection,
+}

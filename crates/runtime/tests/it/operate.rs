@@ -1,0 +1,194 @@
+//! Looking into agents and steering them, as their shards see it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::ams::LifecycleStep;
+use whimbrel_platform::inspection::{DebugOrder, Detail, Inspection, Instructed, Instruction, Look};
+use whimbrel_platform::{AgentBody, Next, Time, Turn};
+use whimbrel_runtime::{OperateError, Platform};
+
+use crate::kit::{assert_balanced, inform, platform, wait_for};
+
+/// Counts its turns and takes no messages; what it is told is noted.
+#[derive(Default)]
+struct Patient {
+    turns: Arc<AtomicU32>,
+    told: Arc<AtomicU32>,
+    /// It has left memory until it had so many turns.
+    later: u32,
+    panics: bool,
+    /// It stays in its turn as long as this is set.
+    stuck: Arc<AtomicBool>,
+}
+
+impl AgentBody for Patient {
+    fn turn(&mut self, _turn: &mut Turn<'_>) -> Next {
+        self.turns.fetch_add(1, Ordering::SeqCst);
+        while self.stuck.load(Ordering::SeqCst) {
+            std::hint::spin_loop();
+        }
+        Next::Wait
+    }
+
+    fn inspect(&mut self, look: Look, _now: Time) -> Inspection {
+        assert!(!self.panics, "it is not to be looked at");
+        let details = vec![Detail::new("followed", look.follow.to_string())];
+        Inspection { details, ..Inspection::default() }
+    }
+
+    fn instruct(&mut self, _instruction: &Instruction, _now: Time) -> Instructed {
+        assert!(!self.panics, "it is not to be told");
+        if self.turns.load(Ordering::SeqCst) < self.later {
+            return Instructed::Later;
+        }
+        self.told.fetch_add(1, Ordering::SeqCst);
+        Instructed::Done
+    }
+}
+
+const PAUSE: Instruction = Instruction::Debug(DebugOrder::Pause);
+
+fn spawn(platform: &Platform, name: &str, body: Patient) -> (Aid, Arc<AtomicU32>, Arc<AtomicU32>) {
+    let (turns, told) = (Arc::clone(&body.turns), Arc::clone(&body.told));
+    let agent = platform.spawn_body(name, Box::new(body)).unwrap();
+    wait_for("its first turn", || turns.load(Ordering::SeqCst) > 0);
+    (agent, turns, told)
+}
+
+#[test]
+fn an_agent_is_looked_into_with_its_mailbox_and_has_no_turn_for_that() {
+    let (platform, _) = platform(2);
+    let (bob, turns, _) = spawn(&platform, "patient-bob", Patient::default());
+    for n in 0..70 {
+        platform.send(inform("patient-amy", bob, n));
+    }
+    wait_for("its messages", || platform.inspect(bob, Look::default()).unwrap().mailbox_total == 70);
+    platform.wait_idle();
+    let before = turns.load(Ordering::SeqCst);
+    let seen = platform.inspect(bob, Look { follow: true }).unwrap();
+    assert_eq!(seen.details, [Detail::new("followed", "true")]);
+    assert_eq!((seen.mailbox.len(), seen.mailbox_total, seen.cut.mailbox), (50, 70, 20));
+    assert_eq!((seen.mailbox[1].from.as_str(), seen.mailbox[1].content.as_str()), ("patient-amy", "1"));
+    assert_eq!(turns.load(Ordering::SeqCst), before);
+    assert_balanced(platform.counters());
+}
+
+#[test]
+fn who_is_told_something_has_a_turn_but_not_who_is_suspended() {
+    let (platform, _) = platform(2);
+    let (bob, turns, told) = spawn(&platform, "told-bob", Patient::default());
+    let before = turns.load(Ordering::SeqCst);
+    platform.instruct(bob, PAUSE).unwrap();
+    wait_for("its turn", || turns.load(Ordering::SeqCst) > before);
+    platform.step(bob, LifecycleStep::Suspend).unwrap();
+    platform.wait_idle();
+    let before = turns.load(Ordering::SeqCst);
+    platform.instruct(bob, PAUSE).unwrap();
+    assert_eq!(told.load(Ordering::SeqCst), 2);
+    platform.inspect(bob, Look::default()).unwrap();
+    platform.wait_idle();
+    assert_eq!(turns.load(Ordering::SeqCst), before);
+}
+
+#[test]
+fn who_left_memory_is_told_when_he_is_back() {
+    let (platform, _) = platform(1);
+    let (bob, turns, told) = spawn(&platform, "later-bob", Patient { later: 3, ..Patient::default() });
+    platform.instruct(bob, PAUSE).unwrap();
+    assert!(turns.load(Ordering::SeqCst) >= 3 && told.load(Ordering::SeqCst) == 1);
+    let (never, _, told) = spawn(&platform, "never-bob", Patient { later: u32::MAX, ..Patient::default() });
+    let outcome = platform.instruct(never, PAUSE);
+    assert!(matches!(outcome, Err(OperateError::Refused(_, why)) if why.contains("left memory")));
+    assert_eq!(told.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn whoever_cannot_be_asked_is_said_to() {
+    let (platform, _) = platform(2);
+    let nobody = Aid::local("patient-nobody");
+    let here = |agent: &str| OperateError::NotHere(Symbol::new(agent));
+    assert_eq!(platform.inspect(nobody, Look::default()), Err(here("patient-nobody")));
+    assert_eq!(platform.instruct(nobody, PAUSE), Err(here("patient-nobody")));
+    let (bob, ..) = spawn(&platform, "panics-bob", Patient { panics: true, ..Patient::default() });
+    for outcome in [platform.inspect(bob, Look::default()).map(drop), platform.instruct(bob, PAUSE)] {
+        assert!(matches!(&outcome, Err(OperateError::Refused(_, why)) if why.contains("not to be")), "{outcome:?}");
+    }
+    let native = platform.spawn("native-bob", crate::kit::does(|_, _| ())).unwrap();
+    let outcome = platform.instruct(native, PAUSE);
+    assert!(matches!(&outcome, Err(OperateError::Refused(_, why)) if why.contains("AgentSpeak")), "{outcome:?}");
+}
+
+#[test]
+fn who_is_in_a_turn_that_does_not_end_is_busy_and_holds_nobody_up() {
+    let (platform, _) = platform(1);
+    let stuck = Arc::new(AtomicBool::new(true));
+    let body = Patient { stuck: Arc::clone(&stuck), ..Patient::default() };
+    let (bob, ..) = spawn(&platform, "stuck-bob", body);
+    wait_for("his being away", || platform.inspect(bob, Look::default()) == Err(OperateError::Busy(bob.name)));
+    let (amy, ..) = spawn(&platform, "stuck-amy", Patient::default());
+    assert!(platform.inspect(amy, Look::default()).is_ok());
+    stuck.store(false, Ordering::SeqCst);
+    wait_for("his coming back", || platform.inspect(bob, Look::default()).is_ok());
+}
+
+#[test]
+fn agents_are_found_while_they_move_between_shards() {
+    let (platform, _) = platform(4);
+    let agents: Vec<Aid> = (0..64).map(|n| spawn(&platform, &format!("wanders-{n}"), Patient::default()).0).collect();
+    let begin = std::time::Instant::now();
+    while begin.elapsed() < Duration::from_millis(300) {
+        for agent in &agents {
+            platform.send(inform("patient-amy", *agent, 1));
+            assert!(platform.inspect(*agent, Look::default()).is_ok());
+            assert_eq!(platform.instruct(*agent, PAUSE), Ok(()));
+        }
+    }
+    assert_balanced(platform.counters());
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Till {
+    sold: Vec<String>,
+}
+
+impl whimbrel_runtime::DurableAgent for Till {
+    const KIND: &'static str = "till";
+
+    fn on_message(&mut self, ctx: &mut whimbrel_runtime::DurableContext<'_, '_>, message: whimbrel_acl::MessageBody) {
+        self.sold.push(message.content.to_string());
+        ctx.set_timer("close", Duration::from_secs(3_600));
+    }
+}
+
+#[test]
+fn agents_in_rust_tell_what_they_are_and_wait_for() {
+    use whimbrel_runtime::behaviour::{Cyclic, OneShot, Step, Ticker};
+    let platform = Platform::builder().name("home").workers(1).kind::<Till>().build();
+    let native = platform.spawn(
+        "seen-native",
+        whimbrel_runtime::behaving(|ctx| {
+            ctx.add_behaviour(OneShot::new(|_| ()));
+            ctx.add_behaviour(Cyclic::new(|_| Step::Block));
+            ctx.add_behaviour(Ticker::every(Duration::from_secs(3_600), |_| ()));
+        }),
+    );
+    let till = platform.spawn_durable("seen-till", Till { sold: vec!["cake".to_owned()] });
+    platform.send(inform("patient-amy", *till.as_ref().unwrap(), "tea"));
+    platform.wait_idle();
+    let details = |agent| -> Vec<String> {
+        let seen = platform.inspect(agent, Look::default()).unwrap();
+        seen.details.into_iter().map(|detail| format!("{}: {}", detail.name, detail.value)).collect()
+    };
+    let native = details(native.unwrap());
+    assert!(native[0].starts_with("type: ") && native[0].contains("Behaving"), "{native:?}");
+    assert!(
+        native[1].starts_with("behaviours: 1 waiting for a message, 1 waiting for a time, the next for 3"),
+        "{native:?}"
+    );
+    let till = details(till.unwrap());
+    assert_eq!((&*till[0], &*till[2]), ("kind: till", r#"state: {"sold":["cake","\"tea\""]}"#));
+    assert!(till[1].starts_with("timers: close in 3"), "{till:?}");
+}

@@ -1,0 +1,68 @@
+//! Looking into the agents of a node, and steering them.
+
+use std::time::{Duration, Instant};
+
+use whimbrel_acl::Aid;
+use whimbrel_gateway::vocabulary::{MindInfo, Reason, Refusal};
+use whimbrel_platform::ams::AgentQuery;
+use whimbrel_platform::inspection::{DebugOrder, Inspection, Instruction, Look};
+use whimbrel_runtime::OperateError;
+
+use super::panel::Panel;
+
+/// How long a step is waited for: whoever asks wants to see what it did.
+const STEP_PATIENCE: Duration = Duration::from_secs(1);
+/// How often is looked meanwhile.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// What is in an agent of this node.
+pub(super) fn look(panel: &Panel, agent: &str, follow: bool) -> Result<MindInfo, Refusal> {
+    panel.is_here(agent)?;
+    let platform = panel.platform();
+    let known = platform.search(&AgentQuery::named(agent));
+    let known = known.into_iter().find(|known| known.aid.name.as_str() == agent).ok_or_else(|| panel.nobody(agent))?;
+    let inside = inspect(panel, agent, Look { follow })?;
+    Ok(MindInfo {
+        agent: format!("{agent}@{}", platform.services().platform()),
+        kind: known.kind,
+        state: known.state,
+        node: panel.node().to_owned(),
+        inside,
+    })
+}
+
+/// Has an agent pause or go on; a step is waited for.
+pub(super) fn debug(panel: &Panel, agent: &str, order: DebugOrder) -> Result<(), Refusal> {
+    instruct(panel, agent, Instruction::Debug(order))?;
+    if order == DebugOrder::Step {
+        let until = Instant::now() + STEP_PATIENCE;
+        while Instant::now() < until && inspect(panel, agent, Look::default()).is_ok_and(|seen| seen.stepping) {
+            std::thread::sleep(LOOK);
+        }
+    }
+    Ok(())
+}
+
+/// Has an agent do something.
+pub(super) fn instruct(panel: &Panel, agent: &str, instruction: Instruction) -> Result<(), Refusal> {
+    panel.not_ours(agent)?;
+    panel.is_here(agent)?;
+    // What somebody wrote may be wrong; whether an agent is paused is a matter of its state.
+    let reason = if matches!(instruction, Instruction::Debug(_)) { Reason::BadState } else { Reason::BadRequest };
+    panel.platform().instruct(Aid::local(agent), instruction).map_err(|error| refusal(panel, agent, error, reason))
+}
+
+fn inspect(panel: &Panel, agent: &str, look: Look) -> Result<Inspection, Refusal> {
+    let seen = panel.platform().inspect(Aid::local(agent), look);
+    seen.map_err(|error| refusal(panel, agent, error, Reason::BadState))
+}
+
+fn refusal(panel: &Panel, agent: &str, error: OperateError, refused: Reason) -> Refusal {
+    let reason = match error {
+        OperateError::NotHere(_) => return panel.nobody(agent),
+        OperateError::Refused(..) => refused,
+        OperateError::NoAnswer(_) => Reason::NoAnswer,
+        _ => Reason::BadState,
+    };
+    Refusal { reason, text: error.to_string(), node: None }
+}

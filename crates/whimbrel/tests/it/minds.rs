@@ -1,0 +1,202 @@
+//! Looking into running agents, pausing them, having them take steps, and changing their minds.
+
+use serde_json::Value;
+
+use super::control::Site;
+
+const BOB: &str = "
+count(0).
+likes(beer)[source(amy)].
+!go.
+@go +!go <- !tick; !go.
+@tick +!tick <- .wait(10); ?count(N); -+count(N + 1).
++!serve(Who) <- +served(Who).
++order(X)[source(A)] <- +ordered(X).
+";
+
+fn site() -> Site {
+    let bob = format!("{BOB}\n@idle[breakpoint] +!rest <- .wait(1000000).\n");
+    Site::with(&[
+        ("bar.mas2j", "MAS bar { agents: bob; amy; }"),
+        ("bob.asl", &bob),
+        ("amy.asl", "!rest.\n+!rest.\n"),
+        ("two.mas2j", "MAS two { agents: bob at \"n1\"; amy at \"n2\"; }"),
+        ("kept.mas2j", "MAS kept { agents: amy [passivate=\"5ms\"]; bob; }"),
+    ])
+}
+
+fn mind(site: &Site) -> Value {
+    site.json(&["mind", "bob", "--json"])
+}
+
+fn count(mind: &Value) -> i64 {
+    let texts = mind["beliefs"].as_array().unwrap().iter().map(|belief| belief["text"].as_str().unwrap());
+    let count = texts.filter_map(|text| text.strip_prefix("count(")?.strip_suffix(')'));
+    count.map(|count| count.parse().unwrap()).next().expect("it counts")
+}
+
+fn believes(mind: &Value, text: &str) -> bool {
+    mind["beliefs"].as_array().unwrap().iter().any(|belief| belief["text"] == text)
+}
+
+#[test]
+fn a_mind_is_shown_and_goes_on() {
+    let site = site();
+    let _running = site.start(&["run", "bar.mas2j"], 1);
+    // Between two ticks its count is replaced, which takes more than a cycle.
+    site.until(|| believes(&mind(&site), "count(3)") || count_if_any(&mind(&site)) > Some(3));
+    let text = site.out(&["mind", "bob"]);
+    for part in [
+        "bob@whimbrel: AgentSpeak, active on n1",
+        "bob.asl",
+        "beliefs",
+        "likes(beer)",
+        "goals",
+        "!go",
+        "intentions",
+        "mailbox: none",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let plans = site.out(&["mind", "bob", "--plans"]);
+    assert!(plans.contains("tick") && plans.contains("+!tick <- .wait(10); ?count(N); -+count((N+1))"), "{plans}");
+    assert!(!plans.contains("beliefs"), "{plans}");
+    let before = count_if_any(&mind(&site));
+    site.until(|| count_if_any(&mind(&site)) > before);
+}
+
+/// It has none for a cycle, when it replaces it.
+fn count_if_any(mind: &Value) -> Option<i64> {
+    let has = mind["beliefs"].as_array().unwrap().iter().any(|it| it["text"].as_str().unwrap().starts_with("count("));
+    has.then(|| count(mind))
+}
+
+#[test]
+fn a_paused_agent_stands_takes_steps_and_goes_on() {
+    let site = site();
+    let _running = site.start(&["run", "bar.mas2j"], 1);
+    let paused = site.out(&["debug", "bob", "pause"]);
+    assert!(paused.contains("paused by an operator") && paused.contains("intention 1"), "{paused}");
+    site.out(&["send", "bob", "order(tea)", "--performative", "tell"]);
+    site.until(|| mind(&site)["mailbox_total"] == 1);
+    let stood = mind(&site);
+    assert_eq!(stood["paused"], true);
+    assert_eq!(stood["mailbox"][0]["content"], "order(tea)");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert_eq!(mind(&site)["beliefs"], stood["beliefs"]);
+    // The message is taken by the first step.
+    let stepped = site.out(&["debug", "bob", "step"]);
+    assert!(stepped.contains("message of cli"), "{stepped}");
+    let after = mind(&site);
+    assert_eq!((&after["mailbox_total"], &after["paused"]), (&Value::from(0), &Value::from(true)));
+    assert_eq!(site.out(&["debug", "bob", "continue"]), "bob goes on\n");
+    let before = count_if_any(&stood);
+    site.until(|| {
+        let mind = mind(&site);
+        count_if_any(&mind) > before && believes(&mind, "ordered(tea)")
+    });
+}
+
+#[test]
+fn an_agent_stands_at_its_breakpoints() {
+    let site = site();
+    let _running = site.start(&["run", "bar.mas2j"], 1);
+    assert_eq!(site.out(&["debug", "bob", "break", "@tick"]), "bob pauses when @tick is chosen\n");
+    site.until(|| mind(&site)["paused"] == true);
+    let stood = mind(&site);
+    assert_eq!(stood["paused_by"], "the breakpoint of tick");
+    let frame = &stood["intentions"][0]["frames"][0];
+    assert_eq!((&frame["plan"], &frame["step"], &frame["step_line"]), (&"tick".into(), &".wait(10)".into(), &6.into()));
+    let marked = stood["plans"].as_array().unwrap().iter().filter(|plan| plan["breakpoint"] == true);
+    assert_eq!(marked.map(|plan| plan["label"].as_str().unwrap()).collect::<Vec<_>>(), ["tick", "idle"]);
+    site.out(&["debug", "bob", "unbreak", "tick"]);
+    site.out(&["debug", "bob", "pursue", "rest"]);
+    site.out(&["debug", "bob", "continue"]);
+    // The program's own.
+    site.until(|| mind(&site)["paused_by"] == "the breakpoint of idle");
+    assert_eq!(site.out(&["debug", "bob", "end"]), "bob is not debugged any more\n");
+    let before = count_if_any(&mind(&site));
+    site.until(|| count_if_any(&mind(&site)) > before);
+}
+
+#[test]
+fn a_mind_is_changed() {
+    let site = site();
+    let _running = site.start(&["run", "bar.mas2j"], 1);
+    site.out(&["debug", "bob", "believe", "likes(tea)"]);
+    site.out(&["debug", "bob", "forget", "likes(beer)"]);
+    site.out(&["debug", "bob", "pursue", "!serve(amy)"]);
+    site.until(|| {
+        let mind = mind(&site);
+        believes(&mind, "likes(tea)") && !believes(&mind, "likes(beer)") && believes(&mind, "served(amy)")
+    });
+    for (arguments, why) in [
+        (&["mind", "bobb"][..], "there is no agent named bobb; did you mean bob?"),
+        (&["debug", "bob", "pauze"], "a similar value exists: 'pause'"),
+        (&["debug", "bob", "break"], "required"),
+        (&["debug", "bob", "break", "tik"], "bob: it has no plan named tik; did you mean tick?"),
+        (&["debug", "bob", "believe", "likes("], "bob: likes( is no belief: expected a term"),
+        (&["debug", "bob", "pursue", "serv(amy)"], "bob: it has no plan for !serv/1; it has some for !serve/1"),
+        (&["debug", "bob", "continue"], "bob: it is not paused"),
+        (&["debug", "ams", "pause"], "ams is the platform's own agent"),
+    ] {
+        let seen = site.see(arguments);
+        assert!(seen.code != Some(0) && seen.err.contains(why), "{arguments:?}: {} {}", seen.out, seen.err);
+    }
+}
+
+#[test]
+fn what_cycles_do_is_followed() {
+    use std::io::{BufRead, BufReader};
+    let site = site();
+    let _running = site.start(&["run", "bar.mas2j"], 1);
+    let mut command = site.command(&["mind", "bob", "--follow"]);
+    let mut follower = command.stdout(std::process::Stdio::piped()).spawn().expect("it runs");
+    let lines = BufReader::new(follower.stdout.take().expect("it prints")).lines();
+    let mut wanted = vec!["+!tick -> tick", "?count(N) (bob.asl:6, intention 1)"];
+    for line in lines.map_while(Result::ok) {
+        wanted.retain(|wanted| !line.ends_with(wanted));
+        if wanted.is_empty() {
+            break;
+        }
+    }
+    let _ = follower.kill();
+    let _ = follower.wait();
+    assert!(wanted.is_empty(), "not seen: {wanted:?}");
+}
+
+#[test]
+fn who_is_paused_stays_where_he_is() {
+    let site = site();
+    let _running = site.start(&["run", "two.mas2j", "--nodes", "2"], 2);
+    site.out(&["debug", "bob", "pause"]);
+    let seen = site.see(&["move", "bob", "n2"]);
+    assert!(seen.err.contains("bob stays") && seen.err.contains("paused by a debugger"), "{}", seen.err);
+    assert_eq!(mind(&site)["paused"], true);
+    site.out(&["debug", "bob", "continue"]);
+    assert_eq!(site.out(&["move", "bob", "n2"]), "bob moved to n2\n");
+    assert_eq!(mind(&site)["node"], "n2");
+    // Whoever asks one node only is told which to ask.
+    let seen = site.see(&["mind", "bob", "--node", "n1"]);
+    assert!(seen.err.contains("agent bob lives on node n2"), "{}", seen.err);
+    let seen = site.see(&["debug", "bob", "pause", "--node", "n1"]);
+    assert!(seen.err.contains("agent bob lives on node n2"), "{}", seen.err);
+}
+
+#[test]
+fn who_left_memory_is_seen_and_comes_back_for_what_he_is_told() {
+    let site = site();
+    let _running = site.start(&["run", "kept.mas2j", "--durable"], 1);
+    let passive = || site.json(&["agents", "amy", "--json"])["agents"][0]["passive"] == true;
+    site.until(passive);
+    assert_eq!(site.json(&["mind", "amy", "--json"])["plans"][0]["trigger"], "+!rest");
+    assert!(passive(), "nobody is woken by being looked at");
+    site.out(&["debug", "amy", "believe", "likes(tea)"]);
+    site.until(|| believes(&site.json(&["mind", "amy", "--json"]), "likes(tea)"));
+    site.until(passive);
+    assert!(believes(&site.json(&["mind", "amy", "--json"]), "likes(tea)"));
+    // Who is paused stays in memory.
+    site.out(&["debug", "amy", "pause"]);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert!(!passive());
+}
