@@ -87,7 +87,7 @@ sdk-test: sdk agentspeak-wasm $(WHIMBREL) ## The TypeScript SDK: types, vectors,
 
 .PHONY: console-test
 console-test: console ## The web console: types, stores, size, each view used in a browser on a mock node
-	@cd console && npm test --silent
+	@cd console && WHIMBREL='$(abspath $(WHIMBREL))' npm test --silent
 
 .PHONY: harness
 harness: | python ## The runner of benchmarks beside peers, without any peer

@@ -10,7 +10,7 @@ import { patternFits } from "../src/model/pattern.js";
 import { EVERYTHING, takes } from "../src/model/talk.js";
 import { MockSociety, SMALL, type SocietyOptions } from "./society.js";
 
-const TYPES: Readonly<Record<string, string>> = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2" };
+export const TYPES: Readonly<Record<string, string>> = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2" };
 /** The policy under which nodes serve the console. */
 export const POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 export const TOKEN = "mock";

@@ -20,24 +20,26 @@ import { SocietyView } from "./views/society.js";
 interface Entry {
   readonly view: View;
   readonly label: string;
+  /** Where there is little room. */
+  readonly short?: string;
   readonly key: string;
   readonly shows: ComponentType;
-  /** What the node must offer; without it the view would have nothing to show. */
-  readonly needs?: string;
+  /** What the node must offer, one of these; without it the view would have nothing to show. */
+  readonly needs?: readonly string[];
 }
 const ENTRIES: readonly Entry[] = [
   { view: "society", label: "Society", key: "s", shows: SocietyView },
-  { view: "conversations", label: "Conversations", key: "c", shows: ConversationsView },
-  { view: "mind", label: "Mind", key: "m", shows: MindView, needs: "mind" },
+  { view: "conversations", label: "Conversations", short: "Convers.", key: "c", shows: ConversationsView },
+  { view: "mind", label: "Mind", key: "m", shows: MindView, needs: ["mind", "answer"] },
   { view: "directory", label: "Directory", key: "d", shows: DirectoryView },
   { view: "compose", label: "Compose", key: "w", shows: ComposeView },
   { view: "health", label: "Health", key: "h", shows: HealthView },
-  { view: "mobility", label: "Mobility", key: "o", shows: MobilityView, needs: "mobility" },
-  { view: "security", label: "Security", key: "e", shows: SecurityView, needs: "security" },
+  { view: "mobility", label: "Mobility", key: "o", shows: MobilityView, needs: ["mobility"] },
+  { view: "security", label: "Security", key: "e", shows: SecurityView, needs: ["security"] },
 ];
 
 function offered(): readonly Entry[] {
-  return ENTRIES.filter(({ needs }) => needs === undefined || live.offers(needs));
+  return ENTRIES.filter(({ needs }) => needs === undefined || needs.some((feature) => live.offers(feature)));
 }
 
 export function Shell() {
@@ -82,9 +84,12 @@ function Rail({ entries, view, onHelp }: { readonly entries: readonly Entry[]; r
       <ul>
         {entries.map((entry) => (
           <li key={entry.view}>
-            <a href={writeRoute(entry.view)} aria-current={entry.view === view ? "page" : undefined} title={`${entry.label} (g ${entry.key})`}>
+            <a href={writeRoute(entry.view)} aria-label={entry.label} aria-current={entry.view === view ? "page" : undefined} title={`${entry.label} (g ${entry.key})`}>
               <Icon of={entry.view} />
               <span>{entry.label}</span>
+              <span class="rail-short" aria-hidden="true">
+                {entry.short ?? entry.label}
+              </span>
               <kbd>g {entry.key}</kbd>
             </a>
           </li>

@@ -60,6 +60,8 @@ export class Visit {
   /** Goes to a view by its keys, and waits until it is there. */
   async go(key: string, title: string): Promise<void> {
     await this.page.getByRole("navigation").waitFor();
+    // Where text is written keys are text.
+    await this.page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
     await this.page.keyboard.press("g");
     await this.page.keyboard.press(key);
     await this.page.getByRole("heading", { name: title, level: 1 }).waitFor();

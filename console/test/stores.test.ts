@@ -66,9 +66,12 @@ test("rates are of one process only", () => {
   assert.equal(society.messagesPerS.value, null);
   hear(500_000, { sent: 60 });
   assert.equal(society.messagesPerS.value, 100);
-  hear(1_000_000, { sent: 5, pid: 2 });
+  hear(2_000_000, { sent: 60 });
+  hear(2_500_000, { sent: 60 });
+  assert.equal(society.messagesPerS.value, 0, "of the last two seconds");
+  hear(3_000_000, { sent: 5, pid: 2 });
   assert.equal(society.messagesPerS.value, null, "another process began from nothing");
-  hear(1_500_000, { sent: 4, pid: 2, peers: [{ node: "n2", address: null }, { node: null, address: "x" }] });
+  hear(3_500_000, { sent: 4, pid: 2, peers: [{ node: "n2", address: null }, { node: null, address: "x" }] });
   assert.equal(society.messagesPerS.value, null, "the figure cannot fall");
   assert.deepEqual(society.cards.value.map(({ name, isHere }) => [name, isHere]), [["n1", true], ["n2", false]]);
 });
@@ -140,6 +143,9 @@ test("life lines: the named first, then the busiest, who keep their places", () 
   lanes.update("", [sent("c", "b"), sent("a", "b")], 3);
   assert.equal(lanes.names, names, "the same lanes are the same list");
   assert.deepEqual([lanes.of("b"), lanes.of("nobody")], [1, 3]);
+  assert.ok(!lanes.hasOthers);
+  lanes.update("", [sent("c", "b"), sent("a", "d")], 3);
+  assert.ok(lanes.hasOthers);
 });
 
 test("traffic decays, and what was silent long is forgotten", () => {

@@ -78,6 +78,10 @@ test("a letter is the message that was meant, or it is said what is wrong", () =
   assert.match(fault({ ...letter, content: "go(" }) ?? "", /cannot be read/);
   assert.match(fault({ ...letter, performative: "two words" }) ?? "", /performative/);
   assert.match(fault({ ...letter, replyByS: "-1" }) ?? "", /seconds/);
+  const record = { record: "point", fields: [["x", 1]] };
+  assert.deepEqual(messageOf(letterOf({ performative: "inform", receivers: ["bob"], content: record }), 0)["content"], record, "what is no term stays what it is");
+  assert.equal(letterOf({ content: { args: [{ num: 5 }], term: "price" } }).content, "price(5.0)", "members come in any order");
+  assert.equal(writeTerm(record), "point{x: 1}");
   assert.equal(messageOf({ ...letter, contentIs: "text", content: "go(" }, 0)["content"], "go(");
 });
 

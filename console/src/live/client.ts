@@ -126,6 +126,10 @@ export class LiveClient {
     return this.welcome.value?.features.includes(feature) ?? false;
   }
 
+  get readsMinds(): boolean {
+    return this.offers("mind") || this.offers("answer");
+  }
+
   get mayAct(): boolean {
     return this.welcome.value?.role === "admin";
   }

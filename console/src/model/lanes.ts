@@ -9,8 +9,15 @@ const PATIENCE = 2;
 export class Lanes {
   #names: readonly string[] = [];
 
+  #hasOthers = false;
+
   get names(): readonly string[] {
     return this.#names;
+  }
+
+  /** Whether somebody has no lane of his own. */
+  get hasOthers(): boolean {
+    return this.#hasOthers;
   }
 
   /** The lane of an agent; the one after the last is that of all others. */
@@ -39,6 +46,7 @@ export class Lanes {
       if (names.length >= most) break;
       if (!names.includes(name)) names.push(name);
     }
+    this.#hasOthers = counts.size > names.length || ranked.some((name) => !names.includes(name));
     if (names.length !== this.#names.length || names.some((name, lane) => name !== this.#names[lane])) this.#names = names;
   }
 }

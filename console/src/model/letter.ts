@@ -63,14 +63,15 @@ export function letterOf(message: { readonly [member: string]: unknown }): Lette
   const text = (member: string) => (typeof message[member] === "string" ? (message[member] as string) : "");
   const name = (agent: unknown) => (typeof agent === "string" ? agent : String((agent as { name?: unknown } | null)?.name ?? ""));
   const receivers = Array.isArray(message["receivers"]) ? message["receivers"].map(name) : [];
-  const content = message["content"];
+  const content = message["content"] as Json | undefined;
+  const [written, contentIs] = content === undefined ? ["", "term" as const] : contentFor(content);
   return {
     ...BLANK,
     sender: message["sender"] === undefined ? "" : name(message["sender"]),
     receivers: receivers.join(" "),
     performative: text("performative") || BLANK.performative,
-    content: content === undefined ? "" : typeof content === "string" ? content : writeTerm(content as Json),
-    contentIs: typeof content === "string" ? "text" : "term",
+    content: written,
+    contentIs,
     language: text("language"),
     ontology: text("ontology"),
     protocol: text("protocol"),
@@ -78,6 +79,25 @@ export function letterOf(message: { readonly [member: string]: unknown }): Lette
     replyWith: text("reply_with"),
     inReplyTo: text("in_reply_to"),
   };
+}
+
+/** The same text for the same value, in whatever order its members came. */
+function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  return `{${Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, inner]) => `${name}:${canonical(inner)}`).join()}}`;
+}
+
+/** As text or as a term, if it is all of it then. */
+function contentFor(content: Json): [string, Letter["contentIs"]] {
+  if (typeof content === "string") return [content, "text"];
+  try {
+    const term = writeTerm(content);
+    if (canonical(readTerm(term)) === canonical(content)) return [term, "term"];
+  } catch {
+    // It has what a term has no notation for.
+  }
+  return [JSON.stringify(content, null, 2), "json"];
 }
 
 // ---- Terms: what people write, in the notation of values
@@ -210,6 +230,10 @@ export function writeTerm(value: Json): string {
   if (num !== undefined) return typeof num === "number" ? num.toFixed(1) : String(num);
   if (typeof value["var"] === "string") return value["var"];
   if (Array.isArray(list)) return `[${list.map(writeTerm).join(",")}${tail === undefined ? "" : `|${writeTerm(tail)}`}]`;
+  if (typeof value["record"] === "string" && Array.isArray(value["fields"])) {
+    const fields = value["fields"].map((field) => (Array.isArray(field) ? `${writeName(String(field[0]))}: ${writeTerm(field[1] ?? null)}` : ""));
+    return `${writeName(value["record"])}{${fields.join(", ")}}`;
+  }
   if (typeof term !== "string") return JSON.stringify(value);
   const part = (items: Json | undefined, open: string, close: string) => (Array.isArray(items) && items.length > 0 ? `${open}${items.map(writeTerm).join(",")}${close}` : "");
   return `${value["negated"] === true ? "~" : ""}${writeName(term)}${part(value["args"], "(", ")")}${part(value["annots"], "[", "]")}`;

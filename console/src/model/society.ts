@@ -2,6 +2,8 @@
 import { signal } from "@preact/signals";
 import type { LinkInfo, MemberInfo, NodeInfo, SocietyFrame } from "../live/vocabulary.js";
 
+/** Rates are of so long: what comes in bursts has a figure that can be read. */
+const RATE_US = 2_000_000;
 /** Figures of the past, for a small line: five minutes at two a second. */
 const HISTORY_MAX = 600;
 
@@ -28,7 +30,7 @@ export class Society {
   readonly links = signal<readonly LinkInfo[]>([]);
   readonly messagesPerS = signal<number | null>(null);
   readonly history = signal<readonly number[]>([]);
-  #last: { readonly at_us: number; readonly pid: number; readonly sent: number } | undefined;
+  #past: { readonly at_us: number; readonly pid: number; readonly sent: number }[] = [];
 
   hear(frame: SocietyFrame): void {
     const rate = this.#rate(frame);
@@ -39,12 +41,14 @@ export class Society {
     this.cards.value = cardsOf(frame, rate);
   }
 
-  /** Messages per second since the last frame; null if there was none, or the node is another process now. */
+  /** Messages per second in the last moments; null if nothing is known of them, or the node is another process now. */
   #rate({ at_us, node }: SocietyFrame): number | null {
-    const last = this.#last;
-    this.#last = { at_us, pid: node.pid, sent: node.sent };
-    if (!last || last.pid !== node.pid || at_us <= last.at_us || node.sent < last.sent) return null;
-    return ((node.sent - last.sent) * 1e6) / (at_us - last.at_us);
+    const last = this.#past.at(-1);
+    if (last && (last.pid !== node.pid || at_us <= last.at_us || node.sent < last.sent)) this.#past = [];
+    while ((this.#past[1]?.at_us ?? Infinity) <= at_us - RATE_US) this.#past.shift();
+    this.#past.push({ at_us, pid: node.pid, sent: node.sent });
+    const [first] = this.#past;
+    return first && first.at_us < at_us ? ((node.sent - first.sent) * 1e6) / (at_us - first.at_us) : null;
   }
 }
 

@@ -190,7 +190,7 @@ function Tools({ isStill, toggle, whole }: { readonly isStill: boolean; readonly
           ))}
         </div>
       ) : null}
-      <span class="tools-note">
+      <span class="tools-note is-wide">
         {count(talk.shown.size)} kept{talk.skipped > 0 ? `, ${count(talk.skipped)} left out` : ""}
       </span>
       <Menu

@@ -40,6 +40,8 @@ interface Props {
 /** Where things stand across a row. */
 interface Columns {
   readonly names: readonly string[];
+  /** Whether there is a lane for all others. */
+  readonly hasOthers: boolean;
   readonly lane: number;
   readonly time: number;
   readonly right: number;
@@ -53,9 +55,9 @@ function middleOf({ names, lane, time }: Columns, index: number): number {
 function columnsOf(width: number, lanes: Lanes): Columns {
   const time = width < 560 ? 8 : TIME;
   const content = Math.max(Math.min(CONTENT_MIN, width * 0.3), width * 0.26);
-  const tracks = lanes.names.length + OTHERS_PART;
+  const tracks = Math.max(1, lanes.names.length + (lanes.hasOthers ? OTHERS_PART : 0));
   const lane = Math.min(170, Math.max(60, (width - time - content) / tracks));
-  return { names: lanes.names, lane, time, right: time + lane * tracks };
+  return { names: lanes.names, hasOthers: lanes.hasOthers, lane, time, right: time + lane * tracks };
 }
 
 /** How many lanes there is room for. */
@@ -112,7 +114,7 @@ export function Diagram(props: Props) {
   return (
     <div class="diagram">
       <div class="heads" aria-hidden="true">
-        {[...names.value, "others"].map((name, index) => (
+        {[...names.value, ...(lanes.hasOthers ? ["others"] : [])].map((name, index) => (
           <span key={name} style={{ left: `${columns.time + columns.lane * index}px`, width: `${columns.lane * (index === names.value.length ? OTHERS_PART : 1)}px` }} class={index === names.value.length ? "is-quiet" : ""}>
             <Name of={name} />
           </span>
@@ -181,7 +183,7 @@ function paint(canvas: HTMLCanvasElement, size: Size, scene: Scene): void {
   context.lineWidth = 1;
   context.setLineDash([2, 4]);
   context.beginPath();
-  for (let lane = 0; lane <= columns.names.length; lane++) {
+  for (let lane = 0; lane < columns.names.length + Number(columns.hasOthers); lane++) {
     const x = Math.round(middleOf(columns, lane)) + 0.5;
     context.moveTo(x, 0);
     context.lineTo(x, size.height);

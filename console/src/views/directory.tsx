@@ -3,9 +3,11 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { AgentInfo, EntryInfo, TopicInfo } from "../live/vocabulary.js";
 import { LiveError } from "../live/client.js";
-import { count, duration, short, visible } from "../model/format.js";
+import { count, duration, short, visible, visibleLines } from "../model/format.js";
+import { writeTerm, type Json } from "../model/letter.js";
 import { registration } from "../model/registration.js";
 import { searchFits } from "../model/pattern.js";
+import { pretty } from "../model/term.js";
 import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Facts, Pane } from "../parts/pane.js";
@@ -246,7 +248,7 @@ function Register({ onClose }: { readonly onClose: () => void }) {
     const reply = await order({ request: "send", message: registration(form.value, remove ? "deregister" : "register"), wait_ms: 5_000 }, null);
     if (reply?.answer !== "reply") return;
     const { performative, content } = reply.message as { performative?: string; content?: unknown };
-    answer.value = `${performative ?? "?"}: ${JSON.stringify(content)}`;
+    answer.value = `${performative ?? "?"}: ${pretty(writeTerm((content ?? null) as Json))}`;
     if (performative === "inform" || performative === "agree") say(remove ? "Taken out of the directory" : "Registered");
     void ask();
   };
@@ -275,7 +277,7 @@ function Register({ onClose }: { readonly onClose: () => void }) {
             Deregister
           </button>
         </div>
-        {answer.value === null ? null : <pre class="content">{visible(answer.value, 2_000)}</pre>}
+        {answer.value === null ? null : <pre class="content">{visibleLines(answer.value, 4_000)}</pre>}
       </form>
     </Pane>
   );

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { visible } from "../model/format.js";
-import { Layout, type Spot } from "../model/layout.js";
+import { Layout, type Edge, type Spot } from "../model/layout.js";
 import { Traffic } from "../model/traffic.js";
 import { prepare, useSize, useWatch, type Size } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
@@ -22,7 +22,11 @@ interface Camera {
 }
 const camera: Camera = { x: 0, y: 0, zoom: 1, isOwn: false };
 
-const LABELS_MAX = 70;
+const LABELS_MAX = 60;
+/** More edges than this are straight: nobody sees their bow, and it takes long. */
+const BOWS_MAX = 300;
+/** A map that moves is drawn so often, in milliseconds: smooth enough, and the rest of the page has time. */
+const DRAW_MS = 33;
 const NODE_COLOURS = ["tell", "ask", "refuse", "offer", "other", "fail"] as const;
 
 interface Props {
@@ -50,8 +54,11 @@ export function SocietyMap({ chosen, onChoose, onLayout, isWhole }: Props) {
   });
   useEffect(() => {
     let frame = 0;
-    const draw = () => {
+    let drawnAt = -Infinity;
+    const draw = (now: number) => {
       frame = requestAnimationFrame(draw);
+      if (now - drawnAt < DRAW_MS) return;
+      drawnAt = now;
       if (!layout.isAtRest) {
         layout.step();
         state.current.dirty = true;
@@ -61,7 +68,7 @@ export function SocietyMap({ chosen, onChoose, onLayout, isWhole }: Props) {
       const context = prepare(canvas.current, size.value);
       if (context) paint(context, size.value, palette.value, state.current.chosen, hovered.value);
     };
-    draw();
+    draw(0);
     const undo = [size, palette, hovered].map((signal) => signal.subscribe(() => (state.current.dirty = true)));
     return () => {
       cancelAnimationFrame(frame);
@@ -115,7 +122,7 @@ function aim(size: Size): void {
     [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
   }
   if (left > right) return;
-  const zoom = Math.min(1.6, (size.width - 70) / (right - left + 1), (size.height - 70) / (bottom - top + 1));
+  const zoom = Math.min(1.6, (size.width - 110) / (right - left + 1), (size.height - 70) / (bottom - top + 1));
   const isFar = Math.abs(Math.log(zoom / camera.zoom)) > 0.7;
   const soft = isFar || layout.isAtRest ? 1 : 0.15;
   camera.zoom += (zoom - camera.zoom) * soft;
@@ -134,17 +141,7 @@ function paint(context: CanvasRenderingContext2D, size: Size, colours: Palette, 
   const near = new Set<string>();
   if (focus !== null) for (const { from, to } of layout.edges) if (from.name === focus || to.name === focus) near.add(from.name).add(to.name);
   paintEdges(context, colours, focus);
-  const colourOf = nodeColours(colours);
-  for (const spot of layout.spots) {
-    context.globalAlpha = focus === null || spot.name === focus || near.has(spot.name) ? 1 : 0.3;
-    context.fillStyle = colourOf(spot.name);
-    context.beginPath();
-    context.arc(spot.x, spot.y, radius(spot), 0, 2 * Math.PI);
-    context.fill();
-    context.strokeStyle = spot.name === chosen ? colours.ink : colours.surface;
-    context.lineWidth = spot.name === chosen ? 2.5 : 1.5;
-    context.stroke();
-  }
+  paintSpots(context, colours, focus, near, chosen);
   paintLabels(context, colours, focus, near);
   context.restore();
 }
@@ -157,20 +154,66 @@ function nodeColours(colours: Palette): (name: string) => string {
   };
 }
 
-function paintEdges(context: CanvasRenderingContext2D, colours: Palette, focus: string | null): void {
-  context.lineCap = "round";
-  for (const { from, to, weight, fresh } of layout.edges) {
-    const isNear = focus !== null && (from.name === focus || to.name === focus);
-    context.globalAlpha = isNear ? 0.9 : focus !== null ? 0.1 : Math.min(0.75, 0.2 + 0.12 * Math.log1p(weight) + (fresh > 0 ? 0.15 : 0));
-    context.strokeStyle = isNear ? colours.accent : colours["ink-3"];
-    context.lineWidth = Math.min(3, 0.7 + 0.3 * Math.log1p(weight)) / Math.sqrt(camera.zoom);
+/** Spots of one colour and brightness are one path: to begin a path is what takes long. */
+function paintSpots(context: CanvasRenderingContext2D, colours: Palette, focus: string | null, near: ReadonlySet<string>, chosen: string): void {
+  const colourOf = nodeColours(colours);
+  const groups = new Map<string, { readonly colour: string; readonly alpha: number; readonly spots: Spot[] }>();
+  for (const spot of layout.spots) {
+    const alpha = focus === null || spot.name === focus || near.has(spot.name) ? 1 : 0.3;
+    const colour = colourOf(spot.name);
+    const group = groups.get(`${colour} ${alpha}`);
+    if (group) group.spots.push(spot);
+    else groups.set(`${colour} ${alpha}`, { colour, alpha, spots: [spot] });
+  }
+  context.strokeStyle = colours.surface;
+  context.lineWidth = 1.5;
+  for (const { colour, alpha, spots } of groups.values()) {
+    context.globalAlpha = alpha;
+    context.fillStyle = colour;
     context.beginPath();
-    context.moveTo(from.x, from.y);
-    // A slight bow: both directions are seen.
-    const [bx, by] = [(from.x + to.x) / 2 + (to.y - from.y) * 0.08, (from.y + to.y) / 2 - (to.x - from.x) * 0.08];
-    context.quadraticCurveTo(bx, by, to.x, to.y);
+    for (const spot of spots) {
+      context.moveTo(spot.x + radius(spot), spot.y);
+      context.arc(spot.x, spot.y, radius(spot), 0, 2 * Math.PI);
+    }
+    context.fill();
     context.stroke();
   }
+  const spot = layout.spot(chosen);
+  if (!spot) return;
+  context.globalAlpha = 1;
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 2.5;
+  context.beginPath();
+  context.arc(spot.x, spot.y, radius(spot) + 1, 0, 2 * Math.PI);
+  context.stroke();
+}
+
+/** How strong an edge is drawn, in steps: edges of one step are one path. */
+const STRENGTHS = 5;
+
+function paintEdges(context: CanvasRenderingContext2D, colours: Palette, focus: string | null): void {
+  const groups = Array.from({ length: STRENGTHS + 1 }, (): Edge[] => []);
+  for (const edge of layout.edges) {
+    const isNear = focus !== null && (edge.from.name === focus || edge.to.name === focus);
+    const strength = Math.min(STRENGTHS - 1, Math.floor(Math.log1p(edge.weight) + (edge.fresh > 0 ? 1 : 0)));
+    groups[isNear ? STRENGTHS : strength]?.push(edge);
+  }
+  const bows = layout.edges.length <= BOWS_MAX;
+  context.lineCap = "round";
+  groups.forEach((edges, strength) => {
+    const isNear = strength === STRENGTHS;
+    context.globalAlpha = isNear ? 0.9 : focus !== null ? 0.12 : 0.28 + 0.11 * strength;
+    context.strokeStyle = isNear ? colours.accent : colours["ink-3"];
+    context.lineWidth = (isNear ? 1.8 : 0.8 + 0.4 * strength) / Math.sqrt(camera.zoom);
+    context.beginPath();
+    for (const { from, to } of edges) {
+      context.moveTo(from.x, from.y);
+      // A slight bow: both directions are seen.
+      if (bows) context.quadraticCurveTo((from.x + to.x) / 2 + (to.y - from.y) * 0.08, (from.y + to.y) / 2 - (to.x - from.x) * 0.08, to.x, to.y);
+      else context.lineTo(to.x, to.y);
+    }
+    context.stroke();
+  });
 }
 
 function paintLabels(context: CanvasRenderingContext2D, colours: Palette, focus: string | null, near: ReadonlySet<string>): void {
@@ -180,18 +223,21 @@ function paintLabels(context: CanvasRenderingContext2D, colours: Palette, focus:
   context.textBaseline = "top";
   context.lineJoin = "round";
   const spots = [...layout.spots].sort((a, b) => Number(b.name === focus) - Number(a.name === focus) || Number(near.has(b.name)) - Number(near.has(a.name)) || b.weight - a.weight);
-  const taken = new Set<string>();
-  for (const spot of spots.slice(0, LABELS_MAX)) {
-    const key = `${Math.round(spot.x / (font * 6))} ${Math.round(spot.y / (font * 1.7))}`;
-    if (taken.has(key) || (focus !== null && spot.name !== focus && !near.has(spot.name))) continue;
-    taken.add(key);
+  const taken: { readonly x: number; readonly y: number; readonly half: number }[] = [];
+  for (const spot of spots.slice(0, 2 * LABELS_MAX)) {
+    if (taken.length >= LABELS_MAX) break;
+    if (focus !== null && spot.name !== focus && !near.has(spot.name)) continue;
     const text = visible(spot.name, 18);
+    const [x, y, half] = [spot.x, spot.y + radius(spot) + 2, text.length * font * 0.29];
+    // No label over another one: the busier agent has it.
+    if (taken.some((other) => Math.abs(other.y - y) < font * 1.2 && Math.abs(other.x - x) < other.half + half)) continue;
+    taken.push({ x, y, half });
     context.globalAlpha = 1;
     context.strokeStyle = colours.surface;
     context.lineWidth = font / 3;
-    context.strokeText(text, spot.x, spot.y + radius(spot) + 2);
+    context.strokeText(text, x, y);
     context.fillStyle = spot.name === focus ? colours.ink : colours["ink-2"];
-    context.fillText(text, spot.x, spot.y + radius(spot) + 2);
+    context.fillText(text, x, y);
   }
   context.globalAlpha = 1;
 }

@@ -1,0 +1,193 @@
+/** The console on a real node: `WHIMBREL` says which binary. */
+import assert from "node:assert/strict";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { Door } from "./door.js";
+import { console_, dist, launch, Visit, withoutBrowser } from "./page.js";
+
+const WHIMBREL = process.env["WHIMBREL"] ?? join(console_, "../target/release/whimbrel");
+
+/** Why there is no node to try it on; false if there is one. Where WHIMBREL_REQUIRED is set there must be. */
+function withoutNode(): string | false {
+  if (process.env["WHIMBREL_REQUIRED"]) return withoutBrowser();
+  if (!existsSync(WHIMBREL)) return `there is no ${WHIMBREL}: make build, or set WHIMBREL`;
+  if (!spawnSync(WHIMBREL, ["run", "--help"], { encoding: "utf8" }).stdout.includes("--http ")) return `${WHIMBREL} knows of no console`;
+  return withoutBrowser();
+}
+
+const TOKEN = "a-token-for-tests";
+const VIEWER = "a-token-to-look";
+const PROGRAMS = {
+  "market.mas2j": "MAS market { agents: buyer #3; seller; }",
+  "buyer.asl": `budget(100).
+affordable(P) :- budget(B) & P < B.
+!buy.
++!buy <- .send(seller, askOne, price(tea, P), price(tea, P)); !order(tea, P); .wait(200); !buy.
++!order(What, P) : affordable(P) <- .send(seller, tell, order(What)).
++!serve(Who) <- +served(Who).
+`,
+  "seller.asl": `price(tea, 5).
+!open.
++!open <- .df_register("tea", "shop").
++order(What)[source(Who)] <- -order(What)[source(Who)]; .send(Who, tell, sold(What)).
+`,
+};
+
+/** A society that runs, and a door before it with the console that was built last. */
+class Market {
+  private constructor(
+    readonly folder: string,
+    readonly process: ChildProcess,
+    readonly door: Door,
+    readonly url: string,
+  ) {}
+
+  static async open(): Promise<Market> {
+    const folder = mkdtempSync(join(tmpdir(), "whimbrel-console-"));
+    for (const [name, program] of Object.entries(PROGRAMS)) writeFileSync(join(folder, name), program);
+    const process_ = spawn(WHIMBREL, ["run", folder, "--log", "--http", "127.0.0.1:0", "--http-token", TOKEN, "--http-viewer-token", VIEWER], {
+      env: { ...process.env, WHIMBREL_RUN_DIR: join(folder, "run") },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const port = await new Promise<number>((resolve, reject) => {
+      let said = "";
+      process_.once("error", reject);
+      process_.once("exit", (code) => reject(new Error(`the society ended (${code}): ${said}`)));
+      process_.stderr?.on("data", (data: Uint8Array) => {
+        said += String(data);
+        const found = /the console is at https?:\/\/[^\s:]+:(\d+)/.exec(said)?.[1];
+        if (found !== undefined) resolve(Number(found));
+      });
+    });
+    const door = new Door(dist, { host: "127.0.0.1", port });
+    return new Market(folder, process_, door, await door.listen());
+  }
+
+  async close(): Promise<void> {
+    await this.door.close();
+    const ended = new Promise((resolve) => this.process.once("close", resolve));
+    this.process.removeAllListeners("exit");
+    this.process.kill("SIGKILL");
+    await ended;
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+  }
+}
+
+describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }, () => {
+  let browser: Browser;
+  let market: Market;
+  before(async () => {
+    [browser, market] = [await launch(), await Market.open()];
+  });
+  after(async () => {
+    await browser.close();
+    await market.close();
+  });
+
+  const see = async (does: (there: Visit, page: Page) => Promise<void>, token = TOKEN) => {
+    const there = await Visit.to(browser, market.url, { token });
+    try {
+      await does(there, there.page);
+      assert.deepEqual(there.faults, []);
+    } finally {
+      await there.close();
+    }
+  };
+
+  test("agents are listed, drawn, suspended and resumed", () =>
+    see(async (_, page) => {
+      await page.locator(".agent-row .name").getByText("seller", { exact: true }).click();
+      const pane = page.getByRole("complementary", { name: "Agent" });
+      await pane.getByText("buyer2").waitFor();
+      await pane.getByRole("button", { name: "Suspend" }).click();
+      await pane.getByText("suspended").waitFor();
+      await pane.getByText(/[1-9]\d* waiting/).waitFor();
+      await pane.getByRole("button", { name: "Resume" }).click();
+      await pane.getByRole("button", { name: "Suspend" }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("img", { name: /Map of [4-9] agents/ }).waitFor();
+    }));
+
+  test("messages come, live and from the log", () =>
+    see(async (there, page) => {
+      await there.go("c", "Conversations");
+      await page.getByRole("button", { name: "Lines" }).click();
+      const line = page.locator(".line-row").filter({ hasText: "askOne" }).first();
+      await line.click();
+      await page.getByRole("complementary", { name: "Message" }).getByText("price(tea,P)").waitFor();
+      await page.getByRole("button", { name: "From the log" }).click();
+      await page.getByLabel("Agents", { exact: true }).fill("seller");
+      await page.locator(".line-row").filter({ hasText: "sold(tea)" }).first().waitFor();
+    }));
+
+  test("a question is asked by hand, an agent registered; what dies with an agent is listed", () =>
+    see(async (there, page) => {
+      await there.go("w", "Compose");
+      await page.getByLabel("Performative").fill("askOne");
+      await page.getByLabel("Receivers").fill("seller");
+      await page.getByLabel("Content", { exact: true }).fill("price(tea, P)");
+      await page.keyboard.press("Control+Enter");
+      await page.locator(".answer").getByText(/price\(tea,5/).waitFor();
+      await there.go("d", "Directory");
+      await page.locator(".entry-row .name").getByText("seller", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Register" }).click();
+      const pane = page.getByRole("complementary", { name: "Register" });
+      await pane.getByLabel("Service").fill("news");
+      await pane.getByLabel("Type").fill("paper");
+      await pane.getByLabel("Properties").fill("price=2");
+      await pane.getByRole("button", { name: "Register", exact: true }).click();
+      await page.locator(".entry-row").filter({ hasText: "price=2" }).waitFor();
+      await there.go("h", "Health");
+      await page.locator(".plot canvas").first().waitFor();
+      await page.getByText("Every message reached its receiver").waitFor();
+      await page.evaluate(() => (location.hash = "#/society/buyer3"));
+      const agent = page.getByRole("complementary", { name: "Agent" });
+      await agent.getByRole("button", { name: "Suspend" }).click();
+      await agent.getByText("suspended").waitFor();
+      await agent.getByRole("button", { name: "Write" }).click();
+      await page.getByRole("checkbox").uncheck();
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("no answer is waited for").waitFor();
+      await page.evaluate(() => (location.hash = "#/society/buyer3"));
+      await agent.getByRole("button", { name: "Kill" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Kill" }).click();
+      await there.go("h", "Health");
+      await page.locator(".dead-row").filter({ hasText: "buyer3" }).first().waitFor();
+    }));
+
+  test("a mind is read, stopped, stepped and changed", () =>
+    see(async (there, page) => {
+      await there.go("m", "Mind");
+      await page.locator(".chooser-row .name").getByText("buyer1", { exact: true }).click();
+      await page.locator(".beliefs li").filter({ hasText: "budget(100)" }).waitFor();
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByRole("button", { name: "Step" }).and(page.locator(":enabled")).click();
+      await page.getByLabel("Add a belief").fill("likes(tea)");
+      await page.keyboard.press("Enter");
+      await page.locator(".beliefs li").filter({ hasText: "likes(tea)" }).waitFor();
+      await page.getByLabel("Post a goal").fill("serve(amy)");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Continue" }).click();
+      await page.locator(".beliefs li").filter({ hasText: "served(amy)" }).waitFor();
+      await page.locator(".plan").filter({ hasText: "order" }).getByRole("button", { name: /^Breakpoint/ }).click();
+      await page.getByRole("button", { name: "Continue" }).waitFor();
+      await page.getByRole("button", { name: "No breakpoints" }).click();
+      await page.getByRole("button", { name: "Pause" }).waitFor();
+    }));
+
+  test("who may only look has nothing to press", () =>
+    see(async (_, page) => {
+      await page.locator(".agent-row .name").getByText("seller", { exact: true }).click();
+      await page.getByRole("complementary", { name: "Agent" }).getByText("agentspeak").waitFor();
+      assert.equal(await page.getByRole("button", { name: /Suspend|Kill/ }).count(), 0);
+    }, VIEWER));
+
+  test("a token that the node does not know is refused", () =>
+    see(async (_, page) => {
+      await page.getByLabel("Token").waitFor();
+    }, "another-token"));
+});
