@@ -11,6 +11,7 @@
  */
 export { clock, type Clock } from "./agentspeak/clock.js";
 export { EngineError, type Counters, type Diagnostic, type EngineSource } from "./agentspeak/engine.js";
+export { attachSociety, type SeatOptions } from "./agentspeak/seats.js";
 export {
   ProgramError,
   Society,

@@ -4,8 +4,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, test } from "node:test";
 import { difference, type Case } from "./agentspeak-cases.js";
-import { Aid, atom, message, term, type Message } from "../src/index.js";
-import { EngineError, ProgramError, Society, type SocietyOptions } from "../src/agentspeak.js";
+import { Aid, atom, connect, message, term, type Connect, type Message, type TransportEvents } from "../src/index.js";
+import { attachSociety, EngineError, ProgramError, Society, type SocietyOptions } from "../src/agentspeak.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
 import { repository } from "./vectors.js";
@@ -128,6 +128,78 @@ describe("minds", { skip: WITHOUT_ENGINE }, () => {
     const { sent, came, handled, dead, queued, left } = here.society.counters;
     assert.equal(sent + came, handled + dead + queued + left);
   });
+});
+
+/** A node that seats agents, refuses those called `taken`, and keeps what is said. */
+class SmallNode {
+  readonly said: { readonly type: string; readonly agent: number; readonly name?: string; readonly message?: { readonly performative: string; readonly content?: unknown } }[] = [];
+  #events: TransportEvents | undefined;
+  #number = 0;
+
+  readonly transport: Connect = (events) => {
+    this.#events = events;
+    queueMicrotask(() => events.onOpen());
+    return { send: (frame) => this.#hear(JSON.parse(String(frame)) as { type: string; agent: number; name?: string; number?: number }), close: () => undefined };
+  };
+
+  message(agent: number, content: object): void {
+    this.#say({ type: "message", number: ++this.#number, agent, message: content });
+  }
+
+  ended(agent: number): void {
+    this.#say({ type: "ended", number: ++this.#number, agent, reason: "killed" });
+  }
+
+  #say(frame: object): void {
+    this.#events?.onFrame(JSON.stringify(frame));
+  }
+
+  #hear(frame: { type: string; agent: number; name?: string; number?: number }): void {
+    this.said.push(frame);
+    const { type, agent, name, number } = frame;
+    if (number !== undefined) this.#say({ type: "ack", received: number });
+    const limits = { lease_ms: 10_000, window: 256, agents: 8, message_bytes: 1 << 20, messages_per_s: 10_000, remember: 0 };
+    if (type === "hello") this.#say({ type: "welcome", version: 1, session: "s", secret: "x", platform: "garden", received: 0, credit: 256, ...limits });
+    else if (type === "create" && name === "taken") this.#say({ type: "refused", number: ++this.#number, of: number, code: "name-taken", text: "no" });
+    else if (type === "create") this.#say({ type: "created", number: ++this.#number, agent, name: `${name}@garden` });
+    else if (type === "end") this.#say({ type: "ended", number: ++this.#number, agent, reason: "finished" });
+    else if (type === "bye") this.#say({ type: "bye" });
+  }
+}
+
+test("a society is attached to a platform, agent by agent, and taken back", { skip: WITHOUT_ENGINE, timeout: 20_000 }, async () => {
+  const { clock, society, lines, ended } = await Bench.of({
+    "bob.asl": "!go. +!go <- .create_agent(kid, \"kid.asl\"); .send(amy, tell, hello). +!kqml_received(A, failure, C, _) <- .print(failed, A).",
+    "kid.asl": "+x(N)[source(S)] <- .print(N, S).",
+    "taken.asl": "!go. +!go <- .send(amy, tell, hello). +!kqml_received(A, failure, C, _) <- .print(failed, A).",
+  });
+  const node = new SmallNode();
+  const platform = await connect("ws://node.example", { transport: node.transport });
+  const errors: string[] = [];
+  society.spawn("bob", "bob.asl");
+  society.spawn("taken", "taken.asl");
+  const leave = await attachSociety(society, platform, { onError: (agent, error) => errors.push(`${agent} ${String(error)}`) });
+  assert.deepEqual(errors, ["taken RefusedError: name-taken: no"]);
+  clock.pass(10);
+  const until = async (done: () => boolean): Promise<void> => {
+    while (!done()) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  await until(() => platform.agents.length === 2);
+  await until(() => node.said.some(({ type }) => type === "message"));
+  const said = node.said.filter(({ type }) => type === "message").map(({ agent, message: what }) => [agent, what?.performative, what?.content]);
+  assert.deepEqual(said, [[0, "tell", { atom: "hello" }]]);
+  clock.pass(10);
+  assert.deepEqual(lines, ["[taken] failedams"], "who has no seat hears that it cannot be");
+  const kid = node.said.find(({ type, name }) => type === "create" && name === "kid")?.agent ?? -1;
+  node.message(kid, { performative: "tell", sender: "amy@garden", receivers: ["kid"], content: { term: "x", args: [1] } });
+  await until(() => (clock.pass(10), lines.length > 1));
+  assert.equal(lines.at(-1), "[kid] 1amy");
+  node.ended(kid);
+  await until(() => ended.length > 0);
+  assert.deepEqual(ended, ["kid killed"]);
+  await leave();
+  assert.deepEqual([platform.agents.length, society.agents.map(({ name }) => name)], [0, ["bob", "taken"]]);
+  await platform.close();
 });
 
 describe("a society", { skip: WITHOUT_ENGINE }, () => {

@@ -78,9 +78,9 @@ export class Browser {
   readonly #profile = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
   readonly #process: ChildProcess;
 
-  constructor(...urls: string[]) {
+  constructor(url: string) {
     const options = ["--headless=new", "--no-sandbox", "--disable-gpu", `--user-data-dir=${this.#profile}`];
-    this.#process = spawn(CHROMIUM, [...options, ...urls], { stdio: "ignore" });
+    this.#process = spawn(CHROMIUM, [...options, url], { stdio: "ignore" });
   }
 
   async close(): Promise<void> {

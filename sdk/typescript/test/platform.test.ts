@@ -309,3 +309,25 @@ test("a program is told that the network broke, and when it is there again goes 
     for (const name of names) Reflect.deleteProperty(globalThis, name);
   }
 });
+
+test("an agent that is suspended handles nothing, and then all of it, in its order", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const bob = await platform.create("bob");
+    const heard: unknown[] = [];
+    bob.onMessage(({ content }) => void heard.push(content));
+    bob.suspend();
+    assert.equal(bob.isSuspended, true);
+    const stop = bob.after(10, () => heard.push("never"));
+    bob.after(10, () => heard.push("timer"));
+    const wanted = bob.receive({ performative: "query-ref" });
+    for (const content of ["1", "2"]) node.number({ type: "message", agent: 0, message: { performative: "inform", content } });
+    node.number({ type: "message", agent: 0, message: { performative: "query-ref", content: "3" } });
+    while (bob.waiting < 3) await pause(5);
+    await pause(30);
+    assert.deepEqual(heard, []);
+    stop();
+    bob.resume();
+    assert.deepEqual(heard, ["1", "2", "timer"]);
+    assert.equal((await wanted).content, "3");
+    assert.deepEqual([bob.waiting, bob.heldBytes, bob.isSuspended], [0, 0, false]);
+  }));

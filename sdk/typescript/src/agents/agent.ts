@@ -43,6 +43,8 @@ export class Agent {
   readonly #ending = new AbortController();
   #seat: Seat | undefined;
   #isClaimed = false;
+  /** What was due while it was suspended, if it is. */
+  #late: Set<() => void> | undefined;
   #ended: ((reason: string) => void) | undefined;
 
   /** Resolves with the reason when the agent ended: `finished`, `killed`, or `failed: ...`. */
@@ -196,13 +198,20 @@ export class Agent {
     return this.#try(() => behaviour(this.signal));
   }
 
-  /** Does something after so many milliseconds, unless the agent ended. What is returned takes it back. */
+  /** Does something after so many milliseconds, unless the agent ended; when it goes on, if it is suspended then. What is returned takes it back. */
   after(ms: number, behaviour: () => unknown): () => void {
     const timer = setTimeout(() => {
+      if (this.#late) return void this.#late.add(due);
+      due();
+    }, Math.min(Math.max(ms, 0), TIMER_MS_MAX));
+    const due = (): void => {
       this.signal.removeEventListener("abort", stop);
       void this.#try(behaviour);
-    }, Math.min(Math.max(ms, 0), TIMER_MS_MAX));
-    const stop = (): void => clearTimeout(timer);
+    };
+    const stop = (): void => {
+      clearTimeout(timer);
+      this.#late?.delete(due);
+    };
     if (this.signal.aborted) stop();
     else this.signal.addEventListener("abort", stop, { once: true });
     return stop;
@@ -251,6 +260,32 @@ export class Agent {
   }
 
   // ---- Life
+
+  /** Whether it is suspended. */
+  get isSuspended(): boolean {
+    return this.#late !== undefined;
+  }
+
+  /**
+   * Handles nothing until it is resumed: messages wait, and so do timers. It is this program that holds it; to the AMS, which has not asked
+   * for it, the agent is active.
+   */
+  suspend(): void {
+    this.#late ??= new Set();
+    this.#mailbox.suspend();
+  }
+
+  /** Goes on, with what came meanwhile first. */
+  resume(): void {
+    const late = this.#late ?? [];
+    this.#late = undefined;
+    try {
+      this.#mailbox.goOn();
+    } catch (error) {
+      this.tell(error);
+    }
+    for (const due of late) due();
+  }
 
   /** Ends the agent: it leaves the AMS and the DF. */
   async end(): Promise<void> {

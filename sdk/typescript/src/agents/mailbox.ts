@@ -72,6 +72,23 @@ export class Mailbox {
   /** Conversations nobody waits for any more, and messages nobody waits for the answers to: the oldest first. */
   readonly #givenUp = new Set<string>();
   #waiting: Held[] = [];
+  /** What came while the agent was suspended, if it is. */
+  #suspended: Held[] | undefined;
+
+  /** Nobody is handed anything any more, until it goes on. */
+  suspend(): void {
+    this.#suspended ??= [];
+  }
+
+  /** Hands out what came meanwhile, in its order. */
+  goOn(): void {
+    const came = this.#suspended ?? [];
+    this.#suspended = undefined;
+    for (const held of came) {
+      this.#room.leave(held);
+      this.#take(held);
+    }
+  }
 
   /**
    * Hands a message to whoever takes it, or keeps it; false if there is no place for it. `bytes` is the memory that it takes.
@@ -79,10 +96,17 @@ export class Mailbox {
    */
   deliver(message: Message, bytes = 0): boolean {
     const held = { message, bytes: bytes + MESSAGE_BYTES_MIN };
+    if (this.#suspended === undefined) return this.#take(held);
+    if (this.#suspended.length >= MAILBOX_MESSAGES_MAX || !this.#room.take(held)) return false;
+    this.#suspended.push(held);
+    return true;
+  }
+
+  #take(held: Held): boolean {
     for (const takers of [this.#listeners, this.#handlers]) {
-      for (const taker of takers) if (fits(taker.matcher, message)) return taker.take(held);
+      for (const taker of takers) if (fits(taker.matcher, held.message)) return taker.take(held);
     }
-    if (this.#isLate(message)) return true;
+    if (this.#isLate(held.message)) return true;
     if (this.#waiting.length >= MAILBOX_MESSAGES_MAX || !this.#room.take(held)) return false;
     this.#waiting.push(held);
     return true;
@@ -90,7 +114,7 @@ export class Mailbox {
 
   /** How many messages wait that nobody took. */
   get size(): number {
-    return this.#waiting.length;
+    return this.#waiting.length + (this.#suspended?.length ?? 0);
   }
 
   /** The memory that those messages take which wait, or are being handled. */

@@ -1,0 +1,156 @@
+import type { Agent } from "../agents/agent.js";
+import type { Service } from "../agents/df.js";
+import type { Platform } from "../agents/platform.js";
+import { message as messageOf, type Message } from "../acl/message.js";
+import type { Society } from "./society.js";
+
+/** How the agents of a society come to a platform. */
+export interface SeatOptions {
+  /** Told of what goes wrong: an agent whose name is taken, a service that is refused. Prints it, if nobody is. */
+  readonly onError?: (agent: string, error: unknown) => void;
+  /** Told when an agent of the society is on the platform. */
+  readonly onSeat?: (agent: string, seat: Agent) => void;
+}
+
+/** An agent of a society on a platform: what it is there, and what waits until it is. */
+interface Seat {
+  agent: Agent | undefined;
+  waiting: Message[];
+  readonly services: Service[];
+  /** What is said to the DF, one thing after the other. */
+  saying: Promise<void>;
+}
+
+/**
+ * Makes a society part of a platform: each of its agents, those that come later too, is an agent there of the same name, over this session.
+ * What it says to others goes out as its word, what comes for it is delivered, the services that it registers are in the platform's DF. An agent that
+ * ends on one side ends on the other. Resolves when all that are there have their seats; what is returned takes that back: they leave the
+ * platform, and go on here.
+ */
+export async function attachSociety(society: Society, platform: Platform, options: SeatOptions = {}): Promise<() => Promise<void>> {
+  const seats = new Seats(society, platform, options);
+  society.attach(platform.name);
+  const stops = [
+    society.on("created", ({ agent }) => void seats.take(agent)),
+    society.on("ended", ({ agent }) => seats.leave(agent)),
+    society.on("sent", ({ agent, message }) => seats.send(agent, message)),
+    society.on("offered", ({ agent, service, kind, offered }) => seats.offer(agent, { name: service, type: kind }, offered)),
+  ];
+  await Promise.all(society.agents.map(({ name }) => seats.take(name)));
+  return async () => {
+    for (const stop of stops) stop();
+    if (!society.isOver) society.attach(undefined);
+    await seats.leaveAll();
+  };
+}
+
+class Seats {
+  readonly #seats = new Map<string, Seat>();
+  #isOver = false;
+
+  constructor(
+    readonly society: Society,
+    readonly platform: Platform,
+    readonly options: SeatOptions,
+  ) {}
+
+  onError(name: string, error: unknown): void {
+    if (this.options.onError) this.options.onError(name, error);
+    else console.error(`agent ${name}:`, error);
+  }
+
+  /** The agent is on the platform from now on, if it is not. */
+  async take(name: string): Promise<void> {
+    if (this.#seats.has(name)) return;
+    let seated = (): void => undefined;
+    const seat: Seat = { agent: undefined, waiting: [], services: [], saying: new Promise((resolve) => (seated = resolve)) };
+    this.#seats.set(name, seat);
+    try {
+      const agent = await this.platform.create(name, (one) => void one.onMessage((message) => this.#deliver(one, name, message)));
+      seat.agent = agent;
+      this.options.onSeat?.(name, agent);
+      void agent.ended.then(() => this.#ended(name));
+      for (const message of seat.waiting.splice(0)) this.#say(agent, message);
+      // It ended before it was there.
+      if (this.#seats.get(name) !== seat) await agent.end();
+    } catch (error) {
+      this.#seats.delete(name);
+      for (const message of seat.waiting) this.#giveBack(name, message);
+      this.onError(name, error);
+    } finally {
+      seated();
+    }
+  }
+
+  /** What came for it from the platform. */
+  #deliver(seat: Agent, name: string, message: Message): void {
+    const missing = this.society.isOver ? [name] : this.society.deliver({ ...message, receivers: [seat.aid] });
+    if (missing.length > 0 && message.performative !== "failure") seat.reply(message, "failure", "the mailbox is full, or the agent ended");
+  }
+
+  /** What it said to somebody elsewhere. What the society's AMS says is said by whoever is there. */
+  send(name: string, message: Message): void {
+    const seat = this.#seats.get(name) ?? (name === "ams" ? [...this.#seats.values()].find(({ agent }) => agent) : undefined);
+    if (seat?.agent) this.#say(seat.agent, message);
+    else if (seat) seat.waiting.push(message);
+    else this.#giveBack(name, message);
+  }
+
+  #say(agent: Agent, message: Message): void {
+    const { sender: _, ...rest } = message;
+    try {
+      agent.send(rest);
+    } catch (error) {
+      this.onError(agent.name, error);
+      this.#giveBack(message.sender.name, message);
+    }
+  }
+
+  /** It hears that what it said went nowhere. */
+  #giveBack(name: string, message: Message): void {
+    if (this.society.isOver || message.performative === "failure" || name === "ams") return;
+    const { conversationId, replyWith: inReplyTo, content } = message;
+    this.society.deliver(messageOf({ performative: "failure", sender: "ams", receivers: name, content, conversationId, inReplyTo }));
+  }
+
+  /** The services that the DF has of it are those that it registered here. */
+  offer(name: string, service: Service, offered: boolean): void {
+    const seat = this.#seats.get(name);
+    if (!seat) return;
+    const at = seat.services.findIndex((other) => other.name === service.name && other.type === service.type);
+    if (offered && at < 0) seat.services.push(service);
+    else if (!offered && at >= 0) seat.services.splice(at, 1);
+    else return;
+    const [isFirst, isNone] = [seat.services.length === 1 && offered, seat.services.length === 0];
+    const services = [...seat.services];
+    seat.saying = seat.saying.then(async () => {
+      const df = seat.agent?.df;
+      if (!df) return;
+      try {
+        await (isNone ? df.deregister() : isFirst ? df.register({ services }) : df.modify({ services }));
+      } catch (error) {
+        if (!seat.agent?.signal.aborted) this.onError(name, error);
+      }
+    });
+  }
+
+  /** It ended here. */
+  leave(name: string): void {
+    const seat = this.#seats.get(name);
+    this.#seats.delete(name);
+    if (seat?.agent && !seat.agent.signal.aborted) seat.agent.end().catch((error: unknown) => this.onError(name, error));
+  }
+
+  /** It ended there: killed, or the session is over. */
+  #ended(name: string): void {
+    if (!this.#seats.delete(name) || this.#isOver || this.society.isOver) return;
+    if (this.society.agents.some((agent) => agent.name === name)) this.society.kill(name);
+  }
+
+  async leaveAll(): Promise<void> {
+    this.#isOver = true;
+    const agents = [...this.#seats.values()].flatMap(({ agent }) => agent ?? []);
+    this.#seats.clear();
+    await Promise.all(agents.map((agent) => agent.end()));
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * A page as a device of a platform: agents in its Web Workers.
+ *
+ * ```ts
+ * import { Device } from "whimbrel/device";
+ *
+ * const device = await Device.join("wss://node.example/session", { token: "open-sesame", workers: 2 });
+ * ```
+ *
+ * @packageDocumentation
+ */
+export { Device, DeviceAgent, type DeviceOptions, type Trouble } from "./device/device.js";
+export { weigh } from "./device/weigh.js";
+export type { AgentModule, WorkModule } from "./device/work-bench.js";
+export type { WorkerLike } from "./device/worker-line.js";

@@ -1,0 +1,55 @@
+/** What a page and its Workers say to each other. */
+import type { Value } from "../acl/value.js";
+
+/** How a Worker begins its session. */
+export interface JoinOrder {
+  readonly type: "join";
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly leaseMs: number | undefined;
+  readonly compact: boolean;
+  /** Where the AgentSpeak engine is. */
+  readonly engine: string | undefined;
+}
+
+/** What a page wants of a Worker. Numbers find the answers. */
+export type Order =
+  | JoinOrder
+  | { readonly type: "spawn"; readonly id: number; readonly name: string; readonly module: string; readonly data: unknown }
+  | { readonly type: "end"; readonly id: number }
+  | { readonly type: "suspend"; readonly id: number; readonly suspended: boolean }
+  | { readonly type: "work"; readonly id: number; readonly module: string; readonly part: Value }
+  | { readonly type: "weigh"; readonly id: number }
+  | { readonly type: "ping"; readonly id: number }
+  | { readonly type: "leave" };
+
+/** An error as it crosses from a Worker. */
+export interface Fault {
+  readonly name: string;
+  readonly message: string;
+  readonly code: string | undefined;
+}
+
+/** What a Worker tells its page. */
+export type News =
+  | { readonly type: "joined"; readonly platform: string; readonly agentsMax: number }
+  | { readonly type: "connection"; readonly isConnected: boolean; readonly why: string | undefined }
+  | { readonly type: "spawned"; readonly id: number; readonly name: string }
+  | { readonly type: "done"; readonly id: number; readonly value: unknown }
+  | { readonly type: "failed"; readonly id: number; readonly fault: Fault }
+  | { readonly type: "ended"; readonly id: number; readonly reason: string }
+  | { readonly type: "trouble"; readonly agent: string; readonly fault: Fault }
+  | { readonly type: "printed"; readonly agent: string; readonly text: string }
+  | { readonly type: "closed"; readonly fault: Fault };
+
+/** One end of the line between them. */
+export interface Port<Out, In> {
+  postMessage(message: Out): void;
+  addEventListener(type: "message", listener: (event: { readonly data: In }) => void): void;
+}
+
+export function faultOf(error: unknown): Fault {
+  if (!(error instanceof Error)) return { name: "Error", message: String(error), code: undefined };
+  const { code } = error as { readonly code?: unknown };
+  return { name: error.name, message: error.message, code: typeof code === "string" ? code : undefined };
+}

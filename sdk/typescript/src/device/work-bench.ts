@@ -1,0 +1,183 @@
+/** What runs in a device's Worker: its session, its agents, and work for others. */
+import { Agent } from "../agents/agent.js";
+import { connect } from "../agents/connect.js";
+import type { Platform } from "../agents/platform.js";
+import { WhimbrelError } from "../acl/errors.js";
+import type { Value } from "../acl/value.js";
+import type { Society } from "../agentspeak/society.js";
+import { faultOf, type JoinOrder, type News, type Order, type Port } from "./protocol.js";
+import { weigh } from "./weigh.js";
+
+/** What an agent's module exports: a class that extends {@link Agent}, or a function that sets one up. Both are given the data. */
+export type AgentModule = { readonly default: (new (data: unknown) => Agent) | ((agent: Agent, data: unknown) => unknown) };
+
+/** What a module for work exports: what makes an answer of a part. */
+export type WorkModule = { readonly default: (part: Value) => Value | Promise<Value> };
+
+/** One that runs here: TypeScript, or a mind of the society. */
+interface Lodger {
+  readonly name: string;
+  end(): Promise<unknown>;
+  suspend(suspended: boolean): void;
+}
+
+/** Serves a page. */
+export class WorkBench {
+  readonly #port: Port<News, Order>;
+  readonly #lodgers = new Map<number, Lodger>();
+  #platform: Platform | undefined;
+  #joined: JoinOrder | undefined;
+  #society: Promise<Society> | undefined;
+
+  constructor(port: Port<News, Order>) {
+    this.#port = port;
+    port.addEventListener("message", ({ data }) => void this.#handle(data));
+  }
+
+  async #handle(order: Order): Promise<void> {
+    try {
+      await this.#do(order);
+    } catch (error) {
+      if ("id" in order) this.#tell({ type: "failed", id: order.id, fault: faultOf(error) });
+      else this.#tell({ type: "closed", fault: faultOf(error) });
+    }
+  }
+
+  #do(order: Order): unknown {
+    switch (order.type) {
+      case "join":
+        return this.#join(order);
+      case "spawn":
+        return this.#spawn(order.id, order.name, order.module, order.data);
+      case "end":
+        return this.#lodgers.get(order.id)?.end();
+      case "suspend":
+        return this.#lodgers.get(order.id)?.suspend(order.suspended);
+      case "work":
+        return this.#work(order.id, order.module, order.part);
+      case "weigh":
+        return this.#tell({ type: "done", id: order.id, value: weigh() });
+      case "ping":
+        return this.#tell({ type: "done", id: order.id, value: null });
+      case "leave":
+        return this.#platform?.close();
+    }
+  }
+
+  #tell(news: News): void {
+    this.#port.postMessage(news);
+  }
+
+  async #join(order: JoinOrder): Promise<void> {
+    const { url, token, leaseMs, compact } = order;
+    // Whoever wants JSON need not load the other form.
+    const form = compact ? (await import("../compact.js")).compact : "json";
+    const platform = await connect(url, { form, ...(token !== undefined && { token }), ...(leaseMs !== undefined && { leaseMs }) });
+    this.#platform = platform;
+    this.#joined = order;
+    platform.onConnection((isConnected, why) => this.#tell({ type: "connection", isConnected, why }));
+    void platform.closed.then((error) => this.#tell({ type: "closed", fault: faultOf(error) }));
+    this.#tell({ type: "joined", platform: platform.name, agentsMax: platform.agentsMax });
+  }
+
+  get #here(): Platform {
+    if (!this.#platform) throw new WhimbrelError("the Worker has no session");
+    return this.#platform;
+  }
+
+  async #spawn(id: number, name: string, module: string, data: unknown): Promise<void> {
+    if (new URL(module).pathname.endsWith(".asl")) return this.#spawnMind(id, name, module, data);
+    const { default: given } = (await import(/* @vite-ignore */ module)) as AgentModule;
+    const agent = isAgentClass(given) ? new given(data) : new Agent();
+    const tellOwn = agent.onError.bind(agent);
+    agent.onError = (error, message) => {
+      this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
+      tellOwn(error, message);
+    };
+    if (!isAgentClass(given)) agent.setup = () => given(agent, data);
+    await this.#here.create(name, agent);
+    this.#take(id, { name: agent.name, end: () => agent.end(), suspend: (suspended) => (suspended ? agent.suspend() : agent.resume()) });
+    this.#tell({ type: "spawned", id, name: agent.aid.toString() });
+    void agent.ended.then((reason) => this.#ended(id, reason));
+  }
+
+  #take(id: number, lodger: Lodger): void {
+    this.#lodgers.set(id, lodger);
+  }
+
+  #ended(id: number, reason: string): void {
+    if (this.#lodgers.delete(id)) this.#tell({ type: "ended", id, reason });
+  }
+
+  /** An agent in AgentSpeak: all of a Worker are one society. */
+  async #spawnMind(id: number, name: string, module: string, data: unknown): Promise<void> {
+    const society = await (this.#society ??= this.#openSociety());
+    const response = await fetch(module);
+    if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
+    society.putFiles({ [module]: await response.text() });
+    const { diagnostics } = await society.check(module);
+    const first = diagnostics.find(({ severity }) => severity === "error");
+    if (first) throw new WhimbrelError(first.rendered);
+    const seated = new Promise<string>((resolve, reject) => this.#seats.set(name, { resolve, reject }));
+    this.#take(id, {
+      name,
+      end: async () => society.kill(name),
+      suspend: (suspended) => (suspended ? society.suspend(name) : society.resume(name)),
+    });
+    try {
+      society.spawn(name, module, (data ?? {}) as Record<string, string>);
+      this.#tell({ type: "spawned", id, name: await seated });
+    } catch (error) {
+      this.#lodgers.delete(id);
+      throw error;
+    } finally {
+      this.#seats.delete(name);
+    }
+  }
+
+  /** Minds that wait for their seats. */
+  readonly #seats = new Map<string, { resolve(name: string): void; reject(error: unknown): void }>();
+
+  async #openSociety(): Promise<Society> {
+    const [{ Society }, { attachSociety }] = await Promise.all([import("../agentspeak/society.js"), import("../agentspeak/seats.js")]);
+    const platform = this.#here;
+    const source = this.#joined?.engine ?? new URL("../agentspeak.wasm", import.meta.url);
+    const fetchFile = async (path: string): Promise<string | undefined> => {
+      // Paths have one slash between names.
+      const response = await fetch(path.replace(/^(https?:)\/+/, "$1//")).catch(() => undefined);
+      return response?.ok ? response.text() : undefined;
+    };
+    const society = await Society.load(source, { platform: platform.name, fetchFile });
+    society.on("printed", ({ agent, text }) => this.#tell({ type: "printed", agent, text }));
+    society.on("noted", ({ agent, level, text }) => level !== "debug" && this.#tell({ type: "printed", agent, text }));
+    society.on("failed", (error) => this.#tell({ type: "trouble", agent: "", fault: faultOf(error) }));
+    society.on("ended", ({ agent, reason }) => {
+      for (const [id, { name }] of this.#lodgers) if (name === agent) this.#ended(id, reason);
+    });
+    await attachSociety(society, platform, {
+      onSeat: (name, seat) => this.#seats.get(name)?.resolve(seat.aid.toString()),
+      onError: (name, error) => {
+        this.#seats.get(name)?.reject(error);
+        this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
+        // Who has no name on the platform has no place on the device.
+        if (this.#seats.has(name)) society.kill(name);
+      },
+    });
+    return society;
+  }
+
+  async #work(id: number, module: string, part: Value): Promise<void> {
+    const { default: answer } = (await import(/* @vite-ignore */ module)) as WorkModule;
+    this.#tell({ type: "done", id, value: await answer(part) });
+  }
+}
+
+function isAgentClass(given: AgentModule["default"]): given is new (data: unknown) => Agent {
+  if (typeof given !== "function") throw new WhimbrelError("an agent's module exports a function or a class as its default");
+  const prototype: unknown = given.prototype;
+  if (prototype instanceof Agent) return true;
+  if (Object.getOwnPropertyDescriptor(given, "prototype")?.writable === false) {
+    throw new WhimbrelError("the class extends no Agent of this copy of the library: export a function, or load the library as one file");
+  }
+  return false;
+}

@@ -1,0 +1,125 @@
+import { WhimbrelError } from "../acl/errors.js";
+import { RefusedError } from "../agents/errors.js";
+import { CODES, type Code } from "../session/frames.js";
+import { SessionError } from "../session/session.js";
+import type { Fault, JoinOrder, News, Order } from "./protocol.js";
+
+/** The part of the standard's `Worker` that is used. */
+export interface WorkerLike {
+  postMessage(message: unknown): void;
+  addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
+  addEventListener(type: "error", listener: (event: { readonly message?: string }) => void): void;
+  terminate(): unknown;
+}
+
+type Told = Exclude<News, { readonly type: "done" | "failed" | "spawned" }>;
+type Numbered = Extract<Order, { readonly id: number }>;
+/** An order without the number that finds its answer. */
+type Question = Numbered extends infer One ? (One extends Numbered ? Omit<One, "id"> : never) : never;
+
+interface Waiting {
+  done(value: unknown): void;
+  failed(error: Error): void;
+}
+
+/** A Worker of a device, seen from its page. */
+export class WorkerLine {
+  readonly #worker: WorkerLike;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #tell: (news: Told) => void;
+  #last = 0;
+  #askedAt = Infinity;
+  agentsMax = 0;
+  platform = "";
+
+  constructor(worker: WorkerLike, tell: (news: Told) => void) {
+    this.#worker = worker;
+    this.#tell = tell;
+    worker.addEventListener("message", ({ data }) => this.#heard(data as News));
+    worker.addEventListener("error", ({ message }) => this.#tell({ type: "closed", fault: { name: "Error", message: message ?? "the Worker cannot be loaded", code: undefined } }));
+  }
+
+  /** Begins its session. */
+  join(order: JoinOrder): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(0, { done: () => resolve(), failed: reject });
+      this.#worker.postMessage(order);
+    });
+  }
+
+  /** An order with a number of its own, which whoever listens to news needs at once. */
+  number(): number {
+    return ++this.#last;
+  }
+
+  /** Has something done; what comes of it. */
+  ask(order: Question, id = this.number()): Promise<unknown> {
+    return new Promise((done, failed) => {
+      this.#waiting.set(id, { done, failed });
+      this.#worker.postMessage({ ...order, id });
+    });
+  }
+
+  /** Has something done of which nothing comes back. */
+  say(order: Order): void {
+    this.#worker.postMessage(order);
+  }
+
+  /** Whether it answered nothing for so long, though it was asked. Asks again. */
+  isStuckFor(ms: number): boolean {
+    const isStuck = performance.now() - this.#askedAt > ms;
+    if (this.#askedAt === Infinity) {
+      this.#askedAt = performance.now();
+      void this.ask({ type: "ping" }).catch(() => undefined);
+    }
+    return isStuck;
+  }
+
+  /** Whatever it was asked does not count: the page itself was asleep. */
+  forgive(): void {
+    this.#askedAt = Infinity;
+  }
+
+  /** Ends it, whatever it does. */
+  terminate(why: string): void {
+    this.#worker.terminate();
+    for (const { failed } of this.#waiting.values()) failed(new WhimbrelError(why));
+    this.#waiting.clear();
+  }
+
+  #heard(news: News): void {
+    this.#askedAt = Infinity;
+    switch (news.type) {
+      case "joined":
+        this.agentsMax = news.agentsMax;
+        this.platform = news.platform;
+        this.#settle(0, (waiting) => waiting.done(undefined));
+        return this.#tell(news);
+      case "done":
+        return this.#settle(news.id, (waiting) => waiting.done(news.value));
+      case "spawned":
+        return this.#settle(news.id, (waiting) => waiting.done(news.name));
+      case "failed":
+        return this.#settle(news.id, (waiting) => waiting.failed(errorOf(news.fault)));
+      case "closed":
+        this.#settle(0, (waiting) => waiting.failed(errorOf(news.fault)));
+        return this.#tell(news);
+      default:
+        return this.#tell(news);
+    }
+  }
+
+  #settle(id: number, how: (waiting: Waiting) => void): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (waiting) how(waiting);
+  }
+}
+
+/** An error as it was in the Worker, as far as its kind is known. */
+export function errorOf({ name, message, code }: Fault): Error {
+  const text = code !== undefined && message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
+  if (name === "RefusedError" && CODES.includes(code as Code)) return new RefusedError(code as Code, text);
+  if (name === "SessionError" && code !== undefined) return new SessionError(code as Code, text);
+  return new WhimbrelError(name === "WhimbrelError" || name === "Error" ? message : `${name}: ${message}`);
+}

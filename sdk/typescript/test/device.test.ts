@@ -1,0 +1,167 @@
+/** Pages as devices: agents in the Workers of two tabs of a real browser, and on a node. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { connect, DeadlineError, FailureError, field, isMap, isTerm, term, type Agent, type Message, type Platform, type Value } from "../src/node.js";
+import { weigh } from "../src/device.js";
+import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
+import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
+import { Gateway } from "./proxy.js";
+import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
+
+interface News {
+  readonly broken?: string;
+  readonly joined?: string;
+  readonly units?: number;
+  readonly ms?: number;
+  readonly trouble?: string;
+  readonly error?: string;
+  readonly printed?: string;
+  readonly text?: string;
+  readonly ended?: string;
+  readonly reason?: string;
+}
+
+/** A node, two browsers whose pages are devices, and an agent that tells them what to do. */
+class Bench {
+  private constructor(
+    readonly pages: Pages,
+    readonly platform: Platform,
+    readonly boss: Agent,
+    readonly close: () => Promise<void>,
+  ) {}
+
+  static async begin(): Promise<Bench> {
+    const society = await Society.of({ fern: "" });
+    const gateway = await Gateway.to(society.address);
+    const pages = await Pages.of({
+      "tab-device.js": await bundle("tab-device.js"),
+      "worker.js": await bundle("../src/device/worker.js"),
+      "greeter.js": await bundle("device-agents.js"),
+      "device-squares.js": await bundle("device-squares.js"),
+      "agentspeak.wasm": readFileSync(ENGINE),
+      "mind.asl": '{ include("more.asl") } price(3). !go. +!go : likes(X) <- .df_register(prices); .print(X).',
+      "more.asl": "+?price(X) <- ?cost(X). +!greet(A)[source(S)] <- .send(S, tell, greeted(A)).",
+      "wrong.asl": "+!go <- ",
+    });
+    const tab = (name: string, workers: number): string =>
+      `${pages.url}?${new URLSearchParams({ script: "tab-device.js", gateway: gateway.url, token: TOKEN, name, workers: String(workers) })}`;
+    const platform = await connect(`tcp://${society.address}`, { token: TOKEN });
+    const boss = await platform.create("boss");
+    const browsers = [new Browser(tab("tab-one", 2)), new Browser(tab("tab-two", 1))];
+    return new Bench(pages, platform, boss, async () => {
+      await platform.close();
+      await Promise.all(browsers.map((browser) => browser.close()));
+      pages.close();
+      await gateway.close();
+      society.stop();
+    });
+  }
+
+  get news(): readonly News[] {
+    return this.pages.posted.map((text) => JSON.parse(text) as News);
+  }
+
+  /** News that fit, once there are any. */
+  async hears(fits: (news: News) => boolean): Promise<News> {
+    for (;;) {
+      const found = this.news.find(fits);
+      if (found) return found;
+      const broken = this.news.find(({ broken: why }) => why !== undefined);
+      assert.equal(broken, undefined);
+      await this.pages.heard(this.pages.posted.length + 1);
+    }
+  }
+
+  /** What an agent answers. */
+  async ask(to: string, content: Value, performative = "request"): Promise<Message> {
+    return this.boss.ask({ performative, receivers: to, content }, { timeoutMs: 20_000 });
+  }
+
+  spawn(tab: string, name: string, module: string, data = ""): Promise<Message> {
+    return this.ask(`${tab}-control`, term("spawn", name, module, data));
+  }
+}
+
+test("a benchmark says how much this thread can do", () => {
+  const [one, other] = [weigh(), weigh()];
+  assert.ok(Number.isInteger(one) && one > 0 && one < 1e6);
+  assert.ok(Math.max(one, other) / Math.min(one, other) < 20, `${one} and ${other}`);
+});
+
+const without = WITHOUT_NODE || WITHOUT_ENGINE || withoutBrowser();
+
+test("two pages are devices: agents in their Workers, in TypeScript and AgentSpeak", { skip: without, timeout: 240_000 }, async (context) => {
+  const bench = await Bench.begin();
+  const { boss, platform } = bench;
+  try {
+    // What the agent `devices` of a node hears, and asks for.
+    const told: Value[] = [];
+    const devices = await platform.create("devices", (agent) => void agent.onMessage({ performative: "inform" }, ({ content }) => void told.push(content)));
+    const [first, second] = [await bench.hears(({ joined }) => joined !== undefined), await bench.pages.heard(2)];
+    assert.equal(second.length, 2);
+    context.diagnostic(`joined in ${first.ms} ms, ${first.units} compute units`);
+
+    for (const [tab, name] of [["tab-one", "echo1"], ["tab-one", "echo2"], ["tab-two", "far"]] as const) {
+      assert.equal((await bench.spawn(tab, name, "greeter.js", `of ${tab}`)).content, `${name}@${platform.name}`);
+    }
+    assert.equal((await bench.spawn("tab-one", "mind", "mind.asl", "likes(tea)")).content, `mind@${platform.name}`);
+    boss.onMessage({ performative: "request" }, (message) => boss.reply(message, "inform", "the boss"));
+
+    // Two Workers, two tabs, a tab and a node; each hears who it was.
+    assert.deepEqual((await bench.ask("echo1", term("ask", "echo2"))).content, ["echo2", [{ atom: "hello" }, "echo1", "of tab-one"]]);
+    assert.deepEqual((await bench.ask("echo1", term("ask", "far"))).content, ["far", [{ atom: "hello" }, "echo1", "of tab-two"]]);
+    assert.deepEqual((await bench.ask("far", term("ask", "echo2"))).content, ["echo2", [{ atom: "hello" }, "far", "of tab-one"]]);
+    assert.deepEqual((await bench.ask("far", term("ask", "boss"))).content, ["boss", "the boss"]);
+
+    // A mind in a Worker.
+    await bench.hears(({ printed, text }) => printed === "mind" && text === "tea");
+    const price = await bench.ask("mind", term("price", { var: "X", slot: 0 }), "askOne");
+    assert.equal(price.sender.toString(), "mind");
+    assert.ok(isTerm(price.content, "price", 1) && price.content.args[0] === 3);
+    boss.send({ performative: "achieve", receivers: "mind", content: term("greet", "world") });
+    const greeted = await boss.receive({ performative: "tell", sender: "mind" }, { timeoutMs: 20_000 });
+    assert.deepEqual(greeted.content, term("greeted", "world"));
+    const [offer] = await boss.df.search({ services: [{ name: "prices" }] });
+    assert.equal(offer?.name.name, "mind");
+
+    // What one does wrong is no other's concern.
+    await assert.rejects(bench.spawn("tab-one", "mind2", "wrong.asl"), FailureError);
+    await assert.rejects(bench.spawn("tab-one", "nobody", "no-such-module.js"), FailureError);
+    await assert.rejects(bench.spawn("tab-two", "echo1", "greeter.js"), /name-taken|exists/);
+    boss.send({ performative: "request", receivers: "echo1", content: "fail" });
+    assert.match((await bench.hears(({ trouble }) => trouble === "echo1")).error ?? "", /as it was asked to/);
+    assert.equal((await bench.ask("echo1", "hello")).performative, "inform");
+
+    // Suspended, messages wait.
+    await bench.ask("tab-one-control", term("suspend", "echo2"));
+    await assert.rejects(boss.ask({ performative: "request", receivers: "echo2", content: "hello" }, { timeoutMs: 300 }), DeadlineError);
+    await bench.ask("tab-one-control", term("resume", "echo2"));
+    assert.equal((await bench.ask("echo2", "hello")).performative, "inform");
+
+    // Work for others.
+    const share = await devices.ask({ performative: "request", receivers: "tab-one", content: term("share", "squares", 7n), replyWith: "part-1-1" });
+    assert.equal(share.content, 49n);
+    await assert.rejects(devices.ask({ performative: "request", receivers: "tab-one", content: term("share", "squares", "x") }), /whole number/);
+    await assert.rejects(devices.ask({ performative: "request", receivers: "tab-two", content: term("share", "ants", 1n) }), /refuse/);
+
+    // A Worker that does not come back is replaced; the others do not notice.
+    const spinning = bench.ask("echo2", "spin").catch((error: unknown) => error);
+    assert.match((await bench.hears(({ ended }) => ended === "echo2")).reason ?? "", /did not answer/);
+    assert.ok((await spinning) instanceof Error);
+    assert.equal((await bench.ask("echo1", "hello")).performative, "inform");
+    const placed = async (): Promise<Value> => (await bench.ask("tab-one-control", "look")).content;
+    for (let look = (await placed()) as Value[]; look[1] !== 2n; look = (await placed()) as Value[]) await new Promise((resolve) => setTimeout(resolve, 100));
+    await bench.spawn("tab-one", "late", "greeter.js");
+    assert.equal((await bench.ask("late", "hello")).performative, "inform");
+
+    // Who leaves takes his agents with him.
+    await bench.ask("tab-one-control", term("end", "late"));
+    await bench.hears(({ ended }) => ended === "late");
+    await bench.ask("tab-two-control", "leave");
+    await assert.rejects(bench.ask("far", "hello"), FailureError);
+    assert.ok(told.every((content) => isMap(content) && Number(field(content, "units")) > 0), "devices hear what they can do");
+  } finally {
+    await bench.close();
+  }
+});
