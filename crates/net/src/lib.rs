@@ -29,4 +29,4 @@ pub use authority::{
     Trust,
 };
 pub use hub::{Hub, HubConfig, HubError, HubView, LinkStatus};
-pub use security::{Credentials, Level, SecurityError};
+pub use security::{Credentials, Level, SecurityError, https};

@@ -222,6 +222,21 @@ impl Tls {
     }
 }
 
+/// What HTTP is encrypted with that shows this certificate: nobody has to show one of its own.
+///
+/// # Errors
+/// The certificate or its key is of no use.
+pub fn https(certificate_pem: &str, key_pem: &str) -> Result<Arc<ServerConfig>, SecurityError> {
+    let unfit = |error: rustls::Error| SecurityError::Unfit(error.to_string());
+    let chain = certificates(certificate_pem, "the certificate")?;
+    let building = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    // Browsers of these years speak at least this.
+    let building = building.with_protocol_versions(&[&rustls::version::TLS13]).map_err(unfit)?;
+    let mut config = building.with_no_client_auth().with_single_cert(chain, key(key_pem)?).map_err(unfit)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
 pub(crate) fn revocation_lists(pem: &str) -> Result<Vec<CertificateRevocationListDer<'static>>, SecurityError> {
     let lists: Result<Vec<_>, _> = CertificateRevocationListDer::pem_slice_iter(pem.as_bytes()).collect();
     lists.map_err(|_| SecurityError::Unreadable("the list of revoked certificates"))

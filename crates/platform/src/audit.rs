@@ -38,11 +38,13 @@ pub enum RefusalReason {
     TooMany,
     /// An agent that is a guest used more than a quota, or did what no guest may.
     Quota,
+    /// A page of somebody else's that asks in its visitor's name, or a name that is not this node's.
+    WrongOrigin,
 }
 
 impl RefusalReason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Forbidden,
         Self::Forged,
         Self::BadSignature,
@@ -57,6 +59,7 @@ impl RefusalReason {
         Self::Malformed,
         Self::TooMany,
         Self::Quota,
+        Self::WrongOrigin,
     ];
 
     /// The reason as it is written in the audit log: `forbidden`, `bad_certificate` and so on.
@@ -76,6 +79,7 @@ impl RefusalReason {
             Self::Malformed => "malformed",
             Self::TooMany => "too_many",
             Self::Quota => "quota",
+            Self::WrongOrigin => "wrong_origin",
         }
     }
 }

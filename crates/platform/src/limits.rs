@@ -287,6 +287,69 @@ pub const TOPIC_AUDIENCES_MAX: usize = 65_536;
 pub const CONTROL_REQUEST_BYTES_MAX: usize = 20 << 20;
 /// Clients that a node's control socket serves at once.
 pub const CONTROL_CONNECTIONS_MAX: usize = 64;
+/// Connections to a node's gateway at a time; those of sessions and consoles included.
+pub const HTTP_CONNECTIONS_MAX: usize = 60_000;
+/// Bytes of a request's head.
+pub const HTTP_HEAD_BYTES_MAX: usize = 16 << 10;
+/// Headers of a request.
+pub const HTTP_HEADERS_MAX: usize = 64;
+/// Bytes of a request's body.
+pub const HTTP_BODY_BYTES_MAX: usize = 2 << 20;
+/// How long a connection may take to be encrypted, and each head of a request to come.
+pub const HTTP_HEAD_PATIENCE_MS: u64 = 10_000;
+/// Requests that a gateway has the node answer at once, apart from those that take long; others wait for their turn.
+pub const HTTP_ANSWERS_AT_ONCE_MAX: usize = 16;
+/// Requests that take long (an agent's answer is waited for, an agent moves) that a gateway has the node answer at once.
+pub const HTTP_LONG_ANSWERS_AT_ONCE_MAX: usize = 64;
+/// How long a request may wait for an agent's answer.
+pub const HTTP_WAIT_MS_MAX: u64 = 300_000;
+/// WebSockets whose clients have not said who they are yet.
+pub const HTTP_STRANGERS_MAX: usize = 256;
+/// How long the client of a WebSocket may take to say who it is.
+pub const HTTP_HELLO_PATIENCE_MS: u64 = 5_000;
+/// WebSockets a second, on average, that clients at one address may open.
+pub const HTTP_JOINS_PER_S: u32 = 500;
+/// WebSockets that they may open at once.
+pub const HTTP_JOINS_AT_ONCE_MAX: u32 = 4_000;
+/// Addresses whose joining is remembered.
+pub const HTTP_ADDRESSES_MAX: usize = 65_536;
+/// Bytes that are read at once from a WebSocket. Each has a buffer of that size as long as it lives.
+pub const HTTP_READ_BUFFER_BYTES: usize = 2 << 10;
+/// Bytes of what is to be written to a WebSocket that are put together before they are written.
+pub const HTTP_WRITE_BUFFER_BYTES: usize = 0;
+/// Consoles and others that look at a node through its live socket.
+pub const LIVE_SOCKETS_MAX: usize = 64;
+/// Bytes of one message that the client of a live socket sends.
+pub const LIVE_FRAME_BYTES_MAX: usize = HTTP_BODY_BYTES_MAX;
+/// Bytes of its first one.
+pub const LIVE_HELLO_BYTES_MAX: usize = 4 << 10;
+/// What one live socket watches at a time.
+pub const LIVE_WATCHES_MAX: usize = 64;
+/// Questions of one live socket that are being answered; further ones are refused.
+pub const LIVE_ASKS_MAX: usize = 16;
+/// Messages that wait until the client of a live socket reads; watches rest while there are so many.
+pub const LIVE_WAITING_MAX: usize = 16;
+/// How long the client of a live socket may take to read one.
+pub const LIVE_WRITE_PATIENCE_MS: u64 = 30_000;
+/// How often anything that is watched is told of, at most.
+pub const LIVE_EVERY_MS_MIN: u64 = 50;
+/// How rarely, at most.
+pub const LIVE_EVERY_MS_MAX: u64 = 60_000;
+/// Agents that a watch of agents tells of.
+pub const LIVE_AGENTS_MAX: usize = 20_000;
+/// Events kept for a live socket between two batches; further ones are counted only. Whoever watches cannot have more than this 20
+/// times a second, so that a node's agents lose little time to it.
+pub const LIVE_EVENTS_MAX: usize = 512;
+/// Lines of a log of conversations that are told at once.
+pub const LIVE_LINES_MAX: usize = 256;
+/// Logs of conversations that live sockets read at once.
+pub const LIVE_LOGS_MAX: usize = 32;
+/// Pairs of agents that talk to each other that a watch of traffic tells of: the busiest.
+pub const LIVE_PAIRS_MAX: usize = 1_000;
+/// Refusals that a node keeps for those who look.
+pub const REFUSALS_KEPT_MAX: usize = 1_000;
+/// Pairs of agents that are counted between two looks.
+pub const TRAFFIC_PAIRS_MAX: usize = 100_000;
 /// Events kept for a sniffer that does not keep up; further ones are counted only.
 pub const SNIFFED_EVENTS_MAX: usize = 8_192;
 /// Characters of a message's content that a sniffer is shown.

@@ -17,22 +17,28 @@ use crate::terminal;
 /// How long good-byes may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Opens it, if that is asked for.
+/// Opens it, if that is asked for, or if sessions can come over HTTP: there `http_token` lets one have any agents, too.
 pub fn open(
     options: &AgentPortOptions,
     level: impl FnOnce(&str) -> anyhow::Result<(Level, Option<Credentials>)>,
     auditor: Option<Arc<dyn Auditor>>,
     links: Option<HubView>,
+    http_token: Option<&str>,
     quiet: bool,
     platform: &Platform,
 ) -> anyhow::Result<Option<Arc<AgentPort>>> {
-    let Some(port) = &options.agent_port else { return Ok(None) };
-    let address = if port.contains(':') { port.clone() } else { format!("127.0.0.1:{port}") };
-    let (level, credentials) = level(&address)?;
+    if options.agent_port.is_none() && http_token.is_none() {
+        return Ok(None);
+    }
+    let in_full = |port: &String| if port.contains(':') { port.clone() } else { format!("127.0.0.1:{port}") };
+    let address = options.agent_port.as_ref().map(in_full);
+    // What comes over HTTP is as secure as that is.
+    let (level, credentials) = address.as_deref().map_or(Ok((Level::Open, None)), level)?;
+    let operators = http_token.map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
     let constant = options.agent_token.as_deref().map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
     // What is wrong with it is told now, not to the first who comes.
     let file = options.agent_tokens.as_deref().map(TokenFile::open).transpose()?;
-    if file.is_none() && options.agent_token.is_none() && level == Level::Open {
+    if address.is_some() && file.is_none() && options.agent_token.is_none() && level == Level::Open {
         bail!("who may have agents here? Give --agent-token, or --agent-tokens (see `whimbrel help session`)")
     }
     let log = move |text: &str| {
@@ -51,12 +57,17 @@ pub fn open(
                 None
             })
         });
-        constant.grant(token).or(listed)
+        constant.grant(token).or(listed).or_else(|| operators.grant(token))
     };
     let config =
         AgentPortConfig { level, credentials, links, authorise: Box::new(authorise), auditor, log: Box::new(log) };
-    let port = AgentPort::open(config, platform.host(), &address)?;
-    log(&format!("agents can connect at {}", port.address()));
+    let port = match &address {
+        Some(address) => AgentPort::open(config, platform.host(), address)?,
+        None => AgentPort::without_address(config, platform.host())?,
+    };
+    if address.is_some() {
+        log(&format!("agents can connect at {}", port.address()));
+    }
     Ok(Some(Arc::new(port)))
 }
 

@@ -13,6 +13,7 @@ use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::PlatformBuilder;
 
 use crate::arguments::Guarding;
+use crate::refusals::Refusals;
 use crate::{credentials, terminal};
 
 /// How long the end waits for the disk.
@@ -24,6 +25,8 @@ pub struct Guards {
     pub audit: Option<Arc<AuditLog>>,
     /// Where signed messages are kept, if they are.
     pub evidence: Option<Arc<Evidence>>,
+    /// What was refused lately.
+    pub refusals: Arc<Refusals>,
     folder: Option<PathBuf>,
 }
 
@@ -50,12 +53,11 @@ impl Guards {
             AuditLog::open(&file).with_context(|| format!("cannot write {}", file.display()))
         });
         let audit = audit.transpose()?.map(Arc::new);
-        if let Some(audit) = &audit {
-            builder = builder.auditor(Arc::clone(audit) as Arc<dyn Auditor>);
-        }
+        let refusals = Arc::new(Refusals::new(audit.clone().map(|audit| audit as Arc<dyn Auditor>)));
+        builder = builder.auditor(Arc::clone(&refusals) as Arc<dyn Auditor>);
         let folder = arguments.evidence.as_deref().map(|folder| of_node(folder, node));
         let evidence = folder.as_deref().map(|folder| Evidence::open(folder, Box::new(terminal::note)));
-        Ok((Self { audit, evidence: evidence.transpose()?.map(Arc::new), folder }, builder))
+        Ok((Self { audit, evidence: evidence.transpose()?.map(Arc::new), refusals, folder }, builder))
     }
 
     /// Gives a node's links what guards them.
@@ -89,7 +91,7 @@ impl Guards {
 
     /// Who records what links refuse.
     pub fn auditor(&self) -> Option<Arc<dyn Auditor>> {
-        self.audit.clone().map(|audit| audit as Arc<dyn Auditor>)
+        Some(Arc::clone(&self.refusals) as Arc<dyn Auditor>)
     }
 }
 

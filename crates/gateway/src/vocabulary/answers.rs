@@ -72,6 +72,13 @@ pub struct Refusal {
     pub node: Option<String>,
 }
 
+impl Refusal {
+    /// Nothing more to say than this.
+    pub fn new(reason: Reason, text: impl Into<String>) -> Self {
+        Self { reason, text: text.into(), node: None }
+    }
+}
+
 /// Why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -96,4 +103,10 @@ pub enum Reason {
     NoSuchNode,
     /// What is to be done cannot be.
     BadJob,
+    /// Whoever asks did not show who it is.
+    Unauthorised,
+    /// Whoever asks may not have that done.
+    NotAllowed,
+    /// There is nothing at this path.
+    NoSuchPath,
 }

@@ -81,6 +81,19 @@ pub enum Happening {
         /// What became of it, for people.
         text: String,
     },
+    /// Something was refused.
+    Refused {
+        /// Why, for programs: `bad_token`, `forbidden` and so on.
+        reason: String,
+        /// Whom: a principal as the policy writes it, or an address.
+        who: String,
+        /// What they wanted to do, if that is known.
+        action: Option<String>,
+        /// To whom or what; empty if that is not known.
+        object: String,
+        /// More about it, for people; may be empty.
+        text: String,
+    },
     /// So many events were left out here: they came faster than they were read.
     Skipped {
         /// How many.

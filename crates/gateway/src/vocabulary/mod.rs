@@ -8,6 +8,7 @@ mod events;
 mod minds;
 mod nodes;
 mod requests;
+mod rights;
 mod services;
 #[cfg(test)]
 mod tests;

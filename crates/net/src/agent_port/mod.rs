@@ -6,6 +6,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod wire;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -31,6 +32,7 @@ use whimbrel_platform::{EndReason, Time};
 
 use self::arrival::Arrival;
 pub use self::tokens::{TokenError, TokenFile, Tokens, new_token};
+pub use self::wire::Messages;
 use crate::authority::hex;
 use crate::hub::HubView;
 use crate::refusal;
@@ -183,13 +185,29 @@ impl AgentPort {
     /// # Errors
     /// The address is not to be had, threads are not, or the credentials are of no use.
     pub fn open(config: AgentPortConfig, host: Arc<dyn Host>, address: &str) -> Result<Self, AgentPortError> {
+        Self::begin(config, host, Some(address))
+    }
+
+    /// A port to which nobody can connect: somebody else hands over connections.
+    ///
+    /// # Errors
+    /// Threads are not to be had, or the credentials are of no use.
+    pub fn without_address(config: AgentPortConfig, host: Arc<dyn Host>) -> Result<Self, AgentPortError> {
+        Self::begin(config, host, None)
+    }
+
+    fn begin(config: AgentPortConfig, host: Arc<dyn Host>, address: Option<&str>) -> Result<Self, AgentPortError> {
         let AgentPortConfig { level, credentials, links, authorise, auditor, log } = config;
         let tls = Mutex::new(Tls::of_agent_port(level, credentials.as_ref())?.map(Arc::new));
         let certifier = credentials.as_ref().map(|credentials| certifier(&*host, credentials)).transpose()?.flatten();
         let threads = Threads::half("whimbrel-agents").map_err(AgentPortError::Threads)?;
-        let failed = |source| AgentPortError::Listen { address: address.to_owned(), source };
-        let listener = threads.block_on(TcpListener::bind(address)).map_err(failed)?;
-        let address = listener.local_addr().map_or_else(|_| address.to_owned(), |address| address.to_string());
+        let listener = address.map(|address| {
+            let failed = |source| AgentPortError::Listen { address: address.to_owned(), source };
+            threads.block_on(TcpListener::bind(address)).map_err(failed)
+        });
+        let listener = listener.transpose()?;
+        let address = listener.as_ref().and_then(|listener| Some(listener.local_addr().ok()?.to_string()));
+        let address = address.unwrap_or_default();
         let inner = Arc::new(Inner {
             host,
             authorise,
@@ -204,13 +222,31 @@ impl AgentPort {
             accounts: Mutex::default(),
             strangers: AtomicU64::new(0),
         });
-        threads.spawn(accept(listener, Arc::clone(&inner)));
+        if let Some(listener) = listener {
+            threads.spawn(accept(listener, Arc::clone(&inner)));
+        }
         Ok(Self { inner, address, threads })
     }
 
-    /// Where it listens.
+    /// Where it listens; empty if it does not.
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// The threads that its sessions run on, for those who bring connections.
+    pub fn threads(&self) -> &tokio::runtime::Handle {
+        self.threads.handle()
+    }
+
+    /// Takes a connection that somebody else accepted, as secure as that is. Done when it belongs to a session, or is closed. Whoever
+    /// calls sees to it that not too many wait at once.
+    pub fn receive_messages(
+        &self,
+        messages: Box<dyn Messages>,
+        from: SocketAddr,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let inner = Arc::clone(&self.inner);
+        async move { inner.take_in(Arrival::hear_messages(messages, from).await, from).await }
     }
 
     /// Shows and trusts these from now on, for connections made later. Present ones go on; but sessions that began with
@@ -290,10 +326,16 @@ impl Inner {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hears what a client says first, and gives its connection to a session, or closes it.
+    /// Hears what a client says first on a socket.
     async fn receive(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) {
         let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (reason, why) = match Arrival::hear(socket, tls.as_deref()).await {
+        let arrived = Arrival::hear(socket, tls.as_deref()).await;
+        self.take_in(arrived, from).await;
+    }
+
+    /// Gives a client's connection to a session, or closes it.
+    async fn take_in(self: &Arc<Self>, arrived: io::Result<Arrival>, from: SocketAddr) {
+        let (reason, why) = match arrived {
             Err(error) => (refusal::of_connection(&error), error.to_string()),
             Ok(arrival) => match self.admit(&arrival) {
                 Ok(door) => {
@@ -356,7 +398,7 @@ impl Inner {
         let Some(grant) = (self.authorise)(&claim) else {
             return Err(Fault::new(Code::Unauthorised, "no token or certificate that lets anybody in"));
         };
-        let certificates = arrival.stream.certificates().filter(|_| certified.is_some()).map(<[_]>::to_vec);
+        let certificates = arrival.wire.certificates().filter(|_| certified.is_some()).map(<[_]>::to_vec);
         self.begin(grant, hello, certificates)
     }
 

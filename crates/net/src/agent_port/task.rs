@@ -1,26 +1,22 @@
 //! A session's task: it moves bytes between its client's connection, when there is one, and the session.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_NAME_BYTES_MAX};
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
-    Code, Fault, Frame, FrameReader, FrameWriter, SessionBody, SessionEvent, SharedSession, WriteError,
+    Code, Fault, Frame, FrameReader, FrameWriter, Framing, SessionBody, SessionEvent, SharedSession, WriteError,
 };
 
-use super::arrival::{Arrival, close, write_frame};
+use super::arrival::Arrival;
+use super::wire::{Moved, WRITE_BYTES, Wire};
 use super::{Account, Door, Inner, taken_over};
 use crate::refusal;
 use crate::task::SLEEP_MAX;
-
-/// Bytes that are put together before they are written.
-const WRITE_BYTES: usize = 64 << 10;
 
 struct Task {
     port: Arc<Inner>,
@@ -83,17 +79,13 @@ impl Task {
             let session = self.session.lock();
             (session.grant().remember, session.grant().message_bytes as usize)
         };
-        let from = arrival.stream.socket().peer_addr().ok();
-        let Arrival { stream, incoming, framing, .. } = *arrival;
+        let Arrival { mut wire, framing, .. } = *arrival;
+        wire.release();
         let mut connection = Connection {
             reader: FrameReader::new(framing, remember),
             writer: FrameWriter::new(framing, remember, message_bytes),
-            stream,
-            from,
-            incoming,
-            out: Vec::new(),
-            written: 0,
-            flushed: true,
+            framing,
+            wire,
         };
         loop {
             if let Some(arrival) = self.door.take() {
@@ -111,7 +103,7 @@ impl Task {
             }
             self.fill_out(&mut connection);
             if !self.session.lock().is_connected() {
-                connection.close();
+                tokio::spawn(connection.wire.close());
                 return None;
             }
             match self.happening(&mut connection).await {
@@ -130,22 +122,10 @@ impl Task {
             (session.poll_timeout(), session.has_room())
         };
         let wait = (until - self.port.host.now()).min(SLEEP_MAX);
-        let Connection { stream, incoming, out, written, flushed, .. } = connection;
-        let (mut reading, mut writing) = tokio::io::split(stream);
-        let rest = out.get(*written..).unwrap_or_default();
         tokio::select! {
-            wrote = write_some(&mut writing, rest), if !(rest.is_empty() && *flushed) => match wrote {
-                Ok(count) => {
-                    *written += count;
-                    *flushed = count == 0;
-                    Happening::Go
-                }
-                Err(_) => Happening::Gone,
-            },
-            came = reading.read_buf(incoming.room()), if has_room => match came {
-                Ok(0) => Happening::Gone,
-                Ok(_) => Happening::Go,
-                Err(_) => Happening::Gone,
+            moved = connection.wire.exchange(has_room) => match moved {
+                Moved::Some => Happening::Go,
+                Moved::Gone => Happening::Gone,
             },
             () = self.door.wake.notified() => Happening::Go,
             () = tokio::time::sleep(wait) => Happening::Go,
@@ -156,7 +136,7 @@ impl Task {
     fn take_frames(&mut self, connection: &mut Connection) -> Result<(), Fault> {
         let now = self.port.host.now();
         while self.session.lock().has_room() {
-            let Some(bytes) = connection.incoming.frame(SESSION_FRAME_BYTES_MAX)? else { break };
+            let Some(bytes) = connection.wire.frame(SESSION_FRAME_BYTES_MAX)? else { break };
             let frame = connection.reader.read(bytes).map_err(|error| Fault::new(Code::Protocol, error.to_string()))?;
             let made = connection.reader.take_name_bytes();
             let all = self.account.name_bytes.fetch_add(made, Ordering::Relaxed) + made;
@@ -215,19 +195,14 @@ impl Task {
 
     /// Puts together what is to be written, if the last is.
     fn fill_out(&mut self, connection: &mut Connection) {
-        let Connection { writer, out, written, .. } = connection;
-        if *written < out.len() {
+        let Connection { writer, framing, wire, .. } = connection;
+        if !wire.is_free() {
             return;
         }
-        *written = 0;
-        out.clear();
-        if out.capacity() > 4 * WRITE_BYTES {
-            *out = Vec::new();
-        }
         let now = self.port.host.now();
-        while out.len() < WRITE_BYTES {
+        while wire.put_bytes() < WRITE_BYTES {
             let Some(frame) = self.session.lock().poll_frame(now) else { break };
-            if let Err(error) = write_frame(out, |out| writer.write(&frame, out)) {
+            if let Err(error) = wire.put(*framing, |out| writer.write(&frame, out)) {
                 self.unwritable(&frame, &error);
             }
         }
@@ -252,42 +227,22 @@ impl Task {
             // Who has no agent has no name by which the policy could mean it.
             let who = match first {
                 Some((_, agent)) => self.principal(agent.name).to_string(),
-                None => connection.from.map(|from| from.to_string()).unwrap_or_default(),
+                None => connection.wire.from().map(|from| from.to_string()).unwrap_or_default(),
             };
             self.port.refuse(&Refused::somebody(reason, &who, &fault.text));
         }
-        let Connection { writer, out, .. } = &mut connection;
-        let _ = write_frame(out, |out| writer.write(&Frame::Error(fault), out));
-        connection.close();
+        let Connection { writer, framing, wire, .. } = &mut connection;
+        let _ = wire.put(*framing, |out| writer.write(&Frame::Error(fault), out));
+        // The session does not wait for that.
+        tokio::spawn(connection.wire.close());
     }
-}
-
-/// Writes what it can; if there is nothing, sees to it that nothing waits in the stream. How many bytes it wrote.
-async fn write_some(writing: &mut (impl AsyncWrite + Unpin), rest: &[u8]) -> io::Result<usize> {
-    if rest.is_empty() { writing.flush().await.map(|()| 0) } else { writing.write(rest).await }
 }
 
 struct Connection {
-    stream: crate::stream::Stream,
-    /// Where the client is.
-    from: Option<std::net::SocketAddr>,
-    incoming: super::arrival::Incoming,
+    wire: Wire,
+    framing: Framing,
     reader: FrameReader,
     writer: FrameWriter,
-    /// Bytes to be written, and how many of them were.
-    out: Vec<u8>,
-    written: usize,
-    /// Nothing written waits in the stream.
-    flushed: bool,
-}
-
-impl Connection {
-    /// Writes what there is and closes; the session does not wait for that.
-    fn close(self) {
-        let Self { stream, mut out, written, .. } = self;
-        out.drain(..written.min(out.len()));
-        tokio::spawn(async move { close(stream, &out).await });
-    }
 }
 
 /// Why an agent cannot be, as its client is told.

@@ -1,12 +1,12 @@
 use std::time::Instant;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use whimbrel_acl::Aid;
 use whimbrel_platform::AgentBody;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{FrameReader, FrameWriter, Framing};
 
-use super::arrival::{Incoming, write_frame};
+use super::wire::{Incoming, write_frame};
 use super::*;
 use crate::stream::Stream;
 use crate::{Authority, SessionCredentials};
@@ -68,7 +68,8 @@ impl Client {
                     frame => (None, matches!(frame, Frame::Welcome(_))),
                 };
             }
-            assert_ne!(self.stream.read_buf(self.incoming.room()).await.unwrap(), 0, "it says why it closes");
+            let read = std::future::poll_fn(|cx| self.incoming.poll_read(&mut self.stream, cx)).await;
+            assert_ne!(read.unwrap(), 0, "it says why it closes");
         }
     }
 }

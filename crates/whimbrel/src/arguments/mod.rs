@@ -12,6 +12,7 @@ mod check;
 mod codec;
 #[cfg(feature = "nats")]
 mod engine;
+mod http;
 mod look;
 mod minds;
 mod proof;
@@ -40,6 +41,7 @@ pub use self::check::{Check, Language, New};
 pub use self::codec::{Codec, CodecAction};
 #[cfg(feature = "nats")]
 pub use self::engine::{Engine, EngineAction, Sync};
+pub use self::http::{Http, HttpOptions};
 pub use self::look::{Agents, DeadLetters, Df, Links, Log, Nodes, Order, Ps, Showing, Sniff, Topics};
 pub use self::minds::{Debug, DebugWord, Mind};
 pub use self::proof::{Prove, Verify};
@@ -76,7 +78,7 @@ pub enum Command {
     Run(Box<Run>),
     #[cfg(feature = "nats")]
     Up(Box<Up>),
-    Join(Join),
+    Join(Box<Join>),
     Ps(Ps),
     Nodes(Nodes),
     Drain(Drain),

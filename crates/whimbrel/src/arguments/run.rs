@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use whimbrel_acl::Encoding;
 use whimbrel_platform::cluster::LEVEL;
 
+use super::http::HttpOptions;
 use super::session::AgentPortOptions;
 
 /// Run a society until it ends itself, or is ended by Ctrl-C.
@@ -66,6 +67,9 @@ pub struct Run {
     /// See `whimbrel up`.
     #[arg(skip)]
     pub labels: Vec<String>,
+    /// Whether there is a console if nothing was said about it: `run` has one, `up` has none.
+    #[arg(skip = true)]
+    pub shows_console: bool,
     /// Forget what is kept of the society, and begin anew.
     #[arg(long)]
     pub fresh: bool,
@@ -117,6 +121,8 @@ pub struct Run {
     pub offering: Offering,
     #[command(flatten)]
     pub agents_elsewhere: AgentPortOptions,
+    #[command(flatten)]
+    pub http: HttpOptions,
     /// How this node writes messages on its links: compact, or to look at: string, xml, bit-efficient, json. How it reads
     /// them, each peer says.
     #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true)]
@@ -180,6 +186,8 @@ pub struct Join {
     pub offering: Offering,
     #[command(flatten)]
     pub agents_elsewhere: AgentPortOptions,
+    #[command(flatten)]
+    pub http: HttpOptions,
     /// How this node writes messages on its links: compact, or to look at: string, xml, bit-efficient, json. How it reads
     /// them, each peer says.
     #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true)]

@@ -7,6 +7,7 @@ use clap::Args;
 use whimbrel_acl::Encoding;
 use whimbrel_platform::cluster::LEVEL;
 
+use super::http::HttpOptions;
 use super::run::{Guarding, Offering, Run, SecurityLevel};
 use super::session::AgentPortOptions;
 
@@ -87,6 +88,8 @@ pub struct Up {
     pub offering: Offering,
     #[command(flatten)]
     pub agents_elsewhere: AgentPortOptions,
+    #[command(flatten)]
+    pub http: HttpOptions,
     /// Keep what agents of this node say, for `whimbrel log`: in the folder `.whimbrel` beside the file, or in this one.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
     pub log: Option<Option<PathBuf>>,
@@ -116,6 +119,7 @@ impl From<Up> for Run {
             level: up.level,
             passivate: up.passivate,
             labels: up.labels,
+            shows_console: false,
             fresh: up.fresh,
             trace: up.trace,
             summary: false,
@@ -132,6 +136,7 @@ impl From<Up> for Run {
             offering: up.offering,
             code_cache: up.code_cache,
             agents_elsewhere: up.agents_elsewhere,
+            http: up.http,
             encoding: Encoding::Compact,
             node: None,
             first: None,

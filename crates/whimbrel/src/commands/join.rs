@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -9,10 +10,12 @@ use whimbrel::Society;
 use whimbrel::shelving::Shelving;
 use whimbrel_runtime::Platform;
 
-use super::{code_cache, open, open_control, project_in};
+use super::{code_cache, open, open_control, project_in, society_name};
 use crate::agent_port;
 use crate::arguments::Join;
+use crate::control::Panel;
 use crate::credentials::Watched;
+use crate::gateway::{self, Prepared, Site};
 use crate::guarding::Guards;
 use crate::logging::Logging;
 use crate::membership::{Membership, security_at};
@@ -53,12 +56,14 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let membership = Membership::join(arguments, &platform, &guards)?;
     let logging = Logging::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform)?;
     society.start(&platform)?;
+    let http = http_of(arguments).prepare()?;
     let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
     let agents_elsewhere = agent_port::open(
         &arguments.agents_elsewhere,
         level,
         guards.auditor(),
         Some(membership.view()),
+        http.as_ref().map(Prepared::token),
         arguments.quiet,
         &platform,
     )?;
@@ -66,11 +71,37 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
     }
     let log = logging.as_ref().map(Logging::log);
-    let control = open_control(&file, &platform, Some(membership.view()), log, None, arguments.quiet);
+    let panel = Panel::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
+    let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)));
+    let control = open_control(&panel, arguments.quiet);
+    let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let leaving = platform.clone();
     stopping.watch(None, move |code| leaving.leave_with(code));
+    let code = run_until_alone(&platform, &membership);
+    gateway::close(gateway);
+    agent_port::close(agents_elsewhere);
+    drop(control);
+    logging.into_iter().for_each(Logging::end);
+    membership.end();
+    guards.end();
+    Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}
+
+/// The HTTP port that is asked for.
+fn http_of(arguments: &Join) -> Site<'_> {
+    Site {
+        options: &arguments.http,
+        unless_said: false,
+        security: arguments.security,
+        credentials: arguments.credentials.as_deref(),
+        quiet: arguments.quiet,
+    }
+}
+
+/// Runs until the platform stops, or all other nodes have left.
+fn run_until_alone(platform: &Platform, membership: &Membership) -> i32 {
     let ended = AtomicBool::new(false);
-    let code = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         scope.spawn(|| {
             while !ended.load(Ordering::Acquire) {
                 if membership.is_alone() {
@@ -82,11 +113,5 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         let code = platform.run_until_stopped();
         ended.store(true, Ordering::Release);
         code
-    });
-    agent_port::close(agents_elsewhere);
-    drop(control);
-    logging.into_iter().for_each(Logging::end);
-    membership.end();
-    guards.end();
-    Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+    })
 }

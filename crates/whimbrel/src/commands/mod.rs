@@ -4,13 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use whimbrel::cluster::View;
 use whimbrel::environment::Environments;
 use whimbrel::society::OpenError;
 use whimbrel::{CodeCache, Society};
-use whimbrel_net::HubView;
-use whimbrel_runtime::Platform;
-use whimbrel_store::ConversationLog;
 
 use crate::control::{Control, Panel};
 use crate::terminal;
@@ -49,16 +45,8 @@ pub mod topics;
 pub mod up;
 
 /// Opens the node's control socket. A node without one runs as well; it is only not seen.
-fn open_control(
-    file: &Path,
-    platform: &Platform,
-    links: Option<HubView>,
-    log: Option<ConversationLog>,
-    cluster: Option<View>,
-    quiet: bool,
-) -> Option<Control> {
-    let society = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    match Control::open(Panel::new(platform, society, links).with_log(log).with_cluster(cluster)) {
+fn open_control(panel: &Arc<Panel>, quiet: bool) -> Option<Control> {
+    match Control::open(Arc::clone(panel)) {
         Ok(control) => Some(control),
         Err(error) => {
             if !quiet {
@@ -67,6 +55,11 @@ fn open_control(
             None
         }
     }
+}
+
+/// What the society of this file is called.
+fn society_name(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Where code from other nodes is kept, as `--code-cache` says.

@@ -11,13 +11,14 @@ use whimbrel::cluster::View;
 use whimbrel::shelving::Shelving;
 use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
-use whimbrel_platform::audit::Auditor;
 use whimbrel_runtime::{Platform, PlatformBuilder};
 
-use super::{code_cache, open, open_control, project_in};
+use super::{code_cache, open, open_control, project_in, society_name};
 use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
+use crate::control::Panel;
 use crate::credentials::Watched;
+use crate::gateway::{self, Prepared, Site};
 use crate::guarding::Guards;
 use crate::keeping::{Begun, Keeping, hand_over};
 use crate::logging::Logging;
@@ -60,19 +61,21 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     }
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
     let membership = become_member(arguments, keeping.as_ref(), &platform, &guards)?;
-    let agents_elsewhere = match arguments.node {
-        None => open_agent_port(arguments, guards.auditor(), membership.as_ref().map(Membership::view), &platform)?,
-        Some(_) => None,
-    };
+    let (http, agents_elsewhere) =
+        open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
     let nodes = begin(arguments, society, keeping.as_ref(), membership.as_ref(), &platform, &guards)?;
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
     let cluster = keeping.as_ref().map(Keeping::view);
     let log = logging.as_ref().map(Logging::log);
-    let control = open_control(&file, &platform, links, log, cluster.clone(), arguments.quiet);
+    let panel = Panel::new(&platform, society_name(&file), links).with_log(log).with_cluster(cluster.clone());
+    let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)));
+    let control = open_control(&panel, arguments.quiet);
+    let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let time = arguments.time.filter(|_| arguments.node.is_none());
     stopping.watch(time, end_by(&platform, cluster));
     let code = platform.run_until_stopped();
+    gateway::close(gateway);
     agent_port::close(agents_elsewhere);
     drop(control);
     logging.into_iter().for_each(Logging::end);
@@ -190,22 +193,36 @@ fn begin_log(
     }
 }
 
-fn open_agent_port(
+/// The ports for those who are no nodes: where the console is to be, and where programs outside have agents. Of nodes that one
+/// command starts, the first has them.
+fn open_ports(
     arguments: &Run,
-    auditor: Option<Arc<dyn Auditor>>,
+    guards: &Guards,
     links: Option<HubView>,
     platform: &Platform,
-) -> anyhow::Result<Option<Arc<AgentPort>>> {
+) -> anyhow::Result<(Option<Prepared>, Option<Arc<AgentPort>>)> {
+    if arguments.node.is_some() {
+        return Ok((None, None));
+    }
     let folder = arguments.credentials.as_deref();
     // The authority of `--nodes` is known to nobody else.
     let asked = arguments.security.filter(|asked| arguments.nodes.is_none() || *asked == SecurityLevel::Open);
+    let site = Site {
+        options: &arguments.http,
+        unless_said: arguments.shows_console,
+        security: asked,
+        credentials: folder,
+        quiet: arguments.quiet,
+    };
+    let http = site.prepare()?;
     let level = |address: &str| security_at(asked, address, folder);
     let is_member = links.is_some();
-    let port = agent_port::open(&arguments.agents_elsewhere, level, auditor, links, arguments.quiet, platform)?;
+    let (options, token) = (&arguments.agents_elsewhere, http.as_ref().map(Prepared::token));
+    let port = agent_port::open(options, level, guards.auditor(), links, token, arguments.quiet, platform)?;
     if let Some(folder) = folder {
         let is_looked_after = is_member;
         let watched = if is_looked_after { Watched::following(folder) } else { Watched::new(folder) };
         agent_port::watch(port.as_ref(), watched);
     }
-    Ok(port)
+    Ok((http, port))
 }

@@ -9,10 +9,12 @@ mod mail;
 mod merge;
 mod minds;
 mod natural;
+mod operator;
 mod panel;
 mod server;
 mod services;
 mod tap;
+mod traffic;
 
 use std::time::Duration;
 
@@ -25,7 +27,7 @@ pub use self::merge::Merge;
 pub use self::panel::Panel;
 pub use self::panel::merge;
 pub use self::server::Control;
-pub use self::tap::{began_us, happening};
+pub use self::tap::{began_us, happening, wall_us};
 
 /// How long a node waits for another one to which it offered an agent.
 pub const MOVE_PATIENCE: Duration = Duration::from_millis(LINK_GIVE_UP_MS + 5_000);

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use rustc_hash::FxHashMap;
@@ -27,6 +28,7 @@ use super::MOVE_PATIENCE;
 use super::mail::Mail;
 use super::tap;
 use super::{history, minds, natural};
+use crate::refusals::Refusals;
 
 /// The name of a node that is the only one.
 const ALONE: &str = "n1";
@@ -35,18 +37,27 @@ const ALIKE: f64 = 0.8;
 
 /// See the module.
 pub struct Panel {
-    platform: Platform,
+    pub(super) platform: Platform,
     society: String,
     hub: Option<HubView>,
     cluster: Option<View>,
     mail: Mail,
-    log: Option<ConversationLog>,
+    pub(super) log: Option<ConversationLog>,
+    pub(super) refusals: Arc<Refusals>,
 }
 
 impl Panel {
     /// For the node that runs this project or program, and has these links.
     pub fn new(platform: &Platform, society: String, hub: Option<HubView>) -> Self {
-        Self { platform: platform.clone(), society, hub, cluster: None, mail: Mail::default(), log: None }
+        Self {
+            platform: platform.clone(),
+            society,
+            hub,
+            cluster: None,
+            mail: Mail::default(),
+            log: None,
+            refusals: Arc::default(),
+        }
     }
 
     /// The same for a node that keeps this log of conversations, if it keeps one.
@@ -59,6 +70,12 @@ impl Panel {
     #[must_use]
     pub fn with_cluster(self, cluster: Option<View>) -> Self {
         Self { cluster, ..self }
+    }
+
+    /// The same for a node that keeps what is refused there.
+    #[must_use]
+    pub fn with_refusals(self, refusals: Arc<Refusals>) -> Self {
+        Self { refusals, ..self }
     }
 
     pub(super) fn random(&self) -> u64 {
@@ -84,10 +101,7 @@ impl Panel {
 
     /// Tells what the node's log of conversations holds.
     pub(super) fn log(&self, wanted: &LogWanted, mut stream: &UnixStream) -> Result<(), history::Ended> {
-        let Some(log) = &self.log else {
-            let text = "this node keeps no log of conversations: run it with --log".to_owned();
-            return Err(Refusal { reason: Reason::NoLog, text, node: None }.into());
-        };
+        let log = self.kept_log()?;
         // A terminal may be held for long.
         stream.set_write_timeout(None)?;
         let mut tell = |line: &LogLine| -> std::io::Result<()> {
@@ -96,6 +110,11 @@ impl Panel {
             stream.write_all(&line)
         };
         history::tell(log, self.node(), wanted, &mut tell)
+    }
+
+    pub(super) fn kept_log(&self) -> Result<&ConversationLog, Refusal> {
+        let text = "this node keeps no log of conversations: run it with --log";
+        self.log.as_ref().ok_or_else(|| Refusal::new(Reason::NoLog, text))
     }
 
     /// Answers everything but `sniff`, `log` and `stop`. `gone` tells whether whoever asks went away meanwhile.

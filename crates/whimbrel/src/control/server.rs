@@ -28,10 +28,10 @@ impl Control {
     ///
     /// # Errors
     /// There is no folder where it can be, or no thread to listen.
-    pub fn open(panel: Panel) -> anyhow::Result<Self> {
+    pub fn open(panel: Arc<Panel>) -> anyhow::Result<Self> {
         let (listener, path) = folder::listen(panel.random())?;
         let control = Self { path };
-        let listening = move || listen(&listener, &Arc::new(panel));
+        let listening = move || listen(&listener, &panel);
         let thread = std::thread::Builder::new().name("whimbrel-control".to_owned());
         thread.spawn(listening).context("no thread for the control socket")?;
         Ok(control)

@@ -9,15 +9,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use whimbrel_acl::{Aid, Envelope, Symbol};
+use whimbrel_gateway::Feed;
 use whimbrel_gateway::vocabulary::{DeadLettersFound, Event, Happening, MessageInfo, SniffWanted};
 use whimbrel_platform::ams::{AmsChange, name_fits};
 use whimbrel_platform::conversations::{shortened, spelled_alike};
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::df::DfChange;
-use whimbrel_platform::limits::{SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX};
+use whimbrel_platform::limits::{
+    LIVE_EVENTS_MAX, SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX,
+};
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Event as Seen, Observer, Time};
-use whimbrel_runtime::Platform;
+use whimbrel_runtime::{Observation, Platform};
 
 /// How long the client hears nothing at most: it then hears what time it is, and the node whether it is still there.
 const TICK: Duration = Duration::from_millis(100);
@@ -25,18 +28,25 @@ const TICK: Duration = Duration::from_millis(100);
 const LINES_AT_ONCE: usize = 256;
 
 /// What is to be seen.
+#[derive(Default)]
 struct Filter {
     agents: Vec<String>,
     conversation: Option<String>,
     performatives: Vec<String>,
     only_messages: bool,
+    only_moves: bool,
 }
 
 impl Filter {
+    /// Agents that come and go between nodes.
+    fn moves() -> Self {
+        Self { only_moves: true, ..Self::default() }
+    }
+
     fn new(wanted: &SniffWanted) -> Self {
         let SniffWanted { agents, conversation, performatives, only_messages } = wanted.clone();
         let only_messages = only_messages || conversation.is_some() || !performatives.is_empty();
-        Self { agents, conversation, performatives, only_messages }
+        Self { agents, conversation, performatives, only_messages, only_moves: false }
     }
 
     fn agent(&self, name: Symbol) -> bool {
@@ -55,6 +65,9 @@ impl Filter {
     }
 
     fn takes(&self, event: &Seen<'_>) -> bool {
+        if self.only_moves {
+            return matches!(event, Seen::Left(..) | Seen::Came(..));
+        }
         match event {
             // Of what is sent to a topic, the one who is watched gets a copy.
             Seen::Delivered(envelope) => {
@@ -78,6 +91,8 @@ impl Filter {
 struct Tap {
     filter: Filter,
     buffer: SyncSender<(Time, Happening)>,
+    /// How many events the buffer may hold.
+    room: usize,
     waiting: Arc<AtomicUsize>,
     skipped: Arc<AtomicU64>,
 }
@@ -87,7 +102,7 @@ impl Observer for Tap {
         if !self.filter.takes(&event) {
             return;
         }
-        let mut taken = self.waiting.fetch_add(1, Ordering::Relaxed) < SNIFFED_EVENTS_MAX;
+        let mut taken = self.waiting.fetch_add(1, Ordering::Relaxed) < self.room;
         if taken && let Some(what) = happening(&event) {
             taken = self.buffer.try_send((at, what)).is_ok();
         }
@@ -102,13 +117,55 @@ impl Observer for Tap {
 pub fn sniff(platform: &Platform, node: &str, wanted: &SniffWanted, stream: &UnixStream) -> io::Result<()> {
     // A terminal may be held for long.
     stream.set_write_timeout(None)?;
-    let (buffer, kept) = sync_channel(SNIFFED_EVENTS_MAX);
+    let (_observation, kept) = tap(platform, node, Filter::new(wanted), SNIFFED_EVENTS_MAX);
+    kept.tell(stream)
+}
+
+/// Begins to write down what is to be seen, so many events at most until somebody takes them.
+fn tap(platform: &Platform, node: &str, filter: Filter, room: usize) -> (Observation, Kept) {
+    let (buffer, kept) = sync_channel(room);
     let (waiting, skipped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicU64>::default());
-    let tap = Tap { filter: Filter::new(wanted), buffer, waiting: Arc::clone(&waiting), skipped: Arc::clone(&skipped) };
-    let began_us = began_us(platform);
-    let teller = Teller { node: node.to_owned(), began_us, kept, waiting, skipped };
-    let _observation = platform.observe(Arc::new(tap));
-    teller.tell(stream)
+    let tap = Tap { filter, buffer, room, waiting: Arc::clone(&waiting), skipped: Arc::clone(&skipped) };
+    let kept = Kept { node: node.to_owned(), began_us: began_us(platform), kept, waiting, skipped };
+    (platform.observe(Arc::new(tap)), kept)
+}
+
+/// What happens, for somebody who comes to take it.
+pub struct EventFeed {
+    kept: Kept,
+    _observation: Observation,
+}
+
+impl EventFeed {
+    /// What is told to sniffers that want this.
+    pub fn of_events(platform: &Platform, node: &str, wanted: &SniffWanted) -> Self {
+        Self::new(platform, node, Filter::new(wanted))
+    }
+
+    /// Agents that come from other nodes and go there.
+    pub fn of_moves(platform: &Platform, node: &str) -> Self {
+        Self::new(platform, node, Filter::moves())
+    }
+
+    fn new(platform: &Platform, node: &str, filter: Filter) -> Self {
+        let (observation, kept) = tap(platform, node, filter, LIVE_EVENTS_MAX);
+        Self { kept, _observation: observation }
+    }
+}
+
+impl Feed for EventFeed {
+    fn take(&mut self) -> Vec<Event> {
+        let mut events: Vec<Event> = std::iter::from_fn(|| self.kept.kept.try_recv().ok())
+            .take(LIVE_EVENTS_MAX)
+            .map(|(at, what)| self.kept.event(self.kept.began_us + at.0, what))
+            .collect();
+        self.kept.waiting.fetch_sub(events.len(), Ordering::Relaxed);
+        let count = self.kept.skipped.swap(0, Ordering::Relaxed);
+        if count > 0 {
+            events.push(self.kept.event(wall_us(), Happening::Skipped { count }));
+        }
+        events
+    }
 }
 
 /// When a platform started, in microseconds since 1970.
@@ -135,7 +192,8 @@ pub fn wall_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-struct Teller {
+/// What was written down.
+struct Kept {
     node: String,
     /// When the platform started, in microseconds since 1970.
     began_us: u64,
@@ -144,7 +202,11 @@ struct Teller {
     skipped: Arc<AtomicU64>,
 }
 
-impl Teller {
+impl Kept {
+    fn event(&self, at_us: u64, what: Happening) -> Event {
+        Event { at_us, node: self.node.clone(), what }
+    }
+
     fn tell(self, mut stream: &UnixStream) -> io::Result<()> {
         let mut lines = Vec::new();
         self.line(&mut lines, wall_us(), Happening::Tick)?;
@@ -170,7 +232,7 @@ impl Teller {
     }
 
     fn line(&self, lines: &mut Vec<u8>, at_us: u64, what: Happening) -> io::Result<()> {
-        serde_json::to_writer(&mut *lines, &Event { at_us, node: self.node.clone(), what })?;
+        serde_json::to_writer(&mut *lines, &self.event(at_us, what))?;
         lines.push(b'\n');
         Ok(())
     }
@@ -266,6 +328,7 @@ mod tests {
         let tap = Tap {
             filter: Filter::new(&SniffWanted::default()),
             buffer,
+            room: SNIFFED_EVENTS_MAX,
             waiting: Arc::default(),
             skipped: Arc::default(),
         };

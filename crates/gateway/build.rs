@@ -1,0 +1,71 @@
+//! Builds the console's files into the program, if they are there: what `make console` leaves in `console/dist`.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../console/dist");
+    let mut files = Vec::new();
+    if env::var_os("CARGO_FEATURE_CONSOLE").is_some() {
+        if folder.is_dir() {
+            list(&folder, &mut files)?;
+        }
+        // A folder that is not there is looked for again each time, which costs nothing.
+        println!("cargo::rerun-if-changed={}", folder.display());
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    files.sort();
+    let mut code = String::from("static FILES: &[File] = &[\n");
+    for file in &files {
+        let path = file.strip_prefix(&folder).unwrap_or(file).to_string_lossy().replace('\\', "/");
+        let file = file.canonicalize()?;
+        let tag = tag(&fs::read(&file)?);
+        let _ = writeln!(
+            code,
+            "    File {{ path: {:?}, kind: {:?}, bytes: include_bytes!({:?}), tag: {tag:?} }},",
+            format!("/{path}"),
+            kind(&path),
+            file.display().to_string()
+        );
+    }
+    code.push_str("];\n");
+    fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("console.rs"), code)
+}
+
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            list(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// A number that tells bytes from others (FNV-1a), with their length.
+fn tag(bytes: &[u8]) -> String {
+    let hash = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+    format!("\"{hash:016x}-{:x}\"", bytes.len())
+}
+
+fn kind(path: &str) -> &'static str {
+    match path.rsplit('.').next().unwrap_or_default() {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "json" | "map" => "application/json",
+        "webmanifest" => "application/manifest+json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "woff2" => "font/woff2",
+        "wasm" => "application/wasm",
+        "txt" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,252 @@
+//! Who may come in: tokens, and the pages of which browsers may ask.
+
+use std::net::IpAddr;
+use std::time::Instant;
+
+use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use ring::digest::{SHA256, digest};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use whimbrel_platform::limits::{HTTP_ADDRESSES_MAX, HTTP_JOINS_AT_ONCE_MAX, HTTP_JOINS_PER_S};
+
+/// What somebody may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Look.
+    Viewer,
+    /// Look and act.
+    Admin,
+}
+
+/// Who may come in, and from where.
+#[derive(Debug, Default)]
+pub struct Access {
+    /// The tokens' hashes: what is compared is no secret, so the time it takes tells nothing.
+    tokens: Vec<(Vec<u8>, Role)>,
+    /// Hosts, as browsers name them, that are this node beside `localhost` and any address in numbers.
+    hosts: Vec<String>,
+    /// Other origins whose pages may ask.
+    origins: Vec<String>,
+    any_origin: bool,
+}
+
+impl Access {
+    /// Nobody, from nowhere else.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Lets in who shows this token.
+    #[must_use]
+    pub fn with_token(mut self, token: &str, role: Role) -> Self {
+        self.tokens.push((hash(token), role));
+        self
+    }
+
+    /// Lets pages of this origin ask, as `https://example.org`; and takes requests to its host for requests to this node. `*` is any
+    /// origin.
+    #[must_use]
+    pub fn with_origin(mut self, origin: &str) -> Self {
+        let origin = origin.trim_end_matches('/').to_ascii_lowercase();
+        self.any_origin |= origin == "*";
+        if let Some((_, authority)) = origin.split_once("://") {
+            self.hosts.push(host_of(authority).to_owned());
+        }
+        self.origins.push(origin);
+        self
+    }
+
+    /// Takes requests to this host for requests to this node.
+    #[must_use]
+    pub fn with_host(mut self, host: &str) -> Self {
+        self.hosts.push(host.to_ascii_lowercase());
+        self
+    }
+
+    /// What somebody may do who shows this token.
+    pub fn role(&self, token: &str) -> Option<Role> {
+        let shown = hash(token);
+        self.tokens.iter().filter(|(hash, _)| *hash == shown).map(|(_, role)| *role).max()
+    }
+
+    /// What somebody may do who sent these headers; `None` if they show no token, or a wrong one.
+    pub fn role_of(&self, headers: &HeaderMap) -> Option<Role> {
+        let shown = headers.get(AUTHORIZATION)?.to_str().ok()?;
+        let (scheme, token) = shown.split_once(' ')?;
+        if scheme.eq_ignore_ascii_case("bearer") { self.role(token.trim()) } else { None }
+    }
+
+    /// Whether a request is meant for this node, and comes from one of its own pages, or from no page at all.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words. A name that is not this node's was made to lead here by somebody (DNS rebinding); a page of
+    /// another origin speaks with its visitor's voice.
+    pub fn check(&self, headers: &HeaderMap) -> Result<(), String> {
+        let host = headers.get(HOST).map(|host| host.to_str().map(str::to_ascii_lowercase));
+        let host = match host {
+            Some(Ok(host)) => host,
+            _ => return Err("the request names no host".to_owned()),
+        };
+        if !self.is_here(host_of(&host)) {
+            return Err(format!("{} is not this node; if it is, say so with --http-origin", shown(&host)));
+        }
+        let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+        let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+        let is_own = origin.split_once("://").is_some_and(|(_, authority)| authority == host);
+        if is_own || self.any_origin || self.origins.contains(&origin) {
+            return Ok(());
+        }
+        Err(format!("pages of {} may not ask this node; to let them, say --http-origin", shown(&origin)))
+    }
+
+    /// The origin that is to be told that it may read the answer: one that is let in and is not the node's own.
+    pub fn foreign_origin<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+        let origin = headers.get(ORIGIN)?.to_str().ok()?;
+        (self.any_origin || self.origins.contains(&origin.to_ascii_lowercase())).then_some(origin)
+    }
+
+    fn is_here(&self, host: &str) -> bool {
+        // Names can be made to lead anywhere; addresses in numbers are what they say.
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || bare.parse::<IpAddr>().is_ok() || self.hosts.iter().any(|known| known == host)
+    }
+}
+
+/// A host without its port.
+fn host_of(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    }
+}
+
+/// What somebody sent, fit to be shown.
+fn shown(text: &str) -> String {
+    text.chars().take(100).collect()
+}
+
+fn hash(token: &str) -> Vec<u8> {
+    digest(&SHA256, token.as_bytes()).as_ref().to_vec()
+}
+
+/// How fast those at one address may open WebSockets: a bucket for each, which fills at a steady pace.
+#[derive(Debug, Default)]
+pub struct Joining {
+    /// How much was left of each bucket, and when that was.
+    buckets: FxHashMap<IpAddr, (f64, Instant)>,
+}
+
+impl Joining {
+    /// Whether another one may be opened now.
+    pub fn admits(&mut self, address: IpAddr, now: Instant) -> bool {
+        let full = f64::from(HTTP_JOINS_AT_ONCE_MAX);
+        let filled = |(left, at): (f64, Instant)| {
+            (left + now.saturating_duration_since(at).as_secs_f64() * f64::from(HTTP_JOINS_PER_S)).min(full)
+        };
+        if self.buckets.len() >= HTTP_ADDRESSES_MAX && !self.buckets.contains_key(&address) {
+            self.buckets.retain(|_, bucket| filled(*bucket) < full);
+            if self.buckets.len() >= HTTP_ADDRESSES_MAX {
+                return false;
+            }
+        }
+        let bucket = self.buckets.entry(address).or_insert((full, now));
+        let left = filled(*bucket);
+        let admitted = left >= 1.0;
+        *bucket = (if admitted { left - 1.0 } else { left }, now);
+        admitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn headers(host: &str, origin: Option<&str>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().expect("a header"));
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().expect("a header"));
+        }
+        headers
+    }
+
+    #[test]
+    fn tokens_give_roles() {
+        let access = Access::none().with_token("admin-token", Role::Admin).with_token("viewer-token", Role::Viewer);
+        assert_eq!(access.role("admin-token"), Some(Role::Admin));
+        assert_eq!(access.role("viewer-token"), Some(Role::Viewer));
+        assert_eq!((access.role("admin-toke"), access.role("")), (None, None));
+        let with = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, value.parse().expect("a header"));
+            access.role_of(&headers)
+        };
+        assert_eq!(with("Bearer admin-token"), Some(Role::Admin));
+        assert_eq!(with("bearer viewer-token"), Some(Role::Viewer));
+        assert_eq!((with("admin-token"), with("Basic admin-token")), (None, None));
+        assert_eq!(Access::none().role(""), None);
+    }
+
+    #[test]
+    fn names_that_somebody_made_lead_here_are_refused() {
+        let access = Access::none().with_origin("https://bees.example:8443").with_host("node.whimbrel");
+        for host in [
+            "127.0.0.1:8420",
+            "localhost:8420",
+            "LOCALHOST",
+            "[::1]:8420",
+            "10.0.0.7",
+            "bees.example",
+            "node.whimbrel:1",
+        ] {
+            assert_eq!(access.check(&headers(host, None)), Ok(()), "{host}");
+        }
+        for host in ["evil.example", "127.0.0.1.evil.example:8420", "localhost.evil.example", "", "[::1].evil"] {
+            assert!(access.check(&headers(host, None)).is_err(), "{host}");
+        }
+        assert!(access.check(&HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn pages_of_others_are_refused() {
+        let access = Access::none().with_origin("https://bees.example/");
+        let check = |host: &str, origin: &str| access.check(&headers(host, Some(origin))).is_ok();
+        assert!(check("127.0.0.1:8420", "http://127.0.0.1:8420"));
+        assert!(check("127.0.0.1:8420", "https://bees.example"));
+        assert!(!check("127.0.0.1:8420", "http://127.0.0.1:9000"), "another program of this machine");
+        assert!(!check("127.0.0.1:8420", "https://evil.example"));
+        assert!(!check("127.0.0.1:8420", "null"), "a sandboxed page, or a file");
+        assert!(!check("127.0.0.1:8420", ""));
+        let any = Access::none().with_origin("*");
+        assert!(any.check(&headers("localhost", Some("null"))).is_ok());
+        assert_eq!(any.foreign_origin(&headers("localhost", Some("https://a.example"))), Some("https://a.example"));
+        assert_eq!(access.foreign_origin(&headers("localhost", Some("https://a.example"))), None);
+    }
+
+    #[test]
+    fn those_at_one_address_join_at_a_steady_pace() {
+        let (mut joining, begin) = (Joining::default(), Instant::now());
+        let (one, other) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+        assert_eq!((0..10_000).filter(|_| joining.admits(one, begin)).count(), HTTP_JOINS_AT_ONCE_MAX as usize);
+        assert!(joining.admits(other, begin), "others are not held up");
+        let later = begin + Duration::from_millis(100);
+        assert_eq!((0..10_000).filter(|_| joining.admits(one, later)).count(), HTTP_JOINS_PER_S as usize / 10);
+    }
+
+    #[test]
+    fn as_many_addresses_are_remembered_as_may_be() {
+        let (mut joining, begin) = (Joining::default(), Instant::now());
+        let address = |number: usize| IpAddr::from((number as u32).to_be_bytes());
+        assert!((0..HTTP_ADDRESSES_MAX).all(|number| joining.admits(address(number), begin)));
+        assert!(!joining.admits(address(HTTP_ADDRESSES_MAX), begin));
+        assert!(
+            joining.admits(address(HTTP_ADDRESSES_MAX), begin + Duration::from_secs(10)),
+            "the others' buckets are full"
+        );
+        assert_eq!(joining.buckets.len(), 1);
+    }
+}

@@ -1,0 +1,86 @@
+//! How a node is, and what is wrong with it, in words.
+
+use serde::Serialize;
+
+use crate::shared::Shared;
+use crate::vocabulary::{Answer, LinkInfo, MemberInfo, MemberState, NodeInfo, Request};
+
+/// How a node is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// `ok`, or `wrong`.
+    pub status: &'static str,
+    /// What is wrong, in words.
+    pub wrong: Vec<String>,
+    /// The node's name, if it answers.
+    pub node: Option<String>,
+    /// For how long it has been there, in microseconds.
+    pub up_us: u64,
+    /// Its agents.
+    pub agents: u64,
+}
+
+/// Asks the node how it is.
+pub(crate) async fn look(shared: &Shared) -> Health {
+    let facts = Facts::ask(shared).await;
+    let wrong = facts.wrong();
+    let node = facts.node;
+    Health {
+        status: if wrong.is_empty() { "ok" } else { "wrong" },
+        wrong,
+        up_us: node.as_ref().map_or(0, |node| node.up_us),
+        agents: node.as_ref().map_or(0, |node| node.agents),
+        node: node.map(|node| node.node),
+    }
+}
+
+/// What a node tells of itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub node: Option<NodeInfo>,
+    pub nodes: Vec<MemberInfo>,
+    pub vacant: Vec<String>,
+    pub links: Vec<LinkInfo>,
+}
+
+impl Facts {
+    pub async fn ask(shared: &Shared) -> Self {
+        let mut facts = Self::default();
+        if let Answer::Node(node) = shared.answer(Request::Node).await {
+            facts.node = Some(*node);
+        }
+        if let Answer::Nodes { nodes, vacant } = shared.answer(Request::Nodes).await {
+            (facts.nodes, facts.vacant) = (nodes, vacant);
+        }
+        if let Answer::Links { links } = shared.answer(Request::Links).await {
+            facts.links = links;
+        }
+        facts
+    }
+
+    /// What is wrong.
+    pub fn wrong(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
+        if self.node.is_none() {
+            wrong.push("the node does not answer".to_owned());
+        }
+        for link in self.links.iter().filter(|link| !link.up) {
+            let peer = link.peer.as_deref().or(link.address.as_deref()).unwrap_or("another node");
+            wrong.push(match link.waiting {
+                0 => format!("there is no connection to {peer}"),
+                1 => format!("there is no connection to {peer}: 1 message waits for it"),
+                waiting => format!("there is no connection to {peer}: {waiting} messages wait for it"),
+            });
+        }
+        for member in &self.nodes {
+            if member.state == MemberState::Silent {
+                wrong.push(format!("node {} gives no sign of life", member.node));
+            }
+            if !member.unserved.is_empty() {
+                wrong.push(format!("node {} cannot serve {} of its partitions", member.node, member.unserved.len()));
+            }
+        }
+        wrong.extend(self.vacant.iter().map(|partition| format!("nobody serves {partition}")));
+        wrong
+    }
+}

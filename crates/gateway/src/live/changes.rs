@@ -1,0 +1,65 @@
+//! What changed in a list of agents since it was told last.
+
+use rustc_hash::FxHashMap;
+
+use crate::vocabulary::AgentInfo;
+
+/// Agents as they were told last.
+#[derive(Debug, Default)]
+pub struct Told {
+    agents: FxHashMap<String, AgentInfo>,
+}
+
+impl Told {
+    /// The agents that are not as they were told, and the names of those that are not among them any more. Age is not told again: it
+    /// changes as everybody knows.
+    pub fn changes(&mut self, now: &[AgentInfo]) -> (Vec<AgentInfo>, Vec<String>) {
+        let mut before = std::mem::take(&mut self.agents);
+        let mut changed = Vec::new();
+        for agent in now {
+            let was = before.remove(&agent.name);
+            let ageless = AgentInfo { age_ms: None, ..agent.clone() };
+            if was.as_ref() != Some(&ageless) {
+                changed.push(agent.clone());
+            }
+            self.agents.insert(agent.name.clone(), ageless);
+        }
+        let mut gone: Vec<String> = before.into_keys().collect();
+        gone.sort();
+        (changed, gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_platform::ams::AgentKind;
+
+    use super::*;
+
+    fn agent(name: &str, mailbox: u64, age_ms: u64) -> AgentInfo {
+        AgentInfo {
+            name: name.to_owned(),
+            kind: AgentKind::AgentSpeak,
+            state: None,
+            ending: false,
+            node: "n1".to_owned(),
+            owner: None,
+            age_ms: Some(age_ms),
+            mailbox: Some(mailbox),
+            handled: None,
+            passive: false,
+        }
+    }
+
+    #[test]
+    fn only_what_changed_is_told() {
+        let mut told = Told::default();
+        let first = [agent("a", 0, 1), agent("b", 0, 1), agent("c", 0, 1)];
+        assert_eq!(told.changes(&first), (first.to_vec(), vec![]));
+        assert_eq!(told.changes(&first), (vec![], vec![]));
+        let older = [agent("a", 0, 9), agent("b", 0, 9), agent("c", 0, 9)];
+        assert_eq!(told.changes(&older), (vec![], vec![]), "that they are older goes without saying");
+        let second = [agent("c", 2, 9), agent("d", 0, 0)];
+        assert_eq!(told.changes(&second), (second.to_vec(), vec!["a".to_owned(), "b".to_owned()]));
+    }
+}

@@ -1,0 +1,238 @@
+//! The live socket: what a console asks, watches and does, over one WebSocket (docs/design/gateway.md).
+//!
+//! Each watch is a task of its own that puts what it has to tell into a queue; the socket's task writes the queue out. When the
+//! client does not read, the queue is full, the watches rest, and what happens meanwhile is counted where it happens: neither the
+//! platform nor memory notices.
+
+mod changes;
+mod pulse;
+mod said;
+mod watches;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use futures_util::{SinkExt, StreamExt};
+use rustc_hash::FxHashMap;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::limits::{
+    HTTP_HELLO_PATIENCE_MS, HTTP_WAIT_MS_MAX, LIVE_ASKS_MAX, LIVE_WAITING_MAX, LIVE_WATCHES_MAX, LIVE_WRITE_PATIENCE_MS,
+};
+
+use self::said::{Said, Told, What};
+use crate::access::Role;
+use crate::server::closed;
+use crate::shared::{Counted, Shared};
+use crate::sockets::WebSocket;
+use crate::vocabulary::{Answer, Reason, Refusal, Request};
+
+/// The name of the live socket's protocol among those of WebSockets.
+pub const SUBPROTOCOL: &str = "whimbrel.live.v1";
+/// What a console can expect of this node.
+const FEATURES: &[&str] = &["log", "traffic", "health", "mobility", "security", "mind", "answer"];
+const HELLO_PATIENCE: Duration = Duration::from_millis(HTTP_HELLO_PATIENCE_MS);
+const WRITE_PATIENCE: Duration = Duration::from_millis(LIVE_WRITE_PATIENCE_MS);
+
+/// What is to be written to a client: JSON.
+pub(crate) type Outbox = mpsc::Sender<Utf8Bytes>;
+
+/// Serves a live socket until it ends.
+pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAddr, stranger: Counted) {
+    let Ok(Some(role)) = timeout(HELLO_PATIENCE, greet(&shared, &mut socket, from)).await else {
+        let _ = timeout(HELLO_PATIENCE, socket.close(None)).await;
+        return;
+    };
+    drop(stranger);
+    let Some(_counted) = shared.live_socket() else {
+        let text = "as many look at this node as may";
+        shared.refuse(RefusalReason::TooMany, from, text);
+        say(&mut socket, &Told::Error(Refusal::new(Reason::Busy, text))).await;
+        let _ = timeout(HELLO_PATIENCE, socket.close(None)).await;
+        return;
+    };
+    socket.get_mut().release();
+    let Answer::Node(node) = shared.answer(Request::Node).await else { return };
+    let features: Vec<&str> = FEATURES.to_vec();
+    if !say(&mut socket, &Told::Welcome { role, node, features }).await {
+        return;
+    }
+    let (outbox, waiting) = mpsc::channel(LIVE_WAITING_MAX);
+    let asks = Arc::new(tokio::sync::Semaphore::new(LIVE_ASKS_MAX));
+    Client { shared, role, from, outbox, asks, watches: FxHashMap::default() }.converse(socket, waiting).await;
+}
+
+/// Hears who somebody is.
+async fn greet(shared: &Shared, socket: &mut WebSocket, from: IpAddr) -> Option<Role> {
+    let said = match socket.next().await?.ok()? {
+        Message::Text(text) => serde_json::from_str::<Said>(&text).ok(),
+        _ => None,
+    };
+    let Some(Said::Hello { token }) = said else {
+        shared.refuse(RefusalReason::Malformed, from, "no hello");
+        say(socket, &Told::Error(Refusal::new(Reason::BadRequest, "say hello first"))).await;
+        return None;
+    };
+    let role = shared.access.role(&token);
+    if role.is_none() {
+        shared.refuse(RefusalReason::BadToken, from, "live socket");
+        let text = "this node does not know that token";
+        say(socket, &Told::Error(Refusal::new(Reason::Unauthorised, text))).await;
+    }
+    role
+}
+
+/// Writes something at once; false if that cannot be.
+async fn say(socket: &mut WebSocket, told: &Told<'_>) -> bool {
+    matches!(timeout(WRITE_PATIENCE, socket.send(Message::Text(told.text()))).await, Ok(Ok(())))
+}
+
+/// Somebody who looks.
+struct Client {
+    shared: Arc<Shared>,
+    role: Role,
+    from: IpAddr,
+    outbox: Outbox,
+    asks: Arc<tokio::sync::Semaphore>,
+    watches: FxHashMap<u64, watches::Watch>,
+}
+
+impl Client {
+    async fn converse(mut self, mut socket: WebSocket, mut waiting: mpsc::Receiver<Utf8Bytes>) {
+        let mut closing = self.shared.closing.subscribe();
+        let ended = loop {
+            tokio::select! {
+                came = socket.next() => match came {
+                    Some(Ok(Message::Text(text))) => {
+                        if let Some(told) = self.hear(&text)
+                            && !say(&mut socket, &told).await
+                        {
+                            return;
+                        }
+                    }
+                    Some(Ok(Message::Binary(bytes))) => {
+                        let refusal = Refusal::new(Reason::BadRequest, "this socket speaks JSON, as text");
+                        self.refuse_bytes(&bytes);
+                        if !say(&mut socket, &Told::Refused { id: None, refusal }).await {
+                            return;
+                        }
+                    }
+                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+                    None | Some(Err(_) | Ok(Message::Close(_))) => break None,
+                },
+                Some(text) = waiting.recv() => {
+                    if !matches!(timeout(WRITE_PATIENCE, socket.send(Message::Text(text))).await, Ok(Ok(()))) {
+                        return;
+                    }
+                }
+                () = closed(&mut closing) => {
+                    let reason = Utf8Bytes::from_static("the node stops");
+                    break Some(CloseFrame { code: CloseCode::Away, reason });
+                }
+            }
+        };
+        let _ = timeout(HELLO_PATIENCE, socket.close(ended)).await;
+    }
+
+    fn refuse_bytes(&self, bytes: &Bytes) {
+        self.shared.refuse(RefusalReason::Malformed, self.from, &format!("{} bytes that are no text", bytes.len()));
+    }
+
+    /// Does what the client says; what is to be told at once.
+    fn hear(&mut self, text: &str) -> Option<Told<'static>> {
+        match serde_json::from_str::<Said>(text) {
+            Ok(Said::Hello { .. }) => {
+                Some(Told::Refused { id: None, refusal: Refusal::new(Reason::BadRequest, "hello was said already") })
+            }
+            Ok(Said::Ask { id, request }) => self.ask(id, *request),
+            Ok(Said::Watch { id, every_ms, what }) => self.watch(id, every_ms, *what),
+            Ok(Said::Unwatch { id }) => {
+                self.watches.remove(&id);
+                None
+            }
+            Err(error) => {
+                self.shared.refuse(RefusalReason::Malformed, self.from, "live socket");
+                let id = said::id_of(text);
+                Some(Told::Refused { id, refusal: Refusal::new(Reason::BadRequest, error.to_string()) })
+            }
+        }
+    }
+
+    fn ask(&self, id: u64, request: Request) -> Option<Told<'static>> {
+        if let Err(refusal) = self.permits(&request) {
+            return Some(Told::Answer { id, answer: Box::new(Answer::Error(refusal)) });
+        }
+        let Ok(permit) = Arc::clone(&self.asks).try_acquire_owned() else {
+            let refusal =
+                Refusal::new(Reason::Busy, format!("{LIVE_ASKS_MAX} questions of this socket are being answered"));
+            return Some(Told::Answer { id, answer: Box::new(Answer::Error(refusal)) });
+        };
+        let (shared, outbox) = (Arc::clone(&self.shared), self.outbox.clone());
+        tokio::spawn(async move {
+            let answering = async {
+                let answer = Box::new(shared.answer(bounded(request)).await);
+                let _ = outbox.send(Told::Answer { id, answer }.text()).await;
+            };
+            tokio::select! {
+                () = answering => {}
+                // Nobody is there any more to hear it.
+                () = outbox.closed() => {}
+            }
+            drop(permit);
+        });
+        None
+    }
+
+    fn permits(&self, request: &Request) -> Result<(), Refusal> {
+        if self.role < Role::Admin && !request.only_looks() {
+            self.shared.refuse(RefusalReason::Forbidden, self.from, "live socket: this token lets one look, not act");
+            return Err(Refusal::new(Reason::NotAllowed, "this token lets one look, not act"));
+        }
+        if matches!(request, Request::Sniff(_) | Request::Log(_) | Request::Stop { .. }) {
+            return Err(Refusal::new(Reason::BadRequest, "this cannot be asked here: watch events, or the log"));
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self, id: u64, every_ms: Option<u64>, what: What) -> Option<Told<'static>> {
+        // A second watch of one id replaces the first.
+        self.watches.remove(&id);
+        let refused = |refusal| Some(Told::Refused { id: Some(id), refusal });
+        if self.watches.len() >= LIVE_WATCHES_MAX {
+            return refused(Refusal::new(Reason::Busy, format!("a socket watches {LIVE_WATCHES_MAX} things at most")));
+        }
+        if let What::Answer { request } = &what
+            && let Err(refusal) = self.permits(request).and_then(|()| only_looks(request))
+        {
+            return refused(refusal);
+        }
+        match watches::begin(&self.shared, &self.outbox, id, every_ms, what) {
+            Ok(watch) => {
+                self.watches.insert(id, watch);
+                None
+            }
+            Err(refusal) => refused(refusal),
+        }
+    }
+}
+
+fn only_looks(request: &Request) -> Result<(), Refusal> {
+    if request.only_looks() && !request.takes_long() {
+        return Ok(());
+    }
+    Err(Refusal::new(Reason::BadRequest, "this cannot be asked again and again"))
+}
+
+/// A request that waits no longer than it may.
+fn bounded(mut request: Request) -> Request {
+    if let Request::Send(sending) = &mut request {
+        sending.wait_ms = sending.wait_ms.map(|wait| wait.min(HTTP_WAIT_MS_MAX));
+    }
+    request
+}

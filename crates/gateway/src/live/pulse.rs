@@ -1,0 +1,86 @@
+//! How a node is doing, from how it was a moment ago.
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::health::Facts;
+use crate::shared::Shared;
+use crate::vocabulary::{AgentOrder, AgentsWanted, Answer, NodeInfo, Request};
+
+/// Agents with the fullest mailboxes that are told of.
+const MAILBOXES: usize = 10;
+
+/// How a node is doing.
+#[derive(Debug, Serialize)]
+pub struct Pulse {
+    pub sent_per_s: f64,
+    pub handled_per_s: f64,
+    pub dead_per_s: f64,
+    pub queued: u64,
+    pub latency_us: Option<Latency>,
+    pub memory_bytes: Option<u64>,
+    pub mailboxes: Vec<(String, u64)>,
+    pub wrong: Vec<String>,
+}
+
+/// How long a message waits from being sent until it is in a turn.
+#[derive(Debug, Serialize)]
+pub struct Latency {
+    pub p50: u64,
+    pub p90: u64,
+    pub p99: u64,
+}
+
+/// Where the figures were.
+pub struct Gauge {
+    last: Option<(Instant, NodeInfo)>,
+}
+
+impl Gauge {
+    pub fn new() -> Self {
+        Self { last: None }
+    }
+
+    /// How the node is doing now. Rates are of the time since this was asked last; of the whole time since it began, at first.
+    pub async fn read(&mut self, shared: &Shared) -> Option<Pulse> {
+        let facts = Facts::ask(shared).await;
+        let wrong = facts.wrong();
+        let node = facts.node?;
+        let now = Instant::now();
+        let seconds = match &self.last {
+            Some((at, _)) => now.saturating_duration_since(*at).as_secs_f64(),
+            None => node.up_us as f64 / 1e6,
+        };
+        let before = |figure: fn(&NodeInfo) -> u64| self.last.as_ref().map_or(0, |(_, node)| figure(node));
+        let rate =
+            |figure: fn(&NodeInfo) -> u64| figure(&node).saturating_sub(before(figure)) as f64 / seconds.max(1e-3);
+        let pulse = Pulse {
+            sent_per_s: rate(|node| node.sent),
+            handled_per_s: rate(|node| node.handled),
+            dead_per_s: rate(|node| node.dead),
+            queued: node.queued,
+            latency_us: None,
+            memory_bytes: node.memory_bytes,
+            mailboxes: fullest(shared).await,
+            wrong,
+        };
+        self.last = Some((now, node));
+        Some(pulse)
+    }
+}
+
+/// The agents with the fullest mailboxes.
+async fn fullest(shared: &Shared) -> Vec<(String, u64)> {
+    let wanted = AgentsWanted {
+        name: String::new(),
+        state: None,
+        services: true,
+        sort: AgentOrder::Mailbox,
+        limit: MAILBOXES,
+        elsewhere_but: None,
+    };
+    let Answer::Agents(found) = shared.answer(Request::Agents(wanted)).await else { return Vec::new() };
+    let full = found.agents.into_iter().filter_map(|agent| Some((agent.name, agent.mailbox?)));
+    full.filter(|(_, waiting)| *waiting > 0).collect()
+}

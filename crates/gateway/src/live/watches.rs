@@ -1,0 +1,226 @@
+//! What a live socket watches: a task for each, which rests while the client does not read.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::task::AbortHandle;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+use whimbrel_platform::limits::{
+    LIVE_AGENTS_MAX, LIVE_EVERY_MS_MAX, LIVE_EVERY_MS_MIN, LIVE_LINES_MAX, LIVE_PAIRS_MAX,
+};
+
+use super::Outbox;
+use super::changes;
+use super::pulse::Gauge;
+use super::said::{Told, What};
+use crate::health::Facts;
+use crate::operator::Watched;
+use crate::shared::{Gone, Shared};
+use crate::vocabulary::{AgentsWanted, Answer, Happening, LogLine, LogWanted, Reason, Refusal, Request};
+
+/// A watch, until it is dropped.
+pub struct Watch {
+    task: AbortHandle,
+    /// For threads that cannot be aborted.
+    _gone: Gone,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Where a watch tells what it has to tell.
+struct Teller {
+    shared: Arc<Shared>,
+    outbox: Outbox,
+    id: u64,
+}
+
+/// Begins a watch.
+///
+/// # Errors
+/// It cannot be.
+pub fn begin(
+    shared: &Arc<Shared>,
+    outbox: &Outbox,
+    id: u64,
+    every_ms: Option<u64>,
+    what: What,
+) -> Result<Watch, Refusal> {
+    let teller = Teller { shared: Arc::clone(shared), outbox: outbox.clone(), id };
+    let every = |default: u64| pace(every_ms.unwrap_or(default));
+    let gone = Gone::default();
+    let task = match what {
+        What::Society => tokio::spawn(teller.society(every(500))),
+        What::Agents { wanted } => tokio::spawn(teller.agents(wanted, every(1000))),
+        What::Events { wanted } => tokio::spawn(teller.events(Watched::Events(wanted), every(LIVE_EVERY_MS_MIN))),
+        What::Mobility => tokio::spawn(teller.events(Watched::Mobility, every(LIVE_EVERY_MS_MIN))),
+        What::Security => tokio::spawn(teller.events(Watched::Security, every(LIVE_EVERY_MS_MIN))),
+        What::Traffic => tokio::spawn(teller.traffic(every(1000))),
+        What::Health => tokio::spawn(teller.health(every(1000))),
+        What::Mind { agent } => tokio::spawn(teller.answer(Request::Mind { agent, follow: true }, every(200))),
+        What::Answer { request } => tokio::spawn(teller.answer(request, every(500))),
+        What::Log { wanted } => {
+            let permit = Arc::clone(&shared.logs).try_acquire_owned();
+            let permit =
+                permit.map_err(|_| Refusal::new(Reason::Busy, "too many read the log of conversations just now"))?;
+            let flag = gone.flag();
+            tokio::task::spawn_blocking(move || {
+                teller.log(&wanted, &flag);
+                drop(permit);
+            })
+        }
+    };
+    Ok(Watch { task: task.abort_handle(), _gone: gone })
+}
+
+/// Ticks at once, then so often; late ones are not made up for.
+fn pace(every_ms: u64) -> Interval {
+    let mut ticks = interval(Duration::from_millis(every_ms.clamp(LIVE_EVERY_MS_MIN, LIVE_EVERY_MS_MAX)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+fn now_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
+}
+
+impl Teller {
+    /// Waits until there is room in the queue; false if nobody listens any more.
+    async fn tell(&self, told: Told<'_>) -> bool {
+        self.outbox.send(told.text()).await.is_ok()
+    }
+
+    async fn refuse(&self, refusal: Refusal) {
+        self.tell(Told::Refused { id: Some(self.id), refusal }).await;
+    }
+
+    async fn society(self, mut ticks: Interval) {
+        loop {
+            ticks.tick().await;
+            let facts = Facts::ask(&self.shared).await;
+            let Some(node) = &facts.node else { continue };
+            let Facts { nodes, vacant, links, .. } = &facts;
+            let told = Told::Society { id: self.id, at_us: now_us(), node, nodes, vacant, links };
+            if !self.tell(told).await {
+                return;
+            }
+        }
+    }
+
+    async fn agents(self, mut wanted: AgentsWanted, mut ticks: Interval) {
+        wanted.limit = wanted.limit.min(LIVE_AGENTS_MAX);
+        let (mut told, mut before) = (changes::Told::default(), None);
+        loop {
+            ticks.tick().await;
+            let found = match self.shared.answer(Request::Agents(wanted.clone())).await {
+                Answer::Agents(found) => found,
+                Answer::Error(refusal) => return self.refuse(refusal).await,
+                _ => return,
+            };
+            let total = found.total;
+            let (changed, gone) = told.changes(&found.agents);
+            let is_same = changed.is_empty() && gone.is_empty() && before == Some(total);
+            let first = before.replace(total).is_none();
+            let told = match first {
+                true => Told::Agents { id: self.id, total, agents: found.agents },
+                false if is_same => continue,
+                false => Told::AgentsChanged { id: self.id, total, changed, gone },
+            };
+            if !self.tell(told).await {
+                return;
+            }
+        }
+    }
+
+    async fn events(self, watched: Watched, mut ticks: Interval) {
+        let mut feed = self.shared.operator.watch(watched);
+        loop {
+            ticks.tick().await;
+            let events = feed.take();
+            if !events.is_empty() && !self.tell(Told::Events { id: self.id, events }).await {
+                return;
+            }
+        }
+    }
+
+    async fn traffic(self, mut ticks: Interval) {
+        let mut traffic = self.shared.operator.count_traffic();
+        ticks.tick().await;
+        loop {
+            ticks.tick().await;
+            let pairs = traffic.take(LIVE_PAIRS_MAX).into_iter().map(|pair| (pair.from, pair.to, pair.count)).collect();
+            if !self.tell(Told::Traffic { id: self.id, at_us: now_us(), pairs }).await {
+                return;
+            }
+        }
+    }
+
+    async fn health(self, mut ticks: Interval) {
+        let mut gauge = Gauge::new();
+        loop {
+            ticks.tick().await;
+            let Some(pulse) = gauge.read(&self.shared).await else { continue };
+            if !self.tell(Told::Health { id: self.id, at_us: now_us(), pulse }).await {
+                return;
+            }
+        }
+    }
+
+    /// Asks again and again, and tells the answer when it is another one.
+    async fn answer(self, request: Request, mut ticks: Interval) {
+        let mut before = None;
+        loop {
+            ticks.tick().await;
+            let text = match self.shared.answer(request.clone()).await {
+                Answer::Mind(mind) => Told::Mind { id: self.id, mind },
+                Answer::Error(refusal) => return self.refuse(refusal).await,
+                answer => Told::Answer { id: self.id, answer: Box::new(answer) },
+            };
+            let text = text.text();
+            let mut hasher = DefaultHasher::new();
+            text.as_str().hash(&mut hasher);
+            if before.replace(hasher.finish()) == Some(hasher.finish()) {
+                continue;
+            }
+            if self.outbox.send(text).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Tells the log, on a thread that may wait.
+    fn log(&self, wanted: &LogWanted, gone: &AtomicBool) {
+        let mut lines: Vec<LogLine> = Vec::new();
+        let mut is_told = false;
+        let read = self.shared.operator.log(wanted, &mut |line| {
+            if gone.load(Ordering::Acquire) {
+                return ControlFlow::Break(());
+            }
+            let is_tick = matches!(line.event.what, Happening::Tick);
+            // Of time that passes without a word only the first moment is told: that all was said so far.
+            if is_tick && is_told && lines.is_empty() {
+                return ControlFlow::Continue(());
+            }
+            lines.push(line);
+            if !is_tick && lines.len() < LIVE_LINES_MAX {
+                return ControlFlow::Continue(());
+            }
+            is_told = is_tick;
+            let told = Told::Log { id: self.id, lines: std::mem::take(&mut lines) };
+            if self.outbox.blocking_send(told.text()).is_ok() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
+        if let Err(refusal) = read {
+            let _ = self.outbox.blocking_send(Told::Refused { id: Some(self.id), refusal }.text());
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What one has done.
+
+use axum::body::Body;
+use axum::extract::Path;
+use axum::http::Response;
+use serde::Deserialize;
+use whimbrel_platform::ams::LifecycleStep;
+use whimbrel_platform::inspection::DebugOrder;
+use whimbrel_platform::limits::HTTP_WAIT_MS_MAX;
+
+use super::asked::Json;
+use super::{Admin, State, answered, refused};
+use crate::vocabulary::{Reason, Refusal, Request, Sending};
+
+/// Where an agent is to go.
+#[derive(Debug, Deserialize)]
+pub struct Destination {
+    to: String,
+}
+
+/// Whether a node is to drain.
+#[derive(Debug, Deserialize)]
+pub struct Draining {
+    drains: bool,
+}
+
+/// What an agent is to do that is looked into.
+#[derive(Debug, Deserialize)]
+pub struct Ordered {
+    order: DebugOrder,
+}
+
+/// Whether a plan is to stop its agent.
+#[derive(Debug, Deserialize)]
+pub struct Breaking {
+    plan: String,
+    on: bool,
+}
+
+/// What an agent is to believe, or no more.
+#[derive(Debug, Deserialize)]
+pub struct Believing {
+    belief: String,
+    add: bool,
+}
+
+/// What an agent is to pursue.
+#[derive(Debug, Deserialize)]
+pub struct Pursuing {
+    goal: String,
+}
+
+pub async fn send(state: State, _: Admin, Json(mut sending): Json<Sending>) -> Response<Body> {
+    sending.wait_ms = sending.wait_ms.map(|wait| wait.min(HTTP_WAIT_MS_MAX));
+    answered(&state.answer(Request::Send(Box::new(sending))).await)
+}
+
+pub async fn step(state: State, _: Admin, Path((agent, step)): Path<(String, String)>) -> Response<Body> {
+    match serde_json::from_value::<LifecycleStep>(serde_json::Value::String(step.clone())) {
+        Ok(step) => answered(&state.answer(Request::Step { agent, step }).await),
+        Err(_) => refused(&Refusal::new(Reason::NoSuchPath, format!("agents take no step called {step}"))),
+    }
+}
+
+pub async fn kill(state: State, _: Admin, Path(agent): Path<String>) -> Response<Body> {
+    answered(&state.answer(Request::Kill { agent }).await)
+}
+
+pub async fn move_to(
+    state: State,
+    _: Admin,
+    Path(agent): Path<String>,
+    Json(Destination { to }): Json<Destination>,
+) -> Response<Body> {
+    answered(&state.answer(Request::Move { agent, to }).await)
+}
+
+pub async fn drain(
+    state: State,
+    _: Admin,
+    Path(node): Path<String>,
+    Json(Draining { drains }): Json<Draining>,
+) -> Response<Body> {
+    answered(&state.answer(Request::Drain { node, drains }).await)
+}
+
+pub async fn recall(state: State, _: Admin, Path(agent): Path<String>) -> Response<Body> {
+    answered(&state.answer(Request::Recall { agent }).await)
+}
+
+pub async fn debug(
+    state: State,
+    _: Admin,
+    Path(agent): Path<String>,
+    Json(Ordered { order }): Json<Ordered>,
+) -> Response<Body> {
+    answered(&state.answer(Request::Debug { agent, order }).await)
+}
+
+pub async fn set_breakpoint(
+    state: State,
+    _: Admin,
+    Path(agent): Path<String>,
+    Json(Breaking { plan, on }): Json<Breaking>,
+) -> Response<Body> {
+    answered(&state.answer(Request::Breakpoint { agent, plan, on }).await)
+}
+
+pub async fn believe(
+    state: State,
+    _: Admin,
+    Path(agent): Path<String>,
+    Json(Believing { belief, add }): Json<Believing>,
+) -> Response<Body> {
+    answered(&state.answer(Request::Believe { agent, belief, add }).await)
+}
+
+pub async fn pursue(
+    state: State,
+    _: Admin,
+    Path(agent): Path<String>,
+    Json(Pursuing { goal }): Json<Pursuing>,
+) -> Response<Body> {
+    answered(&state.answer(Request::Pursue { agent, goal }).await)
+}

@@ -1,0 +1,35 @@
+//! What comes with a request; what is wrong with it is told as all refusals are.
+
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use super::Rejected;
+use crate::vocabulary::{Reason, Refusal};
+
+/// A body in JSON.
+pub struct Json<T>(pub T);
+
+/// What stands behind the question mark.
+pub struct Query<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Rejected;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
+        let read = axum::Json::from_request(request, state).await;
+        let bad = |error: JsonRejection| Rejected(Refusal::new(Reason::BadRequest, error.body_text()));
+        read.map(|axum::Json(body)| Self(body)).map_err(bad)
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Rejected;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let read = axum::extract::Query::from_request_parts(parts, state).await;
+        let bad = |error: QueryRejection| Rejected(Refusal::new(Reason::BadRequest, error.body_text()));
+        read.map(|axum::extract::Query(query)| Self(query)).map_err(bad)
+    }
+}

@@ -1,0 +1,188 @@
+//! What one looks at.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::Path;
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse;
+use serde::{Deserialize, Serialize};
+use whimbrel_platform::ams::AgentState;
+use whimbrel_platform::conversations::Wanted;
+use whimbrel_platform::limits::{LIVE_AGENTS_MAX, LIVE_LINES_MAX};
+
+use super::asked::Query;
+use super::{State, Viewer, answered, refused};
+use crate::health;
+use crate::vocabulary::{
+    AgentOrder, AgentsWanted, Answer, Happening, LogLine, LogWanted, Reason, Refusal, Request, ServicesWanted,
+};
+
+/// How many agents are listed if it is not said.
+const AGENTS: usize = 1_000;
+/// How many dead letters.
+const LETTERS: usize = 100;
+
+pub async fn node(state: State, _: Viewer) -> Response<Body> {
+    answered(&state.answer(Request::Node).await)
+}
+
+pub async fn nodes(state: State, _: Viewer) -> Response<Body> {
+    answered(&state.answer(Request::Nodes).await)
+}
+
+pub async fn topics(state: State, _: Viewer) -> Response<Body> {
+    answered(&state.answer(Request::Topics).await)
+}
+
+pub async fn links(state: State, _: Viewer) -> Response<Body> {
+    answered(&state.answer(Request::Links).await)
+}
+
+/// Which agents, as a query says it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentsAsked {
+    name: String,
+    state: Option<AgentState>,
+    services: bool,
+    sort: AgentOrder,
+    limit: Option<usize>,
+    /// Those of other nodes, too.
+    elsewhere: bool,
+}
+
+pub async fn agents(state: State, _: Viewer, Query(asked): Query<AgentsAsked>) -> Response<Body> {
+    let AgentsAsked { name, state: life, services, sort, limit, elsewhere } = asked;
+    let limit = limit.unwrap_or(AGENTS).min(LIVE_AGENTS_MAX);
+    let wanted = AgentsWanted { name, state: life, services, sort, limit, elsewhere_but: elsewhere.then(Vec::new) };
+    answered(&state.answer(Request::Agents(wanted)).await)
+}
+
+pub async fn agent(state: State, _: Viewer, Path(name): Path<String>) -> Response<Body> {
+    let wanted = AgentsWanted {
+        name: name.clone(),
+        state: None,
+        services: true,
+        sort: AgentOrder::Name,
+        limit: 1,
+        elsewhere_but: Some(Vec::new()),
+    };
+    match state.answer(Request::Agents(wanted)).await {
+        // A name with stars in it stands for others, here it is just a name.
+        Answer::Agents(found) => match found.agents.into_iter().find(|agent| agent.name == name) {
+            Some(agent) => Json(agent).into_response(),
+            None => refused(&Refusal::new(Reason::NoSuchAgent, format!("there is no agent named {name}"))),
+        },
+        other => answered(&other),
+    }
+}
+
+pub async fn mind(state: State, _: Viewer, Path(agent): Path<String>) -> Response<Body> {
+    answered(&state.answer(Request::Mind { agent, follow: false }).await)
+}
+
+/// Which services, as a query says it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServicesAsked {
+    service: Option<String>,
+    agent: Option<String>,
+    name: Option<String>,
+    kind: Option<String>,
+    ontology: Option<String>,
+    protocol: Option<String>,
+    language: Option<String>,
+    elsewhere: bool,
+}
+
+pub async fn services(state: State, _: Viewer, Query(asked): Query<ServicesAsked>) -> Response<Body> {
+    let ServicesAsked { service, agent, name, kind, ontology, protocol, language, elsewhere } = asked;
+    let elsewhere_but = elsewhere.then(Vec::new);
+    let properties = Vec::new();
+    let wanted = ServicesWanted { service, agent, name, kind, ontology, protocol, language, properties, elsewhere_but };
+    answered(&state.answer(Request::Services(wanted)).await)
+}
+
+/// Which dead letters, as a query says it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LettersAsked {
+    agent: Option<String>,
+    limit: Option<usize>,
+}
+
+pub async fn dead_letters(state: State, _: Viewer, Query(asked): Query<LettersAsked>) -> Response<Body> {
+    let agents = asked.agent.into_iter().collect();
+    answered(&state.answer(Request::DeadLetters { agents, limit: asked.limit.unwrap_or(LETTERS) }).await)
+}
+
+/// Which entries of the log of conversations, as a query says it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConversationsAsked {
+    since: u64,
+    since_us: u64,
+    conversation: Option<String>,
+    performative: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+    limit: Option<usize>,
+}
+
+/// Entries of a log of conversations.
+#[derive(Debug, Serialize)]
+pub struct Conversations {
+    /// The entries.
+    pub lines: Vec<LogLine>,
+    /// What to ask for as `since` to go on.
+    pub next: u64,
+    /// There was no more when it was asked.
+    pub complete: bool,
+}
+
+pub async fn conversations(state: State, _: Viewer, Query(asked): Query<ConversationsAsked>) -> Response<Body> {
+    let ConversationsAsked { since, since_us, conversation, performative, from, to, limit } = asked;
+    let wanted = Wanted {
+        conversation,
+        performatives: performative.into_iter().collect(),
+        from: from.into_iter().collect(),
+        to: to.into_iter().collect(),
+        since_us,
+    };
+    let wanted = LogWanted { since, follow: false, wanted };
+    let limit = limit.unwrap_or(LIVE_LINES_MAX).clamp(1, LIVE_AGENTS_MAX);
+    let Ok(permit) = Arc::clone(&state.logs).try_acquire_owned() else {
+        return refused(&Refusal::new(Reason::Busy, "too many read the log of conversations just now"));
+    };
+    let operator = Arc::clone(&state.operator);
+    let reading = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let mut found = Conversations { lines: Vec::new(), next: since, complete: false };
+        let read = operator.log(&wanted, &mut |line| {
+            found.next = line.number;
+            if matches!(line.event.what, Happening::Tick) {
+                found.complete = true;
+                return ControlFlow::Continue(());
+            }
+            found.complete = false;
+            found.lines.push(line);
+            if found.lines.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        read.map(|()| found)
+    });
+    match reading.await {
+        Ok(Ok(found)) => Json(found).into_response(),
+        Ok(Err(refusal)) => refused(&refusal),
+        Err(_) => refused(&Refusal::new(Reason::Busy, "the log could not be read")),
+    }
+}
+
+/// How the node is, for whoever balances load, and for people; without a token, so it says no more than that.
+pub async fn health(state: State) -> Response<Body> {
+    let health = health::look(&state).await;
+    let status = if health.wrong.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(health)).into_response()
+}

@@ -1,0 +1,179 @@
+//! What is where, and the headers that all answers have.
+
+mod acts;
+mod asked;
+mod looks;
+mod sockets;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, FromRequestParts};
+use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::request::Parts;
+use axum::http::{Method, Response, StatusCode, Uri};
+use axum::response::IntoResponse;
+use axum::routing::{delete, get, post};
+use axum::{Json, Router};
+use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::limits::HTTP_BODY_BYTES_MAX;
+
+use crate::access::Role;
+use crate::console;
+use crate::server::{Peer, Shown};
+use crate::shared::Shared;
+use crate::vocabulary::{Answer, Reason, Refusal};
+
+/// The state of all routes.
+pub(crate) type State = axum::extract::State<Arc<Shared>>;
+
+/// All routes.
+pub(crate) fn router(shared: Arc<Shared>) -> Router {
+    let api = Router::new()
+        .route("/node", get(looks::node))
+        .route("/nodes", get(looks::nodes))
+        .route("/nodes/{name}/drain", post(acts::drain))
+        .route("/agents", get(looks::agents))
+        .route("/agents/{name}", get(looks::agent))
+        .route("/agents/{name}", delete(acts::kill))
+        .route("/agents/{name}/mind", get(looks::mind))
+        .route("/agents/{name}/move", post(acts::move_to))
+        .route("/agents/{name}/recall", post(acts::recall))
+        .route("/agents/{name}/debug", post(acts::debug))
+        .route("/agents/{name}/breakpoints", post(acts::set_breakpoint))
+        .route("/agents/{name}/beliefs", post(acts::believe))
+        .route("/agents/{name}/goals", post(acts::pursue))
+        .route("/agents/{name}/{step}", post(acts::step))
+        .route("/services", get(looks::services))
+        .route("/topics", get(looks::topics))
+        .route("/links", get(looks::links))
+        .route("/dead-letters", get(looks::dead_letters))
+        .route("/conversations", get(looks::conversations))
+        .route("/messages", post(acts::send))
+        .route("/live", get(sockets::live))
+        .method_not_allowed_fallback(otherwise);
+    Router::new()
+        .nest("/api/v1", api)
+        .route("/session", get(sockets::session))
+        .route("/health", get(looks::health))
+        .method_not_allowed_fallback(otherwise)
+        .fallback(elsewhere)
+        .layer(DefaultBodyLimit::max(HTTP_BODY_BYTES_MAX))
+        .with_state(shared)
+}
+
+/// What is at no route: a file of the console, or nothing.
+async fn elsewhere(method: Method, uri: Uri, headers: header::HeaderMap) -> Response<Body> {
+    let path = uri.path();
+    let is_console = !path.starts_with("/api/") && matches!(method, Method::GET | Method::HEAD);
+    let file = if is_console { console::file(path, &headers) } else { None };
+    file.unwrap_or_else(|| {
+        refused(&Refusal::new(
+            Reason::NoSuchPath,
+            format!("there is nothing at {}", path.chars().take(100).collect::<String>()),
+        ))
+    })
+}
+
+/// What is at a route, but not by this method.
+async fn otherwise(method: Method) -> Response<Body> {
+    let mut response = refused(&Refusal::new(Reason::BadRequest, format!("this path is not for {method}")));
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response
+}
+
+/// An answer as it goes out: what every browser is to heed, and pages of a foreign origin may read if it is let in.
+pub(crate) fn guarded(mut response: Response<Body>, foreign: Option<&str>) -> Response<Body> {
+    const GUARDS: [(HeaderName, &str); 4] = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CONTENT_SECURITY_POLICY, console::POLICY),
+    ];
+    let headers = response.headers_mut();
+    for (name, value) in GUARDS {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if let Some(Ok(origin)) = foreign.map(HeaderValue::from_str) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::VARY, HeaderValue::from_static("origin"));
+    }
+    response
+}
+
+/// A refusal as HTTP has it.
+pub(crate) fn refused(refusal: &Refusal) -> Response<Body> {
+    let status = match refusal.reason {
+        Reason::BadRequest | Reason::BadCursor | Reason::BadJob => StatusCode::BAD_REQUEST,
+        Reason::Unauthorised => StatusCode::UNAUTHORIZED,
+        Reason::NotAllowed => StatusCode::FORBIDDEN,
+        Reason::NoSuchAgent | Reason::NoSuchNode | Reason::NoSuchPath | Reason::NoLog => StatusCode::NOT_FOUND,
+        Reason::Elsewhere | Reason::BadState => StatusCode::CONFLICT,
+        Reason::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        Reason::NoAnswer => StatusCode::GATEWAY_TIMEOUT,
+    };
+    let mut response = (status, Json(refusal)).into_response();
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+/// A node's answer as HTTP has it.
+fn answered(answer: &Answer) -> Response<Body> {
+    match answer {
+        Answer::Error(refusal) => refused(refusal),
+        answer => Json(answer).into_response(),
+    }
+}
+
+/// A request that is not even looked into.
+pub struct Rejected(pub Refusal);
+
+impl IntoResponse for Rejected {
+    fn into_response(self) -> Response<Body> {
+        refused(&self.0)
+    }
+}
+
+/// Somebody who may look.
+pub(crate) struct Viewer;
+
+/// Somebody who may act.
+pub(crate) struct Admin;
+
+impl FromRequestParts<Arc<Shared>> for Viewer {
+    type Rejection = Rejected;
+
+    async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, Self::Rejection> {
+        require(Role::Viewer, parts, shared).map(|()| Self)
+    }
+}
+
+impl FromRequestParts<Arc<Shared>> for Admin {
+    type Rejection = Rejected;
+
+    async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, Self::Rejection> {
+        require(Role::Admin, parts, shared).map(|()| Self)
+    }
+}
+
+fn require(role: Role, parts: &Parts, shared: &Shared) -> Result<(), Rejected> {
+    let shown = parts.extensions.get::<Shown>().and_then(|shown| shown.0);
+    if shown.is_some_and(|shown| shown >= role) {
+        return Ok(());
+    }
+    let (reason, why, text) = match shown {
+        Some(_) => (RefusalReason::Forbidden, Reason::NotAllowed, "this token lets one look, not act"),
+        None => (
+            RefusalReason::BadToken,
+            Reason::Unauthorised,
+            "show a token that this node knows: Authorization: Bearer TOKEN",
+        ),
+    };
+    if let Some(Peer(from)) = parts.extensions.get::<Peer>() {
+        shared.refuse(reason, from.ip(), &format!("{} {}", parts.method, parts.uri.path()));
+    }
+    Err(Rejected(Refusal::new(why, text)))
+}

@@ -1,0 +1,85 @@
+//! Requests that become WebSockets.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{Response, StatusCode};
+use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::limits::{
+    LIVE_FRAME_BYTES_MAX, LIVE_HELLO_BYTES_MAX, SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX,
+};
+
+use super::{State, refused};
+use crate::live;
+use crate::server::Peer;
+use crate::sessions::{self, SessionSocket};
+use crate::shared::{Counted, Shared};
+use crate::sockets::upgrade;
+use crate::vocabulary::{Reason, Refusal};
+
+pub async fn session(
+    state: State,
+    Extension(peer): Extension<Peer>,
+    Extension(connection): Extension<Arc<Counted>>,
+    mut request: Request,
+) -> Response<Body> {
+    let Some(sessions) = state.sessions.clone() else {
+        return refused(&Refusal::new(Reason::NoSuchPath, "this node has no sessions"));
+    };
+    let stranger = match admit(&state, peer) {
+        Ok(stranger) => stranger,
+        Err(response) => return *response,
+    };
+    match upgrade(&mut request, sessions::SUBPROTOCOL, SESSION_HELLO_BYTES_MAX, SESSION_FRAME_BYTES_MAX) {
+        Ok((response, socket)) => {
+            tokio::spawn(async move {
+                if let Ok(socket) = socket.await {
+                    sessions.receive(SessionSocket::new(socket, peer.0, stranger, connection)).await;
+                }
+            });
+            response
+        }
+        Err(why) => refused(&Refusal::new(Reason::BadRequest, why)),
+    }
+}
+
+pub async fn live(
+    state: State,
+    Extension(peer): Extension<Peer>,
+    Extension(connection): Extension<Arc<Counted>>,
+    mut request: Request,
+) -> Response<Body> {
+    let stranger = match admit(&state, peer) {
+        Ok(stranger) => stranger,
+        Err(response) => return *response,
+    };
+    match upgrade(&mut request, live::SUBPROTOCOL, LIVE_HELLO_BYTES_MAX, LIVE_FRAME_BYTES_MAX) {
+        Ok((response, socket)) => {
+            let shared = Arc::clone(&state.0);
+            tokio::spawn(async move {
+                if let Ok(socket) = socket.await {
+                    live::serve(shared, socket, peer.0.ip(), stranger).await;
+                }
+                drop(connection);
+            });
+            response
+        }
+        Err(why) => refused(&Refusal::new(Reason::BadRequest, why)),
+    }
+}
+
+/// Lets another WebSocket begin, if there are not too many whose clients did not say who they are.
+fn admit(shared: &Shared, Peer(from): Peer) -> Result<Counted, Box<Response<Body>>> {
+    let refuse = |status: StatusCode, text: &str| {
+        shared.refuse(RefusalReason::TooMany, from.ip(), text);
+        let mut response = refused(&Refusal::new(Reason::Busy, text));
+        *response.status_mut() = status;
+        Box::new(response)
+    };
+    if !shared.admits(from.ip()) {
+        return Err(refuse(StatusCode::TOO_MANY_REQUESTS, "those at this address open too many WebSockets at once"));
+    }
+    shared.stranger().ok_or_else(|| refuse(StatusCode::SERVICE_UNAVAILABLE, "too many WebSockets say nothing"))
+}

@@ -1,0 +1,211 @@
+//! The port: connections, encrypted or not, and what becomes of each request before it is anybody's.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use axum::response::IntoResponse;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+use tower_service::Service;
+use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason};
+use whimbrel_platform::limits::{HTTP_CONNECTIONS_MAX, HTTP_HEAD_BYTES_MAX, HTTP_HEAD_PATIENCE_MS, HTTP_HEADERS_MAX};
+
+use crate::access::{Access, Role};
+use crate::operator::Operator;
+use crate::routes::{self, refused};
+use crate::sessions::Sessions;
+use crate::shared::{Counted, Shared};
+use crate::vocabulary::{Reason, Refusal};
+
+/// How long a connection may take to be encrypted, and each head of a request to come.
+const HEAD_PATIENCE: Duration = Duration::from_millis(HTTP_HEAD_PATIENCE_MS);
+/// How often one looks whether all good-byes are said.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// How long to wait when no connection can be had.
+const REST: Duration = Duration::from_millis(100);
+
+/// What a gateway is to be.
+pub struct GatewayConfig {
+    /// The node.
+    pub operator: Arc<dyn Operator>,
+    /// Who holds sessions of programs outside, if there may be any.
+    pub sessions: Option<Arc<dyn Sessions>>,
+    /// Who may come in.
+    pub access: Access,
+    /// What connections are encrypted with, if they are.
+    pub tls: Option<Arc<rustls::ServerConfig>>,
+    /// Who keeps a record of what is refused.
+    pub auditor: Option<Arc<dyn Auditor>>,
+}
+
+/// A node's HTTP port, which is there until it is closed or dropped.
+pub struct Gateway {
+    shared: Arc<Shared>,
+    tls: Arc<Mutex<Option<TlsAcceptor>>>,
+    address: SocketAddr,
+    accepting: tokio::task::AbortHandle,
+}
+
+/// Who sent a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub SocketAddr);
+
+/// What somebody may do who showed a token.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown(pub Option<Role>);
+
+impl Gateway {
+    /// Serves what connects to `listener`, on the threads of `runtime`.
+    ///
+    /// # Errors
+    /// The listener is of no use.
+    pub fn open(config: GatewayConfig, listener: std::net::TcpListener, runtime: &Handle) -> io::Result<Self> {
+        let GatewayConfig { operator, sessions, access, tls, auditor } = config;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared::new(operator, sessions, access, auditor));
+        let tls = Arc::new(Mutex::new(tls.map(TlsAcceptor::from)));
+        let _context = runtime.enter();
+        let listener = TcpListener::from_std(listener)?;
+        let door =
+            Door { router: routes::router(Arc::clone(&shared)), shared: Arc::clone(&shared), tls: Arc::clone(&tls) };
+        let accepting = runtime.spawn(accept(listener, door)).abort_handle();
+        Ok(Self { shared, tls, address, accepting })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Encrypts connections that are made from now on with this.
+    pub fn set_tls(&self, tls: Arc<rustls::ServerConfig>) {
+        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = Some(TlsAcceptor::from(tls));
+    }
+
+    /// What was refused so far, by reason.
+    pub fn refusals(&self) -> &RefusalCounts {
+        &self.shared.refusals
+    }
+
+    /// Takes no more connections, says good-bye to those that are there, and waits until that is written, for as long as this.
+    /// Sessions are closed by whoever holds them.
+    pub fn close(self, at_most: Duration) {
+        self.accepting.abort();
+        self.shared.closing.send_replace(true);
+        let until = Instant::now() + at_most;
+        while self.shared.connections.load(std::sync::atomic::Ordering::Acquire) > 0 && Instant::now() < until {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        self.shared.closing.send_replace(true);
+    }
+}
+
+#[derive(Clone)]
+struct Door {
+    router: Router,
+    shared: Arc<Shared>,
+    tls: Arc<Mutex<Option<TlsAcceptor>>>,
+}
+
+async fn accept(listener: TcpListener, door: Door) {
+    loop {
+        let Ok((socket, from)) = listener.accept().await else {
+            // No more files, most likely: let some go first.
+            tokio::time::sleep(REST).await;
+            continue;
+        };
+        let Some(counted) = Counted::below(&door.shared.connections, HTTP_CONNECTIONS_MAX) else {
+            door.shared.refuse(RefusalReason::TooMany, from.ip(), "there are as many connections as may be");
+            continue;
+        };
+        let door = door.clone();
+        tokio::spawn(async move {
+            let counted = Arc::new(counted);
+            let _ = socket.set_nodelay(true);
+            let tls = door.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            match tls {
+                None => door.serve(socket, from, counted).await,
+                Some(tls) => door.serve_encrypted(socket, from, counted, &tls).await,
+            }
+        });
+    }
+}
+
+impl Door {
+    async fn serve_encrypted(self, socket: TcpStream, from: SocketAddr, counted: Arc<Counted>, tls: &TlsAcceptor) {
+        // Whoever connects and goes, or has other ideas of encryption, is nothing that an operator could change.
+        if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_PATIENCE, tls.accept(socket)).await {
+            self.serve(stream, from, counted).await;
+        }
+    }
+
+    /// Serves a connection until it ends, or is a WebSocket.
+    async fn serve(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        from: SocketAddr,
+        counted: Arc<Counted>,
+    ) {
+        let mut closing = self.shared.closing.subscribe();
+        let serving = service_fn(move |request| {
+            let (door, counted) = (self.clone(), Arc::clone(&counted));
+            async move { Ok::<_, Infallible>(door.respond(request, from, counted).await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_PATIENCE)
+            .max_headers(HTTP_HEADERS_MAX)
+            .max_header_size(HTTP_HEAD_BYTES_MAX)
+            .serve_connection(TokioIo::new(stream), serving)
+            .with_upgrades();
+        let mut connection = std::pin::pin!(connection);
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = closed(&mut closing) => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
+    }
+
+    /// Answers a request, if it is meant for this node and comes from nobody else's page.
+    async fn respond(mut self, request: Request<Incoming>, from: SocketAddr, counted: Arc<Counted>) -> Response<Body> {
+        let mut request = request.map(Body::new);
+        if let Err(why) = self.shared.access.check(request.headers()) {
+            self.shared.refuse(RefusalReason::WrongOrigin, from.ip(), &why);
+            return routes::guarded(refused(&Refusal::new(Reason::NotAllowed, why)), None);
+        }
+        let foreign = self.shared.access.foreign_origin(request.headers()).map(str::to_owned);
+        let shown = Shown(self.shared.access.role_of(request.headers()));
+        let extensions = request.extensions_mut();
+        extensions.insert(Peer(from));
+        extensions.insert(shown);
+        extensions.insert(counted);
+        let response = self.router.call(request).await.into_response();
+        routes::guarded(response, foreign.as_deref())
+    }
+}
+
+/// Waits until the gateway closes.
+pub(crate) async fn closed(closing: &mut watch::Receiver<bool>) {
+    // Without a sender it is closed as well.
+    let _ = closing.wait_for(|closing| *closing).await;
+}

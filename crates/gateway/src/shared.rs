@@ -1,0 +1,138 @@
+//! What all connections of a gateway share.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::{Semaphore, watch};
+use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::limits::{
+    HTTP_ANSWERS_AT_ONCE_MAX, HTTP_LONG_ANSWERS_AT_ONCE_MAX, HTTP_STRANGERS_MAX, LIVE_LOGS_MAX, LIVE_SOCKETS_MAX,
+};
+
+use crate::access::{Access, Joining};
+use crate::operator::Operator;
+use crate::sessions::Sessions;
+use crate::vocabulary::{Answer, Reason, Refusal, Request};
+
+/// See the module.
+pub(crate) struct Shared {
+    pub operator: Arc<dyn Operator>,
+    pub sessions: Option<Arc<dyn Sessions>>,
+    pub access: Access,
+    pub auditor: Option<Arc<dyn Auditor>>,
+    pub refusals: RefusalCounts,
+    /// True when the gateway closes.
+    pub closing: watch::Sender<bool>,
+    pub connections: Arc<AtomicUsize>,
+    /// WebSockets whose clients have not said who they are.
+    pub strangers: Arc<AtomicUsize>,
+    pub live: Arc<AtomicUsize>,
+    joining: Mutex<Joining>,
+    answers: Arc<Semaphore>,
+    long_answers: Arc<Semaphore>,
+    pub logs: Arc<Semaphore>,
+}
+
+/// One of those that are counted, as long as it is there.
+pub(crate) struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    /// One more, if there are fewer than so many.
+    pub fn below(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+        if count.fetch_add(1, Ordering::AcqRel) < most {
+            return Some(Self(Arc::clone(count)));
+        }
+        count.fetch_sub(1, Ordering::AcqRel);
+        None
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Raised when whoever asked is gone.
+#[derive(Default)]
+pub(crate) struct Gone(Arc<AtomicBool>);
+
+impl Gone {
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+impl Shared {
+    pub fn new(
+        operator: Arc<dyn Operator>,
+        sessions: Option<Arc<dyn Sessions>>,
+        access: Access,
+        auditor: Option<Arc<dyn Auditor>>,
+    ) -> Self {
+        Self {
+            operator,
+            sessions,
+            access,
+            auditor,
+            refusals: RefusalCounts::default(),
+            closing: watch::Sender::new(false),
+            connections: Arc::default(),
+            strangers: Arc::default(),
+            live: Arc::default(),
+            joining: Mutex::default(),
+            answers: Arc::new(Semaphore::new(HTTP_ANSWERS_AT_ONCE_MAX)),
+            long_answers: Arc::new(Semaphore::new(HTTP_LONG_ANSWERS_AT_ONCE_MAX)),
+            logs: Arc::new(Semaphore::new(LIVE_LOGS_MAX)),
+        }
+    }
+
+    /// Counts and records a refusal.
+    pub fn refuse(&self, reason: RefusalReason, from: IpAddr, detail: &str) {
+        self.refusals.count(reason);
+        if let Some(auditor) = &self.auditor {
+            auditor.refused(&Refused::somebody(reason, &from.to_string(), detail));
+        }
+    }
+
+    /// Whether somebody at this address may open another WebSocket.
+    pub fn admits(&self, from: IpAddr) -> bool {
+        self.joining.lock().unwrap_or_else(PoisonError::into_inner).admits(from, Instant::now())
+    }
+
+    pub fn stranger(&self) -> Option<Counted> {
+        Counted::below(&self.strangers, HTTP_STRANGERS_MAX)
+    }
+
+    pub fn live_socket(&self) -> Option<Counted> {
+        Counted::below(&self.live, LIVE_SOCKETS_MAX)
+    }
+
+    /// Has the node answer, on a thread that may wait. Many at once wait for each other; so that those who look do not wait for
+    /// those who have something done that takes long, these are counted apart.
+    pub async fn answer(&self, request: Request) -> Answer {
+        let permits = if request.takes_long() {
+            // They may take minutes: better to say so than to let somebody wait for them.
+            Arc::clone(&self.long_answers).try_acquire_owned().ok()
+        } else {
+            Arc::clone(&self.answers).acquire_owned().await.ok()
+        };
+        let busy = |text: &str| Answer::Error(Refusal::new(Reason::Busy, text));
+        let Some(permit) = permits else { return busy("the node is asked too much that takes long") };
+        let gone = Gone::default();
+        let (operator, flag) = (Arc::clone(&self.operator), gone.flag());
+        let answering = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            operator.answer(request, &|| flag.load(Ordering::Acquire))
+        });
+        answering.await.unwrap_or_else(|_| busy("the node could not answer"))
+    }
+}

@@ -1,0 +1,137 @@
+//! WebSockets: how a request becomes one, and what its first bytes may cost.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
+use axum::http::{HeaderMap, Request, Response};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use whimbrel_platform::limits::{HTTP_READ_BUFFER_BYTES, HTTP_WRITE_BUFFER_BYTES};
+
+/// The longest head of a WebSocket's frame.
+const FRAME_HEAD_BYTES: usize = 14;
+
+/// A WebSocket's connection.
+pub type Connection = Rationed<TokioIo<Upgraded>>;
+/// A WebSocket of somebody.
+pub type WebSocket = WebSocketStream<Connection>;
+
+/// Makes a request the beginning of a WebSocket that speaks `protocol`: the answer to send, and the socket that is there when it is
+/// sent. Messages have `message_bytes` at most, the first one `hello_bytes`.
+///
+/// # Errors
+/// It is no such request: why, in words.
+pub fn upgrade(
+    request: &mut Request<Body>,
+    protocol: &'static str,
+    hello_bytes: usize,
+    message_bytes: usize,
+) -> Result<(Response<Body>, impl Future<Output = io::Result<WebSocket>> + use<>), String> {
+    let mut response = create_response_with_body(request, Body::empty).map_err(|error| error.to_string())?;
+    if !offers(request.headers(), protocol) {
+        return Err(format!("this WebSocket speaks {protocol}: the client is to offer that (Sec-WebSocket-Protocol)"));
+    }
+    response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
+    let upgrading = hyper::upgrade::on(request);
+    let socket = async move {
+        let connection = TokioIo::new(upgrading.await.map_err(io::Error::other)?);
+        let connection = Rationed::new(connection, hello_bytes + FRAME_HEAD_BYTES + HTTP_READ_BUFFER_BYTES);
+        let config = WebSocketConfig::default()
+            .read_buffer_size(HTTP_READ_BUFFER_BYTES)
+            .write_buffer_size(HTTP_WRITE_BUFFER_BYTES)
+            .max_message_size(Some(message_bytes))
+            .max_frame_size(Some(message_bytes));
+        Ok(WebSocketStream::from_raw_socket(connection, Role::Server, Some(config)).await)
+    };
+    Ok((response, socket))
+}
+
+fn offers(headers: &HeaderMap, protocol: &str) -> bool {
+    let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
+    offered.flat_map(|value| value.split(',')).any(|one| one.trim() == protocol)
+}
+
+/// A connection from which only so many bytes may come until its client has said who it is: whoever has said nothing yet may not use
+/// much memory.
+#[derive(Debug)]
+pub struct Rationed<S> {
+    inner: S,
+    left: Option<usize>,
+}
+
+impl<S> Rationed<S> {
+    fn new(inner: S, bytes: usize) -> Self {
+        Self { inner, left: Some(bytes) }
+    }
+
+    /// The client said who it is.
+    pub fn release(&mut self) {
+        self.left = None;
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Rationed<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let Some(left) = this.left else { return Pin::new(&mut this.inner).poll_read(cx, into) };
+        if left == 0 {
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "too much before it says who it is")));
+        }
+        let most = left.min(into.remaining());
+        let mut some = ReadBuf::new(into.initialize_unfilled_to(most));
+        std::task::ready!(Pin::new(&mut this.inner).poll_read(cx, &mut some))?;
+        let count = some.filled().len();
+        into.advance(count);
+        this.left = Some(left - count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Rationed<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().inner).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn strangers_get_a_ration() {
+        let bytes = [7_u8; 100];
+        let mut rationed = Rationed::new(&bytes[..], 10);
+        let mut read = [0; 64];
+        assert_eq!(rationed.read(&mut read).await.expect("a ration"), 10);
+        assert_eq!(rationed.read(&mut read).await.expect_err("no more").kind(), io::ErrorKind::InvalidData);
+        rationed.release();
+        assert_eq!(rationed.read(&mut read).await.expect("a friend"), 64);
+    }
+
+    #[test]
+    fn the_protocol_is_one_of_those_offered() {
+        let mut headers = HeaderMap::new();
+        assert!(!offers(&headers, "whimbrel.v1"));
+        headers.append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("chat, whimbrel.v1"));
+        assert!(offers(&headers, "whimbrel.v1") && !offers(&headers, "whimbrel"));
+        headers.append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("whimbrel.live.v1"));
+        assert!(offers(&headers, "whimbrel.live.v1"));
+    }
+}

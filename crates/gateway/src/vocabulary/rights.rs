@@ -1,0 +1,38 @@
+//! Which requests change something, and which take long.
+
+use super::requests::Request;
+
+impl Request {
+    /// Whether it only looks: whoever may look may ask it.
+    pub fn only_looks(&self) -> bool {
+        match self {
+            Self::Node
+            | Self::Agents(_)
+            | Self::Services(_)
+            | Self::Topics
+            | Self::DeadLetters { .. }
+            | Self::Links
+            | Self::Nodes
+            | Self::Sniff(_)
+            | Self::Log(_)
+            | Self::Mind { .. }
+            | Self::Advise { .. } => true,
+            Self::Drain { .. }
+            | Self::Send(_)
+            | Self::Step { .. }
+            | Self::Kill { .. }
+            | Self::Move { .. }
+            | Self::Recall { .. }
+            | Self::Debug { .. }
+            | Self::Breakpoint { .. }
+            | Self::Believe { .. }
+            | Self::Pursue { .. }
+            | Self::Stop { .. } => false,
+        }
+    }
+
+    /// Whether its answer may take longer than a look: it waits for an agent, or for another node.
+    pub fn takes_long(&self) -> bool {
+        matches!(self, Self::Send(_) | Self::Move { .. } | Self::Recall { .. } | Self::Advise { .. })
+    }
+}

@@ -1,0 +1,98 @@
+//! What concerns a node's HTTP port.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Where a node has its console and its other HTTP, and for whom.
+#[derive(Clone, Debug, Args)]
+pub struct HttpOptions {
+    /// Where the console is, and all else that the node has for browsers and programs over HTTP: an address, as 127.0.0.1:8420, a port
+    /// of this machine, or `off`. `run` has it at port 8420, or any that is free, if this is not given; others have none. Beyond this
+    /// machine connections are encrypted, unless `--security open` is said.
+    #[arg(long, value_name = "ADDRESS|PORT|off", env = "WHIMBREL_HTTP", value_parser = http)]
+    pub http: Option<Http>,
+    /// The token that lets one do everything there; made anew each time if not given.
+    #[arg(long, value_name = "TOKEN", env = "WHIMBREL_HTTP_TOKEN", hide_env_values = true, value_parser = token)]
+    pub http_token: Option<String>,
+    /// A token that lets one look there, and change nothing.
+    #[arg(long, value_name = "TOKEN", env = "WHIMBREL_HTTP_VIEWER_TOKEN", hide_env_values = true, value_parser = token)]
+    pub http_viewer_token: Option<String>,
+    /// Let pages of this origin ask, too, as https://bees.example; also what this node is called when it is behind a proxy. May be said
+    /// again; `*` lets all in that show a token.
+    #[arg(long = "http-origin", value_name = "URL", value_parser = origin)]
+    pub http_origins: Vec<String>,
+    /// The certificate (PEM) that is shown there to browsers; the node's own if not given.
+    #[arg(long, value_name = "FILE", requires = "http_key")]
+    pub http_certificate: Option<PathBuf>,
+    /// The certificate's key (PEM).
+    #[arg(long, value_name = "FILE", requires = "http_certificate")]
+    pub http_key: Option<PathBuf>,
+}
+
+/// Where a node's HTTP port is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Http {
+    /// Nowhere.
+    Off,
+    /// At this address.
+    At(String),
+}
+
+fn http(text: &str) -> Result<Http, String> {
+    if text == "off" {
+        return Ok(Http::Off);
+    }
+    if text.parse::<u16>().is_ok() {
+        return Ok(Http::At(format!("127.0.0.1:{text}")));
+    }
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(Http::At(text.to_owned())),
+        _ => Err("expected an address as 127.0.0.1:8420, a port, or off".to_owned()),
+    }
+}
+
+/// Bytes of a token, at least: it cannot be guessed within a lifetime.
+const TOKEN_BYTES_MIN: usize = 8;
+
+fn token(text: &str) -> Result<String, String> {
+    if text.len() < TOKEN_BYTES_MIN || text.contains(char::is_whitespace) {
+        return Err(format!("a token has {TOKEN_BYTES_MIN} characters at least, and no spaces"));
+    }
+    Ok(text.to_owned())
+}
+
+fn origin(text: &str) -> Result<String, String> {
+    let bare = text.trim_end_matches('/');
+    match bare.split_once("://") {
+        _ if bare == "*" => Ok(bare.to_owned()),
+        Some(("http" | "https", host)) if !host.is_empty() && !host.contains('/') => Ok(bare.to_owned()),
+        _ => Err("expected an origin as https://bees.example".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_ports_and_off() {
+        assert_eq!(http("off"), Ok(Http::Off));
+        assert_eq!(http("0"), Ok(Http::At("127.0.0.1:0".to_owned())));
+        assert_eq!(http("10.0.0.1:80"), Ok(Http::At("10.0.0.1:80".to_owned())));
+        assert_eq!(http("[::1]:80"), Ok(Http::At("[::1]:80".to_owned())));
+        for none in ["", "on", "99999", "10.0.0.1", ":80", "host:x"] {
+            assert!(http(none).is_err(), "{none}");
+        }
+    }
+
+    #[test]
+    fn origins_and_tokens_are_checked() {
+        assert_eq!(origin("https://bees.example/"), Ok("https://bees.example".to_owned()));
+        assert_eq!(origin("*"), Ok("*".to_owned()));
+        assert!(
+            ["bees.example", "ftp://bees.example", "https://", "https://a/b"].iter().all(|text| origin(text).is_err())
+        );
+        assert!(token("12345678").is_ok() && token("1234567").is_err() && token("1234 5678").is_err());
+    }
+}

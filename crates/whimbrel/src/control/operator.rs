@@ -1,0 +1,41 @@
+//! A node as its gateway sees it.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use whimbrel_gateway::vocabulary::{Answer, LogLine, LogWanted, Refusal, Request};
+use whimbrel_gateway::{Feed, Operator, Traffic, Watched};
+
+use super::history;
+use super::panel::Panel;
+use super::tap::EventFeed;
+use super::traffic::TrafficCount;
+
+impl Operator for Panel {
+    fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
+        Self::answer(self, request, gone)
+    }
+
+    fn watch(&self, wanted: Watched) -> Box<dyn Feed> {
+        match wanted {
+            Watched::Events(wanted) => Box::new(EventFeed::of_events(&self.platform, self.node(), &wanted)),
+            Watched::Mobility => Box::new(EventFeed::of_moves(&self.platform, self.node())),
+            Watched::Security => Box::new(self.refusals.watch(self.node())),
+        }
+    }
+
+    fn count_traffic(&self) -> Box<dyn Traffic> {
+        Box::new(TrafficCount::begin(&self.platform))
+    }
+
+    fn log(&self, wanted: &LogWanted, line: &mut dyn FnMut(LogLine) -> ControlFlow<()>) -> Result<(), Refusal> {
+        let mut tell = |told: &LogLine| match line(told.clone()) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(io::ErrorKind::BrokenPipe.into()),
+        };
+        match history::tell(self.kept_log()?, self.node(), wanted, &mut tell) {
+            Ok(()) | Err(history::Ended::Gone(_)) => Ok(()),
+            Err(history::Ended::Refused(refusal)) => Err(refusal),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The node's HTTP port: which address, which tokens, which certificate.
+
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context as Waiting, Poll};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use rustls::ServerConfig;
+use whimbrel_gateway::sessions::{SessionFrame, SessionSocket, Sessions};
+use whimbrel_gateway::{Access, Gateway, GatewayConfig, Operator, Role};
+use whimbrel_net::agent_port::{AgentPort, Messages, new_token};
+use whimbrel_net::{Credentials, https};
+use whimbrel_platform::audit::Auditor;
+use whimbrel_platform::session::Framing;
+
+use crate::arguments::{Http, HttpOptions, SecurityLevel};
+use crate::credentials::{self, Watched, alone};
+use crate::terminal;
+
+/// Where the console is if nobody says otherwise: here, or at any port that is free.
+const USUAL: &str = "127.0.0.1:8420";
+const ANY: &str = "127.0.0.1:0";
+/// How long good-byes may take.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
+/// The name that certificates of all nodes have.
+const NODE: &str = "node.whimbrel";
+
+/// What is to be known of a node so that it can have an HTTP port.
+pub struct Site<'a> {
+    /// What was asked for.
+    pub options: &'a HttpOptions,
+    /// Whether it is to have one if nothing was said about it.
+    pub unless_said: bool,
+    /// How links are to be secured, if that was said.
+    pub security: Option<SecurityLevel>,
+    /// The node's credentials, if it has some.
+    pub credentials: Option<&'a Path>,
+    /// Whether nothing is to be said.
+    pub quiet: bool,
+}
+
+impl Site<'_> {
+    /// Where to listen, if at all.
+    fn listener(&self) -> anyhow::Result<Option<TcpListener>> {
+        match &self.options.http {
+            Some(Http::Off) => Ok(None),
+            Some(Http::At(address)) => {
+                let listener = TcpListener::bind(address).with_context(|| format!("cannot listen at {address}"))?;
+                Ok(Some(listener))
+            }
+            // Nobody would learn the address.
+            None if !self.unless_said || self.quiet => Ok(None),
+            None => Ok(TcpListener::bind(USUAL).or_else(|_| TcpListener::bind(ANY)).ok()),
+        }
+    }
+
+    /// What connections at this address are encrypted with, if they are.
+    fn tls(&self, listener: &TcpListener) -> anyhow::Result<Option<Arc<ServerConfig>>> {
+        let read =
+            |path: &Path| std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+        if let (Some(certificate), Some(key)) = (&self.options.http_certificate, &self.options.http_key) {
+            return Ok(Some(https(&read(certificate)?, &read(key)?)?));
+        }
+        let is_here = listener.local_addr()?.ip().is_loopback();
+        if is_here || self.security == Some(SecurityLevel::Open) {
+            return Ok(None);
+        }
+        let Some(folder) = self.credentials else {
+            bail!(
+                "beyond this machine the console is to be encrypted: say --http-certificate and --http-key, or --credentials \
+                 (or --security open)"
+            );
+        };
+        let Credentials { certificate_pem, key_pem, .. } = credentials::read(folder)?;
+        Ok(Some(https(&certificate_pem, &key_pem)?))
+    }
+
+    /// Who may come in; and what lets one do everything.
+    fn access(&self) -> anyhow::Result<(Access, String)> {
+        let admin = match &self.options.http_token {
+            Some(token) => token.clone(),
+            None => new_token(&["*".to_owned()])?.0,
+        };
+        let mut access = Access::none().with_token(&admin, Role::Admin).with_host(NODE);
+        if let Some(viewer) = &self.options.http_viewer_token {
+            access = access.with_token(viewer, Role::Viewer);
+        }
+        for origin in &self.options.http_origins {
+            access = access.with_origin(origin);
+        }
+        Ok((access, admin))
+    }
+
+    /// Takes the address, and finds out who may come in. Whoever connects waits until the node is there.
+    ///
+    /// # Errors
+    /// The address is not to be had, or there is nothing to encrypt connections with that are to be.
+    pub fn prepare(&self) -> anyhow::Result<Option<Prepared>> {
+        let Some(listener) = self.listener()? else { return Ok(None) };
+        let tls = self.tls(&listener)?;
+        let (access, token) = self.access()?;
+        let follows = self.options.http_certificate.is_none();
+        let credentials = self.credentials.filter(|_| follows && tls.is_some()).map(Path::to_owned);
+        Ok(Some(Prepared { listener, tls, access, token, credentials, quiet: self.quiet }))
+    }
+}
+
+/// An HTTP port to be.
+pub struct Prepared {
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+    access: Access,
+    token: String,
+    /// The folder with the certificate, if that is the node's own.
+    credentials: Option<PathBuf>,
+    quiet: bool,
+}
+
+impl Prepared {
+    /// The token that lets one do everything.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    fn open(
+        self,
+        operator: Arc<dyn Operator>,
+        sessions: &Arc<AgentPort>,
+        auditor: Option<Arc<dyn Auditor>>,
+    ) -> anyhow::Result<Arc<Gateway>> {
+        let Self { listener, tls, access, token, credentials, quiet } = self;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let held = Arc::new(HeldSessions(Arc::downgrade(sessions)));
+        let config = GatewayConfig { operator, sessions: Some(held), access, tls, auditor };
+        let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
+        if !quiet {
+            terminal::note(&format!("the console is at {scheme}://{}/#token={token}", gateway.address()));
+        }
+        if let Some(folder) = credentials {
+            watch(&gateway, Watched::following(&folder));
+        }
+        Ok(gateway)
+    }
+}
+
+/// Sessions over WebSocket, which the agent port holds as it holds all others.
+struct HeldSessions(Weak<AgentPort>);
+
+impl Sessions for HeldSessions {
+    fn receive(&self, socket: SessionSocket) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let from = socket.from();
+        match self.0.upgrade() {
+            Some(port) => Box::pin(port.receive_messages(Box::new(Carried(socket)), from)),
+            None => Box::pin(std::future::ready(())),
+        }
+    }
+}
+
+/// A WebSocket as the agent port sees it.
+struct Carried(SessionSocket);
+
+impl Messages for Carried {
+    fn poll_message(&mut self, cx: &mut Waiting<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
+        self.0.poll_frame(cx).map(|came| {
+            let bytes = |frame| match frame {
+                SessionFrame::Text(bytes) | SessionFrame::Binary(bytes) => Vec::from(bytes),
+            };
+            came.transpose().map(|frame| frame.map(bytes))
+        })
+    }
+
+    fn poll_ready(&mut self, cx: &mut Waiting<'_>) -> Poll<io::Result<()>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn send(&mut self, message: Vec<u8>, framing: Framing) -> io::Result<()> {
+        self.0.send(match framing {
+            Framing::Json => SessionFrame::Text(message.into()),
+            Framing::Compact => SessionFrame::Binary(message.into()),
+        })
+    }
+
+    fn poll_flush(&mut self, cx: &mut Waiting<'_>) -> Poll<io::Result<()>> {
+        self.0.poll_flush(cx)
+    }
+
+    fn poll_close(&mut self, cx: &mut Waiting<'_>) -> Poll<io::Result<()>> {
+        self.0.poll_close(cx)
+    }
+
+    fn release(&mut self) {
+        self.0.release();
+    }
+}
+
+/// Opens the port that was prepared, if one was.
+///
+/// # Errors
+/// The socket is of no use.
+pub fn open(
+    prepared: Option<Prepared>,
+    operator: Arc<dyn Operator>,
+    sessions: Option<&Arc<AgentPort>>,
+    auditor: Option<Arc<dyn Auditor>>,
+) -> anyhow::Result<Option<Arc<Gateway>>> {
+    let both = prepared.zip(sessions);
+    both.map(|(prepared, sessions)| prepared.open(operator, sessions, auditor)).transpose()
+}
+
+/// Has connections encrypted with what is in the folder, whenever that changes.
+fn watch(gateway: &Arc<Gateway>, credentials: Watched) {
+    let gateway = Arc::downgrade(gateway);
+    credentials.watch(move |credentials| {
+        let Some(gateway) = gateway.upgrade() else { return false };
+        let Some(credentials) = credentials else { return true };
+        match https(&credentials.certificate_pem, &credentials.key_pem) {
+            Ok(tls) => gateway.set_tls(tls),
+            Err(error) => terminal::note(&format!("the new credentials are of no use to the console: {error}")),
+        }
+        true
+    });
+}
+
+/// Says good-bye to those who look.
+pub fn close(gateway: Option<Arc<Gateway>>) {
+    if let Some(gateway) = gateway {
+        alone(gateway).close(CLOSE_PATIENCE);
+    }
+}

@@ -1,0 +1,136 @@
+use super::*;
+
+#[test]
+fn nobody_comes_in_without_a_token() {
+    let node = Node::start();
+    for path in ["/api/v1/node", "/api/v1/agents", "/api/v1/agents/seller", "/api/v1/conversations"] {
+        let response = node.send("GET", path, &[], "");
+        assert_eq!((response.status, response.header("www-authenticate")), (401, Some("Bearer")), "{path}");
+        let wrong = node.send("GET", path, &[("authorization", "Bearer wrong")], "");
+        assert_eq!(wrong.status, 401, "{path}");
+    }
+    for said in
+        [r#"{"type":"hello","token":"wrong"}"#, r#"{"type":"ask","id":1,"request":{"request":"node"}}"#, "nonsense"]
+    {
+        let mut socket = node.socket("/api/v1/live", "whimbrel.live.v1", &[]).expect("it is one");
+        socket.say(said);
+        assert_eq!(socket.hear().expect("it says why")["type"], "error", "{said}");
+        assert_eq!(socket.hear(), None, "it is closed");
+    }
+}
+
+#[test]
+fn a_viewer_looks_and_does_not_act() {
+    let node = Node::start();
+    assert_eq!(node.ask("GET", "/node", VIEWER, "").status, 200);
+    let message = r#"{"message":{"performative":"inform","receivers":["seller"]}}"#;
+    for (method, path, body) in [
+        ("POST", "/messages", message),
+        ("DELETE", "/agents/seller", ""),
+        ("POST", "/agents/seller/suspend", ""),
+        ("POST", "/agents/seller/move", r#"{"to":"n2"}"#),
+        ("POST", "/nodes/n1/drain", r#"{"drains":true}"#),
+    ] {
+        let response = node.ask(method, path, VIEWER, body);
+        assert_eq!((response.status, &response.json()["reason"]), (403, &"not_allowed".into()), "{path}");
+    }
+    let mut live = node.live(VIEWER);
+    live.say(r#"{"type":"ask","id":1,"request":{"request":"kill","agent":"seller"}}"#);
+    assert_eq!(live.expect("answer")["answer"]["reason"], "not_allowed");
+    assert_eq!(node.get("/agents/seller")["state"], "active");
+}
+
+#[test]
+fn names_and_pages_of_others_are_sent_away() {
+    let node = Node::with(&["--http-origin", "https://bees.example"]);
+    let bearer = format!("Bearer {ADMIN}");
+    let status = |host: &str, origin: &str| {
+        let headers = [("host", host), ("origin", origin), ("authorization", bearer.as_str())];
+        let headers: Vec<_> = headers.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        node.send("GET", "/api/v1/node", &headers, "").status
+    };
+    assert_eq!(status("evil.example", ""), 403, "DNS rebinding");
+    assert_eq!(status(&node.address, "http://evil.example"), 403);
+    assert_eq!(status(&node.address, "null"), 403);
+    assert_eq!(status(&node.address, &format!("http://{}", node.address)), 200);
+    assert_eq!(status(&node.address, "https://bees.example"), 200);
+    assert_eq!(status("bees.example", ""), 200);
+    for (path, protocol) in [("/api/v1/live", "whimbrel.live.v1"), ("/session", "whimbrel.v1")] {
+        let socket = node.socket(path, protocol, &[("origin", "http://evil.example")]);
+        assert_eq!(socket.err(), Some(403), "a cross-site WebSocket at {path}");
+        assert!(node.socket(path, protocol, &[("origin", "https://bees.example")]).is_ok());
+        assert_eq!(node.socket(path, "soap", &[]).err(), Some(400));
+    }
+}
+
+#[test]
+fn too_much_is_refused() {
+    let node = Node::start();
+    let long = "x".repeat(64 << 10);
+    assert_eq!(node.send("GET", "/health", &[("x-long", &long)], "").status, 431);
+    let many: Vec<(String, &str)> = (0..200).map(|number| (format!("x-{number}"), "x")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    assert_eq!(node.send("GET", "/health", &many, "").status, 431);
+    let body = format!(r#"{{"message":"{}"}}"#, "x".repeat(3 << 20));
+    let response = node.ask("POST", "/messages", ADMIN, &body);
+    assert!([400, 413].contains(&response.status), "{}", response.status);
+    assert_eq!(node.raw(b"nonsense\r\n\r\n").status, 400);
+
+    let mut socket = node.socket("/api/v1/live", "whimbrel.live.v1", &[]).expect("it is one");
+    let _ = socket.0.send(Message::text(format!(r#"{{"type":"hello","token":"{}"}}"#, "x".repeat(1 << 20))));
+    assert_eq!(socket.hear(), None, "a stranger says little");
+    let mut live = node.live(ADMIN);
+    let _ = live.0.send(Message::text("x".repeat(3 << 20)));
+    assert_eq!(live.hear(), None, "nobody says so much at once");
+    assert_eq!(node.get("/agents/seller")["state"], "active");
+}
+
+#[test]
+fn only_so_much_is_watched_and_asked_at_once() {
+    let node = Node::start();
+    let mut live = node.live(ADMIN);
+    for id in 0..65 {
+        live.say(&format!(r#"{{"type":"watch","id":{id},"what":"events","wanted":{{"agents":["nobody"]}}}}"#));
+    }
+    let refused = live.hear().expect("an answer");
+    assert_eq!((&refused["type"], &refused["id"], &refused["reason"]), (&"refused".into(), &64.into(), &"busy".into()));
+    // These wait for answers that never come.
+    let wait = r#"{"request":"send","message":{"performative":"request","receivers":["bank1"],"content":"x"},"wait_ms":200000}"#;
+    for id in 0..17 {
+        live.say(&format!(r#"{{"type":"ask","id":{id},"request":{wait}}}"#));
+    }
+    let answer = live.expect("answer");
+    assert_eq!((&answer["id"], &answer["answer"]["reason"]), (&16.into(), &"busy".into()));
+}
+
+#[test]
+fn who_does_not_read_holds_nobody_up() {
+    let node = Node::start();
+    let mut live = node.live(VIEWER);
+    for id in 0..50 {
+        live.say(&format!(
+            r#"{{"type":"watch","id":{id},"what":"agents","every_ms":50,"wanted":{{"services":true,"limit":100}}}}"#
+        ));
+        let watch = r#""what":"society","every_ms":50"#;
+        if id < 10 {
+            live.say(&format!(r#"{{"type":"watch","id":{},{watch}}}"#, id + 100));
+        }
+    }
+    let handled = |node: &Node| node.get("/node")["handled"].as_u64().expect("a number");
+    let before = handled(&node);
+    node.until(|node| handled(node) > before + 50);
+    // Those who read see it all the same.
+    let mut other = node.live(VIEWER);
+    other.say(r#"{"type":"watch","id":1,"what":"events"}"#);
+    assert_eq!(other.expect("events")["id"], 1);
+}
+
+#[test]
+fn strangers_do_not_keep_others_out_for_long() {
+    let node = Node::start();
+    let strangers: Vec<_> = (0..256).map(|_| node.socket("/session", "whimbrel.v1", &[])).collect();
+    assert!(strangers.iter().all(Result::is_ok));
+    assert_eq!(node.socket("/session", "whimbrel.v1", &[]).err(), Some(503));
+    // They said nothing in time.
+    node.until(|node| node.socket("/api/v1/live", "whimbrel.live.v1", &[]).is_ok());
+}

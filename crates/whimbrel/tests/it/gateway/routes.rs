@@ -1,0 +1,155 @@
+use std::collections::BTreeSet;
+
+use super::*;
+
+#[test]
+fn a_node_is_looked_at() {
+    let node = Node::start();
+    let told = node.get("/node");
+    assert_eq!((&told["answer"], &told["society"], &told["agents"]), (&"node".into(), &"market".into(), &14.into()));
+    assert_eq!(node.get("/nodes")["nodes"], Value::Array(vec![]));
+    assert_eq!(node.get("/links")["links"], Value::Array(vec![]));
+    let agents = node.get("/agents?name=bank*&limit=3");
+    let names: Vec<_> =
+        agents["agents"].as_array().expect("a list").iter().map(|agent| agent["name"].clone()).collect();
+    assert_eq!((names, &agents["total"]), (vec!["bank1".into(), "bank2".into(), "bank3".into()], &12.into()));
+    let services: BTreeSet<_> = node.get("/agents?services=true")["agents"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|agent| agent["kind"] == "service")
+        .map(|agent| agent["name"].to_string())
+        .collect();
+    assert_eq!(services, BTreeSet::from(["\"ams\"".to_owned(), "\"df\"".to_owned()]));
+    assert_eq!(node.get("/agents/seller")["kind"], "agentspeak");
+    node.until(|node| node.get("/services?kind=shop")["entries"][0]["agent"] == "seller");
+    assert_eq!(node.get("/services?kind=bank")["entries"], Value::Array(vec![]));
+    assert!(node.get("/topics")["topics"].is_array());
+    assert_eq!(node.get("/dead-letters?limit=1")["total"], 0);
+    let health = node.send("GET", "/health", &[], "");
+    assert_eq!((health.status, &health.json()["status"]), (200, &"ok".into()));
+}
+
+#[test]
+fn what_is_wrong_with_a_request_is_told() {
+    let node = Node::start();
+    let check = |method: &str, path: &str, body: &str, status: u16, reason: &str| {
+        let response = node.ask(method, path, ADMIN, body);
+        assert_eq!(
+            (response.status, &response.json()["reason"]),
+            (status, &reason.into()),
+            "{path}: {}",
+            response.body
+        );
+    };
+    check("GET", "/agents/nobody", "", 404, "no_such_agent");
+    check("GET", "/agents/b*", "", 404, "no_such_agent");
+    check("GET", "/nothing", "", 404, "no_such_path");
+    check("GET", "/agents?limit=many", "", 400, "bad_request");
+    check("GET", "/agents?nmae=x", "", 400, "bad_request");
+    check("GET", "/conversations", "", 404, "no_log");
+    check("POST", "/messages", "{}", 400, "bad_request");
+    check("POST", "/messages", "nonsense", 400, "bad_request");
+    check("POST", "/messages", r#"{"message":{"performative":"inform","receivers":["nobody"]}}"#, 404, "no_such_agent");
+    check("POST", "/agents/bank1/dance", "", 404, "no_such_path");
+    check("POST", "/agents/bank1/resume", "", 409, "bad_state");
+    check("POST", "/agents/bank1/move", r#"{"to":"n9"}"#, 409, "bad_state");
+    check("DELETE", "/agents/df", "", 409, "bad_state");
+    check("POST", "/nodes/n9/drain", r#"{"drains":true}"#, 404, "no_such_node");
+    check("PUT", "/node", "", 405, "bad_request");
+    check("DELETE", "/", "", 404, "no_such_path");
+}
+
+#[test]
+fn a_node_is_steered() {
+    let node = Node::start();
+    let act = |method: &str, path: &str, body: &str| {
+        let response = node.ask(method, path, ADMIN, body);
+        assert_eq!(response.status, 200, "{path}: {}", response.body);
+        response.json()
+    };
+    let state = |name: &str| node.get(&format!("/agents/{name}"))["state"].clone();
+    assert_eq!(act("POST", "/agents/bank1/suspend", "")["answer"], "done");
+    assert_eq!(state("bank1"), "suspended");
+    act("POST", "/agents/bank1/resume", "");
+    assert_eq!(state("bank1"), "active");
+    act("DELETE", "/agents/bank2", "");
+    node.until(|node| node.ask("GET", "/agents/bank2", ADMIN, "").status == 404);
+    let question = r#"{"message":{"performative":"request","receivers":["seller"],"content":{"term":"price","args":[{"atom":"tea"}]}},"wait_ms":30000}"#;
+    let reply = act("POST", "/messages", question);
+    assert_eq!(
+        (&reply["answer"], &reply["message"]["content"]["args"][1]["num"]),
+        (&"reply".into(), &5.into()),
+        "{reply}"
+    );
+    let told =
+        act("POST", "/messages", r#"{"message":{"performative":"inform","receivers":["bank3"],"content":"hello"}}"#);
+    assert_eq!((&told["answer"], &told["from"]), (&"sent".into(), &"cli".into()));
+}
+
+#[test]
+fn a_log_is_read_in_pieces_without_a_gap() {
+    let node = Node::with(&["--log"]);
+    node.until(|node| node.get("/node")["sent"].as_u64() >= Some(20));
+    let (mut since, mut numbers) = (0, Vec::new());
+    while numbers.len() < 20 {
+        let page = node.get(&format!("/conversations?since={since}&limit=7&from=buyer"));
+        for line in page["lines"].as_array().expect("a list") {
+            assert_eq!((&line["event"], &line["from"]), (&"sent".into(), &"buyer".into()));
+            numbers.push(line["number"].as_u64().expect("a number"));
+        }
+        assert!(page["lines"].as_array().map(Vec::len) <= Some(7));
+        since = page["next"].as_u64().expect("a number");
+    }
+    assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
+    let whole = node.get("/conversations?limit=10000&from=buyer");
+    let whole: Vec<u64> = whole["lines"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|line| line["number"].as_u64().expect("a number"))
+        .collect();
+    assert_eq!(whole[..numbers.len()], numbers);
+}
+
+#[test]
+fn pages_are_guarded() {
+    let node = Node::start();
+    let page = node.send("GET", "/", &[], "");
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let policy = page.header("content-security-policy").expect("there is one");
+    assert!(policy.contains("default-src 'self'") && policy.contains("frame-ancestors 'none'"), "{policy}");
+    assert!(!policy.contains("script-src 'self' 'unsafe"), "{policy}");
+    assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
+    assert!(!page.body.contains(ADMIN), "the page has no token in it");
+    assert_eq!(node.send("GET", "/../../etc/passwd", &[], "").status, 404);
+    assert_eq!(node.send("GET", "/%2e%2e/Cargo.toml", &[], "").status, 404);
+}
+
+#[test]
+fn a_node_can_do_without() {
+    let scratch = market();
+    let run = |options: &[&str]| {
+        let mut command = whimbrel();
+        command.args(["run", "market.mas2j", "--for", "100ms"]).args(options).current_dir(&scratch.0);
+        command.env("WHIMBREL_RUN_DIR", scratch.0.join("run")).env_remove("WHIMBREL_HTTP");
+        super::super::Seen::from(command.output().expect("it runs"))
+    };
+    assert!(run(&[]).err.contains("the console is at http://127.0.0.1:"), "without being asked");
+    assert!(!run(&["--http", "off"]).err.contains("console"));
+    assert!(!run(&["--quiet"]).err.contains("console"));
+    let seen = run(&["--http", "nowhere"]);
+    assert!(
+        seen.code != Some(0) && seen.err.contains("expected an address as 127.0.0.1:8420, a port, or off"),
+        "{}",
+        seen.err
+    );
+    let seen = run(&["--http", "0.0.0.0:0"]);
+    assert!(
+        seen.code != Some(0) && seen.err.contains("beyond this machine the console is to be encrypted"),
+        "{}",
+        seen.err
+    );
+    assert!(run(&["--http", "0.0.0.0:0", "--security", "open"]).err.contains("the console is at http://0.0.0.0:"));
+}

@@ -1,0 +1,114 @@
+//! The session protocol over WebSocket.
+
+use super::*;
+
+/// A session's socket that was let in.
+fn begin(node: &Node, hello: &str) -> (Socket, Value) {
+    let mut socket = node.socket("/session", "whimbrel.v1", &[]).expect("it is one");
+    socket.say(hello);
+    let welcome = socket.hear().expect("it answers");
+    (socket, welcome)
+}
+
+fn hello() -> String {
+    format!(r#"{{"type":"hello","versions":[1],"token":"{ADMIN}"}}"#)
+}
+
+/// The next frame that is no acknowledgement.
+#[track_caller]
+fn next(socket: &mut Socket) -> Value {
+    loop {
+        let frame = socket.hear().expect("it goes on");
+        if frame["type"] != "ack" {
+            return frame;
+        }
+    }
+}
+
+#[test]
+fn a_program_has_agents_over_a_websocket() {
+    let node = Node::with(&["--agent-token", "token-of-agents"]);
+    let (mut socket, welcome) = begin(&node, r#"{"type":"hello","versions":[1],"token":"token-of-agents"}"#);
+    assert_eq!(welcome["type"], "welcome", "{welcome}");
+    socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
+    let created = next(&mut socket);
+    assert_eq!((&created["type"], &created["name"]), (&"created".into(), &"guest@whimbrel".into()));
+    socket.say(r#"{"type":"message","number":2,"agent":0,"message":{"performative":"request","receivers":["seller"],"content":{"term":"price","args":[{"atom":"tea"}]},"reply_with":"q1"}}"#);
+    let answer = next(&mut socket);
+    assert_eq!(
+        (&answer["type"], &answer["message"]["content"]["args"][1]["num"]),
+        (&"message".into(), &5.into()),
+        "{answer}"
+    );
+    assert_eq!(node.get("/agents/guest")["kind"], "session");
+}
+
+#[test]
+fn a_session_goes_on_over_another_connection_without_loss() {
+    let node = Node::start();
+    let (mut socket, welcome) = begin(&node, &hello());
+    socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
+    assert_eq!(next(&mut socket)["number"], 1);
+    let send = |text: &str| {
+        let message = format!(r#"{{"message":{{"performative":"inform","receivers":["guest"],"content":"{text}"}}}}"#);
+        assert_eq!(node.ask("POST", "/messages", ADMIN, &message).status, 200);
+    };
+    send("a");
+    let first = next(&mut socket);
+    assert_eq!((&first["number"], &first["message"]["content"]), (&2.into(), &"a".into()));
+    // The network breaks; nothing was acknowledged.
+    drop(socket);
+    ["b", "c", "d"].iter().for_each(|text| send(text));
+    let resume = |received: u64| {
+        let (session, secret) = (&welcome["session"], &welcome["secret"]);
+        format!(
+            r#"{{"type":"hello","versions":[1],"resume":{{"session":{session},"secret":{secret},"received":{received}}}}}"#
+        )
+    };
+    let (mut socket, again) = begin(&node, &resume(1));
+    assert_eq!((&again["type"], &again["received"]), (&"welcome".into(), &1.into()), "{again}");
+    let told: Vec<_> = (0..4)
+        .map(|_| next(&mut socket))
+        .map(|frame| (frame["number"].clone(), frame["message"]["content"].clone()))
+        .collect();
+    let expected: Vec<(Value, Value)> =
+        [(2, "a"), (3, "b"), (4, "c"), (5, "d")].map(|(number, text)| (number.into(), text.into())).into();
+    assert_eq!(told, expected, "each once, in order");
+    // A cursor that is not this session's: what was never sent cannot have been received.
+    let (_, refused) = begin(&node, &resume(99));
+    assert_eq!((&refused["type"], &refused["code"]), (&"error".into(), &"protocol".into()));
+    // Another's session cannot be had by its name alone.
+    let wrong = format!(
+        r#"{{"type":"hello","versions":[1],"resume":{{"session":{},"secret":"guessed","received":0}}}}"#,
+        welcome["session"]
+    );
+    let (_, refused) = begin(&node, &wrong);
+    assert_eq!((&refused["type"], &refused["code"]), (&"error".into(), &"session-gone".into()));
+}
+
+#[test]
+fn sessions_of_strangers_and_liars_are_refused() {
+    let node = Node::start();
+    for token in ["wrong", VIEWER] {
+        let (_, refused) = begin(&node, &format!(r#"{{"type":"hello","versions":[1],"token":"{token}"}}"#));
+        assert_eq!((&refused["type"], &refused["code"]), (&"error".into(), &"unauthorised".into()), "{token}");
+    }
+    let (mut socket, _) = begin(&node, &hello());
+    socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
+    assert_eq!(next(&mut socket)["type"], "created");
+    socket.say(r#"{"type":"message","number":2,"agent":0,"message":{"performative":"inform","sender":"buyer","receivers":["seller"]}}"#);
+    let refused = next(&mut socket);
+    assert_eq!((&refused["type"], &refused["code"]), (&"refused".into(), &"forged-sender".into()));
+    let _ = socket.0.send(Message::text("x".repeat(2 << 20)));
+    let error = next(&mut socket);
+    assert_eq!((&error["type"], &error["code"]), (&"error".into(), &"too-long".into()), "{error}");
+    // The session is still there, and counts what was refused.
+    assert_eq!(node.get("/agents/guest")["kind"], "session");
+    let mut live = node.live(VIEWER);
+    live.say(r#"{"type":"watch","id":9,"what":"security"}"#);
+    let events = live.expect("events")["events"].clone();
+    let reasons: Vec<&str> =
+        events.as_array().expect("a list").iter().filter_map(|event| event["reason"].as_str()).collect();
+    assert_eq!(reasons.iter().filter(|reason| **reason == "bad_token").count(), 2, "{reasons:?}");
+    assert!(reasons.contains(&"forged"), "{reasons:?}");
+}
