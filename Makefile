@@ -83,6 +83,8 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 
 .PHONY: sdk-test
 sdk-test: sdk agentspeak-wasm $(WHIMBREL) ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak in Node and a browser, size, its example
+	@mkdir -p sdk/typescript/.build
+	@$(CARGO) run --quiet --locked --package whimbrel-device --example mind conformance/snapshots/layout-4/prog.asl > sdk/typescript/.build/mind.bin
 	@cd sdk/typescript && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: console-test

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use whimbrel_acl::codec::json;
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_bdi::syntax::{Diagnostic, Severity, render};
+use whimbrel_platform::inspection::{DebugOrder, Inspection, Instruction, Look};
 use whimbrel_platform::{Counters, Services, Time};
 
 use crate::happening::Happening;
@@ -39,6 +40,14 @@ enum Order {
     Depart { agent: String },
     /// Ends an agent.
     Kill { agent: String },
+    /// What is in an agent; it remembers its cycles for a while if somebody follows it.
+    Mind {
+        agent: String,
+        #[serde(default)]
+        follow: bool,
+    },
+    /// Has an agent do what somebody wants who looks into it.
+    Instruct { agent: String, wanted: Wanted },
     /// Gives an agent no turns, or does again.
     Suspend { agent: String, suspended: bool },
     /// Delivers messages from outside, of each of which is told who of its receivers is not here.
@@ -49,6 +58,40 @@ enum Order {
     Agents,
     /// Gives so many turns at most.
     Run { turns: u32 },
+}
+
+/// What an agent is to do: `"pause"`, `{"believe":{"belief":"likes(tea)","add":true}}`.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Wanted {
+    /// No cycles from now on; messages wait.
+    Pause,
+    /// It goes on, until a plan with a breakpoint is chosen.
+    Continue,
+    /// One cycle.
+    Step,
+    /// It goes on, and has no breakpoints any more.
+    End,
+    /// It pauses when this plan is chosen, or does not.
+    Breakpoint { plan: String, on: bool },
+    /// It believes this, or does not.
+    Believe { belief: String, add: bool },
+    /// It has this goal.
+    Pursue { goal: String },
+}
+
+impl From<Wanted> for Instruction {
+    fn from(wanted: Wanted) -> Self {
+        match wanted {
+            Wanted::Pause => Self::Debug(DebugOrder::Pause),
+            Wanted::Continue => Self::Debug(DebugOrder::Continue),
+            Wanted::Step => Self::Debug(DebugOrder::Step),
+            Wanted::End => Self::Debug(DebugOrder::End),
+            Wanted::Breakpoint { plan, on } => Self::Breakpoint { plan, on },
+            Wanted::Believe { belief, add } => Self::Believe { belief, add },
+            Wanted::Pursue { goal } => Self::Pursue { goal },
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -79,6 +122,10 @@ enum Answer {
     /// For each message the receivers that are not here.
     Delivered {
         missing: Vec<Vec<String>>,
+    },
+    /// What is in an agent.
+    Mind {
+        mind: Box<Inspection>,
     },
     /// The messages that waited for an agent that is here no more.
     Departed {
@@ -176,6 +223,11 @@ impl Desk {
                 Err(error) => refused(error),
             },
             Order::Kill { agent } => done(society.kill(&agent).then_some(()).ok_or("there is no such agent")),
+            Order::Mind { agent, follow } => match society.inspect(&agent, Look { follow }) {
+                Some(mind) => Answer::Mind { mind: Box::new(mind) },
+                None => refused(format!("there is no agent {agent}")),
+            },
+            Order::Instruct { agent, wanted } => done(society.instruct(&agent, &wanted.into())),
             Order::Suspend { agent, suspended } => done(society.set_suspended(&agent, suspended)),
             Order::Deliver { messages } => deliver(society, &messages),
             Order::Attach { platform } => {

@@ -9,6 +9,7 @@ use whimbrel_bdi::Agent;
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentKind, AgentModification, AgentState, AmsCommand, LifecycleStep, NewAgent};
 use whimbrel_platform::dead_letters::{DeadLetters, DeadReason};
+use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
 use whimbrel_platform::limits::{DEVICE_MAILBOX_MESSAGES, DEVICE_TURNS_MAX, TURN_STEPS};
 use whimbrel_platform::mobility::{Hop, HopError};
 use whimbrel_platform::route::{NodeId, Route};
@@ -180,6 +181,30 @@ impl Society {
         let modified = locked(&self.world.ams).modify(Aid::local(name), modification);
         self.settle();
         modified.map_err(|error| error.to_string())
+    }
+
+    /// What is in an agent, and the messages that wait for it; `None` if there is no such agent.
+    pub fn inspect(&mut self, name: &str, look: Look) -> Option<Inspection> {
+        let now = self.world.now();
+        let slot = self.slots.find(Symbol::new(name))?;
+        let mut seen = slot.body.inspect(look, now);
+        seen.look_at(&slot.mailbox, &mut Texts::default());
+        Some(seen)
+    }
+
+    /// Has an agent do what somebody wants who looks into it.
+    ///
+    /// # Errors
+    /// There is no such agent, or it cannot be done: why.
+    pub fn instruct(&mut self, name: &str, instruction: &Instruction) -> Result<(), String> {
+        let (name, now) = (Symbol::new(name), self.world.now());
+        let slot = self.slots.find(name).ok_or_else(|| format!("there is no agent {name}"))?;
+        match slot.body.instruct(instruction, now) {
+            Instructed::Done => self.slots.make_due(name),
+            Instructed::Refused(why) => return Err(why),
+            Instructed::Later => return Err("it has left memory".to_owned()),
+        }
+        Ok(())
     }
 
     /// The agents by name, `ams` and `df` not among them, and the state that each is in.
@@ -358,10 +383,6 @@ impl Society {
             Some(Next::Activate) => self.activate(name),
             Some(Next::Hop(request)) => self.stay(name, request.to),
             Some(Next::End(reason)) => self.end(Aid::local(name), reason),
-        }
-        // What came while it had its turn.
-        if self.slots.find(name).is_some_and(|slot| !slot.mailbox.is_empty()) {
-            self.slots.make_due(name);
         }
     }
 

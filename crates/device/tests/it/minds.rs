@@ -1,36 +1,6 @@
-//! Minds as bytes: what a device writes is what every platform of this code writes.
-
-use std::path::{Path, PathBuf};
+//! Minds as bytes. That they are the same in WebAssembly is tested there (examples/mind.rs).
 
 use super::Bench;
-
-/// When the mind of the fixture was written out, in milliseconds after it began.
-const WRITTEN_MS: u64 = 200;
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/snapshots/layout-4")
-}
-
-fn written() -> Vec<u8> {
-    let program = std::fs::read_to_string(folder().join("prog.asl")).expect("the fixture has a program");
-    let mut bench = Bench::new(&[("prog.asl", &program)]);
-    bench.society.spawn("prog", "prog.asl", &[]).expect("it is created");
-    bench.pass(WRITTEN_MS);
-    bench.society.snapshot("prog").expect("it can be written out")
-}
-
-/// The same file is compared with what the WebAssembly module writes (sdk/typescript/test/agentspeak.test.ts).
-#[test]
-fn a_mind_has_the_bytes_that_it_has_in_a_page() {
-    let fixture = std::fs::read(folder().join("device.bin")).expect("the fixture is there");
-    assert_eq!(written(), fixture);
-}
-
-#[test]
-#[ignore = "writes a file; to be run when minds are written otherwise"]
-fn write_the_fixture() {
-    std::fs::write(folder().join("device.bin"), written()).expect("it can be written");
-}
 
 #[test]
 fn a_mind_goes_on_in_another_society_with_what_waited_for_it() {

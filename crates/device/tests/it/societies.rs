@@ -1,6 +1,7 @@
 //! Agents among themselves.
 
 use whimbrel_device::Outlook;
+use whimbrel_platform::inspection::{DebugOrder, Instruction, Look};
 
 use super::Bench;
 
@@ -94,4 +95,40 @@ fn an_agent_that_may_live_for_so_long_ends_then() {
     assert_eq!(bench.society.agents().len(), 1);
     bench.pass(40);
     assert_eq!(bench.ended(), ["a its time to live is over"]);
+}
+
+#[test]
+fn somebody_looks_into_an_agent_has_it_pause_and_step_and_changes_its_mind() {
+    let mut bench = Bench::new(&[(
+        "bob.asl",
+        "likes(tea). !go. +!go <- .wait(10); !go. +sun <- .print(sun). @rain +rain <- .print(rain).",
+    )]);
+    bench.society.spawn("bob", "bob.asl", &[]).expect("it is created");
+    bench.pass(5);
+    let seen = bench.society.inspect("bob", Look { follow: true }).expect("it is there");
+    let beliefs: Vec<_> = seen.beliefs.iter().map(|belief| belief.text.as_str()).collect();
+    assert_eq!((beliefs, seen.intentions.len(), seen.paused), (vec!["likes(tea)"], 1, false));
+    bench.society.instruct("bob", &Instruction::Debug(DebugOrder::Pause)).expect("it can pause");
+    let sun = br#"{"performative":"tell","sender":"amy","receivers":["bob"],"content":{"atom":"sun"}}"#;
+    bench.society.deliver(whimbrel_acl::codec::json::decode(sun).expect("it is a message"));
+    bench.pass(100);
+    let seen = bench.society.inspect("bob", Look::default()).expect("it is there");
+    assert_eq!((seen.paused, seen.mailbox_total, bench.printed().len()), (true, 1, 0));
+    assert!(matches!(bench.society.run(64), Outlook::Idle | Outlook::At(_)), "it waits for whoever debugs it");
+    bench.society.instruct("bob", &Instruction::Debug(DebugOrder::Continue)).expect("it can go on");
+    bench.pass(100);
+    assert_eq!(bench.printed(), ["[bob] sun"]);
+    let breakpoint = Instruction::Breakpoint { plan: "rain".to_owned(), on: true };
+    bench.society.instruct("bob", &breakpoint).expect("there is such a plan");
+    let rain = Instruction::Believe { belief: "rain".to_owned(), add: true };
+    bench.society.instruct("bob", &rain).expect("it can be believed");
+    bench.pass(100);
+    assert!(bench.society.inspect("bob", Look::default()).expect("it is there").paused_by.is_some());
+    bench.society.instruct("bob", &Instruction::Debug(DebugOrder::End)).expect("it can go on");
+    bench.pass(100);
+    assert_eq!(bench.printed().last().map(String::as_str), Some("[bob] rain"));
+    assert!(bench.society.instruct("bob", &Instruction::Pursue { goal: "a(".to_owned() }).is_err());
+    assert!(
+        bench.society.instruct("nobody", &rain).is_err() && bench.society.inspect("nobody", Look::default()).is_none()
+    );
 }

@@ -1,0 +1,50 @@
+//! Writes the mind of an agent to standard output, 200 ms after it began: the WebAssembly module has to write the same bytes
+//! (sdk/typescript/test/agentspeak.test.ts).
+//!
+//! usage: mind PROGRAM.asl
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use whimbrel_device::{Host, Outlook, Society};
+use whimbrel_platform::Time;
+
+/// When it is written, in microseconds.
+const WRITTEN_US: u64 = 200_000;
+
+/// A clock that goes on when nothing is left to do, and always the same chance.
+#[derive(Clone, Default)]
+struct Clock(Arc<AtomicU64>);
+
+impl Host for Clock {
+    fn now(&self) -> Time {
+        Time(self.0.load(Ordering::Relaxed))
+    }
+
+    fn wall_clock_ms(&self) -> u64 {
+        1_700_000_000_000 + self.now().as_ms()
+    }
+
+    fn random(&self) -> u64 {
+        7
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = std::env::args().nth(1).ok_or("which program?")?;
+    let clock = Clock::default();
+    let mut society = Society::new("home", Box::new(clock.clone()));
+    society.put_file("prog.asl", &std::fs::read_to_string(path)?)?;
+    society.spawn("prog", "prog.asl", &[])?;
+    loop {
+        match society.run(64) {
+            Outlook::Now => {}
+            Outlook::At(time) if time.0 <= WRITTEN_US => clock.0.store(time.0, Ordering::Relaxed),
+            _ => break,
+        }
+    }
+    clock.0.store(WRITTEN_US, Ordering::Relaxed);
+    std::io::stdout().write_all(&society.snapshot("prog")?)?;
+    Ok(())
+}
