@@ -369,14 +369,12 @@ impl Task {
         for item in self.arrived.drain(..) {
             match item {
                 Item::Message(envelope) => {
-                    if verify && !self.hub.station.speaks_for(self.peer.id, envelope.body.sender) {
-                        self.forged.push(envelope);
-                    } else if let Some(Err(why)) =
-                        signing.map(|(signing, node)| signing.check(node, &envelope, &mut verified))
-                    {
-                        self.unsigned.push((envelope, why));
-                    } else {
-                        self.messages.push(envelope);
+                    let speaks = !verify || self.hub.station.speaks_for(self.peer.id, envelope.body.sender);
+                    match signing.map(|(signing, node)| signing.check(node, &envelope, &mut verified)) {
+                        Some(Err(why)) if speaks => self.unsigned.push((envelope, why)),
+                        None | Some(Ok(_)) if speaks => self.messages.push(envelope),
+                        Some(Err(_)) => self.forged.push(envelope),
+                        _ => self.forged.extend(self.hub.station.keep_doubtful(self.peer.id, envelope)),
                     }
                 }
                 Item::Forwarded(envelope) => {

@@ -124,6 +124,13 @@ pub const WEIGHT_CHANGE: f64 = 0.25;
 pub const LINK_NEWS_AGENTS: usize = 4_096;
 /// Agents of which a node remembers that their end was told by a node where they were not known to be.
 pub const LINK_DENIED_AGENTS_MAX: usize = 4_096;
+/// Agents of which another node says that it has them, and that are asked about at the node that has them as far as is known. What is said
+/// of more is not believed.
+pub const LINK_CLAIMED_AGENTS_MAX: usize = 4_096;
+/// Messages of such agents that wait, of each node, until it is known where they are.
+pub const LINK_DOUBTFUL_MESSAGES_MAX: usize = 1_024;
+/// Bytes of them.
+pub const LINK_DOUBTFUL_BYTES_MAX: usize = 4 << 20;
 /// Bytes of names that a peer may make this node keep (they are kept for ever). Whoever makes more is refused.
 pub const LINK_NAME_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of encoded messages after which a frame is closed. One longer message makes a longer frame.

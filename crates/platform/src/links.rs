@@ -100,6 +100,12 @@ pub trait Station: Send + Sync {
     /// Whether `sender` is an agent of that node, or one that every node has.
     fn speaks_for(&self, node: NodeId, sender: Aid) -> bool;
 
+    /// A message came whose sender is none of that node's as far as is known. It comes back, as one that is forged, unless just that is being
+    /// asked about: then it waits.
+    fn keep_doubtful(&self, _from: NodeId, message: Envelope) -> Option<Envelope> {
+        Some(message)
+    }
+
     /// These messages came, and are not from whom they say: nobody hears of them, but they are kept as dead letters.
     fn refuse_forged(&self, messages: Vec<Envelope>);
 

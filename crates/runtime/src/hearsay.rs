@@ -4,18 +4,21 @@
 //! ([`HopNews::Departed`](whimbrel_platform::mobility::HopNews)) comes by another way: the destination may not have introduced itself
 //! yet, and will say nothing of an agent that has ended by then; or it may have told of the end before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use whimbrel_acl::{Aid, Symbol, sym};
-use whimbrel_platform::EndReason;
+use whimbrel_acl::{Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::limits::{LINK_DENIED_AGENTS_MAX, LINK_NEWS_AGENTS};
+use whimbrel_platform::limits::{
+    LINK_CLAIMED_AGENTS_MAX, LINK_DENIED_AGENTS_MAX, LINK_DOUBTFUL_BYTES_MAX, LINK_DOUBTFUL_MESSAGES_MAX,
+    LINK_NEWS_AGENTS,
+};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::services::LogLevel;
+use whimbrel_platform::{EndReason, Station};
 
-use crate::linked::without_lease;
+use crate::linked::{NodeStation, without_lease};
 use crate::node::Node;
 use crate::sync::locked;
 
@@ -28,6 +31,39 @@ pub(crate) struct Hearsay {
     gone_to: FxHashMap<NodeId, FxHashSet<Symbol>>,
     /// Agents whose end a node told of that another one was believed to have.
     denied: Denied,
+    /// What each node was asked about and has not answered, in order: an answer to anything else is none.
+    asked: FxHashMap<NodeId, VecDeque<FxHashSet<Symbol>>>,
+    /// Agents of which a node says that it has them, while another one that has them by its own word is asked. If that says no, the first
+    /// one is asked once more, for what it said may have come late.
+    claims: FxHashMap<Symbol, NodeId>,
+    doubtful: FxHashMap<NodeId, Doubtful>,
+}
+
+/// Messages of agents that are asked about, over the link of a node that says that it has them.
+#[derive(Default)]
+struct Doubtful {
+    messages: Vec<Envelope>,
+    bytes: usize,
+}
+
+impl Doubtful {
+    /// Keeps a message, unless there are too many.
+    fn keep(&mut self, message: Envelope) -> Option<Envelope> {
+        let bytes = message.body.footprint(LINK_DOUBTFUL_BYTES_MAX);
+        if self.messages.len() >= LINK_DOUBTFUL_MESSAGES_MAX || self.bytes + bytes > LINK_DOUBTFUL_BYTES_MAX {
+            return Some(message);
+        }
+        self.bytes += bytes;
+        self.messages.push(message);
+        None
+    }
+
+    /// Takes out those of this agent, in order.
+    fn take(&mut self, agent: Symbol) -> Vec<Envelope> {
+        let taken: Vec<Envelope> = self.messages.extract_if(.., |message| message.body.sender.name == agent).collect();
+        self.bytes -= taken.iter().map(|it| it.body.footprint(LINK_DOUBTFUL_BYTES_MAX)).sum::<usize>().min(self.bytes);
+        taken
+    }
 }
 
 /// Agents whose end a node told of, the oldest of which are forgotten when there are too many.
@@ -77,11 +113,35 @@ impl Hearsay {
         self.denied.insert(node, agent);
     }
 
-    /// A node is lost: should it come back, it introduces itself again.
-    fn forget(&mut self, node: NodeId) {
+    /// What a node answers is about these agents, of whom it was asked.
+    fn answered(&mut self, node: NodeId) -> FxHashSet<Symbol> {
+        self.asked.get_mut(&node).and_then(VecDeque::pop_front).unwrap_or_default()
+    }
+
+    /// Whether it is being asked about whether this node has this agent.
+    fn is_asking(&self, node: NodeId, agent: Symbol) -> bool {
+        let asked = || self.asked.get(&node).is_some_and(|asked| asked.iter().any(|agents| agents.contains(&agent)));
+        self.claims.get(&agent) == Some(&node) || asked()
+    }
+
+    /// Messages of these agents that came over the link of this node and waited.
+    fn take_doubtful(&mut self, node: NodeId, agents: impl IntoIterator<Item = Symbol>) -> Vec<Envelope> {
+        let Some(doubtful) = self.doubtful.get_mut(&node) else { return Vec::new() };
+        let taken = agents.into_iter().flat_map(|agent| doubtful.take(agent)).collect();
+        if doubtful.messages.is_empty() {
+            self.doubtful.remove(&node);
+        }
+        taken
+    }
+
+    /// A node is lost: should it come back, it introduces itself again. What waited for it to answer is forged, as far as is known.
+    fn forget(&mut self, node: NodeId) -> Vec<Envelope> {
         self.introduced.remove(&node);
         self.gone_to.remove(&node);
         self.denied.forget(node);
+        self.asked.remove(&node);
+        self.claims.retain(|_, claimant| *claimant != node);
+        self.doubtful.remove(&node).map(|doubtful| doubtful.messages).unwrap_or_default()
     }
 }
 
@@ -102,6 +162,59 @@ impl Node {
         }
         let known = self.with_ams(|ams| ams.node_of(agent)).filter(|node| *node != from);
         known.is_some_and(|node| locked(&self.linked.hearsay).introduced.contains(&node))
+    }
+
+    /// A node says that it has agents which others have, by their own word. Those are asked first: nobody takes an agent away from another
+    /// node by saying so.
+    pub fn look_into(&self, claimant: NodeId, agents: Vec<Symbol>) {
+        if agents.is_empty() {
+            return;
+        }
+        let mut questions: BTreeMap<NodeId, Vec<Symbol>> = BTreeMap::new();
+        for agent in agents {
+            let known = self.rival(agent, claimant);
+            let mut hearsay = locked(&self.linked.hearsay);
+            if known.is_some() && hearsay.claims.len() >= LINK_CLAIMED_AGENTS_MAX {
+                continue;
+            }
+            if known.is_some() {
+                hearsay.claims.insert(agent, claimant);
+            }
+            questions.entry(known.unwrap_or(claimant)).or_default().push(agent);
+        }
+        questions.into_iter().for_each(|(node, agents)| self.ask_for(node, &agents));
+    }
+
+    /// These agents' node is lost: whoever said that it has one of them is asked.
+    pub fn ask_claimants(&self, agents: &[Symbol]) {
+        let mut claims: BTreeMap<NodeId, Vec<Symbol>> = BTreeMap::new();
+        for agent in agents {
+            if let Some(claimant) = locked(&self.linked.hearsay).claims.get(agent) {
+                claims.entry(*claimant).or_default().push(*agent);
+            }
+        }
+        for (claimant, agents) in claims {
+            self.ask_for(claimant, &agents);
+            let mut hearsay = locked(&self.linked.hearsay);
+            for agent in &agents {
+                hearsay.claims.remove(agent);
+            }
+        }
+    }
+
+    /// The node that has this agent by its own word, if that is another one, and can be asked.
+    fn rival(&self, agent: Symbol, claimant: NodeId) -> Option<NodeId> {
+        let known = self.with_ams(|ams| ams.node_of(agent)).filter(|_| self.doubts(agent, claimant))?;
+        self.linked.links().is_some_and(|links| links.nodes().contains(&known)).then_some(known)
+    }
+
+    /// Keeps a message whose sender is just being asked about; else it comes back.
+    pub fn keep_doubtful(&self, from: NodeId, message: Envelope) -> Option<Envelope> {
+        let mut hearsay = locked(&self.linked.hearsay);
+        match hearsay.is_asking(from, message.body.sender.name) {
+            true => hearsay.doubtful.entry(from).or_default().keep(message),
+            false => Some(message),
+        }
     }
 
     /// A node says that an agent has ended there, which another one has as far as is known. It may have gone there before that is heard.
@@ -125,13 +238,20 @@ impl Node {
     }
 
     pub fn forget_hearsay(&self, lost: NodeId) {
-        locked(&self.linked.hearsay).forget(lost);
+        let doubtful = locked(&self.linked.hearsay).forget(lost);
+        if !doubtful.is_empty() {
+            self.bury_forged(doubtful);
+        }
     }
 
     /// Asks a node which of these agents it has.
     pub fn ask_for(&self, node: NodeId, agents: &[Symbol]) {
-        if let Some(links) = self.linked.links() {
-            agents.chunks(LINK_NEWS_AGENTS).for_each(|agents| links.tell(node, News::Asks(agents.to_vec())));
+        let Some(links) = self.linked.links() else { return };
+        for agents in agents.chunks(LINK_NEWS_AGENTS) {
+            // In the order in which it is asked, it is answered.
+            let mut hearsay = locked(&self.linked.hearsay);
+            hearsay.asked.entry(node).or_default().push_back(agents.iter().copied().collect());
+            links.tell(node, News::Asks(agents.to_vec()));
         }
     }
 
@@ -177,26 +297,48 @@ impl Node {
                 });
             }
         });
-        self.with_topics(|topics| {
-            let mut told = None;
-            for news in topics.introduction() {
-                match news {
-                    News::Joined(group, mut members) => {
-                        members.retain(|member| agents.contains(member));
-                        if !members.is_empty() {
-                            told = Some(group);
-                            tell(News::Joined(group, members));
-                        }
-                    }
-                    News::Crowded(group, _) if told == Some(group) => tell(news),
-                    _ => {}
-                }
-            }
-        });
+        self.with_topics(|topics| topics.introduction_of(agents).into_iter().for_each(tell));
     }
 
-    /// A node answers which agents it has. Whoever of them comes here meanwhile has a place here already.
-    pub fn hear_answer(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>, not: &[Symbol]) {
+    /// What a node answers is believed of the agents that it was asked about; and not that it has one which another one has by its own word.
+    fn believable(
+        &self,
+        from: NodeId,
+        asked: &FxHashSet<Symbol>,
+        mut agents: Vec<(Symbol, AgentKind)>,
+        mut not: Vec<Symbol>,
+    ) -> (Vec<(Symbol, AgentKind)>, Vec<Symbol>) {
+        not.retain(|name| asked.contains(name));
+        agents.retain(|(name, _)| asked.contains(name));
+        let doubtful: Vec<Symbol> =
+            agents.iter().map(|(name, _)| *name).filter(|name| self.rival(*name, from).is_some()).collect();
+        agents.retain(|(name, _)| !doubtful.contains(name));
+        self.look_into(from, doubtful);
+        (agents, not)
+    }
+
+    /// What an answer decides of what others say: whoever says that it has one of these agents is asked again if this node has it no more,
+    /// and else is wrong.
+    fn decide_claims(&self, from: NodeId, asked: &FxHashSet<Symbol>, not: &[Symbol]) {
+        self.ask_claimants(not);
+        let forged: Vec<Envelope> = {
+            let mut hearsay = locked(&self.linked.hearsay);
+            let claims = asked.iter().filter_map(|agent| Some((*agent, *hearsay.claims.get(agent)?)));
+            let wrong: Vec<(Symbol, NodeId)> = claims.filter(|(_, claimant)| *claimant != from).collect();
+            wrong
+                .iter()
+                .flat_map(|(agent, claimant)| {
+                    hearsay.claims.remove(agent);
+                    hearsay.take_doubtful(*claimant, [*agent])
+                })
+                .collect()
+        };
+        if !forged.is_empty() {
+            self.bury_forged(forged);
+        }
+    }
+
+    fn take_in_answer(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>, not: &[Symbol]) {
         self.with_coming(|is_coming| {
             for (name, kind) in agents.into_iter().filter(|(name, _)| !is_coming(*name)) {
                 if self.with_ams(|ams| ams.handle_elsewhere(name, from, kind)) {
@@ -207,6 +349,32 @@ impl Node {
         });
         let reason = EndReason::Failed("it ended when its node was not linked with this one".to_owned());
         not.iter().for_each(|name| self.agent_ended_elsewhere(*name, from, &reason));
+    }
+}
+
+impl NodeStation {
+    /// A node answers which agents it has. Whoever of them comes here meanwhile has a place here already.
+    pub fn hear_answer(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>, not: Vec<Symbol>) {
+        let node = &*self.0;
+        let asked = locked(&node.linked.hearsay).answered(from);
+        let (agents, not) = node.believable(from, &asked, agents, not);
+        not.iter().for_each(|name| node.hear_denied(*name, from));
+        node.take_in_answer(from, agents, &not);
+        node.decide_claims(from, &asked, &not);
+        // What its agents said meanwhile comes before what they say next.
+        let waited = {
+            let mut hearsay = locked(&node.linked.hearsay);
+            let decided: Vec<Symbol> = asked.into_iter().filter(|agent| !hearsay.is_asking(from, *agent)).collect();
+            hearsay.take_doubtful(from, decided)
+        };
+        let (mut messages, forged): (Vec<Envelope>, Vec<Envelope>) =
+            waited.into_iter().partition(|message| self.speaks_for(from, message.body.sender));
+        if !messages.is_empty() {
+            self.arrive(from, &mut messages);
+        }
+        if !forged.is_empty() {
+            node.bury_forged(forged);
+        }
     }
 }
 

@@ -133,6 +133,12 @@ impl Node {
         self.fill(0, |content| content.parcels.append(&mut parcels));
     }
 
+    /// Messages came that are not from whom they say.
+    pub fn bury_forged(&self, messages: Vec<Envelope>) {
+        self.linked.came.fetch_add(messages.len() as u64, Ordering::Relaxed);
+        self.bury_all(messages, DeadReason::Forged);
+    }
+
     fn agents_came(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>) {
         let mut doubtful = Vec::new();
         // Names of topics and groups are nobody's.
@@ -154,7 +160,7 @@ impl Node {
                 self.output.log(Aid::local(sym::AMS), LogLevel::Warning, &text);
             }
         }
-        self.ask_for(from, &doubtful);
+        self.look_into(from, doubtful);
     }
 
     /// An agent of another node ended.
@@ -270,10 +276,7 @@ impl Station for NodeStation {
             }
             News::Introduced => node.hear_introduced(from),
             News::Asks(agents) => node.answer_asks(from, agents),
-            News::Has { agents, not } => {
-                not.iter().for_each(|name| node.hear_denied(*name, from));
-                node.hear_answer(from, agents, &not);
-            }
+            News::Has { agents, not } => self.hear_answer(from, agents, not),
             News::Service(description) => {
                 let of_it = |agent: Aid| node.with_ams(|ams| ams.node_of(agent.name)) == Some(from);
                 if description.agent.is_some_and(of_it) && node.permits_services(from, &description) {
@@ -353,6 +356,7 @@ impl Station for NodeStation {
         node.forget_hearsay(lost);
         self.0.lose_hops(lost);
         let names = node.lose_agents(lost);
+        node.ask_claimants(&names);
         let reason = EndReason::Failed("its node is lost".to_owned());
         for name in names {
             node.forget_elsewhere(name, lost, &reason);
@@ -377,14 +381,17 @@ impl Station for NodeStation {
         self.0.bury_all(messages, DeadReason::Unreachable);
     }
 
+    fn keep_doubtful(&self, from: NodeId, message: Envelope) -> Option<Envelope> {
+        self.0.keep_doubtful(from, message)
+    }
+
     fn speaks_for(&self, node: NodeId, sender: Aid) -> bool {
         let ours = sender.platform == sym::EMPTY || sender.platform == self.0.name;
         ours && (self.0.routes.look_up(sender.name).place() == Place::Node(node) || is_everywhere(sender.name))
     }
 
     fn refuse_forged(&self, messages: Vec<Envelope>) {
-        self.0.linked.came.fetch_add(messages.len() as u64, Ordering::Relaxed);
-        self.0.bury_all(messages, DeadReason::Forged);
+        self.0.bury_forged(messages);
     }
 
     fn has_room(&self) -> bool {

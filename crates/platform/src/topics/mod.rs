@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::Symbol;
 
 use self::address::group_of;
@@ -257,6 +257,26 @@ impl Topics {
     /// The next thing that the other nodes are to hear.
     pub fn poll_news(&mut self) -> Option<News> {
         self.news.pop_front()
+    }
+
+    /// What a peer has to hear of the groups of these agents: that they are in them, and which of them have too much to do.
+    pub fn introduction_of(&self, agents: &FxHashSet<Symbol>) -> Vec<News> {
+        let mut groups: BTreeMap<&str, (Symbol, Vec<Symbol>)> = BTreeMap::new();
+        for agent in agents {
+            let places = self.places_of(*agent).into_iter();
+            for group in places.filter(|name| Cast::of(*name) != Some(Cast::Broadcast)) {
+                groups.entry(group.as_str()).or_insert_with(|| (group, Vec::new())).1.push(*agent);
+            }
+        }
+        let mut news = Vec::new();
+        for (group, mut members) in groups.into_values() {
+            members.sort_unstable_by_key(|member| member.as_str());
+            news.extend(members.chunks(TOPIC_NEWS_NAMES_MAX).map(|some| News::Joined(group, some.into())));
+            if self.entries.get(&group).is_some_and(|entry| entry.crowded > 0) {
+                news.push(News::Crowded(group, true));
+            }
+        }
+        news
     }
 
     /// All that a new peer has to hear.

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
 use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::DfDescription;
-use whimbrel_platform::limits::LINK_NEWS_AGENTS;
+use whimbrel_platform::limits::{LINK_DOUBTFUL_MESSAGES_MAX, LINK_NEWS_AGENTS};
 use whimbrel_platform::link::News;
 use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopNews, HopRequest};
 use whimbrel_platform::policy::Policy;
@@ -172,10 +173,13 @@ impl Nodes {
         let (Some(item), Some(platform)) = (item, &self.platforms[to]) else { return false };
         let (from, station) = (NodeId(from as u32), platform.station());
         match item {
-            Item::Message(envelope) => {
-                assert!(station.speaks_for(from, envelope.body.sender), "{:?} from {from:?}", envelope.body.sender);
-                station.arrive(from, &mut vec![envelope]);
-            }
+            Item::Message(envelope) => match station.speaks_for(from, envelope.body.sender) {
+                true => station.arrive(from, &mut vec![envelope]),
+                false => {
+                    let forged = station.keep_doubtful(from, envelope);
+                    assert!(forged.is_none(), "{:?} from {from:?}", forged.map(|it| it.body.sender));
+                }
+            },
             Item::Forwarded(envelope) => station.arrive_forwarded(from, envelope),
             Item::News(news) => station.hear(from, news),
         }
@@ -529,6 +533,65 @@ fn who_is_believed_late_is_in_its_groups() {
     nodes.settle();
     let heard = nodes.lines[1].all();
     assert!(heard.len() == 1 && heard[0].ends_with("speaker:1"), "{heard:?}");
+}
+
+#[test]
+fn what_an_agent_says_while_it_is_asked_about_arrives_when_that_is_known() {
+    for seed in 0..20 {
+        let nodes = Nodes::new(3, 1);
+        nodes.cut(1, 2);
+        let (walker, speaker) = (nodes.walker(1, "walker"), nodes.walker(2, "speaker"));
+        nodes.settle();
+        nodes.believe(2, walker, 0);
+        nodes.link(1, 2);
+        // It hears of the speaker, and speaks before the other node knows where it is.
+        nodes.pass(2, 1);
+        for number in 0..5 {
+            nodes.at(1).send(inform("x", walker, tell("speaker", number)));
+        }
+        nodes.idle();
+        for _ in 0..seed {
+            nodes.step(1, 2);
+        }
+        nodes.settle();
+        let heard: Vec<String> = (0..5).map(|number| format!("speaker: walker:{number}")).collect();
+        assert_eq!(nodes.lines[2].all(), heard, "{seed}");
+        assert!(nodes.at(2).station().speaks_for(NodeId(1), walker));
+        let _ = speaker;
+    }
+}
+
+#[test]
+fn nobody_takes_an_agent_away_from_another_node_by_saying_so() {
+    let nodes = Nodes::new(3, 1);
+    let walker = nodes.walker(1, "walker");
+    nodes.settle();
+    nodes.believe(0, walker, 1);
+    let (liar, station) = (NodeId(2), nodes.at(0).station());
+    let is_there = || station.speaks_for(NodeId(1), walker);
+    station.hear(liar, News::Has { agents: vec![(walker.name, AgentKind::Native)], not: Vec::new() });
+    assert!(is_there(), "it was not asked");
+    station.hear(NodeId(1), News::Has { agents: Vec::new(), not: vec![walker.name] });
+    assert!(is_there(), "nor was this");
+    for _ in 0..3 {
+        station.hear(liar, News::Agents(vec![(walker.name, AgentKind::Native)]));
+        let forged =
+            Envelope { to: Aid::local("ams"), body: MessageBody::Owned(Box::new(inform("walker", walker, 1.0))) };
+        assert!(station.keep_doubtful(liar, forged.clone()).is_none(), "it waits");
+        let stranger = Envelope { to: forged.to, body: MessageBody::Owned(Box::new(inform("stranger", walker, 1.0))) };
+        assert!(station.keep_doubtful(liar, stranger).is_some(), "nobody says so of this one");
+        nodes.settle();
+        assert!(is_there() && !station.speaks_for(liar, walker));
+        assert!(station.keep_doubtful(liar, forged).is_some(), "now it is known");
+    }
+    let dead = nodes.at(0).dead_letters();
+    assert!(dead.len() == 3 && dead.iter().all(|letter| letter.reason == DeadReason::Forged), "{dead:?}");
+    // Of messages that wait there are only so many.
+    station.hear(liar, News::Agents(vec![(walker.name, AgentKind::Native)]));
+    let forged =
+        || Envelope { to: Aid::local("ams"), body: MessageBody::Owned(Box::new(inform("walker", walker, 1.0))) };
+    let kept = (0..2 * LINK_DOUBTFUL_MESSAGES_MAX).filter(|_| station.keep_doubtful(liar, forged()).is_none()).count();
+    assert_eq!(kept, LINK_DOUBTFUL_MESSAGES_MAX);
 }
 
 #[test]
