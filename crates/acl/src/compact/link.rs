@@ -43,6 +43,11 @@ struct ItemKey {
 
 /// How many marks of texts said once are kept.
 const MARKS: usize = 4096;
+/// Items of what a type says of itself up to which they are remembered. More of them are a list of names, mostly, that are not said again,
+/// and others are not to be forgotten for.
+const ITEMS_REMEMBERED_MAX: u32 = 64;
+/// Bytes of room for a body that stay for the next one.
+const SCRATCH_BYTES_KEPT: usize = 64 << 10;
 
 impl SaidOnLink {
     fn new(limits: LinkLimits) -> Self {
@@ -65,7 +70,7 @@ impl SaidOnLink {
         if let Some(known) = is_lasting.then(|| known::text_number(text)).flatten() {
             varint::write(out, u64::from(known) << 3 | 1 << 2 | item::KNOWN);
         } else if is_lasting || self.was_said_once(text) {
-            self.item(out, false, text.as_bytes());
+            self.item(out, false, text.as_bytes(), true);
         } else {
             item_in_full(out, false, text.as_bytes());
         }
@@ -84,11 +89,12 @@ impl SaidOnLink {
         place.is_some_and(|place| std::mem::replace(place, mark) == mark)
     }
 
-    /// Writes a text or a shape.
-    fn item(&mut self, out: &mut Vec<u8>, is_shape: bool, bytes: &[u8]) {
+    /// Writes a text or a shape; one that is not known by a number gets one if it is to be remembered.
+    fn item(&mut self, out: &mut Vec<u8>, is_shape: bool, bytes: &[u8], remembers: bool) {
         let key = || ItemKey { is_shape, bytes: bytes.into() };
         let same = |known: &ItemKey| known.is_shape == is_shape && *known.bytes == *bytes;
-        match self.items.look_up(hash_of(&(is_shape, bytes)), same, || bytes.len(), key) {
+        let length = || if remembers { bytes.len() } else { usize::MAX };
+        match self.items.look_up(hash_of(&(is_shape, bytes)), same, length, key) {
             Lookup::Known(number) => return varint::write(out, u64::from(number) << 3 | item::KNOWN),
             Lookup::Remember(number) => varint::write(out, u64::from(number) << 2 | item::REMEMBER),
             Lookup::Untold => {}
@@ -97,7 +103,7 @@ impl SaidOnLink {
     }
 
     /// Writes a body's dictionary, which has these items.
-    fn dictionary(&mut self, items: &[u8], out: &mut Vec<u8>) {
+    fn dictionary(&mut self, items: &[u8], remembers: bool, out: &mut Vec<u8>) {
         let mut at = 0;
         while at < items.len() {
             let start = at;
@@ -107,7 +113,7 @@ impl SaidOnLink {
                 continue;
             }
             let end = at + (number >> 2) as usize;
-            self.item(out, number & 3 == item::STRUCTURE, items.get(at..end).unwrap_or_default());
+            self.item(out, number & 3 == item::STRUCTURE, items.get(at..end).unwrap_or_default(), remembers);
             at = end;
         }
     }
@@ -163,10 +169,20 @@ impl Encoder {
         let written = writer.check();
         if written.is_ok() {
             head::write(out, message, &mut self.said);
-            self.body(&body, out);
+            self.body(&body, u32::MAX, out);
+        }
+        self.keep_room(body);
+        written
+    }
+
+    /// Keeps room for the next body, unless this one was uncommonly long.
+    fn keep_room(&mut self, mut body: Vec<u8>) {
+        if body.capacity() > SCRATCH_BYTES_KEPT {
+            body.clear();
+            body.shrink_to(SCRATCH_BYTES_KEPT);
         }
         self.scratch = body;
-        written
+        self.dictionary.keep_room(SCRATCH_BYTES_KEPT);
     }
 
     /// Appends what a type says of itself, as bodies are. Where it ends is for the link's frames to say.
@@ -190,18 +206,18 @@ impl Encoder {
             checked => checked,
         };
         if written.is_ok() {
-            self.body(&body, out);
+            self.body(&body, ITEMS_REMEMBERED_MAX, out);
         }
-        self.scratch = body;
+        self.keep_room(body);
         written
     }
 
-    /// Appends a value whose dictionary was just made, that first.
-    fn body(&mut self, value: &[u8], out: &mut Vec<u8>) {
+    /// Appends a value whose dictionary was just made, that first; remembered if it has no more than so many items.
+    fn body(&mut self, value: &[u8], items_max: u32, out: &mut Vec<u8>) {
         let (count, items) = self.dictionary.items();
         if count > 0 {
             dictionary_tag(out, count);
-            self.said.dictionary(items, out);
+            self.said.dictionary(items, count <= items_max, out);
         }
         out.extend_from_slice(value);
     }
@@ -219,7 +235,7 @@ impl Encoder {
         };
         head::write(out, &message.head, &mut self.said);
         dictionary_tag(out, count);
-        self.said.dictionary(items, out);
+        self.said.dictionary(items, true, out);
         out.extend_from_slice(value);
         Ok(())
     }
@@ -459,5 +475,49 @@ impl HeardItem {
             Self::Shape(bytes) => item_in_full(out, true, bytes),
             Self::Known(known) => varint::write(out, u64::from(*known) << 3 | 1 << 2 | item::KNOWN),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(count: usize, from: usize) -> Vec<Symbol> {
+        (from..from + count).map(|number| Symbol::new(&format!("agent-with-a-long-name-{number}"))).collect()
+    }
+
+    /// Bytes that these take, read back by the other end.
+    fn said(ends: &mut (Encoder, Decoder), names: &[Symbol]) -> usize {
+        let mut out = Vec::new();
+        ends.0.encode_body_of(&names.to_vec(), usize::MAX, &mut out).unwrap();
+        assert_eq!(ends.1.decode_body_as::<Vec<Symbol>>(&out).as_deref(), Ok(names));
+        out.len()
+    }
+
+    #[test]
+    fn a_long_list_of_names_makes_nobody_forget_what_is_said_often() {
+        let mut ends = (Encoder::default(), Decoder::default());
+        let often = names(3, 0);
+        let first = said(&mut ends, &often);
+        let again = said(&mut ends, &often);
+        assert!(again * 4 < first, "{again} of {first}");
+        for round in 1..5 {
+            said(&mut ends, &names(4_096, round * 10_000));
+        }
+        assert_eq!(said(&mut ends, &often), again);
+    }
+
+    #[test]
+    fn the_room_that_a_long_body_took_is_given_back() {
+        let mut ends = (Encoder::default(), Decoder::default());
+        said(&mut ends, &names(50_000, 0));
+        let Encoder { scratch, dictionary, .. } = &ends.0;
+        assert!(scratch.capacity() <= SCRATCH_BYTES_KEPT, "{}", scratch.capacity());
+        assert!(dictionary.room() <= SCRATCH_BYTES_KEPT, "{}", dictionary.room());
+        let mut out = Vec::new();
+        let content = Value::list((0..100_000u32).map(|n| Value::Num(f64::from(n.wrapping_mul(2_654_435_761)).sqrt())));
+        let message = AclMessage::new(crate::Performative::Inform, Aid::local("amy"), Aid::local("bob"), content);
+        ends.0.encode_message(&message, &mut out).unwrap();
+        assert!(out.len() > SCRATCH_BYTES_KEPT && ends.0.scratch.capacity() <= SCRATCH_BYTES_KEPT);
     }
 }

@@ -92,6 +92,19 @@ impl Dictionary {
         self.record_symbols.clear();
     }
 
+    /// Gives its room back if it has more than so many bytes. What is in it is forgotten then.
+    pub(super) fn keep_room(&mut self, bytes: usize) {
+        if self.room() > bytes {
+            *self = Self::default();
+        }
+    }
+
+    /// Bytes that it has room for, without what dynamic values' shapes take.
+    pub(super) fn room(&self) -> usize {
+        let index = |index: &Index| (index.by_hash.capacity() + index.places.capacity()) * size_of::<(u32, u32)>();
+        self.items.capacity() + self.scratch.capacity() + index(&self.texts) + index(&self.shapes)
+    }
+
     /// How many items it has, and their bytes.
     pub(super) fn items(&self) -> (u32, &[u8]) {
         (self.count, &self.items)
