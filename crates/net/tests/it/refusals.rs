@@ -131,9 +131,27 @@ fn a_node_that_does_not_know_the_secret() {
     assert_eq!(host.hub.refusals().of(RefusalReason::BadToken), 2);
 }
 
+#[test]
+fn a_node_of_another_version_of_the_protocol() {
+    let host = TestNode::start("host", Setting::default());
+    for version in [LINK_VERSION - 1, LINK_VERSION + 1] {
+        let mut socket = TcpStream::connect(host.address()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        socket.write_all(&hello_of(version, "other", None)).unwrap();
+        let mut rest = Vec::new();
+        let _ = socket.read_to_end(&mut rest);
+        let why = format!("speaks version {version} of the link protocol, this node version {LINK_VERSION}: all nodes");
+        assert!(String::from_utf8_lossy(&rest).contains(&why), "{:?}", String::from_utf8_lossy(&rest));
+    }
+}
+
 fn hello(node: &str, token: Option<&str>) -> Vec<u8> {
+    hello_of(LINK_VERSION, node, token)
+}
+
+fn hello_of(version: u16, node: &str, token: Option<&str>) -> Vec<u8> {
     let says = Hello {
-        version: LINK_VERSION,
+        version,
         platform: "p".into(),
         node: node.into(),
         incarnation: 1,

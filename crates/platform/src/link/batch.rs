@@ -465,12 +465,15 @@ fn read_news(bytes: &mut &[u8], reader: &mut dyn MessageReader) -> Result<News, 
 
 #[cfg(test)]
 mod tests {
-    use whimbrel_acl::{Encoding, Performative, Value};
+    use whimbrel_acl::{Encoding, Performative, Value, compact};
 
+    use super::super::LINK_VERSION;
     use super::super::codec::{reader, writer};
     use super::*;
-    use crate::durable::Receipt;
-    use crate::mobility::{HopId, Part};
+    use crate::advice::{AdviceNews, Condition};
+    use crate::ams::AgentState;
+    use crate::durable::{Origin, Receipt, Standing};
+    use crate::mobility::{HopError, HopId, Offer, Part};
 
     fn message(receivers: &[&str]) -> Box<AclMessage> {
         let mut message =
@@ -578,14 +581,37 @@ mod tests {
         assert_eq!(names(&back), ["eve", "bob", "eve"]);
     }
 
-    #[test]
-    fn news_of_every_kind_come_back() {
+    /// News of every kind.
+    fn all_news() -> Vec<News> {
         let mut description = crate::df::DfDescription::offering("s", "t");
         description.agent = Some(Aid::local("bob"));
         let receipt = Receipt { sender: "bob".into(), number: 5, by: "eve".into() };
         let hop = HopId { agent: "bob".into(), number: 7 };
+        let (kind, origin) = (AgentKind::Wasm, Origin::Module { path: "a.wasm".to_owned(), hash: [7; 32] });
+        let offer = Offer {
+            hop,
+            kind,
+            owner: "boss".into(),
+            origin,
+            state: vec![1, 2],
+            of: 2,
+            unpacked: 0,
+            clone: None,
+            home: "n1".into(),
+            lifetime_ms: Some(5),
+            recalled: false,
+        };
+        let standing = Standing {
+            agent: "bob".into(),
+            last: 0,
+            entry: None,
+            expires_ms: None,
+            subscriptions: Vec::new(),
+            places: vec!["group:g".into()],
+            state: AgentState::Active,
+        };
         let member = Member { node: "n2".into(), address: "127.0.0.1:1".into() };
-        let all = [
+        vec![
             News::Agents(vec![("bob".into(), AgentKind::AgentSpeak), ("eve".into(), AgentKind::Native)]),
             News::AgentEnded("bob".into(), EndReason::Killed),
             News::Service(Box::new(description)),
@@ -606,7 +632,44 @@ mod tests {
             News::Introduced,
             News::Asks(vec!["amy".into(), "bob".into()]),
             News::Has { agents: vec![("amy".into(), AgentKind::Native)], not: vec!["bob".into()] },
-        ];
+            News::Topics(vec!["topic:t".into()]),
+            News::NoTopic("topic:t".into()),
+            News::Joined("group:g".into(), vec!["bob".into()]),
+            News::Left("group:g".into(), "bob".into()),
+            News::Advice(AdviceNews::Ask { number: 7, code: Some(Origin::Type("t".to_owned())) }),
+            News::Advice(AdviceNews::Tell {
+                number: 7,
+                condition: Condition { cores: Some(2), ..Condition::default() },
+            }),
+            News::Hop(HopNews::Offer(Box::new(offer))),
+            News::Hop(HopNews::Ready(hop)),
+            News::Hop(HopNews::Cloned(hop, "amy".into())),
+            News::Hop(HopNews::Refuse(hop, HopError::Stopping)),
+            News::Hop(HopNews::Cancel(hop)),
+            News::Hop(HopNews::Commit { hop, standing: Box::new(standing), told: vec!["n3".into()] }),
+            News::Hop(HopNews::Recall("bob".into(), 7)),
+            News::Hop(HopNews::Recalled(7, None)),
+            News::Hop(HopNews::Departed(hop, "n2".into())),
+            News::Hop(HopNews::Follow(hop)),
+        ]
+    }
+
+    /// Whoever changes what nodes tell each other counts [`LINK_VERSION`] up, if that was not done since the last release, and notes the other
+    /// number here.
+    #[test]
+    fn the_version_says_what_nodes_tell_each_other() {
+        let mut bytes = Vec::new();
+        all_news().iter().for_each(|news| compact::encode_body_of(news, &mut bytes).unwrap());
+        // FNV-1a.
+        let print = bytes
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+        assert_eq!((LINK_VERSION, print), (2, 12_071_316_700_744_838_313));
+    }
+
+    #[test]
+    fn news_of_every_kind_come_back() {
+        let all = all_news();
         let (_, back) = there_and_back(all.iter().map(|news| Item::News(Box::new(news.clone()))).collect());
         let news: Vec<News> =
             back.into_iter().filter_map(|item| if let Item::News(news) = item { Some(*news) } else { None }).collect();

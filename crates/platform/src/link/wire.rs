@@ -4,8 +4,9 @@ use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 
 use crate::limits::{LINK_FRAME_BYTES_MAX, LINK_HELLO_BYTES_MAX, LINK_TRAIN_BYTES_MAX};
 
-/// What version of the link protocol this is. A peer that speaks another one is refused.
-pub const LINK_VERSION: u16 = 1;
+/// What version of the link protocol this is. A peer that speaks another one is refused: whatever changes what nodes tell each other, or
+/// how, counts it up, once between two releases.
+pub const LINK_VERSION: u16 = 2;
 
 /// What a frame is: its first byte after the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
