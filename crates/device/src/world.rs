@@ -221,9 +221,10 @@ impl Services for World {
         Ok(())
     }
 
-    fn df_deregister(&self, agent: Aid, service: &str, kind: &str) {
-        locked(&self.df).remove_service(agent, service, kind, self.now());
+    fn df_deregister(&self, agent: Aid, service: &str, kind: &str) -> bool {
+        let offered = locked(&self.df).remove_service(agent, service, kind, self.now());
         self.offer(agent, service, kind, false);
+        offered
     }
 
     fn df_search(&self, service: &str, kind: &str) -> Vec<Aid> {

@@ -164,10 +164,25 @@ pub const LINK_TRAIN_MS: u64 = 2;
 pub const LINK_TRAINS: u32 = 3;
 /// ...or the first one, if it took longer than this: the link is to be free again.
 pub const LINK_TRAIN_LONG_MS: u64 = 50;
+/// Round trips from which on fewer trains are sent: each costs one.
+pub const LINK_TRAIN_FAR_MS: u64 = 20;
+/// Bytes of trains that a node answers the measurements of a peer with at once, and in each second after that. One measurement takes about
+/// a mebibyte, and nobody needs one a second; what exceeds it is not answered.
+pub const LINK_TRAIN_ANSWER_BYTES: u64 = 2 << 20;
+/// See [`LINK_TRAIN_ANSWER_BYTES`].
+pub const LINK_TRAIN_ANSWER_BYTES_PER_S: u64 = 512 << 10;
 /// How long what was measured of a link and a node counts when advice is asked for.
 pub const ADVICE_FRESH_MS: u64 = 5_000;
-/// How long advice waits for what is being measured; what is not known then is assumed.
+/// How long advice waits for what is being measured; what is not known then is what was measured earlier, or assumed.
 pub const ADVICE_PATIENCE_MS: u64 = 1_500;
+/// How old what is known of a link and of hops may be to count as measured at all; what is older is called that.
+pub const ADVICE_RECENT_MS: u64 = 120_000;
+/// Threads for work that blocks or takes long; further work waits.
+pub const OFFLOAD_THREADS_MAX: usize = 64;
+/// Pieces of advice that are worked out at a time; whoever asks besides waits. They are threads that wait for other nodes.
+pub const ADVICE_THREADS: usize = 8;
+/// Questions of one other node that are answered at a time, for its advice; further ones are not.
+pub const ADVICE_QUESTIONS_MAX: u32 = 16;
 /// How long a node works to find out how fast it is, and how long that counts.
 pub const ADVICE_SPEED_MS: u64 = 10;
 /// See [`ADVICE_SPEED_MS`].

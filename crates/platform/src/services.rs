@@ -84,8 +84,8 @@ pub trait Services: Send + Sync {
     /// The policy forbids it, or the DF refuses it. Who operates the node finds that in its log.
     fn df_register(&self, agent: Aid, service: &str, kind: &str) -> Result<(), OfferError>;
 
-    /// Removes a service of `agent` from the DF.
-    fn df_deregister(&self, agent: Aid, service: &str, kind: &str);
+    /// Removes a service of `agent` from the DF. False if it offered none like that.
+    fn df_deregister(&self, agent: Aid, service: &str, kind: &str) -> bool;
 
     /// The agents that offer a service; empty strings match any.
     fn df_search(&self, service: &str, kind: &str) -> Vec<Aid>;

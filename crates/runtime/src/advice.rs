@@ -1,5 +1,6 @@
 //! Advice: what is to be known for it is found out when somebody asks, on a thread that may wait.
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -8,13 +9,18 @@ use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::Links;
 use whimbrel_platform::advice::{Advice, AdviceNews, AdviseError, Condition, Job, JobError, Situation, Way, Weight};
 use whimbrel_platform::durable::Origin;
-use whimbrel_platform::limits::{ADVICE_FRESH_MS, ADVICE_PATIENCE_MS, ADVICE_SPEED_FRESH_MS, ADVICE_SPEED_MS};
+use whimbrel_platform::limits::{
+    ADVICE_FRESH_MS, ADVICE_PATIENCE_MS, ADVICE_QUESTIONS_MAX, ADVICE_RECENT_MS, ADVICE_SPEED_FRESH_MS,
+    ADVICE_SPEED_MS, ADVICE_THREADS,
+};
 use whimbrel_platform::link::{Measured, News};
 use whimbrel_platform::route::{NodeId, Place};
 
 use crate::loader::CodeFound;
+use crate::luggage::Packed;
 use crate::node::Node;
 use crate::parcel::Parcel;
+use crate::pool::Pool;
 use crate::shard::Shard;
 use crate::speed::{load, speed};
 use crate::sync::{Arc, Mutex, locked};
@@ -26,27 +32,44 @@ const LOOK: Duration = Duration::from_millis(1);
 const WEIGHING_PATIENCE: Duration = Duration::from_millis(300);
 /// Hops to a node of which the shortest counts: the last ones. Whatever disturbs makes them longer.
 const HOPS: usize = 8;
-/// How old what is known of a link may be to tell what of a hop's time the hop itself took.
-const HOP_LINK_FRESH: Duration = Duration::from_secs(120);
+/// How old what is known of a link may be to tell anything.
+const RECENT: Duration = Duration::from_millis(ADVICE_RECENT_MS);
+/// Agents whose weight is remembered for a moment.
+const WEIGHTS_MAX: usize = 64;
 
 /// How far the primes go in a piece of the work by which nodes' cores are compared: a moment's work, so that some pieces are not disturbed.
 const PRIMES_TO: u32 = 300;
 
 /// What a node remembers for those who ask.
-#[derive(Default)]
 pub(crate) struct Advisor {
+    /// Whoever works out advice to agents, and waits for other nodes.
+    pub pool: Arc<Pool>,
     /// Who waits for what another node says, by the question's number.
     asked: Mutex<FxHashMap<u64, (NodeId, Sender<Condition>)>>,
     /// Pieces of work that a core did in a second, and when.
     speed: Mutex<Option<(Instant, f64)>>,
-    /// Seconds of hops to each node that were neither latency nor transfer.
-    hops: Mutex<FxHashMap<NodeId, Vec<f64>>>,
+    /// Seconds of hops to each node that were neither latency nor transfer, and when.
+    hops: Mutex<FxHashMap<NodeId, Vec<(Instant, f64)>>>,
+    /// How many questions of each node are being answered.
+    answering: Mutex<FxHashMap<NodeId, u32>>,
+    /// What agents weighed lately, the oldest first.
+    weights: Mutex<VecDeque<(Instant, Symbol, Weighed)>>,
+}
+
+/// Where an agent's code is, and bytes of its state as it travels; as far as that can be told.
+type Weighed = (Option<Origin>, Option<u64>);
+
+impl Default for Advisor {
+    fn default() -> Self {
+        let (asked, speed, hops, answering, weights) = Default::default();
+        Self { pool: Arc::new(Pool::of(ADVICE_THREADS)), asked, speed, hops, answering, weights }
+    }
 }
 
 /// A shard is asked what an agent takes along.
 pub(crate) struct Weighing {
     agent: Symbol,
-    answer: Sender<(Option<Origin>, Option<u64>)>,
+    answer: Sender<Option<(Origin, Vec<u8>)>>,
 }
 
 impl Node {
@@ -75,47 +98,67 @@ impl Node {
         let (answer, answered) = channel();
         locked(&self.advisor.asked).insert(number, (node, answer));
         links.tell(node, News::Advice(AdviceNews::Ask { number, code: origin }));
-        let measured = self.measure(links, node, until);
+        let (measured, is_late) = self.measure(links, node, until);
         let there = answered.recv_timeout(until.saturating_duration_since(Instant::now())).unwrap_or_default();
         locked(&self.advisor.asked).remove(&number);
         let hops = locked(&self.advisor.hops).get(&node).cloned().unwrap_or_default();
+        let lately = links.round_trip(node);
         Situation {
             way: Way {
-                round_trip: measured.round_trip.or_else(|| links.round_trip(node)),
+                round_trip: if is_late { lately.or(measured.round_trip) } else { measured.round_trip.or(lately) },
                 out_bytes_per_s: measured.out_bytes_per_s,
                 back_bytes_per_s: measured.back_bytes_per_s,
             },
             here: self.condition(links, None),
             there,
             agent: Weight { state, code: code.map(|code| code.len() as u64) },
-            hop_s: hops.into_iter().reduce(f64::min),
+            hop_is_late: hops.iter().all(|(at, _)| at.elapsed() > RECENT),
+            hop_s: hops.into_iter().map(|(_, seconds)| seconds).reduce(f64::min),
+            way_is_late: is_late,
             ..Situation::default()
         }
     }
 
-    /// What is known of the way to a node. It is measured, if that was not done just now.
-    fn measure(&self, links: &dyn Links, node: NodeId, until: Instant) -> Measured {
+    /// What is known of the way to a node, and whether that was measured earlier. It is measured, if that was not done just now.
+    fn measure(&self, links: &dyn Links, node: NodeId, until: Instant) -> (Measured, bool) {
         let began = self.now();
         let fresh = Duration::from_millis(ADVICE_FRESH_MS);
         let known = |measured: &Measured| measured.at.is_some_and(|at| at >= began || began - at < fresh);
         let mut measured = links.measured(node);
         if known(&measured) {
-            return measured;
+            return (measured, false);
         }
         links.measure(node);
         while !known(&measured) && Instant::now() < until {
             std::thread::sleep(LOOK);
             measured = links.measured(node);
         }
-        measured
+        let is_late = !known(&measured);
+        (measured, is_late)
     }
 
-    /// Where an agent's code is, and bytes of its state as it travels; as far as that can be told.
-    fn weigh(&self, agent: Symbol) -> (Option<Origin>, Option<u64>) {
+    /// See [`Weighed`]. Its shard writes its state out; it is packed here, where nobody waits for a turn meanwhile.
+    fn weigh(&self, agent: Symbol) -> Weighed {
         let Place::Local(place) = self.routes.look_up(agent).place() else { return (None, None) };
+        let fresh = |at: &Instant| at.elapsed() < Duration::from_millis(ADVICE_FRESH_MS);
+        let lately =
+            locked(&self.advisor.weights).iter().rev().find(|(at, name, _)| *name == agent && fresh(at)).cloned();
+        if let Some((_, _, weighed)) = lately {
+            return weighed;
+        }
         let (answer, answered) = channel();
         self.put(place.shard, Parcel::Weigh(Weighing { agent, answer }));
-        answered.recv_timeout(WEIGHING_PATIENCE).unwrap_or_default()
+        let Some((origin, state)) = answered.recv_timeout(WEIGHING_PATIENCE).ok().flatten() else {
+            return (None, None);
+        };
+        let bytes = Packed::of(state, &origin).bytes.len() as u64;
+        let weighed = (Some(origin), Some(bytes));
+        let mut weights = locked(&self.advisor.weights);
+        if weights.len() >= WEIGHTS_MAX {
+            weights.pop_front();
+        }
+        weights.push_back((Instant::now(), agent, weighed.clone()));
+        weighed
     }
 
     /// How this node is doing, for the one that asks.
@@ -125,9 +168,14 @@ impl Node {
             cores: std::thread::available_parallelism().ok().and_then(|cores| u32::try_from(cores.get()).ok()),
             load: load(),
             peers: links.nodes().len() as u32,
-            sent_bytes_per_s: asker.and_then(|asker| links.measured(asker).out_bytes_per_s),
+            sent_bytes_per_s: asker.and_then(|asker| self.sent_lately(&links.measured(asker))),
             has_code: None,
         }
+    }
+
+    /// Bytes a second that went over a link, unless that is long ago.
+    fn sent_lately(&self, measured: &Measured) -> Option<f64> {
+        measured.out_at.filter(|at| self.now() - *at < RECENT).and(measured.out_bytes_per_s)
     }
 
     /// How fast a core is. Found out now and then.
@@ -146,7 +194,7 @@ impl Node {
     /// Another node asks, or answers.
     pub fn hear_advice(self: &Arc<Self>, from: NodeId, news: AdviceNews) {
         match news {
-            AdviceNews::Ask { number, code } => self.at_leisure(move |node| node.tell_condition(from, number, code)),
+            AdviceNews::Ask { number, code } => self.answer(from, number, code),
             AdviceNews::Tell { number, condition } => {
                 let mut asked = locked(&self.advisor.asked);
                 // Nobody else may answer.
@@ -158,6 +206,28 @@ impl Node {
             }
             _ => {}
         }
+    }
+
+    /// Answers another node, unless it asks too much at once.
+    fn answer(self: &Arc<Self>, from: NodeId, number: u64, code: Option<Origin>) {
+        {
+            let mut answering = locked(&self.advisor.answering);
+            let count = answering.entry(from).or_default();
+            if *count >= ADVICE_QUESTIONS_MAX {
+                return;
+            }
+            *count += 1;
+        }
+        self.at_leisure(move |node| {
+            node.tell_condition(from, number, code);
+            let mut answering = locked(&node.advisor.answering);
+            if let Some(count) = answering.get_mut(&from) {
+                *count -= 1;
+                if *count == 0 {
+                    answering.remove(&from);
+                }
+            }
+        });
     }
 
     fn tell_condition(&self, to: NodeId, number: u64, code: Option<Origin>) {
@@ -179,14 +249,14 @@ impl Node {
             return;
         };
         // Of a link that nobody asked about, nothing is known; nor is it needed.
-        if self.now() - at < HOP_LINK_FRESH {
+        if self.now() - at < RECENT {
             let rest = took.as_secs_f64() - round_trip.as_secs_f64() - bytes as f64 / rate;
             let mut hops = locked(&self.advisor.hops);
             let hops = hops.entry(to).or_default();
             if hops.len() == HOPS {
                 hops.remove(0);
             }
-            hops.push(rest.max(0.0));
+            hops.push((Instant::now(), rest.max(0.0)));
         }
     }
 }
@@ -196,6 +266,6 @@ impl Shard {
     pub(crate) fn weigh(&mut self, weighing: &Weighing) {
         let Place::Local(place) = self.node.routes.look_up(weighing.agent).place() else { return };
         let index = place.slot.filter(|_| place.shard == self.index);
-        let _ = weighing.answer.send(index.and_then(|index| self.luggage_of(index)).unzip());
+        let _ = weighing.answer.send(index.and_then(|index| self.luggage_of(index)));
     }
 }

@@ -9,6 +9,7 @@ use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::Born;
 use whimbrel_platform::environment::Environments;
+use whimbrel_platform::limits::OFFLOAD_THREADS_MAX;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
@@ -157,7 +158,7 @@ impl Node {
             passivate_after: parts.passivate_after,
             ending: Ending::new(),
             monitors: Monitors::default(),
-            pool: Arc::new(Pool::new()),
+            pool: Arc::new(Pool::of(OFFLOAD_THREADS_MAX)),
             stopping: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             observers,

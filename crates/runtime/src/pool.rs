@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use crate::sync::{Condvar, Mutex, locked, wait_timeout};
 
-/// Threads at most; further work waits.
-const THREADS_MAX: usize = 64;
 /// How long an idle thread stays.
 const IDLE: Duration = Duration::from_secs(5);
 
@@ -17,6 +15,7 @@ pub(crate) type Work = Box<dyn FnOnce() + Send>;
 pub(crate) struct Pool {
     state: Mutex<State>,
     more: Condvar,
+    threads_max: usize,
 }
 
 #[derive(Default)]
@@ -27,8 +26,9 @@ struct State {
 }
 
 impl Pool {
-    pub fn new() -> Self {
-        Self { state: Mutex::new(State::default()), more: Condvar::new() }
+    /// One of so many threads at most.
+    pub fn of(threads_max: usize) -> Self {
+        Self { state: Mutex::new(State::default()), more: Condvar::new(), threads_max }
     }
 
     /// Has work done by one of the threads, a new one if all are busy and there may be more.
@@ -37,7 +37,7 @@ impl Pool {
         state.waiting.push_back(work);
         if state.idle >= state.waiting.len() {
             self.more.notify_one();
-        } else if state.threads < THREADS_MAX {
+        } else if state.threads < self.threads_max {
             let pool = Arc::clone(self);
             let started = std::thread::Builder::new().name("whimbrel-work".into()).spawn(move || pool.work());
             state.threads += usize::from(started.is_ok());

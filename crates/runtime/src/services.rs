@@ -20,6 +20,7 @@ use whimbrel_platform::{Directory, Services, Time};
 use crate::durable::{Effect, backstage};
 use crate::node::{Introduction, Node};
 use crate::parcel::Change;
+use crate::pool::Pool;
 
 /// The node as the agents of one shard see it: what they create is created in that shard.
 #[derive(Clone)]
@@ -147,11 +148,12 @@ impl Services for NodeServices {
         Ok(registered?)
     }
 
-    fn df_deregister(&self, agent: Aid, service: &str, kind: &str) {
+    fn df_deregister(&self, agent: Aid, service: &str, kind: &str) -> bool {
         let now = self.now();
-        self.node.with_df(|df| df.remove_service(agent, service, kind, now));
+        let offered = self.node.with_df(|df| df.remove_service(agent, service, kind, now));
         self.keep_standing();
         self.node.wake_df();
+        offered
     }
 
     fn df_search(&self, service: &str, kind: &str) -> Vec<Aid> {
@@ -193,19 +195,15 @@ impl Services for NodeServices {
     }
 
     fn offload(&self, work: OffloadedWork) -> Result<(), OffloadedWork> {
-        let (node, shard) = (Arc::clone(&self.node), self.shard);
-        self.node.activity.begin();
-        self.node.pool.run(Box::new(move || {
-            node.post(shard, Box::new(work()));
-            node.activity.end();
-        }));
+        self.offload_to(&self.node.pool, work);
         Ok(())
     }
 
     fn advise(&self, agent: Aid, node: Symbol, job: Result<Job, JobError>, tell: AdviceCall) -> Option<AclMessage> {
         let asked = Arc::clone(&self.node);
-        let work = self.offload(Box::new(move || tell(asked.advise(Some(agent), node, job))));
-        work.err().map(|work| work())
+        // They wait for other nodes: work that waits for nobody is not to wait for them.
+        self.offload_to(&self.node.advisor.pool, Box::new(move || tell(asked.advise(Some(agent), node, job))));
+        None
     }
 
     fn directory(&self) -> Option<&dyn Directory> {
@@ -274,6 +272,16 @@ impl Directory for NodeServices {
 }
 
 impl NodeServices {
+    /// Has work done by one of these threads, and sends what it comes to.
+    fn offload_to(&self, pool: &Arc<Pool>, work: OffloadedWork) {
+        let (node, shard) = (Arc::clone(&self.node), self.shard);
+        self.node.activity.begin();
+        pool.run(Box::new(move || {
+            node.post(shard, Box::new(work()));
+            node.activity.end();
+        }));
+    }
+
     /// Keeps back what a durable agent does until its step is written. False if there is no need to.
     fn keep_back(&self, effect: impl FnOnce() -> Effect) -> bool {
         self.node.scribe.is_some() && backstage::keep(effect)

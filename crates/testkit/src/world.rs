@@ -163,8 +163,8 @@ impl Services for World {
         Ok(locked(&self.df).add_service(agent, service, kind, self.now())?)
     }
 
-    fn df_deregister(&self, agent: Aid, service: &str, kind: &str) {
-        locked(&self.df).remove_service(agent, service, kind, self.now());
+    fn df_deregister(&self, agent: Aid, service: &str, kind: &str) -> bool {
+        locked(&self.df).remove_service(agent, service, kind, self.now())
     }
 
     fn df_search(&self, service: &str, kind: &str) -> Vec<Aid> {

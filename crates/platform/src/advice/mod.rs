@@ -63,8 +63,10 @@ impl Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// The platform measured it.
+    /// The platform measured it just now.
     Measured,
+    /// It measured it some time ago, and could not just now.
+    Earlier,
     /// Whoever asks said it.
     Told,
     /// Nobody knows: it is assumed.
@@ -76,6 +78,7 @@ impl Basis {
     pub fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
+            Self::Earlier => "measured earlier",
             Self::Told => "told",
             Self::Assumed => "assumed",
         }

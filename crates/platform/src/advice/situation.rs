@@ -66,6 +66,8 @@ pub struct Situation {
     pub way: Way,
     /// Whether somebody said how that is, and nobody measured it.
     pub way_is_told: bool,
+    /// Whether it was measured earlier, and could not be just now.
+    pub way_is_late: bool,
     /// This node.
     pub here: Condition,
     /// The other one.
@@ -74,6 +76,8 @@ pub struct Situation {
     pub agent: Weight,
     /// Seconds that hops to that node took of late beside latency and transfer.
     pub hop_s: Option<f64>,
+    /// Whether all of them were some time ago.
+    pub hop_is_late: bool,
 }
 
 /// Collects what is known, as it is asked for.
@@ -112,7 +116,11 @@ impl Sifter {
 impl Situation {
     /// What the estimates rest on, and how each of it is known.
     pub(super) fn facts(&self, job: &Job) -> (Facts, Vec<Known>) {
-        let way = if self.way_is_told { Basis::Told } else { Basis::Measured };
+        let way = match (self.way_is_told, self.way_is_late) {
+            (true, _) => Basis::Told,
+            (_, true) => Basis::Earlier,
+            _ => Basis::Measured,
+        };
         let mut it = Sifter { known: Vec::new(), way };
         let some = |count: Option<u64>| count.map(|count| count as f64);
         it.note("documents", format!("{} of {}", job.documents, bytes(job.bytes as f64)), Basis::Told);
@@ -137,6 +145,11 @@ impl Situation {
         let out = it.way("bandwidth there", self.way.out_bytes_per_s, self.other(self.way.back_bytes_per_s), rate);
         let back = it.way("bandwidth back", self.back(), self.other(self.way.out_bytes_per_s), rate);
         let hop_s = it.sift("a hop itself", None, self.hop_s.filter(|s| *s < HOP_MAX_S), assumed::HOP_S, seconds);
+        if self.hop_is_late
+            && let Some(hop) = it.known.last_mut().filter(|hop| hop.basis == Basis::Measured)
+        {
+            hop.basis = Basis::Earlier;
+        }
         let (share_here, share_there, speed_there) = self.cores(&mut it);
         let clients = it.sift("clients", some(job.clients), None, 1.0, amount).max(1.0);
         if let Some(often) = job.per_second.filter(|_| clients > 1.0) {

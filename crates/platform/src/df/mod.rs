@@ -391,19 +391,21 @@ impl Df {
     }
 
     /// Removes services from the agent's entry; an empty name or type stands for any. An entry that says nothing more is
-    /// removed. As `.df_deregister` does it.
-    pub fn remove_service(&mut self, agent: Aid, service: &str, kind: &str, now: Time) {
+    /// removed. As `.df_deregister` does it. False if it offered no such service.
+    pub fn remove_service(&mut self, agent: Aid, service: &str, kind: &str, now: Time) -> bool {
         self.handle_timeout(now);
         let agent = self.local(agent);
-        let Some(entry) = self.entry(agent) else { return };
+        let Some(entry) = self.entry(agent) else { return false };
         let unwanted = ServiceDescription::new(service, kind);
         let mut description = entry.description.clone();
         description.services.retain(|service| !unwanted.matches(service));
+        let offered = description.services.len() < entry.description.services.len();
         if description.is_bare() {
             let _ = self.deregister(agent, now);
-        } else if description.services.len() < entry.description.services.len() {
+        } else if offered {
             let _ = self.modify(description, now);
         }
+        offered
     }
 
     /// The agents that offer a service, in order of registration; an empty name or type matches any. As `.df_search`

@@ -586,6 +586,37 @@ mod tests {
         let mut description = crate::df::DfDescription::offering("s", "t");
         description.agent = Some(Aid::local("bob"));
         let receipt = Receipt { sender: "bob".into(), number: 5, by: "eve".into() };
+        let member = Member { node: "n2".into(), address: "127.0.0.1:1".into() };
+        let others = [
+            News::Agents(vec![("bob".into(), AgentKind::AgentSpeak), ("eve".into(), AgentKind::Native)]),
+            News::AgentEnded("bob".into(), EndReason::Killed),
+            News::Service(Box::new(description)),
+            News::NoService("bob".into()),
+            News::Crowded("bob".into(), true),
+            News::Kill("bob".into()),
+            News::Stop { delay_ms: 7, code: -3 },
+            News::Members(vec![member]),
+            News::Serves { partitions: vec![(3, 7)], agents: vec![("bob".into(), AgentKind::AgentSpeak)], more: true },
+            News::Again { partitions: vec![(3, 7)], telling: 9 },
+            News::Facts(Facts { handled: vec![receipt], known: vec![receipt] }),
+            News::Yields { partitions: vec![3, 5], agents: vec!["bob".into()] },
+            News::Introduced,
+            News::Asks(vec!["amy".into(), "bob".into()]),
+            News::Has { agents: vec![("amy".into(), AgentKind::Native)], not: vec!["bob".into()] },
+            News::Topics(vec!["topic:t".into()]),
+            News::NoTopic("topic:t".into()),
+            News::Joined("group:g".into(), vec!["bob".into()]),
+            News::Left("group:g".into(), "bob".into()),
+            News::Advice(AdviceNews::Ask { number: 7, code: Some(Origin::Type("t".to_owned())) }),
+            News::Advice(AdviceNews::Tell {
+                number: 7,
+                condition: Condition { cores: Some(2), ..Condition::default() },
+            }),
+        ];
+        others.into_iter().chain(hop_news().into_iter().map(News::Hop)).collect()
+    }
+
+    fn hop_news() -> Vec<HopNews> {
         let hop = HopId { agent: "bob".into(), number: 7 };
         let (kind, origin) = (AgentKind::Wasm, Origin::Module { path: "a.wasm".to_owned(), hash: [7; 32] });
         let offer = Offer {
@@ -610,47 +641,22 @@ mod tests {
             places: vec!["group:g".into()],
             state: AgentState::Active,
         };
-        let member = Member { node: "n2".into(), address: "127.0.0.1:1".into() };
         vec![
-            News::Agents(vec![("bob".into(), AgentKind::AgentSpeak), ("eve".into(), AgentKind::Native)]),
-            News::AgentEnded("bob".into(), EndReason::Killed),
-            News::Service(Box::new(description)),
-            News::NoService("bob".into()),
-            News::Crowded("bob".into(), true),
-            News::Kill("bob".into()),
-            News::Stop { delay_ms: 7, code: -3 },
-            News::Members(vec![member]),
-            News::Serves { partitions: vec![(3, 7)], agents: vec![("bob".into(), AgentKind::AgentSpeak)], more: true },
-            News::Again { partitions: vec![(3, 7)], telling: 9 },
-            News::Facts(Facts { handled: vec![receipt], known: vec![receipt] }),
-            News::Yields { partitions: vec![3, 5], agents: vec!["bob".into()] },
-            News::Hop(HopNews::Followed(hop, "n2".into())),
-            News::Hop(HopNews::Lacks { hop, at: 3 }),
-            News::Hop(HopNews::Code(hop, Part { at: 3, of: 5, bytes: vec![7, 0] })),
-            News::Hop(HopNews::More { hop, at: 3 }),
-            News::Hop(HopNews::State(hop, Part { at: 3, of: 5, bytes: vec![7, 0] })),
-            News::Introduced,
-            News::Asks(vec!["amy".into(), "bob".into()]),
-            News::Has { agents: vec![("amy".into(), AgentKind::Native)], not: vec!["bob".into()] },
-            News::Topics(vec!["topic:t".into()]),
-            News::NoTopic("topic:t".into()),
-            News::Joined("group:g".into(), vec!["bob".into()]),
-            News::Left("group:g".into(), "bob".into()),
-            News::Advice(AdviceNews::Ask { number: 7, code: Some(Origin::Type("t".to_owned())) }),
-            News::Advice(AdviceNews::Tell {
-                number: 7,
-                condition: Condition { cores: Some(2), ..Condition::default() },
-            }),
-            News::Hop(HopNews::Offer(Box::new(offer))),
-            News::Hop(HopNews::Ready(hop)),
-            News::Hop(HopNews::Cloned(hop, "amy".into())),
-            News::Hop(HopNews::Refuse(hop, HopError::Stopping)),
-            News::Hop(HopNews::Cancel(hop)),
-            News::Hop(HopNews::Commit { hop, standing: Box::new(standing), told: vec!["n3".into()] }),
-            News::Hop(HopNews::Recall("bob".into(), 7)),
-            News::Hop(HopNews::Recalled(7, None)),
-            News::Hop(HopNews::Departed(hop, "n2".into())),
-            News::Hop(HopNews::Follow(hop)),
+            HopNews::Followed(hop, "n2".into()),
+            HopNews::Lacks { hop, at: 3 },
+            HopNews::Code(hop, Part { at: 3, of: 5, bytes: vec![7, 0] }),
+            HopNews::More { hop, at: 3 },
+            HopNews::State(hop, Part { at: 3, of: 5, bytes: vec![7, 0] }),
+            HopNews::Offer(Box::new(offer)),
+            HopNews::Ready(hop),
+            HopNews::Cloned(hop, "amy".into()),
+            HopNews::Refuse(hop, HopError::Stopping),
+            HopNews::Cancel(hop),
+            HopNews::Commit { hop, standing: Box::new(standing), told: vec!["n3".into()] },
+            HopNews::Recall("bob".into(), 7),
+            HopNews::Recalled(7, None),
+            HopNews::Departed(hop, "n2".into()),
+            HopNews::Follow(hop),
         ]
     }
 
@@ -664,7 +670,7 @@ mod tests {
         let print = bytes
             .iter()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
-        assert_eq!((LINK_VERSION, print), (2, 12_071_316_700_744_838_313));
+        assert_eq!((LINK_VERSION, print), (2, 18_290_854_324_275_822_091));
     }
 
     #[test]

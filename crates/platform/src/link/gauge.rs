@@ -4,10 +4,15 @@ use std::time::Duration;
 
 use super::wire::Train;
 use crate::Time;
-use crate::limits::{LINK_TRAIN_BYTES, LINK_TRAIN_BYTES_MAX, LINK_TRAIN_LONG_MS, LINK_TRAIN_MS, LINK_TRAINS};
+use crate::limits::{
+    LINK_TRAIN_ANSWER_BYTES, LINK_TRAIN_ANSWER_BYTES_PER_S, LINK_TRAIN_BYTES, LINK_TRAIN_BYTES_MAX, LINK_TRAIN_FAR_MS,
+    LINK_TRAIN_LONG_MS, LINK_TRAIN_MS, LINK_TRAINS,
+};
 
 /// Empty trains that go first: they take what any train takes beside its bytes.
 const EMPTY_TRAINS: u32 = 4;
+/// The same if a round trip takes long: that is all the more than what disturbs it.
+const EMPTY_TRAINS_FAR: u32 = 2;
 
 /// What is known of a link's way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,6 +21,8 @@ pub struct Measured {
     pub round_trip: Option<Duration>,
     /// Bytes a second to the peer.
     pub out_bytes_per_s: Option<f64>,
+    /// When that was found: measured, or seen while the link was busy.
+    pub out_at: Option<Time>,
     /// Bytes a second from the peer.
     pub back_bytes_per_s: Option<f64>,
     /// When all of that was measured.
@@ -97,17 +104,19 @@ impl Gauge {
         if run.way == Way::Empty {
             run.empty += took;
             run.shortest = run.shortest.min(took);
-            if run.trains == EMPTY_TRAINS {
-                self.found.round_trip = Some(run.empty / EMPTY_TRAINS);
+            let is_far = run.is_far();
+            if run.trains == if is_far { EMPTY_TRAINS_FAR } else { EMPTY_TRAINS } {
+                self.found.round_trip = Some(run.empty / run.trains);
                 (run.way, run.bytes, run.trains) = (Way::Out, LINK_TRAIN_BYTES, 0);
             }
             return;
         }
         let over = took.saturating_sub(run.shortest);
         run.fastest = run.fastest.min(over);
+        let (more, trains) = if run.is_far() { (LINK_TRAIN_BYTES_MAX / LINK_TRAIN_BYTES, 1) } else { (4, LINK_TRAINS) };
         if over < Duration::from_millis(LINK_TRAIN_MS) && run.bytes < LINK_TRAIN_BYTES_MAX {
-            (run.bytes, run.trains, run.fastest) = (run.bytes * 4, 0, Duration::MAX);
-        } else if run.trains >= LINK_TRAINS || over >= Duration::from_millis(LINK_TRAIN_LONG_MS) {
+            (run.bytes, run.trains, run.fastest) = (run.bytes * more, 0, Duration::MAX);
+        } else if run.trains >= trains || over >= Duration::from_millis(LINK_TRAIN_LONG_MS) {
             self.arrive(now);
         }
     }
@@ -118,7 +127,7 @@ impl Gauge {
         let rate = Some(run.bytes as f64 / run.fastest.as_secs_f64().max(1e-6));
         (run.trains, run.fastest) = (0, Duration::MAX);
         if run.way == Way::Out {
-            self.found.out_bytes_per_s = rate;
+            (self.found.out_bytes_per_s, self.found.out_at) = (rate, Some(now));
             run.way = Way::Back;
         } else {
             self.found.back_bytes_per_s = rate;
@@ -129,8 +138,9 @@ impl Gauge {
     }
 
     /// The link was busy: so many bytes were dealt with in this time.
-    pub fn handle_busy(&mut self, bytes: u64, took: Duration) {
+    pub fn handle_busy(&mut self, now: Time, bytes: u64, took: Duration) {
         self.found.out_bytes_per_s = Some(bytes as f64 / took.as_secs_f64().max(1e-6));
+        self.found.out_at = Some(now);
         self.news = true;
     }
 
@@ -140,9 +150,44 @@ impl Gauge {
     }
 }
 
+impl Run {
+    /// Whether a round trip takes long, so that how many there are counts.
+    fn is_far(&self) -> bool {
+        self.shortest >= Duration::from_millis(LINK_TRAIN_FAR_MS)
+    }
+}
+
+/// What a peer's measurements may have sent to it.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    bytes: u64,
+    at: Time,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { bytes: LINK_TRAIN_ANSWER_BYTES, at: Time::ZERO }
+    }
+}
+
+impl Allowance {
+    /// Whether a train of so many bytes may be sent now.
+    pub fn take(&mut self, bytes: u64, now: Time) -> bool {
+        let since_us = u64::try_from((now - self.at).as_micros()).unwrap_or(u64::MAX);
+        let more = since_us.saturating_mul(LINK_TRAIN_ANSWER_BYTES_PER_S) / 1_000_000;
+        if more > 0 {
+            (self.bytes, self.at) = (self.bytes.saturating_add(more).min(LINK_TRAIN_ANSWER_BYTES), now);
+        }
+        let may = bytes <= self.bytes;
+        self.bytes -= if may { bytes } else { 0 };
+        may
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::ADVICE_PATIENCE_MS;
 
     /// What is found of a way of so many bytes a second each way, with a round trip of so many microseconds, and how long that takes.
     fn found(out: f64, back: f64, round_trip_us: u64, disturbed: impl Fn(u64) -> u64) -> (Measured, Duration) {
@@ -170,6 +215,32 @@ mod tests {
                 assert!(took < Duration::from_secs(1), "{mbit}: {took:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_way_with_long_round_trips_is_measured_within_the_patience_of_advice() {
+        for mbit in [1.0, 10.0, 100.0, 1_000.0] {
+            let (found, took) = found(mbit * 125e3, mbit * 125e3, 200_000, |_| 0);
+            assert!(found.back_bytes_per_s.is_some_and(|it| (it / (mbit * 125e3) - 1.0).abs() < 0.02), "{found:?}");
+            assert!(took < Duration::from_millis(ADVICE_PATIENCE_MS), "{mbit}: {took:?}");
+        }
+    }
+
+    #[test]
+    fn a_peer_is_sent_only_so_much_for_its_measurements() {
+        let mut allowance = Allowance::default();
+        let sent = |allowance: &mut Allowance, from: u64, to: u64| -> u64 {
+            (from..to)
+                .map(|ms| if allowance.take(LINK_TRAIN_BYTES_MAX, Time(ms * 1_000)) { LINK_TRAIN_BYTES_MAX } else { 0 })
+                .sum()
+        };
+        assert_eq!(sent(&mut allowance, 0, 1), LINK_TRAIN_BYTES_MAX);
+        let most = LINK_TRAIN_ANSWER_BYTES + 10 * LINK_TRAIN_ANSWER_BYTES_PER_S;
+        let all = sent(&mut allowance, 1, 10_000);
+        assert!((most - 2 * LINK_TRAIN_BYTES_MAX..=most).contains(&all), "{all}");
+        // One measurement is never in want of anything.
+        assert_eq!(sent(&mut allowance, 60_000, 60_004), 4 * LINK_TRAIN_BYTES_MAX);
+        assert!(allowance.take(0, Time(60_004_000)));
     }
 
     #[test]

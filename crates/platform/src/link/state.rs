@@ -9,7 +9,7 @@ use whimbrel_acl::{Encoding, Envelope, MessageBody, Symbol};
 use super::batch::{BatchError, BatchWriter, Item, News, read_items};
 use super::codec::{MessageReader, reader, writer};
 use super::flight::Flight;
-use super::gauge::{Gauge, Measured};
+use super::gauge::{Allowance, Gauge, Measured};
 use super::wire::{
     Ack, Bye, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, Train, begin_frame, end_frame,
     write_frame,
@@ -46,7 +46,10 @@ pub enum LinkError {
     #[error(transparent)]
     Batch(#[from] BatchError),
     /// The peer speaks another version of the protocol.
-    #[error("the peer speaks version {0} of the link protocol, this node {LINK_VERSION}")]
+    #[error(
+        "the peer speaks version {0} of the link protocol, this node version {LINK_VERSION}: all nodes of a platform are to be of releases \
+         that speak the same"
+    )]
     Version(u16),
     /// The peer is of another platform.
     #[error("the peer is of the platform {0:?}")]
@@ -188,6 +191,7 @@ struct Connection {
     gauge: Gauge,
     /// The peer's train that is to be answered, if its question is more than 0.
     train: Train,
+    allowance: Allowance,
     /// Bytes of frames that the peer may send in all, that came, and that are dealt with.
     granted: u64,
     came_bytes: u64,
@@ -210,7 +214,7 @@ impl Connection {
         if credit > self.allowed {
             self.allowed = credit;
             if let Some((bytes, took)) = self.flight.handle_dealt_with(now, self.dealt_with(), self.sent_bytes) {
-                self.gauge.handle_busy(bytes, took);
+                self.gauge.handle_busy(now, bytes, took);
             }
         }
     }
@@ -401,6 +405,7 @@ impl Link {
             flight: Flight::new(),
             gauge: Gauge::default(),
             train: Train { question: 0, answer: 0, wanted: 0, bytes: 0 },
+            allowance: Allowance::default(),
             granted: LINK_CREDIT_BYTES,
             came_bytes: 0,
             done_bytes: 0,
@@ -727,7 +732,10 @@ impl Link {
         let Train { question, wanted, .. } = connection.train;
         if question > 0 {
             connection.train.question = 0;
-            write_frame(&Train { question: 0, answer: question, wanted: 0, bytes: wanted }, out);
+            // Whoever wants more than any measurement takes, measures nothing.
+            if connection.allowance.take(wanted, now) {
+                write_frame(&Train { question: 0, answer: question, wanted: 0, bytes: wanted }, out);
+            }
         }
         if self.sent == self.window.len()
             && let Some(train) = connection.gauge.next_train(now)

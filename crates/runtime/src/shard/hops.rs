@@ -124,14 +124,12 @@ impl Shard {
         self.tell_hopped(index, outcome);
     }
 
-    /// Where an agent's code is, and how many bytes its state has as it travels; `None` if it does not, or has its turn.
-    pub(crate) fn luggage_of(&mut self, index: u32) -> Option<(Origin, u64)> {
+    /// Where an agent's code is, and its state before it is packed; `None` if it does not travel, or has its turn.
+    pub(crate) fn luggage_of(&mut self, index: u32) -> Option<(Origin, Vec<u8>)> {
         let now = self.now;
         let body = &self.slots.at(index)?.body;
-        let weighed = catch_unwind(AssertUnwindSafe(|| body.origin().zip(body.snapshot(now))));
-        let (origin, state) = weighed.ok().flatten()?;
-        let bytes = Packed::of(state, &origin).bytes.len() as u64;
-        Some((origin, bytes))
+        let written = catch_unwind(AssertUnwindSafe(|| body.origin().zip(body.snapshot(now))));
+        written.ok().flatten()
     }
 
     /// Offers an agent to the node where it is to be; with its state, if there is more of that than can be sent at once, and how many

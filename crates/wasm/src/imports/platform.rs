@@ -25,13 +25,12 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     linker.func_wrap(MODULE, "log", log)?;
     linker.func_wrap(MODULE, "print", print)?;
     linker.func_wrap(MODULE, "register", |caller: Caller<'_, Guest>, s: i32, sl: i32, k: i32, kl: i32| {
-        offer(caller, (s, sl), (k, kl), |turn, service, kind| turn.services.df_register(turn.aid, service, kind))
+        offer(caller, (s, sl), (k, kl), |turn, service, kind| {
+            turn.services.df_register(turn.aid, service, kind).map(|()| true)
+        })
     })?;
     linker.func_wrap(MODULE, "deregister", |caller: Caller<'_, Guest>, s: i32, sl: i32, k: i32, kl: i32| {
-        offer(caller, (s, sl), (k, kl), |turn, service, kind| {
-            turn.services.df_deregister(turn.aid, service, kind);
-            Ok(())
-        })
+        offer(caller, (s, sl), (k, kl), |turn, service, kind| Ok(turn.services.df_deregister(turn.aid, service, kind)))
     })?;
     linker.func_wrap(MODULE, "search", search)?;
     linker.func_wrap(MODULE, "exists", exists)?;
@@ -138,7 +137,7 @@ fn offer(
     mut caller: Caller<'_, Guest>,
     service: (i32, i32),
     kind: (i32, i32),
-    change: fn(&mut Turn<'_>, &str, &str) -> std::result::Result<(), OfferError>,
+    change: fn(&mut Turn<'_>, &str, &str) -> std::result::Result<bool, OfferError>,
 ) -> Result<i32> {
     let (memory, guest) = parts(&mut caller)?;
     let (service, kind) = (text(memory, service.0, service.1, guest)?, text(memory, kind.0, kind.1, guest)?);
@@ -147,6 +146,7 @@ fn offer(
     Ok(match changed {
         Some(Err(error @ OfferError::Forbidden(_))) => guest.refuse(code::DENIED, error.to_string()),
         Some(Err(error)) => guest.refuse(code::FULL, error.to_string()),
+        Some(Ok(false)) => guest.refuse(code::UNKNOWN, "it offers no such service"),
         _ => 0,
     })
 }

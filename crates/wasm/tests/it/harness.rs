@@ -16,6 +16,7 @@ pub fn guest(body: &str) -> String {
   (import "whim" "name" (func $name (param i32 i32) (result i32)))
   (import "whim" "search" (func $search (param i32 i32 i32 i32) (result i32)))
   (import "whim" "register" (func $register (param i32 i32 i32 i32) (result i32)))
+  (import "whim" "deregister" (func $deregister (param i32 i32 i32 i32) (result i32)))
   (import "whim" "storage_get" (func $storage_get (param i32 i32) (result i32)))
   (import "whim" "storage_put" (func $storage_put (param i32 i32 i32 i32) (result i32)))
   (import "whim" "storage_delete" (func $storage_delete (param i32 i32) (result i32)))

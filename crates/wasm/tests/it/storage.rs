@@ -157,3 +157,19 @@ fn a_service_that_is_refused_is_not_offered() {
         assert_eq!(probe.take_lines(), [answer]);
     }
 }
+
+#[test]
+fn who_takes_back_what_it_does_not_offer_is_told() {
+    let service = "(i32.const 3000) (i32.const 5) (i32.const 3000) (i32.const 0)";
+    let other = "(i32.const 3001) (i32.const 5) (i32.const 3000) (i32.const 0)";
+    let body = telling(&[
+        &format!("deregister {service}"),
+        &format!("register {service}"),
+        &format!("deregister {other}"),
+        &format!("deregister {service}"),
+        &format!("deregister {service}"),
+    ]);
+    let handle = r#"(func (export "whim_handle") (param i32 i32) (result i32)"#;
+    let answers = ["inform -4", "inform 0", "inform -4", "inform 0", "inform -4"];
+    assert_eq!(told(&format!("{handle} {body}"), 1), answers);
+}

@@ -54,7 +54,9 @@ impl Services for Platform {
     fn df_register(&self, _: Aid, _: &str, _: &str) -> Result<(), whimbrel_platform::services::OfferError> {
         Ok(())
     }
-    fn df_deregister(&self, _: Aid, _: &str, _: &str) {}
+    fn df_deregister(&self, _: Aid, _: &str, _: &str) -> bool {
+        false
+    }
     fn df_search(&self, service: &str, kind: &str) -> Vec<Aid> {
         if service == "cook" && kind != "sushi" { vec![Aid::local("bob")] } else { Vec::new() }
     }
