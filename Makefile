@@ -88,8 +88,8 @@ sdk-test: sdk agentspeak-wasm $(WHIMBREL) ## The TypeScript SDK: types, vectors,
 	@cd sdk/typescript && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: console-test
-console-test: console ## The web console: types, stores, size, each view used in a browser on a mock node
-	@cd console && WHIMBREL='$(abspath $(WHIMBREL))' npm test --silent
+console-test: console $(WHIMBREL) ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one
+	@cd console && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: harness
 harness: | python ## The runner of benchmarks beside peers, without any peer

@@ -33,7 +33,7 @@ export class MockNode {
   readonly #clients = new Map<WebSocket, Map<number, Watching>>();
   readonly #sent: [number, number][] = [];
 
-  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "answer", "clone", "mobility", "security"]) {
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "mobility", "security"]) {
     this.society = new MockSociety({ ...SMALL, ...options });
   }
 
@@ -173,12 +173,12 @@ export class MockNode {
         const agents = names.map((name) => society.agents.get(name));
         return { type: "agents_changed", total: society.agents.size, changed: agents.flatMap((agent) => (agent ? [society.info(agent)] : [])), gone: names.filter((name) => !society.agents.has(name)) };
       }
-      case "answer": {
-        const answer = this.#answer(watch.request);
-        const told = JSON.stringify(answer);
+      case "mind": {
+        const mind = society.mind(watch.agent);
+        const told = JSON.stringify(mind);
         if (told === watching.told) return null;
         watching.told = told;
-        return { type: "answer", answer };
+        return mind ? { type: "mind", mind } : { type: "refused", reason: "no_such_agent", text: `there is no agent ${watch.agent} here` };
       }
       case "health":
         return this.#health(at_us);

@@ -24,22 +24,22 @@ interface Entry {
   readonly short?: string;
   readonly key: string;
   readonly shows: ComponentType;
-  /** What the node must offer, one of these; without it the view would have nothing to show. */
-  readonly needs?: readonly string[];
+  /** What the node must offer; without it the view would have nothing to show. */
+  readonly needs?: string;
 }
 const ENTRIES: readonly Entry[] = [
   { view: "society", label: "Society", key: "s", shows: SocietyView },
   { view: "conversations", label: "Conversations", short: "Convers.", key: "c", shows: ConversationsView },
-  { view: "mind", label: "Mind", key: "m", shows: MindView, needs: ["mind", "answer"] },
+  { view: "mind", label: "Mind", key: "m", shows: MindView, needs: "mind" },
   { view: "directory", label: "Directory", key: "d", shows: DirectoryView },
   { view: "compose", label: "Compose", key: "w", shows: ComposeView },
   { view: "health", label: "Health", key: "h", shows: HealthView },
-  { view: "mobility", label: "Mobility", key: "o", shows: MobilityView, needs: ["mobility"] },
-  { view: "security", label: "Security", key: "e", shows: SecurityView, needs: ["security"] },
+  { view: "mobility", label: "Mobility", key: "o", shows: MobilityView, needs: "mobility" },
+  { view: "security", label: "Security", key: "e", shows: SecurityView, needs: "security" },
 ];
 
 function offered(): readonly Entry[] {
-  return ENTRIES.filter(({ needs }) => needs === undefined || needs.some((feature) => live.offers(feature)));
+  return ENTRIES.filter(({ needs }) => needs === undefined || live.offers(needs));
 }
 
 export function Shell() {

@@ -173,7 +173,7 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
       await page.keyboard.press("Enter");
       await page.getByRole("button", { name: "Continue" }).click();
       await page.locator(".beliefs li").filter({ hasText: "served(amy)" }).waitFor();
-      await page.locator(".plan").filter({ hasText: "order" }).getByRole("button", { name: /^Breakpoint/ }).click();
+      await page.locator(".plan").filter({ has: page.locator("summary", { hasText: "+!order" }) }).getByRole("button", { name: /^Breakpoint/ }).click();
       await page.getByRole("button", { name: "Continue" }).waitFor();
       await page.getByRole("button", { name: "No breakpoints" }).click();
       await page.getByRole("button", { name: "Pause" }).waitFor();

@@ -139,6 +139,10 @@ test("life lines: the named first, then the busiest, who keep their places", () 
   assert.deepEqual(lanes.names, ["zoe", "a", "b"]);
   lanes.update("", [sent("c", "b"), sent("c", "b"), sent("b", "a")], 3);
   assert.deepEqual(lanes.names, ["a", "b", "c"], "a and b stay where they were");
+  lanes.update("", [sent("c", "b"), sent("a", "b")], 3, ["x", "b"]);
+  assert.deepEqual(lanes.names, ["a", "b", "x"], "whoever is looked at has a lane");
+  lanes.update("", [sent("a", "b"), sent("c", "b"), sent("c", "b")], 3);
+  assert.deepEqual(lanes.names, ["a", "b", "c"]);
   const { names } = lanes;
   lanes.update("", [sent("c", "b"), sent("a", "b")], 3);
   assert.equal(lanes.names, names, "the same lanes are the same list");

@@ -126,10 +126,6 @@ export class LiveClient {
     return this.welcome.value?.features.includes(feature) ?? false;
   }
 
-  get readsMinds(): boolean {
-    return this.offers("mind") || this.offers("answer");
-  }
-
   get mayAct(): boolean {
     return this.welcome.value?.role === "admin";
   }
@@ -176,10 +172,8 @@ export class LiveClient {
         return this.#begin(frame);
       case "error":
         return this.#refused(frame);
-      case "answer": {
-        const watcher = this.#watchers.get(frame.id);
-        return watcher ? watcher.on(frame) : this.#answer(frame.id, frame.answer);
-      }
+      case "answer":
+        return this.#answer(frame.id, frame.answer);
       case "refused": {
         const watcher = this.#watchers.get(frame.id);
         if (watcher) watcher.refused(frame);

@@ -241,7 +241,7 @@ export type Request =
   | { readonly request: "kill"; readonly agent: string }
   | { readonly request: "move"; readonly agent: string; readonly to: string }
   | { readonly request: "clone"; readonly agent: string; readonly name: string }
-  | { readonly request: "mind"; readonly agent: string; readonly follow?: boolean }
+  | { readonly request: "mind"; readonly agent: string }
   | { readonly request: "debug"; readonly agent: string; readonly order: "pause" | "continue" | "step" | "end" }
   | { readonly request: "breakpoint"; readonly agent: string; readonly plan: string; readonly on: boolean }
   | { readonly request: "believe"; readonly agent: string; readonly belief: string; readonly add: boolean }
@@ -267,9 +267,8 @@ export type Watch =
   | { readonly what: "agents"; readonly wanted: AgentsWanted; readonly every_ms: number }
   | { readonly what: "events"; readonly wanted: SniffWanted }
   | { readonly what: "log"; readonly wanted: LogWanted }
-  | { readonly what: "mobility" | "security" }
-  /** What a request is answered, whenever that changes. */
-  | { readonly what: "answer"; readonly request: Request; readonly every_ms: number };
+  | { readonly what: "mind"; readonly agent: string; readonly every_ms: number }
+  | { readonly what: "mobility" | "security" };
 
 export interface SocietyFrame {
   readonly type: "society";
@@ -303,7 +302,7 @@ export type WatchFrame =
   | { readonly type: "agents_changed"; readonly total: number; readonly changed: readonly AgentInfo[]; readonly gone: readonly string[] }
   | { readonly type: "events"; readonly events: readonly Event[] }
   | { readonly type: "log"; readonly lines: readonly LogLine[] }
-  | { readonly type: "answer"; readonly answer: Answer };
+  | { readonly type: "mind"; readonly mind: MindInfo };
 
 export interface Welcome {
   readonly type: "welcome";
@@ -316,4 +315,5 @@ export type ServerFrame =
   | Welcome
   | ({ readonly type: "error" } & Refusal)
   | ({ readonly type: "refused"; readonly id: number } & Refusal)
+  | { readonly type: "answer"; readonly id: number; readonly answer: Answer }
   | (WatchFrame & { readonly id: number });

@@ -29,8 +29,9 @@ export class Lanes {
   /**
    * Gives lanes to whoever was named, then to the busiest of these events.
    * @param agents As in the filter: those named without wildcards have lanes first.
+   * @param also They have lanes, too, in the place of others if need be.
    */
-  update(agents: string, events: readonly Event[], most: number): void {
+  update(agents: string, events: readonly Event[], most: number, also: readonly string[] = []): void {
     const chosen = [...new Set(patternsOf(agents).filter((pattern) => !isPattern(pattern)))].slice(0, most);
     const counts = new Map<string, number>();
     for (const event of events) {
@@ -45,6 +46,11 @@ export class Lanes {
     for (const name of ranked) {
       if (names.length >= most) break;
       if (!names.includes(name)) names.push(name);
+    }
+    for (const name of also) {
+      if (names.includes(name)) continue;
+      if (names.length >= most) names.splice(names.findLastIndex((one) => !also.includes(one) && !chosen.includes(one)), 1);
+      names.push(name);
     }
     this.#hasOthers = counts.size > names.length || ranked.some((name) => !names.includes(name));
     if (names.length !== this.#names.length || names.some((name, lane) => name !== this.#names[lane])) this.#names = names;

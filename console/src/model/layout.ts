@@ -157,7 +157,8 @@ function push(spot: Spot, other: Spot, heat: number): void {
   const dy = spot.y - other.y;
   const squared = dx * dx + dy * dy;
   if (squared > REACH * REACH) return;
-  const force = (heat * REPULSION) / (squared + 60);
+  // Those who say much need more room: their labels are the ones that are read.
+  const force = (heat * REPULSION * (1 + 0.4 * Math.log1p(other.weight))) / (squared + 60);
   const length = Math.sqrt(squared) || 1;
   // Two at one place part in a direction that only their names decide.
   spot.vx += squared === 0 ? (spot.name < other.name ? force : -force) : (dx / length) * force;

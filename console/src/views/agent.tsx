@@ -28,7 +28,7 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
   return (
     <>
       <div class="links">
-        {live.readsMinds ? (
+        {live.offers("mind") ? (
           <button type="button" class="button is-main" onClick={() => go("mind", agent.name)}>
             <Icon of="mind" /> Mind
           </button>

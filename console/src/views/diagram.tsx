@@ -79,7 +79,8 @@ export function Diagram(props: Props) {
   if (size.value.width > 0 && (isStill || now - lanesAt.current > LANES_MS)) {
     lanesAt.current = now;
     const first = isStill ? Math.max(0, Math.floor(top.current / ROW) - RECENT / 4) : Math.max(0, events.length - RECENT);
-    lanes.update(filter.agents, events.slice(first, first + RECENT), lanesIn(size.value.width));
+    const also = props.chosen && isMessage(props.chosen) ? [props.chosen.from, props.chosen.to] : [];
+    lanes.update(filter.agents, events.slice(first, first + RECENT), lanesIn(size.value.width), also);
     names.value = lanes.names;
   }
   const draw = () => {

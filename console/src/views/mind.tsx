@@ -19,11 +19,9 @@ export function MindView() {
   useKeys({ Escape: () => (search.value === "" ? undefined : (search.value = "")) });
   useWatch(
     of,
-    of === "" ? null : { what: "answer", request: { request: "mind", agent: of, follow: true }, every_ms: 200 },
+    of === "" ? null : { what: "mind", agent: of, every_ms: 200 },
     (frame) => {
-      if (frame.type !== "answer") return;
-      if (frame.answer.answer === "mind") mind.hear(frame.answer);
-      else if (frame.answer.answer === "error") mind.refusal.value = frame.answer.text;
+      if (frame.type === "mind") mind.hear(frame.mind);
     },
     ({ text }) => (mind.refusal.value = text),
   );
@@ -47,6 +45,10 @@ export function MindView() {
       </div>
     </div>
   );
+}
+
+function fileName(file: string | null | undefined): string {
+  return (file ?? "").replace(/^\.\//, "");
 }
 
 /** Requests name agents as their platform does. */
@@ -155,10 +157,10 @@ function MindHead({ info, children }: { readonly info: MindInfo; readonly childr
         <Icon of="reply" />
       </button>
       <h2>
-        <Name of={info.agent} />
+        <Name of={localName(info.agent)} />
       </h2>
       {info.state ? <State of={info.paused ? "paused" : info.state} /> : null}
-      <span class="is-quiet cut">{info.paused && info.paused_by ? visible(info.paused_by, 120) : visible(info.source_file ?? info.kind, 80)}</span>
+      <span class="is-quiet cut">{info.paused && info.paused_by ? visible(info.paused_by, 120) : visible(fileName(info.source_file) || info.kind, 80)}</span>
       {children}
     </div>
   );
@@ -304,7 +306,7 @@ function Intention({ intention, plans, isFresh }: { readonly intention: Intentio
     <article class={`intention ${isFresh ? "is-fresh" : ""}`}>
       <header>
         <b>#{intention.id}</b> <State of={intention.state} />
-        {intention.waits_for ? <span class="is-quiet cut">waits for {visible(intention.waits_for, 80)}</span> : null}
+        {intention.waits_for ? <span class="is-quiet cut">{visible(intention.waits_for, 80)}</span> : null}
       </header>
       <ol>
         {intention.frames.map((frame, level) => {
@@ -317,7 +319,7 @@ function Intention({ intention, plans, isFresh }: { readonly intention: Intentio
                 <code>{visible(frame.trigger, 200)}</code>
                 <span class="is-quiet">
                   {visible(frame.plan, 40)}
-                  {frame.file ? ` · ${visible(frame.file, 60)}:${frame.step_line ?? frame.line ?? ""}` : ""}
+                  {frame.file ? ` · ${visible(fileName(frame.file), 60)}:${frame.step_line ?? frame.line ?? ""}` : ""}
                 </span>
               </div>
               {at >= 0 && level === 0 ? (

@@ -74,7 +74,7 @@ function AgentList({ chosen }: { readonly chosen: string }) {
         keyOf={(agent) => agent.name}
         selected={chosen === "" ? null : chosen}
         onSelect={(agent) => choose(agent.name)}
-        onOpen={(agent) => (live.readsMinds ? go("mind", agent.name) : choose(agent.name))}
+        onOpen={(agent) => (live.offers("mind") ? go("mind", agent.name) : choose(agent.name))}
         rowClass="agent-row"
         draggable={(agent) => agent.name}
         empty={agents.known === 0 ? <Empty title="No agents yet">They stand here as soon as the node has some.</Empty> : <Empty title="Nobody fits">Esc takes the filters back.</Empty>}
@@ -110,6 +110,10 @@ function Filters({ shown }: { readonly shown: number }) {
       <label class="search">
         <Icon of="search" />
         <input data-search placeholder="Search: bob, seller*" aria-label="Search agents" value={value.search} onInput={(event) => (filter.value = { ...value, search: event.currentTarget.value })} />
+        <span class="search-note" aria-live="polite">
+          {isAll.value ? "" : `${count(shown)} of ${count(total.value)}`}
+          {agents.total > agents.known ? ` (the first ${count(agents.known)} are known here)` : ""}
+        </span>
         <kbd>/</kbd>
       </label>
       {options.map(([by, counts]) => (
@@ -125,10 +129,6 @@ function Filters({ shown }: { readonly shown: number }) {
       <button type="button" class={`button ${layout.value === "list" ? "" : "only-phone"}`} onClick={() => (layout.value = layout.value === "list" ? "both" : "map")}>
         Map
       </button>
-      <span class="tools-note" aria-live="polite">
-        {isAll.value ? `${count(shown)} agents` : `${count(shown)} of ${count(total.value)}`}
-        {agents.total > agents.known ? `, the first ${count(agents.known)} known here` : ""}
-      </span>
     </div>
   );
 }
