@@ -42,9 +42,12 @@ demo: $(WHIMBREL) ## Build Whimbrel and run a contract net of seven agents
 .PHONY: build
 build: $(WHIMBREL) ## Build the whimbrel binary (target/release/whimbrel)
 
+# The console is built into the binary, where there is an npm to build it with.
+CONSOLE := $(if $(shell command -v npm 2>/dev/null),console/dist/index.html)
+
 # Cargo knows best what is out of date.
 .PHONY: $(WHIMBREL)
-$(WHIMBREL): | rust
+$(WHIMBREL): | rust $(CONSOLE)
 	@$(CARGO) build --release --locked --package whimbrel
 
 ##@ Tests, the cheapest failure first
