@@ -1,6 +1,7 @@
 //! A mind as somebody sees it who looks into it: plain data, made of a mind between two turns. Jason's mind inspector shows the same.
 
 mod beliefs;
+mod breakpoints;
 mod intentions;
 mod plans;
 mod written;
@@ -12,7 +13,8 @@ use whimbrel_platform::limits::INSPECTION_EVENTS_MAX;
 
 use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::mind::{Event, Mind};
-pub(crate) use plans::{PlanName, has_breakpoint, plan_names};
+pub(crate) use breakpoints::Breakpoints;
+pub(crate) use plans::{PlanName, plan_names};
 pub(crate) use written::head as step_text;
 
 /// What an inspection is made of.
@@ -21,8 +23,8 @@ pub(crate) struct Inspector<'a> {
     pub mind: &'a Mind,
     /// The time by the mind's clock.
     pub now: Time,
-    /// Plans that an operator set breakpoints on.
-    pub breakpoints: &'a [PlanName],
+    /// Where it pauses, if somebody debugs it.
+    pub breakpoints: Option<&'a Breakpoints>,
 }
 
 impl Inspector<'_> {

@@ -5,6 +5,7 @@ use whimbrel_acl::{Annot, Symbol, Value, Var, sym};
 use whimbrel_platform::inspection::{Inspection, PlanSeen, Texts};
 use whimbrel_platform::limits::INSPECTION_PLANS_MAX;
 
+use super::breakpoints::is_marked;
 use super::{Inspector, written};
 use crate::code::{Image, Plan};
 use crate::mind::{Mind, is_source, namespace_of};
@@ -31,11 +32,6 @@ impl std::fmt::Display for PlanName {
         }
         self.label.fmt(f)
     }
-}
-
-/// Whether a program has a breakpoint on its plan: `@label[breakpoint]`.
-pub(crate) fn has_breakpoint(plan: &Plan) -> bool {
-    plan.annots.iter().any(|annot| annot.to_value().functor().is_some_and(|name| name.as_str() == "breakpoint"))
 }
 
 /// All plans of an agent and the plans within them, in order.
@@ -83,7 +79,7 @@ impl Inspector<'_> {
             source: acquired_from(plan).map(|from| texts.of(from)),
             file: source.file.to_string(),
             line: source.span.line,
-            breakpoint: has_breakpoint(plan) || self.breakpoints.contains(&name),
+            breakpoint: self.breakpoints.map_or_else(|| is_marked(plan), |breakpoints| breakpoints.is_at(plan)),
         }
     }
 }

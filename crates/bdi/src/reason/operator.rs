@@ -66,7 +66,7 @@ impl Agent {
         }
         let watch = self.aside_if_any().and_then(|aside| aside.watch.as_ref());
         let inspector =
-            Inspector { image: &image, mind: self.mind(), now, breakpoints: watch.map_or(&[], Watch::breakpoints) };
+            Inspector { image: &image, mind: self.mind(), now, breakpoints: watch.and_then(Watch::breakpoints) };
         let mut seen = inspector.inspect(&mut Texts::default());
         if let Some(watch) = watch {
             watch.tell(&mut seen);
@@ -85,7 +85,7 @@ impl Agent {
             }
             Instruction::Breakpoint { plan, on } => {
                 let plan = self.plan_named(bounded(plan)?)?;
-                if !self.aside().watch.get_or_insert_default().set_breakpoint(plan, *on, BREAKPOINTS_MAX) {
+                if !self.aside().watch.get_or_insert_default().set_breakpoint(plan, *on) {
                     return Err(format!("it has {BREAKPOINTS_MAX} breakpoints already"));
                 }
             }

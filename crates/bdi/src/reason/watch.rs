@@ -13,7 +13,7 @@ use whimbrel_platform::{Next, Time};
 use super::Cycle;
 use super::cycle::Handled;
 use crate::code::Plan;
-use crate::inspect::{PlanName, event_text, has_breakpoint, step_text};
+use crate::inspect::{Breakpoints, PlanName, event_text, step_text};
 use crate::mind::{Event, IntentionId, Place, TriggerKey};
 
 /// What is remembered of such an agent.
@@ -36,7 +36,7 @@ struct Debugged {
     paused: Option<String>,
     /// Cycles it may take nevertheless.
     steps: u32,
-    breakpoints: Vec<PlanName>,
+    breakpoints: Breakpoints,
 }
 
 impl Watch {
@@ -59,19 +59,13 @@ impl Watch {
         self.debugged.as_ref().is_some_and(|debugged| debugged.paused.is_some() && debugged.steps == 0)
     }
 
-    pub fn breakpoints(&self) -> &[PlanName] {
-        self.debugged.as_ref().map_or(&[], |debugged| &debugged.breakpoints)
+    pub fn breakpoints(&self) -> Option<&Breakpoints> {
+        self.debugged.as_ref().map(|debugged| &debugged.breakpoints)
     }
 
-    /// Sets a breakpoint, or takes it away; false if there are `most` already.
-    pub fn set_breakpoint(&mut self, plan: PlanName, on: bool, most: usize) -> bool {
-        let breakpoints = &mut self.debugged.get_or_insert_default().breakpoints;
-        breakpoints.retain(|other| *other != plan);
-        if on && breakpoints.len() >= most {
-            return false;
-        }
-        breakpoints.extend(on.then_some(plan));
-        true
+    /// Sets a breakpoint, or takes it away; false if there are too many already.
+    pub fn set_breakpoint(&mut self, plan: PlanName, on: bool) -> bool {
+        self.debugged.get_or_insert_default().breakpoints.set(plan, on)
     }
 
     /// Does as it is told.
@@ -118,10 +112,9 @@ impl Watch {
     /// A plan was chosen: whether to stand before its first step.
     fn breaks_at(&mut self, plan: &Plan) -> bool {
         let Some(debugged) = &mut self.debugged else { return false };
-        let name = PlanName::of(plan);
-        let breaks = has_breakpoint(plan) || debugged.breakpoints.contains(&name);
+        let breaks = debugged.breakpoints.is_at(plan);
         if breaks {
-            debugged.paused = Some(format!("the breakpoint of {name}"));
+            debugged.paused = Some(format!("the breakpoint of {}", PlanName::of(plan)));
         }
         breaks
     }

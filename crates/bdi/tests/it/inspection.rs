@@ -245,9 +245,19 @@ fn it_stands_before_the_first_step_of_a_plan_with_a_breakpoint() {
         stood_by.extend(bob.look().paused_by);
     }
     assert_eq!(stood_by, ["a step", "a step", "the breakpoint of c"]);
-    assert_eq!(bob.debug(DebugOrder::End), Instructed::Done);
+    let marks = |bob: &mut Patient| -> Vec<String> {
+        let plans = bob.look().plans.into_iter().filter(|plan| plan.breakpoint);
+        plans.map(|plan| plan.label).collect()
+    };
+    assert_eq!(marks(&mut bob), ["s", "c"]);
+    // Those of the program can be taken away, too, until nobody debugs it any more.
+    assert_eq!(bob.told(Instruction::Breakpoint { plan: "c".to_owned(), on: false }), Instructed::Done);
+    assert_eq!(marks(&mut bob), ["s"]);
+    assert_eq!(bob.debug(DebugOrder::Continue), Instructed::Done);
     assert_ne!(bob.turn(30), Next::Wait);
     assert!(!bob.look().paused);
+    assert_eq!(bob.debug(DebugOrder::End), Instructed::Done);
+    assert_eq!(marks(&mut bob), ["c"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Sessions: once and in order, whatever the wire does; and an end, whatever the client does.
 
+use whimbrel_platform::inspection::Look;
 use whimbrel_platform::session::{Code, Framing, Grant};
 use whimbrel_testkit::{Faults, SessionWorld};
 
@@ -77,6 +78,24 @@ fn a_break_within_the_lease_costs_nothing() {
     world.run_for(2_000);
     assert_eq!(world.client.arrived, (0..500).collect::<Vec<_>>());
     assert_eq!(said_by_amy(&world), (0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn it_is_seen_whether_a_client_is_there() {
+    let mut world = SessionWorld::new(1, Framing::Json, grant(8));
+    let see = |world: &mut SessionWorld| -> Vec<String> {
+        let now = world.sim.now();
+        let seen = world.sim.body("bob").expect("bob is there").inspect(Look::default(), now);
+        seen.details.into_iter().skip(1).map(|detail| format!("{}: {}", detail.name, detail.value)).collect()
+    };
+    world.run_for(20);
+    assert_eq!(see(&mut world), ["connected: yes", "not acknowledged: 0 messages of the session"]);
+    world.client.is_lazy = true;
+    (0..40).for_each(|number| world.send_to_bob(number));
+    world.run_for(100);
+    world.session().lock().handle_disconnected();
+    let seen = see(&mut world);
+    assert_eq!(seen, ["connected: no: what is for it waits", "not acknowledged: 8 messages of the session"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use whimbrel_platform::Time;
 use whimbrel_platform::durable::State;
+use whimbrel_platform::inspection::Look;
 use whimbrel_platform::mobility::{Hop, HopError};
 use whimbrel_wasm::WasmAgent;
 
@@ -45,6 +46,28 @@ fn a_call_waits_for_a_message_that_fits() {
     assert_eq!(lines.len(), 3, "it went on, and began with the one that had waited: {lines:?}");
     assert_eq!(lines[1..], ["inform 42", "inform 1"]);
     assert!(lines[0].trim_start_matches("inform ").parse::<i32>().unwrap() > 0);
+}
+
+#[test]
+fn it_is_seen_what_a_call_waits_for() {
+    let (mut sim, _) = world();
+    let host = host();
+    sim.spawn("guest", agent(&host, WAITER));
+    let see = |sim: &mut whimbrel_testkit::Simulation| -> Vec<String> {
+        let now = sim.now();
+        let seen = sim.body("guest").unwrap().inspect(Look::default(), now);
+        let shown = seen.details.into_iter().filter(|detail| detail.name != "sha-256");
+        shown.map(|detail| format!("{}: {}", detail.name, detail.value)).collect()
+    };
+    sim.run_for(1);
+    assert_eq!(see(&mut sim), ["module: guest.wasm", "at: rest", "memory: 64 KiB"]);
+    sim.tell("guest", 1);
+    sim.run_for(99);
+    let at = &see(&mut sim)[1];
+    assert!(
+        at.starts_with("at: the middle of a call, waiting for a message, 4") && at.ends_with(" ms more at most"),
+        "{at}"
+    );
 }
 
 #[test]
