@@ -10,7 +10,7 @@
  * @packageDocumentation
  */
 export { clock, type Clock } from "./agentspeak/clock.js";
-export { EngineError, type Counters, type Diagnostic, type EngineSource } from "./agentspeak/engine.js";
+export { EngineError, type Counters, type Diagnostic, type EngineSource, type Instruction, type Mind } from "./agentspeak/engine.js";
 export { attachSociety, type SeatOptions } from "./agentspeak/seats.js";
 export {
   ProgramError,

@@ -260,6 +260,28 @@ describe("a society", { skip: WITHOUT_ENGINE }, () => {
     assert.throws(() => society.suspend("nobody"), /nobody/);
   });
 
+  test("somebody looks into an agent, has it take steps, and changes its mind", async () => {
+    const { clock, society, lines } = await Bench.of({ "bob.asl": "likes(tea). !go. +!go <- ?likes(X); .wait(10); !go. @rain +rain <- .print(rain)." });
+    society.spawn("bob", "bob.asl");
+    clock.pass(5);
+    const { beliefs, intentions, plans, paused } = society.mind("bob", { follow: true });
+    assert.deepEqual([beliefs.map(({ text }) => text), intentions.length, paused], [["likes(tea)"], 1, false]);
+    assert.deepEqual([intentions[0]?.frames[0]?.file, intentions[0]?.frames[0]?.line, intentions[0]?.frames[0]?.unifier], ["bob.asl", 1, [["X", "tea"]]]);
+    assert.ok(plans.some(({ label }) => label === "rain"));
+    society.instruct("bob", { breakpoint: { plan: "rain", on: true } });
+    society.instruct("bob", { believe: { belief: "rain", add: true } });
+    clock.pass(100);
+    assert.deepEqual([society.mind("bob").paused, lines], [true, []]);
+    society.instruct("bob", "step");
+    clock.pass(10);
+    assert.ok((society.mind("bob").cycle ?? 0) > 0);
+    society.instruct("bob", "end");
+    clock.pass(100);
+    assert.deepEqual([society.mind("bob").paused, lines], [false, ["[bob] rain"]]);
+    assert.throws(() => society.instruct("bob", { pursue: { goal: "a(" } }));
+    assert.throws(() => society.mind("nobody"), /nobody/);
+  });
+
   test("what is wrong with programs is told with places, as editors count them", async () => {
     const { society } = await Bench.of({
       "a.asl": 'greeting("ä😀"). +!go <- .print(X',

@@ -6,7 +6,6 @@ import { connect, DeadlineError, FailureError, field, isMap, isTerm, term, type 
 import { weigh } from "../src/device.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
-import { Gateway } from "./proxy.js";
 import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
 
 interface News {
@@ -33,7 +32,6 @@ class Bench {
 
   static async begin(): Promise<Bench> {
     const society = await Society.of({ fern: "" });
-    const gateway = await Gateway.to(society.address);
     const pages = await Pages.of({
       "tab-device.js": await bundle("tab-device.js"),
       "worker.js": await bundle("../src/device/worker.js"),
@@ -45,7 +43,7 @@ class Bench {
       "wrong.asl": "+!go <- ",
     });
     const tab = (name: string, workers: number): string =>
-      `${pages.url}?${new URLSearchParams({ script: "tab-device.js", gateway: gateway.url, token: TOKEN, name, workers: String(workers) })}`;
+      `${pages.url}?${new URLSearchParams({ script: "tab-device.js", gateway: `http://${society.gateway}`, token: TOKEN, name, workers: String(workers) })}`;
     const platform = await connect(`tcp://${society.address}`, { token: TOKEN });
     const boss = await platform.create("boss");
     const browsers = [new Browser(tab("tab-one", 2)), new Browser(tab("tab-two", 1))];
@@ -53,7 +51,6 @@ class Bench {
       await platform.close();
       await Promise.all(browsers.map((browser) => browser.close()));
       pages.close();
-      await gateway.close();
       society.stop();
     });
   }

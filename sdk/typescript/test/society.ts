@@ -21,6 +21,8 @@ export class Society {
     readonly process: ChildProcess,
     /** `127.0.0.1:PORT` of its agent port. */
     readonly address: string,
+    /** `127.0.0.1:PORT` of its gateway: HTTP and WebSockets. */
+    readonly gateway: string,
     readonly folder: string | undefined,
   ) {}
 
@@ -35,7 +37,7 @@ export class Society {
 
   /** Of a folder that is there. */
   static run(project: string, folder?: string, ...options: string[]): Promise<Society> {
-    const process_ = spawn(WHIMBREL, ["run", project, "--agent-port", "0", ...options], {
+    const process_ = spawn(WHIMBREL, ["run", project, "--agent-port", "0", "--http", "0", "--http-origin", "*", ...options], {
       env: { ...process.env, WHIMBREL_AGENT_TOKEN: TOKEN },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -47,8 +49,9 @@ export class Society {
       process_.stderr.on("data", (data: Uint8Array) => {
         noted += String(data);
         const address = /connect at (\S+)/.exec(noted)?.[1];
-        if (address === undefined || society) return;
-        society = new Society(process_, address, folder);
+        const gateway = /console is at https?:\/\/([^/]+)/.exec(noted)?.[1];
+        if (address === undefined || gateway === undefined || society) return;
+        society = new Society(process_, address, gateway, folder);
         const { stdout } = process_;
         stdout.on("data", (more: Uint8Array) => society && (society.output += String(more)));
         resolve(society);

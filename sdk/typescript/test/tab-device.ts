@@ -15,8 +15,8 @@ const device = await Device.join(url, {
   token,
   name,
   workers: Number(searchParams.get("workers") ?? 1),
-  leaseMs: 4000,
-  stuckMs: 4000,
+  // Long enough for a machine that is busy with other tests.
+  stuckMs: 10_000,
   compact: name === "tab-two",
   engine: "/agentspeak.wasm",
   work: { squares: "/device-squares.js" },

@@ -45,8 +45,56 @@ export type Happening =
   | { readonly ended: { readonly agent: string; readonly reason: string } }
   | { readonly stopped: { readonly code: number } };
 
+/** What is in an agent's mind. What there is none of is left out; `cut` tells what there was no room for. */
+export interface Mind {
+  /** Reasoning cycles since somebody followed or debugged it. */
+  readonly cycle?: number;
+  readonly paused: boolean;
+  /** Why it stands: it was told to, or the plan with a breakpoint that was chosen. */
+  readonly paused_by?: string;
+  readonly source_file?: string;
+  readonly beliefs: readonly { readonly text: string; readonly namespace: string; readonly sources: readonly string[]; readonly annotations: readonly string[]; readonly rule: boolean }[];
+  readonly goals: readonly { readonly text: string; readonly state: string; readonly intention: number | null; readonly reason: string | null }[];
+  readonly intentions: readonly {
+    readonly id: number;
+    /** `running`, `atomic`, `waiting` or `suspended`. */
+    readonly state: string;
+    readonly waits_for: string | null;
+    /** Plans in progress, the innermost first. */
+    readonly frames: readonly {
+      readonly trigger: string;
+      readonly plan: string;
+      readonly file: string;
+      readonly line: number;
+      readonly step: string | null;
+      readonly step_line: number | null;
+      readonly unifier: readonly (readonly [string, string])[];
+    }[];
+  }[];
+  readonly plans: readonly { readonly label: string; readonly trigger: string; readonly context: string; readonly body: string; readonly file: string; readonly line: number; readonly breakpoint: boolean }[];
+  readonly mailbox: readonly { readonly from: string; readonly performative: string; readonly content: string }[];
+  readonly mailbox_total: number;
+  readonly events: readonly { readonly text: string; readonly intention: number | null }[];
+  /** What the last cycles did, while somebody follows it. */
+  readonly recent: readonly { readonly cycle: number; readonly text: string }[];
+  readonly cut: Readonly<Record<string, number>>;
+}
+
+/** What somebody has an agent do who looks into it. */
+export type Instruction =
+  | "pause"
+  | "continue"
+  | "step"
+  /** It goes on, and has no breakpoints any more. */
+  | "end"
+  /** It pauses when this plan is chosen, or does not. */
+  | { readonly breakpoint: { readonly plan: string; readonly on: boolean } }
+  | { readonly believe: { readonly belief: string; readonly add: boolean } }
+  | { readonly pursue: { readonly goal: string } };
+
 type Answer =
   | "done"
+  | { readonly mind: { readonly mind: Mind } }
   | { readonly refused: { readonly reason: string } }
   | { readonly checked: { readonly diagnostics: readonly DiagnosticJson[]; readonly missing: readonly string[]; readonly agents: readonly string[] } }
   | { readonly agents: { readonly agents: readonly (readonly [string, string])[]; readonly counters: Counters } }

@@ -2,7 +2,7 @@ import { WhimbrelError } from "../acl/errors.js";
 import { messageFromJson, messageToJson } from "../acl/json.js";
 import type { Message } from "../acl/message.js";
 import { clock as realClock, type Clock } from "./clock.js";
-import { compileEngine, diagnosticOf, Engine, EngineError, type Counters, type Diagnostic, type EngineSource, type Happening, type Reply } from "./engine.js";
+import { compileEngine, diagnosticOf, Engine, EngineError, type Counters, type Diagnostic, type EngineSource, type Happening, type Instruction, type Mind, type Reply } from "./engine.js";
 
 /** Files by their paths. */
 export type ProgramFiles = Readonly<Record<string, string>>;
@@ -233,6 +233,22 @@ export class Society {
   /** Lets a suspended agent go on. */
   resume(agent: string): void {
     this.#done({ suspend: { agent, suspended: false } });
+  }
+
+  /** What is in an agent's mind. One who is followed remembers what its cycles did, until nobody looked for a while. */
+  mind(agent: string, { follow = false } = {}): Mind {
+    const { answer } = this.#order({ mind: { agent, follow } });
+    if (typeof answer === "string" || !("mind" in answer)) throw unexpected(answer);
+    return answer.mind.mind;
+  }
+
+  /**
+   * Has an agent pause, take a step, go on, stop at a plan, believe something, or pursue a goal.
+   *
+   * @throws {@link WhimbrelError} if it cannot be done: there is no such plan, that is no belief.
+   */
+  instruct(agent: string, wanted: Instruction): void {
+    this.#done({ instruct: { agent, wanted } });
   }
 
   /** Who is here, in the order of creation. */

@@ -1,7 +1,7 @@
 /** How much this thread can do: what a device's compute units are. */
 
 /** A unit is so many steps in a millisecond. It says nothing but how devices compare. */
-const STEPS_PER_MS_OF_UNIT = 50;
+const STEPS_PER_MS_OF_UNIT = 10;
 /** How long the benchmark takes. */
 const WEIGH_MS = 60;
 /** Steps between two looks at the clock. */
