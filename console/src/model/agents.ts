@@ -103,7 +103,7 @@ export class Agents {
   counts(by: "kind" | "state" | "node"): [string, number][] {
     const counts = new Map<string, number>();
     for (const agent of this.#byName.values()) {
-      const key = agent[by] ?? "unknown";
+      const key = agent[by] ?? "elsewhere";
       counts.set(key, (counts.get(key) ?? 0) + 1);
     }
     return [...counts].sort(([a], [b]) => compareNames(a, b));
@@ -113,7 +113,7 @@ export class Agents {
 function fits(agent: AgentInfo, filter: AgentFilter): boolean {
   return (
     (filter.kind === "" || agent.kind === filter.kind) &&
-    (filter.state === "" || (agent.state ?? "unknown") === filter.state) &&
+    (filter.state === "" || (agent.state ?? "elsewhere") === filter.state) &&
     (filter.node === "" || agent.node === filter.node) &&
     searchFits(filter.search, agent.name)
   );

@@ -19,8 +19,9 @@ export function Performative({ of }: { readonly of: string }) {
 }
 
 export function State({ of }: { readonly of: string | null }) {
-  const state = of ?? "unknown";
-  return <span class={`state is-${/^[a-z]+$/.test(state) ? state : "unknown"}`}>{visible(state, 20)}</span>;
+  // Only its own node knows.
+  const state = of ?? "elsewhere";
+  return <span class={`state is-${/^[a-z]+$/.test(state) ? state : "elsewhere"}`}>{visible(state, 20)}</span>;
 }
 
 export function Empty({ title, children }: { readonly title: string; readonly children?: preact.ComponentChildren }) {

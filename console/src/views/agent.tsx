@@ -52,7 +52,11 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
           ["Memory", agent.passive ? "left it: its next message brings it back" : null],
         ]}
       />
-      {live.mayAct && agent.kind !== "service" ? <Actions agent={agent} /> : null}
+      {agent.state === null ? (
+        <p class="is-quiet">It lives on another node than the one that was asked: what it does, and what can be done with it, is known there.</p>
+      ) : live.mayAct && agent.kind !== "service" ? (
+        <Actions agent={agent} />
+      ) : null}
       <Partners of={agent.name} />
     </>
   );

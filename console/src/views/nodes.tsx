@@ -1,5 +1,6 @@
 /** The nodes as cards. An agent that is dropped on one goes there. */
 import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import { bytes, count, micros, short, visible } from "../model/format.js";
 import type { NodeCard } from "../model/society.js";
 import { confirm } from "../parts/dialog.js";
@@ -8,10 +9,14 @@ import { Spark } from "../parts/spark.js";
 import { agents, live, order, society } from "../session.js";
 
 export function Nodes() {
+  const { value: cards } = society.cards;
+  const version = agents.pulse.version.value;
+  // How many live on a node that does not say so is counted, now and then.
+  const counts = useMemo(() => new Map(cards.some((card) => card.agents === null) ? agents.counts("node") : []), [Math.floor(version / 5), agents.known, cards.length]);
   return (
     <ul class="nodes" aria-label="Nodes">
-      {society.cards.value.map((card) => (
-        <Card key={card.name} card={card} />
+      {cards.map((card) => (
+        <Card key={card.name} card={card.agents === null ? { ...card, agents: counts.get(card.name) ?? 0 } : card} />
       ))}
     </ul>
   );
