@@ -298,7 +298,8 @@ test("a program is told that the network broke, and when it is there again goes 
     const since = performance.now();
     target.dispatchEvent(new Event("online"));
     while (heard.length < 2) await pause(5);
-    assert.ok(performance.now() - since < RECONNECT_MS_MAX / 4, "it did not wait for its time");
+    // Its time would be half of the longest wait at least.
+    assert.ok(performance.now() - since < RECONNECT_MS_MAX * 0.45, "it did not wait for its time");
     assert.deepEqual([heard[1], platform.isConnected], [[true, undefined], true]);
     stop();
     const acknowledged = node.of("ack").length;
