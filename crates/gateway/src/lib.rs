@@ -9,6 +9,7 @@ mod access;
 mod console;
 mod health;
 mod live;
+mod metrics;
 mod operator;
 mod routes;
 mod server;

@@ -10,6 +10,9 @@ pub trait Operator: Send + Sync + 'static {
     /// as what is asked for takes; `gone` tells whether whoever asked went away meanwhile.
     fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer;
 
+    /// What was refused so far, by reason.
+    fn refusals(&self) -> Vec<(&'static str, u64)>;
+
     /// Watches what happens from now on, until what is returned is dropped.
     fn watch(&self, wanted: Watched) -> Box<dyn Feed>;
 

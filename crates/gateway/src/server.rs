@@ -187,8 +187,14 @@ impl Door {
     }
 
     /// Answers a request, if it is meant for this node and comes from nobody else's page.
-    async fn respond(mut self, request: Request<Incoming>, from: SocketAddr, counted: Arc<Counted>) -> Response<Body> {
-        let mut request = request.map(Body::new);
+    async fn respond(self, request: Request<Incoming>, from: SocketAddr, counted: Arc<Counted>) -> Response<Body> {
+        let (method, shared) = (request.method().clone(), Arc::clone(&self.shared));
+        let response = self.route(request.map(Body::new), from, counted).await;
+        shared.count_request(&method, response.status());
+        response
+    }
+
+    async fn route(mut self, mut request: Request<Body>, from: SocketAddr, counted: Arc<Counted>) -> Response<Body> {
         if let Err(why) = self.shared.access.check(request.headers()) {
             self.shared.refuse(RefusalReason::WrongOrigin, from.ip(), &why);
             return routes::guarded(refused(&Refusal::new(Reason::NotAllowed, why)), None);

@@ -19,6 +19,9 @@ pub const SUBPROTOCOL: &str = "whimbrel.v1";
 
 /// Whoever holds the sessions of programs outside.
 pub trait Sessions: Send + Sync + 'static {
+    /// How many sessions there are, over whatever carries them.
+    fn count(&self) -> usize;
+
     /// Takes a socket on which nothing was said yet; done when somebody else looks after it, or it is closed.
     fn receive(&self, socket: SessionSocket) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use axum::http::{Method, StatusCode};
 use tokio::sync::{Semaphore, watch};
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::limits::{
@@ -12,6 +13,7 @@ use whimbrel_platform::limits::{
 };
 
 use crate::access::{Access, Joining};
+use crate::metrics::Counts;
 use crate::operator::Operator;
 use crate::sessions::Sessions;
 use crate::vocabulary::{Answer, Reason, Refusal, Request};
@@ -23,6 +25,8 @@ pub(crate) struct Shared {
     pub access: Access,
     pub auditor: Option<Arc<dyn Auditor>>,
     pub refusals: RefusalCounts,
+    /// Requests by method and status.
+    pub requests: Counts,
     /// True when the gateway closes.
     pub closing: watch::Sender<bool>,
     pub connections: Arc<AtomicUsize>,
@@ -84,6 +88,7 @@ impl Shared {
             access,
             auditor,
             refusals: RefusalCounts::default(),
+            requests: Counts::default(),
             closing: watch::Sender::new(false),
             connections: Arc::default(),
             strangers: Arc::default(),
@@ -106,6 +111,13 @@ impl Shared {
     /// Whether somebody at this address may open another WebSocket.
     pub fn admits(&self, from: IpAddr) -> bool {
         self.joining.lock().unwrap_or_else(PoisonError::into_inner).admits(from, Instant::now())
+    }
+
+    /// Counts a request that was answered. Methods are few, whatever clients make up.
+    pub fn count_request(&self, method: &Method, status: StatusCode) {
+        let known = [Method::GET, Method::HEAD, Method::POST, Method::DELETE, Method::OPTIONS, Method::PUT];
+        let method = known.iter().find(|known| *known == method).map_or("other", Method::as_str);
+        self.requests.get_or_create(&vec![("method", method.to_owned()), ("status", status.as_str().to_owned())]).inc();
     }
 
     pub fn stranger(&self) -> Option<Counted> {

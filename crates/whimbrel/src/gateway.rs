@@ -1,21 +1,17 @@
 //! The node's HTTP port: which address, which tokens, which certificate.
 
-use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::sync::{Arc, Weak};
-use std::task::{Context as Waiting, Poll};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use rustls::ServerConfig;
-use whimbrel_gateway::sessions::{SessionFrame, SessionSocket, Sessions};
+use whimbrel::WebSessions;
 use whimbrel_gateway::{Access, Gateway, GatewayConfig, Operator, Role};
-use whimbrel_net::agent_port::{AgentPort, Messages, new_token};
+use whimbrel_net::agent_port::{AgentPort, new_token};
 use whimbrel_net::{Credentials, https};
 use whimbrel_platform::audit::Auditor;
-use whimbrel_platform::session::Framing;
 
 use crate::arguments::{Http, HttpOptions, SecurityLevel};
 use crate::credentials::{self, Watched, alone};
@@ -134,7 +130,7 @@ impl Prepared {
     ) -> anyhow::Result<Arc<Gateway>> {
         let Self { listener, tls, access, token, credentials, quiet } = self;
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let held = Arc::new(HeldSessions(Arc::downgrade(sessions)));
+        let held = Arc::new(WebSessions::of(sessions));
         let config = GatewayConfig { operator, sessions: Some(held), access, tls, auditor };
         let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
         if !quiet {
@@ -144,56 +140,6 @@ impl Prepared {
             watch(&gateway, Watched::following(&folder));
         }
         Ok(gateway)
-    }
-}
-
-/// Sessions over WebSocket, which the agent port holds as it holds all others.
-struct HeldSessions(Weak<AgentPort>);
-
-impl Sessions for HeldSessions {
-    fn receive(&self, socket: SessionSocket) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        let from = socket.from();
-        match self.0.upgrade() {
-            Some(port) => Box::pin(port.receive_messages(Box::new(Carried(socket)), from)),
-            None => Box::pin(std::future::ready(())),
-        }
-    }
-}
-
-/// A WebSocket as the agent port sees it.
-struct Carried(SessionSocket);
-
-impl Messages for Carried {
-    fn poll_message(&mut self, cx: &mut Waiting<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
-        self.0.poll_frame(cx).map(|came| {
-            let bytes = |frame| match frame {
-                SessionFrame::Text(bytes) | SessionFrame::Binary(bytes) => Vec::from(bytes),
-            };
-            came.transpose().map(|frame| frame.map(bytes))
-        })
-    }
-
-    fn poll_ready(&mut self, cx: &mut Waiting<'_>) -> Poll<io::Result<()>> {
-        self.0.poll_ready(cx)
-    }
-
-    fn send(&mut self, message: Vec<u8>, framing: Framing) -> io::Result<()> {
-        self.0.send(match framing {
-            Framing::Json => SessionFrame::Text(message.into()),
-            Framing::Compact => SessionFrame::Binary(message.into()),
-        })
-    }
-
-    fn poll_flush(&mut self, cx: &mut Waiting<'_>) -> Poll<io::Result<()>> {
-        self.0.poll_flush(cx)
-    }
-
-    fn poll_close(&mut self, cx: &mut Waiting<'_>) -> Poll<io::Result<()>> {
-        self.0.poll_close(cx)
-    }
-
-    fn release(&mut self) {
-        self.0.release();
     }
 }
 

@@ -35,6 +35,7 @@ pub mod policy;
 pub mod programs;
 pub mod shelving;
 pub mod society;
+mod web_sessions;
 
 pub use whimbrel_acl as acl;
 pub use whimbrel_bdi as bdi;
@@ -47,6 +48,7 @@ pub use whimbrel_store as store;
 pub use code_cache::CodeCache;
 pub use kept::{KeepError, kept_in};
 pub use society::Society;
+pub use web_sessions::WebSessions;
 pub use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Template, Value};
 pub use whimbrel_runtime::{
     Agent, Context, DurableAgent, DurableContext, Output, Platform, PlatformBuilder, durable, volatile,

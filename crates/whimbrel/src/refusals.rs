@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use whimbrel_gateway::Feed;
 use whimbrel_gateway::vocabulary::{Event, Happening};
-use whimbrel_platform::audit::{Auditor, Refused};
+use whimbrel_platform::audit::{Auditor, RefusalCounts, Refused};
 use whimbrel_platform::limits::{REFUSALS_KEPT_MAX, SNIFFED_NAME_CHARS_MAX};
 
 use crate::control::wall_us;
@@ -16,6 +16,7 @@ pub struct Refusals {
     /// Who keeps a record of them.
     record: Option<Arc<dyn Auditor>>,
     recent: Mutex<Recent>,
+    counts: RefusalCounts,
 }
 
 #[derive(Default)]
@@ -29,11 +30,16 @@ struct Recent {
 impl Refusals {
     /// With somebody who keeps a record, if there is one.
     pub fn new(record: Option<Arc<dyn Auditor>>) -> Self {
-        Self { record, recent: Mutex::default() }
+        Self { record, ..Self::default() }
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many there were, by reason.
+    pub fn counts(&self) -> Vec<(&'static str, u64)> {
+        self.counts.all().map(|(reason, count)| (reason.as_str(), count)).collect()
     }
 
     /// Those that are kept, and those that come.
@@ -45,6 +51,7 @@ impl Refusals {
 
 impl Auditor for Refusals {
     fn refused(&self, what: &Refused<'_>) {
+        self.counts.count(what.reason);
         if let Some(record) = &self.record {
             record.refused(what);
         }

@@ -63,8 +63,8 @@ pub fn begin(
         What::Security => tokio::spawn(teller.events(Watched::Security, every(LIVE_EVERY_MS_MIN))),
         What::Traffic => tokio::spawn(teller.traffic(every(1000))),
         What::Health => tokio::spawn(teller.health(every(1000))),
-        What::Mind { agent } => tokio::spawn(teller.answer(Request::Mind { agent, follow: true }, every(200))),
-        What::Answer { request } => tokio::spawn(teller.answer(request, every(500))),
+        What::Mind { agent } => tokio::spawn(teller.answer(Request::Mind { agent, follow: true }, every(200), true)),
+        What::Answer { request } => tokio::spawn(teller.answer(request, every(500), false)),
         What::Log { wanted } => {
             let permit = Arc::clone(&shared.logs).try_acquire_owned();
             let permit =
@@ -172,15 +172,16 @@ impl Teller {
         }
     }
 
-    /// Asks again and again, and tells the answer when it is another one.
-    async fn answer(self, request: Request, mut ticks: Interval) {
+    /// Asks again and again, and tells the answer when it is another one; a mind's watch tells the mind, and ends when there is none.
+    async fn answer(self, request: Request, mut ticks: Interval, is_mind: bool) {
         let mut before = None;
         loop {
             ticks.tick().await;
-            let text = match self.shared.answer(request.clone()).await {
-                Answer::Mind(mind) => Told::Mind { id: self.id, mind },
-                Answer::Error(refusal) => return self.refuse(refusal).await,
-                answer => Told::Answer { id: self.id, answer: Box::new(answer) },
+            let answer = self.shared.answer(request.clone()).await;
+            let text = match (answer, is_mind) {
+                (Answer::Mind(mind), true) => Told::Mind { id: self.id, mind },
+                (Answer::Error(refusal), true) => return self.refuse(refusal).await,
+                (answer, _) => Told::Answer { id: self.id, answer: Box::new(answer) },
             };
             let text = text.text();
             let mut hasher = DefaultHasher::new();

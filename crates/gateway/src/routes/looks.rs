@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::Path;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
@@ -15,10 +16,10 @@ use whimbrel_platform::limits::{LIVE_AGENTS_MAX, LIVE_LINES_MAX};
 
 use super::asked::Query;
 use super::{State, Viewer, answered, refused};
-use crate::health;
 use crate::vocabulary::{
     AgentOrder, AgentsWanted, Answer, Happening, LogLine, LogWanted, Reason, Refusal, Request, ServicesWanted,
 };
+use crate::{health, metrics};
 
 /// How many agents are listed if it is not said.
 const AGENTS: usize = 1_000;
@@ -185,4 +186,8 @@ pub async fn health(state: State) -> Response<Body> {
     let health = health::look(&state).await;
     let status = if health.wrong.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(health)).into_response()
+}
+
+pub async fn metrics(state: State, _: Viewer) -> Response<Body> {
+    ([(CONTENT_TYPE, metrics::KIND)], metrics::scrape(&state).await).into_response()
 }

@@ -56,6 +56,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .nest("/api/v1", api)
         .route("/session", get(sockets::session))
         .route("/health", get(looks::health))
+        .route("/metrics", get(looks::metrics))
         .method_not_allowed_fallback(otherwise)
         .fallback(elsewhere)
         .layer(DefaultBodyLimit::max(HTTP_BODY_BYTES_MAX))

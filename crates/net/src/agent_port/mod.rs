@@ -278,6 +278,11 @@ impl AgentPort {
         self.inner.sessions().values().map(status).collect()
     }
 
+    /// How many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.inner.sessions().len()
+    }
+
     /// What was refused so far, by reason.
     pub fn refusals(&self) -> &RefusalCounts {
         &self.inner.refusals

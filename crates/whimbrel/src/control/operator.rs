@@ -16,6 +16,10 @@ impl Operator for Panel {
         Self::answer(self, request, gone)
     }
 
+    fn refusals(&self) -> Vec<(&'static str, u64)> {
+        self.refusals.counts()
+    }
+
     fn watch(&self, wanted: Watched) -> Box<dyn Feed> {
         match wanted {
             Watched::Events(wanted) => Box::new(EventFeed::of_events(&self.platform, self.node(), &wanted)),

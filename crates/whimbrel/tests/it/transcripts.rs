@@ -1,10 +1,19 @@
-//! The transcripts of `conformance/session`, replayed at the agent port of a running platform.
+//! The transcripts of `conformance/session`, replayed at the agent port of a running platform, over TCP and over WebSocket.
 
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::time::Duration;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use tungstenite::client::IntoClientRequest;
+use tungstenite::{Message, WebSocket};
+use whimbrel::WebSessions;
 use whimbrel_acl::{MessageBody, Performative};
+use whimbrel_gateway::sessions::Sessions;
+use whimbrel_gateway::vocabulary::{Answer, LogLine, LogWanted, Reason, Refusal, Request};
+use whimbrel_gateway::{Access, Feed, Gateway, GatewayConfig, Operator, Traffic, Watched};
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
 use whimbrel_net::{Authority, Level};
 use whimbrel_platform::session::Framing;
@@ -103,8 +112,124 @@ impl TranscriptNode for RealNode {
     }
 }
 
-#[test]
-fn transcripts_are_replayed_at_a_real_port() {
+/// A client's WebSocket to a real gateway.
+struct WebNode {
+    address: String,
+    socket: Option<WebSocket<TcpStream>>,
+    /// What came when silence was expected.
+    came: VecDeque<Vec<u8>>,
+}
+
+impl WebNode {
+    /// The next message that comes within this time; and whether there may be more.
+    fn read_within(&mut self, at_most: Duration) -> (Option<Vec<u8>>, bool) {
+        let Some(socket) = &mut self.socket else { return (None, false) };
+        socket.get_ref().set_read_timeout(Some(at_most)).expect("a socket");
+        match socket.read() {
+            Ok(Message::Text(text)) => (Some(text.as_bytes().to_vec()), true),
+            Ok(Message::Binary(bytes)) => (Some(bytes.to_vec()), true),
+            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => (None, true),
+            Ok(Message::Close(_)) => (None, false),
+            Err(tungstenite::Error::Io(error)) => {
+                (None, matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted))
+            }
+            Err(_) => (None, false),
+        }
+    }
+}
+
+impl TranscriptNode for WebNode {
+    fn connect(&mut self) {
+        self.came.clear();
+        let stream = TcpStream::connect(&self.address).expect("the port is open");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let mut request = format!("ws://{}/session", self.address).into_client_request().expect("an address");
+        let protocol = tungstenite::http::HeaderValue::from_static("whimbrel.v1");
+        request.headers_mut().insert("sec-websocket-protocol", protocol);
+        self.socket = Some(tungstenite::client(request, stream).expect("it is a WebSocket").0);
+    }
+
+    fn write(&mut self, frame: Vec<u8>) {
+        let message = match String::from_utf8(frame) {
+            Ok(text) if text.starts_with('{') => Message::text(text),
+            Ok(text) => Message::binary(text.into_bytes()),
+            Err(bytes) => Message::binary(bytes.into_bytes()),
+        };
+        // It may have been closed in answer to the frame before.
+        let _ = self.socket.as_mut().expect("connected").send(message);
+    }
+
+    fn read(&mut self) -> Option<Vec<u8>> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(frame) = self.came.pop_front() {
+                return Some(frame);
+            }
+            match self.read_within(PATIENCE) {
+                (Some(frame), _) => return Some(frame),
+                (None, true) if Instant::now() < until => {}
+                _ => return None,
+            }
+        }
+    }
+
+    fn is_closed(&mut self) -> bool {
+        self.came.clear();
+        let until = Instant::now() + PATIENCE;
+        while self.read_within(PATIENCE).1 {
+            if Instant::now() > until {
+                return false;
+            }
+        }
+        self.socket.take();
+        true
+    }
+
+    fn break_off(&mut self) {
+        if let Some(socket) = self.socket.take() {
+            let _ = socket.get_ref().shutdown(Shutdown::Both);
+        }
+    }
+
+    fn wait_ms(&mut self, ms: u64) {
+        std::thread::sleep(Duration::from_millis(ms));
+    }
+
+    fn is_silent(&mut self) -> bool {
+        if let (Some(frame), _) = self.read_within(Duration::from_millis(1)) {
+            self.came.push_back(frame);
+        }
+        self.came.is_empty()
+    }
+}
+
+/// A node that has nothing to tell: sessions are all that is tried here.
+struct Mute;
+
+impl Operator for Mute {
+    fn answer(&self, _request: Request, _gone: &dyn Fn() -> bool) -> Answer {
+        Answer::Error(Refusal::new(Reason::Busy, "no time"))
+    }
+
+    fn refusals(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    fn watch(&self, _wanted: Watched) -> Box<dyn Feed> {
+        unreachable!("nobody watches")
+    }
+
+    fn count_traffic(&self) -> Box<dyn Traffic> {
+        unreachable!("nobody watches")
+    }
+
+    fn log(&self, _: &LogWanted, _: &mut dyn FnMut(LogLine) -> ControlFlow<()>) -> Result<(), Refusal> {
+        unreachable!("nobody reads")
+    }
+}
+
+/// Replays all transcripts, in both forms, at ports that carry frames as `replay` does.
+fn replay_all(replay: impl Fn(&Transcript, Framing, AgentPort) -> Result<(), String>) {
     let transcripts = Transcript::read_all(&repository().join("conformance/session"));
     let mut replayed = 0;
     for (name, transcript) in &transcripts {
@@ -125,12 +250,36 @@ fn transcripts_are_replayed_at_a_real_port() {
                 log: Box::new(|_| ()),
             };
             let port = AgentPort::open(config, platform.host(), "127.0.0.1:0").expect("a free port");
-            let mut node = RealNode { address: port.address().to_owned(), socket: None, bytes: Vec::new() };
-            assert_eq!(transcript.replay(framing, &mut node), Ok(()), "{name}");
+            assert_eq!(replay(transcript, framing, port), Ok(()), "{name}");
             platform.stop();
-            port.close(Duration::from_secs(1));
             replayed += 1;
         }
     }
     assert!(replayed >= 19, "{replayed}");
+}
+
+#[test]
+fn transcripts_are_replayed_at_a_real_port() {
+    replay_all(|transcript, framing, port| {
+        let mut node = RealNode { address: port.address().to_owned(), socket: None, bytes: Vec::new() };
+        let replayed = transcript.replay(framing, &mut node);
+        port.close(Duration::from_secs(1));
+        replayed
+    });
+}
+
+#[test]
+fn transcripts_are_replayed_over_websockets() {
+    replay_all(|transcript, framing, port| {
+        let port = Arc::new(port);
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let sessions: Arc<dyn Sessions> = Arc::new(WebSessions::of(&port));
+        let (operator, access) = (Arc::new(Mute), Access::none());
+        let config = GatewayConfig { operator, sessions: Some(sessions), access, tls: None, auditor: None };
+        let gateway = Gateway::open(config, listener, port.threads()).expect("a socket");
+        let mut node = WebNode { address: gateway.address().to_string(), socket: None, came: VecDeque::new() };
+        let replayed = transcript.replay(framing, &mut node);
+        gateway.close(Duration::from_secs(1));
+        replayed
+    });
 }

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn nobody_comes_in_without_a_token() {
     let node = Node::start();
-    for path in ["/api/v1/node", "/api/v1/agents", "/api/v1/agents/seller", "/api/v1/conversations"] {
+    for path in ["/api/v1/node", "/api/v1/agents", "/api/v1/agents/seller", "/api/v1/conversations", "/metrics"] {
         let response = node.send("GET", path, &[], "");
         assert_eq!((response.status, response.header("www-authenticate")), (401, Some("Bearer")), "{path}");
         let wrong = node.send("GET", path, &[("authorization", "Bearer wrong")], "");

@@ -153,3 +153,59 @@ fn a_node_can_do_without() {
     );
     assert!(run(&["--http", "0.0.0.0:0", "--security", "open"]).err.contains("the console is at http://0.0.0.0:"));
 }
+
+#[test]
+fn figures_are_collected() {
+    let node = Node::start();
+    node.until(|node| node.get("/node")["handled"].as_u64() >= Some(10));
+    assert_eq!(node.send("GET", "/health", &[("host", "evil.example")], "").status, 403);
+    let bearer = format!("Bearer {VIEWER}");
+    let response = node.send("GET", "/metrics", &[("authorization", &bearer)], "");
+    assert_eq!(response.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
+    let lines: Vec<&str> = response.body.lines().collect();
+    assert_eq!(lines.last(), Some(&"# EOF"));
+    let figure = |name: &str| {
+        let line = lines
+            .iter()
+            .find_map(|line| line.strip_prefix(name))
+            .unwrap_or_else(|| panic!("{name} in {}", response.body));
+        line.trim().parse::<f64>().expect("a number")
+    };
+    assert!(figure(r#"whimbrel_messages_total{fate="handled"}"#) >= 10.0);
+    assert_eq!(figure("whimbrel_agents"), 14.0);
+    assert_eq!(figure(r#"whimbrel_refusals_total{reason="wrong_origin"}"#), 1.0);
+    assert_eq!(figure(r#"whimbrel_http_requests_total{method="GET",status="403"}"#), 1.0);
+    assert_eq!(figure("whimbrel_sessions"), 0.0);
+    assert!(
+        lines.iter().any(|line| line.starts_with("whimbrel_node{") && line.contains("society=\"market\"")),
+        "{}",
+        response.body
+    );
+}
+
+#[test]
+fn a_mind_is_looked_into() {
+    let node = Node::start();
+    node.until(|node| node.get("/services?kind=shop")["entries"][0]["agent"] == "seller");
+    let mind = node.get("/agents/seller/mind");
+    assert_eq!((&mind["answer"], &mind["kind"]), (&"mind".into(), &"agentspeak".into()));
+    assert_eq!(node.ask("POST", "/agents/bank1/beliefs", VIEWER, r#"{"belief":"rich","add":true}"#).status, 403);
+    assert_eq!(node.ask("POST", "/agents/bank1/beliefs", ADMIN, r#"{"belief":"rich","add":true}"#).status, 200);
+    let mut live = node.live(VIEWER);
+    live.say(r#"{"type":"watch","id":6,"what":"mind","agent":"bank1","every_ms":50}"#);
+    let believes = |mind: &Value, text: &str| {
+        mind["beliefs"].as_array().expect("a list").iter().any(|belief| belief["text"] == text)
+    };
+    let told = live.expect("mind");
+    assert!(believes(&told["mind"], "rich"), "{told}");
+    assert_eq!(node.ask("POST", "/agents/bank1/beliefs", ADMIN, r#"{"belief":"happy","add":true}"#).status, 200);
+    while !believes(&live.expect("mind")["mind"], "happy") {}
+    live.say(r#"{"type":"watch","id":7,"what":"mind","agent":"nobody"}"#);
+    let refused = loop {
+        let told = live.hear().expect("it goes on");
+        if told["type"] == "refused" {
+            break told;
+        }
+    };
+    assert_eq!((&refused["id"], &refused["reason"]), (&7.into(), &"no_such_agent".into()));
+}

@@ -1,0 +1,71 @@
+//! Sessions over WebSocket: the gateway has the sockets, the agent port the sessions; here they meet.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+
+use whimbrel_gateway::sessions::{SessionFrame, SessionSocket, Sessions};
+use whimbrel_net::agent_port::{AgentPort, Messages};
+use whimbrel_platform::session::Framing;
+
+/// Sessions over WebSocket, which the agent port holds as it holds all others.
+pub struct WebSessions(Weak<AgentPort>);
+
+impl WebSessions {
+    /// Held by this port, as long as it is there.
+    pub fn of(port: &Arc<AgentPort>) -> Self {
+        Self(Arc::downgrade(port))
+    }
+}
+
+impl Sessions for WebSessions {
+    fn count(&self) -> usize {
+        self.0.upgrade().map_or(0, |port| port.sessions())
+    }
+
+    fn receive(&self, socket: SessionSocket) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let from = socket.from();
+        match self.0.upgrade() {
+            Some(port) => Box::pin(port.receive_messages(Box::new(Carried(socket)), from)),
+            None => Box::pin(std::future::ready(())),
+        }
+    }
+}
+
+/// A WebSocket as the agent port sees it.
+struct Carried(SessionSocket);
+
+impl Messages for Carried {
+    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
+        self.0.poll_frame(cx).map(|came| {
+            let bytes = |frame| match frame {
+                SessionFrame::Text(bytes) | SessionFrame::Binary(bytes) => Vec::from(bytes),
+            };
+            came.transpose().map(|frame| frame.map(bytes))
+        })
+    }
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn send(&mut self, message: Vec<u8>, framing: Framing) -> io::Result<()> {
+        self.0.send(match framing {
+            Framing::Json => SessionFrame::Text(message.into()),
+            Framing::Compact => SessionFrame::Binary(message.into()),
+        })
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.poll_flush(cx)
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.poll_close(cx)
+    }
+
+    fn release(&mut self) {
+        self.0.release();
+    }
+}
