@@ -99,7 +99,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Does what comes before an event is selected; false if there was nothing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn prepare_deliberation(&mut self) -> bool {
         let mut busy = self.timers_due();
         self.test_conditions();
@@ -157,6 +157,7 @@ impl<'m> Cycle<'m> {
         request.map(|request| self.handle_request(request))
     }
 
+    #[inline(always)]
     pub(super) fn select_event(&mut self) -> Option<Event> {
         if self.mind.atomic.is_some_and(|id| self.mind.atomic_event.as_ref().is_none_or(|e| e.intention != Some(id))) {
             return None;
@@ -188,6 +189,7 @@ impl<'m> Cycle<'m> {
         self.mind.events.push(event);
     }
 
+    #[inline(always)]
     pub(super) fn act(&mut self) -> bool {
         if std::mem::take(&mut self.acted) {
             return true;
