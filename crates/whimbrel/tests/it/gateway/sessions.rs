@@ -112,3 +112,20 @@ fn sessions_of_strangers_and_liars_are_refused() {
     assert_eq!(reasons.iter().filter(|reason| **reason == "bad_token").count(), 2, "{reasons:?}");
     assert!(reasons.contains(&"forged"), "{reasons:?}");
 }
+
+/// With the buffers that WebSockets have if nothing is said it would be 138 kB.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_idle_session_takes_little_memory() {
+    const SESSIONS: usize = 400;
+    let node = Node::start();
+    let hello = format!(r#"{{"type":"hello","versions":[1],"token":"{ADMIN}","lease_ms":300000}}"#);
+    let open = |count: usize| -> Vec<Socket> { (0..count).map(|_| begin(&node, &hello).0).collect() };
+    let memory = || node.get("/node")["memory_bytes"].as_u64().expect("the system tells") as usize;
+    let first = open(100);
+    let before = memory();
+    let more = open(SESSIONS);
+    let each = memory().saturating_sub(before) / SESSIONS;
+    assert!(each < 24 << 10, "{each} bytes");
+    drop((first, more));
+}
