@@ -4,17 +4,20 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+include!("src/kinds.rs");
+
 fn main() -> io::Result<()> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../console/dist");
     let mut files = Vec::new();
     if env::var_os("CARGO_FEATURE_CONSOLE").is_some() {
+        // Who builds the console touches this file: a folder that is not there cannot be watched without building all again each time.
         if folder.is_dir() {
             list(&folder, &mut files)?;
+            println!("cargo::rerun-if-changed={}", folder.display());
         }
-        // A folder that is not there is looked for again each time, which costs nothing.
-        println!("cargo::rerun-if-changed={}", folder.display());
     }
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/kinds.rs");
     files.sort();
     let mut code = String::from("static FILES: &[File] = &[\n");
     for file in &files {
@@ -51,21 +54,4 @@ fn tag(bytes: &[u8]) -> String {
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
     format!("\"{hash:016x}-{:x}\"", bytes.len())
-}
-
-fn kind(path: &str) -> &'static str {
-    match path.rsplit('.').next().unwrap_or_default() {
-        "html" => "text/html; charset=utf-8",
-        "js" | "mjs" => "text/javascript; charset=utf-8",
-        "css" => "text/css; charset=utf-8",
-        "json" | "map" => "application/json",
-        "webmanifest" => "application/manifest+json",
-        "svg" => "image/svg+xml",
-        "png" => "image/png",
-        "ico" => "image/x-icon",
-        "woff2" => "font/woff2",
-        "wasm" => "application/wasm",
-        "txt" => "text/plain; charset=utf-8",
-        _ => "application/octet-stream",
-    }
 }

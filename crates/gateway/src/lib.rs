@@ -11,6 +11,7 @@ mod health;
 mod live;
 mod metrics;
 mod operator;
+mod pages;
 mod routes;
 mod server;
 pub mod sessions;

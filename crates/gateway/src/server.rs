@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,7 @@ use whimbrel_platform::limits::{HTTP_CONNECTIONS_MAX, HTTP_HEAD_BYTES_MAX, HTTP_
 
 use crate::access::{Access, Role};
 use crate::operator::Operator;
+use crate::pages::Pages;
 use crate::routes::{self, refused};
 use crate::sessions::Sessions;
 use crate::shared::{Counted, Shared};
@@ -45,6 +47,8 @@ pub struct GatewayConfig {
     pub sessions: Option<Arc<dyn Sessions>>,
     /// Who may come in.
     pub access: Access,
+    /// A folder of pages to be served beside the console, if there is one.
+    pub pages: Option<PathBuf>,
     /// What connections are encrypted with, if they are.
     pub tls: Option<Arc<rustls::ServerConfig>>,
     /// Who keeps a record of what is refused.
@@ -71,12 +75,13 @@ impl Gateway {
     /// Serves what connects to `listener`, on the threads of `runtime`.
     ///
     /// # Errors
-    /// The listener is of no use.
+    /// The listener is of no use, or the pages are in no folder.
     pub fn open(config: GatewayConfig, listener: std::net::TcpListener, runtime: &Handle) -> io::Result<Self> {
-        let GatewayConfig { operator, sessions, access, tls, auditor } = config;
+        let GatewayConfig { operator, sessions, access, pages, tls, auditor } = config;
+        let pages = pages.as_deref().map(Pages::of).transpose()?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::new(operator, sessions, access, auditor));
+        let shared = Arc::new(Shared::new(operator, sessions, access, pages, auditor));
         let tls = Arc::new(Mutex::new(tls.map(TlsAcceptor::from)));
         let _context = runtime.enter();
         let listener = TcpListener::from_std(listener)?;

@@ -15,6 +15,7 @@ use whimbrel_platform::limits::{
 use crate::access::{Access, Joining};
 use crate::metrics::Counts;
 use crate::operator::Operator;
+use crate::pages::Pages;
 use crate::sessions::Sessions;
 use crate::vocabulary::{Answer, Reason, Refusal, Request};
 
@@ -23,6 +24,7 @@ pub(crate) struct Shared {
     pub operator: Arc<dyn Operator>,
     pub sessions: Option<Arc<dyn Sessions>>,
     pub access: Access,
+    pub pages: Option<Arc<Pages>>,
     pub auditor: Option<Arc<dyn Auditor>>,
     pub refusals: RefusalCounts,
     /// Requests by method and status.
@@ -80,12 +82,14 @@ impl Shared {
         operator: Arc<dyn Operator>,
         sessions: Option<Arc<dyn Sessions>>,
         access: Access,
+        pages: Option<Pages>,
         auditor: Option<Arc<dyn Auditor>>,
     ) -> Self {
         Self {
             operator,
             sessions,
             access,
+            pages: pages.map(Arc::new),
             auditor,
             refusals: RefusalCounts::default(),
             requests: Counts::default(),

@@ -600,3 +600,5 @@ pub const INSPECTION_FOLLOWED_MS: u64 = 10_000;
 pub const INSTRUCTION_BYTES_MAX: usize = 4_000;
 /// Breakpoints of an agent.
 pub const BREAKPOINTS_MAX: usize = 100;
+/// Bytes of a file that a node serves beside its console.
+pub const HTTP_PAGE_BYTES_MAX: u64 = 64 << 20;

@@ -8,7 +8,7 @@ use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, TokenFile, Tokens};
 use whimbrel_net::{Credentials, HubView, Level};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::session::Grant;
-use whimbrel_runtime::Platform;
+use whimbrel_runtime::{DEVICES, Devices, Platform};
 
 use crate::arguments::AgentPortOptions;
 use crate::credentials::{Watched, alone};
@@ -65,6 +65,8 @@ pub fn open(
         Some(address) => AgentPort::open(config, platform.host(), address)?,
         None => AgentPort::without_address(config, platform.host())?,
     };
+    // Another node of the platform may have it already.
+    let _ = platform.spawn_service(DEVICES, Devices::default());
     if address.is_some() {
         log(&format!("agents can connect at {}", port.address()));
     }

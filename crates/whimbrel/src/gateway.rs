@@ -101,7 +101,11 @@ impl Site<'_> {
         let (access, token) = self.access()?;
         let follows = self.options.http_certificate.is_none();
         let credentials = self.credentials.filter(|_| follows && tls.is_some()).map(Path::to_owned);
-        Ok(Some(Prepared { listener, tls, access, token, credentials, quiet: self.quiet }))
+        let pages = self.options.pages.clone();
+        if let Some(pages) = pages.as_deref().filter(|pages| !pages.is_dir()) {
+            bail!("{} is no folder of pages", pages.display());
+        }
+        Ok(Some(Prepared { listener, tls, access, token, pages, credentials, quiet: self.quiet }))
     }
 }
 
@@ -111,6 +115,7 @@ pub struct Prepared {
     tls: Option<Arc<ServerConfig>>,
     access: Access,
     token: String,
+    pages: Option<PathBuf>,
     /// The folder with the certificate, if that is the node's own.
     credentials: Option<PathBuf>,
     quiet: bool,
@@ -128,10 +133,10 @@ impl Prepared {
         sessions: &Arc<AgentPort>,
         auditor: Option<Arc<dyn Auditor>>,
     ) -> anyhow::Result<Arc<Gateway>> {
-        let Self { listener, tls, access, token, credentials, quiet } = self;
+        let Self { listener, tls, access, token, pages, credentials, quiet } = self;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let held = Arc::new(WebSessions::of(sessions));
-        let config = GatewayConfig { operator, sessions: Some(held), access, tls, auditor };
+        let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor };
         let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
         if !quiet {
             terminal::note(&format!("the console is at {scheme}://{}/#token={token}", gateway.address()));

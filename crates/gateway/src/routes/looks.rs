@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::Path;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Redirect};
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::AgentState;
 use whimbrel_platform::conversations::Wanted;
@@ -190,4 +190,29 @@ pub async fn health(state: State) -> Response<Body> {
 
 pub async fn metrics(state: State, _: Viewer) -> Response<Body> {
     ([(CONTENT_TYPE, metrics::KIND)], metrics::scrape(&state).await).into_response()
+}
+
+/// A page's own links are relative to where it is.
+pub async fn to_pages() -> Redirect {
+    Redirect::permanent("/pages/")
+}
+
+pub async fn home_page(state: State) -> Response<Body> {
+    page(state, Path(String::new())).await
+}
+
+pub async fn page(state: State, Path(path): Path<String>) -> Response<Body> {
+    let text = match &state.pages {
+        Some(pages) => {
+            let pages = Arc::clone(pages);
+            let wanted = path.clone();
+            let read = tokio::task::spawn_blocking(move || pages.read(&wanted)).await;
+            if let Ok(Some(response)) = read {
+                return response;
+            }
+            format!("there is no page {}", path.chars().take(100).collect::<String>())
+        }
+        None => "this node has no pages: say --pages".to_owned(),
+    };
+    refused(&Refusal::new(Reason::NoSuchPath, text))
 }

@@ -108,11 +108,12 @@ pub(super) fn description(device: &Device, taken: u32, kinds: &[Text]) -> Value 
     Value::list(fields.into_iter().map(|(name, value)| Value::term(name, [value])))
 }
 
-/// The field of a map or record, or the argument of the term of this name in a list of terms.
+/// The field of a map or record; or, in a list of terms, the argument of the term of this name, the term itself if it has several.
 fn field<'a>(content: &'a Value, name: &str) -> Option<&'a Value> {
     if content.is_list() {
         let named = |option: &&Value| option.functor().is_some_and(|functor| functor.as_str() == name);
-        return content.items().find(named).and_then(|option| option.args().first());
+        let term = content.items().find(named)?;
+        return Some(if let [argument] = term.args() { argument } else { term });
     }
     content.field(Symbol::new(name))
 }
@@ -183,6 +184,11 @@ mod tests {
         fields.pop();
         fields.push(("battery", Value::term("battery", [Value::Int(30), true.into()])));
         assert_eq!(Offer::read(agent, &list(&fields)), expected);
+        let plain = [("units", Value::Int(120)), ("places", Value::Int(4)), ("visible", false.into())]
+            .map(|(name, value)| Value::term(name, [value]));
+        let battery = Value::term("battery", [Value::Int(30), true.into()]);
+        let offer = Offer::read(agent, &Value::list([&plain[..], &[battery]].concat()));
+        assert_eq!(offer.map(|offer| offer.device), Ok(device));
         // What is told of it can be read again.
         let told = description(&device, 0, &["ants".into(), "primes".into()]);
         assert_eq!(Offer::read(agent, &told), expected);

@@ -22,6 +22,9 @@ pub struct HttpOptions {
     /// again; `*` lets all in that show a token.
     #[arg(long = "http-origin", value_name = "URL", value_parser = origin)]
     pub http_origins: Vec<String>,
+    /// A folder of pages that is served there, at /pages/, to anybody: what volunteers open so that their devices take part.
+    #[arg(long, value_name = "FOLDER")]
+    pub pages: Option<PathBuf>,
     /// The certificate (PEM) that is shown there to browsers; the node's own if not given.
     #[arg(long, value_name = "FILE", requires = "http_key")]
     pub http_certificate: Option<PathBuf>,

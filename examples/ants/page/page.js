@@ -1,0 +1,110 @@
+/** What one sees: the best tour, who contributed, and the form with which a device joins. What others are called is text, never HTML. */
+import { join } from "./device.js";
+
+const part = (id) => document.getElementById(id);
+const query = new URLSearchParams(location.hash.slice(1));
+const cores = navigator.hardwareConcurrency ?? 2;
+
+part("name").value = query.get("name") ?? `device-${crypto.getRandomValues(new Uint32Array(1))[0].toString(36)}`;
+part("workers").max = cores;
+part("workers").value = query.get("workers") ?? Math.max(1, Math.floor(cores / 2));
+part("count").textContent = part("workers").value;
+part("workers").oninput = () => (part("count").textContent = part("workers").value);
+
+let best;
+
+function color(name) {
+  // Custom properties are not resolved by themselves where two schemes are given.
+  const probe = document.createElement("i");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+function draw() {
+  const canvas = part("tour");
+  const scale = devicePixelRatio;
+  const { width, height } = canvas.getBoundingClientRect();
+  [canvas.width, canvas.height] = [width * scale, height * scale];
+  if (best === undefined) return;
+  const pen = canvas.getContext("2d");
+  pen.scale(scale, scale);
+  const [xs, ys] = [0, 1].map((axis) => best.cities.map((city) => city[axis]));
+  const [left, top] = [Math.min(...xs), Math.min(...ys)];
+  const margin = 14;
+  const zoom = Math.min((width - 2 * margin) / (Math.max(...xs) - left), (height - 2 * margin) / (Math.max(...ys) - top));
+  const at = ([x, y]) => [margin + (x - left) * zoom, height - margin - (y - top) * zoom];
+  pen.lineWidth = 2;
+  pen.lineJoin = "round";
+  pen.strokeStyle = color("--trail");
+  pen.beginPath();
+  best.tour.forEach((place) => pen.lineTo(...at(best.cities[place])));
+  pen.closePath();
+  pen.stroke();
+  pen.fillStyle = color("--ink");
+  for (const city of best.cities) {
+    pen.beginPath();
+    pen.arc(...at(city), 3, 0, 2 * Math.PI);
+    pen.fill();
+  }
+}
+
+function list(devices) {
+  const most = Math.max(1, ...devices.map(({ parts }) => parts));
+  const rows = [...devices].sort((one, other) => other.parts - one.parts).map(({ device, parts }) => {
+    const row = document.createElement("li");
+    row.classList.toggle("own", device === part("name").value);
+    const bar = document.createElement("i");
+    bar.style.transform = `scaleX(${parts / most})`;
+    const [name, count] = [device, parts].map((text) => Object.assign(document.createElement("span"), { textContent: text }));
+    row.append(bar, name, count);
+    return row;
+  });
+  part("devices").replaceChildren(...rows);
+}
+
+function show(news) {
+  best = news;
+  part("problem").textContent = `the shortest round trip through the ${news.cities.length} places of ${news.problem}`;
+  part("length").textContent = news.length ?? "–";
+  part("shortest").textContent = news.shortest;
+  part("who").textContent = news.length === undefined ? "–" : news.who;
+  part("searched").textContent = news.searched;
+  list(news.devices);
+  draw();
+}
+
+let connected = "";
+const tell = (text) => (part("state").textContent = text);
+
+part("join").onsubmit = async (event) => {
+  event.preventDefault();
+  const [name, workers] = [part("name").value, Number(part("workers").value)];
+  for (const control of part("join").elements) control.disabled = true;
+  tell("joining");
+  try {
+    const device = await join({
+      name,
+      workers,
+      token: query.get("token") ?? "",
+      onBest: show,
+      onRefused: tell,
+      onPart: (done) => tell(`${connected}${done} searches done here`),
+      onConnection: (isConnected) => {
+        connected = isConnected ? "" : "no connection, trying again; ";
+        tell(isConnected ? "connected" : connected);
+      },
+    });
+    tell(`joined with ${device.units} compute units`);
+    tell(`it is over: ${await device.ended}`);
+  } catch (error) {
+    tell(error.message);
+    for (const control of part("join").elements) control.disabled = false;
+  }
+};
+
+addEventListener("resize", draw);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+if (query.has("join")) part("join").requestSubmit();
