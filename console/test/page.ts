@@ -1,5 +1,5 @@
 /** The console in a real browser, on a mock node. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,6 +23,17 @@ export function withoutBrowser(): string | false {
   } catch {
     return `${CHROMIUM} does not run here`;
   }
+}
+
+/** The binary: what WHIMBREL says, or the release build. */
+export const WHIMBREL = process.env["WHIMBREL"] ?? join(console_, "../target/release/whimbrel");
+
+/** Why there is no node to try it on; false if there is one. Where WHIMBREL_REQUIRED is set there must be. */
+export function withoutNode(): string | false {
+  if (process.env["WHIMBREL_REQUIRED"]) return withoutBrowser();
+  if (!existsSync(WHIMBREL)) return `there is no ${WHIMBREL}: make build, or set WHIMBREL`;
+  if (!spawnSync(WHIMBREL, ["run", "--help"], { encoding: "utf8" }).stdout.includes("--http ")) return `${WHIMBREL} knows of no console`;
+  return withoutBrowser();
 }
 
 export function launch(): Promise<Browser> {

@@ -34,8 +34,10 @@ function draw() {
   const [xs, ys] = [0, 1].map((axis) => best.cities.map((city) => city[axis]));
   const [left, top] = [Math.min(...xs), Math.min(...ys)];
   const margin = 14;
-  const zoom = Math.min((width - 2 * margin) / (Math.max(...xs) - left), (height - 2 * margin) / (Math.max(...ys) - top));
-  const at = ([x, y]) => [margin + (x - left) * zoom, height - margin - (y - top) * zoom];
+  const [wide, high] = [Math.max(...xs) - left, Math.max(...ys) - top];
+  const zoom = Math.min((width - 2 * margin) / wide, (height - 2 * margin) / high);
+  const [aside, below] = [(width - wide * zoom) / 2, (height - high * zoom) / 2];
+  const at = ([x, y]) => [aside + (x - left) * zoom, height - below - (y - top) * zoom];
   pen.lineWidth = 2;
   pen.lineJoin = "round";
   pen.strokeStyle = color("--trail");

@@ -1,0 +1,72 @@
+/** The example `ants`: tabs of a browser look for the shortest round trip, and half of them are closed meanwhile. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { console_, launch, WHIMBREL, withoutNode } from "./page.js";
+
+const TOKEN = "a token for tests";
+
+interface Run {
+  readonly address: string;
+  readonly finished: Promise<string>;
+  kill(): void;
+}
+
+/** The colony, with a problem and so many searches at least. */
+async function colony(problem: string, searches: number): Promise<Run> {
+  const folder = mkdtempSync(join(tmpdir(), "whimbrel-ants-"));
+  const example = join(console_, "../examples/ants");
+  cpSync(example, folder, { recursive: true });
+  writeFileSync(join(folder, "ants.mas2j"), `MAS ants { agents: colony [beliefs="solve(${problem}), at_least(${searches})"]; }`);
+  const options = ["--http", "0", "--agent-token", TOKEN, "--pages", join(example, "page")];
+  const node = spawn(WHIMBREL, ["run", folder, ...options], { env: { ...process.env, WHIMBREL_RUN_DIR: join(folder, "run") }, stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  node.stdout.on("data", (data: Uint8Array) => (said += String(data)));
+  const finished = new Promise<string>((resolve) => {
+    node.once("close", () => {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+      resolve(said);
+    });
+  });
+  let noted = "";
+  const address = await new Promise<string>((resolve, reject) => {
+    node.once("exit", () => reject(new Error(`it ended: ${noted}`)));
+    node.stderr.on("data", (data: Uint8Array) => {
+      noted += String(data);
+      const found = /the console is at (http:\/\/[^/]+)/.exec(noted)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+  });
+  return { address, finished, kill: () => node.kill("SIGKILL") };
+}
+
+test("tabs find the shortest round trip though half of them are closed", { skip: withoutNode(), timeout: 300_000 }, async () => {
+  const run = await colony("berlin52", 60);
+  const chromium = await launch();
+  try {
+    const context = await chromium.newContext();
+    const pages = await Promise.all(
+      Array.from({ length: 4 }, async (_, at) => {
+        const page = await context.newPage();
+        await page.goto(`${run.address}/pages/#token=${encodeURIComponent(TOKEN)}&join&workers=1&name=tab-${at}`);
+        return page;
+      }),
+    );
+    const [stays] = pages;
+    assert.ok(stays);
+    await stays.waitForFunction(() => Number(document.querySelector("#searched")?.textContent) >= 8, undefined, { timeout: 120_000 });
+    for (const page of pages.slice(2)) await page.close();
+    await stays.waitForFunction(() => document.querySelector("#length")?.textContent === "7542", undefined, { timeout: 120_000 });
+    assert.match((await stays.textContent("#devices")) ?? "", /tab-0/);
+    const said = await run.finished;
+    assert.ok(said.startsWith("[colony] who finds a round trip through the 52 places of berlin52? The shortest is 7542 long\n"), said);
+    assert.match(said, /that is the shortest: \d+ searches by [1-4] devices/);
+  } finally {
+    run.kill();
+    await chromium.close();
+    await run.finished;
+  }
+});
