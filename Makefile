@@ -43,7 +43,7 @@ demo: $(WHIMBREL) ## Build Whimbrel and run a contract net of seven agents
 build: $(WHIMBREL) ## Build the whimbrel binary (target/release/whimbrel)
 
 # The console is built into the binary, where there is an npm to build it with.
-CONSOLE := $(if $(shell command -v npm 2>/dev/null),console/dist/index.html)
+CONSOLE := $(if $(shell command -v npm 2>/dev/null),console/dist/sdk/whimbrel.js)
 
 # Cargo knows best what is out of date.
 .PHONY: $(WHIMBREL)
@@ -91,7 +91,7 @@ sdk-test: sdk agentspeak-wasm $(WHIMBREL) | chromium ## The TypeScript SDK: type
 	@cd sdk/typescript && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: console-test
-console-test: console $(WHIMBREL) ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one
+console-test: console $(WHIMBREL) | chromium ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one; ants in tabs
 	@cd console && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: harness

@@ -8,8 +8,6 @@
 at_once(16).
 // How long a part is: about a second on most devices, for 280 places.
 rounds(40).
-// How many searches there are to be at least, though the shortest is found.
-at_least(1).
 best(none, [], nobody).
 searched(0).
 
@@ -27,6 +25,10 @@ is_tour([First | T], Length, Cities)
 
 better(Length) :- best(none, _, _).
 better(Length) :- best(Least, _, _) & .number(Least) & Length < Least.
+
+// Whoever wants to look longer says at_least(N): it goes on for so many searches, though the shortest is found.
+enough(_) :- not at_least(_).
+enough(N) :- at_least(Least) & N >= Least.
 
 shortest_is(Length) :- solve(P) & problem(P, Length, _).
 
@@ -67,7 +69,7 @@ shortest_is(Length) :- solve(P) & problem(P, Length, _).
    <- .findall(gave(Name, Parts), gave(Name, Parts), Gave);
       .publish(ants, tell, best(P, Shortest, Cities, Length, Tour, Who, N, Gave)).
 
-+!end_if_found : best(Length, _, _) & shortest_is(Length) & searched(N) & at_least(Least) & N >= Least <- +over; !!end.
++!end_if_found : best(Length, _, _) & shortest_is(Length) & searched(N) & enough(N) <- +over; !!end.
 +!end_if_found.
 
 +!end : best(Length, _, Who) & searched(N)
