@@ -34,7 +34,7 @@ impl SharedSession {
 pub struct SessionBody {
     session: Arc<SharedSession>,
     agent: u32,
-    /// The session knows that it ended; another agent may have its number by now.
+    /// The session knows that it ended.
     ended: bool,
 }
 
@@ -126,9 +126,12 @@ impl AgentBody for SessionBody {
 
 impl Drop for SessionBody {
     fn drop(&mut self) {
+        let mut session = self.session.lock();
         if !self.ended {
-            drop(self.session.lock().handle_agent_gone(self.agent, &EndReason::Killed));
-            (self.session.notify)();
+            drop(session.handle_agent_gone(self.agent, &EndReason::Killed));
         }
+        session.handle_agent_left(self.agent);
+        drop(session);
+        (self.session.notify)();
     }
 }

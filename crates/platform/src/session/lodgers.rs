@@ -84,7 +84,10 @@ impl Session {
                 let name = aid.at(self.opening.platform).to_string();
                 self.window.push_back(Outgoing::Created { agent, name });
                 match lodger.gone.clone() {
-                    Some(reason) => drop(self.handle_agent_gone(agent, &reason)),
+                    Some(reason) => {
+                        self.handle_agent_gone(agent, &reason);
+                        self.handle_agent_left(agent);
+                    }
                     // Its first turns may have been before.
                     None => self.wake(agent),
                 }
@@ -271,8 +274,17 @@ impl Session {
                 *outgoing = Outgoing::Refused { of: 0, code: Code::NoAgent, text };
             }
         }
-        self.window.push_back(Outgoing::Ended { agent, reason: reason.to_string() });
+        self.parting.push((agent, reason.to_string()));
         undelivered
+    }
+
+    /// An agent that is no more has left its slot: its name is free, and so the client may have another of that name. Only now it is told
+    /// of the end.
+    pub(super) fn handle_agent_left(&mut self, agent: u32) {
+        if let Some(at) = self.parting.iter().position(|(parting, _)| *parting == agent) {
+            let (agent, reason) = self.parting.remove(at);
+            self.window.push_back(Outgoing::Ended { agent, reason });
+        }
     }
 
     /// The message of this number cannot be written for the client: its sender is to hear of that.

@@ -88,6 +88,8 @@ pub(super) struct Connection {
 pub struct Session {
     pub(super) opening: Opening,
     pub(super) lodgers: BTreeMap<u32, Lodger>,
+    /// Agents that are no more, but still in their slots; and why.
+    pub(super) parting: Vec<(u32, String)>,
     /// The number of the last numbered frame received.
     pub(super) received: u64,
     /// Messages received whose agents had no turn yet, and their bytes.
@@ -123,6 +125,7 @@ impl Session {
         Self {
             opening,
             lodgers: BTreeMap::new(),
+            parting: Vec::new(),
             received: 0,
             queued: 0,
             queued_bytes: 0,
@@ -163,7 +166,7 @@ impl Session {
 
     /// Whether it is over, and all its agents have ended.
     pub fn is_over(&self) -> bool {
-        self.over.is_some() && self.lodgers.is_empty()
+        self.over.is_some() && self.lodgers.is_empty() && self.parting.is_empty()
     }
 
     /// Whether it can take more frames. While it cannot, read none: the lease does not run then.
@@ -449,7 +452,13 @@ mod tests {
         while !mailbox.is_empty() && session.may_deliver(BOB) {
             session.deliver(BOB, MessageBody::Owned(Box::new(message(mailbox.remove(0)))));
         }
-        (sent, session.end_turn(BOB))
+        let outlook = session.end_turn(BOB);
+        if matches!(outlook, Outlook::End(..)) {
+            let said = session.window.len();
+            session.handle_agent_left(BOB);
+            assert_eq!(session.window.len(), said + 1, "that it ended is said when it left its slot");
+        }
+        (sent, outlook)
     }
 
     #[test]

@@ -20,7 +20,7 @@ fn a_node_is_looked_at() {
         .filter(|agent| agent["kind"] == "service")
         .map(|agent| agent["name"].to_string())
         .collect();
-    assert_eq!(services, BTreeSet::from(["\"ams\"".to_owned(), "\"df\"".to_owned()]));
+    assert_eq!(services, BTreeSet::from(["\"ams\"", "\"devices\"", "\"df\""].map(str::to_owned)));
     assert_eq!(node.get("/agents/seller")["kind"], "agentspeak");
     node.until(|node| node.get("/services?kind=shop")["entries"][0]["agent"] == "seller");
     assert_eq!(node.get("/services?kind=bank")["entries"], Value::Array(vec![]));
