@@ -408,6 +408,7 @@ fn subject<'a>(begin: Option<&'a Begin>, image: &'a Image, now: Time) -> Subject
 }
 
 impl Cycle<'_> {
+    #[inline(always)]
     fn run_turn(&mut self) -> Next {
         if self.mind.sleeping && !self.mailbox.is_empty() {
             self.tell_idleness(false);

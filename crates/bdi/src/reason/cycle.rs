@@ -75,6 +75,7 @@ impl<'m> Cycle<'m> {
         sensed || deliberated || acted
     }
 
+    #[inline(always)]
     pub(super) fn sense(&mut self) -> bool {
         if std::mem::take(&mut self.sensed) {
             return true;
