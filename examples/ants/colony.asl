@@ -42,22 +42,22 @@ shortest_is(Length) :- solve(P) & problem(P, Length, _).
 
 +!search(_) : over.
 +!search(Seed) : solve(P) & problem(P, _, Cities) & best(_, Known, _) & at_once(N) & rounds(Rounds)
-   <- .send(devices, askOne, share(ants, search(P, Cities, Known, Seed, Rounds)), Found);
-      !consider(Found);
+   <- .send(devices, askOne, share(ants, search(P, Cities, Known, Seed, Rounds), [named(true)]), done(Found, [Who | _]));
+      !consider(Found, Who);
       !!search(Seed + N).
 // The part was given up, or nobody is there who could look: later.
 -!search(Seed) : at_once(N) <- .wait(500); !!search(Seed + N).
 
 @consider[atomic]
-+!consider(found(Length, Tour, Who)) : not over & better(Length) & solve(P) & problem(P, _, Cities) & is_tour(Tour, Length, Cities)
++!consider(found(Length, Tour), Who) : not over & better(Length) & solve(P) & problem(P, _, Cities) & is_tour(Tour, Length, Cities)
    <- -+best(Length, Tour, Who);
       .print(Length, " by ", Who);
       !thank(Who);
       !publish;
       !end_if_found.
 @count[atomic]
-+!consider(found(_, _, Who)) : not over <- !thank(Who); !end_if_found.
-+!consider(_).
++!consider(found(_, _), Who) : not over <- !thank(Who); !end_if_found.
++!consider(_, _).
 
 +!thank(Who) : gave(Who, N) <- -gave(Who, N); +gave(Who, N + 1); !count.
 +!thank(Who) <- +gave(Who, 1); !count.

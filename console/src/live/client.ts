@@ -171,7 +171,8 @@ export class LiveClient {
       case "welcome":
         return this.#begin(frame);
       case "error":
-        return this.#refused(frame);
+        // As many look as may: later there is room.
+        return frame.reason === "busy" ? this.#lost() : this.#refused(frame);
       case "answer":
         return this.#answer(frame.id, frame.answer);
       case "refused": {

@@ -32,7 +32,11 @@ function Notices({ what, kept, none }: { readonly what: "mobility" | "security";
     what,
     { what },
     (frame) => {
-      if (frame.type === "events") kept.value = [...kept.value, ...frame.events.filter(({ event }) => event !== "tick")].slice(-NOTICES_MAX);
+      if (frame.type !== "events") return;
+      // What was refused lately is told again to whoever looks anew.
+      const known = new Set(what === "security" ? kept.value.map((event) => JSON.stringify(event)) : []);
+      const news = frame.events.filter((event) => event.event !== "tick" && !known.has(JSON.stringify(event)));
+      if (news.length > 0) kept.value = [...kept.value, ...news].slice(-NOTICES_MAX);
     },
     ({ text }) => (refusal.value = text),
   );

@@ -602,3 +602,11 @@ pub const INSTRUCTION_BYTES_MAX: usize = 4_000;
 pub const BREAKPOINTS_MAX: usize = 100;
 /// Bytes of a file that a node serves beside its console.
 pub const HTTP_PAGE_BYTES_MAX: u64 = 64 << 20;
+/// Devices of which is remembered, while they are away, that they were wrong.
+pub const DEVICES_REMEMBERED_MAX: usize = 100_000;
+/// Devices of which is remembered that they had a part of work, and did not do it.
+pub const WORK_HOLDERS_KEPT: usize = 64;
+/// When parts are looked at that were not, for there were too many of them.
+pub const WORK_LOOKS_MS: u64 = 10;
+/// Parts of work that are not finished, of one who asked.
+pub const WORK_PARTS_EACH_MAX: usize = 10_000;

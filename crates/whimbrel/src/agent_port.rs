@@ -65,12 +65,18 @@ pub fn open(
         Some(address) => AgentPort::open(config, platform.host(), address)?,
         None => AgentPort::without_address(config, platform.host())?,
     };
-    // Another node of the platform may have it already.
-    let _ = platform.spawn_service(DEVICES, Devices::default());
     if address.is_some() {
         log(&format!("agents can connect at {}", port.address()));
     }
     Ok(Some(Arc::new(port)))
+}
+
+/// Has there be the agent that shares out work among devices, if programs outside can have agents here. When the society has begun: an agent
+/// of that name of its own, or on another node of the platform, is the one.
+pub fn share_out(port: Option<&Arc<AgentPort>>, platform: &Platform) {
+    if port.is_some() {
+        let _ = platform.spawn_service(DEVICES, Devices::default());
+    }
 }
 
 /// Has the port show and trust what is in the folder, whenever that changes.

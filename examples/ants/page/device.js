@@ -33,11 +33,13 @@ class Workers {
   constructor(count) {
     for (let at = 0; at < count; at++) {
       const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-      worker.onmessage = ({ data: { ticket, found } }) => {
-        this.#open.get(ticket)?.(found);
+      worker.onmessage = ({ data: { ticket, found, why } }) => {
+        const { resolve, reject } = this.#open.get(ticket);
         this.#open.delete(ticket);
         this.#idle.push(worker);
         this.#waiting.shift()?.();
+        if (found) resolve(found);
+        else reject(new Error(why));
       };
       this.#idle.push(worker);
     }
@@ -47,8 +49,8 @@ class Workers {
     if (this.#idle.length === 0) await new Promise((resolve) => this.#waiting.push(resolve));
     const worker = this.#idle.pop();
     const ticket = this.#tickets++;
-    return new Promise((resolve) => {
-      this.#open.set(ticket, resolve);
+    return new Promise((resolve, reject) => {
+      this.#open.set(ticket, { resolve, reject });
       worker.postMessage({ ticket, ...part });
     });
   }
@@ -64,13 +66,17 @@ export async function join({ token, name, workers: count, onBest, onPart, onRefu
   const units = computeUnits() * count;
   let done = 0;
   const agent = await platform.create(name, async (agent) => {
-    agent.onMessage({ performative: "request" }, async (message) => {
+    agent.onMessage({ performative: "request", sender: "devices" }, async (message) => {
       const [kind, part] = isTerm(message.content, "share", 2) ? message.content.args : [];
       if (textOf(kind) !== "ants" || !isTerm(part, "search", 5)) return agent.reply(message, "not-understood", "share(ants, search(...)) is expected");
       const [, cities, known, seed, rounds] = part.args;
-      const { length, tour } = await workers.search({ cities, known, seed, rounds });
-      agent.reply(message, "inform", term("found", length, tour, name));
-      onPart(++done);
+      try {
+        const { length, tour } = await workers.search({ cities, known, seed, rounds });
+        agent.reply(message, "inform", term("found", length, tour));
+        onPart(++done);
+      } catch (error) {
+        agent.reply(message, "failure", error.message);
+      }
     });
     agent.onMessage({ performative: "refuse" }, ({ sender, content }) => onRefused(`${sender.name} refuses: ${textOf(content)}`));
     agent.onMessage((message) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { connect, DeadlineError, FailureError, field, isMap, isTerm, term, type Agent, type Message, type Platform, type Value } from "../src/node.js";
+import { atom, connect, DeadlineError, FailureError, isTerm, term, type Agent, type Message, type Platform, type Value } from "../src/node.js";
 import { weigh } from "../src/device.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
@@ -92,9 +92,6 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
   const bench = await Bench.begin();
   const { boss, platform } = bench;
   try {
-    // What the agent `devices` of a node hears, and asks for.
-    const told: Value[] = [];
-    const devices = await platform.create("devices", (agent) => void agent.onMessage({ performative: "inform" }, ({ content }) => void told.push(content)));
     const [first, second] = [await bench.hears(({ joined }) => joined !== undefined), await bench.pages.heard(2)];
     assert.equal(second.length, 2);
     context.diagnostic(`joined in ${first.ms} ms, ${first.units} compute units`);
@@ -136,11 +133,14 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     await bench.ask("tab-one-control", term("resume", "echo2"));
     assert.equal((await bench.ask("echo2", "hello")).performative, "inform");
 
-    // Work for others.
-    const share = await devices.ask({ performative: "request", receivers: "tab-one", content: term("share", "squares", 7n), replyWith: "part-1-1" });
-    assert.equal(share.content, 49n);
-    await assert.rejects(devices.ask({ performative: "request", receivers: "tab-one", content: term("share", "squares", "x") }), /whole number/);
-    await assert.rejects(devices.ask({ performative: "request", receivers: "tab-two", content: term("share", "ants", 1n) }), /refuse/);
+    // Work for others, by way of the agent `devices`.
+    const share = (part: Value, ...options: Value[]): Promise<Message> => bench.ask("devices", term("share", "squares", part, options));
+    assert.equal((await share(7n)).content, 49n);
+    assert.deepEqual((await share(8n, term("named", true))).content, term("done", 64n, ["tab-one"]));
+    await assert.rejects(share("x", term("attempts", 2n)), /lent 2 times/);
+    const described = (await bench.ask("devices", atom("devices"), "query-ref")).content as readonly (readonly Value[])[];
+    assert.deepEqual(described.map(([device]) => device), ["tab-one", "tab-two"].map((name) => term("device", name)));
+    assert.ok(described.every(([, units = null]) => isTerm(units, "units", 1) && Number(units.args[0]) > 0), "they say what they can do");
 
     // A Worker that does not come back is replaced; the others do not notice.
     const spinning = bench.ask("echo2", "spin").catch((error: unknown) => error);
@@ -157,7 +157,6 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     await bench.hears(({ ended }) => ended === "late");
     await bench.ask("tab-two-control", "leave");
     await assert.rejects(bench.ask("far", "hello"), FailureError);
-    assert.ok(told.every((content) => isMap(content) && Number(field(content, "units")) > 0), "devices hear what they can do");
   } finally {
     await bench.close();
   }

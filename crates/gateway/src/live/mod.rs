@@ -23,7 +23,8 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::limits::{
-    HTTP_HELLO_PATIENCE_MS, HTTP_WAIT_MS_MAX, LIVE_ASKS_MAX, LIVE_WAITING_MAX, LIVE_WATCHES_MAX, LIVE_WRITE_PATIENCE_MS,
+    HTTP_HELLO_PATIENCE_MS, HTTP_WAIT_MS_MAX, LIVE_AGENTS_MAX, LIVE_ASKS_MAX, LIVE_WAITING_MAX, LIVE_WATCHES_MAX,
+    LIVE_WRITE_PATIENCE_MS,
 };
 
 use self::said::{Said, Told, What};
@@ -212,6 +213,10 @@ impl Client {
         {
             return refused(refusal);
         }
+        let what = match what {
+            What::Answer { request } => What::Answer { request: bounded(request) },
+            what => what,
+        };
         match watches::begin(&self.shared, &self.outbox, id, every_ms, what) {
             Ok(watch) => {
                 self.watches.insert(id, watch);
@@ -229,10 +234,13 @@ fn only_looks(request: &Request) -> Result<(), Refusal> {
     Err(Refusal::new(Reason::BadRequest, "this cannot be asked again and again"))
 }
 
-/// A request that waits no longer than it may.
+/// A request that waits no longer than it may, and asks for no more.
 fn bounded(mut request: Request) -> Request {
-    if let Request::Send(sending) = &mut request {
-        sending.wait_ms = sending.wait_ms.map(|wait| wait.min(HTTP_WAIT_MS_MAX));
+    match &mut request {
+        Request::Send(sending) => sending.wait_ms = sending.wait_ms.map(|wait| wait.min(HTTP_WAIT_MS_MAX)),
+        Request::Agents(wanted) => wanted.limit = wanted.limit.min(LIVE_AGENTS_MAX),
+        Request::DeadLetters { limit, .. } => *limit = (*limit).min(LIVE_AGENTS_MAX),
+        _ => {}
     }
     request
 }

@@ -5,7 +5,7 @@ use whimbrel_acl::Symbol;
 
 use super::condition::Condition;
 use super::weights::Weights;
-use crate::limits::{DEVICE_UNITS_MAX, DEVICES_MAX};
+use crate::limits::{DEVICE_OVERDUE_MAX, DEVICE_UNITS_MAX, DEVICE_WRONG_MAX, DEVICES_MAX, DEVICES_REMEMBERED_MAX};
 
 /// How often a device is drawn that does not suit, before they are gone through one by one.
 const DRAWS_MAX: usize = 8;
@@ -40,13 +40,27 @@ struct Place {
     device: Device,
     /// How much it is doing.
     taken: u32,
-    /// It is given nothing any more.
-    shunned: bool,
+    /// How it did so far.
+    record: Record,
+}
+
+/// How a device did so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Record {
+    wrong: u32,
+    overdue_in_a_row: u32,
+}
+
+impl Record {
+    /// Whether it is given nothing any more.
+    fn is_shunned(&self) -> bool {
+        self.wrong >= DEVICE_WRONG_MAX || self.overdue_in_a_row >= DEVICE_OVERDUE_MAX
+    }
 }
 
 impl Place {
     fn weight(&self) -> u32 {
-        let is_free = !self.shunned && self.taken < self.device.condition.places();
+        let is_free = !self.record.is_shunned() && self.taken < self.device.condition.places();
         if is_free { self.device.condition.units_of(self.device.units) } else { 0 }
     }
 }
@@ -60,6 +74,8 @@ pub struct Fleet {
     weights: Weights,
     by_agent: FxHashMap<Symbol, usize>,
     empty: Vec<usize>,
+    /// Of devices that were wrong, as long as they are away: they do not come back as if nothing had been.
+    remembered: FxHashMap<Symbol, Record>,
 }
 
 impl Fleet {
@@ -98,7 +114,8 @@ impl Fleet {
             self.places.len() - 1
         });
         if let Some(place) = self.places.get_mut(at) {
-            *place = Some(Place { device, taken: 0, shunned: false });
+            let record = self.remembered.remove(&device.agent).unwrap_or_default();
+            *place = Some(Place { device, taken: 0, record });
         }
         self.by_agent.insert(device.agent, at);
         self.change(at, |_| ());
@@ -108,8 +125,12 @@ impl Fleet {
     /// It is gone, with all that it was doing. Whether it was there.
     pub fn leave(&mut self, agent: Symbol) -> bool {
         let Some(at) = self.by_agent.remove(&agent) else { return false };
-        if let Some(place) = self.places.get_mut(at) {
-            *place = None;
+        let left = self.places.get_mut(at).and_then(Option::take);
+        if let Some(Place { record, .. }) = left.filter(|left| left.record.wrong > 0) {
+            if self.remembered.len() >= DEVICES_REMEMBERED_MAX {
+                self.remembered.clear();
+            }
+            self.remembered.insert(agent, Record { overdue_in_a_row: 0, ..record });
         }
         self.weights.set(at, 0);
         self.empty.push(at);
@@ -131,10 +152,29 @@ impl Fleet {
         self.places.iter().flatten().map(|place| &place.device)
     }
 
-    /// Gives it nothing any more, as long as it is there.
-    pub fn shun(&mut self, agent: Symbol) {
+    /// It said something that others, who are believed, did not.
+    pub(super) fn note_wrong(&mut self, agent: Symbol) {
+        match self.by_agent.get(&agent) {
+            Some(&at) => self.change(at, |place| place.record.wrong += 1),
+            None => {
+                if let Some(record) = self.remembered.get_mut(&agent) {
+                    record.wrong += 1;
+                }
+            }
+        }
+    }
+
+    /// It did not bring something back in time.
+    pub(super) fn note_overdue(&mut self, agent: Symbol) {
         if let Some(&at) = self.by_agent.get(&agent) {
-            self.change(at, |place| place.shunned = true);
+            self.change(at, |place| place.record.overdue_in_a_row += 1);
+        }
+    }
+
+    /// It brought something back.
+    pub(super) fn note_in_time(&mut self, agent: Symbol) {
+        if let Some(&at) = self.by_agent.get(&agent) {
+            self.change(at, |place| place.record.overdue_in_a_row = 0);
         }
     }
 

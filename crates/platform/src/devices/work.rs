@@ -8,7 +8,7 @@ use whimbrel_acl::Symbol;
 
 use super::fleet::Fleet;
 use crate::Time;
-use crate::limits::{DEVICE_OVERDUE_MAX, DEVICE_WRONG_MAX, WORK_DAWDLES_MS_MIN, WORK_LOOKAHEAD, WORK_TIMES_KEPT};
+use crate::limits::{WORK_DAWDLES_MS_MIN, WORK_HOLDERS_KEPT, WORK_LOOKAHEAD, WORK_LOOKS_MS, WORK_TIMES_KEPT};
 
 /// A part, by its number: 0, 1, 2 ... as they were added.
 pub type Part = u64;
@@ -70,8 +70,17 @@ pub enum Unfinished {
     Attempts(u32),
 }
 
-/// What became of a part: its answer.
-pub type Outcome<A> = (Part, Result<A, Unfinished>);
+/// What a part's answer is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered<A> {
+    /// The answer.
+    pub answer: A,
+    /// Who said so, the first of them first.
+    pub by: Vec<Symbol>,
+}
+
+/// What became of a part.
+pub type Outcome<A> = (Part, Result<Answered<A>, Unfinished>);
 
 #[derive(Debug)]
 struct Loan {
@@ -87,7 +96,7 @@ struct Open<A> {
     answers: Vec<(Symbol, A)>,
     /// Who had it and did not bring it back in time: their answers still count, and they are asked again if nobody else has room.
     overdue: Vec<Symbol>,
-    /// Who cannot do it.
+    /// Who said that they cannot do it: they are asked again when everybody has said so.
     failed: Vec<Symbol>,
     attempts: u32,
     waits: bool,
@@ -122,7 +131,11 @@ impl<A: PartialEq> Open<A> {
     }
 
     fn may_be_lent_to(&self, device: Symbol) -> bool {
-        !self.is_lent_to(device) && !self.has_answer_of(device) && !self.failed.contains(&device)
+        !self.is_lent_to(device) && !self.has_answer_of(device)
+    }
+
+    fn is_new_to(&self, device: Symbol) -> bool {
+        self.may_be_lent_to(device) && !self.failed.contains(&device)
     }
 
     /// Who is to do it, of those whom it suits: rather one that did not have it before.
@@ -132,9 +145,25 @@ impl<A: PartialEq> Open<A> {
         random: &mut dyn FnMut() -> u64,
         suits: &dyn Fn(Symbol) -> bool,
     ) -> Option<Symbol> {
-        let may = |device: Symbol| self.may_be_lent_to(device) && suits(device);
-        let chosen = fleet.choose(random, &|device| may(device) && !self.overdue.contains(&device));
-        if self.overdue.is_empty() { chosen } else { chosen.or_else(|| fleet.choose(random, &may)) }
+        let is_new = |device: Symbol| self.is_new_to(device) && suits(device);
+        let chosen = fleet.choose(random, &|device| is_new(device) && !self.overdue.contains(&device));
+        if chosen.is_some() || self.overdue.is_empty() && self.failed.is_empty() {
+            return chosen;
+        }
+        let again = fleet.choose(random, &is_new);
+        if again.is_some() || self.failed.is_empty() || fleet.devices().any(|device| is_new(device.agent)) {
+            return again;
+        }
+        fleet.choose(random, &|device| self.may_be_lent_to(device) && suits(device))
+    }
+
+    /// Remembers somebody who had it.
+    fn remember(names: &mut Vec<Symbol>, device: Symbol) {
+        if !names.contains(&device) {
+            names.push(device);
+            let extra = names.len().saturating_sub(WORK_HOLDERS_KEPT);
+            names.drain(..extra);
+        }
     }
 
     fn agreeing(&self, answer: &A) -> usize {
@@ -146,12 +175,6 @@ impl<A: PartialEq> Open<A> {
         let most = self.answers.iter().map(|(_, answer)| self.agreeing(answer)).max().unwrap_or_default();
         (self.terms.agreeing as usize).saturating_sub(most + self.loans.len())
     }
-}
-
-#[derive(Debug, Default)]
-struct Record {
-    wrong: u32,
-    overdue_in_a_row: u32,
 }
 
 /// See the module. A state machine: time comes in, the [`Fleet`] has the devices, and who sends what to whom is the caller's affair.
@@ -169,7 +192,8 @@ pub struct Work<A> {
     ends: BTreeSet<(Time, Part, Symbol)>,
     /// Loans by when they began, for those that dawdle.
     begun: BTreeSet<(Time, Part, Symbol)>,
-    records: FxHashMap<Symbol, Record>,
+    /// When parts are to be looked at that were not, for there were too many.
+    looks_at: Option<Time>,
     /// How long the newest answers took.
     times: VecDeque<Duration>,
     outcomes: VecDeque<Outcome<A>>,
@@ -183,7 +207,7 @@ impl<A> Default for Work<A> {
             waiting: VecDeque::new(),
             ends: BTreeSet::new(),
             begun: BTreeSet::new(),
-            records: FxHashMap::default(),
+            looks_at: None,
             times: VecDeque::new(),
             outcomes: VecDeque::new(),
         }
@@ -240,8 +264,10 @@ impl<A: PartialEq> Work<A> {
             }
             at += 1;
         }
-        // Those that suit nobody who has room must not keep others from being lent for ever.
+        // Those that suit nobody who has room must not keep others from being lent.
+        let has_more = at < self.waiting.len() && fleet.units_free() > 0;
         self.waiting.rotate_left(at);
+        self.looks_at = has_more.then(|| now + Duration::from_millis(WORK_LOOKS_MS));
         self.lend_again(now, fleet, random, suits)
     }
 
@@ -321,7 +347,7 @@ impl<A: PartialEq> Work<A> {
             let extra = self.times.len().saturating_sub(WORK_TIMES_KEPT);
             self.times.drain(..extra);
         }
-        self.records.entry(device).or_default().overdue_in_a_row = 0;
+        fleet.note_in_time(device);
         let is_trusted = fleet.device(device).is_some_and(|device| device.trusted);
         let Some(open) = self.open.get_mut(&part) else { return Verdict::Late };
         open.answers.push((device, answer));
@@ -341,22 +367,20 @@ impl<A: PartialEq> Work<A> {
             self.forget(part, &loan);
             fleet.release(loan.device);
         }
-        let Some((_, right)) = open.answers.pop() else { return };
+        let Some((last, right)) = open.answers.pop() else { return };
         for (device, _) in open.answers.iter().filter(|(_, answer)| *answer != right) {
-            let record = self.records.entry(*device).or_default();
-            record.wrong += 1;
-            if record.wrong >= DEVICE_WRONG_MAX {
-                fleet.shun(*device);
-            }
+            fleet.note_wrong(*device);
         }
-        self.outcomes.push_back((part, Ok(right)));
+        let agreed = open.answers.iter().filter(|(_, answer)| *answer == right).map(|(device, _)| *device);
+        let by = agreed.chain([last]).collect();
+        self.outcomes.push_back((part, Ok(Answered { answer: right, by })));
     }
 
     /// A device cannot do the part.
     pub fn handle_failure(&mut self, device: Symbol, part: Part, fleet: &mut Fleet) {
         if self.take_back(part, device, fleet).is_some() {
             if let Some(open) = self.open.get_mut(&part) {
-                open.failed.push(device);
+                Open::<A>::remember(&mut open.failed, device);
             }
             self.queue(part);
         }
@@ -367,11 +391,11 @@ impl<A: PartialEq> Work<A> {
         let had: Vec<Part> = self.begun.iter().filter(|(_, _, who)| *who == device).map(|(_, part, _)| *part).collect();
         for part in had {
             self.take_back(part, device, fleet);
+            if let Some(open) = self.open.get_mut(&part) {
+                // Nobody tried: who comes and goes must not have parts given up.
+                open.attempts -= 1;
+            }
             self.queue(part);
-        }
-        // Who comes back under its name has its record still, if that is a bad one.
-        if self.records.get(&device).is_some_and(|record| record.wrong == 0) {
-            self.records.remove(&device);
         }
     }
 
@@ -381,26 +405,28 @@ impl<A: PartialEq> Work<A> {
             self.take_back(part, device, fleet);
             self.ends.remove(&(until, part, device));
             if let Some(open) = self.open.get_mut(&part) {
-                open.overdue.push(device);
+                Open::<A>::remember(&mut open.overdue, device);
             }
-            let record = self.records.entry(device).or_default();
-            record.overdue_in_a_row += 1;
-            if record.overdue_in_a_row >= DEVICE_OVERDUE_MAX {
-                fleet.shun(device);
-            }
+            fleet.note_overdue(device);
             self.queue(part);
         }
     }
 
-    /// When the time of a loan is over; [`Time::NEVER`] if there is none.
+    /// When something is to be looked at again: the time of a loan is over, or parts were not looked at; [`Time::NEVER`] if nothing is.
     pub fn poll_timeout(&self) -> Time {
-        self.ends.first().map_or(Time::NEVER, |(until, ..)| *until)
+        let end = self.ends.first().map_or(Time::NEVER, |(until, ..)| *until);
+        self.looks_at.map_or(end, |looks_at| end.min(looks_at))
     }
 
-    /// When a part dawdles that could be lent once more, if devices have nothing else to do then.
-    pub fn poll_dawdling(&self) -> Option<Time> {
-        let (since, part, _) = self.begun.first()?;
-        Some(*since + self.open.get(part)?.terms.dawdles_after(self.median()?))
+    /// When the next part dawdles that could be lent once more then, if devices have nothing else to do. Those that dawdle already are looked
+    /// at whenever anything happens.
+    pub fn poll_dawdling(&self, now: Time) -> Option<Time> {
+        let median = self.median()?;
+        let dawdles_at = |(since, part, _): &(Time, Part, Symbol)| {
+            let open = self.open.get(part).filter(|open| open.may_be_doubled())?;
+            Some(*since + open.terms.dawdles_after(median)).filter(|at| *at > now)
+        };
+        self.begun.iter().take(WORK_LOOKAHEAD).filter_map(dawdles_at).min()
     }
 
     /// What became of a part.

@@ -6,7 +6,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
-use whimbrel_platform::devices::{Condition, Device, Fleet, FleetError, Lease, Terms, Unfinished, Verdict, Work};
+use whimbrel_platform::devices::{
+    Answered, Condition, Device, Fleet, FleetError, Lease, Terms, Unfinished, Verdict, Work,
+};
 use whimbrel_platform::limits::{DEVICE_OVERDUE_MAX, DEVICE_WRONG_MAX};
 
 fn device(name: &str, units: u32) -> Device {
@@ -108,7 +110,8 @@ fn a_part_that_does_not_come_back_is_lent_again() {
     // The first one is late, and yet the first.
     assert_eq!(work.handle_answer(now, Symbol::new("slow"), part, 42, &mut fleet), Verdict::Done);
     assert_eq!(work.handle_answer(now, Symbol::new("quick"), part, 43, &mut fleet), Verdict::Late);
-    assert_eq!((work.poll_outcome(), work.poll_outcome()), (Some((part, Ok(42))), None));
+    let by = vec![Symbol::new("slow")];
+    assert_eq!((work.poll_outcome(), work.poll_outcome()), (Some((part, Ok(Answered { answer: 42, by }))), None));
     assert_eq!((fleet.taken(Symbol::new("slow")), fleet.taken(Symbol::new("quick"))), (0, 0));
 }
 
@@ -124,10 +127,15 @@ fn what_dawdles_is_lent_twice_when_nothing_else_is_left() {
         assert_eq!(work.handle_answer(now, lease.device, lease.part, 0, &mut fleet), Verdict::Done);
     }
     assert_eq!(leases(&mut work, now + AT_ONCE, &mut fleet), []);
-    assert_eq!(work.poll_dawdling(), Some(Time::from_ms(3_000)));
+    assert_eq!(work.poll_dawdling(now + AT_ONCE), Some(Time::from_ms(3_000)));
     let again = leases(&mut work, Time::from_ms(3_000), &mut fleet);
     assert_eq!(again.iter().map(|lease| lease.part).collect::<Vec<_>>(), [last.part]);
     assert_ne!(again[0].device, last.device);
+    assert_eq!(
+        work.poll_dawdling(Time::from_ms(3_000)),
+        None,
+        "nothing that could be done later could not be done now"
+    );
     assert_eq!(work.handle_answer(now, again[0].device, last.part, 0, &mut fleet), Verdict::Done);
     assert_eq!((work.unfinished(), work.lent(), fleet.taken(last.device)), (0, 0, 0));
 }
@@ -145,7 +153,8 @@ fn who_lies_is_outvoted_and_given_no_more() {
             }
         }
         // If the liar was not asked about it, it got away this time.
-        assert_eq!(work.poll_outcome(), Some((part, Ok(42))));
+        let outcome = work.poll_outcome().map(|(part, answered)| (part, answered.map(|answered| answered.answer)));
+        assert_eq!(outcome, Some((part, Ok(42))));
     }
     let mut asked = 0;
     for _ in 0..100 {
@@ -198,6 +207,84 @@ fn a_part_that_nobody_can_do_is_given_up() {
     assert_eq!(work.poll_outcome(), Some((part, Err(Unfinished::Attempts(4)))));
     assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("d0"), part, 1, &mut fleet), Verdict::Late);
     assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("d0"), part + 1, 1, &mut fleet), Verdict::Unasked);
+}
+
+#[test]
+fn who_cannot_do_a_part_is_asked_again_when_nobody_can() {
+    let (mut fleet, mut work) = (fleet(&[("only", 1)]), Work::<u8>::default());
+    let part = work.add(TERMS);
+    for _ in 0..TERMS.attempts_max {
+        for lease in leases(&mut work, Time::ZERO, &mut fleet) {
+            work.handle_failure(lease.device, lease.part, &mut fleet);
+        }
+    }
+    assert_eq!(work.poll_outcome(), Some((part, Err(Unfinished::Attempts(TERMS.attempts_max)))));
+}
+
+#[test]
+fn who_comes_and_goes_has_no_part_given_up_and_is_remembered_for_lying() {
+    let (mut fleet, mut work) = (fleet(&[("a", 1), ("b", 1)]), Work::default());
+    let (fickle, terms) = (Symbol::new("fickle"), Terms { agreeing: 2, ..TERMS });
+    let part = work.add(terms);
+    for _ in 0..10 * TERMS.attempts_max {
+        fleet.join(device("fickle", 1_000_000)).expect("it may");
+        leases(&mut work, Time::ZERO, &mut fleet);
+        assert!(fleet.leave(fickle));
+        work.handle_gone(fickle, &mut fleet);
+    }
+    assert_eq!((work.poll_outcome(), work.unfinished()), (None, 1));
+    for name in ["a", "b"] {
+        leases(&mut work, Time::ZERO, &mut fleet);
+        work.handle_answer(Time::ZERO, Symbol::new(name), part, 1, &mut fleet);
+    }
+    assert!(matches!(work.poll_outcome(), Some((_, Ok(Answered { answer: 1, .. })))));
+    // It is wrong as often as may be; then no leaving and coming back helps.
+    for _ in 0..DEVICE_WRONG_MAX {
+        fleet.join(device("fickle", 1_000_000_000)).expect("it may");
+        let part = work.add(terms);
+        while work.unfinished() > 0 {
+            for lease in leases(&mut work, Time::ZERO, &mut fleet) {
+                let answer = if lease.device == fickle { 666 } else { 42 };
+                work.handle_answer(Time::ZERO, lease.device, part, answer, &mut fleet);
+            }
+        }
+        assert!(fleet.leave(fickle));
+        work.handle_gone(fickle, &mut fleet);
+    }
+    fleet.join(device("fickle", 1_000_000_000)).expect("it may");
+    assert_eq!(fleet.units_free(), 2, "those of the others");
+}
+
+#[test]
+fn parts_that_nobody_can_do_now_do_not_keep_others_waiting() {
+    let (mut fleet, mut work) = (fleet(&[("picky", 1), ("away", 1)]), Work::default());
+    let away = Symbol::new("away");
+    let parts: Vec<u64> = (0..100).map(|_| work.add(TERMS)).collect();
+    assert_eq!(parts.len(), 100);
+    // The other one has all its places taken.
+    let first = leases(&mut work, Time::ZERO, &mut fleet);
+    let (held, mut mine): (Vec<Lease>, Vec<Lease>) = first.into_iter().partition(|lease| lease.device == away);
+    assert_eq!((held.len(), mine.len()), (2, 2));
+    let (mut done, mut now) = (BTreeSet::new(), Time::ZERO);
+    for _ in 0..10_000 {
+        mine.extend(leases(&mut work, now, &mut fleet));
+        let Some(lease) = mine.pop() else {
+            let at = work.poll_timeout();
+            if at == Time::NEVER || at >= Time::from_ms(9_000) {
+                break;
+            }
+            now = at;
+            continue;
+        };
+        if lease.part < 75 {
+            work.handle_failure(lease.device, lease.part, &mut fleet);
+        } else {
+            work.handle_answer(now, lease.device, lease.part, 1, &mut fleet);
+            done.insert(lease.part);
+        }
+    }
+    let held = held.iter().filter(|lease| lease.part >= 75).count();
+    assert_eq!(done.len() + held, 25, "{done:?}");
 }
 
 /// What may happen to work.

@@ -3,13 +3,13 @@
 
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Text, Value, sym};
 use whimbrel_platform::Time;
-use whimbrel_platform::devices::{Fleet, Part, Verdict, Work};
-use whimbrel_platform::limits::{WORK_BYTES_MAX, WORK_KINDS_KEPT, WORK_PARTS_MAX};
+use whimbrel_platform::devices::{Answered, Fleet, Part, Verdict, Work};
+use whimbrel_platform::limits::{WORK_BYTES_MAX, WORK_KINDS_KEPT, WORK_PARTS_EACH_MAX, WORK_PARTS_MAX};
 
 use self::words::{Offer, Share, description};
 use crate::agent::Agent;
@@ -25,6 +25,8 @@ const TICKET: &str = "part";
 struct Wanted {
     question: MessageBody,
     content: Value,
+    named: bool,
+    /// Of the question, and of answers that wait for others.
     bytes: usize,
 }
 
@@ -33,6 +35,8 @@ struct Trade {
     kind: Text,
     work: Work<Value>,
     wanted: FxHashMap<Part, Wanted>,
+    /// Something happened since nothing more could be lent.
+    is_stirred: bool,
 }
 
 /// See the module.
@@ -47,8 +51,10 @@ pub struct Devices {
     /// Who asked for what: by agent, so that nothing is done for those who are gone.
     askers: FxHashMap<Symbol, FxHashSet<(u64, Part)>>,
     bytes: usize,
-    /// When it is to look again, if it said so.
-    wakes_at: Option<Time>,
+    /// Whose ends it is told.
+    watched: FxHashSet<Symbol>,
+    /// When it tells itself to look again.
+    alarms: BTreeSet<Time>,
 }
 
 impl Agent for Devices {
@@ -56,6 +62,7 @@ impl Agent for Devices {
         self.handle(ctx, message);
         let now = ctx.now();
         for trade in self.trades.values_mut() {
+            trade.is_stirred |= trade.work.poll_timeout() <= now;
             trade.work.handle_timeout(now, &mut self.fleet);
         }
         self.lend(ctx);
@@ -67,15 +74,20 @@ impl Agent for Devices {
 impl Devices {
     fn handle(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         if message.sender == ctx.aid() {
-            self.wakes_at = None;
+            let now = ctx.now();
+            self.alarms.retain(|at| *at > now);
+            // What dawdles now did not when it was looked at last.
+            self.trades.values_mut().for_each(|trade| trade.is_stirred = true);
         } else if let Some(gone) = gone(&message) {
-            self.forget(gone);
+            self.watched.remove(&gone);
+            self.forget_device(gone);
+            self.forget_asker(gone);
         } else if let Some((trade, part)) = ticket_of(&message) {
             self.hear_answer(ctx, trade, part, message);
         } else {
             match message.performative {
                 Performative::Inform => self.hear_device(ctx, &message),
-                Performative::Disconfirm => self.forget(message.sender.name),
+                Performative::Disconfirm => self.forget_device(message.sender.name),
                 Performative::QueryRef if message.content.functor() == Some(Symbol::new(DEVICES)) => {
                     let all = self.describe();
                     ctx.reply(&message, Performative::Inform, all);
@@ -91,21 +103,34 @@ impl Devices {
     fn hear_device(&mut self, ctx: &mut Context<'_, '_>, message: &AclMessage) {
         let device = message.sender;
         let joined = Offer::read(device.name, &message.content).and_then(|offer| {
-            let is_new = self.fleet.device(device.name).is_none();
             self.fleet.join(offer.device).map_err(|error| error.to_string())?;
             self.kinds.insert(device.name, offer.kinds);
-            Ok(is_new)
+            Ok(())
         });
         match joined {
-            Ok(is_new) => {
-                if is_new {
-                    ctx.monitor(device);
-                }
+            Ok(()) => {
+                self.watch(ctx, device);
+                self.stir(device.name);
                 if message.extras().reply_with.is_some() {
                     ctx.reply(message, Performative::Confirm, Value::atom("joined"));
                 }
             }
             Err(why) => ctx.reply(message, Performative::Refuse, why),
+        }
+    }
+
+    /// Has itself told when an agent ends.
+    fn watch(&mut self, ctx: &mut Context<'_, '_>, agent: Aid) {
+        if self.watched.insert(agent.name) {
+            ctx.monitor(agent);
+        }
+    }
+
+    /// A device can do more than before.
+    fn stir(&mut self, device: Symbol) {
+        let kinds = self.kinds.get(&device).map(Vec::as_slice).unwrap_or_default();
+        for trade in self.trades.values_mut() {
+            trade.is_stirred |= kinds.contains(&trade.kind);
         }
     }
 
@@ -117,21 +142,20 @@ impl Devices {
         };
         let bytes = question.footprint(WORK_BYTES_MAX);
         let unfinished: usize = self.trades.values().map(|trade| trade.work.unfinished()).sum();
-        if unfinished >= WORK_PARTS_MAX || self.bytes + bytes > WORK_BYTES_MAX {
+        let own = self.askers.get(&question.sender.name).map_or(0, FxHashSet::len);
+        if unfinished >= WORK_PARTS_MAX || own >= WORK_PARTS_EACH_MAX || self.bytes + bytes > WORK_BYTES_MAX {
             return ctx.reply(&question, Performative::Refuse, "there is too much to do already");
         }
         self.bytes += bytes;
         let asker = question.sender;
-        let content = share.content();
+        self.watch(ctx, asker);
+        let (content, named) = (share.content(), share.named);
         let at = self.trade(share.kind);
         let Some(trade) = self.trades.get_mut(&at) else { return };
         let part = trade.work.add(share.terms);
-        trade.wanted.insert(part, Wanted { question, content, bytes });
-        let asked = self.askers.entry(asker.name).or_insert_with(|| {
-            ctx.monitor(asker);
-            FxHashSet::default()
-        });
-        asked.insert((at, part));
+        trade.wanted.insert(part, Wanted { question, content, named, bytes });
+        trade.is_stirred = true;
+        self.askers.entry(asker.name).or_default().insert((at, part));
     }
 
     /// The number of the trade of this kind.
@@ -144,7 +168,8 @@ impl Devices {
             }
             let at = self.trades_made;
             self.trades_made += 1;
-            self.trades.insert(at, Trade { kind, work: Work::default(), wanted: FxHashMap::default() });
+            self.trades
+                .insert(at, Trade { kind, work: Work::default(), wanted: FxHashMap::default(), is_stirred: true });
             at
         })
     }
@@ -152,35 +177,54 @@ impl Devices {
     /// A device says what came of a part.
     fn hear_answer(&mut self, ctx: &mut Context<'_, '_>, trade: u64, part: Part, mut message: MessageBody) {
         let (device, performative) = (message.sender.name, message.performative);
+        // Of its own accord it says nothing yet; and when it is gone, its end is told.
+        if performative == Performative::Agree || device == sym::AMS {
+            return;
+        }
+        let is_answer = matches!(performative, Performative::Inform | Performative::InformRef);
         let Some(trade) = self.trades.get_mut(&trade) else { return };
-        match performative {
-            Performative::Agree => {}
-            Performative::Inform | Performative::InformRef => {
-                let answer = match &mut message {
-                    MessageBody::Owned(owned) => std::mem::take(&mut owned.content),
-                    shared => shared.content.clone(),
-                };
-                if trade.work.handle_answer(ctx.now(), device, part, answer, &mut self.fleet) == Verdict::Unasked {
+        let bytes = message.footprint(WORK_BYTES_MAX);
+        if is_answer && self.bytes + bytes <= WORK_BYTES_MAX {
+            let answer = match &mut message {
+                MessageBody::Owned(owned) => std::mem::take(&mut owned.content),
+                shared => shared.content.clone(),
+            };
+            match trade.work.handle_answer(ctx.now(), device, part, answer, &mut self.fleet) {
+                Verdict::Taken => {
+                    if let Some(wanted) = trade.wanted.get_mut(&part) {
+                        wanted.bytes += bytes;
+                        self.bytes += bytes;
+                    }
+                }
+                Verdict::Unasked => {
                     ctx.reply(&message, Performative::Refuse, "you were not asked that, or said something already");
                 }
+                Verdict::Done | Verdict::Late => {}
             }
-            // Of its own accord, or since it is gone.
-            _ if message.sender.name == sym::AMS => {}
-            _ => trade.work.handle_failure(device, part, &mut self.fleet),
+        } else {
+            trade.work.handle_failure(device, part, &mut self.fleet);
+        }
+        trade.is_stirred = true;
+        self.stir(device);
+    }
+
+    /// A device takes part no more: what it had is given to others.
+    fn forget_device(&mut self, device: Symbol) {
+        if self.fleet.leave(device) {
+            self.kinds.remove(&device);
+            for trade in self.trades.values_mut() {
+                trade.work.handle_gone(device, &mut self.fleet);
+                trade.is_stirred = true;
+            }
         }
     }
 
-    /// An agent is gone: as a device, and as somebody who wants something.
-    fn forget(&mut self, agent: Symbol) {
-        if self.fleet.leave(agent) {
-            self.kinds.remove(&agent);
-            for trade in self.trades.values_mut() {
-                trade.work.handle_gone(agent, &mut self.fleet);
-            }
-        }
-        for (at, part) in self.askers.remove(&agent).into_iter().flatten() {
+    /// Nobody wants to know any more what this agent asked for.
+    fn forget_asker(&mut self, asker: Symbol) {
+        for (at, part) in self.askers.remove(&asker).into_iter().flatten() {
             let Some(trade) = self.trades.get_mut(&at) else { continue };
             trade.work.withdraw(part, &mut self.fleet);
+            trade.is_stirred = true;
             self.bytes -= trade.wanted.remove(&part).map_or(0, |wanted| wanted.bytes);
         }
     }
@@ -188,7 +232,8 @@ impl Devices {
     fn lend(&mut self, ctx: &mut Context<'_, '_>) {
         let Self { fleet, kinds, trades, .. } = self;
         let (now, me) = (ctx.now(), ctx.aid());
-        for (at, trade) in trades.iter_mut() {
+        for (at, trade) in trades.iter_mut().filter(|(_, trade)| trade.is_stirred) {
+            trade.is_stirred = false;
             let suits = |device: Symbol| kinds.get(&device).is_some_and(|kinds| kinds.contains(&trade.kind));
             loop {
                 let services = ctx.services();
@@ -212,26 +257,26 @@ impl Devices {
                     asked.remove(&(*at, part));
                 }
                 match outcome {
-                    Ok(answer) => ctx.reply(&wanted.question, Performative::Inform, answer),
+                    Ok(answered) => ctx.reply(&wanted.question, Performative::Inform, told(answered, wanted.named)),
                     Err(why) => ctx.reply(&wanted.question, Performative::Failure, why.to_string()),
                 }
             }
         }
     }
 
-    /// Sees to it that it looks again when something is overdue.
+    /// Sees to it that it looks again when something is overdue. There is never a later alarm than one that is set already, so that there
+    /// are few.
     fn set_alarm(&mut self, ctx: &mut Context<'_, '_>) {
-        let is_free = self.fleet.units_free() > 0;
+        let (now, is_free) = (ctx.now(), self.fleet.units_free() > 0);
         let due = |trade: &Trade| {
-            let dawdling = trade.work.poll_dawdling().filter(|_| is_free);
+            let dawdling = trade.work.poll_dawdling(now).filter(|_| is_free);
             trade.work.poll_timeout().min(dawdling.unwrap_or(Time::NEVER))
         };
         let at = self.trades.values().map(due).min().unwrap_or(Time::NEVER);
-        if at == Time::NEVER || self.wakes_at.is_some_and(|wakes_at| wakes_at <= at) {
+        if at == Time::NEVER || self.alarms.first().is_some_and(|alarm| *alarm <= at) {
             return;
         }
-        self.wakes_at = Some(at);
-        let now = ctx.now();
+        self.alarms.insert(at);
         ctx.after(at - now, |ctx| {
             let me = ctx.aid();
             ctx.tell(me, Performative::Inform, Value::Null);
@@ -249,6 +294,16 @@ impl Devices {
             .collect();
         Value::list(by_name.into_values().collect::<Vec<_>>())
     }
+}
+
+/// What whoever asked is told: the answer, with who gave it if he wants to know.
+fn told(answered: Answered<Value>, named: bool) -> Value {
+    let Answered { answer, by } = answered;
+    if !named {
+        return answer;
+    }
+    let by = Value::list(by.into_iter().map(|device| Value::from(device.as_str())).collect::<Vec<_>>());
+    Value::term("done", [answer, by])
 }
 
 /// Who ended, if the AMS says so.

@@ -17,6 +17,8 @@ pub(super) struct Share {
     /// What it is told.
     pub part: Value,
     pub terms: Terms,
+    /// Whether it is to be said who did it.
+    pub named: bool,
 }
 
 /// What a device says of itself.
@@ -50,7 +52,10 @@ impl Share {
             attempts_max: option("attempts", [1, WORK_ATTEMPTS_MAX.into()], or.attempts_max.into())? as u32,
             ..or
         };
-        Ok(Self { kind: kind_of(kind)?, part: part.clone(), terms })
+        let named = options.and_then(|options| field(options, "named")).map_or(Ok(false), |named| {
+            named.as_bool().ok_or_else(|| format!("named({named}): true or false is expected"))
+        })?;
+        Ok(Self { kind: kind_of(kind)?, part: part.clone(), terms, named })
     }
 
     /// What a device is told.
@@ -158,15 +163,20 @@ mod tests {
     #[test]
     fn terms_and_maps_ask_alike() {
         let part = Value::from("part");
-        let options = [("agreeing", Value::Num(2.0)), ("lease_ms", Value::Int(5_000)), ("attempts", Value::Int(9))];
+        let options = [
+            ("agreeing", Value::Num(2.0)),
+            ("lease_ms", Value::Int(5_000)),
+            ("attempts", Value::Int(9)),
+            ("named", true.into()),
+        ];
         let terms = Terms { lease: Duration::from_secs(5), agreeing: 2, attempts_max: 9, ..Terms::default() };
-        let expected = Ok(Share { kind: "ants".into(), part: part.clone(), terms });
+        let expected = Ok(Share { kind: "ants".into(), part: part.clone(), terms, named: true });
         let term = Value::term("share", [Value::atom("ants"), part.clone(), list(&options)]);
         assert_eq!(Share::read(&term), expected);
         let fields = [&options[..], &[("kind", Value::from("ants")), ("part", part.clone())]].concat();
         assert_eq!(Share::read(&map(&fields)), expected);
         let plain = Share::read(&Value::term("share", [Value::from("ants"), part]));
-        assert!(plain.is_ok_and(|share| share.terms == Terms::default()));
+        assert!(plain.is_ok_and(|share| share.terms == Terms::default() && !share.named));
     }
 
     #[test]
@@ -208,6 +218,7 @@ mod tests {
         check_refused(Share::read(&Value::from("share")), "share(Kind, Part)");
         check_refused(share(list(&[("agreeing", Value::Int(0))])), "agreeing(0): a whole number from 1 to");
         check_refused(share(list(&[("lease_ms", Value::Num(1.5))])), "lease_ms(1.5)");
+        check_refused(share(list(&[("named", Value::Int(1))])), "named(1): true or false");
         check_refused(Share::read(&Value::term("share", [Value::from(""), Value::Null])), "a kind of work is");
         let offer = |fields: &[(&str, Value)]| Offer::read(Symbol::new("tab"), &map(fields));
         check_refused(offer(&[]), "units are expected");

@@ -183,6 +183,43 @@ fn what_nobody_can_do_fails_and_nothing_is_done_for_who_is_gone() {
 }
 
 #[test]
+fn it_is_at_rest_while_a_part_dawdles() {
+    let platform = society();
+    let mut held = false;
+    // It has two places: one part is done at once, so that it is known how long parts take; the next one never.
+    tab(&platform, "tab", move |number| {
+        let is_first = !std::mem::replace(&mut held, true);
+        is_first.then_some(Ok(number * number))
+    });
+    let asked = Asked::ask(&platform, 2, "lease_ms=600000");
+    wait_for("the first square", || asked.heard().len() == 1);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let handled = platform.handled();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(platform.handled() < handled + 5, "it talks to itself: {} times", platform.handled() - handled);
+}
+
+#[test]
+fn who_did_a_part_is_said_to_those_who_want_to_know() {
+    let platform = society();
+    tab(&platform, "tab", |number| Some(Ok(number * number)));
+    let options = Value::list([Value::term("named", [true.into()])]);
+    let share = Value::term("share", [Value::from("squares"), Value::Int(3), options]);
+    let answer = platform.ask(devices(), Performative::Request, share).expect("it answers");
+    assert_eq!(answer.content.to_string(), r#"done(9,["tab"])"#);
+}
+
+#[test]
+fn who_takes_part_no_more_still_hears_what_it_asked_for() {
+    let platform = society();
+    let asked = Asked::ask(&platform, 1, "");
+    platform.send(AclMessage::new(Performative::Disconfirm, asked.asker, devices(), Value::Null));
+    platform.wait_idle();
+    tab(&platform, "tab", |number| Some(Ok(number * number)));
+    asked.check_squares(1);
+}
+
+#[test]
 fn it_says_which_devices_there_are_and_what_is_wrong() {
     let platform = society();
     tab(&platform, "tab", |_| None);

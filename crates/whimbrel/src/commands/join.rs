@@ -67,6 +67,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         arguments.quiet,
         &platform,
     )?;
+    agent_port::share_out(agents_elsewhere.as_ref(), &platform);
     if let Some(folder) = &arguments.credentials {
         agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
     }

@@ -65,6 +65,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
     let nodes = begin(arguments, society, keeping.as_ref(), membership.as_ref(), &platform, &guards)?;
+    agent_port::share_out(agents_elsewhere.as_ref(), &platform);
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
     let cluster = keeping.as_ref().map(Keeping::view);
     let log = logging.as_ref().map(Logging::log);

@@ -46,6 +46,8 @@ export async function attachSociety(society: Society, platform: Platform, option
 
 class Seats {
   readonly #seats = new Map<string, Seat>();
+  /** Agents that leave the platform: until they have, nobody else can have their names. */
+  readonly #leaving = new Map<string, Promise<unknown>>();
   #isOver = false;
 
   constructor(
@@ -66,15 +68,16 @@ class Seats {
     const seat: Seat = { agent: undefined, waiting: [], services: [], saying: new Promise((resolve) => (seated = resolve)) };
     this.#seats.set(name, seat);
     try {
+      await this.#leaving.get(name);
       const agent = await this.platform.create(name, (one) => void one.onMessage((message) => this.#deliver(one, name, message)));
       seat.agent = agent;
       this.options.onSeat?.(name, agent);
-      void agent.ended.then(() => this.#ended(name));
+      void agent.ended.then(() => this.#ended(name, seat));
       for (const message of seat.waiting.splice(0)) this.#say(agent, message);
       // It ended before it was there.
       if (this.#seats.get(name) !== seat) await agent.end();
     } catch (error) {
-      this.#seats.delete(name);
+      if (this.#seats.get(name) === seat) this.#seats.delete(name);
       for (const message of seat.waiting) this.#giveBack(name, message);
       this.onError(name, error);
     } finally {
@@ -138,12 +141,18 @@ class Seats {
   leave(name: string): void {
     const seat = this.#seats.get(name);
     this.#seats.delete(name);
-    if (seat?.agent && !seat.agent.signal.aborted) seat.agent.end().catch((error: unknown) => this.onError(name, error));
+    if (!seat?.agent || seat.agent.signal.aborted) return;
+    const left = seat.agent.end().catch((error: unknown) => this.onError(name, error));
+    this.#leaving.set(name, left);
+    void left.then(() => this.#leaving.get(name) === left && this.#leaving.delete(name));
   }
 
   /** It ended there: killed, or the session is over. */
-  #ended(name: string): void {
-    if (!this.#seats.delete(name) || this.#isOver || this.society.isOver) return;
+  #ended(name: string, seat: Seat): void {
+    // Another one may have its name by now.
+    if (this.#seats.get(name) !== seat) return;
+    this.#seats.delete(name);
+    if (this.#isOver || this.society.isOver) return;
     if (this.society.agents.some((agent) => agent.name === name)) this.society.kill(name);
   }
 

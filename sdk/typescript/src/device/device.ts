@@ -162,7 +162,11 @@ export class Device {
     const { token, leaseMs, name = `device-${randomName()}`, workers = defaultWorkers() } = this.#options;
     const session = { ...(token !== undefined && { token }), ...(leaseMs !== undefined && { leaseMs }) };
     this.#platform = await connect(this.#url, session);
-    this.#crews = await Promise.all(Array.from({ length: Math.max(1, workers) }, () => this.#hire()));
+    const hired = await Promise.allSettled(Array.from({ length: Math.max(1, workers) }, () => this.#hire()));
+    // Those that came are ended with the device, if one did not.
+    this.#crews = hired.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const failed = hired.find((one) => one.status === "rejected");
+    if (failed) throw failed.reason;
     await this.weigh();
     this.#steward = await this.#platform.create(name, (agent) => {
       // `devices` may not be there: then nobody wants anything.

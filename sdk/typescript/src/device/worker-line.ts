@@ -36,7 +36,7 @@ export class WorkerLine {
     this.#worker = worker;
     this.#tell = tell;
     worker.addEventListener("message", ({ data }) => this.#heard(data as News));
-    worker.addEventListener("error", ({ message }) => this.#tell({ type: "closed", fault: { name: "Error", message: message ?? "the Worker cannot be loaded", code: undefined } }));
+    worker.addEventListener("error", ({ message }) => this.#heard({ type: "closed", fault: { name: "Error", message: message ?? "the Worker cannot be loaded", code: undefined } }));
   }
 
   /** Begins its session. */
