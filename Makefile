@@ -100,7 +100,7 @@ harness: | python ## The runner of benchmarks beside peers, without any peer
 
 .PHONY: conformance
 conformance: $(WHIMBREL) | python ## AgentSpeak programs against what real Jason printed
-	@$(PYTHON) conformance/run.py --cmd '$(WHIMBREL) run {file}' --jobs $(JOBS) conformance/agentspeak
+	@WHIMBREL_HTTP=off $(PYTHON) conformance/run.py --cmd '$(WHIMBREL) run {file}' --jobs $(JOBS) conformance/agentspeak
 
 .PHONY: fmt
 fmt: | rust ## Format all sources
