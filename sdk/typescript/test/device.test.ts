@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { inspect, isDeepStrictEqual } from "node:util";
 import { atom, connect, DeadlineError, FailureError, isTerm, term, type Agent, type Message, type Platform, type Value } from "../src/node.js";
 import { weigh } from "../src/device.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
@@ -136,7 +137,9 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     // Work for others, by way of the agent `devices`.
     const share = (part: Value, ...options: Value[]): Promise<Message> => bench.ask("devices", term("share", "squares", part, options));
     assert.equal((await share(7n)).content, 49n);
-    assert.deepEqual((await share(8n, term("named", true))).content, term("done", 64n, ["tab-one"]));
+    // Which of the two is drawn is chance, weighed by what they can do.
+    const named = (await share(8n, term("named", true))).content;
+    assert.ok(["tab-one", "tab-two"].some((tab) => isDeepStrictEqual(named, term("done", 64n, [tab]))), inspect(named));
     await assert.rejects(share("x", term("attempts", 2n)), /lent 2 times/);
     const described = (await bench.ask("devices", atom("devices"), "query-ref")).content as readonly (readonly Value[])[];
     assert.deepEqual(described.map(([device]) => device), ["tab-one", "tab-two"].map((name) => term("device", name)));
