@@ -68,7 +68,7 @@ impl Output for Lines {
         // Names and messages of others may be in there.
         let text = text.split('\n').map(harmless).collect::<Vec<_>>().join("\n");
         let name = harmless(agent.name.as_str());
-        let _ = writeln!(anstream::stderr().lock(), "{style}{word}{style:#}[{name}] {text}");
+        say(format_args!("{style}{word}{style:#}[{name}] {text}\n"));
     }
 }
 
@@ -81,10 +81,19 @@ pub fn style_of(name: &str) -> Style {
     Style::new().fg_color(Some(Color::Ansi256(Ansi256Color(color))))
 }
 
+/// Writes to standard error, in one piece: if both streams are the same pipe, an agent's line would come in between several.
+fn say(text: std::fmt::Arguments<'_>) {
+    let choice = anstream::AutoStream::choice(&std::io::stderr());
+    let mut line = anstream::AutoStream::new(Vec::new(), choice);
+    if line.write_fmt(text).is_ok() {
+        let _ = std::io::stderr().lock().write_all(&line.into_inner());
+    }
+}
+
 /// Says what went wrong, and why.
 pub fn complain(error: &anyhow::Error) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-    let _ = writeln!(anstream::stderr().lock(), "{style}error{style:#}: {error:#}");
+    say(format_args!("{style}error{style:#}: {error:#}\n"));
 }
 
 /// Says something that is not an agent's business. Names that others gave themselves may be in it.
@@ -92,7 +101,7 @@ pub fn note(text: &str) {
     let text = harmless(text);
     let style = Style::new().dimmed();
     let break_line = if std::io::stderr().is_terminal() { "\n" } else { "" };
-    let _ = writeln!(anstream::stderr().lock(), "{break_line}{style}whimbrel: {text}{style:#}");
+    say(format_args!("{break_line}{style}whimbrel: {text}{style:#}\n"));
 }
 
 /// Shows what there is to say about programs, with the lines it is about.
@@ -102,6 +111,6 @@ pub fn show(diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         let file = diagnostic.file.as_str();
         let source = sources.entry(file).or_insert_with(|| std::fs::read_to_string(file).unwrap_or_default());
-        let _ = writeln!(std::io::stderr().lock(), "{}\n", render(diagnostic, source, color));
+        say(format_args!("{}\n\n", render(diagnostic, source, color)));
     }
 }
