@@ -85,10 +85,11 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 	@node --test --test-reporter=spec guest/test/guest.test.mjs
 
 .PHONY: sdk-test
-sdk-test: sdk agentspeak-wasm $(WHIMBREL) | chromium ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak in Node and a browser, size, its example
+sdk-test: sdk agentspeak-wasm guests $(WHIMBREL) | chromium ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak and WebAssembly agents in Node and a browser, size, its example
 	@mkdir -p sdk/typescript/.build
 	@$(CARGO) run --quiet --locked --package whimbrel-device --example mind conformance/snapshots/layout-4/prog.asl > sdk/typescript/.build/mind.bin
-	@cd sdk/typescript && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
+	@$(CARGO) build --quiet --locked --package whimbrel-wasm --example guest
+	@cd sdk/typescript && WHIMBREL_GUEST_HOST='$(abspath $(TARGET)/debug/examples/guest)' WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: console-test
 console-test: console $(WHIMBREL) | chromium ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one; ants in tabs

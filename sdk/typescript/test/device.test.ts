@@ -7,7 +7,10 @@ import { atom, connect, DeadlineError, FailureError, isTerm, term, type Agent, t
 import { weigh } from "../src/device.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
+import { guestBytes, WITHOUT_GUESTS } from "./guests.js";
 import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
+
+const LANGUAGES = ["rust", "assemblyscript", "c"];
 
 interface News {
   readonly broken?: string;
@@ -42,6 +45,7 @@ class Bench {
       "mind.asl": '{ include("more.asl") } price(3). !go. +!go : likes(X) <- .df_register(prices); .print(X).',
       "more.asl": "+?price(X) <- ?cost(X). +!greet(A)[source(S)] <- .send(S, tell, greeted(A)).",
       "wrong.asl": "+!go <- ",
+      ...Object.fromEntries(["worker", "traveller", "keeper"].flatMap((what) => LANGUAGES.map((language) => [`${what}-${language}.wasm`, guestBytes(`${what}-${language}`)]))),
     });
     const tab = (name: string, workers: number): string =>
       `${pages.url}?${new URLSearchParams({ script: "tab-device.js", gateway: `http://${society.gateway}`, token: TOKEN, name, workers: String(workers) })}`;
@@ -87,7 +91,7 @@ test("a benchmark says how much this thread can do", () => {
   assert.ok(Math.max(one, other) / Math.min(one, other) < 20, `${one} and ${other}`);
 });
 
-const without = WITHOUT_NODE || WITHOUT_ENGINE || withoutBrowser();
+const without = WITHOUT_NODE || WITHOUT_ENGINE || WITHOUT_GUESTS || withoutBrowser();
 
 test("two pages are devices: agents in their Workers, in TypeScript and AgentSpeak", { skip: without, timeout: 240_000 }, async (context) => {
   const bench = await Bench.begin();
@@ -119,6 +123,21 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     assert.deepEqual(greeted.content, term("greeted", "world"));
     const [offer] = await boss.df.search({ services: [{ name: "prices" }] });
     assert.equal(offer?.name.name, "mind");
+
+    // Agents that are WebAssembly modules, in three languages: one that registers itself, one that waits in the middle of its calls.
+    for (const language of LANGUAGES) {
+      assert.equal((await bench.spawn("tab-one", `sum-${language}`, `worker-${language}.wasm`)).content, `sum-${language}@${platform.name}`);
+      assert.deepEqual((await bench.ask(`sum-${language}`, term("sum", [1n, 2n, 3n]))).content, term("sum", 6n, 1n));
+      await bench.spawn("tab-two", `tour-${language}`, `traveller-${language}.wasm`);
+      const toured = (await bench.ask(`tour-${language}`, term("tour", ["n2"]))).content;
+      assert.ok(isTerm(toured, "sum", 3) && toured.args[2] === "tab-two", inspect(toured));
+      await bench.spawn("tab-two", `keep-${language}`, `keeper-${language}.wasm`);
+      await assert.rejects(bench.ask(`keep-${language}`, term("note", "a", "one")), /does not grant storage/);
+    }
+    assert.equal((await boss.df.search({ services: [{ name: "sums" }] })).length, 3);
+    boss.send({ performative: "inform", receivers: "sum-c", content: "that is no sum" });
+    assert.equal((await boss.receive({ sender: "sum-c" }, { timeoutMs: 20_000 })).performative, "not-understood");
+    await assert.rejects(bench.spawn("tab-one", "no-guest", "agentspeak.wasm"), /imports|export/);
 
     // What one does wrong is no other's concern.
     await assert.rejects(bench.spawn("tab-one", "mind2", "wrong.asl"), FailureError);

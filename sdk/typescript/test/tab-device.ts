@@ -32,7 +32,7 @@ await control.create(`${name}-control`, (agent) => {
     const found = device.agents.find((one) => one.name === what);
     try {
       if (isTerm(content, "spawn")) {
-        const spawned = await device.spawn(what ?? "", `/${module ?? ""}`, module?.endsWith(".asl") ? { beliefs: data ?? "" } : data);
+        const spawned = await device.spawn(what ?? "", `/${module ?? ""}`, module?.endsWith(".asl") ? { beliefs: data ?? "" } : module?.endsWith(".wasm") ? {} : data);
         void spawned.ended.then((reason) => post({ ended: spawned.name, reason }));
         return agent.reply(message, "inform", spawned.aid);
       }

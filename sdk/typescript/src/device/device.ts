@@ -24,6 +24,8 @@ export interface DeviceOptions {
   readonly createWorker?: () => WorkerLike;
   /** Where the AgentSpeak engine is: `agentspeak.wasm` of this package. */
   readonly engine?: string | URL;
+  /** Whether WebAssembly agents may keep something here beside their memory, for as long as their Worker lives. */
+  readonly storage?: boolean;
   /** Kinds of work that it does for others, each with the module that makes an answer of a part. */
   readonly work?: Readonly<Record<string, string | URL>>;
   /** After how long without a word a Worker is taken for stuck, and ended with its agents: 20 s if not said. */
@@ -127,6 +129,7 @@ interface BatteryManager extends EventTarget {
 export class Device {
   readonly #options: DeviceOptions;
   readonly #url: string;
+  readonly #name: string;
   #platform: Platform | undefined;
   #steward: Agent | undefined;
   #crews: Crew[] = [];
@@ -140,6 +143,7 @@ export class Device {
   private constructor(url: string, options: DeviceOptions) {
     this.#url = url;
     this.#options = options;
+    this.#name = options.name ?? `device-${randomName()}`;
   }
 
   /**
@@ -159,7 +163,7 @@ export class Device {
   }
 
   async #begin(): Promise<void> {
-    const { token, leaseMs, name = `device-${randomName()}`, workers = defaultWorkers() } = this.#options;
+    const { token, leaseMs, workers = defaultWorkers() } = this.#options;
     const session = { ...(token !== undefined && { token }), ...(leaseMs !== undefined && { leaseMs }) };
     this.#platform = await connect(this.#url, session);
     const hired = await Promise.allSettled(Array.from({ length: Math.max(1, workers) }, () => this.#hire()));
@@ -168,7 +172,7 @@ export class Device {
     const failed = hired.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
     await this.weigh();
-    this.#steward = await this.#platform.create(name, (agent) => {
+    this.#steward = await this.#platform.create(this.#name, (agent) => {
       // `devices` may not be there: then nobody wants anything.
       agent.onMessage({ performative: "failure", sender: "ams" }, () => undefined);
       agent.onMessage({ performative: "request", sender: "devices" }, (message) => this.#work(agent, message));
@@ -218,7 +222,7 @@ export class Device {
 
   /**
    * Creates an agent in the Worker that has the fewest. Its module exports a function that sets it up, or a class; or is a program in AgentSpeak
-   * (`.asl`), whose options by the keys of `.mas2j` are `data` then.
+   * (`.asl`), whose options by the keys of `.mas2j` are `data` then, or a WebAssembly module (`.wasm`), whose first call is told `data`: an object of values.
    *
    * @throws {@link RefusedError} if the node does not want it; {@link WhimbrelError} if the module cannot be loaded.
    */
@@ -286,7 +290,7 @@ export class Device {
   // ---- Workers
 
   async #hire(): Promise<Crew> {
-    const { token, leaseMs, compact = false, createWorker = defaultWorker, engine } = this.#options;
+    const { token, leaseMs, compact = false, createWorker = defaultWorker, engine, storage = false } = this.#options;
     const crew: Crew = {
       agents: new Map(),
       coming: 0,
@@ -301,7 +305,7 @@ export class Device {
         else if (news.type === "connection" && !news.isConnected) this.#trouble("", new WhimbrelError(`no connection: ${news.why ?? ""}`));
       }),
     };
-    const order = { type: "join", url: this.#url, token, leaseMs, compact, engine: engine === undefined ? undefined : absolute(engine) } as const;
+    const order = { type: "join", url: this.#url, token, leaseMs, compact, engine: engine === undefined ? undefined : absolute(engine), place: this.#name, storage } as const;
     try {
       await crew.line.join(order);
     } catch (error) {

@@ -10,6 +10,10 @@ export interface JoinOrder {
   readonly compact: boolean;
   /** Where the AgentSpeak engine is. */
   readonly engine: string | undefined;
+  /** The name of the place that its agents are on: the device's. */
+  readonly place: string;
+  /** Whether WebAssembly agents may keep something beside their memory. */
+  readonly storage: boolean;
 }
 
 /** What a page wants of a Worker. Numbers find the answers. */

@@ -5,6 +5,7 @@ import type { Platform } from "../agents/platform.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Value } from "../acl/value.js";
 import type { Society } from "../agentspeak/society.js";
+import type { GuestModule, Shelf } from "../guest.js";
 import { faultOf, type JoinOrder, type News, type Order, type Port } from "./protocol.js";
 import { weigh } from "./weigh.js";
 
@@ -86,7 +87,9 @@ export class WorkBench {
   }
 
   async #spawn(id: number, name: string, module: string, data: unknown): Promise<void> {
-    if (new URL(module).pathname.endsWith(".asl")) return this.#spawnMind(id, name, module, data);
+    const { pathname } = new URL(module);
+    if (pathname.endsWith(".asl")) return this.#spawnMind(id, name, module, data);
+    if (pathname.endsWith(".wasm")) return this.#spawnGuest(id, name, module, data);
     const { default: given } = (await import(/* @vite-ignore */ module)) as AgentModule;
     const agent = isAgentClass(given) ? new given(data) : new Agent();
     const tellOwn = agent.onError.bind(agent);
@@ -95,11 +98,45 @@ export class WorkBench {
       tellOwn(error, message);
     };
     if (!isAgentClass(given)) agent.setup = () => given(agent, data);
+    await this.#lodge(id, name, agent);
+  }
+
+  /** It is an agent of the platform from now on. */
+  async #lodge(id: number, name: string, agent: Agent): Promise<void> {
     await this.#here.create(name, agent);
     this.#take(id, { name: agent.name, end: () => agent.end(), suspend: (suspended) => (suspended ? agent.suspend() : agent.resume()) });
     this.#tell({ type: "spawned", id, name: agent.aid.toString() });
     void agent.ended.then((reason) => this.#ended(id, reason));
   }
+
+  /** An agent that is a WebAssembly module: those of one address share its code. */
+  async #spawnGuest(id: number, name: string, module: string, data: unknown): Promise<void> {
+    const { GuestAgent, GuestModule, Shelf } = await import("../guest.js");
+    const bytes = async (): Promise<ArrayBuffer> => {
+      const response = await fetch(module);
+      if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
+      return response.arrayBuffer();
+    };
+    const compiled = this.#modules.get(module) ?? bytes().then((code) => GuestModule.compile(code));
+    this.#modules.set(module, compiled);
+    // Whoever comes later may have more luck.
+    compiled.catch(() => this.#modules.delete(module));
+    const shelf = this.#shelves.get(name) ?? new Shelf();
+    if (this.#joined?.storage) this.#shelves.set(name, shelf);
+    const agent = new GuestAgent(await compiled, {
+      options: (data ?? {}) as Readonly<Record<string, Value>>,
+      node: this.#joined?.place ?? "",
+      onPrint: (text) => this.#tell({ type: "printed", agent: name, text }),
+      onLog: (level, text) => level !== "debug" && this.#tell({ type: "printed", agent: name, text: `${level}: ${text}` }),
+      ...(this.#joined?.storage && { shelf }),
+    });
+    agent.onError = (error) => this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
+    await this.#lodge(id, name, agent);
+  }
+
+  /** Modules of guests by their addresses, and what guests keep by their names. */
+  readonly #modules = new Map<string, Promise<GuestModule>>();
+  readonly #shelves = new Map<string, Shelf>();
 
   #take(id: number, lodger: Lodger): void {
     this.#lodgers.set(id, lodger);

@@ -1,0 +1,205 @@
+/** What is remembered of a guest between two calls, beside its memory. It travels with the agent. Times are microseconds. */
+import { badState, Input, Output } from "./bytes.js";
+import { compress, decompress } from "./lz4.js";
+import { NAME_BYTES_MAX, STATE_BYTES_MAX, TEMPLATE_BYTES_MAX, TIMERS_MAX } from "./limits.js";
+
+/** A call of an export that may suspend. */
+export type Call = { readonly type: "start" | "handle" | "moved"; readonly ptr: number; readonly len: number } | { readonly type: "timer"; readonly tag: bigint };
+
+/** What a suspended call waits for: a message that fits a template, a time, or to hear what became of a hop. */
+export type Wait =
+  | { readonly type: "message"; readonly template: Uint8Array; readonly until: number }
+  | { readonly type: "until"; readonly until: number }
+  | { readonly type: "hop" };
+
+/** Where it comes from: who had it made, on which node, and if it is a clone the name of the first one. */
+export interface Line {
+  readonly owner: string;
+  readonly node: string;
+  readonly ancestor: string;
+}
+
+/** See the module. */
+export interface Affairs {
+  /** It had its first call. */
+  isStarted: boolean;
+  /** What its first call is to tell it: a value. Empty once it was called. */
+  options: Uint8Array;
+  /** Its timers, the earliest first. */
+  timers: readonly { readonly at: number; readonly tag: bigint }[];
+  /** What it was told the length of, and has not fetched. */
+  held: Uint8Array;
+  suspended: { readonly call: Call; readonly wait: Wait } | undefined;
+  /** Where calls are unwound to, in its memory; 0 if none ever was. */
+  unwindAt: number;
+  line: Line | undefined;
+  /** How often it was called home. */
+  recalls: number;
+}
+
+const NOTHING = new Uint8Array();
+
+/** Those of one who had no call yet. */
+export function newAffairs(options: Uint8Array = NOTHING): Affairs {
+  return { isStarted: false, options, timers: [], held: NOTHING, suspended: undefined, unwindAt: 0, line: undefined, recalls: 0 };
+}
+
+/** Has a timer due then, and at no other time. */
+export function withTimer(timers: Affairs["timers"], at: number, tag: bigint): Affairs["timers"] {
+  const others = timers.filter((one) => one.tag !== tag);
+  const place = others.findIndex((one) => one.at > at);
+  return others.toSpliced(place < 0 ? others.length : place, 0, { at, tag });
+}
+
+/** When there is something to do without a message; `Infinity` if never. */
+export function dueAt({ suspended, timers }: Affairs): number {
+  if (!suspended) return timers[0]?.at ?? Infinity;
+  return suspended.wait.type === "hop" ? Infinity : suspended.wait.until;
+}
+
+const [STARTED, TIMERS, HELD, SUSPENDED, UNWIND, OPTIONS, LINE, RECALLS] = [1, 2, 4, 8, 16, 32, 64, 128];
+const CALLS = ["start", "handle", "moved"] as const;
+
+/** Appends all of it; times as what is left of them. */
+export function writeAffairs(affairs: Affairs, now: number, out: Output): void {
+  const { options, timers, held, suspended, unwindAt, line, recalls } = affairs;
+  const flags =
+    (affairs.isStarted ? STARTED : 0) |
+    (timers.length > 0 ? TIMERS : 0) |
+    (held.length > 0 ? HELD : 0) |
+    (suspended ? SUSPENDED : 0) |
+    (unwindAt !== 0 ? UNWIND : 0) |
+    (options.length > 0 ? OPTIONS : 0) |
+    (line ? LINE : 0) |
+    (recalls !== 0 ? RECALLS : 0);
+  out.varint(flags);
+  if (line) for (const text of [line.owner, line.node, line.ancestor]) out.sized(new TextEncoder().encode(text));
+  if (options.length > 0) out.sized(options);
+  if (timers.length > 0) out.varint(timers.length);
+  for (const { at, tag } of timers) writeTime(at, now, out).u64(tag);
+  if (held.length > 0) out.sized(held);
+  if (suspended) {
+    writeCall(suspended.call, out);
+    writeWait(suspended.wait, now, out);
+  }
+  if (unwindAt !== 0) out.varint(unwindAt);
+  if (recalls !== 0) out.varint(recalls);
+}
+
+function writeTime(at: number, now: number, out: Output): Output {
+  return out.varint(at === Infinity ? 0 : Math.round(Math.max(0, at - now)) + 1);
+}
+
+function writeCall(call: Call, out: Output): void {
+  if (call.type === "timer") out.byte(3).u64(call.tag);
+  else out.byte(CALLS.indexOf(call.type)).varint(call.ptr).varint(call.len);
+}
+
+function writeWait(wait: Wait, now: number, out: Output): void {
+  if (wait.type === "message") writeTime(wait.until, now, out.byte(0).sized(wait.template));
+  else if (wait.type === "until") writeTime(wait.until, now, out.byte(1));
+  else out.byte(2);
+}
+
+/**
+ * What was written, as it is now.
+ *
+ * @throws {@link DecodeError} if nothing of the kind was.
+ */
+export function readAffairs(input: Input, now: number): Affairs {
+  const flags = input.length(255);
+  const affairs = newAffairs();
+  affairs.isStarted = (flags & STARTED) !== 0;
+  if (flags & LINE) affairs.line = { owner: text(input), node: text(input), ancestor: text(input) };
+  if (flags & OPTIONS) affairs.options = input.sized().slice();
+  if (flags & TIMERS) {
+    for (let left = input.length(TIMERS_MAX); left > 0; left--) {
+      const at = readTime(input, now);
+      affairs.timers = withTimer(affairs.timers, at, BigInt.asIntN(64, input.u64()));
+    }
+  }
+  if (flags & HELD) affairs.held = input.sized().slice();
+  if (flags & SUSPENDED) affairs.suspended = { call: readCall(input), wait: readWait(input, now) };
+  if (flags & UNWIND) affairs.unwindAt = input.length();
+  if (flags & RECALLS) affairs.recalls = input.length();
+  return affairs;
+}
+
+function text(input: Input): string {
+  const bytes = input.sized();
+  if (bytes.length > NAME_BYTES_MAX) throw badState();
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw badState();
+  }
+}
+
+function readTime(input: Input, now: number): number {
+  const left = input.varint();
+  return left === 0n ? Infinity : now + Number(left - 1n);
+}
+
+function readCall(input: Input): Call {
+  const kind = input.byte();
+  if (kind === 3) return { type: "timer", tag: BigInt.asIntN(64, input.u64()) };
+  const type = CALLS[kind];
+  if (type === undefined) throw badState();
+  return { type, ptr: input.length(), len: input.length() };
+}
+
+function readWait(input: Input, now: number): Wait {
+  switch (input.byte()) {
+    case 0: {
+      const template = input.sized().slice();
+      if (template.length > TEMPLATE_BYTES_MAX) throw badState();
+      return { type: "message", template, until: readTime(input, now) };
+    }
+    case 1:
+      return { type: "until", until: readTime(input, now) };
+    case 2:
+      return { type: "hop" };
+    default:
+      throw badState();
+  }
+}
+
+/** The layout of states. */
+const LAYOUT = 3;
+/** Bytes from which on what is in a state beside affairs is compressed, if that makes it shorter. */
+const COMPRESSED_FROM = 96;
+/** A byte of LZ4 stands for so many at most. */
+const LZ4_FACTOR_MAX = 255;
+
+/** What of an instance differs from its module's beginning. */
+export interface Image {
+  /** Pages of memory beyond those that the module begins with. */
+  readonly morePages: number;
+  /** Changed globals and changed bytes; empty if there are neither. */
+  readonly changes: Uint8Array;
+}
+
+/** A state: the affairs, how many pages it has more than the module, then the length of its changes and these packed, or 0 and they as they are. */
+export function writeState(affairs: Affairs, now: number, { morePages, changes }: Image): Uint8Array<ArrayBuffer> {
+  const out = new Output().byte(LAYOUT);
+  writeAffairs(affairs, now, out);
+  const packed = changes.length >= COMPRESSED_FROM ? compress(changes) : changes;
+  const isShorter = packed.length < changes.length;
+  return out.varint(morePages).varint(isShorter ? changes.length : 0).bytes(isShorter ? packed : changes).take();
+}
+
+/**
+ * What a state says. An empty one is of an agent that had no call yet.
+ *
+ * @throws {@link DecodeError} if it is none.
+ */
+export function readState(state: Uint8Array, now: number): { readonly affairs: Affairs; readonly image: Image } {
+  if (state.length === 0) return { affairs: newAffairs(), image: { morePages: 0, changes: NOTHING } };
+  const input = new Input(state);
+  if (input.byte() !== LAYOUT) throw badState();
+  const affairs = readAffairs(input, now);
+  const [morePages, length] = [input.length(), input.length(STATE_BYTES_MAX)];
+  const { rest } = input;
+  if (length / LZ4_FACTOR_MAX > rest.length + 1) throw badState();
+  return { affairs, image: { morePages, changes: length === 0 ? rest : decompress(rest, length) } };
+}

@@ -1,0 +1,132 @@
+/** A module's bytes, as far as an agent needs to be known by them: what it exports and imports, and what of its state is where. */
+import { WhimbrelError } from "../acl/errors.js";
+
+/** The module is none that can be an agent. */
+export class ModuleError extends WhimbrelError {
+  override readonly name = "ModuleError";
+}
+
+/** A section: its number, where it begins with its number and length, and where its content is. */
+export interface Section {
+  readonly id: number;
+  readonly begin: number;
+  readonly body: number;
+  readonly end: number;
+}
+
+/** Types of values, by the bytes that stand for them. */
+export const [I32, I64, F32, F64] = [0x7f, 0x7e, 0x7d, 0x7c] as const;
+
+/** The sections by their numbers. */
+export const SECTION = { type: 1, import: 2, function: 3, memory: 5, global: 6, export: 7, code: 10 } as const;
+
+const decoder = new TextDecoder();
+
+/** Reads a module that was found valid: nothing in it ends too early. */
+export class Walk {
+  constructor(
+    readonly bytes: Uint8Array,
+    public at = 0,
+  ) {}
+
+  byte(): number {
+    return this.bytes[this.at++] ?? 0;
+  }
+
+  skip(count: number): void {
+    this.at += count;
+  }
+
+  u32(): number {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value >>> 0;
+    }
+  }
+
+  /** A number of any width. */
+  leb(): void {
+    while (this.byte() >= 0x80);
+  }
+
+  text(): string {
+    const length = this.u32();
+    this.at += length;
+    return decoder.decode(this.bytes.subarray(this.at - length, this.at));
+  }
+
+  /** So many things as a number says that comes first. */
+  many<T>(one: (index: number) => T): T[] {
+    return Array.from({ length: this.u32() }, (_, index) => one(index));
+  }
+}
+
+/** The module's sections, in their order. */
+export function sections(bytes: Uint8Array): Section[] {
+  const found: Section[] = [];
+  for (const walk = new Walk(bytes, 8); walk.at < bytes.length; ) {
+    const begin = walk.at;
+    const id = walk.byte();
+    const length = walk.u32();
+    found.push({ id, begin, body: walk.at, end: walk.at + length });
+    walk.skip(length);
+  }
+  return found;
+}
+
+/** A constant expression of a global, which is skipped. */
+export function skipInitial(walk: Walk): void {
+  for (;;) {
+    const opcode = walk.byte();
+    if (opcode === 0x0b) return;
+    skipImmediates(opcode, walk);
+  }
+}
+
+/** Looks through a function's body for what changes state that is neither in the memory nor in a global. */
+export function checkCode(walk: Walk): void {
+  const end = walk.u32() + walk.at;
+  for (let locals = walk.u32(); locals > 0; locals--) {
+    walk.u32();
+    walk.byte();
+  }
+  while (walk.at < end) skipImmediates(walk.byte(), walk);
+}
+
+const uncapturable = (what: string): ModuleError => new ModuleError(`its state cannot be captured: it ${what}`);
+
+function skipImmediates(opcode: number, walk: Walk): void {
+  const within = (first: number, last: number): boolean => opcode >= first && opcode <= last;
+  if (within(0x45, 0xc4) || [0x00, 0x01, 0x05, 0x0b, 0x0f, 0x1a, 0x1b, 0xd1].includes(opcode)) return;
+  if (opcode === 0x26) throw uncapturable("changes a table");
+  // Blocks, branches, calls, variables, whole numbers, tables and functions that are named: one number.
+  if (within(0x02, 0x04) || within(0x20, 0x25) || [0x0c, 0x0d, 0x10, 0x3f, 0x40, 0x41, 0x42, 0xd0, 0xd2].includes(opcode)) return walk.leb();
+  if (within(0x28, 0x3e) || opcode === 0x11) return walk.leb(), walk.leb();
+  if (opcode === 0x0e) return void (walk.many(() => walk.u32()), walk.leb());
+  if (opcode === 0x1c) return void walk.many(() => walk.byte());
+  if (opcode === 0x43) return walk.skip(4);
+  if (opcode === 0x44) return walk.skip(8);
+  if (opcode === 0xfc) return skipBulk(walk.u32(), walk);
+  if (opcode === 0xfd) return skipVector(walk.u32(), walk);
+  throw new ModuleError(`no module that can run here: it has an instruction 0x${opcode.toString(16)}`);
+}
+
+function skipBulk(opcode: number, walk: Walk): void {
+  if (opcode < 8) return;
+  if (opcode === 9 || opcode === 13) throw uncapturable("drops a segment");
+  if ([12, 14, 15, 17].includes(opcode)) throw uncapturable("changes a table");
+  if (opcode > 17) throw new ModuleError(`no module that can run here: it has an instruction 0xfc ${opcode}`);
+  walk.leb();
+  if (opcode === 8 || opcode === 10) walk.leb();
+}
+
+function skipVector(opcode: number, walk: Walk): void {
+  const hasPlace = opcode <= 11 || (opcode >= 84 && opcode <= 93);
+  const hasLane = (opcode >= 21 && opcode <= 34) || (opcode >= 84 && opcode <= 91);
+  if (opcode === 12 || opcode === 13) walk.skip(16);
+  if (hasPlace) walk.leb(), walk.leb();
+  if (hasLane) walk.skip(1);
+  if (opcode > 255) throw new ModuleError(`no module that can run here: it has an instruction 0xfd ${opcode}`);
+}

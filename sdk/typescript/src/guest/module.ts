@@ -1,0 +1,270 @@
+/** What a module has to be so that its agents can be kept as bytes and go on elsewhere: checked once, and changed so that all of an agent's state can be reached. */
+import { checkCode, F32, F64, I32, I64, ModuleError, SECTION, sections, skipInitial, Walk, type Section } from "./binary.js";
+import { First } from "./image.js";
+import { MEMORY_BYTES, MEMORY_BYTES_MAX, MODULE_BYTES_MAX, MODULE_GLOBALS_MAX, PAGE } from "./limits.js";
+
+/** The version of the interface. */
+const VERSION = 1;
+/** What LLVM's linker calls the global that points to the top of the stack, if it is told to export it. */
+const STACK_POINTER = "__stack_pointer";
+
+/** Types of functions, as `i32 i64 -> i32`. */
+const [I, L] = [I32, I64];
+const EXPORTS: Readonly<Record<string, readonly [params: readonly number[], results: readonly number[], isOptional?: boolean]>> = {
+  whim_abi: [[], [I]],
+  whim_inbox: [[I], [I]],
+  whim_handle: [[I, I], [I]],
+  whim_start: [[I, I], [I], true],
+  whim_timer: [[L], [I], true],
+  whim_before_move: [[], [], true],
+  whim_after_move: [[I, I], [I], true],
+  whim_stop: [[], [], true],
+};
+
+/** All that an agent may import. */
+const IMPORTS = new Set(
+  (
+    "send take read reason name node timer cancel timer_left now random log print register deregister search exists join leave act storage_get storage_put " +
+    "storage_delete storage_list depart depart_clone discard recalled set_lifetime stop receive sleep move_to clone_to"
+  ).split(" "),
+);
+/** Those that suspend it in the middle of a call. */
+const SUSPENDING = ["receive", "sleep", "move_to", "clone_to"];
+/** Those that the platform has to be asked for. */
+const ASKING = ["search", "exists", "register", "deregister", "join", "leave"];
+
+/** A mutable global: what it is exported as, and its type. */
+export interface MutableGlobal {
+  readonly name: string;
+  readonly type: number;
+}
+
+interface FunctionType {
+  readonly params: readonly number[];
+  readonly results: readonly number[];
+}
+
+interface Found {
+  readonly functions: readonly (FunctionType | undefined)[];
+  /** By their indices: the type of those that are mutable. */
+  readonly globals: readonly (number | undefined)[];
+  readonly exports: readonly { readonly name: string; readonly kind: number; readonly index: number }[];
+}
+
+const [FUNCTION, MEMORY, GLOBAL] = [0, 2, 3];
+
+/** A module whose agents run here. All of them share its code. */
+export class GuestModule {
+  private constructor(
+    /** Its bytes, as they came. */
+    readonly bytes: Uint8Array<ArrayBuffer>,
+    /** @internal */
+    readonly code: WebAssembly.Module,
+    /** @internal */
+    readonly globals: readonly MutableGlobal[],
+    /** The values of those, as an instance begins. @internal */
+    readonly beginning: readonly bigint[],
+    /** What its memory is to begin with. @internal */
+    readonly first: First,
+    /** Which global points to the top of a stack that nothing is below. @internal */
+    readonly stackPointer: number | undefined,
+    /** Whether its agents can be suspended, and move, in the middle of a call. */
+    readonly suspends: boolean,
+    /** What it imports. */
+    readonly wants: readonly string[],
+  ) {}
+
+  /**
+   * Checks and compiles a module.
+   *
+   * @throws {@link ModuleError} if it cannot be an agent here.
+   */
+  static async compile(source: BufferSource, { memoryBytes = MEMORY_BYTES }: { readonly memoryBytes?: number } = {}): Promise<GuestModule> {
+    const bytes = ArrayBuffer.isView(source) ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice() : new Uint8Array(source).slice();
+    if (bytes.length > MODULE_BYTES_MAX) throw new ModuleError(`a module of ${bytes.length} bytes: ${MODULE_BYTES_MAX} are the most`);
+    try {
+      await WebAssembly.compile(bytes);
+    } catch (error) {
+      throw new ModuleError(`no module that can run here: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    const parts = sections(bytes);
+    const { found, wants } = look(bytes, parts);
+    const suspends = found.exports.some(({ name, kind }) => name === "asyncify_start_unwind" && kind === FUNCTION);
+    const unprepared = wants.find((name) => SUSPENDING.includes(name));
+    if (unprepared !== undefined && !suspends) {
+      throw new ModuleError(
+        `it imports \`whim.${unprepared}\`, which suspends it in the middle of a call, and was not prepared for that: \`whimbrel agent build\` does so (by wasm-opt --asyncify)`,
+      );
+    }
+    const { globals, unexported } = mutableGlobals(found);
+    const code = await WebAssembly.compile(prepared(bytes, parts, unexported, Math.min(memoryBytes, MEMORY_BYTES_MAX)));
+    const { first, beginning } = firstState(code, globals);
+    const pointer = globals.findIndex(({ name, type }) => name === STACK_POINTER && type === I32);
+    const isStackFirst = pointer >= 0 && !first.isEmpty && first.isEmptyBelow(Number(beginning[pointer]));
+    return new GuestModule(bytes, code, globals, beginning, first, isStackFirst ? pointer : undefined, suspends, wants);
+  }
+
+  /** What it is known by: SHA-256 of its bytes, in hexadecimal. Only where the page is from a secure origin. */
+  async hash(): Promise<string> {
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", this.bytes));
+    return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
+  /** Whether it asks the platform for what is known only there. @internal */
+  get asks(): boolean {
+    return this.wants.some((name) => ASKING.includes(name));
+  }
+}
+
+function look(bytes: Uint8Array, parts: readonly Section[]): { readonly found: Found; readonly wants: readonly string[] } {
+  const walk = new Walk(bytes);
+  const inSection = <T>(id: number, one: (index: number) => T): T[] => {
+    const part = parts.find((section) => section.id === id);
+    if (!part) return [];
+    walk.at = part.body;
+    return walk.many(one);
+  };
+  const types = inSection(SECTION.type, (): FunctionType => {
+    walk.byte();
+    return { params: walk.many(() => walk.byte()), results: walk.many(() => walk.byte()) };
+  });
+  const imported = inSection(SECTION.import, () => {
+    const [module, name, kind] = [walk.text(), walk.text(), walk.byte()];
+    if (module !== "whim" || kind !== FUNCTION || !IMPORTS.has(name)) {
+      throw new ModuleError(`it imports \`${module}.${name}\`, which is not offered: see docs/design/wasm-agents.md for what is`);
+    }
+    return { name, type: walk.u32() };
+  });
+  const own = inSection(SECTION.function, () => walk.u32());
+  const globals = inSection(SECTION.global, () => {
+    const [type, isMutable] = [walk.byte(), walk.byte() === 1];
+    skipInitial(walk);
+    if (isMutable && !([I32, I64, F32, F64] as readonly number[]).includes(type)) throw new ModuleError("its state cannot be captured: it has a mutable global that is no number");
+    return isMutable ? type : undefined;
+  });
+  const exports = inSection(SECTION.export, () => ({ name: walk.text(), kind: walk.byte(), index: walk.u32() }));
+  inSection(SECTION.code, () => checkCode(walk));
+  const found = { functions: [...imported.map(({ type }) => types[type]), ...own.map((type) => types[type])], globals, exports };
+  checkExports(found);
+  return { found, wants: imported.map(({ name }) => name) };
+}
+
+function checkExports({ functions, exports }: Found): void {
+  const isSame = (one: readonly number[], other: readonly number[]): boolean => one.length === other.length && one.every((type, at) => type === other[at]);
+  if (!exports.some(({ name, kind }) => name === "memory" && kind === MEMORY)) throw new ModuleError("it does not export `memory` as a memory");
+  for (const [wanted, [params, results, isOptional]] of Object.entries(EXPORTS)) {
+    const found = exports.find(({ name }) => name === wanted);
+    if (!found && isOptional) continue;
+    const type = found?.kind === FUNCTION ? functions[found.index] : undefined;
+    if (type && isSame(type.params, params) && isSame(type.results, results)) continue;
+    const types = (some: readonly number[]): string => some.map((one) => (one === I32 ? "i32" : "i64")).join(", ");
+    throw new ModuleError(`it does not export \`${wanted}\` as a function (${types(params)})${results.length > 0 ? ` -> ${types(results)}` : ""}`);
+  }
+}
+
+function mutableGlobals({ globals, exports }: Found): { readonly globals: readonly MutableGlobal[]; readonly unexported: readonly number[] } {
+  const mutable: MutableGlobal[] = [];
+  const unexported: number[] = [];
+  globals.forEach((type, index) => {
+    if (type === undefined) return;
+    const exported = exports.find((one) => one.kind === GLOBAL && one.index === index);
+    if (!exported) unexported.push(index);
+    mutable.push({ name: exported?.name ?? nameOfGlobal(index), type });
+  });
+  if (mutable.length > MODULE_GLOBALS_MAX) {
+    throw new ModuleError(`its state cannot be captured: it has ${mutable.length} mutable globals, ${MODULE_GLOBALS_MAX} are the most`);
+  }
+  const taken = unexported.map(nameOfGlobal).find((name) => exports.some((one) => one.name === name));
+  if (taken !== undefined) throw new ModuleError(`its state cannot be captured: it exports something as \`${taken}\``);
+  return { globals: mutable, unexported };
+}
+
+const nameOfGlobal = (index: number): string => `whim:g${index}`;
+
+const unsigned = (value: number): number[] => (value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)]);
+
+/** The module with these globals exported, too, and with no more memory than it may have. */
+function prepared(bytes: Uint8Array, parts: readonly Section[], unexported: readonly number[], memoryBytes: number): Uint8Array<ArrayBuffer> {
+  const out: Uint8Array[] = [bytes.subarray(0, 8)];
+  for (const { id, begin, body, end } of parts) {
+    if (id === SECTION.memory) out.push(Uint8Array.from(section(id, boundedMemory(new Walk(bytes, body), memoryBytes))));
+    else if (id === SECTION.export) {
+      const walk = new Walk(bytes, body);
+      const count = walk.u32();
+      const more = unexported.flatMap((index) => {
+        const name = nameOfGlobal(index);
+        return [name.length, ...new TextEncoder().encode(name), GLOBAL, ...unsigned(index)];
+      });
+      out.push(Uint8Array.from(section(id, [...unsigned(count + unexported.length), ...bytes.subarray(walk.at, end), ...more])));
+    } else out.push(bytes.subarray(begin, end));
+  }
+  const whole = new Uint8Array(out.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of out) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+const section = (id: number, body: readonly number[]): number[] => [id, ...unsigned(body.length), ...body];
+
+function boundedMemory(walk: Walk, memoryBytes: number): number[] {
+  const most = Math.floor(memoryBytes / PAGE);
+  const [count, flags, least] = [walk.u32(), walk.byte(), walk.u32()];
+  const wanted = flags & 1 ? walk.u32() : most;
+  if (count !== 1 || flags > 1) throw new ModuleError("no module that can run here: it has other than one memory of its own");
+  if (least > most) throw new ModuleError(`it wants ${least * PAGE} bytes of memory: ${memoryBytes} are the most (quota memory_bytes)`);
+  return [1, 1, ...unsigned(least), ...unsigned(Math.min(wanted, most))];
+}
+
+/** What an instance is when it is new. */
+function firstState(code: WebAssembly.Module, globals: readonly MutableGlobal[]): { readonly first: First; readonly beginning: readonly bigint[] } {
+  const whim = Object.fromEntries(
+    [...IMPORTS].map((name) => [
+      name,
+      () => {
+        throw new ModuleError("it cannot be instantiated: it calls before it is an agent");
+      },
+    ]),
+  );
+  const instantiate = (): WebAssembly.Exports => {
+    try {
+      return new WebAssembly.Instance(code, { whim }).exports;
+    } catch (error) {
+      if (error instanceof ModuleError) throw error;
+      throw new ModuleError(`it cannot be instantiated: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  // `whim_abi` may do something; an agent begins without.
+  const version = (instantiate()["whim_abi"] as () => number)();
+  if (version !== VERSION) throw new ModuleError(`it was written for version ${version} of the interface; this is version ${VERSION}`);
+  const exports = instantiate();
+  const memory = new Uint8Array((exports["memory"] as WebAssembly.Memory).buffer);
+  return { first: new First(memory), beginning: globals.map((global) => bitsOf(exports[global.name] as WebAssembly.Global, global.type)) };
+}
+
+const scratch = new DataView(new ArrayBuffer(8));
+
+/** The bits of a global. */
+export function bitsOf(global: WebAssembly.Global, type: number): bigint {
+  const value = global.value as number | bigint;
+  if (type === I64) return BigInt.asUintN(64, value as bigint);
+  if (type === I32) return BigInt((value as number) >>> 0);
+  if (type === F32) scratch.setFloat32(0, value as number);
+  else scratch.setFloat64(0, value as number);
+  return type === F32 ? BigInt(scratch.getUint32(0)) : scratch.getBigUint64(0);
+}
+
+/** Sets a global to these bits. */
+export function setBits(global: WebAssembly.Global, type: number, bits: bigint): void {
+  if (type === I64) global.value = BigInt.asIntN(64, bits);
+  else if (type === I32) global.value = Number(BigInt.asIntN(32, bits));
+  else if (type === F32) {
+    scratch.setUint32(0, Number(BigInt.asUintN(32, bits)));
+    global.value = scratch.getFloat32(0);
+  } else {
+    scratch.setBigUint64(0, bits);
+    global.value = scratch.getFloat64(0);
+  }
+}

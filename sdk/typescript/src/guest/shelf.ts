@@ -1,0 +1,50 @@
+/** What guests keep on a place beside their memory: it stays there when they go on. */
+import { STORAGE_BYTES, STORAGE_KEY_BYTES_MAX, STORAGE_KEYS_LISTED_MAX, STORAGE_KEYS_MAX, STORAGE_VALUE_BYTES_MAX } from "./limits.js";
+
+const encoder = new TextEncoder();
+
+/** Why something cannot be kept. */
+export type ShelfRefusal = "malformed" | "full" | "quota";
+
+/** What one agent and its clones keep, as long as this program runs. */
+export class Shelf {
+  readonly #values = new Map<string, Uint8Array>();
+  #bytes = 0;
+
+  get(key: string): Uint8Array | undefined {
+    return this.#values.get(key);
+  }
+
+  /** Keeps bytes in the place of what was there; or says why not. */
+  put(key: string, value: Uint8Array): { readonly why: ShelfRefusal; readonly text: string } | undefined {
+    const length = encoder.encode(key).length;
+    if (length < 1 || length > STORAGE_KEY_BYTES_MAX) return { why: "malformed", text: `a key of ${length} bytes: it has 1 to ${STORAGE_KEY_BYTES_MAX}` };
+    if (value.length > STORAGE_VALUE_BYTES_MAX) return { why: "malformed", text: `a value of ${value.length} bytes: ${STORAGE_VALUE_BYTES_MAX} are the most` };
+    const before = this.#values.get(key);
+    if (!before && this.#values.size >= STORAGE_KEYS_MAX) return { why: "full", text: `${STORAGE_KEYS_MAX} keys are the most` };
+    const bytes = this.#bytes + value.length - (before?.length ?? -length);
+    if (bytes > STORAGE_BYTES) return { why: "quota", text: `it would keep ${bytes} bytes: ${STORAGE_BYTES} are the most (quota storage_bytes)` };
+    this.#bytes = bytes;
+    this.#values.set(key, value);
+    return undefined;
+  }
+
+  /** Keeps it no more; whether it was there. */
+  delete(key: string): boolean {
+    const value = this.#values.get(key);
+    if (value) this.#bytes -= value.length + encoder.encode(key).length;
+    return this.#values.delete(key);
+  }
+
+  /** Keys that begin so and come after another, in the order of their bytes. */
+  keys(prefix: string, after: string): string[] {
+    const found = [...this.#values.keys()].filter((key) => key.startsWith(prefix) && compareBytes(key, after) > 0);
+    return found.sort(compareBytes).slice(0, STORAGE_KEYS_LISTED_MAX);
+  }
+}
+
+function compareBytes(one: string, other: string): number {
+  const [left, right] = [encoder.encode(one), encoder.encode(other)];
+  const at = left.findIndex((byte, index) => byte !== right[index]);
+  return at < 0 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? -1);
+}

@@ -1,0 +1,129 @@
+/** WebAssembly agents in JavaScript and nodes: agents of a real node, and states that go on on the other side. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Aid } from "../src/acl/aid.js";
+import type { Message } from "../src/acl/message.js";
+import { GuestAgent, Shelf } from "../src/guest.js";
+import { readState } from "../src/guest/affairs.js";
+import { messageFrame, readMessage } from "../src/guest/frame.js";
+import { Guest } from "../src/guest/guest.js";
+import { connect, FailureError, isTerm, term, type Value } from "../src/node.js";
+import { EXAMPLES, guestModule, WITHOUT_GUESTS } from "./guests.js";
+import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
+
+/** crates/wasm/examples/guest.rs: `make sdk-test` builds it. */
+const HOST = process.env["WHIMBREL_GUEST_HOST"] ?? "";
+const WITHOUT_HOST = !existsSync(HOST) && !process.env["WHIMBREL_REQUIRED"] ? "there is no host of guests: make sdk-test" : false;
+
+const amy = Aid.of("amy");
+const message = (content: Value, performative = "request"): Message => ({ performative, sender: amy, receivers: [Aid.of("guest")], content, replyWith: "r1" });
+
+interface Seen {
+  readonly heard: readonly Value[];
+  readonly state: Uint8Array;
+}
+
+/** What the host of nodes makes of an agent that goes on from a state. */
+function onNode(name: string, state: Uint8Array | undefined, ...messages: Message[]): Seen {
+  const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+  const output = execFileSync(HOST, [join(EXAMPLES, `${name}.wasm`), state ? hex(state) : "-", ...messages.map((one) => hex(messageFrame(one, "test")))], { encoding: "utf8" });
+  const lines = output.trim().split("\n").map((line) => line.split(" "));
+  const bytes = (kind: string): Uint8Array[] => lines.flatMap(([what, digits = ""]) => (what === kind ? [Uint8Array.from(Buffer.from(digits, "hex"))] : []));
+  const [last = new Uint8Array()] = bytes("state");
+  return { heard: bytes("heard").map((frame) => readMessage(frame, amy).content), state: last };
+}
+
+/** The same here. */
+async function inJavaScript(name: string, state: Uint8Array | undefined, ...messages: Message[]): Promise<Seen> {
+  const heard: Value[] = [];
+  const nothing = (): void => undefined;
+  const surroundings = {
+    ...{ name: "guest", platform: "test", node: "", shelf: undefined, now: () => 0, wall: () => 0 },
+    ...{ random: nothing, print: nothing, log: nothing, setLifetime: nothing },
+    send: ({ content }: Message): void => void heard.push(content),
+    ask: () => Promise.resolve({ code: 0 }),
+  };
+  const guest = new Guest(await guestModule(name), surroundings, state ?? {});
+  await guest.run();
+  for (const one of messages) {
+    guest.deliver(one);
+    await guest.run();
+  }
+  return { heard, state: guest.snapshot() };
+}
+
+const LANGUAGES = ["rust", "assemblyscript", "c"];
+const noted = message(null, "inform");
+const asked = message(null, "query-ref");
+const tour = message(term("tour", []));
+
+test("a state made by a node goes on in JavaScript, and the other way round", { skip: WITHOUT_GUESTS || WITHOUT_HOST }, async () => {
+  for (const language of LANGUAGES) {
+    const name = `counter-${language}`;
+    const there = onNode(name, undefined, noted, noted);
+    const here = await inJavaScript(name, there.state, noted, asked);
+    assert.deepEqual(here.heard, [3n], name);
+    const back = onNode(name, here.state, noted, asked);
+    assert.deepEqual(back.heard, [4n], name);
+    // What was read is what is written. (Packed, the same bytes may look different.)
+    const again = await inJavaScript(name, there.state);
+    assert.deepEqual(readState(again.state, 0), readState(there.state, 0), name);
+  }
+});
+
+test("so does one that waits in the middle of a call", { skip: WITHOUT_GUESTS || WITHOUT_HOST }, async () => {
+  for (const name of [...LANGUAGES.map((language) => `traveller-${language}`), "nomad-rust"]) {
+    const unmoved = (await inJavaScript(name, undefined, tour)).heard;
+    assert.ok(isTerm(unmoved[0] ?? null, "sum", 3), name);
+    const waiting = onNode(name, undefined);
+    const here = await inJavaScript(name, waiting.state, tour);
+    assert.deepEqual(here.heard, unmoved, name);
+    assert.deepEqual(onNode(name, here.state, tour).heard, unmoved, name);
+  }
+});
+
+test("guests are agents of a node: found, asked, killed", { skip: WITHOUT_GUESTS || WITHOUT_NODE, timeout: 120_000 }, async () => {
+  const society = await Society.of({ fern: "+!hear(X)[source(A)] <- .send(A, tell, heard(X))." });
+  const platform = await connect(`tcp://${society.address}`, { token: TOKEN });
+  try {
+    const boss = await platform.create("boss");
+    const shelf = new Shelf();
+    for (const language of LANGUAGES) {
+      const worker = await platform.create(`worker-${language}`, new GuestAgent(await guestModule(`worker-${language}`)));
+      const answer = await boss.ask({ performative: "request", receivers: worker.aid, content: term("sum", [1n, 2n, 3n]) });
+      assert.deepEqual(answer.content, term("sum", 6n, 1n));
+      const found = await boss.df.search({ services: [{ name: "sums", type: "arithmetic" }] });
+      assert.ok(found.some(({ name }) => name.name === worker.name), "it registered itself");
+
+      const keeper = await platform.create(`keeper-${language}`, new GuestAgent(await guestModule(`keeper-${language}`), { shelf }));
+      await boss.ask({ performative: "request", receivers: keeper.aid, content: term("note", language, "was here") });
+      assert.deepEqual((await boss.ask({ performative: "request", receivers: keeper.aid, content: term("look", "rust") })).content, term("kept", { atom: "look" }, "was here"));
+
+      // Waits in the middle of its calls, and goes on where it is: there is no way to other nodes.
+      const traveller = await platform.create(`traveller-${language}`, new GuestAgent(await guestModule(`traveller-${language}`)));
+      const [one, other] = await Promise.all([[], ["n2", "n3"]].map((nodes) => boss.ask({ performative: "request", receivers: traveller.aid, content: term("tour", nodes) })));
+      assert.deepEqual(one?.content, other?.content);
+
+      // Suspended, messages wait; a state goes on under another name.
+      const counter = await platform.create(`counter-${language}`, new GuestAgent(await guestModule(`counter-${language}`)));
+      counter.suspend();
+      boss.send({ performative: "inform", receivers: counter.aid });
+      const later = boss.ask({ performative: "query-ref", receivers: counter.aid });
+      counter.resume();
+      assert.equal((await later).content, 1n);
+      const twin = await platform.create(`twin-${language}`, new GuestAgent(counter.module, { state: counter.snapshot() }));
+      assert.equal((await boss.ask({ performative: "query-ref", receivers: twin.aid })).content, 1n);
+
+      await boss.ams.kill(worker.aid).catch((error: unknown) => assert.ok(error instanceof Error));
+      const { aid } = worker;
+      await worker.end();
+      await assert.rejects(boss.ask({ performative: "request", receivers: aid, content: term("sum", [1n]) }), FailureError);
+    }
+  } finally {
+    await platform.close();
+    society.stop();
+  }
+});

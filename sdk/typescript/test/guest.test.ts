@@ -1,0 +1,370 @@
+/** WebAssembly agents in JavaScript: the bytes of their interface, the examples in three languages, their states. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Aid } from "../src/acl/aid.js";
+import { messageFromJson, valueFromJson } from "../src/acl/json.js";
+import type { Message } from "../src/acl/message.js";
+import { isTerm, plain, term, type Value } from "../src/acl/value.js";
+import { Guest, GuestModule, ModuleError, Shelf, type Answer, type News, type Question, type Surroundings } from "../src/guest.js";
+import { messageFrame, readMessage, readTemplate } from "../src/guest/frame.js";
+import { compress, decompress } from "../src/guest/lz4.js";
+import { readValue, valueBytes } from "../src/guest/value.js";
+import { GUESTS, guestModule, WITHOUT_GUESTS } from "./guests.js";
+import { repository } from "./vectors.js";
+
+interface Vectors {
+  readonly values: readonly { readonly name: string; readonly value: unknown; readonly bytes: string }[];
+  readonly messages: readonly { readonly name: string; readonly message: Record<string, unknown>; readonly bytes: string }[];
+  readonly templates: readonly { readonly name: string; readonly template: Record<string, unknown>; readonly bytes: string }[];
+  readonly malformed: readonly { readonly name: string; readonly bytes: string }[];
+}
+
+const vectors = JSON.parse(readFileSync(join(repository(), "conformance/guest/frames.json"), "utf8")) as Vectors;
+const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "hex"));
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+
+test("values and messages are the bytes of conformance/guest", () => {
+  for (const { name, value, bytes } of vectors.values) {
+    assert.equal(hexOf(valueBytes(valueFromJson(value))), bytes, name);
+    assert.equal(hexOf(valueBytes(readValue(bytesOf(bytes)))), bytes, name);
+  }
+  for (const { name, message, bytes } of vectors.messages) {
+    const said = messageFromJson(message);
+    assert.equal(hexOf(messageFrame(said, "home")), bytes, name);
+    if (said.receivers.length > 0) assert.deepEqual(readMessage(bytesOf(bytes), said.sender), said, name);
+  }
+  for (const { name, bytes } of vectors.malformed) assert.throws(() => readMessage(bytesOf(bytes), Aid.NOBODY), /at byte/, name);
+});
+
+test("templates fit what they say", () => {
+  const all = vectors.messages.map(({ message }) => messageFromJson(message));
+  for (const { name, template, bytes } of vectors.templates) {
+    const fits = readTemplate(bytesOf(bytes), "home");
+    const wanted = all.filter((message) => fits(message));
+    if (Object.keys(template).length === 0) assert.equal(wanted.length, all.length, name);
+    if (typeof template["performative"] === "string") assert.ok(wanted.every(({ performative }) => performative === template["performative"]), name);
+  }
+});
+
+test("what is packed is unpacked, and nothing else", () => {
+  const samples = [new Uint8Array(), new Uint8Array(5), new Uint8Array(100_000), Uint8Array.from({ length: 5000 }, (_, at) => (at * at) >> 3), Uint8Array.from({ length: 3000 }, (_, at) => at % 7)];
+  for (const bytes of samples) assert.deepEqual(decompress(compress(bytes), bytes.length), bytes);
+  assert.ok(compress(new Uint8Array(100_000)).length < 500);
+  assert.throws(() => decompress(Uint8Array.of(0x10), 1), /no state/);
+  assert.throws(() => decompress(Uint8Array.of(0x1f, 7, 9, 0), 20), /no state/);
+  assert.throws(() => decompress(compress(new Uint8Array(100)), 99), /no state/);
+});
+
+/** A place for guests, on a clock of its own. */
+class Place implements Surroundings {
+  readonly platform = "test";
+  readonly sent: Message[] = [];
+  readonly printed: string[] = [];
+  readonly asked: Question[] = [];
+  readonly shelf: Shelf | undefined = new Shelf();
+  lifetime: number | undefined;
+  clock = 0;
+  answer: (question: Question) => Answer = () => ({ code: 0 });
+
+  constructor(
+    public node = "n1",
+    readonly name = "guest",
+  ) {}
+
+  now(): number {
+    return this.clock;
+  }
+  wall(): number {
+    return 1_700_000_000_000;
+  }
+  random(room: Uint8Array): void {
+    room.fill(4);
+  }
+  send(message: Message): void {
+    this.sent.push(message);
+  }
+  print(text: string): void {
+    this.printed.push(text);
+  }
+  log(): void {}
+  setLifetime(ms: number): void {
+    this.lifetime = ms;
+  }
+  async ask(question: Question): Promise<Answer> {
+    this.asked.push(question);
+    await Promise.resolve();
+    return this.answer(question);
+  }
+}
+
+/** An agent that goes from place to place: nothing of the old instance goes along but its state. */
+class Traveller {
+  guest: Guest;
+  hops = 0;
+  isOver = false;
+  readonly clones: Traveller[] = [];
+
+  constructor(
+    readonly module: GuestModule,
+    readonly place = new Place(),
+    from: Uint8Array | Record<string, Value> = {},
+    readonly closed: string[] = [],
+  ) {
+    this.guest = new Guest(module, place, from);
+  }
+
+  async run(): Promise<void> {
+    for (;;) {
+      const outcome = await this.guest.run();
+      this.isOver = outcome.type === "stopped";
+      if (outcome.type !== "hop") return;
+      const { to, clone } = outcome.hop;
+      const from = this.place.node;
+      this.guest.lighten();
+      if (this.closed.includes(to)) this.guest.hopped({ type: "stayed", to, why: "closed" });
+      else if (clone === undefined) this.move({ type: "arrived", from }, to);
+      else {
+        const name = clone || `guest-${this.clones.length + 1}`;
+        const copy = new Traveller(this.module, new Place(to, name), this.guest.snapshot(), this.closed);
+        copy.guest.hopped({ type: "is-clone", from, of: this.place.name });
+        this.clones.push(copy);
+        this.guest.hopped({ type: "cloned", clone: name });
+      }
+    }
+  }
+
+  move(news: News, to: string): void {
+    const state = this.guest.snapshot();
+    const left = this.guest.waiting;
+    this.place.node = to;
+    this.guest = new Guest(this.module, this.place, state);
+    for (const message of left) this.guest.deliver(message);
+    this.guest.hopped(news);
+    this.hops++;
+  }
+
+  /** Time passes until something is due. */
+  async wait(): Promise<void> {
+    this.place.clock = Math.max(this.place.clock, this.guest.dueAt);
+    await this.run();
+  }
+
+  async tell(content: Value, performative = "request"): Promise<void> {
+    const message = { performative, sender: Aid.of("amy"), receivers: [Aid.of(this.place.name)], content, replyWith: "r1" };
+    assert.ok(this.guest.deliver(message));
+    await this.run();
+  }
+
+  /** The only thing that it said since it was asked last. */
+  answer(): Value {
+    assert.equal(this.place.sent.length, 1);
+    const [{ receivers, inReplyTo, content }] = this.place.sent.splice(0) as [Message];
+    assert.equal(receivers.join(), "amy@test");
+    assert.equal(inReplyTo, "r1");
+    return content;
+  }
+}
+
+const ints = (...numbers: number[]): Value => numbers.map(BigInt);
+const options = { skip: WITHOUT_GUESTS };
+const LANGUAGES = ["rust", "assemblyscript", "c"];
+
+for (const language of LANGUAGES) {
+  test(`a worker in ${language} sums, and asks the platform to be found`, options, async () => {
+    const worker = new Traveller(await guestModule(`worker-${language}`));
+    await worker.run();
+    assert.deepEqual(worker.place.asked, [{ what: "register", about: ["sums", "arithmetic"] }]);
+    await worker.tell(term("sum", ints(1, 2, 3)));
+    assert.deepEqual(worker.answer(), term("sum", 6n, 1n));
+    await worker.tell(term("sum", ints(4)));
+    assert.deepEqual(worker.answer(), term("sum", 4n, 2n));
+  });
+
+  test(`a counter in ${language} goes on from its state`, options, async () => {
+    const module = await guestModule(`counter-${language}`);
+    let counter = new Traveller(module);
+    const counts: Value[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      await counter.tell("go", "inform");
+      await counter.tell(null, "query-ref");
+      counts.push(counter.answer());
+      const state = counter.guest.snapshot();
+      assert.ok(state.length < 10_000, `${state.length} bytes`);
+      counter = new Traveller(module, new Place("n1"), state);
+      assert.deepEqual(counter.guest.snapshot(), state, "nothing else is in the next one");
+    }
+    assert.deepEqual(counts, [1n, 2n, 3n, 4n]);
+  });
+
+  test(`a keeper in ${language} finds what it left`, options, async () => {
+    const module = await guestModule(`keeper-${language}`);
+    const keeper = new Traveller(module);
+    const told = async (content: Value): Promise<Value> => {
+      await keeper.tell(content);
+      return keeper.answer();
+    };
+    const kept = (what: string, said: Value): Value => term("kept", { atom: what }, said);
+    assert.deepEqual(await told(term("look", "a")), kept("look", { atom: "nothing" }));
+    assert.deepEqual(await told(term("note", "b", "two")), kept("note", { atom: "done" }));
+    assert.deepEqual(await told(term("note", "a", "one")), kept("note", { atom: "done" }));
+    assert.deepEqual(await told(term("look", "b")), kept("look", "two"));
+    assert.deepEqual(await told(term("list", "")), kept("list", ["a", "b"]));
+    assert.deepEqual(await told(term("forget", "a")), kept("forget", { atom: "done" }));
+    assert.deepEqual(await told(term("list", "")), kept("list", ["b"]));
+    const stranger = new Traveller(module, Object.assign(new Place(), { shelf: undefined }));
+    await stranger.tell(term("note", "a", "one"));
+    assert.match(String(stranger.answer()), /does not grant storage/);
+  });
+
+  test(`a traveller in ${language} moves a hundred times in the middle of its recursion`, options, async () => {
+    const module = await guestModule(`traveller-${language}`);
+    const tour = async (nodes: readonly string[], closed: string[] = []): Promise<readonly [Value, number]> => {
+      const traveller = new Traveller(module, new Place(), {}, closed);
+      await traveller.tell(term("tour", nodes));
+      return [traveller.answer(), traveller.hops];
+    };
+    const [unmoved] = await tour([]);
+    assert.ok(isTerm(unmoved, "sum", 3));
+    const [sum] = unmoved.args;
+    const nodes = Array.from({ length: 100 }, (_, at) => `n${2 - (at % 2)}`);
+    assert.deepEqual(await tour(nodes), [term("sum", sum as Value, 100n, "n1"), 100]);
+    assert.deepEqual(await tour(["n2", "n3", "n4"], ["n3", "n4"]), [term("sum", sum as Value, 1n, "n2"), 1]);
+  });
+
+  test(`a scout in ${language} goes round, takes another way where a node is dead, and comes home`, options, async () => {
+    const scout = new Traveller(await guestModule(`scout-${language}`), new Place(), {}, ["n8", "n9"]);
+    await scout.tell(term("tour", [["n1"], ["n9", "n2"], ["n8"], ["n3"]], 1000n, 7n));
+    for (let turns = 0; !scout.place.sent.some(({ content }) => isTerm(content, "toured")); turns++) {
+      assert.ok(turns < 20);
+      await scout.wait();
+    }
+    const last = scout.place.sent.at(-1)?.content ?? null;
+    assert.deepEqual(plain(last), { functor: "toured", args: [["0 on n1", "1 on n2", "3 on n3"], ["n9", "n8"], "done", "n1"] });
+    assert.deepEqual([scout.hops, scout.guest.dueAt], [3, Infinity]);
+  });
+
+  test(`a minion in ${language} brings back what it found, and ends`, options, async () => {
+    const scout = new Traveller(await guestModule(`scout-${language}`), new Place(), {}, ["n9"]);
+    await scout.tell(term("send", ["n9", "n22"], 5000n, 7n));
+    const [minion] = scout.clones as [Traveller];
+    await minion.run();
+    await minion.wait();
+    assert.ok(minion.isOver && !scout.isOver);
+    assert.deepEqual([minion.place.lifetime, scout.place.lifetime], [5000, undefined]);
+    const [report] = minion.place.sent as [Message];
+    assert.ok(scout.guest.deliver({ ...report, sender: Aid.of(minion.place.name) }));
+    await scout.run();
+    assert.deepEqual(plain(scout.answer()), { functor: "heard", args: [3, "n1"] });
+  });
+}
+
+test("a nomad moves in the middle of its loop, and its module is not prepared", options, async () => {
+  const module = await guestModule("nomad-rust");
+  assert.ok(!module.suspends);
+  const nomad = new Traveller(module);
+  await nomad.tell(term("tour", ["n2", "n3", "n1"]));
+  const answer = nomad.answer();
+  assert.ok(isTerm(answer, "sum", 3));
+  assert.deepEqual([answer.args[1], answer.args[2], nomad.hops], [3n, "n1", 3]);
+});
+
+test("who is called home while he waits for a hop hears that he stayed", options, async () => {
+  const module = await guestModule("shuttle-c");
+  const shuttle = new Traveller(module, new Place(), {}, ["n9"]);
+  await shuttle.tell(term("weak", "n1", "n2", 2n));
+  assert.deepEqual(shuttle.place.sent.map(({ content }) => content), ["back", "back"]);
+  assert.equal(shuttle.hops, 4);
+});
+
+test("states that were tampered with are refused, or end the agent at worst", options, async () => {
+  const module = await guestModule("counter-rust");
+  const counter = new Traveller(module);
+  for (let turn = 0; turn < 3; turn++) await counter.tell("go", "inform");
+  const state = counter.guest.snapshot();
+  for (let at = 0; at < state.length; at++) {
+    for (const byte of [0, 1, 127, 255]) {
+      const wrong = state.slice();
+      wrong[at] = byte;
+      try {
+        const other = new Traveller(module, new Place(), wrong);
+        await other.tell("go");
+      } catch (error) {
+        assert.ok(error instanceof Error);
+      }
+    }
+  }
+  for (let length = 1; length < state.length; length++) {
+    try {
+      new Traveller(module, new Place(), state.slice(0, length));
+    } catch (error) {
+      assert.match(String(error), /no state/);
+    }
+  }
+});
+
+// ---- Modules written for the tests, in WebAssembly's bytes
+
+const leb = (value: number): number[] => (value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...leb(value >>> 7)]);
+const vec = (items: readonly (readonly number[])[]): number[] => [...leb(items.length), ...items.flat()];
+const text = (name: string): number[] => vec([...Buffer.from(name)].map((byte) => [byte]));
+const section = (id: number, body: readonly number[]): number[] => [id, ...leb(body.length), ...body];
+
+/** A module with one import of `(i32, i32) -> i32`, whose `whim_handle` has this body; in its memory `home` stands at 16. */
+function moduleOf(imported: string, body: readonly number[], memory: readonly number[] = [0, 1]): Uint8Array<ArrayBuffer> {
+  const [I, i32] = [0x7f, (n: number): number[] => [0x41, ...leb(n)]];
+  const types = [[0x60, 2, I, I, 1, I], [0x60, 0, 1, I], [0x60, 1, I, 1, I]];
+  const code = [[...i32(1)], [...i32(512), 0x0f], [...body]].map((one) => {
+    const whole = [0, ...one, 0x0b];
+    return [...leb(whole.length), ...whole];
+  });
+  const exports: [string, number, number][] = [["memory", 2, 0], ["whim_abi", 0, 1], ["whim_inbox", 0, 2], ["whim_handle", 0, 3]];
+  const parts = [
+    section(1, vec(types)),
+    section(2, vec([[...text("whim"), ...text(imported), 0, 0]])),
+    section(3, vec([[1], [2], [0]])),
+    section(5, [1, ...memory]),
+    section(7, vec(exports.map(([name, kind, index]) => [...text(name), kind, ...leb(index)]))),
+    section(10, vec(code)),
+    section(11, vec([[0, ...i32(16), 0x0b, ...text("home")]])),
+  ];
+  return Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...parts.flat()]);
+}
+
+const asks = [0x41, 16, 0x41, 4, 0x10, 0];
+
+test("a call that asks the platform is begun anew, and has done nothing twice", async () => {
+  // memory[64] += 1; exists("home"); memory.grow(1); exists("home"); answers with memory[64] - 1.
+  const [count, load] = [[0x41, 0xc0, 0], [0x28, 2, 0]];
+  const body = [count, count, load, [0x41, 1, 0x6a, 0x36, 2, 0], asks, [0x1a, 0x41, 1, 0x40, 0, 0x1a], asks, [0x1a], count, load, [0x41, 1, 0x6b]].flat();
+  const guest = new Traveller(await GuestModule.compile(moduleOf("exists", body)));
+  guest.place.answer = () => ({ code: 1 });
+  await guest.tell("go");
+  assert.equal(guest.place.asked.length, 2);
+  const again = new Guest(guest.module, guest.place, guest.guest.snapshot());
+  again.deliver({ performative: "inform", sender: Aid.of("amy"), receivers: [], content: null });
+  await assert.rejects(again.run(), /it answered 1/, "it was there once before");
+});
+
+test("what cannot be an agent here is told so", async () => {
+  const compile = (bytes: Uint8Array<ArrayBuffer>): Promise<GuestModule> => GuestModule.compile(bytes);
+  await assert.rejects(compile(Uint8Array.of(1, 2, 3)), ModuleError);
+  await assert.rejects(compile(moduleOf("format_disk", [0x41, 0])), /imports `whim.format_disk`/);
+  await assert.rejects(compile(moduleOf("move_to", [0x41, 0])), /was not prepared/);
+  await assert.rejects(compile(moduleOf("exists", [0x41, 0], [0, ...leb(2000)])), /quota memory_bytes/);
+  await assert.rejects(compile(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)), /does not export `memory`/);
+});
+
+test("who passes an address outside his memory is stopped, and so is who wants too much of it", async () => {
+  const outside = new Traveller(await GuestModule.compile(moduleOf("exists", [0x41, 0x7f, 0x41, 4, 0x10, 0])));
+  await assert.rejects(outside.tell("go"), /outside its memory/);
+  // It has two pages at most: -1 is what the engine answers.
+  const grows = new Traveller(await GuestModule.compile(moduleOf("exists", [0x41, 2, 0x40, 0]), { memoryBytes: 2 << 16 }));
+  await assert.rejects(grows.tell("go"), /it answered -1/);
+});
+
+test("all examples are admitted", options, async () => {
+  assert.ok(GUESTS.length >= 20, GUESTS.join(" "));
+  for (const name of GUESTS) await guestModule(name);
+});
