@@ -24,11 +24,13 @@ pub struct Terms {
     pub attempts_max: u32,
     /// When nothing else is left to do, a part that has been out for so many times what parts take is lent once more: who is first, counts.
     pub dawdling: u32,
+    /// How long whoever asked waits, at most; `None`: as long as it takes, though nobody may ever offer to do it.
+    pub within: Option<Duration>,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Self { lease: Duration::from_secs(60), agreeing: 1, attempts_max: 8, dawdling: 3 }
+        Self { lease: Duration::from_secs(60), agreeing: 1, attempts_max: 8, dawdling: 3, within: None }
     }
 }
 
@@ -68,6 +70,9 @@ pub enum Unfinished {
     /// It was lent as often as may be.
     #[error("it was lent {0} times, and not enough answers agree")]
     Attempts(u32),
+    /// [`Terms::within`] is over.
+    #[error("nobody did it in time: it was lent {0} times")]
+    Time(u32),
 }
 
 /// What a part's answer is.
@@ -92,6 +97,8 @@ struct Loan {
 #[derive(Debug)]
 struct Open<A> {
     terms: Terms,
+    /// When whoever asked waits no longer.
+    by: Time,
     loans: Vec<Loan>,
     answers: Vec<(Symbol, A)>,
     /// Who had it and did not bring it back in time: their answers still count, and they are asked again if nobody else has room.
@@ -103,11 +110,12 @@ struct Open<A> {
 }
 
 impl<A: PartialEq> Open<A> {
-    fn new(terms: Terms) -> Self {
+    fn new(terms: Terms, by: Time) -> Self {
         let agreeing = terms.agreeing.max(1);
         let terms = Terms { agreeing, attempts_max: terms.attempts_max.max(agreeing), ..terms };
         Self {
             terms,
+            by,
             loans: Vec::new(),
             answers: Vec::new(),
             overdue: Vec::new(),
@@ -190,6 +198,8 @@ pub struct Work<A> {
     waiting: VecDeque<Part>,
     /// When loans end.
     ends: BTreeSet<(Time, Part, Symbol)>,
+    /// When parts are given up.
+    deadlines: BTreeSet<(Time, Part)>,
     /// Loans by when they began, for those that dawdle.
     begun: BTreeSet<(Time, Part, Symbol)>,
     /// When parts are to be looked at that were not, for there were too many.
@@ -206,6 +216,7 @@ impl<A> Default for Work<A> {
             added: 0,
             waiting: VecDeque::new(),
             ends: BTreeSet::new(),
+            deadlines: BTreeSet::new(),
             begun: BTreeSet::new(),
             looks_at: None,
             times: VecDeque::new(),
@@ -216,10 +227,14 @@ impl<A> Default for Work<A> {
 
 impl<A: PartialEq> Work<A> {
     /// One more part, to be shared out like this. Its number.
-    pub fn add(&mut self, terms: Terms) -> Part {
+    pub fn add(&mut self, now: Time, terms: Terms) -> Part {
         let part = self.added;
         self.added += 1;
-        self.open.insert(part, Open::new(terms));
+        let by = terms.within.map_or(Time::NEVER, |within| now + within);
+        if by != Time::NEVER {
+            self.deadlines.insert((by, part));
+        }
+        self.open.insert(part, Open::new(terms, by));
         self.waiting.push_back(part);
         part
     }
@@ -236,10 +251,18 @@ impl<A: PartialEq> Work<A> {
 
     /// Nobody wants to know any more.
     pub fn withdraw(&mut self, part: Part, fleet: &mut Fleet) {
-        for loan in self.open.remove(&part).into_iter().flat_map(|open| open.loans) {
+        self.close(part, fleet);
+    }
+
+    /// Nobody is to do a part any more.
+    fn close(&mut self, part: Part, fleet: &mut Fleet) -> Option<Open<A>> {
+        let mut open = self.open.remove(&part)?;
+        self.deadlines.remove(&(open.by, part));
+        for loan in open.loans.drain(..) {
             self.forget(part, &loan);
             fleet.release(loan.device);
         }
+        Some(open)
     }
 
     /// The next part to be given to a device, of those whom it suits. `random` gives any numbers, all alike.
@@ -328,8 +351,9 @@ impl<A: PartialEq> Work<A> {
             // What is begun is finished first: so those who asked wait less, and who lies is found out soon.
             self.waiting.push_front(part);
         } else if open.loans.is_empty() {
-            let attempts = open.attempts;
+            let (attempts, by) = (open.attempts, open.by);
             self.open.remove(&part);
+            self.deadlines.remove(&(by, part));
             self.outcomes.push_back((part, Err(Unfinished::Attempts(attempts))));
         }
     }
@@ -362,11 +386,7 @@ impl<A: PartialEq> Work<A> {
 
     /// The newest answer is the right one.
     fn finish(&mut self, part: Part, fleet: &mut Fleet) {
-        let Some(mut open) = self.open.remove(&part) else { return };
-        for loan in open.loans {
-            self.forget(part, &loan);
-            fleet.release(loan.device);
-        }
+        let Some(mut open) = self.close(part, fleet) else { return };
         let Some((last, right)) = open.answers.pop() else { return };
         for (device, _) in open.answers.iter().filter(|(_, answer)| *answer != right) {
             fleet.note_wrong(*device);
@@ -399,8 +419,12 @@ impl<A: PartialEq> Work<A> {
         }
     }
 
-    /// Lends again what was not brought back in time.
+    /// Gives up what nobody waits for any longer, and lends again what was not brought back in time.
     pub fn handle_timeout(&mut self, now: Time, fleet: &mut Fleet) {
+        while let Some(&(_, part)) = self.deadlines.first().filter(|(by, _)| *by <= now) {
+            let attempts = self.close(part, fleet).map_or(0, |open| open.attempts);
+            self.outcomes.push_back((part, Err(Unfinished::Time(attempts))));
+        }
         while let Some(&(until, part, device)) = self.ends.first().filter(|(until, ..)| *until <= now) {
             self.take_back(part, device, fleet);
             self.ends.remove(&(until, part, device));
@@ -412,9 +436,11 @@ impl<A: PartialEq> Work<A> {
         }
     }
 
-    /// When something is to be looked at again: the time of a loan is over, or parts were not looked at; [`Time::NEVER`] if nothing is.
+    /// When something is to be looked at again: the time of a loan or of whoever asked is over, or parts were not looked at;
+    /// [`Time::NEVER`] if nothing is.
     pub fn poll_timeout(&self) -> Time {
         let end = self.ends.first().map_or(Time::NEVER, |(until, ..)| *until);
+        let end = self.deadlines.first().map_or(end, |(by, _)| end.min(*by));
         self.looks_at.map_or(end, |looks_at| end.min(looks_at))
     }
 

@@ -87,7 +87,7 @@ fn one_that_suits_is_found_among_many_that_do_not() {
 }
 
 const AT_ONCE: Duration = Duration::from_secs(1);
-const TERMS: Terms = Terms { lease: Duration::from_secs(10), agreeing: 1, attempts_max: 4, dawdling: 3 };
+const TERMS: Terms = Terms { lease: Duration::from_secs(10), agreeing: 1, attempts_max: 4, dawdling: 3, within: None };
 
 fn leases<A: PartialEq>(work: &mut Work<A>, now: Time, fleet: &mut Fleet) -> Vec<Lease> {
     let mut random = numbers(5);
@@ -97,7 +97,7 @@ fn leases<A: PartialEq>(work: &mut Work<A>, now: Time, fleet: &mut Fleet) -> Vec
 #[test]
 fn a_part_that_does_not_come_back_is_lent_again() {
     let (mut fleet, mut work) = (fleet(&[("slow", 1)]), Work::default());
-    let part = work.add(TERMS);
+    let part = work.add(Time::ZERO, TERMS);
     let first = leases(&mut work, Time::ZERO, &mut fleet);
     assert_eq!(first, [Lease { part, device: Symbol::new("slow"), until: Time::from_ms(10_000) }]);
     fleet.join(device("quick", 1)).expect("it may");
@@ -118,7 +118,7 @@ fn a_part_that_does_not_come_back_is_lent_again() {
 #[test]
 fn what_dawdles_is_lent_twice_when_nothing_else_is_left() {
     let (mut fleet, mut work) = (fleet(&[("one", 1), ("other", 1)]), Work::default());
-    let parts: Vec<u64> = (0..4).map(|_| work.add(TERMS)).collect();
+    let parts: Vec<u64> = (0..4).map(|_| work.add(Time::ZERO, TERMS)).collect();
     assert_eq!(parts, [0, 1, 2, 3]);
     let all = leases(&mut work, Time::ZERO, &mut fleet);
     let now = Time::ZERO + AT_ONCE;
@@ -145,7 +145,7 @@ fn who_lies_is_outvoted_and_given_no_more() {
     let (mut fleet, mut work) = (fleet(&[("liar", 1), ("a", 1), ("b", 1)]), Work::default());
     let liar = Symbol::new("liar");
     for _ in 0..DEVICE_WRONG_MAX {
-        let part = work.add(Terms { agreeing: 2, ..TERMS });
+        let part = work.add(Time::ZERO, Terms { agreeing: 2, ..TERMS });
         while work.unfinished() > 0 {
             for lease in leases(&mut work, Time::ZERO, &mut fleet) {
                 let answer = if lease.device == liar { 666 } else { 42 };
@@ -158,7 +158,7 @@ fn who_lies_is_outvoted_and_given_no_more() {
     }
     let mut asked = 0;
     for _ in 0..100 {
-        let part = work.add(Terms { agreeing: 2, ..TERMS });
+        let part = work.add(Time::ZERO, Terms { agreeing: 2, ..TERMS });
         while work.unfinished() > 0 {
             for lease in leases(&mut work, Time::ZERO, &mut fleet) {
                 asked += u32::from(lease.device == liar);
@@ -174,7 +174,7 @@ fn who_lies_is_outvoted_and_given_no_more() {
 fn a_trusted_device_is_believed_alone() {
     let (mut fleet, mut work) = (fleet(&[]), Work::default());
     fleet.join(Device { trusted: true, ..device("own", 1) }).expect("it may");
-    let part = work.add(Terms { agreeing: 3, ..TERMS });
+    let part = work.add(Time::ZERO, Terms { agreeing: 3, ..TERMS });
     assert_eq!(leases(&mut work, Time::ZERO, &mut fleet).len(), 1);
     assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("own"), part, 1, &mut fleet), Verdict::Done);
 }
@@ -182,7 +182,7 @@ fn a_trusted_device_is_believed_alone() {
 #[test]
 fn who_never_brings_anything_back_is_given_no_more() {
     let (mut fleet, mut work) = (fleet(&[("dead", 1)]), Work::<u8>::default());
-    work.add(Terms { attempts_max: 100, ..TERMS });
+    work.add(Time::ZERO, Terms { attempts_max: 100, ..TERMS });
     for _ in 0..DEVICE_OVERDUE_MAX {
         let now = work.poll_timeout();
         let now = if now == Time::NEVER { Time::ZERO } else { now };
@@ -198,7 +198,7 @@ fn a_part_that_nobody_can_do_is_given_up() {
     let names: Vec<String> = (0..5).map(|at| format!("d{at}")).collect();
     let mut fleet = fleet(&names.iter().map(|name| (name.as_str(), 1)).collect::<Vec<_>>());
     let mut work = Work::<u8>::default();
-    let part = work.add(TERMS);
+    let part = work.add(Time::ZERO, TERMS);
     for _ in 0..TERMS.attempts_max {
         for lease in leases(&mut work, Time::ZERO, &mut fleet) {
             work.handle_failure(lease.device, lease.part, &mut fleet);
@@ -210,9 +210,32 @@ fn a_part_that_nobody_can_do_is_given_up() {
 }
 
 #[test]
+fn what_nobody_offers_to_do_is_given_up_when_its_time_is_over() {
+    let (mut fleet, mut work) = (fleet(&[("dead", 1)]), Work::<u8>::default());
+    let within = |ms| Terms { within: Some(Duration::from_millis(ms)), ..TERMS };
+    let kept = work.add(Time::ZERO, within(6_000));
+    assert_eq!(work.poll_lease(Time::ZERO, &mut fleet, &mut numbers(1), &|_| true).map(|lease| lease.part), Some(kept));
+    let nobodys = work.add(Time::ZERO, within(5_000));
+    assert_eq!(work.poll_lease(Time::ZERO, &mut fleet, &mut numbers(1), &|_| false), None);
+    assert!(work.poll_timeout() <= Time::from_ms(5_000));
+    work.handle_timeout(Time::from_ms(4_999), &mut fleet);
+    assert_eq!(work.poll_outcome(), None);
+    work.handle_timeout(Time::from_ms(6_000), &mut fleet);
+    assert_eq!(work.poll_outcome(), Some((nobodys, Err(Unfinished::Time(0)))));
+    assert_eq!(work.poll_outcome(), Some((kept, Err(Unfinished::Time(1)))));
+    assert_eq!((work.unfinished(), work.lent(), work.poll_timeout()), (0, 0, Time::NEVER));
+    assert_eq!(work.handle_answer(Time::from_ms(6_001), Symbol::new("dead"), kept, 1, &mut fleet), Verdict::Late);
+    // One that is done in time is not given up later.
+    let done = work.add(Time::ZERO, within(5_000));
+    let lease = work.poll_lease(Time::ZERO, &mut fleet, &mut numbers(1), &|_| true).expect("it has room");
+    assert_eq!(work.handle_answer(Time::ZERO, lease.device, done, 1, &mut fleet), Verdict::Done);
+    assert_eq!(work.poll_timeout(), Time::NEVER);
+}
+
+#[test]
 fn who_cannot_do_a_part_is_asked_again_when_nobody_can() {
     let (mut fleet, mut work) = (fleet(&[("only", 1)]), Work::<u8>::default());
-    let part = work.add(TERMS);
+    let part = work.add(Time::ZERO, TERMS);
     for _ in 0..TERMS.attempts_max {
         for lease in leases(&mut work, Time::ZERO, &mut fleet) {
             work.handle_failure(lease.device, lease.part, &mut fleet);
@@ -225,7 +248,7 @@ fn who_cannot_do_a_part_is_asked_again_when_nobody_can() {
 fn who_comes_and_goes_has_no_part_given_up_and_is_remembered_for_lying() {
     let (mut fleet, mut work) = (fleet(&[("a", 1), ("b", 1)]), Work::default());
     let (fickle, terms) = (Symbol::new("fickle"), Terms { agreeing: 2, ..TERMS });
-    let part = work.add(terms);
+    let part = work.add(Time::ZERO, terms);
     for _ in 0..10 * TERMS.attempts_max {
         fleet.join(device("fickle", 1_000_000)).expect("it may");
         leases(&mut work, Time::ZERO, &mut fleet);
@@ -241,7 +264,7 @@ fn who_comes_and_goes_has_no_part_given_up_and_is_remembered_for_lying() {
     // It is wrong as often as may be; then no leaving and coming back helps.
     for _ in 0..DEVICE_WRONG_MAX {
         fleet.join(device("fickle", 1_000_000_000)).expect("it may");
-        let part = work.add(terms);
+        let part = work.add(Time::ZERO, terms);
         while work.unfinished() > 0 {
             for lease in leases(&mut work, Time::ZERO, &mut fleet) {
                 let answer = if lease.device == fickle { 666 } else { 42 };
@@ -259,7 +282,7 @@ fn who_comes_and_goes_has_no_part_given_up_and_is_remembered_for_lying() {
 fn parts_that_nobody_can_do_now_do_not_keep_others_waiting() {
     let (mut fleet, mut work) = (fleet(&[("picky", 1), ("away", 1)]), Work::default());
     let away = Symbol::new("away");
-    let parts: Vec<u64> = (0..100).map(|_| work.add(TERMS)).collect();
+    let parts: Vec<u64> = (0..100).map(|_| work.add(Time::ZERO, TERMS)).collect();
     assert_eq!(parts.len(), 100);
     // The other one has all its places taken.
     let first = leases(&mut work, Time::ZERO, &mut fleet);
@@ -328,7 +351,8 @@ impl Model {
         let name = |at: u8| format!("m{at}");
         match input {
             Input::Add => {
-                self.work.add(Terms { agreeing: 2, attempts_max: 6, ..TERMS });
+                let within = self.lent.len().is_multiple_of(3).then_some(Duration::from_secs(30));
+                self.work.add(self.now, Terms { agreeing: 2, attempts_max: 6, within, ..TERMS });
             }
             Input::Join(at) => self.fleet.join(device(&name(at), u32::from(at) + 1)).expect("it may"),
             Input::Leave(at) => {

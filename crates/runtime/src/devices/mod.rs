@@ -152,7 +152,7 @@ impl Devices {
         let (content, named) = (share.content(), share.named);
         let at = self.trade(share.kind);
         let Some(trade) = self.trades.get_mut(&at) else { return };
-        let part = trade.work.add(share.terms);
+        let part = trade.work.add(ctx.now(), share.terms);
         trade.wanted.insert(part, Wanted { question, content, named, bytes });
         trade.is_stirred = true;
         self.askers.entry(asker.name).or_default().insert((at, part));

@@ -43,13 +43,16 @@ impl Share {
                 _ => return Err("share(Kind, Part) or share(Kind, Part, Options) is expected".to_owned()),
             },
         };
-        let option = |name: &str, range: [u64; 2], otherwise: u64| option(options, name, range, otherwise);
+        let within = option(options, "within_ms", [1, WORK_LEASE_MS_MAX])?;
+        let option =
+            |name: &str, range: [u64; 2], or: u64| Ok::<_, String>(option(options, name, range)?.unwrap_or(or));
         let or = Terms::default();
         let lease_ms = option("lease_ms", [WORK_LEASE_MS_MIN, WORK_LEASE_MS_MAX], or.lease.as_millis() as u64)?;
         let terms = Terms {
             lease: Duration::from_millis(lease_ms),
             agreeing: option("agreeing", [1, WORK_AGREEING_MAX.into()], or.agreeing.into())? as u32,
             attempts_max: option("attempts", [1, WORK_ATTEMPTS_MAX.into()], or.attempts_max.into())? as u32,
+            within: within.map(Duration::from_millis),
             ..or
         };
         let named = options.and_then(|options| field(options, "named")).map_or(Ok(false), |named| {
@@ -71,7 +74,8 @@ impl Offer {
     /// It is no description of a device: why, for people.
     pub fn read(agent: Symbol, content: &Value) -> Result<Self, String> {
         let or = Condition::default();
-        let number = |name: &str, max: u64, otherwise: u64| option(Some(content), name, [0, max], otherwise);
+        let number =
+            |name: &str, max: u64, or: u64| Ok::<_, String>(option(Some(content), name, [0, max])?.unwrap_or(or));
         let most = u64::from(u32::MAX);
         let units = field(content, "units").ok_or("units are expected: what it can do, in compute units")?;
         let units =
@@ -123,10 +127,11 @@ fn field<'a>(content: &'a Value, name: &str) -> Option<&'a Value> {
     content.field(Symbol::new(name))
 }
 
-fn option(options: Option<&Value>, name: &str, range: [u64; 2], otherwise: u64) -> Result<u64, String> {
-    let Some(value) = options.and_then(|options| field(options, name)) else { return Ok(otherwise) };
+fn option(options: Option<&Value>, name: &str, range: [u64; 2]) -> Result<Option<u64>, String> {
+    let Some(value) = options.and_then(|options| field(options, name)) else { return Ok(None) };
     let [least, most] = range;
-    whole(value, range).ok_or_else(|| format!("{name}({value}): a whole number from {least} to {most} is expected"))
+    let number = whole(value, range);
+    Ok(Some(number.ok_or_else(|| format!("{name}({value}): a whole number from {least} to {most} is expected"))?))
 }
 
 fn whole(value: &Value, [least, most]: [u64; 2]) -> Option<u64> {
@@ -168,8 +173,10 @@ mod tests {
             ("lease_ms", Value::Int(5_000)),
             ("attempts", Value::Int(9)),
             ("named", true.into()),
+            ("within_ms", Value::Int(30_000)),
         ];
-        let terms = Terms { lease: Duration::from_secs(5), agreeing: 2, attempts_max: 9, ..Terms::default() };
+        let within = Some(Duration::from_secs(30));
+        let terms = Terms { lease: Duration::from_secs(5), agreeing: 2, attempts_max: 9, within, ..Terms::default() };
         let expected = Ok(Share { kind: "ants".into(), part: part.clone(), terms, named: true });
         let term = Value::term("share", [Value::atom("ants"), part.clone(), list(&options)]);
         assert_eq!(Share::read(&term), expected);
@@ -218,6 +225,7 @@ mod tests {
         check_refused(Share::read(&Value::from("share")), "share(Kind, Part)");
         check_refused(share(list(&[("agreeing", Value::Int(0))])), "agreeing(0): a whole number from 1 to");
         check_refused(share(list(&[("lease_ms", Value::Num(1.5))])), "lease_ms(1.5)");
+        check_refused(share(list(&[("within_ms", Value::Int(0))])), "within_ms(0): a whole number from 1 to");
         check_refused(share(list(&[("named", Value::Int(1))])), "named(1): true or false");
         check_refused(Share::read(&Value::term("share", [Value::from(""), Value::Null])), "a kind of work is");
         let offer = |fields: &[(&str, Value)]| Offer::read(Symbol::new("tab"), &map(fields));

@@ -103,6 +103,19 @@ fn society() -> Platform {
 }
 
 #[test]
+fn work_that_nobody_offers_to_do_fails_when_its_time_is_over() {
+    let platform = society();
+    let asked = Asked::ask(&platform, 1, "within_ms=20");
+    wait_for("a failure", || !asked.heard().is_empty());
+    let (performative, said) = asked.heard().remove(0);
+    assert_eq!(
+        (performative, said.as_str()),
+        (Performative::Failure, "1: \"nobody did it in time: it was lent 0 times\"")
+    );
+    assert_balanced(platform.counters());
+}
+
+#[test]
 fn everything_is_done_though_half_of_the_devices_go() {
     let platform = society();
     let tabs: Vec<Aid> = (0..8)
