@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::hash::BuildHasher;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -64,14 +64,23 @@ impl Names {
         self.texts.get(id as usize).copied().unwrap_or("")
     }
 
+    /// The hash of a name, and the shard that has it if any has.
     #[allow(clippy::indexing_slicing, reason = "five bits are below SHARDS")]
-    fn intern(&self, text: &str) -> u32 {
+    fn shard(&self, text: &str) -> (u32, MutexGuard<'_, Shard>) {
         let full = FxBuildHasher.hash_one(text);
         let hash = (full ^ (full >> 32)) as u32;
-        let mut shard = self.shards[(hash >> 27) as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        (hash, self.shards[(hash >> 27) as usize].lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn find(&self, shard: &Shard, hash: u32, text: &str) -> Option<u32> {
         let same = |entry: &Entry| entry.hash == hash && self.text(entry.id) == text;
-        if let Some(entry) = shard.ids.find(spread(hash), same) {
-            return entry.id;
+        shard.ids.find(spread(hash), same).map(|entry| entry.id)
+    }
+
+    fn intern(&self, text: &str) -> u32 {
+        let (hash, mut shard) = self.shard(text);
+        if let Some(id) = self.find(&shard, hash, text) {
+            return id;
         }
         note_made(text.len() + NAME_BYTES);
         let id = self.texts.push(shard.keep(text)) as u32;
@@ -105,6 +114,12 @@ impl Symbol {
     /// The symbol of `text`, made if it is new.
     pub fn new(text: &str) -> Self {
         Self(NAMES.intern(text))
+    }
+
+    /// The symbol of `text`, if there is one already: what strangers ask for is looked up so, for it is made for nobody.
+    pub fn known(text: &str) -> Option<Self> {
+        let (hash, shard) = NAMES.shard(text);
+        NAMES.find(&shard, hash, text).map(Self)
     }
 
     /// The name itself.
@@ -211,6 +226,16 @@ pub mod sym {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_asks_for_a_name_does_not_make_it() {
+        let before = Symbol::bytes_made_here();
+        assert_eq!(Symbol::known("nobody ever said this"), None);
+        assert_eq!(Symbol::bytes_made_here(), before);
+        let made = Symbol::new("somebody says this");
+        assert_eq!(Symbol::known("somebody says this"), Some(made));
+        assert_eq!(Symbol::known("self"), Some(sym::SELF));
+    }
 
     #[test]
     fn same_text_is_the_same_symbol() {

@@ -1,9 +1,15 @@
 //! How a node is, and what is wrong with it, in words.
 
+use std::time::{Duration, Instant};
+
 use serde::Serialize;
+use whimbrel_platform::limits::HTTP_HEALTH_KEPT_MS;
 
 use crate::shared::Shared;
 use crate::vocabulary::{Answer, LinkInfo, MemberInfo, MemberState, NodeInfo, Request};
+
+/// How long what was answered is answered again.
+const KEPT: Duration = Duration::from_millis(HTTP_HEALTH_KEPT_MS);
 
 /// How a node is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,8 +26,19 @@ pub struct Health {
     pub agents: u64,
 }
 
-/// Asks the node how it is.
+/// How the node was a moment ago. It is asked once for all who want to know meanwhile.
 pub(crate) async fn look(shared: &Shared) -> Health {
+    let mut kept = shared.health.lock().await;
+    if let Some((_, health)) = kept.as_ref().filter(|(at, _)| at.elapsed() < KEPT) {
+        return health.clone();
+    }
+    let health = ask(shared).await;
+    *kept = Some((Instant::now(), health.clone()));
+    health
+}
+
+/// Asks the node how it is.
+async fn ask(shared: &Shared) -> Health {
     let facts = Facts::ask(shared).await;
     let wrong = facts.wrong();
     let node = facts.node;

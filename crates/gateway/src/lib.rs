@@ -12,6 +12,8 @@ mod live;
 mod metrics;
 mod operator;
 mod pages;
+mod patient;
+mod preflight;
 mod routes;
 mod server;
 pub mod sessions;

@@ -1,14 +1,17 @@
 //! Pages that whoever runs the node puts beside the console: files of a folder, at `/pages/`. Anybody may read them, for a page
 //! has no token before it is read; what it does afterwards needs one.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::body::{Body, Bytes};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use axum::http::{Response, StatusCode};
-use whimbrel_platform::limits::HTTP_PAGE_BYTES_MAX;
+use futures_util::Stream;
+use futures_util::stream;
+use whimbrel_platform::crowd::Place;
+use whimbrel_platform::limits::{HTTP_PAGE_BYTES_MAX, HTTP_PAGE_PIECE_BYTES};
 
 include!("kinds.rs");
 
@@ -26,20 +29,21 @@ impl Pages {
         if folder.is_dir() { Ok(Self(folder)) } else { Err(io::ErrorKind::NotADirectory.into()) }
     }
 
-    /// The file at this path below the folder; of a folder, its `index.html`. `None` if there is none, or not for others.
-    pub fn read(&self, path: &str) -> Option<Response<Body>> {
+    /// The file at this path below the folder; of a folder, its `index.html`. `None` if there is none, or not for others. It is read
+    /// piece by piece, as its reader takes it, who has a place among the readers as long as that takes.
+    pub fn read(&self, path: &str, reader: Place) -> Option<Response<Body>> {
         let path = self.find(path)?;
-        let file = File::open(&path).ok().filter(|file| file.metadata().is_ok_and(|data| data.is_file()))?;
-        let mut bytes = Vec::new();
-        file.take(HTTP_PAGE_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+        let file = File::open(&path).ok()?;
+        let data = file.metadata().ok().filter(Metadata::is_file)?;
         let mut response = Response::new(Body::empty());
-        if bytes.len() as u64 > HTTP_PAGE_BYTES_MAX {
+        if data.len() > HTTP_PAGE_BYTES_MAX {
             *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             return Some(response);
         }
         let kind = kind(&path.to_string_lossy());
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        *response.body_mut() = Body::from(bytes);
+        response.headers_mut().insert(CONTENT_LENGTH, data.len().into());
+        *response.body_mut() = Body::from_stream(pieces(file, data.len(), reader));
         Some(response)
     }
 
@@ -59,9 +63,28 @@ impl Pages {
     }
 }
 
+/// So many bytes of a file, of which one piece at a time is in memory.
+fn pieces(file: File, bytes: u64, reader: Place) -> impl Stream<Item = io::Result<Bytes>> + Send {
+    stream::try_unfold((file, bytes, reader), |(mut file, left, reader)| async move {
+        if left == 0 {
+            return Ok(None);
+        }
+        let length = left.min(HTTP_PAGE_PIECE_BYTES as u64);
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut piece = vec![0; length as usize];
+            // Shorter by now: the connection is cut off, for its reader was told how much there is.
+            file.read_exact(&mut piece).map(|()| (piece, file))
+        });
+        let (piece, file) = reading.await.map_err(io::Error::other)??;
+        Ok(Some((Bytes::from(piece), (file, left - length, reader))))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use whimbrel_platform::crowd::Crowd;
 
     use super::*;
 
@@ -81,8 +104,10 @@ mod tests {
         }
         std::os::unix::fs::symlink(around.join("outside"), folder.join("link")).expect("it can be made");
         let pages = Pages::of(&folder).expect("it is a folder");
+        let readers = Crowd::of(1, 1);
+        let reader = || readers.enter([127, 0, 0, 1].into()).expect("the one before is gone");
         let kind = |path: &str| {
-            let response = pages.read(path)?;
+            let response = pages.read(path, reader())?;
             response.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().expect("text").to_owned())
         };
         assert_eq!(kind("").as_deref(), Some("text/html; charset=utf-8"));
@@ -91,12 +116,31 @@ mod tests {
         for path in
             ["../outside", "link", ".secret", "/etc/passwd", "maps/../../outside", "none", "maps/./index.html/..", "\0"]
         {
-            assert!(pages.read(path).is_none(), "{path}");
+            assert!(pages.read(path, reader()).is_none(), "{path}");
         }
         let long = File::create(folder.join("long.bin")).expect("it can be made");
         long.set_len(HTTP_PAGE_BYTES_MAX + 1).expect("it can be long");
-        assert_eq!(pages.read("long.bin").map(|response| response.status()), Some(StatusCode::PAYLOAD_TOO_LARGE));
+        assert_eq!(pages.read("long.bin", reader()).map(|r| r.status()), Some(StatusCode::PAYLOAD_TOO_LARGE));
         assert!(Pages::of(&folder.join("index.html")).is_err() && Pages::of(&folder.join("none")).is_err());
         fs::remove_dir_all(around).expect("it can be removed");
+    }
+    #[tokio::test]
+    async fn a_file_is_read_as_it_is_taken() {
+        let folder = std::env::temp_dir().join(format!("whimbrel-long-pages-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("it can be made");
+        let text: Vec<u8> = (0..3 * HTTP_PAGE_PIECE_BYTES + 7).map(|at| at as u8).collect();
+        fs::write(folder.join("a.bin"), &text).expect("it can be written");
+        let (pages, readers) = (Pages::of(&folder).expect("it is a folder"), Crowd::of(1, 1));
+        let reader = || readers.enter([127, 0, 0, 1].into());
+        let read = async |response: Response<Body>| axum::body::to_bytes(response.into_body(), usize::MAX).await;
+        let response = pages.read("a.bin", reader().expect("a place")).expect("it is there");
+        assert_eq!(response.headers().get(CONTENT_LENGTH), Some(&HeaderValue::from(text.len())));
+        assert!(reader().is_none(), "somebody reads");
+        assert_eq!(read(response).await.expect("all of it").as_ref(), text);
+        let response = pages.read("a.bin", reader().expect("a place")).expect("it is there");
+        fs::write(folder.join("a.bin"), "short").expect("it can be written");
+        assert!(read(response).await.is_err(), "there is not as much as was said");
+        assert!(reader().is_some());
+        fs::remove_dir_all(folder).expect("it can be removed");
     }
 }

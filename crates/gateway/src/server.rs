@@ -22,11 +22,16 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason};
-use whimbrel_platform::limits::{HTTP_CONNECTIONS_MAX, HTTP_HEAD_BYTES_MAX, HTTP_HEAD_PATIENCE_MS, HTTP_HEADERS_MAX};
+use whimbrel_platform::limits::{
+    HTTP_BUFFER_BYTES_MAX, HTTP_CONNECTIONS_MAX, HTTP_HEAD_BYTES_MAX, HTTP_HEAD_PATIENCE_MS, HTTP_HEADERS_MAX,
+    HTTP_WRITE_PATIENCE_MS,
+};
 
 use crate::access::{Access, Role};
 use crate::operator::Operator;
 use crate::pages::Pages;
+use crate::patient::Patient;
+use crate::preflight;
 use crate::routes::{self, refused};
 use crate::sessions::Sessions;
 use crate::shared::{Counted, Shared};
@@ -34,6 +39,8 @@ use crate::vocabulary::{Reason, Refusal};
 
 /// How long a connection may take to be encrypted, and each head of a request to come.
 const HEAD_PATIENCE: Duration = Duration::from_millis(HTTP_HEAD_PATIENCE_MS);
+/// How long whoever is written to may take nothing.
+const WRITE_PATIENCE: Duration = Duration::from_millis(HTTP_WRITE_PATIENCE_MS);
 /// How often one looks whether all good-byes are said.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// How long to wait when no connection can be had.
@@ -139,12 +146,15 @@ async fn accept(listener: TcpListener, door: Door) {
             tokio::time::sleep(REST).await;
             continue;
         };
-        let Some(counted) = Counted::below(&door.shared.connections, HTTP_CONNECTIONS_MAX) else {
+        let counted = Counted::below(&door.shared.connections, HTTP_CONNECTIONS_MAX);
+        let Some((counted, visitor)) = counted.zip(door.shared.visitors.enter(from.ip())) else {
             door.shared.refuse(RefusalReason::TooMany, from.ip(), "there are as many connections as may be");
             continue;
         };
         let door = door.clone();
         tokio::spawn(async move {
+            // Until it ends, or is a WebSocket.
+            let _visitor = visitor;
             let counted = Arc::new(counted);
             let _ = socket.set_nodelay(true);
             let tls = door.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -181,7 +191,8 @@ impl Door {
             .header_read_timeout(HEAD_PATIENCE)
             .max_headers(HTTP_HEADERS_MAX)
             .max_header_size(HTTP_HEAD_BYTES_MAX)
-            .serve_connection(TokioIo::new(stream), serving)
+            .max_buf_size(HTTP_BUFFER_BYTES_MAX)
+            .serve_connection(TokioIo::new(Patient::new(stream, WRITE_PATIENCE)), serving)
             .with_upgrades();
         let mut connection = std::pin::pin!(connection);
         tokio::select! {
@@ -205,6 +216,9 @@ impl Door {
             return routes::guarded(refused(&Refusal::new(Reason::NotAllowed, why)), None);
         }
         let foreign = self.shared.access.foreign_origin(request.headers()).map(str::to_owned);
+        if let Some(origin) = foreign.as_deref().filter(|_| preflight::is_one(&request)) {
+            return routes::guarded(preflight::answer(request.headers()), Some(origin));
+        }
         let shown = Shown(self.shared.access.role_of(request.headers()));
         let extensions = request.extensions_mut();
         extensions.insert(Peer(from));

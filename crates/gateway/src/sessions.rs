@@ -13,6 +13,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::shared::Counted;
 use crate::sockets::WebSocket;
+use whimbrel_platform::crowd::Place;
 
 /// The name of the session protocol among those of WebSockets.
 pub const SUBPROTOCOL: &str = "whimbrel.v1";
@@ -39,13 +40,13 @@ pub enum SessionFrame {
 pub struct SessionSocket {
     socket: WebSocket,
     from: SocketAddr,
-    stranger: Option<Counted>,
+    stranger: Option<Place>,
     /// The connection counts as long as the socket is there.
     _connection: Arc<Counted>,
 }
 
 impl SessionSocket {
-    pub(crate) fn new(socket: WebSocket, from: SocketAddr, stranger: Counted, connection: Arc<Counted>) -> Self {
+    pub(crate) fn new(socket: WebSocket, from: SocketAddr, stranger: Place, connection: Arc<Counted>) -> Self {
         Self { socket, from, stranger: Some(stranger), _connection: connection }
     }
 

@@ -8,11 +8,15 @@ use std::time::Instant;
 use axum::http::{Method, StatusCode};
 use tokio::sync::{Semaphore, watch};
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::crowd::Crowd;
 use whimbrel_platform::limits::{
-    HTTP_ANSWERS_AT_ONCE_MAX, HTTP_LONG_ANSWERS_AT_ONCE_MAX, HTTP_STRANGERS_MAX, LIVE_LOGS_MAX, LIVE_SOCKETS_MAX,
+    HTTP_ANSWERS_AT_ONCE_MAX, HTTP_CONNECTIONS_MAX, HTTP_LONG_ANSWERS_AT_ONCE_MAX, HTTP_PAGES_AT_ONCE_MAX,
+    HTTP_PAGES_EACH_MAX, HTTP_STRANGERS_EACH_MAX, HTTP_STRANGERS_MAX, HTTP_VISITORS_EACH_MAX, LIVE_LOGS_MAX,
+    LIVE_SOCKETS_MAX,
 };
 
 use crate::access::{Access, Joining};
+use crate::health::Health;
 use crate::metrics::Counts;
 use crate::operator::Operator;
 use crate::pages::Pages;
@@ -32,8 +36,14 @@ pub(crate) struct Shared {
     /// True when the gateway closes.
     pub closing: watch::Sender<bool>,
     pub connections: Arc<AtomicUsize>,
+    /// Connections that are no WebSockets.
+    pub visitors: Arc<Crowd>,
     /// WebSockets whose clients have not said who they are.
-    pub strangers: Arc<AtomicUsize>,
+    pub strangers: Arc<Crowd>,
+    /// Those who read pages.
+    pub readers: Arc<Crowd>,
+    /// What `/health` said last, and when.
+    pub health: tokio::sync::Mutex<Option<(Instant, Health)>>,
     pub live: Arc<AtomicUsize>,
     joining: Mutex<Joining>,
     answers: Arc<Semaphore>,
@@ -95,7 +105,10 @@ impl Shared {
             requests: Counts::default(),
             closing: watch::Sender::new(false),
             connections: Arc::default(),
-            strangers: Arc::default(),
+            visitors: Crowd::of(HTTP_CONNECTIONS_MAX, HTTP_VISITORS_EACH_MAX),
+            strangers: Crowd::of(HTTP_STRANGERS_MAX, HTTP_STRANGERS_EACH_MAX),
+            readers: Crowd::of(HTTP_PAGES_AT_ONCE_MAX, HTTP_PAGES_EACH_MAX),
+            health: tokio::sync::Mutex::default(),
             live: Arc::default(),
             joining: Mutex::default(),
             answers: Arc::new(Semaphore::new(HTTP_ANSWERS_AT_ONCE_MAX)),
@@ -122,10 +135,6 @@ impl Shared {
         let known = [Method::GET, Method::HEAD, Method::POST, Method::DELETE, Method::OPTIONS, Method::PUT];
         let method = known.iter().find(|known| *known == method).map_or("other", Method::as_str);
         self.requests.get_or_create(&vec![("method", method.to_owned()), ("status", status.as_str().to_owned())]).inc();
-    }
-
-    pub fn stranger(&self) -> Option<Counted> {
-        Counted::below(&self.strangers, HTTP_STRANGERS_MAX)
     }
 
     pub fn live_socket(&self) -> Option<Counted> {

@@ -10,6 +10,7 @@ pub mod body;
 pub mod cluster;
 pub mod conversations;
 mod counters;
+pub mod crowd;
 pub mod dead_letters;
 pub mod devices;
 pub mod df;

@@ -251,9 +251,9 @@ pub const EVIDENCE_WRITE_BYTES: usize = 64 << 10;
 /// Bytes of a policy file.
 pub const POLICY_BYTES_MAX: usize = 1 << 20;
 /// Sessions of one node.
-pub const SESSIONS_MAX: usize = 20_000;
-/// Sessions of one principal on one node: the others leave room for everybody else's.
-pub const SESSIONS_PER_PRINCIPAL_MAX: u64 = 5_000;
+pub const SESSIONS_MAX: usize = 60_000;
+/// Sessions on one node of those at one address who show one token or certificate: the others leave room for everybody else's.
+pub const SESSIONS_PER_ACCOUNT_MAX: u64 = 5_000;
 /// Certificates a second, on average, that the agents of a session get; as many at once as it may have agents.
 pub const SESSION_CERTIFICATES_PER_S: u32 = 1;
 /// Agents of one session at a time.
@@ -284,9 +284,17 @@ pub const SESSION_ACK_DELAY_MS: u64 = 20;
 pub const SESSION_LAST_FRAMES_MS: u64 = 5_000;
 /// Agents, and texts, that compact messages of a session refer to by number, each way.
 pub const SESSION_REMEMBER_MAX: u32 = 4_096;
-/// Bytes of names never heard before that all sessions of one principal may bring along: they stay as long as the
-/// process.
+/// Bytes of names never heard before that all sessions of those at one address who show one token or certificate may bring along:
+/// they stay as long as the process.
 pub const SESSION_NAME_BYTES_MAX: u64 = 16 << 20;
+/// The same of all sessions of a node together.
+pub const SESSIONS_NAME_BYTES_MAX: u64 = 256 << 20;
+/// Connections to an agent port whose clients have not said who they are yet.
+pub const SESSION_STRANGERS_MAX: usize = 1_024;
+/// Those of them at one address.
+pub const SESSION_STRANGERS_EACH_MAX: usize = 256;
+/// Tokens and certificates, with addresses, of which a node remembers what was done with them.
+pub const SESSION_ACCOUNTS_MAX: usize = 100_000;
 /// Bytes of a token that lets programs have agents, at least.
 pub const SESSION_TOKEN_BYTES_MIN: usize = 8;
 /// Bytes of a file of such tokens.
@@ -326,7 +334,25 @@ pub const HTTP_LONG_ANSWERS_AT_ONCE_MAX: usize = 64;
 /// How long a request may wait for an agent's answer.
 pub const HTTP_WAIT_MS_MAX: u64 = 300_000;
 /// WebSockets whose clients have not said who they are yet.
-pub const HTTP_STRANGERS_MAX: usize = 256;
+pub const HTTP_STRANGERS_MAX: usize = 1_024;
+/// Those of them at one address.
+pub const HTTP_STRANGERS_EACH_MAX: usize = 256;
+/// Connections of those at one address that are no WebSockets (yet).
+pub const HTTP_VISITORS_EACH_MAX: usize = 1_024;
+/// Files of a folder of pages that are being read by visitors at a time.
+pub const HTTP_PAGES_AT_ONCE_MAX: usize = 2_048;
+/// Those of them by visitors at one address.
+pub const HTTP_PAGES_EACH_MAX: usize = 128;
+/// Bytes of such a file that are in memory for one who reads it.
+pub const HTTP_PAGE_PIECE_BYTES: usize = 32 << 10;
+/// Bytes of a request, or of an answer that is not built into the program, that a connection has in memory beside what it is about.
+pub const HTTP_BUFFER_BYTES_MAX: usize = 64 << 10;
+/// How long whoever is written to may take nothing of it.
+pub const HTTP_WRITE_PATIENCE_MS: u64 = 30_000;
+/// How long what `/health` says is kept: anybody may ask that, as often as he likes.
+pub const HTTP_HEALTH_KEPT_MS: u64 = 1_000;
+/// How long browsers may remember which requests of pages of other origins are let in.
+pub const HTTP_PREFLIGHT_KEPT_S: u64 = 600;
 /// How long the client of a WebSocket may take to say who it is.
 pub const HTTP_HELLO_PATIENCE_MS: u64 = 5_000;
 /// WebSockets a second, on average, that clients at one address may open.
@@ -364,6 +390,8 @@ pub const LIVE_AGENTS_MAX: usize = 20_000;
 pub const LIVE_EVENTS_MAX: usize = 512;
 /// Lines of a log of conversations that are told at once.
 pub const LIVE_LINES_MAX: usize = 256;
+/// Bytes of them from which on what is told at once is enough. One line may have more.
+pub const LIVE_LINES_BYTES_MAX: usize = 1 << 20;
 /// Logs of conversations that live sockets read at once.
 pub const LIVE_LOGS_MAX: usize = 32;
 /// Pairs of agents that talk to each other that a watch of traffic tells of: the busiest.

@@ -91,7 +91,14 @@ pub fn watch(port: Option<&Arc<AgentPort>>, credentials: Watched) {
     });
 }
 
-/// Says good-bye to the agents there.
+/// Says good-bye to the agents there, and does not wait: what carries their sessions can be closed then.
+pub fn end_sessions(port: Option<&Arc<AgentPort>>) {
+    if let Some(port) = port {
+        port.end_sessions();
+    }
+}
+
+/// Ends what is left of it, when nothing carries sessions any more.
 pub fn close(port: Option<Arc<AgentPort>>) {
     if let Some(port) = port {
         alone(port).close(CLOSE_PATIENCE);

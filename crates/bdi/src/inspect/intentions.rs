@@ -9,7 +9,7 @@ use whimbrel_platform::limits::{
 use super::{Inspector, event_text, kind_text, trigger_text, without_self, written};
 use crate::code::{Plan, TriggerKind, TriggerOp};
 use crate::logic::Bindings;
-use crate::mind::{Event, Frame, Intention, Place, Wait, WaitFor};
+use crate::mind::{Event, Frame, Intention, Pending, Place, Wait, WaitFor};
 use crate::reason::current_literal;
 
 impl Inspector<'_> {
@@ -104,18 +104,24 @@ impl Inspector<'_> {
     /// Goals of events that wait, then those of intentions, outermost first.
     pub(super) fn see_goals(&self, seen: &mut Inspection, texts: &mut Texts) {
         let mind = self.mind;
-        let pending = mind.events.iter();
-        let pending = pending.filter(|event| is_goal(event.op, event.kind) && event.intention.is_none());
-        let pending = pending.map(|event| (event.literal.clone(), None));
+        let pending = mind.events.pending().filter(|event| event.is_new_goal());
+        let pending = pending.map(|event| (Goal::Pending(event), None));
         let pursued = self.oldest_first().flat_map(|intention| {
             let goals = intention.frames.iter().filter(|frame| is_goal(frame.trigger.op, frame.trigger.kind));
-            goals.map(move |frame| (current_literal(frame, &intention.slots), Some(intention)))
+            goals.map(move |frame| (Goal::Pursued(frame), Some(intention)))
         });
-        for (literal, intention) in pending.chain(pursued) {
+        for (goal, intention) in pending.chain(pursued) {
+            // Of what is left out only the number is told: an agent may have a million goals.
             if seen.goals.len() >= INSPECTION_GOALS_MAX || texts.is_full() {
                 seen.cut.goals += 1;
                 continue;
             }
+            let literal = match (goal, intention) {
+                (Goal::Pending(event), _) => event.event().literal.clone(),
+                (Goal::Pursued(frame), intention) => {
+                    current_literal(frame, intention.map(|intention| &*intention.slots).unwrap_or_default())
+                }
+            };
             seen.goals.push(self.goal(&literal, intention, texts));
         }
     }
@@ -132,6 +138,12 @@ impl Inspector<'_> {
             reason: intention.and_then(|intention| self.waits_for(intention)).map(|reason| texts.of(reason)),
         }
     }
+}
+
+/// A goal that is not written yet.
+enum Goal<'a> {
+    Pending(Pending<'a>),
+    Pursued(&'a Frame),
 }
 
 fn is_goal(op: TriggerOp, kind: TriggerKind) -> bool {

@@ -12,7 +12,7 @@ use whimbrel_platform::inspection::{EventSeen, Inspection, Texts};
 use whimbrel_platform::limits::INSPECTION_EVENTS_MAX;
 
 use crate::code::{Image, TriggerKind, TriggerOp};
-use crate::mind::{Event, Mind};
+use crate::mind::{Event, Mind, Pending};
 pub(crate) use breakpoints::Breakpoints;
 pub(crate) use plans::{PlanName, plan_names};
 pub(crate) use written::head as step_text;
@@ -41,12 +41,12 @@ impl Inspector<'_> {
 
     fn see_events(&self, seen: &mut Inspection, texts: &mut Texts) {
         let mind = self.mind;
-        for event in mind.atomic_event.as_deref().into_iter().map(std::borrow::Cow::Borrowed).chain(mind.events.iter())
-        {
+        for event in mind.atomic_event.as_deref().into_iter().map(Pending::Written).chain(mind.events.pending()) {
             if seen.events.len() >= INSPECTION_EVENTS_MAX || texts.is_full() {
                 seen.cut.events += 1;
                 continue;
             }
+            let event = event.event();
             let intention = event.intention.map(|id| u64::from(id.number));
             seen.events.push(EventSeen { text: texts.of(event_text(&event)), intention });
         }

@@ -55,6 +55,35 @@ impl Request {
     }
 }
 
+/// An event that waits.
+#[derive(Clone, Copy, Debug)]
+pub enum Pending<'a> {
+    /// One that is written out.
+    Written(&'a Event),
+    /// A request.
+    Asked(&'a Request),
+}
+
+impl<'a> Pending<'a> {
+    /// The event that it is.
+    pub fn event(self) -> Cow<'a, Event> {
+        match self {
+            Self::Written(event) => Cow::Borrowed(event),
+            Self::Asked(request) => Cow::Owned(request.event()),
+        }
+    }
+
+    /// Whether it is a goal to be achieved that no intention waits for.
+    pub fn is_new_goal(self) -> bool {
+        match self {
+            Self::Written(event) => {
+                event.op == TriggerOp::Add && event.kind == TriggerKind::Achieve && event.intention.is_none()
+            }
+            Self::Asked(_) => true,
+        }
+    }
+}
+
 impl EventQueue {
     /// Whether nothing waits.
     #[inline]
@@ -111,8 +140,12 @@ impl EventQueue {
 
     /// All of them, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'_, Event>> {
-        let requests = self.requests.iter().map(|request| Cow::Owned(request.event()));
-        self.events.iter().map(Cow::Borrowed).chain(requests)
+        self.pending().map(Pending::event)
+    }
+
+    /// All of them, oldest first, as they wait: whoever only counts them has none written out.
+    pub fn pending(&self) -> impl Iterator<Item = Pending<'_>> {
+        self.events.iter().map(Pending::Written).chain(self.requests.iter().map(Pending::Asked))
     }
 
     /// Those that are written out, oldest first: all that an intention waits for.

@@ -22,6 +22,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::crowd::Place;
 use whimbrel_platform::limits::{
     HTTP_HELLO_PATIENCE_MS, HTTP_WAIT_MS_MAX, LIVE_AGENTS_MAX, LIVE_ASKS_MAX, LIVE_WAITING_MAX, LIVE_WATCHES_MAX,
     LIVE_WRITE_PATIENCE_MS,
@@ -30,7 +31,7 @@ use whimbrel_platform::limits::{
 use self::said::{Said, Told, What};
 use crate::access::Role;
 use crate::server::closed;
-use crate::shared::{Counted, Shared};
+use crate::shared::Shared;
 use crate::sockets::WebSocket;
 use crate::vocabulary::{Answer, Reason, Refusal, Request};
 
@@ -45,7 +46,7 @@ const WRITE_PATIENCE: Duration = Duration::from_millis(LIVE_WRITE_PATIENCE_MS);
 pub(crate) type Outbox = mpsc::Sender<Utf8Bytes>;
 
 /// Serves a live socket until it ends.
-pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAddr, stranger: Counted) {
+pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAddr, stranger: Place) {
     let Ok(Some(role)) = timeout(HELLO_PATIENCE, greet(&shared, &mut socket, from)).await else {
         let _ = timeout(HELLO_PATIENCE, socket.close(None)).await;
         return;

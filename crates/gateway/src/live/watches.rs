@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::task::AbortHandle;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use whimbrel_platform::limits::{
-    LIVE_AGENTS_MAX, LIVE_EVERY_MS_MAX, LIVE_EVERY_MS_MIN, LIVE_LINES_MAX, LIVE_PAIRS_MAX,
+    LIVE_AGENTS_MAX, LIVE_EVERY_MS_MAX, LIVE_EVERY_MS_MIN, LIVE_LINES_BYTES_MAX, LIVE_LINES_MAX, LIVE_PAIRS_MAX,
 };
 
 use super::Outbox;
@@ -198,7 +198,7 @@ impl Teller {
     /// Tells the log, on a thread that may wait.
     fn log(&self, wanted: &LogWanted, gone: &AtomicBool) {
         let mut lines: Vec<LogLine> = Vec::new();
-        let mut is_told = false;
+        let (mut is_told, mut bytes) = (false, 0);
         let read = self.shared.operator.log(wanted, &mut |line| {
             if gone.load(Ordering::Acquire) {
                 return ControlFlow::Break(());
@@ -208,11 +208,12 @@ impl Teller {
             if is_tick && is_told && lines.is_empty() {
                 return ControlFlow::Continue(());
             }
+            bytes += line.bytes();
             lines.push(line);
-            if !is_tick && lines.len() < LIVE_LINES_MAX {
+            if !is_tick && lines.len() < LIVE_LINES_MAX && bytes < LIVE_LINES_BYTES_MAX {
                 return ControlFlow::Continue(());
             }
-            is_told = is_tick;
+            (is_told, bytes) = (is_tick, 0);
             let told = Told::Log { id: self.id, lines: std::mem::take(&mut lines) };
             if self.outbox.blocking_send(told.text()).is_ok() {
                 ControlFlow::Continue(())

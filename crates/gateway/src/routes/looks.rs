@@ -3,19 +3,21 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::Path;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Response, StatusCode};
 use axum::response::{IntoResponse, Redirect};
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::AgentState;
+use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::conversations::Wanted;
-use whimbrel_platform::limits::{LIVE_AGENTS_MAX, LIVE_LINES_MAX};
+use whimbrel_platform::limits::{LIVE_AGENTS_MAX, LIVE_LINES_BYTES_MAX, LIVE_LINES_MAX};
 
 use super::asked::Query;
 use super::{State, Viewer, answered, refused};
+use crate::server::Peer;
 use crate::vocabulary::{
     AgentOrder, AgentsWanted, Answer, Happening, LogLine, LogWanted, Reason, Refusal, Request, ServicesWanted,
 };
@@ -161,7 +163,7 @@ pub async fn conversations(state: State, _: Viewer, Query(asked): Query<Conversa
     let operator = Arc::clone(&state.operator);
     let reading = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        let mut found = Conversations { lines: Vec::new(), next: since, complete: false };
+        let (mut found, mut bytes) = (Conversations { lines: Vec::new(), next: since, complete: false }, 0);
         let read = operator.log(&wanted, &mut |line| {
             found.next = line.number;
             if matches!(line.event.what, Happening::Tick) {
@@ -169,8 +171,10 @@ pub async fn conversations(state: State, _: Viewer, Query(asked): Query<Conversa
                 return ControlFlow::Continue(());
             }
             found.complete = false;
+            bytes += line.bytes();
             found.lines.push(line);
-            if found.lines.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            let is_enough = found.lines.len() >= limit || bytes >= LIVE_LINES_BYTES_MAX;
+            if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         read.map(|()| found)
     });
@@ -197,16 +201,20 @@ pub async fn to_pages() -> Redirect {
     Redirect::permanent("/pages/")
 }
 
-pub async fn home_page(state: State) -> Response<Body> {
-    page(state, Path(String::new())).await
+pub async fn home_page(state: State, peer: Extension<Peer>) -> Response<Body> {
+    page(state, peer, Path(String::new())).await
 }
 
-pub async fn page(state: State, Path(path): Path<String>) -> Response<Body> {
+pub async fn page(state: State, Extension(Peer(from)): Extension<Peer>, Path(path): Path<String>) -> Response<Body> {
     let text = match &state.pages {
         Some(pages) => {
+            let Some(reader) = state.readers.enter(from.ip()) else {
+                state.refuse(RefusalReason::TooMany, from.ip(), "too many pages are being read");
+                return refused(&Refusal::new(Reason::Busy, "too many pages are being read: try again in a moment"));
+            };
             let pages = Arc::clone(pages);
             let wanted = path.clone();
-            let read = tokio::task::spawn_blocking(move || pages.read(&wanted)).await;
+            let read = tokio::task::spawn_blocking(move || pages.read(&wanted, reader)).await;
             if let Ok(Some(response)) = read {
                 return response;
             }

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Response, StatusCode};
 use whimbrel_platform::audit::RefusalReason;
+use whimbrel_platform::crowd::Place;
 use whimbrel_platform::limits::{
     LIVE_FRAME_BYTES_MAX, LIVE_HELLO_BYTES_MAX, SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX,
 };
@@ -71,7 +72,7 @@ pub async fn live(
 }
 
 /// Lets another WebSocket begin, if there are not too many whose clients did not say who they are.
-fn admit(shared: &Shared, Peer(from): Peer) -> Result<Counted, Box<Response<Body>>> {
+fn admit(shared: &Shared, Peer(from): Peer) -> Result<Place, Box<Response<Body>>> {
     let refuse = |status: StatusCode, text: &str| {
         shared.refuse(RefusalReason::TooMany, from.ip(), text);
         let mut response = refused(&Refusal::new(Reason::Busy, text));
@@ -81,5 +82,8 @@ fn admit(shared: &Shared, Peer(from): Peer) -> Result<Counted, Box<Response<Body
     if !shared.admits(from.ip()) {
         return Err(refuse(StatusCode::TOO_MANY_REQUESTS, "those at this address open too many WebSockets at once"));
     }
-    shared.stranger().ok_or_else(|| refuse(StatusCode::SERVICE_UNAVAILABLE, "too many WebSockets say nothing"))
+    shared
+        .strangers
+        .enter(from.ip())
+        .ok_or_else(|| refuse(StatusCode::SERVICE_UNAVAILABLE, "too many WebSockets say nothing"))
 }

@@ -41,6 +41,32 @@ pub struct LogLine {
     pub event: Event,
 }
 
+impl LogLine {
+    /// How much it has to say, in bytes, roughly.
+    pub fn bytes(&self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let said = match &self.event.what {
+            Happening::Sent(message) | Happening::Died { message, .. } => {
+                let MessageInfo {
+                    from,
+                    to,
+                    via,
+                    performative,
+                    conversation,
+                    protocol,
+                    reply_with,
+                    in_reply_to,
+                    content,
+                } = message;
+                let options: usize = [via, conversation, protocol, reply_with, in_reply_to].into_iter().map(text).sum();
+                from.len() + to.len() + performative.len() + content.len() + options
+            }
+            _ => 0,
+        };
+        std::mem::size_of::<Self>() + said
+    }
+}
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {

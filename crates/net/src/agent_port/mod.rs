@@ -10,7 +10,7 @@ mod wire;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,7 +23,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::limits::{SESSIONS_MAX, SESSIONS_PER_PRINCIPAL_MAX};
+use whimbrel_platform::crowd::{Crowd, household};
+use whimbrel_platform::limits::{
+    SESSION_ACCOUNTS_MAX, SESSION_NAME_BYTES_MAX, SESSION_STRANGERS_EACH_MAX, SESSION_STRANGERS_MAX, SESSIONS_MAX,
+    SESSIONS_NAME_BYTES_MAX, SESSIONS_PER_ACCOUNT_MAX,
+};
 use whimbrel_platform::policy::Principal;
 use whimbrel_platform::session::{
     Code, Fault, Frame, Grant, Hello, Host, Opening, Session, SharedSession, check_version,
@@ -39,11 +43,6 @@ use crate::refusal;
 use crate::security::{Credentials, Identity, Level, SecurityError, Tls};
 use crate::signing::AgentAuthority;
 use crate::threads::Threads;
-
-/// Connections that have not said who they are yet, at most.
-const STRANGERS_MAX: u64 = 256;
-/// Principals whose figures are remembered after their sessions.
-const ACCOUNTS_MAX: usize = 100_000;
 
 /// What a client shows so that it is let in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,13 +105,24 @@ pub struct SessionStatus {
     pub connected: bool,
 }
 
-/// What is counted for each principal, over all its sessions.
+/// Whose quotas a session uses up: who shows one token or certificate at one address. Many strangers may have one token, as the
+/// visitors of a page have; one of them is not to use up what is for the others.
+type AccountKey = (String, Option<IpAddr>);
+
+/// What is counted for each account, over all its sessions.
 #[derive(Debug, Default)]
 struct Account {
     /// Bytes of names that were never heard before.
     name_bytes: AtomicU64,
     /// Sessions that there are now.
     sessions: AtomicU64,
+}
+
+impl Account {
+    /// Whether it is to be remembered: names stay, so that they were made does, too.
+    fn is_used(&self) -> bool {
+        self.sessions.load(Ordering::Relaxed) > 0 || self.name_bytes.load(Ordering::Relaxed) > 0
+    }
 }
 
 /// Where connections for a session wait for its task: one at most, since only the newest counts.
@@ -168,8 +178,12 @@ struct Inner {
     auditor: Option<Arc<dyn Auditor>>,
     refusals: RefusalCounts,
     sessions: Mutex<FxHashMap<String, Entry>>,
-    accounts: Mutex<FxHashMap<String, Arc<Account>>>,
-    strangers: AtomicU64,
+    accounts: Mutex<FxHashMap<AccountKey, Arc<Account>>>,
+    /// Bytes of names that were never heard before, of all accounts.
+    name_bytes: AtomicU64,
+    strangers: Arc<Crowd>,
+    /// Sessions end, and none begins any more.
+    closing: AtomicBool,
 }
 
 /// See the module. Ends its sessions when it is dropped.
@@ -220,7 +234,9 @@ impl AgentPort {
             refusals: RefusalCounts::default(),
             sessions: Mutex::default(),
             accounts: Mutex::default(),
-            strangers: AtomicU64::new(0),
+            name_bytes: AtomicU64::new(0),
+            strangers: Crowd::of(SESSION_STRANGERS_MAX, SESSION_STRANGERS_EACH_MAX),
+            closing: AtomicBool::new(false),
         });
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));
@@ -290,12 +306,20 @@ impl AgentPort {
 
     /// Says good-bye to all clients, and waits until that is written, for as long as this. Their agents end.
     pub fn close(self, at_most: Duration) {
+        self.end_sessions();
         let Self { inner, threads, .. } = self;
-        let now = inner.host.now();
-        for entry in inner.sessions().values() {
-            entry.end(now, EndReason::Killed, Fault::new(Code::Stopping, "the node stops"));
-        }
         threads.end_when(at_most, || inner.sessions().is_empty());
+    }
+
+    /// Says good-bye to all clients, and does not wait. Who carries their connections has nothing to wait for afterwards.
+    pub fn end_sessions(&self) {
+        let now = self.inner.host.now();
+        let sessions = self.inner.sessions();
+        // Whoever holds the sessions sees it, or begins before they are gone through.
+        self.inner.closing.store(true, Ordering::Relaxed);
+        for entry in sessions.values() {
+            entry.end(now, EndReason::Killed, stopping());
+        }
     }
 }
 
@@ -313,15 +337,14 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        if inner.strangers.fetch_add(1, Ordering::Relaxed) >= STRANGERS_MAX {
-            inner.strangers.fetch_sub(1, Ordering::Relaxed);
+        let Some(place) = inner.strangers.enter(from.ip()) else {
             inner.refuse(&Refused::somebody(RefusalReason::TooMany, &from.to_string(), "too many say nothing"));
             continue;
-        }
+        };
         let inner = Arc::clone(&inner);
         tokio::spawn(async move {
             inner.receive(socket, from).await;
-            inner.strangers.fetch_sub(1, Ordering::Relaxed);
+            drop(place);
         });
     }
 }
@@ -404,26 +427,32 @@ impl Inner {
             return Err(Fault::new(Code::Unauthorised, "no token or certificate that lets anybody in"));
         };
         let certificates = arrival.wire.certificates().filter(|_| certified.is_some()).map(<[_]>::to_vec);
-        self.begin(grant, hello, certificates)
+        self.begin((grant.account.clone(), arrival.from().map(household)), grant, hello, certificates)
     }
 
     fn begin(
         self: &Arc<Self>,
+        key: AccountKey,
         grant: Grant,
         hello: &Hello,
         certificates: Option<Vec<CertificateDer<'static>>>,
     ) -> Result<Arc<Door>, Fault> {
         let busy = |text: &str| Fault::new(Code::Busy, text);
         let (name, secret) = new_secret().zip(new_secret()).ok_or_else(|| busy("no random numbers are to be had"))?;
-        let account = self.account(&grant.principal).ok_or_else(|| busy("there were too many clients"))?;
+        let account = self.account(key).ok_or_else(|| busy("there were too many clients"))?;
         let opening =
             Opening { session: name.clone(), secret, platform: self.host.platform(), grant: grant.narrowed(hello) };
         let mut sessions = self.sessions();
+        if self.closing.load(Ordering::Relaxed) {
+            return Err(stopping());
+        }
         if sessions.len() >= SESSIONS_MAX {
             return Err(busy("the node has as many sessions as it may"));
         }
-        if account.sessions.load(Ordering::Relaxed) >= SESSIONS_PER_PRINCIPAL_MAX {
-            return Err(busy("there are as many sessions with this token or certificate as there may be"));
+        if account.sessions.load(Ordering::Relaxed) >= SESSIONS_PER_ACCOUNT_MAX {
+            return Err(busy(
+                "there are as many sessions with this token or certificate from this address as there may be",
+            ));
         }
         account.sessions.fetch_add(1, Ordering::Relaxed);
         let door = Arc::new(Door::default());
@@ -436,12 +465,25 @@ impl Inner {
         Ok(door)
     }
 
-    fn account(&self, principal: &str) -> Option<Arc<Account>> {
+    fn account(&self, key: AccountKey) -> Option<Arc<Account>> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
-        if accounts.len() >= ACCOUNTS_MAX && !accounts.contains_key(principal) {
-            return None;
+        if accounts.len() >= SESSION_ACCOUNTS_MAX && !accounts.contains_key(&key) {
+            accounts.retain(|_, account| account.is_used());
+            if accounts.len() >= SESSION_ACCOUNTS_MAX {
+                return None;
+            }
         }
-        Some(Arc::clone(accounts.entry(principal.to_owned()).or_default()))
+        Some(Arc::clone(accounts.entry(key).or_default()))
+    }
+
+    /// An account's session made names, so many bytes of them: whether that is more than may be.
+    fn is_too_much_named(&self, account: &Account, bytes: u64) -> bool {
+        if bytes == 0 {
+            return false;
+        }
+        let own = account.name_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let all = self.name_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        own > SESSION_NAME_BYTES_MAX || all > SESSIONS_NAME_BYTES_MAX
     }
 
     /// A session is over.
@@ -467,6 +509,10 @@ impl Inner {
             self.refuse(&Refused::somebody(reason, &format!("session:{principal}"), &why));
         }
     }
+}
+
+fn stopping() -> Fault {
+    Fault::new(Code::Stopping, "the node stops")
 }
 
 /// What the client is told at the end of a connection that it made before another one.

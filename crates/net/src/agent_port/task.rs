@@ -1,11 +1,10 @@
 //! A session's task: it moves bytes between its client's connection, when there is one, and the session.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{RefusalReason, Refused};
-use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_NAME_BYTES_MAX};
+use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
@@ -139,8 +138,7 @@ impl Task {
             let Some(bytes) = connection.wire.frame(SESSION_FRAME_BYTES_MAX)? else { break };
             let frame = connection.reader.read(bytes).map_err(|error| Fault::new(Code::Protocol, error.to_string()))?;
             let made = connection.reader.take_name_bytes();
-            let all = self.account.name_bytes.fetch_add(made, Ordering::Relaxed) + made;
-            if made > 0 && all > SESSION_NAME_BYTES_MAX {
+            if self.port.is_too_much_named(&self.account, made) {
                 let text = "too many names of agents, terms and parameters that were never heard before";
                 return Err(Fault::new(Code::TooManyNames, text));
             }

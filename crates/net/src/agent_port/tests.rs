@@ -83,10 +83,10 @@ fn block_on<R>(work: impl Future<Output = R>) -> R {
 }
 
 #[test]
-fn one_principal_leaves_room_for_the_sessions_of_others() {
+fn one_account_leaves_room_for_the_sessions_of_others() {
     let port = open(Level::Open, None);
-    let account = port.inner.account("greedy").unwrap();
-    account.sessions.store(SESSIONS_PER_PRINCIPAL_MAX - 1, Ordering::Relaxed);
+    let account = port.inner.account(("greedy".to_owned(), Some([127, 0, 0, 1].into()))).unwrap();
+    account.sessions.store(SESSIONS_PER_ACCOUNT_MAX - 1, Ordering::Relaxed);
     block_on(async {
         let mut last = Client::begin(&port, None, Some("greedy")).await;
         assert_eq!(last.hear().await, WELCOME);
@@ -94,10 +94,10 @@ fn one_principal_leaves_room_for_the_sessions_of_others() {
         assert_eq!(Client::begin(&port, None, Some("other")).await.hear().await, WELCOME);
     });
     assert_eq!(port.refusals().of(RefusalReason::TooMany), 1);
-    assert_eq!(account.sessions.load(Ordering::Relaxed), SESSIONS_PER_PRINCIPAL_MAX);
+    assert_eq!(account.sessions.load(Ordering::Relaxed), SESSIONS_PER_ACCOUNT_MAX);
     let inner = Arc::clone(&port.inner);
     port.close(Duration::from_secs(5));
-    assert_eq!(account.sessions.load(Ordering::Relaxed), SESSIONS_PER_PRINCIPAL_MAX - 1, "its session is over");
+    assert_eq!(account.sessions.load(Ordering::Relaxed), SESSIONS_PER_ACCOUNT_MAX - 1, "its session is over");
     assert!(inner.sessions().is_empty());
 }
 
@@ -130,4 +130,37 @@ fn a_session_ends_when_its_certificate_is_revoked() {
         std::thread::sleep(Duration::from_millis(5));
     }
     port.close(Duration::from_secs(1));
+}
+
+#[test]
+fn tokens_for_the_same_names_are_accounts_of_their_own_and_so_are_addresses() {
+    let [(one, first), (two, second)] = [(); 2].map(|()| new_token(&["*".to_owned()]).unwrap());
+    let tokens = Tokens::parse(&(first + &second)).unwrap();
+    let [one, two] = [one, two].map(|token| tokens.grant(&token).unwrap());
+    assert_eq!((&one.principal, &two.principal), (&"*".to_owned(), &"*".to_owned()));
+    assert_ne!(one.account, two.account);
+    assert_eq!(one.account.len(), 64, "it is the hash, not the token: {}", one.account);
+    let port = open(Level::Open, None);
+    let account = |grant: &Grant, address: [u8; 4]| {
+        port.inner.account((grant.account.clone(), Some(household(address.into())))).unwrap()
+    };
+    let [mine, again] = [0, 1].map(|_| account(&one, [10, 0, 0, 1]));
+    assert!(Arc::ptr_eq(&mine, &again));
+    assert!(!Arc::ptr_eq(&mine, &account(&two, [10, 0, 0, 1])));
+    assert!(!Arc::ptr_eq(&mine, &account(&one, [10, 0, 0, 2])));
+    assert!(port.inner.is_too_much_named(&mine, SESSION_NAME_BYTES_MAX + 1));
+    assert!(!port.inner.is_too_much_named(&account(&one, [10, 0, 0, 2]), 1), "others may go on");
+}
+
+#[test]
+fn no_session_begins_at_a_port_that_closes() {
+    let port = open(Level::Open, None);
+    block_on(async {
+        let mut before = Client::begin(&port, None, Some("ann")).await;
+        assert_eq!(before.hear().await, WELCOME);
+        port.end_sessions();
+        assert_eq!(before.hear().await, (Some(Code::Stopping), false));
+        assert_eq!(Client::begin(&port, None, Some("bob")).await.hear().await, (Some(Code::Stopping), false));
+    });
+    port.close(Duration::from_secs(5));
 }

@@ -114,8 +114,8 @@ impl Tokens {
     pub fn grant(&self, token: &str) -> Option<Grant> {
         // What is compared are hashes: the time it takes tells nothing of the token.
         let shown = hash(token);
-        let (_, names) = self.lines.iter().find(|(hash, _)| *hash == shown)?;
-        Some(Grant::new(names.join(" "), names.clone()))
+        let (hash, names) = self.lines.iter().find(|(hash, _)| *hash == shown)?;
+        Some(Grant { account: hash.clone(), ..Grant::new(names.join(" "), names.clone()) })
     }
 }
 

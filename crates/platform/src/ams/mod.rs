@@ -424,9 +424,11 @@ impl Ams {
     /// The agents that fit, in order of creation. Those ending are told of too.
     //= fipa00023 6.2.4
     pub fn search(&self, query: &AgentQuery) -> Vec<AgentDescription> {
-        let candidates: Box<dyn Iterator<Item = &Record>> = match query.exact_name() {
-            Some(name) => Box::new(self.records.find(name).into_iter()),
-            None => Box::new(self.records.iter()),
+        let candidates: Box<dyn Iterator<Item = &Record>> = if query.is_exact() {
+            // What somebody looks for in vain is not to be kept as a name.
+            Box::new(Symbol::known(&query.name).and_then(|name| self.records.find(name)).into_iter())
+        } else {
+            Box::new(self.records.iter())
         };
         let found = candidates.filter(|record| {
             query.state.is_none_or(|state| record.state == state)

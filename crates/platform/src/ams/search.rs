@@ -64,10 +64,9 @@ impl AgentQuery {
         Self { state: Some(state), ..Self::default() }
     }
 
-    /// The one name that can match; `None` if several can.
-    pub(super) fn exact_name(&self) -> Option<Symbol> {
-        let several = self.name.is_empty() || self.name.contains(['*', '?']);
-        (!several).then(|| Symbol::new(&self.name))
+    /// Whether at most one name can match.
+    pub(super) fn is_exact(&self) -> bool {
+        !self.name.is_empty() && !self.name.contains(['*', '?'])
     }
 }
 

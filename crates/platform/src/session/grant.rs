@@ -13,6 +13,8 @@ use super::frames::Hello;
 pub struct Grant {
     /// Who it is, for logs and policies: the same whenever the same token or certificate is shown.
     pub principal: String,
+    /// Whose quotas it uses up, together with where its client is: of a token what nobody else's token has.
+    pub account: String,
     /// What its agents may be called; `*` and `?` in it stand for any characters, and for any one.
     pub names: Vec<String>,
     /// How many agents it may have at a time.
@@ -32,8 +34,10 @@ pub struct Grant {
 impl Grant {
     /// As much as any session may have, for agents of these names.
     pub fn new(principal: impl Into<String>, names: Vec<String>) -> Self {
+        let principal = principal.into();
         Self {
-            principal: principal.into(),
+            account: principal.clone(),
+            principal,
             names,
             agents: SESSION_AGENTS_MAX,
             messages_per_s: SESSION_MESSAGES_PER_S,

@@ -79,6 +79,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let leaving = platform.clone();
     stopping.watch(None, move |code| leaving.leave_with(code));
     let code = run_until_alone(&platform, &membership);
+    agent_port::end_sessions(agents_elsewhere.as_ref());
     gateway::close(gateway);
     agent_port::close(agents_elsewhere);
     drop(control);

@@ -76,6 +76,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let time = arguments.time.filter(|_| arguments.node.is_none());
     stopping.watch(time, end_by(&platform, cluster));
     let code = platform.run_until_stopped();
+    agent_port::end_sessions(agents_elsewhere.as_ref());
     gateway::close(gateway);
     agent_port::close(agents_elsewhere);
     drop(control);

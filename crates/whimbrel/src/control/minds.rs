@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use whimbrel_acl::Aid;
 use whimbrel_gateway::vocabulary::{MindInfo, Reason, Refusal};
 use whimbrel_platform::ams::AgentQuery;
 use whimbrel_platform::inspection::{DebugOrder, Inspection, Instruction, Look};
@@ -49,11 +48,12 @@ pub(super) fn instruct(panel: &Panel, agent: &str, instruction: Instruction) -> 
     panel.is_here(agent)?;
     // What somebody wrote may be wrong; whether an agent is paused is a matter of its state.
     let reason = if matches!(instruction, Instruction::Debug(_)) { Reason::BadState } else { Reason::BadRequest };
-    panel.platform().instruct(Aid::local(agent), instruction).map_err(|error| refusal(panel, agent, error, reason))
+    let known = panel.known(agent)?;
+    panel.platform().instruct(known, instruction).map_err(|error| refusal(panel, agent, error, reason))
 }
 
 fn inspect(panel: &Panel, agent: &str, look: Look) -> Result<Inspection, Refusal> {
-    let seen = panel.platform().inspect(Aid::local(agent), look);
+    let seen = panel.platform().inspect(panel.known(agent)?, look);
     seen.map_err(|error| refusal(panel, agent, error, Reason::BadState))
 }
 

@@ -278,7 +278,7 @@ impl Panel {
     /// Asks the workers how these agents are doing.
     fn fill_in(&self, agents: &mut [AgentInfo]) {
         let here = agents.iter().filter(|agent| agent.state.is_some());
-        let names: Vec<Symbol> = here.map(|agent| Symbol::new(&agent.name)).collect();
+        let names: Vec<Symbol> = here.filter_map(|agent| Symbol::known(&agent.name)).collect();
         let figures = self.platform.figures_of(&names);
         let by_name: FxHashMap<&str, _> = figures.iter().map(|figures| (figures.name.as_str(), figures)).collect();
         for agent in agents {
@@ -329,13 +329,19 @@ impl Panel {
             let text = format!("agent {agent} lives on node {node}");
             return Err(Refusal { reason: Reason::Elsewhere, text, node: Some(node) });
         }
-        if self.platform.services().exists(Aid::local(agent)) { Ok(()) } else { Err(self.nobody(agent)) }
+        self.known(agent).map(drop)
+    }
+
+    /// The agent of this name. Names that nobody has are not kept: whoever looks may make up any number of them.
+    pub(super) fn known(&self, agent: &str) -> Result<Aid, Refusal> {
+        let known = Symbol::known(agent).map(Aid::local).filter(|aid| self.platform.services().exists(*aid));
+        known.ok_or_else(|| self.nobody(agent))
     }
 
     fn step(&self, agent: &str, step: LifecycleStep) -> Result<(), Refusal> {
         self.not_ours(agent)?;
         self.is_here(agent)?;
-        self.platform.step(Aid::local(agent), step).map_err(|error| match error {
+        self.platform.step(self.known(agent)?, step).map_err(|error| match error {
             LifecycleError::NoSuchAgent(_) => self.nobody(agent),
             error => Refusal { reason: Reason::BadState, text: error.to_string(), node: None },
         })
@@ -345,23 +351,22 @@ impl Panel {
         self.not_ours(agent)?;
         self.is_here(agent)?;
         let (tell, told) = std::sync::mpsc::sync_channel(1);
-        self.platform.move_agent(Aid::local(agent), to, move |outcome| drop(tell.send(outcome)));
+        self.platform.move_agent(self.known(agent)?, to, move |outcome| drop(tell.send(outcome)));
         await_hop(agent, &told)
     }
 
     fn recall(&self, agent: &str) -> Result<(), Refusal> {
         self.not_ours(agent)?;
-        if !self.platform.services().exists(Aid::local(agent)) {
-            return Err(self.nobody(agent));
-        }
+        let known = self.known(agent)?;
         let (tell, told) = std::sync::mpsc::sync_channel(1);
-        self.platform.recall_agent(Aid::local(agent), move |outcome| drop(tell.send(outcome)));
+        self.platform.recall_agent(known, move |outcome| drop(tell.send(outcome)));
         await_hop(agent, &told)
     }
 
     fn advise(&self, to: &str, agent: Option<&str>, job: &Job) -> Result<Advice, Refusal> {
         agent.map_or(Ok(()), |agent| self.is_here(agent))?;
-        self.platform.advise(agent.map(Aid::local), to, job).map_err(|error| {
+        let agent = agent.map(|agent| self.known(agent)).transpose()?;
+        self.platform.advise(agent, to, job).map_err(|error| {
             let reason = if matches!(error, AdviseError::Job(_)) { Reason::BadJob } else { Reason::NoSuchNode };
             Refusal { reason, text: error.to_string(), node: None }
         })
@@ -369,13 +374,14 @@ impl Panel {
 
     fn kill(&self, agent: &str) -> Result<(), Refusal> {
         self.not_ours(agent)?;
-        if self.platform.kill(Aid::local(agent)) { Ok(()) } else { Err(self.nobody(agent)) }
+        if self.platform.kill(self.known(agent)?) { Ok(()) } else { Err(self.nobody(agent)) }
     }
 
     /// The platform's own agents are not to be touched.
     pub(super) fn not_ours(&self, agent: &str) -> Result<(), Refusal> {
-        let known = self.directory().and_then(|directory| directory.with_ams(|ams| ams.kind(Aid::local(agent))));
-        if known.flatten() == Some(AgentKind::Service) {
+        let known = Symbol::known(agent).map(Aid::local).zip(self.directory());
+        let kind = known.and_then(|(aid, directory)| directory.with_ams(|ams| ams.kind(aid)).flatten());
+        if kind == Some(AgentKind::Service) {
             let text = format!("{agent} is the platform's own agent");
             return Err(Refusal { reason: Reason::BadState, text, node: None });
         }
@@ -385,7 +391,8 @@ impl Panel {
     /// The node where an agent lives, if that is another one.
     fn elsewhere(&self, agent: &str) -> Option<String> {
         let directory = self.directory()?;
-        let node = directory.with_ams(|ams| ams.node_of(Symbol::new(agent))).flatten()?;
+        let agent = Symbol::known(agent)?;
+        let node = directory.with_ams(|ams| ams.node_of(agent)).flatten()?;
         Some(self.node_names().remove(&node).unwrap_or_default())
     }
 
@@ -455,5 +462,49 @@ fn member_info(NodeView { node, member, dead, placer, partitions, leaving, unser
         unserved: unserved.into_iter().map(|partition| partition.0).collect(),
         labels: member.labels,
         troubles: member.troubles,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_gateway::vocabulary::Sending;
+
+    use super::*;
+
+    #[test]
+    fn whoever_asks_for_names_that_nobody_has_leaves_nothing_behind() {
+        let platform = Platform::builder().build();
+        let panel = Panel::new(&platform, "garden".to_owned(), None);
+        let agent = || "a name that nobody has but who asks".to_owned();
+        let requests = [
+            Request::Mind { agent: agent(), follow: true },
+            Request::Kill { agent: agent() },
+            Request::Step { agent: agent(), step: LifecycleStep::Suspend },
+            Request::Move { agent: agent(), to: "n2".to_owned() },
+            Request::Recall { agent: agent() },
+            Request::Pursue { agent: agent(), goal: "go".to_owned() },
+            Request::Agents(AgentsWanted {
+                name: agent(),
+                state: None,
+                services: true,
+                sort: AgentOrder::Name,
+                limit: 1,
+                elsewhere_but: Some(Vec::new()),
+            }),
+        ];
+        for request in requests {
+            let answer = panel.answer(request, &|| false);
+            let none = AgentsFound { agents: Vec::new(), total: 0 };
+            let is_right = match &answer {
+                Answer::Error(refusal) => refusal.reason == Reason::NoSuchAgent,
+                Answer::Agents(found) => *found == none,
+                _ => false,
+            };
+            assert!(is_right, "{answer:?}");
+        }
+        assert_eq!(Symbol::known(&agent()), None);
+        let message = serde_json::json!({ "performative": "inform", "receivers": ["ams"] });
+        let sending = Box::new(Sending { message, wait_ms: None });
+        assert!(matches!(panel.answer(Request::Send(sending), &|| false), Answer::Sent { .. }), "others are known");
     }
 }

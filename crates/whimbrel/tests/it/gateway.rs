@@ -159,6 +159,37 @@ impl Node {
     /// A WebSocket at this path.
     fn socket(&self, path: &str, protocol: &'static str, headers: &[(&'static str, &str)]) -> Result<Socket, u16> {
         let stream = TcpStream::connect(&self.address).expect("it listens");
+        self.socket_over(stream, path, protocol, headers)
+    }
+
+    /// The same from another address of this machine.
+    #[cfg(target_os = "linux")]
+    fn socket_from(
+        &self,
+        from: [u8; 4],
+        path: &str,
+        protocol: &'static str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Socket, u16> {
+        let connecting = async {
+            let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+            socket.bind((from, 0).into()).expect("it is of this machine");
+            let stream = socket.connect(self.address.parse().expect("an address")).await.expect("it listens");
+            stream.into_std().expect("a socket")
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a thread");
+        let stream = runtime.block_on(connecting);
+        stream.set_nonblocking(false).expect("a socket");
+        self.socket_over(stream, path, protocol, headers)
+    }
+
+    fn socket_over(
+        &self,
+        stream: TcpStream,
+        path: &str,
+        protocol: &'static str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Socket, u16> {
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let mut request = format!("ws://{}{path}", self.address).into_client_request().expect("an address");
         request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(protocol));

@@ -131,6 +131,80 @@ fn strangers_do_not_keep_others_out_for_long() {
     let strangers: Vec<_> = (0..256).map(|_| node.socket("/session", "whimbrel.v1", &[])).collect();
     assert!(strangers.iter().all(Result::is_ok));
     assert_eq!(node.socket("/session", "whimbrel.v1", &[]).err(), Some(503));
+    // Those at another address do not even notice.
+    #[cfg(target_os = "linux")]
+    assert!(node.socket_from([127, 0, 0, 2], "/session", "whimbrel.v1", &[]).is_ok());
     // They said nothing in time.
     node.until(|node| node.socket("/api/v1/live", "whimbrel.live.v1", &[]).is_ok());
+}
+
+/// What a folder of pages has is in the memory of nobody who reads it slowly.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_reads_pages_slowly_takes_little_memory() {
+    const LONG: u64 = 48 << 20;
+    let pages = Scratch::with(&[("index.html", "home")]);
+    std::fs::File::create(pages.0.join("long.bin")).expect("it can be made").set_len(LONG).expect("it can be long");
+    let node = Node::with(&["--pages", &pages.0.to_string_lossy()]);
+    let memory = || node.get("/node")["memory_bytes"].as_u64().expect("the system tells");
+    let before = memory();
+    let request = format!("GET /pages/long.bin HTTP/1.1\r\nhost: {}\r\n\r\n", node.address);
+    let slow: Vec<TcpStream> = (0..128)
+        .map(|_| {
+            let mut socket = TcpStream::connect(&node.address).expect("it listens");
+            socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+            socket.write_all(request.as_bytes()).expect("it is open");
+            let mut first = [0; 15];
+            socket.read_exact(&mut first).expect("it answers");
+            assert_eq!(&first, b"HTTP/1.1 200 OK");
+            socket
+        })
+        .collect();
+    let refused = node.send("GET", "/pages/", &[], "");
+    assert_eq!((refused.status, &refused.json()["reason"]), (503, &"busy".into()));
+    // Whole, it would be there as often as it is read.
+    assert!(memory() < before + 2 * LONG, "{} bytes for {} who read", memory() - before, slow.len());
+    drop(slow);
+    node.until(|node| node.send("GET", "/pages/", &[], "").status == 200);
+    let whole = node.send("GET", "/pages/long.bin", &[], "");
+    assert_eq!((whole.body.len() as u64, whole.header("content-length")), (LONG, Some("50331648")));
+}
+
+#[test]
+fn health_is_not_asked_anew_for_everybody() {
+    let node = Node::start();
+    let up = || node.send("GET", "/health", &[], "").json()["up_us"].as_u64().expect("a number");
+    // Ten of them take less than a second, if need be at the tenth try.
+    let is_kept = (0..10).any(|_| {
+        let first = up();
+        (0..9).all(|_| up() == first)
+    });
+    assert!(is_kept);
+    let first = up();
+    node.until(|_| up() > first);
+}
+
+/// Browsers ask first whether a page of another origin may send a token.
+#[test]
+fn pages_that_are_let_in_are_told_so_beforehand() {
+    let node = Node::with(&["--http-origin", "https://bees.example"]);
+    let asked = [
+        ("access-control-request-method", "DELETE"),
+        ("access-control-request-headers", "authorization"),
+        ("access-control-request-private-network", "true"),
+    ];
+    let ask = |origin: &'static str| {
+        let headers: Vec<(&str, &str)> = asked.into_iter().chain([("origin", origin)]).collect();
+        node.send("OPTIONS", "/api/v1/agents/seller", &headers, "")
+    };
+    let told = ask("https://bees.example");
+    assert_eq!((told.status, told.body.as_str()), (204, ""));
+    assert_eq!(told.header("access-control-allow-origin"), Some("https://bees.example"));
+    assert_eq!(told.header("access-control-allow-methods"), Some("GET, HEAD, POST, DELETE"));
+    assert_eq!(told.header("access-control-allow-headers"), Some("authorization, content-type"));
+    assert_eq!(told.header("access-control-allow-private-network"), Some("true"));
+    let refused = ask("https://evil.example");
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (403, None));
+    // What is no such question is a method like others.
+    assert_eq!(node.send("OPTIONS", "/api/v1/node", &[("origin", "https://bees.example")], "").status, 405);
 }

@@ -129,3 +129,21 @@ fn an_idle_session_takes_little_memory() {
     assert!(each < 24 << 10, "{each} bytes");
     drop((first, more));
 }
+
+/// Sessions are told first; what carries them has nothing to wait for then.
+#[test]
+fn a_node_with_sessions_stops_as_quickly_as_one_without() {
+    let mut node = Node::start();
+    let (mut socket, _) = begin(&node, &hello());
+    let mut live = node.live(VIEWER);
+    let mut stop = whimbrel();
+    stop.args(["stop"]).env("WHIMBREL_RUN_DIR", node.scratch.0.join("run"));
+    assert!(stop.output().expect("it runs").status.success());
+    let error = next(&mut socket);
+    assert_eq!((&error["type"], &error["code"]), (&"error".into(), &"stopping".into()), "{error}");
+    let told = Instant::now();
+    assert!(node.child.wait().expect("it ends").success());
+    // Two seconds is what good-byes may take that nobody hears.
+    assert!(told.elapsed() < Duration::from_millis(1_900), "{:?}", told.elapsed());
+    assert_eq!(live.hear(), None, "whoever looks is told, too");
+}

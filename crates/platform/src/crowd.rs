@@ -1,0 +1,98 @@
+//! How many there are of something: all together, and from each address, so that those at one leave room for all others.
+
+// Addresses are data; sockets are not.
+use core::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Crowd {
+    all_max: usize,
+    each_max: usize,
+    there: Mutex<There>,
+}
+
+#[derive(Debug, Default)]
+struct There {
+    all: usize,
+    by_address: FxHashMap<IpAddr, usize>,
+}
+
+/// One of those that are counted, as long as it is there.
+#[derive(Debug)]
+pub struct Place {
+    crowd: Arc<Crowd>,
+    address: IpAddr,
+}
+
+impl Crowd {
+    /// So many at most, and so many of one address.
+    pub fn of(all_max: usize, each_max: usize) -> Arc<Self> {
+        Arc::new(Self { all_max, each_max, there: Mutex::default() })
+    }
+
+    /// One more from this address, if there is room.
+    pub fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Place> {
+        let address = household(from);
+        let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = there.by_address.get(&address).copied().unwrap_or_default();
+        if there.all >= self.all_max || here >= self.each_max {
+            return None;
+        }
+        there.all += 1;
+        there.by_address.insert(address, here + 1);
+        Some(Place { crowd: Arc::clone(self), address })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut there = self.crowd.there.lock().unwrap_or_else(PoisonError::into_inner);
+        there.all = there.all.saturating_sub(1);
+        let left = there.by_address.get_mut(&self.address).map_or(0, |here| {
+            *here = here.saturating_sub(1);
+            *here
+        });
+        if left == 0 {
+            there.by_address.remove(&self.address);
+        }
+    }
+}
+
+/// What counts as one address: of IPv6 the network of 64 bits, for whoever has one has all of it (RFC 4291 2.5.4).
+pub fn household(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_at_one_address_leave_room_for_others() {
+        let crowd = Crowd::of(5, 3);
+        let (one, other): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+        let mut there: Vec<Place> = (0..3).map(|_| crowd.enter(one).expect("there is room")).collect();
+        assert!(crowd.enter(one).is_none());
+        there.extend(crowd.enter(other));
+        there.extend(crowd.enter(other));
+        assert_eq!(there.len(), 5);
+        assert!(crowd.enter([10, 0, 0, 3].into()).is_none(), "there are as many as may be");
+        there.clear();
+        assert!(crowd.enter(one).is_some());
+        assert!(crowd.there.lock().expect("nobody panicked").by_address.is_empty(), "nothing is kept of who left");
+    }
+
+    #[test]
+    fn whoever_has_an_address_of_six_has_many() {
+        let of = |text: &str| household(text.parse().expect("an address"));
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:10.0.0.1"), of("10.0.0.1"));
+    }
+}
