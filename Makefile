@@ -92,7 +92,7 @@ sdk-test: sdk agentspeak-wasm guests $(WHIMBREL) | chromium ## The TypeScript SD
 	@cd sdk/typescript && WHIMBREL_GUEST_HOST='$(abspath $(TARGET)/debug/examples/guest)' WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: console-test
-console-test: console $(WHIMBREL) | chromium ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one; ants in tabs
+console-test: console classroom $(WHIMBREL) | chromium ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one; ants in tabs, the classroom
 	@cd console && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: harness
@@ -162,6 +162,12 @@ agentspeak-wasm: | rust ## Build the AgentSpeak engine for pages, Workers and No
 	@env $$(cat '$(WASM_RUST_ENV)' 2>/dev/null || true) $(CARGO) rustc --quiet --locked --profile web --target wasm32-unknown-unknown \
 	  --package whimbrel-device --crate-type cdylib
 	@mkdir -p sdk/typescript/dist && cp '$(AGENTSPEAK_WASM)' sdk/typescript/dist/agentspeak.wasm
+
+.PHONY: classroom
+classroom: agentspeak-wasm | sdk/typescript/node_modules/.package-lock.json ## Build what examples/classroom loads: a page that any server of files can serve
+	@sdk/typescript/node_modules/.bin/esbuild sdk/typescript/src/index.ts sdk/typescript/src/agentspeak.ts --bundle --splitting --minify --format=esm \
+	  --target=es2022 --log-level=warning --outdir=examples/classroom/page/lib
+	@cp sdk/typescript/dist/agentspeak.wasm examples/classroom/page/lib/agentspeak.wasm
 
 sdk/typescript/node_modules/.package-lock.json: sdk/typescript/package.json sdk/typescript/package-lock.json | node
 	@cd sdk/typescript && npm ci --no-audit --no-fund --loglevel=error

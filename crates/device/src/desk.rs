@@ -52,6 +52,8 @@ enum Order {
     Suspend { agent: String, suspended: bool },
     /// Delivers messages from outside, of each of which is told who of its receivers is not here.
     Deliver { messages: Vec<Box<RawValue>> },
+    /// Has what agents here say to each other told, or not any more.
+    Listen { on: bool },
     /// It is part of this platform, or of none.
     Attach { platform: Option<String> },
     /// Who is here.
@@ -230,6 +232,10 @@ impl Desk {
             Order::Instruct { agent, wanted } => done(society.instruct(&agent, &wanted.into())),
             Order::Suspend { agent, suspended } => done(society.set_suspended(&agent, suspended)),
             Order::Deliver { messages } => deliver(society, &messages),
+            Order::Listen { on } => {
+                society.listen(on);
+                Answer::Done
+            }
             Order::Attach { platform } => {
                 society.attach(platform.as_deref());
                 Answer::Done

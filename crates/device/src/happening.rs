@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use whimbrel_platform::limits::DEVICE_HAPPENINGS_MAX;
 
 /// One thing that happened, as it is told in JSON: `{"printed":{"agent":"bob","text":"hello"}}`.
 #[derive(Debug, Serialize)]
@@ -35,6 +36,19 @@ pub enum Happening {
         /// The message, in the JSON of `conformance/acl`.
         message: Box<RawValue>,
     },
+    /// Somebody said something, whether to one that is here or elsewhere; told while somebody listens ([`Society::listen`](crate::Society::listen)).
+    Said {
+        /// Who said it.
+        from: String,
+        /// To whom.
+        to: String,
+        /// Its performative.
+        performative: String,
+        /// Its content, as people read it; cut if it is long.
+        content: String,
+        /// Why nobody got it; `None` if it arrived.
+        dead: Option<String>,
+    },
     /// An agent registered a service with the DF, or took that back.
     Offered {
         /// Its name.
@@ -65,24 +79,47 @@ pub enum Happening {
     },
 }
 
-/// What a [`Society`](crate::Society) was not asked for yet. A host that never asks loses the oldest, not its memory.
+impl Happening {
+    /// Whether it only tells: a message on its way, or that an agent is there or not, must not be forgotten.
+    fn is_report(&self) -> bool {
+        matches!(self, Self::Printed { .. } | Self::Noted { .. } | Self::Said { .. })
+    }
+}
+
+/// What a [`Society`](crate::Society) was not asked for yet. A host that does not ask loses reports, not its memory: nobody has a turn while so much
+/// waits that must not be forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct Happenings {
     queue: VecDeque<Happening>,
+    /// How many of them are reports.
+    reports: usize,
     lost: u64,
 }
 
 impl Happenings {
     pub fn add(&mut self, happening: Happening) {
-        if self.queue.len() >= whimbrel_platform::limits::DEVICE_HAPPENINGS_MAX {
-            self.queue.pop_front();
-            self.lost += 1;
+        if happening.is_report() {
+            if self.reports >= DEVICE_HAPPENINGS_MAX {
+                self.lost += 1;
+                match self.queue.front() {
+                    Some(oldest) if oldest.is_report() => drop(self.take()),
+                    _ => return,
+                }
+            }
+            self.reports += 1;
         }
         self.queue.push_back(happening);
     }
 
     pub fn take(&mut self) -> Option<Happening> {
-        self.queue.pop_front()
+        let oldest = self.queue.pop_front();
+        self.reports -= usize::from(oldest.as_ref().is_some_and(Happening::is_report));
+        oldest
+    }
+
+    /// Whether so much waits that agents have to.
+    pub fn is_full(&self) -> bool {
+        self.queue.len() - self.reports >= DEVICE_HAPPENINGS_MAX
     }
 
     /// How many were never asked for.

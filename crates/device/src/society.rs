@@ -10,7 +10,7 @@ use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentKind, AgentModification, AgentState, AmsCommand, LifecycleStep, NewAgent};
 use whimbrel_platform::dead_letters::{DeadLetters, DeadReason};
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
-use whimbrel_platform::limits::{DEVICE_MAILBOX_MESSAGES, DEVICE_TURNS_MAX, TURN_STEPS};
+use whimbrel_platform::limits::{DEVICE_MAILBOX_MESSAGES, DEVICE_SAID_BYTES, DEVICE_TURNS_MAX, TURN_STEPS};
 use whimbrel_platform::mobility::{Hop, HopError};
 use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::services::CreateError;
@@ -89,6 +89,11 @@ impl Society {
     /// what they say to `ams` and `df`.
     pub fn attach(&mut self, platform: Option<&str>) {
         *locked(&self.world.attached) = platform.map(Symbol::new);
+    }
+
+    /// Has what agents here say to each other told as [`Happening::Said`], or not any more.
+    pub fn listen(&mut self, on: bool) {
+        *locked(&self.world.listened) = on;
     }
 
     /// Puts a file in place of what was there.
@@ -258,11 +263,11 @@ impl Society {
 
     // ---- Turns
 
-    /// Gives up to `turns` turns; when there is something to do next.
+    /// Gives up to `turns` turns; when there is something to do next. Nobody has one while the host has not asked for what must not be forgotten.
     pub fn run(&mut self, turns: u32) -> Outlook {
         self.pass_time();
         for _ in 0..turns.min(DEVICE_TURNS_MAX) {
-            if self.exit_code.is_some() {
+            if self.exit_code.is_some() || locked(&self.world.happenings).is_full() {
                 break;
             }
             let Some(name) = self.slots.next() else { break };
@@ -462,6 +467,7 @@ impl Society {
         match raw(&message) {
             Some(message) => {
                 self.counters.left += 1;
+                report(&self.world, envelope, None);
                 self.world.tell(Happening::Sent { agent, message });
             }
             None => self.bury(
@@ -500,6 +506,7 @@ impl Society {
         let to = envelope.to;
         match self.slots.find(to.name).filter(|_| to.platform == sym::EMPTY) {
             Some(slot) if slot.mailbox.len() < DEVICE_MAILBOX_MESSAGES => {
+                report(&self.world, &envelope, None);
                 slot.mailbox.push(envelope.body);
                 self.slots.make_due(to.name);
             }
@@ -510,10 +517,32 @@ impl Society {
 
     fn bury(&mut self, envelope: Envelope, reason: DeadReason) {
         self.counters.dead += 1;
+        report(&self.world, &envelope, Some(reason));
         if let Some(failure) = self.dead_letters.bury(self.world.now(), envelope, reason) {
             self.post(failure);
         }
     }
+}
+
+/// Tells of a message, if somebody listens.
+fn report(world: &World, envelope: &Envelope, dead: Option<DeadReason>) {
+    if !*locked(&world.listened) {
+        return;
+    }
+    let message = &*envelope.body;
+    let mut content = message.content.to_string();
+    if content.len() > DEVICE_SAID_BYTES {
+        let end = (0..=DEVICE_SAID_BYTES).rev().find(|end| content.is_char_boundary(*end)).unwrap_or(0);
+        content.truncate(end);
+        content.push('…');
+    }
+    world.tell(Happening::Said {
+        from: message.sender.name.to_string(),
+        to: envelope.to.to_string(),
+        performative: message.performative.to_string(),
+        content,
+        dead: dead.map(|reason| reason.to_string()),
+    });
 }
 
 /// A message in JSON; `None` if it nests too deep.

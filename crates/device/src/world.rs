@@ -47,6 +47,8 @@ pub(crate) struct World {
     pub environment: Mutex<Option<Aid>>,
     /// Whether it is part of a platform, so that there are agents that are not here.
     pub attached: Mutex<Option<Symbol>>,
+    /// Whether what agents here say to each other is told.
+    pub listened: Mutex<bool>,
     storage: Shelves,
     pub host: Box<dyn Host>,
 }
@@ -69,6 +71,7 @@ impl World {
             stop: Mutex::default(),
             environment: Mutex::default(),
             attached: Mutex::default(),
+            listened: Mutex::default(),
             storage: Shelves::default(),
             host,
         }

@@ -590,8 +590,11 @@ pub const WORK_BYTES_MAX: usize = 256 << 20;
 pub const WORK_KINDS_KEPT: usize = 1_000;
 /// Bytes of program text that a society in a page or a Worker is given.
 pub const DEVICE_FILES_BYTES_MAX: usize = 64 << 20;
-/// What happened in such a society that its host did not ask for yet: the oldest is forgotten then.
+/// What happened in such a society that its host did not ask for yet: of lines and notes the oldest is forgotten then; while so many messages and news of
+/// agents wait, nobody has a turn.
 pub const DEVICE_HAPPENINGS_MAX: usize = 100_000;
+/// Bytes of a message's content that are told to who listens to such a society.
+pub const DEVICE_SAID_BYTES: usize = 400;
 /// Messages that wait for one of its agents.
 pub const DEVICE_MAILBOX_MESSAGES: usize = 100_000;
 /// Turns that it gives in one call at most, whatever its host asks for.

@@ -1,6 +1,6 @@
 //! Agents among themselves.
 
-use whimbrel_device::Outlook;
+use whimbrel_device::{Happening, Outlook};
 use whimbrel_platform::inspection::{DebugOrder, Instruction, Look};
 
 use super::Bench;
@@ -131,4 +131,57 @@ fn somebody_looks_into_an_agent_has_it_pause_and_step_and_changes_its_mind() {
     assert!(
         bench.society.instruct("nobody", &rain).is_err() && bench.society.inspect("nobody", Look::default()).is_none()
     );
+}
+
+#[test]
+fn no_message_to_others_is_forgotten_however_late_the_host_asks() {
+    let talker = "!go(0). +!go(N) : N < 150000 <- .send(\"far@home\", tell, n(N)); .print(N); !go(N + 1). +!go(_) <- .print(done).";
+    let mut bench = Bench::new(&[("t.asl", talker)]);
+    bench.society.attach(Some("home"));
+    bench.society.spawn("t", "t.asl", &[]).expect("it is created");
+    let (mut sent, mut rounds) = (0, 0);
+    loop {
+        let outlook = bench.society.run(100_000);
+        rounds += 1;
+        for happening in std::iter::from_fn(|| bench.society.poll_happening()) {
+            if let Happening::Sent { message, .. } = happening {
+                assert!(message.get().contains(&sent.to_string()), "{message}");
+                sent += 1;
+            }
+        }
+        if outlook != Outlook::Now {
+            break;
+        }
+    }
+    assert_eq!((sent, bench.society.counters().left), (150_000, 150_000));
+    assert!(rounds > 1, "agents have to wait for the host");
+}
+
+#[test]
+fn who_listens_hears_what_agents_say_to_each_other() {
+    let amy = "!go. +!go <- .send(bob, tell, likes(tea)).";
+    let mut bench = Bench::new(&[("amy.asl", amy), ("bob.asl", "x.")]);
+    bench.society.spawn("bob", "bob.asl", &[]).expect("it is created");
+    bench.society.set_suspended("bob", true).expect("it is active");
+    bench.society.listen(true);
+    bench.society.spawn("amy", "amy.asl", &[]).expect("it is created");
+    bench.pass(10);
+    assert!(bench.society.kill("bob"));
+    bench.pass(10);
+    let said = bench.happened.iter().filter_map(|happening| match happening {
+        Happening::Said { from, to, performative, content, dead } => {
+            Some(format!("{from} -> {to} {performative} {content} {}", dead.as_deref().unwrap_or("arrived")))
+        }
+        _ => None,
+    });
+    let said: Vec<_> = said.collect();
+    assert_eq!(said[0], "amy -> bob tell likes(tea) arrived");
+    assert!(said[1].starts_with("amy -> bob tell likes(tea) ") && !said[1].ends_with("arrived"), "{said:?}");
+    assert!(said[2].starts_with("ams -> amy failure"), "{said:?}");
+    bench.society.listen(false);
+    bench.society.spawn("bob", "bob.asl", &[]).expect("the name is free");
+    bench.society.spawn("eve", "amy.asl", &[]).expect("it is created");
+    let before = bench.happened.len();
+    bench.pass(10);
+    assert!(!bench.happened[before..].iter().any(|happening| matches!(happening, Happening::Said { .. })));
 }

@@ -40,6 +40,7 @@ export type Happening =
   | { readonly printed: { readonly agent: string; readonly text: string; readonly bare: boolean } }
   | { readonly noted: { readonly agent: string; readonly level: "debug" | "info" | "warning" | "severe"; readonly text: string } }
   | { readonly sent: { readonly agent: string; readonly message: MessageJson } }
+  | { readonly said: { readonly from: string; readonly to: string; readonly performative: string; readonly content: string; readonly dead: string | null } }
   | { readonly offered: { readonly agent: string; readonly service: string; readonly kind: string; readonly offered: boolean } }
   | { readonly created: { readonly agent: string } }
   | { readonly ended: { readonly agent: string; readonly reason: string } }
@@ -125,6 +126,9 @@ interface Exports {
   whim_output_bytes(): number;
 }
 
+/** Bytes of an order, with those that come with it. */
+const ORDER_BYTES_MAX = 128 << 20;
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -142,6 +146,15 @@ export async function compileEngine(source: EngineSource): Promise<WebAssembly.M
   // A server that does not know the type of WebAssembly is no reason to fail.
   if (response.headers.get("content-type")?.startsWith("application/wasm")) return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());
+}
+
+/** An order as JSON. */
+function written(order: unknown): Uint8Array {
+  try {
+    return encoder.encode(JSON.stringify(order));
+  } catch (error) {
+    throw new WhimbrelError(`that cannot be written as JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** An instance of the module. */
@@ -163,12 +176,15 @@ export class Engine {
   /**
    * Carries out an order.
    *
-   * @throws {@link EngineError} if it traps, now or before.
+   * @throws {@link EngineError} if it traps, now or before; {@link WhimbrelError} if the order is none, or too long: nothing happened then.
    */
   order(order: unknown, bytes: Uint8Array = new Uint8Array()): Reply {
     if (this.#fault) throw this.#fault;
+    const input = written(order);
+    const length = input.length + bytes.length;
+    if (length > ORDER_BYTES_MAX) throw new WhimbrelError(`an order of ${length} bytes is too long: ${ORDER_BYTES_MAX} are the most`);
     try {
-      const text = this.#exports.whim_order(this.#write(encoder.encode(JSON.stringify(order)), bytes));
+      const text = this.#exports.whim_order(this.#write(input, bytes));
       const output = new Uint8Array(this.#exports.memory.buffer, this.#exports.whim_output(), this.#exports.whim_output_bytes());
       const reply = JSON.parse(decoder.decode(output.subarray(0, text))) as Omit<Reply, "bytes">;
       return { ...reply, bytes: output.slice(text) };

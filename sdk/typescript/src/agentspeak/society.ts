@@ -31,6 +31,8 @@ export interface SocietyEvents {
   ended: { readonly agent: string; readonly reason: string };
   /** An agent said something to one that is not here. Told only while the society is attached to a platform. */
   sent: { readonly agent: string; readonly message: Message };
+  /** An agent said something, to one that is here or elsewhere, or was told something; `dead` says why nobody got it. Told only while it is listened to ({@link Society.listen}). */
+  said: { readonly from: string; readonly to: string; readonly performative: string; readonly content: string; readonly dead: string | null };
   /** An agent registered a service with the DF, or took that back. */
   offered: { readonly agent: string; readonly service: string; readonly kind: string; readonly offered: boolean };
   /** An agent stopped the society; or it was closed, with code 0. */
@@ -73,6 +75,7 @@ const nobody = (): Listeners => ({
   created: new Set(),
   ended: new Set(),
   sent: new Set(),
+  said: new Set(),
   offered: new Set(),
   stopped: new Set(),
   failed: new Set(),
@@ -105,6 +108,10 @@ export class Society {
   #dueAt = Infinity;
   #isPaused = false;
   #isOver = false;
+  /** Those who have it wait. */
+  readonly #holders = new Set<symbol>();
+  /** The services that agents offer. */
+  readonly #offers = new Map<string, { readonly service: string; readonly kind: string }[]>();
 
   private constructor(engine: Engine, clock: Clock, options: SocietyOptions) {
     this.#engine = engine;
@@ -216,6 +223,7 @@ export class Society {
   /** Takes an agent out that goes on elsewhere: its state, and the messages that it did not handle yet. */
   depart(agent: string): { readonly state: Uint8Array; readonly messages: readonly Message[] } {
     const { answer, bytes } = this.#order({ depart: { agent } });
+    this.#offers.delete(agent);
     if (typeof answer === "string" || !("departed" in answer)) throw unexpected(answer);
     return { state: bytes, messages: answer.departed.messages.map((message) => messageFromJson(message)) };
   }
@@ -280,6 +288,11 @@ export class Society {
     return answer.delivered.missing[0] ?? [];
   }
 
+  /** Has what agents here say and are told reported as `said`, or not any more. */
+  listen(on: boolean): void {
+    this.#done({ listen: { on } });
+  }
+
   /** It is part of this platform: messages to others than those here are told as `sent`. Undefined: it is by itself. */
   attach(platform: string | undefined): void {
     this.#done({ attach: { platform: platform ?? null } });
@@ -300,6 +313,22 @@ export class Society {
     this.#sleepUntil(0);
   }
 
+  /** Gives nobody a turn until what is returned is called. @internal */
+  hold(): () => void {
+    const holder = Symbol();
+    this.#holders.add(holder);
+    this.#cancel?.();
+    this.#cancel = undefined;
+    return () => {
+      if (this.#holders.delete(holder)) this.#sleepUntil(0);
+    };
+  }
+
+  /** The services that agents offer now. @internal */
+  get offers(): readonly { readonly agent: string; readonly service: string; readonly kind: string }[] {
+    return [...this.#offers].flatMap(([agent, services]) => services.map((one) => ({ agent, ...one })));
+  }
+
   /** Ends the society. */
   close(): void {
     if (!this.#isOver) this.#over(0);
@@ -318,7 +347,7 @@ export class Society {
     try {
       let reply: Reply;
       do reply = this.#engineOrder({ run: { turns: TURNS } });
-      while (reply.wait_ms === 0 && this.#clock.now() < until && !this.#isPaused && !this.#isOver);
+      while (reply.wait_ms === 0 && this.#clock.now() < until && !this.#isWaiting && !this.#isOver);
       this.#follow(reply);
     } catch (error) {
       // Told of as `failed` already.
@@ -331,8 +360,12 @@ export class Society {
     if (waitMs !== null) this.#sleepUntil(waitMs === 0 ? 0 : this.#clock.now() + waitMs);
   }
 
+  get #isWaiting(): boolean {
+    return this.#isPaused || this.#holders.size > 0;
+  }
+
   #sleepUntil(due: number): void {
-    if (this.#isPaused || this.#isOver || (this.#cancel && this.#dueAt <= due)) return;
+    if (this.#isWaiting || this.#isOver || (this.#cancel && this.#dueAt <= due)) return;
     this.#cancel?.();
     this.#dueAt = due;
     const wait = due === 0 ? 0 : Math.max(0, due - this.#clock.now());
@@ -376,7 +409,18 @@ export class Society {
       const { agent, message } = happening.sent;
       this.#tell("sent", { agent, message: messageFromJson(message) });
     } else if ("stopped" in happening) this.#over(happening.stopped.code);
-    else for (const [name, event] of Object.entries(happening)) this.#tell(name as keyof SocietyEvents, event as never);
+    else this.#note(happening);
+  }
+
+  /** Remembers who offers what, and tells of what happened. */
+  #note(happening: Happening): void {
+    if ("ended" in happening) this.#offers.delete(happening.ended.agent);
+    if ("offered" in happening) {
+      const { agent, service, kind, offered } = happening.offered;
+      const others = (this.#offers.get(agent) ?? []).filter((one) => one.service !== service || one.kind !== kind);
+      this.#offers.set(agent, offered ? [...others, { service, kind }] : others);
+    }
+    for (const [name, event] of Object.entries(happening)) this.#tell(name as keyof SocietyEvents, event as never);
   }
 
   #tell<Name extends keyof SocietyEvents>(name: Name, event: SocietyEvents[Name]): void {

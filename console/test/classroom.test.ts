@@ -1,0 +1,222 @@
+/** The example `classroom`: programs are changed, run and looked into in a page of its own, which then joins a node. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { extname, join, normalize } from "node:path";
+import { test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { console_, launch, PATIENCE_MS, WHIMBREL, withoutBrowser, withoutNode } from "./page.js";
+
+const example = join(console_, "../examples/classroom");
+const folder = join(example, "page");
+const pictures = process.env["WHIMBREL_PICTURES"];
+const TOKEN = "a token for tests";
+
+/** Why the tests are skipped; false if they are not. */
+function without(): string | false {
+  const isBuilt = existsSync(join(folder, "lib/agentspeak.wasm"));
+  if (!isBuilt && process.env["WHIMBREL_REQUIRED"]) throw new Error("the classroom is not built: make classroom");
+  return isBuilt ? withoutBrowser() : "the classroom is not built: make classroom";
+}
+
+const TYPES: Readonly<Record<string, string>> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".wasm": "application/wasm" };
+
+/** Any server of files will do. */
+async function serve(): Promise<{ readonly url: string; readonly server: Server }> {
+  const server = createServer(({ url }, response) => {
+    const path = normalize(new URL(url ?? "/", "http://here").pathname);
+    const file = join(folder, path === "/" ? "index.html" : path);
+    if (!existsSync(file)) return void response.writeHead(404).end();
+    response.setHeader("content-type", TYPES[extname(file)] ?? "text/plain").end(readFileSync(file));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, server };
+}
+
+/** A page of the classroom, in which nothing goes wrong. */
+async function inClass(browser: Browser, url: string, does: (page: Page) => Promise<void>, how: { readonly width?: number; readonly height?: number; readonly dark?: boolean } = {}): Promise<void> {
+  const { width = 1280, height = 800, dark = false } = how;
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
+  const page = await context.newPage();
+  page.setDefaultTimeout(2 * PATIENCE_MS);
+  const faults: string[] = [];
+  page.on("pageerror", ({ message }) => faults.push(message));
+  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  try {
+    await page.goto(url);
+    await does(page);
+    assert.deepEqual(faults, []);
+  } finally {
+    await context.close();
+  }
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (pictures === undefined) return;
+  mkdirSync(pictures, { recursive: true });
+  await page.screenshot({ path: join(pictures, `classroom-${name}.png`) });
+}
+
+/** Lines of agents, of each in its order. */
+function byAgent(lines: readonly string[]): Record<string, string[]> {
+  const agents: Record<string, string[]> = {};
+  for (const line of lines) {
+    const [, agent = "", text = ""] = /^\[?(\w+)\]? (.*)$/.exec(line) ?? [];
+    (agents[agent] ??= []).push(text);
+  }
+  return agents;
+}
+
+const printed = (page: Page): Promise<string[]> => page.locator("#output li:not(.note)").allTextContents();
+const write = (page: Page, text: string): Promise<void> => page.locator("#editor textarea").fill(text);
+
+test("each program of the classroom prints what it should", { skip: without(), timeout: 240_000 }, async () => {
+  const expected = readFileSync(join(example, "expected.txt"), "utf8").split(/^== /m).slice(1);
+  assert.equal(expected.length, (JSON.parse(readFileSync(join(folder, "programs/programs.json"), "utf8")) as unknown[]).length);
+  const [{ url, server }, browser] = [await serve(), await launch()];
+  try {
+    await inClass(browser, url, async (page) => {
+      for (const section of expected) {
+        const [name = "", ...lines] = section.trim().split("\n");
+        await page.selectOption("#program", name);
+        await page.locator(`#files [role=tab]`, { hasText: `${name}.mas2j` }).waitFor();
+        await page.keyboard.press("Control+Enter");
+        await page.waitForFunction((count) => document.querySelectorAll("#output li:not(.note)").length >= count, lines.length);
+        assert.deepEqual(byAgent(await printed(page)), byAgent(lines), name);
+        await picture(page, name);
+      }
+      assert.ok((await page.locator("#messages g.message").count()) > 10, "messages are drawn");
+    });
+  } finally {
+    await browser.close();
+    server.close();
+  }
+});
+
+test("errors are shown where they are, minds while they work, and agents take what they are told", { skip: without(), timeout: 240_000 }, async () => {
+  const [{ url, server }, browser] = [await serve(), await launch()];
+  try {
+    await inClass(browser, url, async (page) => {
+      await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
+      await write(page, "!go.\n\n+!go <- .print(\"hello\"\n");
+      const problem = page.locator("#problems button.error").first();
+      await problem.waitFor();
+      assert.match((await problem.textContent()) ?? "", /amy\.asl:[34]/);
+      assert.ok((await page.locator(".gutter .error").count()) > 0);
+      await picture(page, "error");
+      await page.click("#run");
+      assert.match((await page.textContent("#state")) ?? "", /./);
+
+      const counting = "n(0).\n!count.\n+!count : n(N)\n   <- -+n(N + 1);\n      .wait(100);\n      !count.\n+stop <- .print(stopped); .drop_all_intentions.\n";
+      await write(page, counting);
+      await page.waitForFunction(() => document.querySelectorAll("#problems button.error").length === 0);
+      await page.keyboard.press("Control+Enter");
+      const agents = page.locator("#agents [role=tab]");
+      await agents.filter({ hasText: "amy" }).click();
+      await page.waitForFunction(() => /n\([2-9]/.test(document.querySelector("#mind .beliefs")?.textContent ?? ""));
+      assert.match((await page.textContent("#mind .intentions")) ?? "", /count/);
+
+      // Paused it stays where it is; a step goes on by one cycle, and is shown in the text.
+      await page.keyboard.press("F8");
+      await page.waitForFunction(() => /paused/.test(document.querySelector("#state")?.textContent ?? ""));
+      const before = await page.textContent("#mind .beliefs");
+      await page.locator(".gutter .here").first().waitFor();
+      await picture(page, "paused");
+      await page.waitForTimeout(500);
+      assert.equal(await page.textContent("#mind .beliefs"), before);
+      for (let steps = 0; (await page.textContent("#mind .beliefs")) === before; steps++) {
+        assert.ok(steps < 50);
+        await page.keyboard.press("F10");
+        await page.waitForTimeout(200);
+      }
+      await page.click("#pause");
+
+      await page.fill("#wish", "+stop");
+      await page.keyboard.press("Enter");
+      await page.locator("#output li", { hasText: "stopped" }).waitFor();
+      await page.fill("#wish", "likes(tea");
+      await page.keyboard.press("Enter");
+      await page.waitForFunction(() => (document.querySelector("#wish") as HTMLInputElement).validationMessage !== "");
+
+      // What was written is there again, and can be taken back.
+      await page.reload();
+      await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
+      await page.waitForFunction((text) => (document.querySelector("#editor textarea") as HTMLTextAreaElement).value === text, counting);
+      await page.click("#reset");
+      await page.waitForFunction(() => (document.querySelector("#editor textarea") as HTMLTextAreaElement).value.includes("greet"));
+    });
+    await inClass(
+      browser,
+      `${url}#program=auction&run`,
+      async (page) => {
+        await page.click("nav [data-view=messages]");
+        await page.locator("#messages g.message").nth(5).waitFor();
+        await picture(page, "phone-messages");
+        await page.click("nav [data-view=mind]");
+        await page.locator("#mind .beliefs").waitFor();
+        await picture(page, "phone-mind");
+        await page.click("nav [data-view=program]");
+        await picture(page, "phone-program");
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+      },
+      { width: 390, height: 780, dark: true },
+    );
+    await inClass(
+      browser,
+      `${url}#program=vacuum&run`,
+      async (page) => {
+        await page.locator("#output li").nth(1).waitFor();
+        await picture(page, "dark");
+      },
+      { dark: true },
+    );
+  } finally {
+    await browser.close();
+    server.close();
+  }
+});
+
+test("the classroom attaches to a platform", { skip: without() || withoutNode(), timeout: 240_000 }, async () => {
+  const run = mkdtempSync(join(tmpdir(), "whimbrel-classroom-"));
+  const options = ["--http", "0", "--agent-token", TOKEN, "--pages", folder];
+  const node = spawn(WHIMBREL, ["run", example, ...options], { env: { ...process.env, WHIMBREL_RUN_DIR: run }, stdio: ["ignore", "pipe", "pipe"] });
+  let [said, noted] = ["", ""];
+  node.stdout.on("data", (data: Uint8Array) => (said += String(data)));
+  const over = new Promise((resolve) => node.once("close", resolve));
+  const address = await new Promise<string>((resolve, reject) => {
+    node.once("exit", () => reject(new Error(`it ended: ${noted}`)));
+    node.stderr.on("data", (data: Uint8Array) => {
+      noted += String(data);
+      const found = /the console is at (http:\/\/[^/]+)/.exec(noted)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+  });
+  const browser = await launch();
+  try {
+    await inClass(browser, `${address}/pages/#token=${encodeURIComponent(TOKEN)}`, async (page) => {
+      await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
+      assert.equal(new URL(page.url()).hash, "", "the token is not left in the address bar");
+      await write(page, "+!go <- .send(teacher, tell, hello).\n+welcome[source(Who)] <- .print(\"welcomed by \", Who).\n");
+      await page.click("#run");
+      await page.locator("#agents [role=tab]", { hasText: "amy" }).click();
+      await page.click("#attach");
+      await page.click("#join");
+      await page.locator("#output li", { hasText: "amy is amy@" }).waitFor();
+      await page.fill("#wish", "!go");
+      await page.keyboard.press("Enter");
+      await page.locator("#output li", { hasText: "welcomed by teacher" }).waitFor();
+      await picture(page, "attached");
+      assert.match(said, /\[teacher\] amy says hello/);
+      await page.click("#attach");
+      await page.waitForFunction(() => document.querySelector("#attach")?.textContent === "Attach…");
+    });
+  } finally {
+    await browser.close();
+    node.kill("SIGKILL");
+    await over;
+    rmSync(run, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+  }
+});

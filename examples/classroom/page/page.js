@@ -1,0 +1,374 @@
+/** What one sees: programs, minds, what is printed, who says what. */
+import { Desk, engine } from "./desk.js";
+import { Editor } from "./editor.js";
+import { linesOf, showMind } from "./mind.js";
+import { Sequence } from "./sequence.js";
+
+/** Between two looks into a mind, and between a change of a program and a look at what is wrong with it. */
+const [LOOK_MS, CHECK_MS] = [120, 250];
+/** Lines that are kept of what is printed. */
+const LINES_MAX = 1000;
+
+const part = (id) => document.getElementById(id);
+const query = new URLSearchParams(location.hash.slice(1));
+// A token does not stay where others can read it.
+history.replaceState(null, "", location.pathname + location.search);
+
+const element = (tag, className, ...content) => {
+  const made = Object.assign(document.createElement(tag), { className });
+  made.append(...content);
+  return made;
+};
+
+let programs = [];
+let program;
+/** Text by the names of files: as it is, and as it came. */
+let files = {};
+let original = {};
+let open = "";
+let module;
+let checker;
+let desk;
+let chosen;
+let known = [];
+let isPaused = false;
+let attached = "";
+let mind;
+/** Whether its program is to be shown. */
+let isNew = false;
+
+const sequence = new Sequence(part("messages"));
+const editor = new Editor(part("editor"), (text) => {
+  files[open] = text;
+  keep();
+  later(check, CHECK_MS);
+});
+
+const timers = new Map();
+function later(what, ms) {
+  clearTimeout(timers.get(what));
+  timers.set(what, setTimeout(what, ms));
+}
+
+// ---- Programs
+
+const storageKey = () => `classroom:${program.name}`;
+
+/** What was written stays when the page is closed. */
+function keep() {
+  const changed = Object.fromEntries(Object.entries(files).filter(([name, text]) => text !== original[name]));
+  try {
+    if (Object.keys(changed).length > 0) localStorage.setItem(storageKey(), JSON.stringify(changed));
+    else localStorage.removeItem(storageKey());
+  } catch {
+    // A browser that keeps nothing.
+  }
+  part("reset").hidden = Object.keys(changed).length === 0;
+}
+
+function kept() {
+  try {
+    return JSON.parse(localStorage.getItem(storageKey()) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+async function choose(name) {
+  end();
+  program = programs.find((one) => one.name === name) ?? programs[0];
+  part("program").value = program.name;
+  const texts = await Promise.all(program.files.map(async (file) => (await fetch(`programs/${program.name}/${file}`)).text()));
+  original = Object.fromEntries(program.files.map((file, at) => [file, texts[at]]));
+  files = { ...original, ...Object.fromEntries(Object.entries(kept()).filter(([file]) => file in original)) };
+  keep();
+  show(program.files.find((file) => file.endsWith(".asl")));
+  await check();
+}
+
+function show(file, line) {
+  open = file;
+  tabs(part("files"), program.files, file, (other) => show(other));
+  editor.show(files[file]);
+  place();
+  markProblems();
+  if (line) {
+    view("program");
+    editor.focus(line, 1);
+  }
+}
+
+/** A row of tabs, with the arrow keys as they are there. */
+function tabs(list, names, current, pick, state = () => "") {
+  const had = list.contains(document.activeElement);
+  const row = names.map((name) => {
+    const tab = element("button", state(name), name);
+    Object.assign(tab, { type: "button", role: "tab", ariaSelected: String(name === current), tabIndex: name === current ? 0 : -1 });
+    tab.onclick = () => pick(name);
+    tab.onkeydown = ({ key }) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+      if (step) pick(names[(names.indexOf(name) + step + names.length) % names.length]);
+    };
+    return tab;
+  });
+  list.replaceChildren(...row);
+  if (had) row[names.indexOf(current)]?.focus();
+}
+
+let problems = [];
+
+async function check() {
+  const path = program.files[0];
+  try {
+    ({ diagnostics: problems } = await checker.ask("check", { files, path }));
+  } catch (error) {
+    problems = [{ severity: "error", message: error.message, file: path, line: 1, column: 1, endLine: 1, endColumn: 1, label: "" }];
+  }
+  markProblems();
+}
+
+function markProblems() {
+  editor.diagnostics = problems.filter(({ file }) => file === open);
+  const rows = problems.map((one) => {
+    const row = element("button", one.severity, element("b", "", `${one.file}:${one.line}`), ` ${one.message}`, ...(one.help ? [element("small", "", one.help)] : []));
+    row.type = "button";
+    row.onclick = () => {
+      show(one.file);
+      editor.focus(one.line, one.column);
+    };
+    return element("li", "", row);
+  });
+  part("problems").replaceChildren(...rows);
+}
+
+// ---- Running
+
+const speed = () => Number(part("speed").value);
+const state = (text) => (part("state").textContent = text);
+
+function end() {
+  desk?.end();
+  desk = undefined;
+  attached = "";
+  chosen = undefined;
+  mind = undefined;
+  known = [];
+  setPaused(false);
+  buttons();
+  place();
+}
+
+function buttons() {
+  for (const id of ["pause", "step", "stop", "attach"]) part(id).disabled = desk === undefined;
+  part("run").textContent = desk ? "Run anew" : "Run";
+  part("attach").textContent = attached ? "Detach" : "Attach…";
+  for (const control of part("tell").elements) control.disabled = chosen === undefined;
+}
+
+function setPaused(paused) {
+  isPaused = paused;
+  part("pause").ariaPressed = String(paused);
+  part("pause").textContent = paused ? "Go on" : "Pause";
+}
+
+async function run(paused = false) {
+  end();
+  const own = new Desk((news) => desk === own && heard(news));
+  desk = own;
+  part("output").replaceChildren();
+  sequence.clear();
+  buttons();
+  state("beginning");
+  try {
+    await own.ask("begin", { module, files });
+    await pace(paused);
+    const { agents } = await own.ask("open", { path: program.files[0] });
+    chosen = agents.find((name) => `${name}.asl` === open) ?? agents.find((name) => name !== "environment") ?? agents[0];
+    if (desk !== own) return;
+    buttons();
+    look();
+  } catch (error) {
+    if (desk !== own) return;
+    if (error.diagnostics) problems = error.diagnostics;
+    markProblems();
+    end();
+    state(error.message);
+  }
+}
+
+async function pace(paused) {
+  setPaused(paused);
+  await desk?.ask("pace", { paused, perSecond: speed() });
+}
+
+async function step() {
+  if (!desk) return run(true);
+  if (!isPaused) await pace(true);
+  await desk.ask("step", { agent: chosen });
+  look();
+}
+
+/** Looks into the mind that is chosen, again and again. */
+async function look() {
+  const own = desk;
+  if (!own) return;
+  try {
+    const seen = await own.ask("look", { agent: chosen });
+    if (desk !== own) return;
+    known = seen.agents;
+    const names = known.map(({ name }) => name);
+    if (chosen !== undefined && !names.includes(chosen)) mind = undefined;
+    else mind = seen.mind;
+    const file = mind?.source_file?.split("/").at(-1);
+    if (isNew && file !== open && file in files) show(file);
+    if (mind) isNew = false;
+    tabs(part("agents"), names, chosen, pick, (name) => known.find((one) => one.name === name)?.state ?? "");
+    if (mind) showMind(part("mind"), mind, show);
+    else part("mind").replaceChildren(element("p", "none", names.length > 0 ? "that agent ended: choose another one" : "all agents ended"));
+    place();
+    if (seen.counters) state(`${names.length} ${names.length === 1 ? "agent" : "agents"}, ${seen.counters.sent} ${seen.counters.sent === 1 ? "message" : "messages"}${isPaused ? ", paused" : ""}${attached ? `, on ${attached}` : ""}`);
+  } catch (error) {
+    if (desk === own) state(error.message);
+  }
+  if (desk === own) later(look, LOOK_MS);
+}
+
+function pick(name) {
+  chosen = name;
+  mind = undefined;
+  isNew = true;
+  buttons();
+  look();
+}
+
+/** Marks where the agent is in the file that is open. */
+function place() {
+  editor.current = mind ? linesOf(mind, open) : [];
+}
+
+function heard(news) {
+  if (news.type === "happened") for (const one of news.happened) happened(one);
+  if (news.left > 0) write("note", "", `and ${news.left} more`);
+  if (news.type === "broken") state(news.text);
+  if (news.type === "detached") {
+    attached = "";
+    buttons();
+    if (news.why) write("warning", "", `the platform: ${news.why}`);
+  }
+}
+
+function happened({ type, agent, text, level, reason, code, name, ...said }) {
+  if (type === "printed") write("", agent, text);
+  else if (type === "noted") write(level === "info" ? "note" : "warning", agent, text);
+  else if (type === "said") sequence.add(said);
+  else if (type === "ended") write("note", agent, `ended: ${reason}`);
+  else if (type === "seated") write("note", agent, `is ${name} now`);
+  else if (type === "failed") write("warning", "", text);
+  else if (type === "stopped") {
+    write("note", "", code === 0 ? "the society was stopped" : `the society was stopped with code ${code}`);
+    end();
+    state("stopped");
+  }
+}
+
+function write(kind, agent, text) {
+  const list = part("output");
+  const isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 40;
+  list.append(element("li", kind, ...(agent ? [element("b", "", agent), " "] : []), text));
+  while (list.children.length > LINES_MAX) list.firstChild.remove();
+  if (isAtEnd) list.scrollTop = list.scrollHeight;
+}
+
+// ---- Telling an agent something
+
+part("tell").onsubmit = async (event) => {
+  event.preventDefault();
+  const wish = part("wish").value.trim();
+  const [sign, rest] = [wish.slice(0, 1), wish.slice(1).trim()];
+  try {
+    if (sign === "!") await desk.ask("pursue", { agent: chosen, goal: rest });
+    else await desk.ask("believe", { agent: chosen, belief: /^[+-]/.test(wish) ? rest : wish, add: sign !== "-" });
+    part("wish").value = "";
+    part("wish").setCustomValidity("");
+    look();
+  } catch (error) {
+    part("wish").setCustomValidity(error.message);
+    part("wish").reportValidity();
+  }
+};
+part("wish").oninput = () => part("wish").setCustomValidity("");
+
+// ---- A platform
+
+part("attach").onclick = async () => {
+  if (attached) return desk.ask("detach");
+  part("address").value ||= location.protocol.startsWith("http") ? location.origin : "http://127.0.0.1:8420";
+  part("token").value ||= query.get("token") ?? "";
+  part("refusal").textContent = "";
+  part("dialog").showModal();
+};
+part("cancel").onclick = () => part("dialog").close();
+part("joining").onsubmit = async (event) => {
+  event.preventDefault();
+  part("join").disabled = true;
+  part("refusal").textContent = "";
+  try {
+    attached = await desk.ask("attach", { url: part("address").value, token: part("token").value });
+    part("dialog").close();
+    buttons();
+  } catch (error) {
+    part("refusal").textContent = error.message;
+  }
+  part("join").disabled = false;
+};
+
+// ---- Controls
+
+function view(name) {
+  document.body.dataset.view = name;
+  for (const button of document.querySelectorAll("nav button")) button.ariaPressed = String(button.dataset.view === name);
+}
+
+for (const button of document.querySelectorAll("nav button")) button.onclick = () => view(button.dataset.view);
+part("program").onchange = () => choose(part("program").value);
+part("run").onclick = () => run();
+part("pause").onclick = () => pace(!isPaused);
+part("step").onclick = step;
+part("stop").onclick = () => {
+  end();
+  tabs(part("agents"), [], undefined, pick);
+  part("mind").replaceChildren(element("p", "none", "nothing runs"));
+  state("nothing runs");
+};
+part("speed").onchange = () => desk && pace(isPaused);
+part("reset").onclick = () => {
+  files = { ...original };
+  keep();
+  show(open);
+  check();
+};
+addEventListener("keydown", (event) => {
+  const keys = { F8: () => desk && pace(!isPaused), F10: step };
+  const does = event.key === "Enter" && (event.ctrlKey || event.metaKey) ? () => run() : keys[event.key];
+  if (!does) return;
+  event.preventDefault();
+  does();
+});
+
+async function begin() {
+  view("program");
+  buttons();
+  try {
+    programs = await (await fetch("programs/programs.json")).json();
+    part("program").replaceChildren(...programs.map(({ name, title }) => new Option(title, name)));
+    module = await engine("lib/agentspeak.wasm");
+    checker = new Desk(() => undefined);
+    await checker.ask("begin", { module, files: {} });
+    await choose(query.get("program") ?? "hello");
+    if (query.has("run")) await run();
+  } catch (error) {
+    state(error.message);
+  }
+}
+
+void begin();

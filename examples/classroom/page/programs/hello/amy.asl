@@ -1,0 +1,11 @@
+// Amy has a goal. Press Run, then choose her on the right.
+!greet(bob).
+
++!greet(Who)
+   <- .print("hello, ", Who);
+      .send(Who, tell, hello);
+      .wait(answered(Who));
+      .print(Who, " is there").
+
+// What Bob says becomes a belief of Amy's, with him as its source.
++fine[source(Who)] <- +answered(Who).

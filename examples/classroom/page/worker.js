@@ -1,0 +1,111 @@
+/** Runs a society of AgentSpeak agents in a thread of its own, and tells its page what happens: the page stays quick, and can end it whatever it does. */
+import { attachSociety, ProgramError, Society } from "./lib/agentspeak.js";
+import { connect } from "./lib/index.js";
+
+/** Between two tellings. */
+const TELL_MS = 50;
+/** Lines and messages of which the page hears at a time; it is told how many more there were. */
+const TOLD_MAX = 500;
+
+let society;
+let told = [];
+let left = 0;
+let isPaused = false;
+let stepping;
+let detach;
+
+const post = (news) => self.postMessage(news);
+
+function tell(type, news) {
+  if (told.length < TOLD_MAX) told.push({ type, at: Date.now(), ...news });
+  else left++;
+}
+
+setInterval(() => {
+  if (told.length > 0) post({ type: "happened", happened: told.splice(0), left });
+  left = 0;
+}, TELL_MS);
+
+/** A society of nobody with these files. */
+async function begin({ module, files }) {
+  society = await Society.load(module, { platform: "classroom" });
+  society.putFiles(files);
+  society.listen(true);
+  society.on("printed", ({ agent, text }) => tell("printed", { agent, text }));
+  society.on("noted", ({ agent, level, text }) => level !== "debug" && tell("noted", { agent, level, text }));
+  society.on("said", (said) => tell("said", said));
+  society.on("created", ({ agent }) => {
+    tell("created", { agent });
+    if (isPaused) instruct(agent, "pause");
+  });
+  society.on("ended", ({ agent, reason }) => tell("ended", { agent, reason }));
+  society.on("stopped", ({ code }) => tell("stopped", { code }));
+  society.on("failed", ({ message }) => tell("failed", { text: message }));
+}
+
+function instruct(agent, wanted) {
+  try {
+    society.instruct(agent, wanted);
+  } catch {
+    // It ended meanwhile.
+  }
+}
+
+const all = () => (society && !society.isOver ? society.agents : []);
+
+/** Everybody pauses, or goes on; or takes a cycle so many times a second. */
+function pace({ paused, perSecond }) {
+  clearInterval(stepping);
+  isPaused = paused || perSecond > 0;
+  for (const { name } of all()) instruct(name, isPaused ? "pause" : "continue");
+  if (!paused && perSecond > 0) stepping = setInterval(step, 1000 / perSecond, {});
+}
+
+function step({ agent }) {
+  for (const { name } of all()) if (agent === undefined || agent === name) instruct(name, "step");
+}
+
+/** What is to be seen of an agent, and who else there is. */
+function look({ agent }) {
+  const agents = all();
+  const isThere = agents.some(({ name }) => name === agent);
+  return { agents, counters: society && !society.isOver ? society.counters : undefined, mind: isThere ? society.mind(agent, { follow: true }) : undefined };
+}
+
+async function attach({ url, token }) {
+  const platform = await connect(url, { token });
+  const leave = await attachSociety(society, platform, {
+    onSeat: (agent, seat) => tell("seated", { agent, name: seat.aid.toString() }),
+    onError: (agent, error) => tell("noted", { agent, level: "warning", text: error.message }),
+  });
+  detach = async () => {
+    await leave();
+    await platform.close();
+  };
+  void platform.closed.then((why) => post({ type: "detached", why: why.code === "bye" ? "" : why.message }));
+  return platform.name;
+}
+
+const orders = {
+  begin,
+  pace,
+  step,
+  look,
+  attach,
+  detach: () => detach?.(),
+  open: ({ path }) => society.open(path).then(({ agents, diagnostics }) => ({ agents, diagnostics })),
+  check: async ({ files, path }) => {
+    society.putFiles(files);
+    return society.check(path);
+  },
+  pursue: ({ agent, goal }) => society.instruct(agent, { pursue: { goal } }),
+  believe: ({ agent, belief, add }) => society.instruct(agent, { believe: { belief, add } }),
+};
+
+self.onmessage = async ({ data: { id, order, ...rest } }) => {
+  try {
+    post({ type: "answer", id, answer: await orders[order](rest) });
+  } catch (error) {
+    post({ type: "answer", id, error: error.message, diagnostics: error instanceof ProgramError ? error.diagnostics : undefined });
+  }
+};

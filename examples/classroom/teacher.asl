@@ -1,0 +1,8 @@
+// Greets whoever says hello, and knows a few things (askOne).
+capital(france, paris).
+capital(japan, tokyo).
+capital(kenya, nairobi).
+
++hello[source(Who)]
+   <- .print(Who, " says hello");
+      .send(Who, tell, welcome).
