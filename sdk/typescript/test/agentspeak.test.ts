@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, test } from "node:test";
 import { difference, type Case } from "./agentspeak-cases.js";
-import { Aid, atom, connect, message, term, type Connect, type Message, type TransportEvents } from "../src/index.js";
+import { Aid, atom, connect, message, term, type Connect, type Message, type Platform, type TransportEvents } from "../src/index.js";
 import { attachSociety, EngineError, ProgramError, Society, type SocietyOptions } from "../src/agentspeak.js";
 import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { ENGINE, MIND, WITHOUT_ENGINE, WITHOUT_MIND } from "./engine.js";
@@ -135,6 +135,9 @@ class SmallNode {
   readonly said: { readonly type: string; readonly agent: number; readonly name?: string; readonly message?: { readonly performative: string; readonly content?: unknown } }[] = [];
   #events: TransportEvents | undefined;
   #number = 0;
+  #heard = 0;
+  /** It says nothing about what it has. */
+  isBusy = false;
 
   readonly transport: Connect = (events) => {
     this.#events = events;
@@ -144,6 +147,10 @@ class SmallNode {
 
   message(agent: number, content: object): void {
     this.#say({ type: "message", number: ++this.#number, agent, message: content });
+  }
+
+  catchUp(): void {
+    this.#say({ type: "ack", received: this.#heard, credit: this.#heard + 256 });
   }
 
   ended(agent: number): void {
@@ -157,7 +164,8 @@ class SmallNode {
   #hear(frame: { type: string; agent: number; name?: string; number?: number }): void {
     this.said.push(frame);
     const { type, agent, name, number } = frame;
-    if (number !== undefined) this.#say({ type: "ack", received: number });
+    this.#heard = number ?? this.#heard;
+    if (number !== undefined && !this.isBusy) this.#say({ type: "ack", received: number, credit: number + 256 });
     const limits = { lease_ms: 10_000, window: 256, agents: 8, message_bytes: 1 << 20, messages_per_s: 10_000, remember: 0 };
     if (type === "hello") this.#say({ type: "welcome", version: 1, session: "s", secret: "x", platform: "garden", received: 0, credit: 256, ...limits });
     else if (type === "create" && name === "taken") this.#say({ type: "refused", number: ++this.#number, of: number, code: "name-taken", text: "no" });
@@ -201,6 +209,50 @@ test("a society is attached to a platform, agent by agent, and taken back", { sk
   assert.deepEqual([platform.agents.length, society.agents.map(({ name }) => name)], [0, ["bob", "taken"]]);
   await platform.close();
 });
+
+test("what was offered before a society was attached is offered on the platform, and a society that is stopped leaves it", { skip: WITHOUT_ENGINE, timeout: 20_000 }, async () => {
+  const { clock, society } = await Bench.of({ "bob.asl": "!go. +!go <- .df_register(cook); .df_register(baker); .df_deregister(baker). +stop <- .stopMAS." });
+  const node = new SmallNode();
+  const platform = await connect("ws://node.example", { transport: node.transport });
+  society.spawn("bob", "bob.asl");
+  clock.pass(10);
+  await attachSociety(society, platform, { onError: () => undefined });
+  const asked = (): string => JSON.stringify(node.said.filter(({ type }) => type === "message").map(({ message: what }) => what?.content));
+  while (!asked().includes("register")) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.match(asked(), /cook/);
+  assert.doesNotMatch(asked(), /baker/);
+  node.message(0, { performative: "tell", sender: "amy@garden", receivers: ["bob"], content: { atom: "stop" } });
+  while (!society.isOver) await new Promise((resolve) => setTimeout(resolve, 5).unref() && (clock.pass(10), resolve(undefined)));
+  while (platform.agents.length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await platform.close();
+});
+
+test("minds wait for a node that does not keep up", { skip: WITHOUT_ENGINE, timeout: 60_000 }, async () => {
+  const { clock, society } = await Bench.of({ "bob.asl": "!go(0). +!go(N) : N < 30000 <- .send(amy, tell, n(N)); !go(N + 1)." });
+  const node = new SmallNode();
+  const platform = await connect("ws://node.example", { transport: node.transport });
+  await attachSociety(society, platform, { onError: (_, error) => assert.fail(String(error)) });
+  society.spawn("bob", "bob.asl");
+  await attachedAgents(platform, 1);
+  node.isBusy = true;
+  clock.pass(50);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  clock.pass(50);
+  assert.ok(platform.unacknowledged < 20_000, `${platform.unacknowledged} are kept`);
+  node.isBusy = false;
+  node.catchUp();
+  while (node.said.filter(({ type }) => type === "message").length < 30_000) {
+    clock.pass(50);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const said = node.said.flatMap(({ message: what }) => (what ? [Number((what.content as { args: { num: number }[] }).args[0]?.num)] : []));
+  assert.deepEqual(said, Array.from({ length: 30_000 }, (_, at) => at));
+  await platform.close();
+});
+
+async function attachedAgents(platform: Platform, count: number): Promise<void> {
+  while (platform.agents.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+}
 
 describe("a society", { skip: WITHOUT_ENGINE }, () => {
   test("agents create others, find them, talk, and end; who watches hears of it", async () => {
@@ -340,6 +392,8 @@ describe("a society", { skip: WITHOUT_ENGINE }, () => {
       const noise = Uint8Array.from({ length: seed * 40 }, (_, at) => (at * 131 * seed) % 251);
       assert.throws(() => society.restore("eve", "bob.asl", noise));
     }
+    assert.throws(() => society.spawn("eve", "bob.asl", { beliefs: 1n as never }), /cannot be written/);
+    assert.throws(() => society.putFiles({ "x.asl": "x".repeat(129 << 20) }), /too long/);
     assert.throws(() => society.kill("nobody"), /no such agent/);
     assert.throws(() => society.removeFile("x.asl"), /no file/);
     clock.pass(100);

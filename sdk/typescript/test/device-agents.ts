@@ -10,6 +10,12 @@ export default function greeter(agent: Agent, data: unknown): void {
       return agent.reply(message, "inform", [String(answer.sender), answer.content]);
     }
     if (isTerm(content, "fail", 0) || textOf(content) === "fail") throw new Error("as it was asked to");
+    if (textOf(content) === "fail later") {
+      setTimeout(() => {
+        throw new Error("later, when nobody listens");
+      });
+      void Promise.reject(new Error("and that later, too"));
+    }
     if (textOf(content) === "spin") for (;;);
     return agent.reply(message, "inform", [atom("hello"), isTerm(content, "greet", 1) ? (content.args[0] ?? null) : null, String(data ?? "")]);
   });

@@ -45,6 +45,7 @@ class Bench {
       "mind.asl": '{ include("more.asl") } price(3). !go. +!go : likes(X) <- .df_register(prices); .print(X).',
       "more.asl": "+?price(X) <- ?cost(X). +!greet(A)[source(S)] <- .send(S, tell, greeted(A)).",
       "wrong.asl": "+!go <- ",
+      "stopper.asl": "+!stop <- .stopMAS.",
       ...Object.fromEntries(["worker", "traveller", "keeper"].flatMap((what) => LANGUAGES.map((language) => [`${what}-${language}.wasm`, guestBytes(`${what}-${language}`)]))),
     });
     const tab = (name: string, workers: number): string =>
@@ -146,6 +147,16 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     boss.send({ performative: "request", receivers: "echo1", content: "fail" });
     assert.match((await bench.hears(({ trouble }) => trouble === "echo1")).error ?? "", /as it was asked to/);
     assert.equal((await bench.ask("echo1", "hello")).performative, "inform");
+
+    // A mind that stops its society takes no other's chances; what nobody catches ends nobody.
+    await bench.spawn("tab-two", "stopper", "stopper.asl");
+    boss.send({ performative: "achieve", receivers: "stopper", content: atom("stop") });
+    await bench.hears(({ ended }) => ended === "stopper");
+    await bench.spawn("tab-two", "calm", "mind.asl", "likes(coffee)");
+    await bench.hears(({ printed, text }) => printed === "calm" && text === "coffee");
+    assert.equal((await bench.ask("far", "fail later")).performative, "inform");
+    await bench.hears(({ trouble, error }) => trouble === "" && /later/.test(error ?? ""));
+    assert.equal((await bench.ask("far", "hello")).performative, "inform");
 
     // Suspended, messages wait.
     await bench.ask("tab-one-control", term("suspend", "echo2"));

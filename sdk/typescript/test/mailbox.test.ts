@@ -45,6 +45,27 @@ test("all that wait hear that nothing comes", { timeout: 10_000 }, async () => {
   for (const wait of more) await assert.rejects(wait, /the agent ended/);
 });
 
+test("who goes on hands out all that came, whatever one of them does", { timeout: 10_000 }, () => {
+  const mailbox = new Mailbox();
+  const [taken, errors]: [unknown[], string[]] = [[], []];
+  const failed = (error: unknown): void => void errors.push(String(error));
+  mailbox.handle(({ content }) => {
+    if (content === 2) throw new Error("no idea");
+    return true;
+  }, ({ content }) => {
+    taken.push(content);
+    if (content === 3) mailbox.suspend();
+    return undefined;
+  });
+  mailbox.suspend();
+  for (const content of [1, 2, 3, 4, 5]) mailbox.deliver(say(content));
+  mailbox.goOn(failed);
+  assert.deepEqual([taken, errors], [[1, 3], ["Error: no idea"]]);
+  mailbox.deliver(say(6));
+  mailbox.goOn(failed);
+  assert.deepEqual([taken, mailbox.size, mailbox.bytes], [[1, 3, 4, 5, 6], 0, 0]);
+});
+
 const HALF = MAILBOX_BYTES_MAX / 2 - 2000;
 
 test("handlers that are not done take the mailbox's room, and give it back", { timeout: 10_000 }, async () => {

@@ -279,12 +279,12 @@ export class Agent {
   resume(): void {
     const late = this.#late ?? [];
     this.#late = undefined;
-    try {
-      this.#mailbox.goOn();
-    } catch (error) {
-      this.tell(error);
+    this.#mailbox.goOn((error, message) => this.tell(error, message));
+    for (const due of late) {
+      // Somebody may have suspended it again.
+      if (this.isSuspended) (this.#late as Set<() => void> | undefined)?.add(due);
+      else due();
     }
-    for (const due of late) due();
   }
 
   /** Ends the agent: it leaves the AMS and the DF. */

@@ -80,13 +80,18 @@ export class Mailbox {
     this.#suspended ??= [];
   }
 
-  /** Hands out what came meanwhile, in its order. */
-  goOn(): void {
+  /** Hands out what came meanwhile, in its order, unless it is suspended again by one of them; `failed` is told of what a function throws that was to tell what fits. */
+  goOn(failed: (error: unknown, message: Message) => void): void {
     const came = this.#suspended ?? [];
     this.#suspended = undefined;
-    for (const held of came) {
+    for (const [at, held] of came.entries()) {
+      if (this.#suspended) return void (this.#suspended = [...came.slice(at), ...(this.#suspended as Held[])]);
       this.#room.leave(held);
-      this.#take(held);
+      try {
+        this.#take(held);
+      } catch (error) {
+        failed(error, held.message);
+      }
     }
   }
 

@@ -12,6 +12,11 @@ export interface SeatOptions {
   readonly onSeat?: (agent: string, seat: Agent) => void;
 }
 
+/** How many messages may be on their way to the node before minds wait for it, and how few before they go on. */
+const [UNACKNOWLEDGED_MAX, UNACKNOWLEDGED_MIN] = [4096, 1024];
+/** Between two looks at how many there are. */
+const LOOK_MS = 10;
+
 /** An agent of a society on a platform: what it is there, and what waits until it is. */
 interface Seat {
   agent: Agent | undefined;
@@ -34,9 +39,14 @@ export async function attachSociety(society: Society, platform: Platform, option
     society.on("created", ({ agent }) => void seats.take(agent)),
     society.on("ended", ({ agent }) => seats.leave(agent)),
     society.on("sent", ({ agent, message }) => seats.send(agent, message)),
+    society.on("stopped", () => void seats.leaveAll()),
+    society.on("failed", () => void seats.leaveAll()),
     society.on("offered", ({ agent, service, kind, offered }) => seats.offer(agent, { name: service, type: kind }, offered)),
   ];
-  await Promise.all(society.agents.map(({ name }) => seats.take(name)));
+  const taken = society.agents.map(({ name }) => seats.take(name));
+  // What they offered before is offered there, too.
+  for (const { agent, service, kind } of society.offers) seats.offer(agent, { name: service, type: kind }, true);
+  await Promise.all(taken);
   return async () => {
     for (const stop of stops) stop();
     if (!society.isOver) society.attach(undefined);
@@ -49,6 +59,8 @@ class Seats {
   /** Agents that leave the platform: until they have, nobody else can have their names. */
   readonly #leaving = new Map<string, Promise<unknown>>();
   #isOver = false;
+  /** Has minds go on that wait for the node. */
+  #goOn: (() => void) | undefined;
 
   constructor(
     readonly society: Society,
@@ -103,10 +115,22 @@ class Seats {
     const { sender: _, ...rest } = message;
     try {
       agent.send(rest);
+      if (!this.#goOn && this.platform.unacknowledged > UNACKNOWLEDGED_MAX) this.#wait();
     } catch (error) {
       this.onError(agent.name, error);
       this.#giveBack(message.sender.name, message);
     }
+  }
+
+  /** Minds say no more until the node has most of what they said. */
+  #wait(): void {
+    this.#goOn = this.society.hold();
+    const look = (): void => {
+      if (this.#goOn && this.platform.unacknowledged > UNACKNOWLEDGED_MIN && !this.#isOver) return void setTimeout(look, LOOK_MS);
+      this.#goOn?.();
+      this.#goOn = undefined;
+    };
+    look();
   }
 
   /** It hears that what it said went nowhere. */
@@ -160,6 +184,6 @@ class Seats {
     this.#isOver = true;
     const agents = [...this.#seats.values()].flatMap(({ agent }) => agent ?? []);
     this.#seats.clear();
-    await Promise.all(agents.map((agent) => agent.end()));
+    await Promise.all(agents.map((agent) => agent.end().catch((error: unknown) => this.onError(agent.name, error))));
   }
 }

@@ -18,6 +18,7 @@ export type WorkModule = { readonly default: (part: Value) => Value | Promise<Va
 /** One that runs here: TypeScript, or a mind of the society. */
 interface Lodger {
   readonly name: string;
+  readonly isMind?: boolean;
   end(): Promise<unknown>;
   suspend(suspended: boolean): void;
 }
@@ -33,6 +34,11 @@ export class WorkBench {
   constructor(port: Port<News, Order>) {
     this.#port = port;
     port.addEventListener("message", ({ data }) => void this.#handle(data));
+  }
+
+  /** Tells of what nobody caught: that ends no other agent. */
+  trouble(error: unknown): void {
+    this.#tell({ type: "trouble", agent: "", fault: faultOf(error) });
   }
 
   async #handle(order: Order): Promise<void> {
@@ -148,7 +154,10 @@ export class WorkBench {
 
   /** An agent in AgentSpeak: all of a Worker are one society. */
   async #spawnMind(id: number, name: string, module: string, data: unknown): Promise<void> {
-    const society = await (this.#society ??= this.#openSociety());
+    this.#society ??= this.#openSociety();
+    // Whoever comes later may have more luck.
+    this.#society.catch(() => (this.#society = undefined));
+    const society = await this.#society;
     const response = await fetch(module);
     if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
     society.putFiles({ [module]: await response.text() });
@@ -158,6 +167,7 @@ export class WorkBench {
     const seated = new Promise<string>((resolve, reject) => this.#seats.set(name, { resolve, reject }));
     this.#take(id, {
       name,
+      isMind: true,
       end: async () => society.kill(name),
       suspend: (suspended) => (suspended ? society.suspend(name) : society.resume(name)),
     });
@@ -187,9 +197,18 @@ export class WorkBench {
     const society = await Society.load(source, { platform: platform.name, fetchFile });
     society.on("printed", ({ agent, text }) => this.#tell({ type: "printed", agent, text }));
     society.on("noted", ({ agent, level, text }) => level !== "debug" && this.#tell({ type: "printed", agent, text }));
-    society.on("failed", (error) => this.#tell({ type: "trouble", agent: "", fault: faultOf(error) }));
+    // The next mind begins another society: none is lost for good.
+    const over = (reason: string): void => {
+      this.#society = undefined;
+      for (const [id, { isMind }] of this.#lodgers) if (isMind) this.#ended(id, reason);
+    };
+    society.on("stopped", () => over("finished"));
+    society.on("failed", (error) => {
+      this.#tell({ type: "trouble", agent: "", fault: faultOf(error) });
+      over(`failed: ${error.message}`);
+    });
     society.on("ended", ({ agent, reason }) => {
-      for (const [id, { name }] of this.#lodgers) if (name === agent) this.#ended(id, reason);
+      for (const [id, { name, isMind }] of this.#lodgers) if (isMind && name === agent) this.#ended(id, reason);
     });
     await attachSociety(society, platform, {
       onSeat: (name, seat) => this.#seats.get(name)?.resolve(seat.aid.toString()),

@@ -6,4 +6,14 @@
 import type { News, Order, Port } from "./protocol.js";
 import { WorkBench } from "./work-bench.js";
 
-new WorkBench(globalThis as unknown as Port<News, Order>);
+const bench = new WorkBench(globalThis as unknown as Port<News, Order>);
+
+// What nobody catches would end the Worker with all its agents.
+globalThis.addEventListener?.("error", (event) => {
+  event.preventDefault();
+  bench.trouble(event.error ?? event.message);
+});
+globalThis.addEventListener?.("unhandledrejection", (event) => {
+  event.preventDefault();
+  bench.trouble(event.reason);
+});
