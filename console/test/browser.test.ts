@@ -231,6 +231,53 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.ok(order?.request === "send" && JSON.stringify(order.message).includes('"service-description"'));
     }));
 
+  test("lists are gone through by keys without opening anything, and Enter opens what is chosen", () =>
+    visit(browser, { messagesPerS: 100 }, async (there) => {
+      const { page } = there;
+      const view = (): string => new URL(page.url()).hash.split("?")[0] ?? "";
+      await there.go("d", "Directory");
+      await page.getByRole("button", { name: "Agents (AMS)" }).click();
+      await option(page, "sensor1").waitFor();
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+      for (const key of ["ArrowDown", "ArrowDown", "PageDown", "Home"]) await page.keyboard.press(key);
+      await page.locator("[role=option][aria-selected=true]").waitFor();
+      assert.equal(view(), "#/directory");
+      const name = await page.locator("[role=option][aria-selected=true] .name").getAttribute("title");
+      await page.keyboard.press("Enter");
+      await page.getByRole("complementary", { name: "Agent" }).getByRole("heading", { name: name ?? "", exact: true }).waitFor();
+
+      await there.go("h", "Health");
+      await page.locator(".dead-row.virtual-row").first().waitFor();
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+      await page.keyboard.press("ArrowDown");
+      assert.deepEqual([view(), await page.locator("[role=option][aria-selected=true]").count()], ["#/health", 0], "arrows scroll the page");
+      await page.keyboard.press("j");
+      await page.locator("[role=option][aria-selected=true]").waitFor();
+      await page.keyboard.press("ArrowDown");
+      assert.equal(view(), "#/health");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Conversations", level: 1 }).waitFor();
+    }));
+
+  test("a diagram has its keys also when there were lines before, and a gap is marked after a broken connection", () =>
+    visit(browser, { messagesPerS: 60 }, async (there, node) => {
+      const { page } = there;
+      await there.go("c", "Conversations");
+      await page.getByRole("button", { name: "Lines" }).click();
+      await page.locator(".line-row.virtual-row").nth(3).waitFor();
+      node.cut();
+      await page.getByText(/connection to the node broke/).waitFor();
+      await page.getByText(/connection to the node broke/).waitFor({ state: "detached" });
+      await page.waitForFunction(() => document.querySelectorAll(".line-row.virtual-row").length > 0);
+      await page.getByLabel("Content").fill("nobody says this");
+      await page.getByText(/there was no connection to the node/).waitFor();
+      await page.getByRole("button", { name: "Show all" }).click();
+      await page.getByRole("button", { name: "Diagram" }).click();
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+      await page.keyboard.press("k");
+      await page.getByRole("complementary").waitFor();
+    }));
+
   test("a message is written, kept, sent and answered; files are saved and loaded", () =>
     visit(browser, {}, async (there) => {
       const { page } = there;

@@ -9,11 +9,11 @@ import { Keys } from "../src/model/keys.js";
 import { Lanes } from "../src/model/lanes.js";
 import { Layout, SPOTS_MAX } from "../src/model/layout.js";
 import { changes, currentStep, steps } from "../src/model/mind.js";
-import { patternFits, searchFits } from "../src/model/pattern.js";
+import { namesOf, patternFits, plainNames, quote, searchFits } from "../src/model/pattern.js";
 import { Ring } from "../src/model/ring.js";
 import { readRoute, tokenIn, writeRoute } from "../src/model/route.js";
 import { Society } from "../src/model/society.js";
-import { density, EVERYTHING, indexAt, isMessage, related, Talk, takes } from "../src/model/talk.js";
+import { density, EVERYTHING, indexAt, isMessage, related, sniffWanted, Talk, takes } from "../src/model/talk.js";
 import { Traffic } from "../src/model/traffic.js";
 
 const agent = (name: string, more: Partial<AgentInfo> = {}): AgentInfo => ({ name, kind: "agentspeak", state: "active", ending: false, node: "n1", owner: null, age_ms: 1, mailbox: 0, handled: 0, ...more });
@@ -86,6 +86,19 @@ test("filters take what fits, and gaps always", () => {
   const conversation = takes({ ...EVERYTHING, conversation: "job-*", content: "TEA" });
   assert.ok(conversation(sent("a", "b", { conversation: "job-1", content: "price(tea)" })));
   assert.ok(!conversation(sent("a", "b", { content: "price(tea)" })));
+});
+
+test("names may have anything in them: in quotation marks they are one, and no pattern", () => {
+  for (const name of ["a, b", "*", "x?", 'say "hi"', "back\\slash, too", "plain"]) {
+    assert.deepEqual(namesOf(`${quote(name)} other`), [name, "other"], name);
+    const fits = takes({ ...EVERYTHING, agents: quote(name) });
+    assert.ok(fits(sent(name, "x")) && !fits(sent("a", "b")) && !fits(sent("xy", "say")), name);
+    assert.deepEqual(plainNames(`${quote(name)} any*`), [name]);
+  }
+  assert.deepEqual(namesOf('bob, "a, b" sell* "unfinished'), ["bob", "a, b", "sell*", "unfinished"]);
+  assert.deepEqual(sniffWanted({ ...EVERYTHING, agents: '"a, b" c' }).agents, ["a, b", "c"]);
+  fc.assert(fc.property(fc.string({ minLength: 1 }), (name) => assert.deepEqual(namesOf(quote(name)), [name])));
+  assert.ok(takes({ ...EVERYTHING, agents: "bob" })({ at_us: 1, node: "", event: "missed" }), "what was missed is told");
 });
 
 test("what is shown is what fits of what is kept, whenever the filter changed", () => {

@@ -133,7 +133,7 @@ export type SentEvent = At & MessageInfo & { readonly event: "sent" };
 export type DiedEvent = At & MessageInfo & { readonly event: "died"; readonly why: string };
 export type AgentEvent = At & { readonly event: "agent" | "service"; readonly agent: string; readonly text: string };
 export type GapEvent = At & { readonly event: "skipped" | "dropped"; readonly count: number };
-export type MarkEvent = At & { readonly event: "cut_short" | "tick" };
+export type MarkEvent = At & { readonly event: "cut_short" | "tick" | "missed" };
 export type Event = SentEvent | DiedEvent | AgentEvent | RefusedEvent | GapEvent | MarkEvent;
 export type MessageEvent = SentEvent | DiedEvent;
 /** An entry of the log of conversations. */

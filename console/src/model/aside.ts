@@ -14,6 +14,8 @@ export function aside(event: Event): string {
       return `${count(event.count)} entries before this are not kept any more`;
     case "cut_short":
       return "the node was cut short here: the last that was said may be missing";
+    case "missed":
+      return "there was no connection to the node: what was said meanwhile is not shown";
     case "refused":
       return `refused ${event.who}: ${event.text || event.reason}`;
     default:

@@ -35,6 +35,9 @@ export function toMermaid(events: readonly Event[]): string {
     } else if (event.event === "skipped" || event.event === "dropped") {
       const [first] = numbers.values();
       if (first !== undefined) lines.push(`  Note over ${first}: ${event.count} more, not shown`);
+    } else if (event.event === "missed") {
+      const [first] = numbers.values();
+      if (first !== undefined) lines.push(`  Note over ${first}: some are missing here`);
     }
   }
   const participants = [...numbers].map(([name, id]) => `  participant ${id} as ${mermaidText(name)}`);

@@ -1,6 +1,6 @@
 /** Which agents have a life line, and in which order: they keep their places as long as they can. */
 import type { Event } from "../live/vocabulary.js";
-import { isPattern, patternsOf } from "./pattern.js";
+import { plainNames } from "./pattern.js";
 import { isMessage } from "./talk.js";
 
 /** Whoever is not among the busiest so many times the lanes gives up its lane. */
@@ -32,7 +32,7 @@ export class Lanes {
    * @param also They have lanes, too, in the place of others if need be.
    */
   update(agents: string, events: readonly Event[], most: number, also: readonly string[] = []): void {
-    const chosen = [...new Set(patternsOf(agents).filter((pattern) => !isPattern(pattern)))].slice(0, most);
+    const chosen = [...new Set(plainNames(agents))].slice(0, most);
     const counts = new Map<string, number>();
     for (const event of events) {
       if (!isMessage(event)) continue;

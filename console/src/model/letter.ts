@@ -1,4 +1,5 @@
 /** A message as it is written by hand, and as the node takes it (the JSON of conformance/acl/README.md). */
+import { namesOf } from "./pattern.js";
 
 export interface Letter {
   readonly sender: string;
@@ -43,7 +44,7 @@ export function messageOf(letter: Letter, nowMs: number): { [member: string]: Js
     ["sender", letter.sender], ["language", letter.language], ["ontology", letter.ontology], ["protocol", letter.protocol],
     ["conversation_id", letter.conversation], ["reply_with", letter.replyWith], ["in_reply_to", letter.inReplyTo],
   ];
-  const message: { [member: string]: Json } = { performative: letter.performative, receivers: letter.receivers.split(/[\s,]+/).filter((name) => name !== "") };
+  const message: { [member: string]: Json } = { performative: letter.performative, receivers: namesOf(letter.receivers) };
   const content = contentOf(letter);
   if (content !== undefined) message["content"] = content;
   for (const [member, text] of optional) if (text.trim() !== "") message[member] = text.trim();

@@ -1,7 +1,7 @@
 /** What agents say, as far back as there is room, and what of it somebody wants to see. */
 import { signal } from "@preact/signals";
 import type { Event, LogLine, MessageEvent, SniffWanted } from "../live/vocabulary.js";
-import { isPattern, patternFits, patternsOf } from "./pattern.js";
+import { named, namesOf, patternFits } from "./pattern.js";
 import { Pulse } from "./pulse.js";
 import { Ring } from "./ring.js";
 
@@ -9,7 +9,7 @@ import { Ring } from "./ring.js";
 export const EVENTS_MAX = 100_000;
 
 export interface TalkFilter {
-  /** Names and patterns, apart by spaces or commas; of a message one party must fit. */
+  /** Names and patterns, apart by spaces or commas, names with such in quotation marks; of a message one party must fit. */
   readonly agents: string;
   readonly performatives: readonly string[];
   /** A pattern. */
@@ -25,37 +25,36 @@ export function isMessage(event: Event): event is MessageEvent {
 
 /** Gaps are shown whatever is asked for: what is missing may have been that. */
 function isGap(event: Event): boolean {
-  return event.event === "skipped" || event.event === "dropped" || event.event === "cut_short";
+  return event.event === "skipped" || event.event === "dropped" || event.event === "cut_short" || event.event === "missed";
 }
 
 /** Whether an event is wanted; made once for a filter, asked for each event. */
 export function takes(filter: TalkFilter): (event: Event) => boolean {
-  const patterns = patternsOf(filter.agents);
-  const names = new Set(patterns.filter((pattern) => !isPattern(pattern)));
-  const wild = patterns.filter(isPattern);
+  const isAnybody = namesOf(filter.agents).length === 0;
+  const fits = named(filter.agents);
   const performatives = new Set(filter.performatives);
   const content = filter.content.toLowerCase();
-  const named = (name: string) => names.has(name) || wild.some((pattern) => patternFits(pattern, name));
   const ofMessagesOnly = performatives.size > 0 || filter.conversation !== "" || content !== "";
   return (event) => {
     if (isGap(event)) return true;
     if (isMessage(event)) {
       return (
-        (patterns.length === 0 || named(event.from) || named(event.to)) &&
+        (isAnybody || fits(event.from) || fits(event.to)) &&
         (performatives.size === 0 || performatives.has(event.performative)) &&
         (filter.conversation === "" || (event.conversation !== null && patternFits(filter.conversation, event.conversation))) &&
         (content === "" || event.content.toLowerCase().includes(content))
       );
     }
     if (event.event !== "agent" && event.event !== "service") return false;
-    return !ofMessagesOnly && (patterns.length === 0 || named(event.agent));
+    return !ofMessagesOnly && (isAnybody || fits(event.agent));
   };
 }
 
 /** The part of a filter that the node applies itself, so that what nobody sees is not sent. */
 export function sniffWanted(filter: TalkFilter): SniffWanted {
   return {
-    agents: patternsOf(filter.agents),
+    // To the node all are patterns: a name fits itself, and what else fits is left out here.
+    agents: namesOf(filter.agents),
     conversation: filter.conversation === "" ? null : filter.conversation,
     performatives: filter.performatives,
   };

@@ -16,7 +16,8 @@ export function useKeys(bindings: Readonly<Record<string, () => void>>): void {
   useEffect(() => {
     const undo = Object.keys(bindings).map((key) => keys.bind(key, () => newest.current[key]?.()));
     return () => undo.forEach((unbind) => unbind());
-  }, []);
+    // A view may have other keys in another shape.
+  }, [Object.keys(bindings).join("\n")]);
 }
 
 export interface Size {

@@ -1,16 +1,17 @@
 /** Names to choose from where a name is to be written. */
+import { quote } from "../model/pattern.js";
 import { agents } from "../session.js";
 
 const OFFERED_MAX = 40;
 
 /** Agents whose names begin as the last word that was typed, for inputs with `list="agents-known"`. */
 export function AgentsKnown({ typed }: { readonly typed: string }) {
-  const last = typed.split(/[\s,]+/).at(-1) ?? "";
+  const last = /[^\s,]*$/.exec(typed)?.[0] ?? "";
   const before = typed.slice(0, typed.length - last.length);
   const offered: string[] = [];
   for (const name of agents.names) {
     if (offered.length === OFFERED_MAX) break;
-    if (name.startsWith(last) && name !== last) offered.push(before + name);
+    if (name.startsWith(last) && name !== last) offered.push(before + quote(name));
   }
   return (
     <datalist id="agents-known">

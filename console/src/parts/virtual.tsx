@@ -12,9 +12,12 @@ interface Props<T> {
   readonly rowHeight: number;
   readonly label: string;
   readonly keyOf: (item: T, index: number) => string | number;
-  readonly selected: string | number | null;
-  readonly onSelect: (item: T, index: number) => void;
+  readonly selected?: string | number | null;
+  /** Without it the list keeps itself what is chosen: a click opens at once, keys choose, Enter opens. */
+  readonly onSelect?: (item: T, index: number) => void;
   readonly onOpen?: (item: T, index: number) => void;
+  /** Whether arrows are for this list only while it has the focus: there is more to scroll beside it. */
+  readonly isAside?: boolean;
   readonly row: (item: T, index: number) => ComponentChildren;
   readonly rowClass?: string;
   readonly empty: ComponentChildren;
@@ -25,7 +28,10 @@ interface Props<T> {
 }
 
 export function VirtualList<T>(props: Props<T>) {
-  const { items, rowHeight, label, keyOf, selected, onSelect, onOpen, row, empty, follows, onScrollUp } = props;
+  const { items, rowHeight, label, keyOf, onOpen, row, empty, follows, onScrollUp } = props;
+  const own = useSignal<string | number | null>(null);
+  const selected = props.onSelect ? (props.selected ?? null) : own.value;
+  const onSelect = props.onSelect ?? ((item: T, index: number) => (own.value = keyOf(item, index)));
   const [box, size] = useSize<HTMLDivElement>();
   const top = useSignal(0);
   const at = selected === null ? -1 : items.findIndex((item, index) => keyOf(item, index) === selected);
@@ -47,7 +53,22 @@ export function VirtualList<T>(props: Props<T>) {
     const item = items[at];
     if (item !== undefined) (onOpen ?? onSelect)(item, at);
   };
-  useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1), PageDown: () => move(20), PageUp: () => move(-20), Home: () => move(-items.length), End: () => move(items.length) });
+  const page = Math.max(1, Math.floor(size.value.height / rowHeight) - 1);
+  const arrows: Readonly<Record<string, () => void>> = {
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    PageDown: () => move(page),
+    PageUp: () => move(-page),
+    Home: () => move(-items.length),
+    End: () => move(items.length),
+  };
+  /** Enter opens what keys have chosen: the list has the focus then. */
+  const here = (run: () => void) => () => {
+    box.current?.focus({ preventScroll: true });
+    run();
+  };
+  const everywhere = props.isAside ? [] : Object.entries(arrows);
+  useKeys({ j: here(() => move(1)), k: here(() => move(-1)), ...Object.fromEntries(everywhere.map(([key, run]) => [key, here(run)])) });
   useEffect(() => {
     follow.current = follows ?? false;
     if (follows && box.current) box.current.scrollTop = items.length * rowHeight;
@@ -68,9 +89,11 @@ export function VirtualList<T>(props: Props<T>) {
         if (follow.current && isUp && element.scrollTop + element.clientHeight < element.scrollHeight - 2 * rowHeight) onScrollUp?.();
       }}
       onKeyDown={(event) => {
-        if (event.key !== "Enter") return;
+        const run = event.key === "Enter" ? open : props.isAside ? arrows[event.key] : undefined;
+        if (!run) return;
         event.preventDefault();
-        open();
+        event.stopPropagation();
+        run();
       }}
     >
       {items.length === 0 ? <div class="empty">{empty}</div> : null}
@@ -93,7 +116,10 @@ export function VirtualList<T>(props: Props<T>) {
                 document.documentElement.dataset["dragging"] = "agent";
               }}
               onDragEnd={() => delete document.documentElement.dataset["dragging"]}
-              onClick={() => onSelect(item, index)}
+              onClick={() => {
+                onSelect(item, index);
+                if (!props.onSelect) onOpen?.(item, index);
+              }}
               onDblClick={() => onOpen?.(item, index)}
             >
               {row(item, index)}

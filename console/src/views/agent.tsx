@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { AgentInfo, LifecycleStep } from "../live/vocabulary.js";
+import { quote } from "../model/pattern.js";
 import { count, duration, visible } from "../model/format.js";
 import { confirm, prompt } from "../parts/dialog.js";
 import { useWatch } from "../parts/hooks.js";
@@ -33,10 +34,10 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
             <Icon of="mind" /> Mind
           </button>
         ) : null}
-        <button type="button" class="button" onClick={() => go("conversations", "", { agents: agent.name })}>
+        <button type="button" class="button" onClick={() => go("conversations", "", { agents: quote(agent.name) })}>
           <Icon of="conversations" /> Conversations
         </button>
-        <button type="button" class="button" onClick={() => go("compose", "", { to: agent.name })}>
+        <button type="button" class="button" onClick={() => go("compose", "", { to: quote(agent.name) })}>
           <Icon of="send" /> Write
         </button>
       </div>

@@ -72,6 +72,14 @@ function listen(filter: TalkFilter): void {
   );
 }
 
+// Who comes back after the connection broke sees that something is missing; the log goes on where it was.
+let wasLive = false;
+live.phase.subscribe(({ is }) => {
+  if (is !== "live") return;
+  if (wasLive && listensTo !== "" && source.peek() === "live") talk.hear([{ event: "missed", at_us: Date.now() * 1000, node: "" }]);
+  wasLive = true;
+});
+
 function pause(events: readonly Event[]): void {
   still.value = { events, endNumber: talk.shown.end };
 }

@@ -206,7 +206,7 @@ function paintRow(context: CanvasRenderingContext2D, event: Event, y: number, wi
     context.fillText(clock(event.at_us), 10, y);
   }
   if (!isMessage(event)) {
-    const isGap = "count" in event || event.event === "cut_short";
+    const isGap = "count" in event || event.event === "cut_short" || event.event === "missed";
     context.font = `12px ${SANS}`;
     context.fillStyle = isGap ? colours.refuse : colours["ink-3"];
     clipped(context, visible(aside(event), 200), columns.right + 10, y, width - columns.right - 16);

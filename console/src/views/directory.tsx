@@ -6,7 +6,7 @@ import { LiveError } from "../live/client.js";
 import { count, duration, short, visible, visibleLines } from "../model/format.js";
 import { writeTerm, type Json } from "../model/letter.js";
 import { registration } from "../model/registration.js";
-import { searchFits } from "../model/pattern.js";
+import { quote, searchFits } from "../model/pattern.js";
 import { pretty } from "../model/term.js";
 import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
@@ -143,7 +143,7 @@ function EntryPane({ entry, onClose }: { readonly entry: EntryInfo; readonly onC
         <button type="button" class="button" onClick={() => go("society", entry.agent)}>
           <Icon of="society" /> Agent
         </button>
-        <button type="button" class="button" onClick={() => go("compose", "", { to: entry.agent })}>
+        <button type="button" class="button" onClick={() => go("compose", "", { to: quote(entry.agent) })}>
           <Icon of="send" /> Write
         </button>
       </div>
@@ -184,8 +184,7 @@ function White() {
         rowHeight={28}
         label="Agents that the AMS knows"
         keyOf={(agent) => agent.name}
-        selected={null}
-        onSelect={(agent) => go("society", agent.name)}
+        onOpen={(agent) => go("society", agent.name)}
         rowClass="ams-row"
         empty={found === null ? <Empty title="Asking…" /> : <Empty title="Nobody fits" />}
         row={(agent) => (
@@ -218,8 +217,7 @@ function Topics() {
         rowHeight={28}
         label="Topics and groups"
         keyOf={(topic) => topic.name}
-        selected={null}
-        onSelect={(topic) => go("compose", "", { to: topic.name })}
+        onOpen={(topic) => go("compose", "", { to: quote(topic.name) })}
         rowClass="topic-row"
         empty={all === null ? <Empty title="Asking…" /> : all.length === 0 ? <Empty title="Nobody is in a topic or group">Agents join by .subscribe and .join_group.</Empty> : <Empty title="None fits" />}
         row={(topic) => (

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { Event } from "../live/vocabulary.js";
+import { quote } from "../model/pattern.js";
 import { bytes, clock, count, micros, short, visible } from "../model/format.js";
 import type { Column } from "../model/health.js";
 import { isMessage } from "../model/talk.js";
@@ -183,8 +184,8 @@ function DeadLetters() {
         rowHeight={28}
         label="Dead letters"
         keyOf={(event) => `${event.at_us} ${event.from} ${event.to} ${event.content}`}
-        selected={null}
-        onSelect={(event) => go("conversations", "", { agents: `${event.from} ${event.to}` })}
+        isAside
+        onOpen={(event) => go("conversations", "", { agents: `${quote(event.from)} ${quote(event.to)}` })}
         rowClass="dead-row"
         empty={found === null ? <Empty title="Asking…" /> : <Empty title="Every message reached its receiver" />}
         row={(event) => (

@@ -1,6 +1,7 @@
 /** A message in readable form: every parameter, its content over as many lines as it needs, what it answers and what answers it. */
 import { useMemo } from "preact/hooks";
 import type { Event, MessageEvent } from "../live/vocabulary.js";
+import { quote } from "../model/pattern.js";
 import { clock, date, micros, visible, visibleLines } from "../model/format.js";
 import { related } from "../model/talk.js";
 import { pretty } from "../model/term.js";
@@ -52,10 +53,10 @@ export function MessagePane({ message, events, onClose, onChoose }: Props) {
             <Icon of="conversations" /> Only this conversation
           </button>
         )}
-        <button type="button" class="button" onClick={() => go("conversations", "", { agents: `${message.from} ${message.to}` })}>
+        <button type="button" class="button" onClick={() => go("conversations", "", { agents: `${quote(message.from)} ${quote(message.to)}` })}>
           Only these two
         </button>
-        <button type="button" class="button" onClick={() => go("compose", "", { to: message.from, ...(conversation !== null && { conversation }), ...(message.reply_with !== null && { reply: message.reply_with }), ...(message.protocol !== null && { protocol: message.protocol }) })}>
+        <button type="button" class="button" onClick={() => go("compose", "", { to: quote(message.from), ...(conversation !== null && { conversation }), ...(message.reply_with !== null && { reply: message.reply_with }), ...(message.protocol !== null && { protocol: message.protocol }) })}>
           <Icon of="reply" /> Answer
         </button>
       </div>
