@@ -183,10 +183,12 @@ console/dist/index.html: console/index.html console/vite.config.ts $(shell find 
 	@cd console && npm run --silent build -- --logLevel warn
 	@touch $@
 
-# Pages that a node serves find the SDK there. What is built into the binary is looked for when that script has changed.
+# Pages that a node serves find the SDK there: `/sdk/whimbrel.js`, `/sdk/device.js` with what its Workers run, and pieces that these share. What is built into the binary is looked for when that script has changed.
 console/dist/sdk/whimbrel.js: console/dist/index.html $(shell find sdk/typescript/src -type f 2>/dev/null) \
         | sdk/typescript/node_modules/.package-lock.json
-	@sdk/typescript/node_modules/.bin/esbuild sdk/typescript/src/index.ts --bundle --minify --format=esm --target=es2022 --log-level=warning --outfile=$@
+	@rm -rf console/dist/sdk
+	@sdk/typescript/node_modules/.bin/esbuild whimbrel=sdk/typescript/src/index.ts device=sdk/typescript/src/device.ts worker=sdk/typescript/src/device/worker.ts \
+	  --bundle --splitting --minify --format=esm --target=es2022 --log-level=warning --outdir=console/dist/sdk
 	@touch $@ crates/gateway/build.rs
 
 console/node_modules/.package-lock.json: console/package.json console/package-lock.json | node

@@ -57,6 +57,14 @@ test("tabs find the shortest round trip though half of them are closed", { skip:
     );
     const [stays] = pages;
     assert.ok(stays);
+    assert.equal(new URL(stays.url()).hash, "", "the token is not left in the address bar");
+    // Whose name is taken can take another one; nothing of the first attempt is left.
+    const twin = await context.newPage();
+    await twin.goto(`${run.address}/pages/#token=${encodeURIComponent(TOKEN)}&join&workers=1&name=tab-0`);
+    await twin.waitForFunction(() => /name-taken|taken|exists/.test(document.querySelector("#state")?.textContent ?? ""), undefined, { timeout: 60_000 });
+    await twin.waitForFunction(() => !(document.querySelector("#join button") as HTMLButtonElement).disabled);
+    assert.equal(twin.workers().length, 0);
+    await twin.close();
     await stays.waitForFunction(() => Number(document.querySelector("#searched")?.textContent) >= 8, undefined, { timeout: 120_000 });
     for (const page of pages.slice(2)) await page.close();
     await stays.waitForFunction(() => document.querySelector("#length")?.textContent === "7542", undefined, { timeout: 120_000 });

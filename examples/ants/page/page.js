@@ -3,6 +3,8 @@ import { join } from "./device.js";
 
 const part = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.hash.slice(1));
+// A token does not stay where others can read it, or where it is bookmarked.
+history.replaceState(null, "", location.pathname + location.search);
 const cores = navigator.hardwareConcurrency ?? 2;
 
 part("name").value = query.get("name") ?? `device-${crypto.getRandomValues(new Uint32Array(1))[0].toString(36)}`;
@@ -92,7 +94,7 @@ part("join").onsubmit = async (event) => {
       workers,
       token: query.get("token") ?? "",
       onBest: show,
-      onRefused: tell,
+      onTrouble: tell,
       onPart: (done) => tell(`${connected}${done} searches done here`),
       onConnection: (isConnected) => {
         connected = isConnected ? "" : "no connection, trying again; ";

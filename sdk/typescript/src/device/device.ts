@@ -32,7 +32,9 @@ export interface DeviceOptions {
   readonly stuckMs?: number;
   /** Told of what agents fail with, of lost connections, of Workers that end. Prints it, if not said. */
   readonly onTrouble?: (trouble: Trouble) => void;
-  /** Told of what AgentSpeak agents print. */
+  /** Told of work that it did for others: of which kind, and whether it went well. */
+  readonly onWork?: (kind: string, isDone: boolean) => void;
+  /** Told of what agents in AgentSpeak and WebAssembly print. */
   readonly onPrint?: (agent: string, text: string) => void;
 }
 
@@ -359,7 +361,9 @@ export class Device {
     try {
       const answer = await crew.line.ask({ type: "work", module: absolute(module), part: content.args[1] ?? null });
       steward.reply(message, "inform", answer as Value);
+      this.#options.onWork?.(kind ?? "", true);
     } catch (error) {
+      this.#options.onWork?.(kind ?? "", false);
       if (!steward.signal.aborted) steward.reply(message, "failure", error instanceof Error ? error.message : String(error));
     } finally {
       crew.working--;
