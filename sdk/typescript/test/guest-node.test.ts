@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Aid } from "../src/acl/aid.js";
 import type { Message } from "../src/acl/message.js";
-import { GuestAgent, Shelf } from "../src/guest.js";
+import { GuestAgent, GuestModule, Shelf } from "../src/guest.js";
 import { readState } from "../src/guest/affairs.js";
 import { messageFrame, readMessage } from "../src/guest/frame.js";
 import { Guest } from "../src/guest/guest.js";
@@ -85,6 +85,22 @@ test("so does one that waits in the middle of a call", { skip: WITHOUT_GUESTS ||
   }
 });
 
+/** A module whose `whim_handle` answers 7. */
+function failing(): Uint8Array<ArrayBuffer> {
+  const text = (name: string): number[] => [name.length, ...Buffer.from(name)];
+  const exported = (name: string, kind: number, index: number): number[] => [...text(name), kind, index];
+  const section = (id: number, ...body: number[]): number[] => [id, body.length, ...body];
+  const [I, names] = [0x7f, [exported("memory", 2, 0), exported("whim_abi", 0, 0), exported("whim_inbox", 0, 1), exported("whim_handle", 0, 2)]];
+  const parts = [
+    section(1, 3, 0x60, 0, 1, I, 0x60, 1, I, 1, I, 0x60, 2, I, I, 1, I),
+    section(3, 3, 0, 1, 2),
+    section(5, 1, 0, 1),
+    section(7, names.length, ...names.flat()),
+    section(10, 3, 4, 0, 0x41, 1, 0x0b, 5, 0, 0x41, 0x80, 8, 0x0b, 4, 0, 0x41, 7, 0x0b),
+  ];
+  return Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...parts.flat()]);
+}
+
 test("guests are agents of a node: found, asked, killed", { skip: WITHOUT_GUESTS || WITHOUT_NODE, timeout: 120_000 }, async () => {
   const society = await Society.of({ fern: "+!hear(X)[source(A)] <- .send(A, tell, heard(X))." });
   const platform = await connect(`tcp://${society.address}`, { token: TOKEN });
@@ -116,6 +132,14 @@ test("guests are agents of a node: found, asked, killed", { skip: WITHOUT_GUESTS
       assert.equal((await later).content, 1n);
       const twin = await platform.create(`twin-${language}`, new GuestAgent(counter.module, { state: counter.snapshot() }));
       assert.equal((await boss.ask({ performative: "query-ref", receivers: twin.aid })).content, 1n);
+
+      // One that fails ends, and says why; one that fails at once is not there.
+      const villain = await platform.create(`villain-${language}`, new GuestAgent(await GuestModule.compile(failing())));
+      villain.onError = () => undefined;
+      boss.send({ performative: "request", receivers: villain.aid });
+      assert.match(await villain.ended, /^failed: it answered 7/);
+      await assert.rejects(platform.create("nobody", new GuestAgent(counter.module, { state: Uint8Array.of(9, 9) })), /no state/);
+      await platform.create("nobody").then((agent) => agent.end());
 
       await boss.ams.kill(worker.aid).catch((error: unknown) => assert.ok(error instanceof Error));
       const { aid } = worker;

@@ -3,11 +3,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import fc from "fast-check";
 import { Aid } from "../src/acl/aid.js";
+import { DecodeError } from "../src/acl/errors.js";
 import { messageFromJson, valueFromJson } from "../src/acl/json.js";
 import type { Message } from "../src/acl/message.js";
 import { isTerm, plain, term, type Value } from "../src/acl/value.js";
 import { Guest, GuestModule, ModuleError, Shelf, type Answer, type News, type Question, type Surroundings } from "../src/guest.js";
+import { newAffairs, readState, writeState } from "../src/guest/affairs.js";
+import { Input, Output } from "../src/guest/bytes.js";
+import { applyChanges, First } from "../src/guest/image.js";
 import { messageFrame, readMessage, readTemplate } from "../src/guest/frame.js";
 import { compress, decompress } from "../src/guest/lz4.js";
 import { readValue, valueBytes } from "../src/guest/value.js";
@@ -55,6 +60,52 @@ test("what is packed is unpacked, and nothing else", () => {
   assert.throws(() => decompress(Uint8Array.of(0x10), 1), /no state/);
   assert.throws(() => decompress(Uint8Array.of(0x1f, 7, 9, 0), 20), /no state/);
   assert.throws(() => decompress(compress(new Uint8Array(100)), 99), /no state/);
+});
+
+test("whatever bytes there are, packing and comparing lose none of them", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 3000 }), fc.integer({ min: 1, max: 5 }), (bytes, times) => {
+      const long = Uint8Array.from({ length: bytes.length * times }, (_, at) => bytes[at % bytes.length] ?? 0);
+      assert.deepEqual(decompress(compress(long), long.length), long);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 400 }), fc.array(fc.tuple(fc.nat(1023), fc.nat(255)), { maxLength: 60 }), fc.nat(1023), (beginning, changes, from) => {
+      const memory = new Uint8Array(1024);
+      memory.set(beginning);
+      const first = new First(memory);
+      const copy = memory.slice();
+      for (const [at, byte] of changes) memory[at] = byte;
+      const out = new Output();
+      first.writeChanges(memory, from, out);
+      applyChanges(copy, new Input(out.take()));
+      assert.deepEqual(copy.subarray(from), memory.subarray(from));
+    }),
+  );
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
+      for (const reads of [() => readValue(noise), () => readMessage(noise, Aid.NOBODY), () => readTemplate(noise, "home"), () => readState(noise, 0), () => decompress(noise, 500)]) {
+        try {
+          reads();
+        } catch (error) {
+          assert.ok(error instanceof DecodeError, String(error));
+        }
+      }
+    }),
+  );
+});
+
+test("affairs come back with what is left of their times", () => {
+  const affairs = { ...newAffairs(Uint8Array.of(1)), isStarted: true, held: Uint8Array.of(1, 2), unwindAt: 65536, recalls: 300, line: { owner: "boss", node: "n1", ancestor: "scout" } };
+  const call = { type: "handle", ptr: 16, len: 300 } as const;
+  const image = { morePages: 2, changes: new Uint8Array(200).fill(7) };
+  const state = writeState({ ...affairs, timers: [{ at: 50, tag: 8n }, { at: 200, tag: 7n }, { at: Infinity, tag: -3n }], suspended: { call, wait: { type: "message", template: Uint8Array.of(255), until: 600 } } }, 100, image);
+  assert.ok(state.length < 150, "it is packed");
+  const back = readState(state, 1000);
+  assert.deepEqual(back, {
+    affairs: { ...affairs, timers: [{ at: 1000, tag: 8n }, { at: 1100, tag: 7n }, { at: Infinity, tag: -3n }], suspended: { call, wait: { type: "message", template: Uint8Array.of(255), until: 1500 } } },
+    image,
+  });
 });
 
 /** A place for guests, on a clock of its own. */

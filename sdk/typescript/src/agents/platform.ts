@@ -169,6 +169,8 @@ export class Platform {
     } catch (error) {
       if (!agent.signal.aborted) session.end(number);
       this.#driver.pump();
+      // Its name is free again when whoever wanted it hears of this.
+      await agent.ended;
       throw error;
     }
     return agent;

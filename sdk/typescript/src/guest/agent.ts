@@ -47,6 +47,9 @@ export class GuestAgent extends Agent {
   readonly #options: GuestOptions;
   #guest: Guest | undefined;
   #isWorking = false;
+  #isSetUp = false;
+  /** Messages that it did not take yet: who is told when it did. */
+  readonly #untaken = new Set<() => void>();
   #failure: Error | undefined;
   #stopTimer: (() => void) | undefined;
   #until = Infinity;
@@ -70,7 +73,9 @@ export class GuestAgent extends Agent {
     this.onMessage((message) => this.#deliver(message));
     // An agent that never rests is there all the same.
     await this.#work(1);
+    // Whoever creates it ends it then.
     if (this.#failure) throw this.#failure;
+    this.#isSetUp = true;
     void this.#work();
   }
 
@@ -102,14 +107,19 @@ export class GuestAgent extends Agent {
 
   /** @internal */
   override over(reason: string): void {
+    for (const taken of this.#untaken) taken();
     super.over(this.#failure ? `failed: ${this.#failure.message}` : reason);
   }
 
   #deliver(message: Parameters<Guest["deliver"]>[0]): Promise<void> {
     return new Promise((resolve) => {
-      this.signal.addEventListener("abort", () => resolve(), { once: true });
-      if (this.#guest?.deliver(message, resolve)) return void this.#work();
-      resolve();
+      const taken = (): void => {
+        this.#untaken.delete(taken);
+        resolve();
+      };
+      this.#untaken.add(taken);
+      if (this.#guest?.deliver(message, taken)) return void this.#work();
+      taken();
       if (message.performative !== "failure") this.reply(message, "failure", "the mailbox is full");
     });
   }
@@ -171,6 +181,7 @@ export class GuestAgent extends Agent {
   #fail(error: unknown): void {
     if (this.signal.aborted || this.#failure) return;
     this.#failure = error instanceof Error ? error : new Error(String(error));
+    if (!this.#isSetUp) return;
     this.tell(error);
     void super.end();
   }
