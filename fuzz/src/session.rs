@@ -2,6 +2,8 @@
 //! which it does not; a test of `whimbrel-platform` replays those that were found.
 #![allow(dead_code, reason = "the target uses one of these")]
 
+use std::sync::Arc;
+
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::Time;
 use whimbrel_platform::session::{
@@ -68,8 +70,8 @@ fn alone(frame: &Frame) -> String {
 /// A node's end takes anything: it answers, or ends the connection; its agents end at last.
 fn conversation(framing: Framing, remember: u32, window: u32, hello: &Hello, frames: &[&[u8]]) {
     let grant = Grant { window: window.max(1), agents: 4, ..Grant::new("fuzz", vec!["*".into()]) };
-    let opening =
-        Opening { session: "s".into(), secret: "x".into(), platform: "home".into(), grant: grant.narrowed(hello) };
+    let (session, secret, platform) = ("s".into(), "x".into(), "home".into());
+    let opening = Opening { session, secret, platform, grant: grant.narrowed(hello), shelf: Arc::default() };
     let mut session = Session::new(opening, Time::ZERO);
     let hello = Hello { resume: None, ..hello.clone() };
     if session.handle_hello(Time::ZERO, &hello).is_err() {

@@ -38,6 +38,12 @@ enum Order {
     Snapshot { agent: String },
     /// The same, and the agent is here no more.
     Depart { agent: String },
+    /// Has an agent kept by whoever this society is part of, or no more.
+    Keep { agent: String, kept: bool },
+    /// A program as it travels: it comes as the bytes.
+    Code { path: String },
+    /// Takes in a program that travelled, which the bytes are; the name of its code is its path then.
+    Admit { code: String },
     /// Ends an agent.
     Kill { agent: String },
     /// What is in an agent; it remembers its cycles for a while if somebody follows it.
@@ -128,6 +134,10 @@ enum Answer {
     /// What is in an agent.
     Mind {
         mind: Box<Inspection>,
+    },
+    /// What a program's code is called.
+    Code {
+        name: String,
     },
     /// The messages that waited for an agent that is here no more.
     Departed {
@@ -224,6 +234,17 @@ impl Desk {
                 }
                 Err(error) => refused(error),
             },
+            Order::Keep { agent, kept } => {
+                done(society.set_kept(&agent, kept).then_some(()).ok_or("there is no such agent"))
+            }
+            Order::Code { path } => match locked(&society.world().files).code(&path) {
+                Ok((name, bytes)) => {
+                    *out = bytes.to_vec();
+                    Answer::Code { name: name.to_string() }
+                }
+                Err(why) => refused(why),
+            },
+            Order::Admit { code } => done(locked(&society.world().files).admit(&code, bytes)),
             Order::Kill { agent } => done(society.kill(&agent).then_some(()).ok_or("there is no such agent")),
             Order::Mind { agent, follow } => match society.inspect(&agent, Look { follow }) {
                 Some(mind) => Answer::Mind { mind: Box::new(mind) },
@@ -250,6 +271,7 @@ impl Desk {
 
     fn reply(&mut self, answer: Answer) -> String {
         let society = &mut self.society;
+        society.tell_worked();
         let happened: Vec<Happening> = std::iter::from_fn(|| society.poll_happening()).take(HAPPENED_MAX).collect();
         let outlook = if happened.len() == HAPPENED_MAX { Outlook::Now } else { society.outlook() };
         let now = society.world().now();

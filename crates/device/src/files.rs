@@ -4,11 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use sha2::{Digest, Sha256};
 use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::reason::ProgramError;
 use whimbrel_bdi::syntax::{Diagnostic, Loader};
-use whimbrel_platform::limits::{DEVICE_FILES_BYTES_MAX, SOURCE_BYTES_MAX};
+use whimbrel_bdi::{Bundle, Loaded};
+use whimbrel_platform::limits::{CODE_BYTES_MAX, DEVICE_FILES_BYTES_MAX, SOURCE_BYTES_MAX};
+use whimbrel_platform::session::CodeName;
+
+/// A program, compiled.
+#[derive(Clone, Debug)]
+struct Program {
+    image: Arc<Image>,
+    /// What it is made of, as it travels; empty if it is too much.
+    bytes: Arc<[u8]>,
+}
 
 /// Files by path, and the programs that were compiled of them.
 #[derive(Debug, Default)]
@@ -17,7 +28,9 @@ pub struct Files {
     bytes: usize,
     /// Folders that a project has programs looked for in, before its own.
     folders: Vec<String>,
-    compiled: FxHashMap<String, Arc<Image>>,
+    compiled: FxHashMap<String, Program>,
+    /// Programs that came as bytes, by the names of their code.
+    foreign: FxHashMap<String, Program>,
     /// What was looked for and is not there.
     missing: Vec<String>,
 }
@@ -123,19 +136,63 @@ impl Files {
     /// # Errors
     /// There is no such file, or it has errors: all of them, and warnings.
     pub fn compile(&mut self, path: &str) -> Result<(Arc<Image>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        if let Some(foreign) = self.foreign.get(path) {
+            return Ok((Arc::clone(&foreign.image), Vec::new()));
+        }
         let path = self.find(path, "");
-        if let Some(image) = self.compiled.get(&path) {
-            return Ok((Arc::clone(image), Vec::new()));
+        if let Some(program) = self.compiled.get(&path) {
+            return Ok((Arc::clone(&program.image), Vec::new()));
         }
         let name = Text::from(path.as_str());
         let nowhere = whimbrel_bdi::syntax::ast::Span::default();
         let missing = |why: String| vec![Diagnostic::error(&name, nowhere, why, "named here")];
         let text = self.read(&path).map_err(missing)?.to_owned();
-        let loaded = whimbrel_bdi::load(&text, &name, &mut Includes(self));
-        let (image, warnings) = loaded.map_err(|ProgramError { diagnostics }| diagnostics)?;
-        self.compiled.insert(path, Arc::clone(&image));
+        let loaded = whimbrel_bdi::load_bundled(&text, &name, &mut Includes(self));
+        let Loaded { mut image, warnings, bundle } = loaded.map_err(|ProgramError { diagnostics }| diagnostics)?;
+        let bytes = bundle.encode().filter(|bytes| bytes.len() <= CODE_BYTES_MAX).unwrap_or_default();
+        image.code = (!bytes.is_empty()).then(|| hash_of(&bytes));
+        let image = Arc::new(image);
+        self.compiled.insert(path, Program { image: Arc::clone(&image), bytes: bytes.into() });
         Ok((image, warnings))
     }
+
+    /// A program as it travels, and the name of its code.
+    ///
+    /// # Errors
+    /// It has errors, or is too much to travel.
+    pub fn code(&mut self, path: &str) -> Result<(CodeName, Arc<[u8]>), String> {
+        let (image, _) = self.compile(path).map_err(|diagnostics| {
+            diagnostics.first().map_or_else(|| format!("{path} has errors"), ToString::to_string)
+        })?;
+        let hash = image.code.ok_or_else(|| format!("{path} is too large to travel"))?;
+        let file = image.name.rsplit('/').next().unwrap_or_default().to_owned();
+        let found = self.foreign.get(path).or_else(|| self.compiled.get(&self.find(path, "")));
+        let bytes = found.map(|program| Arc::clone(&program.bytes)).unwrap_or_default();
+        Ok((CodeName::Program { hash, name: file }, bytes))
+    }
+
+    /// Takes in a program that came as bytes. From now on the name of its code is its path.
+    ///
+    /// # Errors
+    /// That is no name of a program, these are not its bytes, or they are no program.
+    pub fn admit(&mut self, code: &str, bytes: &[u8]) -> Result<(), String> {
+        let Ok(CodeName::Program { hash, name }) = code.parse() else {
+            return Err(format!("{code} is no AgentSpeak program"));
+        };
+        if hash_of(bytes) != hash {
+            return Err(format!("these are not the bytes of {code}"));
+        }
+        let bundle = Bundle::decode(bytes).map_err(|error| error.to_string())?;
+        let loaded = whimbrel_bdi::load_bundled(&bundle.text, &Text::from(name.as_str()), &mut bundle.loader(&name));
+        let mut image = loaded.map_err(|error| error.to_string())?.image;
+        image.code = Some(hash);
+        self.foreign.insert(code.to_owned(), Program { image: Arc::new(image), bytes: bytes.into() });
+        Ok(())
+    }
+}
+
+fn hash_of(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
 }
 
 /// Files that programs include: beside the including file, then where programs are found.
@@ -188,6 +245,21 @@ mod tests {
         assert_eq!(files.list("./lib/"), ["./lib/inc/r.asl"]);
         assert_eq!((files.list("").len(), files.list(".").len(), files.list("li").len()), (3, 3, 0));
         assert!(files.remove("lib/inc/r.asl") && !files.remove("lib/inc/r.asl"));
+    }
+
+    #[test]
+    fn a_program_that_came_as_bytes_is_the_program_it_was() {
+        let mut here = files(&[("src/p.asl", "{ include(\"q.asl\") } !a."), ("src/q.asl", "+!a <- !b.")]);
+        let (code, bytes) = here.code("src/p.asl").unwrap();
+        let mut there = Files::default();
+        there.admit(&code.to_string(), &bytes).unwrap();
+        let image = there.compile(&code.to_string()).unwrap().0;
+        assert_eq!(image.fingerprint, here.compile("src/p.asl").unwrap().0.fingerprint);
+        assert_eq!(
+            there.code(&code.to_string()).map(|(code, bytes)| (code.to_string(), bytes)),
+            Ok((code.to_string(), bytes.clone()))
+        );
+        assert!(there.admit(&code.to_string(), &bytes[1..]).is_err() && there.admit("ts:x", &bytes).is_err());
     }
 
     #[test]

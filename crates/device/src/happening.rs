@@ -60,6 +60,13 @@ pub enum Happening {
         /// Whether it is offered now.
         offered: bool,
     },
+    /// An agent that is kept had turns: its state may be another one.
+    Worked {
+        /// Its name.
+        agent: String,
+        /// How many of the messages that came from outside it has not handled yet.
+        waiting: usize,
+    },
     /// An agent was created, by another one or by the host.
     Created {
         /// Its name.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::Symbol;
+use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::{AgentBody, Mailbox, Time};
 
 /// One agent.
@@ -14,6 +14,8 @@ pub(crate) struct Slot {
     held: bool,
     /// It has something to do.
     due: bool,
+    /// Whoever the society is part of keeps it: of each message that waits, whether it came from there.
+    pub kept: Option<VecDeque<bool>>,
     /// It is in the queue.
     queued: bool,
     /// The timer that counts, by number.
@@ -29,10 +31,34 @@ pub(crate) struct Slots {
     timers_set: u64,
 }
 
+impl Slot {
+    /// Takes a message in.
+    pub fn take_in(&mut self, message: MessageBody, is_from_outside: bool) {
+        self.mailbox.push(message);
+        if let Some(origins) = &mut self.kept {
+            origins.push_back(is_from_outside);
+        }
+    }
+
+    /// Notes how many messages it has handled.
+    pub fn note_handled(&mut self) {
+        if let Some(origins) = &mut self.kept {
+            let handled = origins.len().saturating_sub(self.mailbox.len());
+            origins.drain(..handled);
+        }
+    }
+
+    /// How many messages from outside it has not handled.
+    pub fn waiting_from_outside(&self) -> usize {
+        self.kept.iter().flatten().filter(|is_from_outside| **is_from_outside).count()
+    }
+}
+
 impl Slots {
     /// Adds an agent that has its first turn when it is run.
     pub fn add(&mut self, name: Symbol, body: Box<dyn AgentBody>) {
-        let slot = Slot { body, mailbox: Mailbox::default(), held: true, due: true, queued: false, timer: None };
+        let slot =
+            Slot { body, mailbox: Mailbox::default(), held: true, due: true, kept: None, queued: false, timer: None };
         self.by_name.insert(name, slot);
     }
 

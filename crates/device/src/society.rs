@@ -1,5 +1,6 @@
 //! The agents of one thread, and what becomes of their messages.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -66,6 +67,8 @@ pub struct Society {
     dead_letters: DeadLetters,
     counters: Counters,
     exit_code: Option<i32>,
+    /// Kept agents that had turns since that was told.
+    worked: BTreeSet<Symbol>,
 }
 
 impl Society {
@@ -77,6 +80,7 @@ impl Society {
             dead_letters: DeadLetters::new(),
             counters: Counters::default(),
             exit_code: None,
+            worked: BTreeSet::new(),
         };
         let service = |name| NewAgent::new(name, AgentKind::Service);
         let _ = society.world.create_with(service(sym::AMS), |_| Ok(Box::new(AmsAgent)));
@@ -160,6 +164,7 @@ impl Society {
         let state = self.snapshot(name)?;
         let agent = Aid::local(name);
         let mut slot = self.slots.remove(agent.name).ok_or(SnapshotError::NoSuchAgent)?;
+        locked(&self.world.kept).remove(&agent.name);
         locked(&self.world.ams).handle_ended(agent, EndReason::Finished);
         locked(&self.world.df).handle_agent_ended(agent);
         locked(&self.world.topics).handle_agent_ended(agent.name);
@@ -167,6 +172,31 @@ impl Society {
         self.counters.left += waiting.len() as u64;
         self.counters.handled += u64::from(again);
         Ok((state, waiting.iter().filter_map(|body| raw(body)).collect()))
+    }
+
+    /// Has an agent kept by whoever the society is part of, or no more: what it says to others here, and they to it, goes by way of there, so that
+    /// nothing of it is known here alone, and of its turns is told. False if there is none of that name.
+    pub fn set_kept(&mut self, name: &str, kept: bool) -> bool {
+        let name = Symbol::new(name);
+        let Some(slot) = self.slots.find(name) else { return false };
+        slot.kept = kept.then(|| std::iter::repeat_n(false, slot.mailbox.len()).collect());
+        let mut all = locked(&self.world.kept);
+        if kept {
+            all.insert(name);
+            self.worked.insert(name);
+        } else {
+            all.remove(&name);
+        }
+        true
+    }
+
+    /// Tells which kept agents had turns.
+    pub(crate) fn tell_worked(&mut self) {
+        for name in std::mem::take(&mut self.worked) {
+            let Some(waiting) = self.slots.find(name).filter(|slot| slot.kept.is_some()) else { continue };
+            let (agent, waiting) = (name.to_string(), waiting.waiting_from_outside());
+            self.world.tell(Happening::Worked { agent, waiting });
+        }
     }
 
     /// Ends an agent; false if there is none of that name.
@@ -232,7 +262,7 @@ impl Society {
             }
             self.counters.came += 1;
             match Cast::of(envelope.to.name) {
-                None => self.arrive(envelope),
+                None => self.arrive(envelope, true),
                 Some(cast) => self.cast(cast, envelope),
             }
         }
@@ -422,13 +452,18 @@ impl Society {
         let (mailbox, now) = (&mut slot.mailbox, world.now());
         let mut turn = Turn { aid: Aid::local(name), now, mailbox, outbox: &mut outbox, budget, services: &*world };
         let result = work(&mut *slot.body, &mut turn);
-        self.counters.handled += u64::from(slot.mailbox.count_taken());
+        self.counters.handled = self.counters.handled.wrapping_add_signed(slot.mailbox.count_taken().into());
+        slot.note_handled();
+        if slot.kept.is_some() {
+            self.worked.insert(name);
+        }
         outbox.drain().for_each(|envelope| self.send(envelope));
         Some(result)
     }
 
     fn end(&mut self, agent: Aid, reason: EndReason) {
         let Some(mut slot) = self.slots.remove(agent.name) else { return };
+        locked(&self.world.kept).remove(&agent.name);
         self.world.tell(Happening::Ended { agent: agent.name.to_string(), reason: reason.to_string() });
         locked(&self.world.ams).handle_ended(agent, reason);
         locked(&self.world.df).handle_agent_ended(agent);
@@ -455,7 +490,8 @@ impl Society {
     }
 
     fn route(&mut self, envelope: Envelope) {
-        if self.world.is_outside(envelope.to) { self.send_out(&envelope) } else { self.arrive(envelope) }
+        let is_outside = self.world.is_outside(envelope.body.sender, envelope.to);
+        if is_outside { self.send_out(&envelope) } else { self.arrive(envelope, false) }
     }
 
     /// What leaves is for one receiver: each has its own.
@@ -494,11 +530,11 @@ impl Society {
         self.counters.sent += receivers.len() as u64;
         let shared = envelope.body.into_shared();
         for name in receivers {
-            self.arrive(Envelope { to: Aid::local(*name), body: MessageBody::Shared(Arc::clone(&shared)) });
+            self.arrive(Envelope { to: Aid::local(*name), body: MessageBody::Shared(Arc::clone(&shared)) }, false);
         }
     }
 
-    fn arrive(&mut self, envelope: Envelope) {
+    fn arrive(&mut self, envelope: Envelope, is_from_outside: bool) {
         // Newcomers have a name before they have a slot.
         while let Some((name, body)) = locked(&self.world.newcomers).pop_front() {
             self.slots.add(name, body);
@@ -507,7 +543,7 @@ impl Society {
         match self.slots.find(to.name).filter(|_| to.platform == sym::EMPTY) {
             Some(slot) if slot.mailbox.len() < DEVICE_MAILBOX_MESSAGES => {
                 report(&self.world, &envelope, None);
-                slot.mailbox.push(envelope.body);
+                slot.take_in(envelope.body, is_from_outside);
                 self.slots.make_due(to.name);
             }
             Some(_) => self.bury(envelope, DeadReason::MailboxFull),

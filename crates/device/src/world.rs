@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustc_hash::FxHashSet;
 use whimbrel_acl::{AclMessage, Aid, Symbol, Value, sym};
 use whimbrel_bdi::project::options;
 use whimbrel_bdi::{Agent, AgentConfig};
@@ -49,6 +50,8 @@ pub(crate) struct World {
     pub attached: Mutex<Option<Symbol>>,
     /// Whether what agents here say to each other is told.
     pub listened: Mutex<bool>,
+    /// Agents that the platform keeps: nothing between them and others stays here.
+    pub kept: Mutex<FxHashSet<Symbol>>,
     storage: Shelves,
     pub host: Box<dyn Host>,
 }
@@ -72,6 +75,7 @@ impl World {
             environment: Mutex::default(),
             attached: Mutex::default(),
             listened: Mutex::default(),
+            kept: Mutex::default(),
             storage: Shelves::default(),
             host,
         }
@@ -120,9 +124,15 @@ impl World {
     }
 
     /// Whether messages to this name go to whoever the society is part of.
-    pub fn is_outside(&self, to: Aid) -> bool {
-        let attached = *locked(&self.attached);
-        attached.is_some() && (to.name == sym::AMS || to.name == sym::DF || !locked(&self.ams).exists(to))
+    pub fn is_outside(&self, from: Aid, to: Aid) -> bool {
+        if locked(&self.attached).is_none() {
+            return false;
+        }
+        let is_theirs = to.name == sym::AMS || to.name == sym::DF || !locked(&self.ams).exists(to);
+        let kept = locked(&self.kept);
+        // The society's own services are known here alone.
+        is_theirs
+            || (from.name != sym::AMS && from.name != sym::DF && (kept.contains(&from.name) || kept.contains(&to.name)))
     }
 
     fn offer(&self, agent: Aid, service: &str, kind: &str, offered: bool) {
@@ -182,7 +192,7 @@ impl Services for World {
 
     fn exists(&self, aid: Aid) -> bool {
         match Cast::of(aid.name) {
-            None => locked(&self.ams).exists(aid) || self.is_outside(aid),
+            None => locked(&self.ams).exists(aid) || self.is_outside(Aid::NOBODY, aid),
             Some(Cast::Broadcast) => true,
             Some(_) => locked(&self.topics).audience(aid.name).is_some(),
         }

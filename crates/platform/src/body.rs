@@ -449,6 +449,17 @@ impl Mailbox {
         }
     }
 
+    /// Puts messages that were taken before what waits, in their order: as if they had not been. Whoever counts what was taken takes
+    /// them off again, and may so come below zero.
+    pub fn put_back(&mut self, messages: impl IntoIterator<Item = MessageBody>) {
+        let mut waiting: VecDeque<MessageBody> = messages.into_iter().collect();
+        self.taken = self.taken.wrapping_sub(waiting.len() as u32);
+        waiting.extend(self.first.take());
+        waiting.extend(self.rest.take().into_iter().flat_map(|rest| *rest));
+        self.behind = waiting.len() as u32;
+        self.rest = Some(Box::new(waiting));
+    }
+
     fn take_behind(&mut self) -> Option<MessageBody> {
         self.behind -= 1;
         self.rest.as_mut()?.pop_front()
@@ -480,14 +491,14 @@ impl Mailbox {
     pub fn take_all(&mut self) -> (Vec<MessageBody>, u32) {
         self.taken = 0;
         let waiting: Vec<MessageBody> = std::iter::from_fn(|| self.take()).collect();
-        let again = self.count_taken() - waiting.len() as u32;
+        let again = self.count_taken().cast_unsigned() - waiting.len() as u32;
         (waiting, again)
     }
 
-    /// How many messages were taken since this was asked last.
+    /// How many messages were taken since this was asked last, less those that were put back: below zero if these were more.
     #[inline]
-    pub fn count_taken(&mut self) -> u32 {
-        std::mem::take(&mut self.taken)
+    pub fn count_taken(&mut self) -> i32 {
+        std::mem::take(&mut self.taken).cast_signed()
     }
 
     /// How many messages wait.
@@ -687,6 +698,23 @@ mod tests {
         assert!(mailbox.take_matching(&Template::Any).is_some_and(|m| m.content.as_f64() == Some(1.0)));
         mailbox.push(number(4));
         assert_eq!(numbers(mailbox.iter()), [2, 3, 4]);
+    }
+
+    #[test]
+    fn what_is_put_back_comes_first_and_counts_as_not_taken() {
+        let mut mailbox = Mailbox::default();
+        (0..5).for_each(|n| mailbox.push(number(n)));
+        let taken: Vec<MessageBody> = std::iter::from_fn(|| mailbox.take()).take(3).collect();
+        assert_eq!(mailbox.count_taken(), 3);
+        mailbox.put_back(taken);
+        assert_eq!((mailbox.count_taken(), mailbox.len()), (-3, 5));
+        assert_eq!(numbers(mailbox.iter()), [0, 1, 2, 3, 4]);
+        mailbox.put_back([]);
+        mailbox.push(number(5));
+        let (all, again) = mailbox.take_all();
+        assert_eq!((numbers(all.iter()), again), (vec![0, 1, 2, 3, 4, 5], 0));
+        mailbox.put_back(all);
+        assert!(mailbox.take().is_some() && mailbox.len() == 5);
     }
 
     #[test]

@@ -295,6 +295,24 @@ pub const SESSION_STRANGERS_MAX: usize = 1_024;
 pub const SESSION_STRANGERS_EACH_MAX: usize = 256;
 /// Tokens and certificates, with addresses, of which a node remembers what was done with them.
 pub const SESSION_ACCOUNTS_MAX: usize = 100_000;
+/// Bytes of the state of an agent of a session that its node keeps: what fits into a frame of either form.
+pub const SESSION_STATE_BYTES_MAX: usize = 512 << 10;
+/// Bytes of what such an agent calls its code.
+pub const SESSION_CODE_NAME_BYTES_MAX: usize = 512;
+/// Messages that such an agent was given and no state covers: further ones stay in its mailbox until it says what it is.
+pub const SESSION_UNSAVED_MESSAGES_MAX: usize = 1_024;
+/// Messages that such an agent said, and that leave with its next state.
+pub const SESSION_HELD_MESSAGES_MAX: usize = 1_024;
+/// Bytes of these.
+pub const SESSION_HELD_BYTES_MAX: usize = 4 << 20;
+/// Agents of one token or certificate that a node keeps, with or without a session.
+pub const KEPT_AGENTS_PER_PRINCIPAL_MAX: usize = 20_000;
+/// Agents of sessions that a node keeps.
+pub const KEPT_AGENTS_MAX: usize = 100_000;
+/// Bytes of the states of agents that a node keeps for one token or certificate.
+pub const KEPT_BYTES_PER_PRINCIPAL_MAX: usize = 256 << 20;
+/// How long an agent waits for its session's client to come back.
+pub const KEPT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 /// Bytes of a token that lets programs have agents, at least.
 pub const SESSION_TOKEN_BYTES_MIN: usize = 8;
 /// Bytes of a file of such tokens.

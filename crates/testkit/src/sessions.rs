@@ -202,7 +202,8 @@ impl SessionWorld {
             "amy",
             crate::answering(|message, turn| turn.services.print(turn.aid, &format!("{}", message.content))),
         );
-        let opening = Opening { session: "s".into(), secret: "x".into(), platform: "simulated".into(), grant };
+        let (session, secret, platform) = ("s".into(), "x".into(), "simulated".into());
+        let opening = Opening { session, secret, platform, grant, shelf: Arc::default() };
         let session = Arc::new(SharedSession::new(Session::new(opening, sim.now()), || ()));
         Self {
             sim,

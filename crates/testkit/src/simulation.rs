@@ -391,10 +391,11 @@ impl Simulation {
         let (mailbox, outbox_of_turn) = (&mut slot.mailbox, &mut outbox);
         let mut turn = Turn { aid, now: self.now, mailbox, outbox: outbox_of_turn, budget, services };
         let result = work(&mut *slot.body, &mut turn);
-        let handled = before - slot.mailbox.len();
-        self.counters.handled += handled as u64;
+        // Less than nothing, if it gave back more than it took.
+        let handled = before as i64 - slot.mailbox.len() as i64;
+        self.counters.handled = self.counters.handled.wrapping_add_signed(handled);
         if handled > 0 {
-            self.note(Event::Handled(aid, handled));
+            self.note(Event::Handled(aid, handled as usize));
         }
         outbox.drain().for_each(|envelope| self.put_on_its_way(envelope));
         Some(result)

@@ -38,6 +38,7 @@ export { Df, type Change, type Description, type Entry, type Service } from "./a
 export type { SearchOptions } from "./agents/directory.js";
 export { AnswerError, DeadlineError, EndedError, FailureError, NotUnderstoodError, RefusedError, RefuseError } from "./agents/errors.js";
 export { createKeys, createSigningRequest } from "./agents/identity.js";
+export type { Keep, Restored } from "./agents/keeper.js";
 export { Inbox, type Matcher, type Waiting } from "./agents/mailbox.js";
 export { Platform, type ConnectionListener } from "./agents/platform.js";
 export {
@@ -63,5 +64,5 @@ export {
   type Subscription,
 } from "./agents/protocols.js";
 export { SessionError, type EndCode, type SessionOptions } from "./session/session.js";
-export type { Code, Compact, Form } from "./session/frames.js";
+export type { Code, Compact, Form, OnLeave } from "./session/frames.js";
 export type { Connect, Transport, TransportEvents, WebSocketClass, WebSocketLike } from "./session/transport.js";

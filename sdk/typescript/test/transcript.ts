@@ -4,7 +4,7 @@ import { DecodeError } from "../src/acl/errors.js";
 import { messageFromJson } from "../src/acl/json.js";
 import { compareValues } from "../src/acl/order.js";
 import { compact } from "../src/compact.js";
-import { FrameReader, FrameWriter, type Form, type Frame, type Outgoing } from "../src/session/frames.js";
+import { FrameReader, FrameWriter, type Form, type Frame, type OnLeave, type Outgoing } from "../src/session/frames.js";
 import { ACK_DELAY_MS } from "../src/session/limits.js";
 import { Session, type SessionEvent } from "../src/session/session.js";
 
@@ -194,6 +194,8 @@ export class Replay {
     if (json["type"] === "create") session.create(agent, json["name"] as string);
     else if (json["type"] === "end") session.end(agent);
     else if (json["type"] === "certify") session.certify(agent, json["request"] as string);
+    else if (json["type"] === "keep") session.keep(agent, json["policy"] as OnLeave, json["holds"] as boolean);
+    else if (json["type"] === "save") session.save(agent, json["upto"] as number, json["code"] as string, Buffer.from(json["state"] as string, "base64"), json["also"] as number[]);
     else {
       try {
         session.send(agent, messageFromJson(json["message"]));
@@ -210,7 +212,7 @@ export class Replay {
     this.#toNode = json["number"] as number;
     if (!isReadable) return;
     const expected = new FrameReader("json", 0).read(JSON.stringify(json));
-    assert.deepEqual(said(frame), said(expected));
+    assert.deepEqual(said(frame), said(expected), JSON.stringify(json));
   }
 
   #node(json: Json): void {
@@ -227,7 +229,7 @@ export class Replay {
       const received = (json["received"] as number | undefined) ?? this.#toNode;
       Object.assign(frame, { window, received, credit: json["credit"] ?? received + window });
     }
-    const isNumbered = ["created", "ended", "message", "refused", "certified"].includes(type);
+    const isNumbered = ["created", "ended", "message", "refused", "certified", "saved", "state"].includes(type);
     const next = typeof number === "number" ? number : this.#fromNode + 1;
     if (isNumbered) frame["number"] = next;
     if (type === "refused" && frame["of"] === undefined) frame["of"] = next;

@@ -30,7 +30,7 @@ use whimbrel_platform::limits::{
 };
 use whimbrel_platform::policy::Principal;
 use whimbrel_platform::session::{
-    Code, Fault, Frame, Grant, Hello, Host, Opening, Session, SharedSession, check_version,
+    Code, Fault, Frame, Grant, Hello, Host, Opening, Session, SharedSession, Shelf, check_version,
 };
 use whimbrel_platform::{EndReason, Time};
 
@@ -184,6 +184,8 @@ struct Inner {
     strangers: Arc<Crowd>,
     /// Sessions end, and none begins any more.
     closing: AtomicBool,
+    /// Agents that are kept when their sessions are over.
+    shelf: Arc<Shelf>,
 }
 
 /// See the module. Ends its sessions when it is dropped.
@@ -237,6 +239,7 @@ impl AgentPort {
             name_bytes: AtomicU64::new(0),
             strangers: Crowd::of(SESSION_STRANGERS_MAX, SESSION_STRANGERS_EACH_MAX),
             closing: AtomicBool::new(false),
+            shelf: Arc::default(),
         });
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));
@@ -440,8 +443,13 @@ impl Inner {
         let busy = |text: &str| Fault::new(Code::Busy, text);
         let (name, secret) = new_secret().zip(new_secret()).ok_or_else(|| busy("no random numbers are to be had"))?;
         let account = self.account(key).ok_or_else(|| busy("there were too many clients"))?;
-        let opening =
-            Opening { session: name.clone(), secret, platform: self.host.platform(), grant: grant.narrowed(hello) };
+        let opening = Opening {
+            session: name.clone(),
+            secret,
+            platform: self.host.platform(),
+            grant: grant.narrowed(hello),
+            shelf: Arc::clone(&self.shelf),
+        };
         let mut sessions = self.sessions();
         if self.closing.load(Ordering::Relaxed) {
             return Err(stopping());

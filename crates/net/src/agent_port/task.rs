@@ -165,6 +165,9 @@ impl Task {
     fn react(&self, event: SessionEvent) {
         match event {
             SessionEvent::Create { agent, name } => {
+                if self.session.claim(agent, name) {
+                    return;
+                }
                 let body = Box::new(SessionBody::new(Arc::clone(&self.session), agent));
                 let outcome = self.port.host.lodge(name, body).map_err(|error| fault_of(&error));
                 self.session.lock().handle_created(agent, outcome);

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use whimbrel_acl::{AclMessage, Aid};
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Symbol};
 
-use super::lodgers::Outlook;
+use super::kept_body::KeptBody;
+use super::lodgers::{Outlook, Waiting};
 use super::state::Session;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::policy::{Principal, act_of_sending};
@@ -24,6 +25,17 @@ impl SharedSession {
         Self { session: Mutex::new(session), notify: Box::new(notify) }
     }
 
+    /// Has a session's agent be one of this name that is kept for the same client, if there is one that waits. It is created then.
+    pub fn claim(self: &Arc<Self>, agent: u32, name: Symbol) -> bool {
+        let (shelf, principal) = {
+            let session = self.lock();
+            (Arc::clone(&session.opening.shelf), session.grant().principal.clone())
+        };
+        let Some(kept) = shelf.claim(name, &principal, self, agent) else { return false };
+        self.lock().handle_returned(agent, Aid::local(name), kept);
+        true
+    }
+
     /// The session, for a moment: agents wait for it in their turns.
     pub fn lock(&self) -> MutexGuard<'_, Session> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
@@ -36,12 +48,14 @@ pub struct SessionBody {
     agent: u32,
     /// The session knows that it ended.
     ended: bool,
+    /// What takes its place, if it is kept.
+    next: Option<Box<dyn AgentBody>>,
 }
 
 impl SessionBody {
     /// Of the agent that has this number in the session's frames.
     pub fn new(session: Arc<SharedSession>, agent: u32) -> Self {
-        Self { session, agent, ended: false }
+        Self { session, agent, ended: false, next: None }
     }
 
     /// Sends back what the client did not acknowledge: their senders hear that nobody took it.
@@ -74,12 +88,15 @@ impl AgentBody for SessionBody {
         let mut budget = turn.budget;
         session.begin_turn(self.agent);
         while budget > 0
-            && let Some((number, message)) = session.next_to_send(self.agent)
+            && let Some(waiting) = session.next_to_do(self.agent)
         {
             budget -= 1;
-            match forbidden(&message, turn) {
-                Some(receiver) if number > 0 => session.handle_forbidden(number, receiver),
-                _ => turn.outbox.send(message),
+            match waiting {
+                Waiting::Save { save, .. } => session.commit(self.agent, *save),
+                Waiting::Message { number, message, .. } => match forbidden(&message, turn) {
+                    Some(receiver) if number > 0 => session.handle_forbidden(number, receiver),
+                    _ => turn.outbox.send(message),
+                },
             }
         }
         while budget > 0
@@ -91,6 +108,7 @@ impl AgentBody for SessionBody {
             session.deliver(self.agent, message);
         }
         let outlook = session.end_turn(self.agent);
+        let shelf = Arc::clone(&session.opening.shelf);
         drop(session);
         (self.session.notify)();
         match outlook {
@@ -99,10 +117,20 @@ impl AgentBody for SessionBody {
                 Self::return_to_senders(turn, undelivered);
                 Next::End(reason)
             }
+            Outlook::Part(name, kept, unsaved) => {
+                self.ended = true;
+                turn.mailbox.put_back(unsaved.into_iter().map(MessageBody::Shared));
+                self.next = Some(Box::new(KeptBody::new(name, kept, shelf)));
+                Next::Activate
+            }
             Outlook::More => Next::Ready,
             Outlook::Stay if budget == 0 => Next::Ready,
             Outlook::Stay => Next::Wait,
         }
+    }
+
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        self.next.take().ok_or_else(|| "it has its session".to_owned())
     }
 
     fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {

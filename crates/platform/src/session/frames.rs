@@ -37,6 +37,14 @@ pub enum Frame {
     Certify(Certify),
     /// It is.
     Certified(Certified),
+    /// An agent is to be kept when its session is over.
+    Keep(Keep),
+    /// What an agent is.
+    Save(Save),
+    /// The node has that.
+    Saved(Saved),
+    /// What an agent was that goes on here.
+    State(StateFrame),
     /// A frame was read and is not done, or a message cannot be handed over.
     Refused(Refused),
     /// Why the connection ends: its last frame.
@@ -179,6 +187,79 @@ pub struct Certified {
     pub certificates: String,
 }
 
+/// What becomes of an agent when its session is over and nobody ended the agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnLeave {
+    /// It ends.
+    #[default]
+    End,
+    /// It waits, and so do messages for it, until the same client creates an agent of its name.
+    Wait,
+    /// Its node runs it, if it can; else it waits.
+    GoOn,
+}
+
+/// An agent is to be kept when its session is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keep {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// What becomes of it then.
+    pub policy: OnLeave,
+    /// Whether what it says leaves only with the [`Save`] behind it: state and words are one step then.
+    pub holds: bool,
+}
+
+/// What an agent is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Save {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// It covers the messages to the agent up to this number of the node's.
+    pub upto: u64,
+    /// Its code: `asl:HASH/NAME`, `wasm:HASH/NAME` or `ts:NAME`; see [`CodeName`](super::CodeName).
+    pub code: String,
+    /// Its state.
+    #[serde(with = "super::octets")]
+    pub state: Vec<u8>,
+    /// It leaves the client: for this node, or for the one that has it if that is empty.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// Messages behind `upto` that it covers, too, by their numbers: agents may handle several at once.
+    #[serde(default)]
+    pub also: Vec<u64>,
+}
+
+/// The node has an agent's state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saved {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// The number of the frame that said it; it and all before it are dealt with.
+    pub of: u64,
+}
+
+/// What an agent was that goes on here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateFrame {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// Its code, as it was saved.
+    pub code: String,
+    /// Its state, as it was saved.
+    #[serde(with = "super::octets")]
+    pub state: Vec<u8>,
+}
+
 /// A message from an agent of the session, or to one.
 #[derive(Clone, Debug)]
 pub struct MessageFrame {
@@ -265,4 +346,12 @@ pub enum Code {
     BadMessage,
     /// What stands where a request for a certificate should be is none, or is for somebody else.
     BadRequest,
+    /// The client did not say that the agent is to be kept.
+    NotKept,
+    /// As many agents are kept, or as many bytes of them, as may be.
+    TooManyKept,
+    /// What stands where an agent's state should be is none.
+    BadState,
+    /// The agent cannot go on elsewhere.
+    NotMovable,
 }

@@ -87,6 +87,10 @@ const ERROR: u8 = 10;
 const BYE: u8 = 11;
 const CERTIFY: u8 = 12;
 const CERTIFIED: u8 = 13;
+const KEEP: u8 = 14;
+const SAVE: u8 = 15;
+const SAVED: u8 = 16;
+const STATE: u8 = 17;
 
 fn remembering(remember: u32) -> LinkLimits {
     match remember.min(SESSION_REMEMBER_MAX) {
@@ -184,6 +188,10 @@ impl FrameReader {
             BYE if fields.is_empty() => Frame::Bye,
             CERTIFY => Frame::Certify(whole(fields)?),
             CERTIFIED => Frame::Certified(whole(fields)?),
+            KEEP => Frame::Keep(whole(fields)?),
+            SAVE => Frame::Save(whole(fields)?),
+            SAVED => Frame::Saved(whole(fields)?),
+            STATE => Frame::State(whole(fields)?),
             other => return Err(ReadError::UnknownKind(other.to_string())),
         })
     }
@@ -243,6 +251,10 @@ fn read_json(bytes: &[u8]) -> Result<Frame, ReadError> {
         "bye" => Frame::Bye,
         "certify" => Frame::Certify(from_json(bytes)?),
         "certified" => Frame::Certified(from_json(bytes)?),
+        "keep" => Frame::Keep(from_json(bytes)?),
+        "save" => Frame::Save(from_json(bytes)?),
+        "saved" => Frame::Saved(from_json(bytes)?),
+        "state" => Frame::State(from_json(bytes)?),
         other => return Err(ReadError::UnknownKind(format!("{other:?}"))),
     })
 }
@@ -284,6 +296,10 @@ impl FrameWriter {
             Frame::Refused(refused) => self.fields(REFUSED, "refused", refused, out),
             Frame::Certify(certify) => self.fields(CERTIFY, "certify", certify, out),
             Frame::Certified(certified) => self.fields(CERTIFIED, "certified", certified, out),
+            Frame::Keep(keep) => self.fields(KEEP, "keep", keep, out),
+            Frame::Save(save) => self.fields(SAVE, "save", save, out),
+            Frame::Saved(saved) => self.fields(SAVED, "saved", saved, out),
+            Frame::State(state) => self.fields(STATE, "state", state, out),
             Frame::Error(fault) => self.fields(ERROR, "error", fault, out),
             Frame::Bye => match self.framing {
                 Framing::Json => out.extend_from_slice(br#"{"type":"bye"}"#),

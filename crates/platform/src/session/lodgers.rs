@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 
-use super::frames::{Code, Fault};
+use super::frames::{Code, Fault, Frame, OnLeave, Save};
+use super::keeping::Keeping;
+use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use crate::dead_letters::{DeadReason, failure_for};
@@ -15,7 +17,7 @@ use crate::{EndReason, Time};
 /// An agent of a session.
 #[derive(Debug)]
 pub(super) struct Lodger {
-    name: Symbol,
+    pub name: Symbol,
     /// The number of the frame that created it.
     created_by: u64,
     /// None until the scheduler has it.
@@ -25,18 +27,37 @@ pub(super) struct Lodger {
     waits: bool,
     /// It was woken, and had no turn since.
     woken: bool,
-    ending: Option<EndReason>,
+    pub ending: Option<EndReason>,
     /// Its body was there and is not any more, for this reason.
     gone: Option<EndReason>,
+    /// What is kept of it, if it is to be kept.
+    pub keeping: Option<Box<Keeping>>,
+    /// It is kept from now on: its session is over, or it has left it.
+    parts: bool,
 }
 
-/// A message that its agent is to send.
+/// What is to be done in its agent's turn; bytes are those of the frame.
 #[derive(Debug)]
-struct Waiting {
-    number: u64,
-    message: Box<AclMessage>,
-    /// Of the frame.
-    bytes: usize,
+pub(super) enum Waiting {
+    /// It says this. The number is 0 if it is the platform's own.
+    Message { number: u64, message: Box<AclMessage>, bytes: usize },
+    /// It is this.
+    Save { save: Box<Save>, bytes: usize },
+}
+
+impl Waiting {
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Message { bytes, .. } | Self::Save { bytes, .. } => *bytes,
+        }
+    }
+
+    fn number(&self) -> u64 {
+        match self {
+            Self::Message { number, .. } => *number,
+            Self::Save { save, .. } => save.number,
+        }
+    }
 }
 
 /// How an agent of a session goes on after its turn.
@@ -48,6 +69,8 @@ pub(super) enum Outlook {
     More,
     /// It ends; these are messages that the client did not acknowledge, each for this agent.
     End(EndReason, Vec<Arc<AclMessage>>),
+    /// It waits for its client; these are messages that what is kept of it does not cover.
+    Part(Symbol, Kept, Vec<Arc<AclMessage>>),
 }
 
 impl Session {
@@ -67,8 +90,18 @@ impl Session {
         } else {
             let name = Symbol::new(name);
             let to_send = VecDeque::new();
-            let (created_by, aid, ending, gone) = (number, None, None, None);
-            let lodger = Lodger { name, created_by, aid, to_send, waits: false, woken: false, ending, gone };
+            let lodger = Lodger {
+                name,
+                created_by: number,
+                aid: None,
+                to_send,
+                waits: false,
+                woken: false,
+                ending: None,
+                gone: None,
+                keeping: None,
+                parts: false,
+            };
             self.lodgers.insert(agent, lodger);
             return self.events.push_back(SessionEvent::Create { agent, name });
         };
@@ -95,9 +128,16 @@ impl Session {
             Err(Fault { code, text }) => {
                 let Some(lodger) = self.lodgers.remove(&agent) else { return };
                 self.refuse(lodger.created_by, code, text);
+                if lodger.keeping.is_some() {
+                    self.opening.shelf.strike(lodger.name);
+                }
+                let held = lodger.keeping.map(|mut keeping| keeping.take_held()).unwrap_or_default();
+                for waiting in &held {
+                    self.refuse(waiting.number(), Code::NoAgent, format!("there is no agent {agent}"));
+                }
                 for waiting in lodger.to_send {
-                    self.unqueue(waiting.bytes);
-                    self.refuse(waiting.number, Code::NoAgent, format!("there is no agent {agent}"));
+                    self.unqueue(waiting.bytes());
+                    self.refuse(waiting.number(), Code::NoAgent, format!("there is no agent {agent}"));
                 }
             }
         }
@@ -135,9 +175,12 @@ impl Session {
 
     pub(super) fn end_all(&mut self) {
         let reason = self.over.clone().unwrap_or(EndReason::Finished);
+        // Whose right to have agents is taken back has none.
+        let is_trusted = !matches!(&self.last, Some(Frame::Error(fault)) if fault.code == Code::Unauthorised);
         let agents: Vec<u32> = self.lodgers.keys().copied().collect();
         for agent in agents {
             if let Some(lodger) = self.lodgers.get_mut(&agent) {
+                lodger.parts = lodger.ending.is_none() && lodger.keeping.is_some() && is_trusted;
                 lodger.ending.get_or_insert(reason.clone());
             }
             self.wake(agent);
@@ -159,9 +202,24 @@ impl Session {
             return self.refuse(number, Code::NoReceiver, "the message has no receiver".to_owned());
         }
         message.sender = Aid::local(name);
-        lodger.to_send.push_back(Waiting { number, message, bytes });
+        let waiting = Waiting::Message { number, message, bytes };
+        match lodger.keeping.as_mut().filter(|keeping| keeping.holds) {
+            None => self.queue(agent, waiting),
+            Some(keeping) => {
+                if keeping.hold(waiting).is_err() {
+                    let text = "too much is held back that no save covers".to_owned();
+                    self.refuse(number, Code::TooManyKept, text);
+                }
+            }
+        }
+    }
+
+    /// Something is to be done in an agent's turn.
+    pub(super) fn queue(&mut self, agent: u32, waiting: Waiting) {
+        let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         self.queued += 1;
-        self.queued_bytes += bytes;
+        self.queued_bytes += waiting.bytes();
+        lodger.to_send.push_back(waiting);
         self.wake(agent);
     }
 
@@ -207,12 +265,12 @@ impl Session {
         }
     }
 
-    /// The next message that the agent is to send, and the number of its frame; 0 if it is the platform's own.
-    pub(super) fn next_to_send(&mut self, agent: u32) -> Option<(u64, Box<AclMessage>)> {
+    /// What the agent is to do next.
+    pub(super) fn next_to_do(&mut self, agent: u32) -> Option<Waiting> {
         let lodger = self.lodgers.get_mut(&agent).filter(|lodger| lodger.aid.is_some())?;
-        let Waiting { number, message, bytes } = lodger.to_send.pop_front()?;
-        self.unqueue(bytes);
-        Some((number, message))
+        let waiting = lodger.to_send.pop_front()?;
+        self.unqueue(waiting.bytes());
+        Some(waiting)
     }
 
     /// The policy does not let an agent write to this one, as the frame of this number wanted.
@@ -224,7 +282,8 @@ impl Session {
     pub(super) fn may_deliver(&mut self, agent: u32) -> bool {
         let room = self.has_window() && self.over.is_none();
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return false };
-        let may = room && lodger.aid.is_some() && lodger.ending.is_none();
+        let has_room = lodger.keeping.as_ref().is_none_or(|keeping| keeping.has_room());
+        let may = room && has_room && lodger.aid.is_some() && lodger.ending.is_none();
         lodger.waits = !may;
         may
     }
@@ -235,6 +294,10 @@ impl Session {
             MessageBody::Shared(message) => message,
             owned => Arc::from(owned.into_message()),
         };
+        let number = self.first + self.window.len() as u64;
+        if let Some(keeping) = self.keeping(agent) {
+            keeping.note_given(number, &message);
+        }
         self.window.push_back(Outgoing::Message { agent, message });
     }
 
@@ -247,12 +310,41 @@ impl Session {
             return Outlook::More;
         }
         match lodger.ending.clone() {
+            Some(_) if lodger.aid.is_some() && lodger.parts => self.part(agent),
             Some(reason) if lodger.aid.is_some() => {
                 let undelivered = self.handle_agent_gone(agent, &reason);
                 Outlook::End(reason, undelivered)
             }
             _ => Outlook::Stay,
         }
+    }
+
+    /// An agent leaves its session, and is kept.
+    fn part(&mut self, agent: u32) -> Outlook {
+        let Some(Lodger { name, keeping: Some(mut keeping), .. }) = self.lodgers.remove(&agent) else {
+            return Outlook::End(EndReason::Finished, Vec::new());
+        };
+        self.write_off(agent, "its session is over");
+        let reason = if keeping.on_leave == OnLeave::GoOn { "it goes on elsewhere" } else { "it waits for its client" };
+        self.parting.push((agent, reason.to_owned()));
+        let unsaved = keeping.take_unsaved();
+        let Keeping { on_leave, holds, saved, .. } = *keeping;
+        Outlook::Part(name, Kept { on_leave, holds, saved }, unsaved)
+    }
+
+    /// What its client did not acknowledge of an agent's messages is not for the client any more.
+    fn write_off(&mut self, agent: u32, why: &str) -> Vec<Arc<AclMessage>> {
+        let mut undelivered = Vec::new();
+        for outgoing in &mut self.window {
+            if let Outgoing::Message { agent: of, message } = outgoing
+                && *of == agent
+            {
+                undelivered.push(Arc::clone(message));
+                let text = format!("agent {agent}: {why} before this message was acknowledged");
+                *outgoing = Outgoing::Refused { of: 0, code: Code::NoAgent, text };
+            }
+        }
+        undelivered
     }
 
     /// An agent is no more. Messages for it that the client did not acknowledge, each as if it had but this receiver.
@@ -263,17 +355,11 @@ impl Session {
             return Vec::new();
         }
         let Some(lodger) = self.lodgers.remove(&agent) else { return Vec::new() };
-        lodger.to_send.iter().for_each(|waiting| self.unqueue(waiting.bytes));
-        let mut undelivered = Vec::new();
-        for outgoing in &mut self.window {
-            if let Outgoing::Message { agent: of, message } = outgoing
-                && *of == agent
-            {
-                undelivered.push(Arc::clone(message));
-                let text = format!("agent {agent} ended before this message was acknowledged");
-                *outgoing = Outgoing::Refused { of: 0, code: Code::NoAgent, text };
-            }
+        lodger.to_send.iter().for_each(|waiting| self.unqueue(waiting.bytes()));
+        if lodger.keeping.is_some() {
+            self.opening.shelf.strike(lodger.name);
         }
+        let undelivered = self.write_off(agent, "it ended");
         self.parting.push((agent, reason.to_string()));
         undelivered
     }
@@ -297,11 +383,12 @@ impl Session {
         let refusal = Outgoing::Refused { of: 0, code, text: format!("a message could not be handed over: {why}") };
         let Outgoing::Message { agent, message } = std::mem::replace(place, refusal) else { return };
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
+        if let Some(keeping) = &mut lodger.keeping {
+            keeping.forget(number);
+        }
         let envelope = Envelope { to: Aid::local(lodger.name), body: MessageBody::Shared(message) };
         if let Some(failure) = failure_for(&envelope, DeadReason::Unreachable) {
-            lodger.to_send.push_back(Waiting { number: 0, message: Box::new(failure), bytes: 0 });
-            self.queued += 1;
-            self.wake(agent);
+            self.queue(agent, Waiting::Message { number: 0, message: Box::new(failure), bytes: 0 });
         }
     }
 }

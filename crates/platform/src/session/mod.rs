@@ -5,21 +5,29 @@
 //! agent of a session has in its slot. `docs/design/session-protocol.md` is the protocol's text.
 
 mod body;
+mod code_name;
 mod frames;
 mod framing;
 mod grant;
+mod keeping;
+mod kept_body;
 mod lodgers;
+mod octets;
 mod port;
 mod rate;
+mod shelf;
 mod state;
 mod transmit;
 
 pub use body::{SessionBody, SharedSession};
+pub use code_name::{CodeName, NoCodeName};
 pub use frames::{
-    Ack, Certified, Certify, Code, Create, Created, End, Ended, Fault, Frame, Hello, MessageFrame, Refused, Resume,
-    SESSION_VERSION, Welcome,
+    Ack, Certified, Certify, Code, Create, Created, End, Ended, Fault, Frame, Hello, Keep, MessageFrame, OnLeave,
+    Refused, Resume, SESSION_VERSION, Save, Saved, StateFrame, Welcome,
 };
 pub use framing::{FrameReader, FrameWriter, Framing, ReadError, WriteError};
 pub use grant::Grant;
+pub use keeping::SavedState;
 pub use port::Host;
+pub use shelf::Shelf;
 pub use state::{Opening, Session, SessionEvent, check_version};

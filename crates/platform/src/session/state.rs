@@ -1,6 +1,7 @@
 //! The node's end of a session; see [`Session`].
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_acl::{Aid, Symbol};
@@ -9,6 +10,7 @@ use super::frames::{Ack, Certify, Code, Create, End, Fault, Frame, Hello, Messag
 use super::grant::Grant;
 use super::lodgers::Lodger;
 use super::rate::Rate;
+use super::shelf::Shelf;
 use super::transmit::Outgoing;
 use crate::limits::{
     SESSION_ACK_DELAY_MS, SESSION_CERTIFICATES_PER_S, SESSION_LAST_FRAMES_MS, SESSION_QUEUE_BYTES_MAX,
@@ -26,6 +28,8 @@ pub struct Opening {
     pub platform: Symbol,
     /// What it may have.
     pub grant: Grant,
+    /// Who is kept on its node.
+    pub shelf: Arc<Shelf>,
 }
 
 /// What the shell around a session is to do, or to know.
@@ -254,6 +258,14 @@ impl Session {
                 self.count(now, number)?;
                 self.certify(now, number, agent, request);
             }
+            Frame::Keep(keep) => {
+                self.count(now, keep.number)?;
+                self.keep(keep);
+            }
+            Frame::Save(save) => {
+                self.count(now, save.number)?;
+                self.save(save, bytes);
+            }
             Frame::Bye => self.end(now, EndReason::Finished, Frame::Bye),
             _ => return Err(Fault::new(Code::Protocol, "a frame that is not a client's to say, or out of turn")),
         }
@@ -368,14 +380,15 @@ mod tests {
     use whimbrel_acl::{AclMessage, MessageBody, Performative, Value};
 
     use super::super::frames::Resume;
-    use super::super::lodgers::Outlook;
+    use super::super::lodgers::{Outlook, Waiting};
     use super::*;
 
     const BOB: u32 = 3;
 
     fn opening(window: u32) -> Opening {
         let grant = Grant { window, lease_ms: 9_000, ..Grant::new("tester", vec!["bob".into(), "s*".into()]) };
-        Opening { session: "id".into(), secret: "secret".into(), platform: "home".into(), grant }
+        let (session, secret) = ("id".into(), "secret".into());
+        Opening { session, secret, platform: "home".into(), grant, shelf: Arc::default() }
     }
 
     fn hello() -> Hello {
@@ -447,8 +460,12 @@ mod tests {
     /// A turn of the agent with such messages in its mailbox: how many are left there, and what it sends.
     fn turn(session: &mut Session, mailbox: &mut Vec<i64>) -> (Vec<String>, Outlook) {
         session.begin_turn(BOB);
-        let sent = std::iter::from_fn(|| session.next_to_send(BOB)).collect::<Vec<_>>();
-        let sent = sent.iter().map(|(_, message)| format!("{}: {}", message.sender, message.content)).collect();
+        let done = std::iter::from_fn(|| session.next_to_do(BOB)).collect::<Vec<_>>();
+        let sent = done.iter().filter_map(|waiting| match waiting {
+            Waiting::Message { message, .. } => Some(format!("{}: {}", message.sender, message.content)),
+            Waiting::Save { .. } => None,
+        });
+        let sent = sent.collect();
         while !mailbox.is_empty() && session.may_deliver(BOB) {
             session.deliver(BOB, MessageBody::Owned(Box::new(message(mailbox.remove(0)))));
         }

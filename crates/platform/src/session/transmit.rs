@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, MessageBody};
 
-use super::frames::{Ack, Certified, Code, Created, Ended, Frame, MessageFrame, Refused, SESSION_VERSION, Welcome};
+use super::frames::{
+    Ack, Certified, Code, Created, Ended, Frame, MessageFrame, Refused, SESSION_VERSION, Saved, StateFrame, Welcome,
+};
+use super::keeping::SavedState;
 use super::state::Session;
 use crate::Time;
 use crate::limits::SESSION_ACK_DELAY_MS;
@@ -17,6 +20,8 @@ pub(super) enum Outgoing {
     Ended { agent: u32, reason: String },
     Message { agent: u32, message: Arc<AclMessage> },
     Certified { agent: u32, certificates: String },
+    Saved { agent: u32, of: u64 },
+    State { agent: u32, saved: SavedState },
     Refused { of: u64, code: Code, text: String },
 }
 
@@ -29,6 +34,11 @@ impl Outgoing {
                 Frame::Message(MessageFrame { number, agent, message: MessageBody::Shared(message) })
             }
             Self::Certified { agent, certificates } => Frame::Certified(Certified { number, agent, certificates }),
+            Self::Saved { agent, of } => Frame::Saved(Saved { number, agent, of }),
+            Self::State { agent, saved } => {
+                let SavedState { code, state } = saved;
+                Frame::State(StateFrame { number, agent, code: code.to_string(), state: state.to_vec() })
+            }
             Self::Refused { of, code, text } => Frame::Refused(Refused { number, of, code, text }),
         }
     }

@@ -27,8 +27,9 @@ impl Shard {
     #[inline(always)]
     pub fn finish(&mut self, mut slot: Box<Slot>, outcome: Outcome, outbox: &mut Outbox) {
         let handled = slot.mailbox.count_taken();
-        self.tally.handled += u64::from(handled);
-        slot.handled += u64::from(handled);
+        // Less than nothing, if it gave back more than it took.
+        self.tally.handled = self.tally.handled.wrapping_add_signed(handled.into());
+        slot.handled = slot.handled.wrapping_add_signed(handled.into());
         if self.observed && handled > 0 {
             self.node.tell(Event::Handled(slot.aid, handled as usize));
         }

@@ -4,6 +4,7 @@
 mod conservation;
 #[path = "../../../platform/tests/it/durable_actors.rs"]
 mod durable_actors;
+mod kept;
 mod links;
 mod sessions;
 mod simulation;

@@ -9,7 +9,7 @@ use whimbrel_acl::Performative;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::session::{
     Code, Fault, Frame, FrameReader, FrameWriter, Framing, Grant, Opening, Session, SessionBody, SessionEvent,
-    SharedSession, check_version,
+    SharedSession, Shelf, check_version,
 };
 use whimbrel_testkit::{Simulation, Transcript, TranscriptNode, answering};
 
@@ -23,6 +23,7 @@ struct SimulatedNode {
     grant: Grant,
     framing: Framing,
     sessions: Vec<Arc<SharedSession>>,
+    shelf: Arc<Shelf>,
     /// The session of the connection, if it was welcomed.
     current: Option<Arc<SharedSession>>,
     reader: FrameReader,
@@ -44,7 +45,7 @@ impl SimulatedNode {
         sim.spawn("amy", echo);
         let (reader, writer) = (FrameReader::new(framing, 0), FrameWriter::new(framing, 0, 1 << 20));
         let (sessions, out) = (Vec::new(), VecDeque::new());
-        Self { sim, grant, framing, sessions, current: None, reader, writer, out, open: false }
+        Self { sim, grant, framing, sessions, shelf: Arc::default(), current: None, reader, writer, out, open: false }
     }
 
     fn say(&mut self, frame: &Frame) {
@@ -74,7 +75,8 @@ impl SimulatedNode {
             None => {
                 let name = format!("s{}", self.sessions.len());
                 let (secret, platform) = (format!("secret of {name}"), "home".into());
-                let opening = Opening { session: name, secret, platform, grant: self.grant.clone().narrowed(&hello) };
+                let (grant, shelf) = (self.grant.clone().narrowed(&hello), Arc::clone(&self.shelf));
+                let opening = Opening { session: name, secret, platform, grant, shelf };
                 let session = Arc::new(SharedSession::new(Session::new(opening, self.sim.now()), || ()));
                 self.sessions.push(Arc::clone(&session));
                 session
@@ -94,6 +96,7 @@ impl SimulatedNode {
             }
             while let Some(event) = { session.lock().poll_event() } {
                 match event {
+                    SessionEvent::Create { agent, name } if session.claim(agent, name) => {}
                     SessionEvent::Create { agent, name } => {
                         let taken = self.sim.services().exists(whimbrel_acl::Aid::local(name));
                         let outcome = if taken {

@@ -1,10 +1,12 @@
 import { Aid } from "../acl/aid.js";
 import { WhimbrelError } from "../acl/errors.js";
+import { parseJson, valueFromJson, valueToJson } from "../acl/json.js";
 import { message as messageOf, replyTo, type Draft, type Message, type Performative } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
 import { Ams } from "./ams.js";
 import { Df } from "./df.js";
 import { AnswerError, EndedError, errorOf, FailureError, RefusedError } from "./errors.js";
+import { Progress, type Keeper, type Restored } from "./keeper.js";
 import { ANSWER_MS, TIMER_MS_MAX } from "./limits.js";
 import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
 
@@ -17,6 +19,8 @@ export interface Seat {
   ask(message: Message, refused: (error: RefusedError) => void): () => void;
   end(): void;
   certify(request: string): Promise<string>;
+  /** What brings its state to the node, if it is kept. */
+  readonly keeper: Keeper | undefined;
 }
 
 /** Handles a message. What it throws, or rejects with, goes to {@link Agent.onError}. */
@@ -46,6 +50,8 @@ export class Agent {
   /** What was due while it was suspended, if it is. */
   #late: Set<() => void> | undefined;
   #ended: ((reason: string) => void) | undefined;
+  readonly #progress = new Progress();
+  #isSetUp = false;
 
   /** Resolves with the reason when the agent ended: `finished`, `killed`, or `failed: ...`. */
   readonly ended: Promise<string> = new Promise((resolve) => (this.#ended = resolve));
@@ -98,6 +104,36 @@ export class Agent {
     if (this.#ending.signal.aborted) throw this.#ending.signal.reason;
     if (this.#seat === undefined) throw new WhimbrelError("the agent is on no platform yet: give it to platform.create");
     return this.#seat;
+  }
+
+  // ---- State
+
+  /** What the agent was when its client was here last, if it goes on where it was. Its entry in the DF is there still. */
+  get restored(): Restored | undefined {
+    return this.keeper?.restored;
+  }
+
+  /**
+   * Declares what the agent's state is, so that it can be kept ({@link Keep}): `write` says what it is, between two handlers, and
+   * `read` is called at once with what it was, if the agent goes on where it was. To be called while it is set up, before handlers are.
+   *
+   * What a handler changes and says up to an `await` of something that is not there yet is one step. A handler that was waiting when its page was closed begins
+   * again, with the same message.
+   *
+   * @throws {@link DecodeError} if what was kept is no value, or of another kind of agent.
+   */
+  state(write: () => Value, read: (value: Value) => void): void {
+    const { keeper } = this.#bound;
+    if (!keeper) return;
+    const { restored } = keeper;
+    if (restored && !restored.code.startsWith("ts:")) throw new WhimbrelError(`what was kept of it is of ${restored.code}, which is no TypeScript`);
+    if (restored) read(valueFromJson(parseJson(new TextDecoder().decode(restored.state))));
+    keeper.source = () => ({ state: new TextEncoder().encode(valueToJson(write())), upto: this.#progress.upto, also: this.#progress.also });
+  }
+
+  /** Has the node keep the agent's state as it is now; resolves when it does. */
+  async save(): Promise<void> {
+    await this.#bound.keeper?.save();
   }
 
   // ---- Messages
@@ -317,6 +353,20 @@ export class Agent {
   /** @internal */
   bind(seat: Seat): void {
     this.#seat = seat;
+    const { keeper } = seat;
+    // Until it declares what it is, it is what it was.
+    const state = keeper?.restored?.state ?? new TextEncoder().encode("null");
+    if (keeper) keeper.source = () => ({ state, upto: this.#isSetUp ? this.#progress.upto : 0 });
+  }
+
+  /** What brings its state to the node, if it is kept. @internal */
+  get keeper(): Keeper | undefined {
+    return this.#seat?.keeper;
+  }
+
+  /** @internal */
+  settle(): void {
+    this.#isSetUp = true;
   }
 
   /** Tells of an error; one that {@link Agent.onError} throws is printed. @internal */
@@ -329,15 +379,22 @@ export class Agent {
   }
 
   /** @internal */
-  deliver(message: Message, bytes: number): void {
+  deliver(message: Message, bytes: number, number: number): void {
     let isTaken = false;
+    const { keeper } = this;
+    const isDone = keeper && this.#progress.take(number);
+    const done = (): void => {
+      isDone?.();
+      keeper?.touched(this.#progress.open);
+    };
     try {
-      isTaken = this.#mailbox.deliver(message, bytes);
+      isTaken = this.#mailbox.deliver(message, bytes, done);
     } catch (error) {
       // A function that was to tell whether the message fits.
       return this.tell(error, message);
     }
     if (isTaken) return;
+    done();
     // As a node does of whose mailbox is full; failures are not answered.
     if (errorOf(message) === undefined) this.reply(message, "failure", "the mailbox is full");
     else this.tell(new FailureError(message), message);

@@ -2,6 +2,14 @@
 export const MAILBOX_MESSAGES_MAX = 10_000;
 /** How long an answer is waited for, if nobody says otherwise. */
 export const ANSWER_MS = 10_000;
+/** Between two saves of an agent's state, if it is saved now and then. */
+export const CHECKPOINT_MS = 1000;
+/** An agent that is given so many messages is saved: a node keeps 1,024 that no state covers. */
+export const UNSAVED_MESSAGES_MAX = 256;
+/** An agent that said so many messages is saved: a node holds 1,024 for the state behind them. */
+export const HELD_MESSAGES_MAX = 256;
+/** How long one waits until an agent of this client, whose session is not over yet, is tried again. */
+export const CREATE_AGAIN_MS = 500;
 /** The longest that a timer of JavaScript can wait. */
 export const TIMER_MS_MAX = 2 ** 31 - 1;
 /**

@@ -28,6 +28,8 @@ export type Take = (message: Message) => Promise<void> | undefined;
 interface Held {
   readonly message: Message;
   readonly bytes: number;
+  /** The agent is done with it. */
+  readonly done: () => void;
 }
 
 /**
@@ -62,6 +64,8 @@ interface Waiter {
 function fits(matcher: Matcher, message: Message): boolean {
   return typeof matcher === "function" ? matcher(message) : matches(matcher, message);
 }
+
+const nothing = (): void => undefined;
 
 /** One agent's messages. */
 export class Mailbox {
@@ -99,8 +103,8 @@ export class Mailbox {
    * Hands a message to whoever takes it, or keeps it; false if there is no place for it. `bytes` is the memory that it takes.
    * A late answer that nobody takes is not kept.
    */
-  deliver(message: Message, bytes = 0): boolean {
-    const held = { message, bytes: bytes + MESSAGE_BYTES_MIN };
+  deliver(message: Message, bytes = 0, done: () => void = nothing): boolean {
+    const held = { message, bytes: bytes + MESSAGE_BYTES_MIN, done };
     if (this.#suspended === undefined) return this.#take(held);
     if (this.#suspended.length >= MAILBOX_MESSAGES_MAX || !this.#room.take(held)) return false;
     this.#suspended.push(held);
@@ -111,7 +115,10 @@ export class Mailbox {
     for (const takers of [this.#listeners, this.#handlers]) {
       for (const taker of takers) if (fits(taker.matcher, held.message)) return taker.take(held);
     }
-    if (this.#isLate(held.message)) return true;
+    if (this.#isLate(held.message)) {
+      held.done();
+      return true;
+    }
     if (this.#waiting.length >= MAILBOX_MESSAGES_MAX || !this.#room.take(held)) return false;
     this.#waiting.push(held);
     return true;
@@ -131,7 +138,10 @@ export class Mailbox {
   handle(matcher: Matcher, take: Take): () => void {
     const begin = (held: Held): boolean => {
       if (!this.#room.take(held)) return false;
-      const done = (): void => this.#room.leave(held);
+      const done = (): void => {
+        this.#room.leave(held);
+        held.done();
+      };
       const handling = take(held.message);
       if (handling) void handling.finally(done);
       else done();
@@ -153,6 +163,7 @@ export class Mailbox {
     const [waited] = found < 0 ? [] : this.#waiting.splice(found, 1);
     if (waited) {
       this.#room.leave(waited);
+      waited.done();
       return waited.message;
     }
     const inbox = new Inbox(ended, this.#room, () => stop());
@@ -173,7 +184,10 @@ export class Mailbox {
     this.#givenUp.add(id);
     if (this.#givenUp.size > CONVERSATIONS_GIVEN_UP_MAX) for (const oldest of this.#givenUp) if (this.#givenUp.delete(oldest)) break;
     const late = this.#waiting.filter(({ message }) => this.#isLate(message));
-    for (const held of late) this.#room.leave(held);
+    for (const held of late) {
+      this.#room.leave(held);
+      held.done();
+    }
     if (late.length > 0) this.#waiting = this.#waiting.filter((held) => !late.includes(held));
   }
 
@@ -224,15 +238,17 @@ export class Inbox implements AsyncIterable<Message> {
   /** Gives a message to whoever waits for one, or keeps it; false if there is no place for it. @internal */
   put(held: Held): boolean {
     const [waiter] = this.#waiters;
-    if (waiter) waiter.give(held.message);
-    else if (!this.#room.take(held)) return false;
+    if (waiter) {
+      waiter.give(held.message);
+      held.done();
+    } else if (!this.#room.take(held)) return false;
     else this.#waiting.push(held);
     return true;
   }
 
   /** Puts back what was taken. @internal */
   add(message: Message): void {
-    this.put({ message, bytes: 0 });
+    this.put({ message, bytes: 0, done: nothing });
   }
 
   /** No message will come: whoever waits hears why. */
@@ -245,7 +261,12 @@ export class Inbox implements AsyncIterable<Message> {
   close(): void {
     for (const stop of this.#stops.splice(0)) stop();
     // Who closed it may never ask for them: they are his, and not the mailbox's any more.
-    if (!this.#isClosed) for (const held of this.#waiting) this.#room.leave(held);
+    if (!this.#isClosed) {
+      for (const held of this.#waiting) {
+        this.#room.leave(held);
+        held.done();
+      }
+    }
     this.#isClosed = true;
   }
 
@@ -274,7 +295,10 @@ export class Inbox implements AsyncIterable<Message> {
   async next(waiting: Waiting = {}): Promise<Message> {
     const { timeoutMs = Infinity, signal } = waiting;
     const held = this.#waiting.shift();
-    if (held && !this.#isClosed) this.#room.leave(held);
+    if (held && !this.#isClosed) {
+      this.#room.leave(held);
+      held.done();
+    }
     if (held) return held.message;
     if (this.#failure) throw this.#failure.error;
     if (signal?.aborted) throw signal.reason;

@@ -7,10 +7,14 @@ import type { SessionError, SessionEvent, SessionOptions } from "../session/sess
 import type { Connect } from "../session/transport.js";
 import { Agent, type Seat, type Setup } from "./agent.js";
 import { RefusedError } from "./errors.js";
+import { Keeper, type Keep } from "./keeper.js";
+import { CREATE_AGAIN_MS } from "./limits.js";
 
 /** Whoever waits for what the node says of a frame. */
 interface Pending {
   readonly agent: number;
+  /** It is a save: no answer of its own may come. */
+  readonly isSave?: true;
   readonly refused: (error: RefusedError) => void;
 }
 
@@ -34,6 +38,7 @@ interface Lodger {
   failed: ((error: Error) => void) | undefined;
   /** Whoever waits for certificates, in order. */
   readonly certified: Certified[];
+  readonly keeper: Keeper | undefined;
 }
 
 /** Hears whether there is a connection, and if there is none why. */
@@ -134,21 +139,35 @@ export class Platform {
 
   /**
    * Creates an agent: an object of a class of one's own, or a function that sets one up. Returns it when it is in the AMS and
-   * set up.
+   * set up. One that is kept goes on where it was, if an agent of its name waits for this client on this node; while its last session is not over, that is waited for.
    *
    * @throws {@link RefusedError} if the node does not want it: `name-taken`, `not-allowed`, `bad-name`, `too-many-agents`.
    */
-  create(name: string, setup?: Setup): Promise<Agent>;
-  create<A extends Agent>(name: string, agent: A): Promise<A>;
-  async create(name: string, given: Setup | Agent = () => undefined): Promise<Agent> {
+  create(name: string, setup?: Setup, keep?: Keep): Promise<Agent>;
+  create<A extends Agent>(name: string, agent: A, keep?: Keep): Promise<A>;
+  async create(name: string, given: Setup | Agent = () => undefined, keep?: Keep): Promise<Agent> {
     const agent = given instanceof Agent ? given : new Agent();
     const setup = given instanceof Agent ? () => given.setup() : () => given(agent);
+    const until = performance.now() + (keep ? 2 * (this.#driver.session.welcome?.lease_ms ?? 0) : 0);
+    for (;;) {
+      try {
+        return await this.#create(name, agent, setup, keep);
+      } catch (error) {
+        const isComing = error instanceof RefusedError && error.code === "name-taken" && performance.now() < until;
+        if (!isComing || agent.signal.aborted) throw error;
+        await new Promise((resolve) => setTimeout(resolve, CREATE_AGAIN_MS));
+      }
+    }
+  }
+
+  async #create(name: string, agent: Agent, setup: () => unknown, keep: Keep | undefined): Promise<Agent> {
     const { session } = this.#driver;
     if (session.over) throw session.over;
     const number = this.#freeNumber();
     agent.claim();
     const frame = session.create(number, name);
-    const lodger: Lodger = { agent, frame, created: undefined, failed: undefined, certified: [] };
+    const keeper = keep && this.#keeper(number, keep);
+    const lodger: Lodger = { agent, frame, created: undefined, failed: undefined, certified: [], keeper };
     const made = new Promise<string>((created, failed) => {
       lodger.created = created;
       lodger.failed = failed;
@@ -166,6 +185,7 @@ export class Platform {
     await made;
     try {
       await setup();
+      agent.settle();
     } catch (error) {
       if (!agent.signal.aborted) session.end(number);
       this.#driver.pump();
@@ -174,6 +194,31 @@ export class Platform {
       throw error;
     }
     return agent;
+  }
+
+  #keeper(agent: number, keep: Keep): Keeper {
+    const { session } = this.#driver;
+    const keeper = new Keeper(keep, ({ state, upto, also }) => {
+      const number = session.save(agent, upto, keeper.restored?.code ?? keep.code ?? "ts:", state, also);
+      this.#pending.set(number, {
+        agent,
+        isSave: true,
+        refused: (error) => {
+          keeper.saved(number);
+          this.#lodgers.get(agent)?.agent.tell(error);
+        },
+      });
+      this.#driver.pump();
+      return number;
+    });
+    session.keep(agent, keeper.onLeave, keeper.holds);
+    return keeper;
+  }
+
+  /** The node has a state of an agent, and needs none before it any more. */
+  #saved(agent: number, of: number): void {
+    for (const [frame, pending] of this.#pending) if (pending.agent === agent && pending.isSave && frame <= of) this.#pending.delete(frame);
+    this.#lodgers.get(agent)?.keeper?.saved(of);
   }
 
   /** Ends all agents and the session, once all that they said is with the node. */
@@ -195,7 +240,14 @@ export class Platform {
       case "ended":
         return this.#ended(event.agent, event.reason);
       case "message":
-        return this.#lodgers.get(event.agent)?.agent.deliver(event.message, event.bytes);
+        return this.#lodgers.get(event.agent)?.agent.deliver(event.message, event.bytes, event.number);
+      case "saved":
+        return this.#saved(event.agent, event.of);
+      case "state": {
+        const keeper = this.#lodgers.get(event.agent)?.keeper;
+        if (keeper) keeper.restored = { code: event.code, state: event.state };
+        return;
+      }
       case "unreadable":
         return this.#lodgers.get(event.agent)?.agent.tell(new WhimbrelError(`a message that cannot be read: ${event.why}`));
       case "certified":
@@ -247,18 +299,21 @@ export class Platform {
     created?.(name);
   }
 
-  #seat(aid: Aid, number: number, { agent, certified }: Lodger): Seat {
+  #seat(aid: Aid, number: number, { agent, certified, keeper }: Lodger): Seat {
     const { session } = this.#driver;
     const driver = this.#driver;
     const pending = this.#pending;
     return {
       aid,
+      keeper,
       send: (message) => {
         this.#remember(session.send(number, message), agent, message);
+        keeper?.said();
         driver.pump();
       },
       ask: (message, refused) => {
         const frame = session.send(number, message);
+        keeper?.said();
         pending.set(frame, { agent: number, refused });
         driver.pump();
         return () => void pending.delete(frame);
@@ -289,6 +344,7 @@ export class Platform {
     for (const [frame, { agent }] of this.#pending) if (agent === number) this.#pending.delete(frame);
     for (const [frame, { agent }] of this.#sent) if (agent === lodger.agent) this.#sent.delete(frame);
     lodger.failed?.(error ?? new WhimbrelError(reason));
+    lodger.keeper?.over();
     lodger.agent.over(reason);
     for (const { failed } of lodger.certified) failed(lodger.agent.signal.reason);
   }

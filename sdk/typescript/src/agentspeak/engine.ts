@@ -43,6 +43,7 @@ export type Happening =
   | { readonly said: { readonly from: string; readonly to: string; readonly performative: string; readonly content: string; readonly dead: string | null } }
   | { readonly offered: { readonly agent: string; readonly service: string; readonly kind: string; readonly offered: boolean } }
   | { readonly created: { readonly agent: string } }
+  | { readonly worked: { readonly agent: string; readonly waiting: number } }
   | { readonly ended: { readonly agent: string; readonly reason: string } }
   | { readonly stopped: { readonly code: number } };
 
@@ -100,6 +101,7 @@ type Answer =
   | { readonly checked: { readonly diagnostics: readonly DiagnosticJson[]; readonly missing: readonly string[]; readonly agents: readonly string[] } }
   | { readonly agents: { readonly agents: readonly (readonly [string, string])[]; readonly counters: Counters } }
   | { readonly delivered: { readonly missing: readonly (readonly string[])[] } }
+  | { readonly code: { readonly name: string } }
   | { readonly departed: { readonly messages: readonly MessageJson[] } };
 
 type DiagnosticJson = Omit<Diagnostic, "endLine" | "endColumn" | "help"> & { readonly end_line: number; readonly end_column: number; readonly help: string | null };

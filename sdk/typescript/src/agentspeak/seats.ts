@@ -2,6 +2,9 @@ import type { Agent } from "../agents/agent.js";
 import type { Service } from "../agents/df.js";
 import type { Platform } from "../agents/platform.js";
 import { message as messageOf, type Message } from "../acl/message.js";
+import type { Keep } from "../agents/keeper.js";
+import { WhimbrelError } from "../acl/errors.js";
+import { MindSeat } from "./mind-seat.js";
 import type { Society } from "./society.js";
 
 /** How the agents of a society come to a platform. */
@@ -33,11 +36,17 @@ interface Seat {
  * platform, and go on here.
  */
 export async function attachSociety(society: Society, platform: Platform, options: SeatOptions = {}): Promise<() => Promise<void>> {
+  return (await seat(society, platform, options)).leave;
+}
+
+/** As {@link attachSociety}, with the seats. @internal */
+export async function seat(society: Society, platform: Platform, options: SeatOptions = {}): Promise<{ readonly seats: Seats; leave(): Promise<void> }> {
   const seats = new Seats(society, platform, options);
   society.attach(platform.name);
   const stops = [
     society.on("created", ({ agent }) => void seats.take(agent)),
     society.on("ended", ({ agent }) => seats.leave(agent)),
+    society.on("worked", ({ agent, waiting }) => seats.worked(agent, waiting)),
     society.on("sent", ({ agent, message }) => seats.send(agent, message)),
     society.on("stopped", () => void seats.leaveAll()),
     society.on("failed", () => void seats.leaveAll()),
@@ -47,14 +56,16 @@ export async function attachSociety(society: Society, platform: Platform, option
   // What they offered before is offered there, too.
   for (const { agent, service, kind } of society.offers) seats.offer(agent, { name: service, type: kind }, true);
   await Promise.all(taken);
-  return async () => {
+  const leave = async (): Promise<void> => {
     for (const stop of stops) stop();
     if (!society.isOver) society.attach(undefined);
     await seats.leaveAll();
   };
+  return { seats, leave };
 }
 
-class Seats {
+/** @internal */
+export class Seats {
   readonly #seats = new Map<string, Seat>();
   /** Agents that leave the platform: until they have, nobody else can have their names. */
   readonly #leaving = new Map<string, Promise<unknown>>();
@@ -71,6 +82,37 @@ class Seats {
   onError(name: string, error: unknown): void {
     if (this.options.onError) this.options.onError(name, error);
     else console.error(`agent ${name}:`, error);
+  }
+
+  /**
+   * Creates an agent that the platform keeps: there first, and then here, where it was or anew. Its identifier.
+   *
+   * @throws {@link WhimbrelError} if it was another program's.
+   */
+  async spawnKept(name: string, path: string, options: Readonly<Record<string, string>>, keep: Keep): Promise<string> {
+    const code = this.society.code(path).name;
+    const agent = await this.platform.create(name, new MindSeat(this.society, name), { ...keep, code });
+    const { restored } = agent;
+    if (restored && restored.code !== code) throw new WhimbrelError(`${name} is kept, and is of ${restored.code}, not of ${code}`);
+    const seat: Seat = { agent, waiting: [], services: [], saying: Promise.resolve() };
+    this.#seats.set(name, seat);
+    try {
+      if (restored) this.society.restore(name, path, restored.state);
+      else this.society.spawn(name, path, options);
+    } catch (error) {
+      this.#seats.delete(name);
+      if (!restored) await agent.end();
+      throw error;
+    }
+    agent.begin();
+    void agent.ended.then(() => this.#ended(name, seat));
+    return agent.aid.toString();
+  }
+
+  /** A kept agent had turns. */
+  worked(name: string, waiting: number): void {
+    const agent = this.#seats.get(name)?.agent;
+    if (agent instanceof MindSeat) agent.worked(waiting);
   }
 
   /** The agent is on the platform from now on, if it is not. */

@@ -28,6 +28,8 @@ export interface SocietyEvents {
   /** Something was noted for whoever looks after the society. */
   noted: { readonly agent: string; readonly level: "debug" | "info" | "warning" | "severe"; readonly text: string };
   created: { readonly agent: string };
+  /** An agent that is kept had turns: so many messages that came from outside it has not handled. */
+  worked: { readonly agent: string; readonly waiting: number };
   ended: { readonly agent: string; readonly reason: string };
   /** An agent said something to one that is not here. Told only while the society is attached to a platform. */
   sent: { readonly agent: string; readonly message: Message };
@@ -73,6 +75,7 @@ const nobody = (): Listeners => ({
   printed: new Set(),
   noted: new Set(),
   created: new Set(),
+  worked: new Set(),
   ended: new Set(),
   sent: new Set(),
   said: new Set(),
@@ -87,6 +90,8 @@ const randomBits = (): bigint => crypto.getRandomValues(new BigInt64Array(1))[0]
 const FETCHES_MAX = 33;
 /** Turns between two looks at the clock. */
 const TURNS = 64;
+/** The same, if somebody is kept: what is said in them is held for the next save, and not too much of it. */
+const TURNS_KEPT = 4;
 
 /**
  * A society of AgentSpeak agents in this thread: in a page, in a Worker, in Node. They are the agents of nodes, by the same engine; what
@@ -112,6 +117,7 @@ export class Society {
   readonly #holders = new Set<symbol>();
   /** The services that agents offer. */
   readonly #offers = new Map<string, { readonly service: string; readonly kind: string }[]>();
+  #turns = TURNS;
 
   private constructor(engine: Engine, clock: Clock, options: SocietyOptions) {
     this.#engine = engine;
@@ -226,6 +232,31 @@ export class Society {
     this.#offers.delete(agent);
     if (typeof answer === "string" || !("departed" in answer)) throw unexpected(answer);
     return { state: bytes, messages: answer.departed.messages.map((message) => messageFromJson(message)) };
+  }
+
+  /**
+   * Has an agent kept by the platform that this society is attached to, or no more: its turns are told as `worked`, and what it says to others here goes by
+   * way of the platform.
+   */
+  keep(agent: string, kept = true): void {
+    this.#turns = TURNS_KEPT;
+    this.#done({ keep: { agent, kept } });
+  }
+
+  /** A program as it travels, and what its code is called: `asl:HASH/NAME`. */
+  code(path: string): { readonly name: string; readonly bytes: Uint8Array } {
+    const { answer, bytes } = this.#order({ code: { path } });
+    if (typeof answer === "string" || !("code" in answer)) throw unexpected(answer);
+    return { name: answer.code.name, bytes };
+  }
+
+  /**
+   * Takes in a program that travelled. From now on the name of its code is its path.
+   *
+   * @throws {@link WhimbrelError} if these are not its bytes.
+   */
+  admit(code: string, bytes: Uint8Array): void {
+    this.#done({ admit: { code } }, bytes);
   }
 
   /** Ends an agent. */
@@ -346,7 +377,7 @@ export class Society {
     const until = this.#clock.now() + (this.#options.sliceMs ?? 8);
     try {
       let reply: Reply;
-      do reply = this.#engineOrder({ run: { turns: TURNS } });
+      do reply = this.#engineOrder({ run: { turns: this.#turns } });
       while (reply.wait_ms === 0 && this.#clock.now() < until && !this.#isWaiting && !this.#isOver);
       this.#follow(reply);
     } catch (error) {

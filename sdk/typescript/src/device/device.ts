@@ -3,6 +3,7 @@ import type { Message } from "../acl/message.js";
 import { isTerm, map, textOf, type Value } from "../acl/value.js";
 import { Agent } from "../agents/agent.js";
 import { connect } from "../agents/connect.js";
+import type { Keep } from "../agents/keeper.js";
 import { TIMER_MS_MAX } from "../agents/limits.js";
 import type { Platform } from "../agents/platform.js";
 import type { Fault } from "./protocol.js";
@@ -225,16 +226,17 @@ export class Device {
   /**
    * Creates an agent in the Worker that has the fewest. Its module exports a function that sets it up, or a class; or is a program in AgentSpeak
    * (`.asl`), whose options by the keys of `.mas2j` are `data` then, or a WebAssembly module (`.wasm`), whose first call is told `data`: an object of values.
+   * With `keep` its state is kept at the node: closed, and opened again, the page goes on with it.
    *
    * @throws {@link RefusedError} if the node does not want it; {@link WhimbrelError} if the module cannot be loaded.
    */
-  async spawn(name: string, module: string | URL, data?: unknown): Promise<DeviceAgent> {
+  async spawn(name: string, module: string | URL, data?: unknown, keep?: Keep): Promise<DeviceAgent> {
     const crew = this.#freest();
     const { line } = crew;
     const id = line.number();
     crew.coming++;
     try {
-      const aid = (await line.ask({ type: "spawn", name, module: absolute(module), data }, id)) as string;
+      const aid = (await line.ask({ type: "spawn", name, module: absolute(module), data, keep }, id)) as string;
       const agent = new DeviceAgent(aid, line, id);
       crew.agents.set(id, agent);
       // The Worker may have ended meanwhile.

@@ -1,5 +1,6 @@
 /** What a page and its Workers say to each other. */
 import type { Value } from "../acl/value.js";
+import type { Keep } from "../agents/keeper.js";
 
 /** How a Worker begins its session. */
 export interface JoinOrder {
@@ -19,7 +20,7 @@ export interface JoinOrder {
 /** What a page wants of a Worker. Numbers find the answers. */
 export type Order =
   | JoinOrder
-  | { readonly type: "spawn"; readonly id: number; readonly name: string; readonly module: string; readonly data: unknown }
+  | { readonly type: "spawn"; readonly id: number; readonly name: string; readonly module: string; readonly data: unknown; readonly keep: Keep | undefined }
   | { readonly type: "end"; readonly id: number }
   | { readonly type: "suspend"; readonly id: number; readonly suspended: boolean }
   | { readonly type: "work"; readonly id: number; readonly module: string; readonly part: Value }

@@ -1,9 +1,11 @@
 /** What runs in a device's Worker: its session, its agents, and work for others. */
 import { Agent } from "../agents/agent.js";
 import { connect } from "../agents/connect.js";
+import type { Keep } from "../agents/keeper.js";
 import type { Platform } from "../agents/platform.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Value } from "../acl/value.js";
+import type { Seats } from "../agentspeak/seats.js";
 import type { Society } from "../agentspeak/society.js";
 import type { GuestModule, Shelf } from "../guest.js";
 import { faultOf, type JoinOrder, type News, type Order, type Port } from "./protocol.js";
@@ -14,6 +16,14 @@ export type AgentModule = { readonly default: (new (data: unknown) => Agent) | (
 
 /** What a module for work exports: what makes an answer of a part. */
 export type WorkModule = { readonly default: (part: Value) => Value | Promise<Value> };
+
+type SpawnOrder = Omit<Extract<Order, { readonly type: "spawn" }>, "type">;
+
+/** A society, and its agents on the platform. */
+interface Seated {
+  readonly society: Society;
+  readonly seats: Seats;
+}
 
 /** One that runs here: TypeScript, or a mind of the society. */
 interface Lodger {
@@ -29,7 +39,7 @@ export class WorkBench {
   readonly #lodgers = new Map<number, Lodger>();
   #platform: Platform | undefined;
   #joined: JoinOrder | undefined;
-  #society: Promise<Society> | undefined;
+  #society: Promise<Seated> | undefined;
 
   constructor(port: Port<News, Order>) {
     this.#port = port;
@@ -55,7 +65,7 @@ export class WorkBench {
       case "join":
         return this.#join(order);
       case "spawn":
-        return this.#spawn(order.id, order.name, order.module, order.data);
+        return this.#spawn(order);
       case "end":
         return this.#lodgers.get(order.id)?.end();
       case "suspend":
@@ -92,9 +102,10 @@ export class WorkBench {
     return this.#platform;
   }
 
-  async #spawn(id: number, name: string, module: string, data: unknown): Promise<void> {
+  async #spawn(order: SpawnOrder): Promise<void> {
+    const { id, name, module, data, keep } = order;
     const { pathname } = new URL(module);
-    if (pathname.endsWith(".asl")) return this.#spawnMind(id, name, module, data);
+    if (pathname.endsWith(".asl")) return this.#spawnMind(order);
     if (pathname.endsWith(".wasm")) return this.#spawnGuest(id, name, module, data);
     const { default: given } = (await import(/* @vite-ignore */ module)) as AgentModule;
     const agent = isAgentClass(given) ? new given(data) : new Agent();
@@ -104,12 +115,12 @@ export class WorkBench {
       tellOwn(error, message);
     };
     if (!isAgentClass(given)) agent.setup = () => given(agent, data);
-    await this.#lodge(id, name, agent);
+    await this.#lodge(id, name, agent, keep && { code: `ts:${pathname.split("/").at(-1) ?? ""}`, ...keep });
   }
 
   /** It is an agent of the platform from now on. */
-  async #lodge(id: number, name: string, agent: Agent): Promise<void> {
-    await this.#here.create(name, agent);
+  async #lodge(id: number, name: string, agent: Agent, keep?: Keep): Promise<void> {
+    await this.#here.create(name, agent, keep);
     this.#take(id, { name: agent.name, end: () => agent.end(), suspend: (suspended) => (suspended ? agent.suspend() : agent.resume()) });
     this.#tell({ type: "spawned", id, name: agent.aid.toString() });
     void agent.ended.then((reason) => this.#ended(id, reason));
@@ -153,26 +164,33 @@ export class WorkBench {
   }
 
   /** An agent in AgentSpeak: all of a Worker are one society. */
-  async #spawnMind(id: number, name: string, module: string, data: unknown): Promise<void> {
+  async #spawnMind({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
     this.#society ??= this.#openSociety();
     // Whoever comes later may have more luck.
     this.#society.catch(() => (this.#society = undefined));
-    const society = await this.#society;
+    const { society, seats } = await this.#society;
     const response = await fetch(module);
     if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
     society.putFiles({ [module]: await response.text() });
     const { diagnostics } = await society.check(module);
     const first = diagnostics.find(({ severity }) => severity === "error");
     if (first) throw new WhimbrelError(first.rendered);
-    const seated = new Promise<string>((resolve, reject) => this.#seats.set(name, { resolve, reject }));
-    this.#take(id, {
+    const lodger = {
       name,
       isMind: true,
       end: async () => society.kill(name),
-      suspend: (suspended) => (suspended ? society.suspend(name) : society.resume(name)),
-    });
+      suspend: (suspended: boolean) => (suspended ? society.suspend(name) : society.resume(name)),
+    };
+    const options = (data ?? {}) as Record<string, string>;
+    if (keep) {
+      const aid = await seats.spawnKept(name, module, options, keep);
+      this.#take(id, lodger);
+      return this.#tell({ type: "spawned", id, name: aid });
+    }
+    const seated = new Promise<string>((resolve, reject) => this.#seats.set(name, { resolve, reject }));
+    this.#take(id, lodger);
     try {
-      society.spawn(name, module, (data ?? {}) as Record<string, string>);
+      society.spawn(name, module, options);
       this.#tell({ type: "spawned", id, name: await seated });
     } catch (error) {
       this.#lodgers.delete(id);
@@ -185,8 +203,8 @@ export class WorkBench {
   /** Minds that wait for their seats. */
   readonly #seats = new Map<string, { resolve(name: string): void; reject(error: unknown): void }>();
 
-  async #openSociety(): Promise<Society> {
-    const [{ Society }, { attachSociety }] = await Promise.all([import("../agentspeak/society.js"), import("../agentspeak/seats.js")]);
+  async #openSociety(): Promise<Seated> {
+    const [{ Society }, { seat }] = await Promise.all([import("../agentspeak/society.js"), import("../agentspeak/seats.js")]);
     const platform = this.#here;
     const source = this.#joined?.engine ?? new URL("../agentspeak.wasm", import.meta.url);
     const fetchFile = async (path: string): Promise<string | undefined> => {
@@ -210,8 +228,8 @@ export class WorkBench {
     society.on("ended", ({ agent, reason }) => {
       for (const [id, { name, isMind }] of this.#lodgers) if (isMind && name === agent) this.#ended(id, reason);
     });
-    await attachSociety(society, platform, {
-      onSeat: (name, seat) => this.#seats.get(name)?.resolve(seat.aid.toString()),
+    const { seats } = await seat(society, platform, {
+      onSeat: (name, one) => this.#seats.get(name)?.resolve(one.aid.toString()),
       onError: (name, error) => {
         this.#seats.get(name)?.reject(error);
         this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
@@ -219,7 +237,7 @@ export class WorkBench {
         if (this.#seats.has(name)) society.kill(name);
       },
     });
-    return society;
+    return { society, seats };
   }
 
   async #work(id: number, module: string, part: Value): Promise<void> {

@@ -41,6 +41,10 @@ export const CODES = [
   "no-receiver",
   "bad-message",
   "bad-request",
+  "not-kept",
+  "too-many-kept",
+  "bad-state",
+  "not-movable",
 ] as const;
 
 /** One of {@link CODES}. */
@@ -147,6 +151,38 @@ export interface Certified extends Numbered<"certified"> {
   readonly certificates: string;
 }
 
+/** What becomes of an agent when its session is over and nobody ended the agent: it ends, waits for this client, or goes on at the node. */
+export const ON_LEAVE = ["end", "wait", "go-on"] as const;
+/** One of {@link ON_LEAVE}. */
+export type OnLeave = (typeof ON_LEAVE)[number];
+
+/** An agent is to be kept when its session is over. */
+export interface Keep extends Numbered<"keep"> {
+  readonly policy: OnLeave;
+  /** Whether what it says leaves only with the save behind it. */
+  readonly holds: boolean;
+}
+/** What an agent is. */
+export interface Save extends Numbered<"save"> {
+  /** It covers the messages to the agent up to this number of the node's. */
+  readonly upto: number;
+  readonly code: string;
+  readonly state: Uint8Array;
+  /** It leaves for this node. */
+  readonly to: string | null;
+  /** Messages behind `upto` that it covers, too. */
+  readonly also: readonly number[];
+}
+/** The node has that; `of` is the save's number. */
+export interface Saved extends Numbered<"saved"> {
+  readonly of: number;
+}
+/** What an agent was that goes on here. */
+export interface State extends Numbered<"state"> {
+  readonly code: string;
+  readonly state: Uint8Array;
+}
+
 /** One frame, whatever its form. */
 export type Frame =
   | Hello
@@ -162,9 +198,13 @@ export type Frame =
   | Fault
   | Bye
   | Certify
-  | Certified;
+  | Certified
+  | Keep
+  | Save
+  | Saved
+  | State;
 
-type FieldType = "u32" | "u64" | "text" | "code" | "versions" | "resume";
+type FieldType = "u32" | "u64" | "text" | "code" | "versions" | "resume" | "policy" | "bool" | "bytes" | "numbers";
 type Field = readonly [name: string, type: FieldType, optional?: "?"];
 
 const numbered = (...more: Field[]): Field[] => [["number", "u64"], ["agent", "u32"], ...more];
@@ -212,6 +252,10 @@ const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
   ["bye", []],
   ["certify", numbered(["request", "text"])],
   ["certified", numbered(["certificates", "text"])],
+  ["keep", numbered(["policy", "policy"], ["holds", "bool"])],
+  ["save", numbered(["upto", "u64"], ["code", "text"], ["state", "bytes"], ["to", "text", "?"], ["also", "numbers"])],
+  ["saved", numbered(["of", "u64"])],
+  ["state", numbered(["code", "text"], ["state", "bytes"])],
 ];
 
 const RESUME: readonly Field[] = [["session", "text"], ["secret", "text"], ["received", "u64"]];
@@ -264,7 +308,7 @@ export class FrameWriter {
   /** A frame as text or bytes. */
   write(frame: Outgoing): string | Uint8Array {
     if (!this.#encoder || this.form === "json") {
-      if (frame.type !== "message") return JSON.stringify(frame);
+      if (frame.type !== "message") return JSON.stringify("state" in frame ? { ...frame, state: toBase64(frame.state) } : frame);
       return `{"type":"message","number":${frame.number},"agent":${frame.agent},"message":${frame.message.json ?? messageToJson(frame.message.message)}}`;
     }
     const kind = KINDS.findIndex(([name]) => name === frame.type);
@@ -289,11 +333,13 @@ function writeFields(out: number[], fields: readonly Field[], from: object): voi
 }
 
 function writeField(out: number[], type: FieldType, value: unknown): void {
-  if (type === "text") {
-    const text = utf8(value as string);
-    writeNumber(out, text.length);
-    for (const byte of text) out.push(byte);
-  } else if (type === "versions") {
+  if (type === "text" || type === "bytes") {
+    const bytes = type === "text" ? utf8(value as string) : (value as Uint8Array);
+    writeNumber(out, bytes.length);
+    for (const byte of bytes) out.push(byte);
+  } else if (type === "bool") out.push(value ? 1 : 0);
+  else if (type === "policy") out.push(ON_LEAVE.indexOf(value as OnLeave));
+  else if (type === "versions" || type === "numbers") {
     const versions = value as readonly number[];
     writeNumber(out, versions.length);
     versions.forEach((version) => writeNumber(out, version));
@@ -355,6 +401,15 @@ export class FrameReader {
   }
 }
 
+/** In steps: a function takes only so many arguments. */
+function toBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 0x2000) text += String.fromCharCode(...bytes.subarray(at, at + 0x2000));
+  return btoa(text);
+}
+
+const fromBase64 = (text: string): Uint8Array => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function textOf(bytes: Uint8Array): string {
@@ -382,15 +437,19 @@ class FieldReader {
 
   #field(type: FieldType): unknown {
     switch (type) {
-      case "text": {
-        const length = this.#number(2 ** 32);
-        if (length > this.bytes.length - this.at) throw unreadable("it ends too early");
-        return textOf(this.bytes.subarray(this.at, (this.at += length)));
-      }
-      case "versions": {
+      case "text":
+        return textOf(this.#bytes());
+      case "bytes":
+        return this.#bytes().slice();
+      case "bool":
+        return this.#isThere();
+      case "policy":
+        return ON_LEAVE[this.#number(ON_LEAVE.length)];
+      case "versions":
+      case "numbers": {
         const count = this.#number(2 ** 32);
         if (count > this.bytes.length - this.at) throw unreadable("it ends too early");
-        return Array.from({ length: count }, () => this.#number(2 ** 32));
+        return Array.from({ length: count }, () => this.#number(type === "versions" ? 2 ** 32 : 2 ** 64));
       }
       case "resume":
         return this.fields(RESUME);
@@ -399,6 +458,12 @@ class FieldReader {
       default:
         return this.#number(type === "u32" ? 2 ** 32 : 2 ** 64);
     }
+  }
+
+  #bytes(): Uint8Array {
+    const length = this.#number(2 ** 32);
+    if (length > this.bytes.length - this.at) throw unreadable("it ends too early");
+    return this.bytes.subarray(this.at, (this.at += length));
   }
 
   #byte(): number {
@@ -475,9 +540,22 @@ function readJsonField(name: string, type: FieldType, value: unknown): unknown {
     case "code":
       if (!CODES.includes(value as Code)) throw wrong();
       return value;
+    case "policy":
+      if (!ON_LEAVE.includes(value as OnLeave)) throw wrong();
+      return value;
+    case "bool":
+      if (typeof value !== "boolean") throw wrong();
+      return value;
+    case "bytes":
+      try {
+        return fromBase64(value as string);
+      } catch {
+        throw wrong();
+      }
     case "versions":
+    case "numbers":
       if (!Array.isArray(value)) throw wrong();
-      return value.map((version) => number(version, 2 ** 32));
+      return value.map((one) => number(one, type === "versions" ? 2 ** 32 : 2 ** 64));
     case "resume":
       if (typeof value !== "object" || value === null) throw wrong();
       return readJsonFields(RESUME, value as Record<string, unknown>, false);

@@ -12,7 +12,7 @@
  */
 import { DecodeError, WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
-import { FrameReader, FrameWriter, seal, type Code, type Form, type Frame, type Outgoing, type Refused, type Welcome } from "./frames.js";
+import { FrameReader, FrameWriter, seal, type Code, type Form, type Frame, type OnLeave, type Outgoing, type Refused, type Welcome } from "./frames.js";
 import {
   ACK_DELAY_MS,
   FAULTS_MAX,
@@ -69,8 +69,10 @@ export type SessionEvent =
   | { readonly type: "created"; readonly agent: number; readonly name: string }
   | { readonly type: "ended"; readonly agent: number; readonly reason: string }
   | { readonly type: "lost"; readonly why: string }
-  | { readonly type: "message"; readonly agent: number; readonly message: Message; readonly bytes: number }
-  | { readonly type: "unreadable"; readonly agent: number; readonly why: string }
+  | { readonly type: "message"; readonly agent: number; readonly number: number; readonly message: Message; readonly bytes: number }
+  | { readonly type: "unreadable"; readonly agent: number; readonly number: number; readonly why: string }
+  | { readonly type: "saved"; readonly agent: number; readonly of: number }
+  | { readonly type: "state"; readonly agent: number; readonly code: string; readonly state: Uint8Array }
   | { readonly type: "certified"; readonly agent: number; readonly certificates: string }
   | { readonly type: "refused"; readonly of: number; readonly code: Code; readonly text: string }
   | { readonly type: "over"; readonly error: SessionError };
@@ -188,6 +190,16 @@ export class Session {
   /** An agent's key is to be certified. */
   certify(agent: number, request: string): number {
     return this.#keep((number) => ({ type: "certify", number, agent, request }));
+  }
+
+  /** An agent is to be kept when the session is over; what it says leaves with the save behind it, if it is held. */
+  keep(agent: number, policy: OnLeave, holds: boolean): number {
+    return this.#keep((number) => ({ type: "keep", number, agent, policy, holds }));
+  }
+
+  /** What an agent is, with its messages up to this number of the node's, and these. */
+  save(agent: number, upto: number, code: string, state: Uint8Array, also: readonly number[] = []): number {
+    return this.#keep((number) => ({ type: "save", number, agent, upto, code, state, to: null, also }));
   }
 
   /** The session is to end once all that was said is written. */
@@ -459,9 +471,13 @@ function eventOf(frame: Extract<Frame, { number: number }> | Refused): SessionEv
     case "ended":
       return { type: "ended", agent: frame.agent, reason: frame.reason };
     case "message":
-      return { type: "message", agent: frame.agent, message: frame.message, bytes: frame.bytes ?? 0 };
+      return { type: "message", agent: frame.agent, number: frame.number, message: frame.message, bytes: frame.bytes ?? 0 };
     case "unreadable":
-      return { type: "unreadable", agent: frame.agent, why: frame.why };
+      return { type: "unreadable", agent: frame.agent, number: frame.number, why: frame.why };
+    case "saved":
+      return { type: "saved", agent: frame.agent, of: frame.of };
+    case "state":
+      return { type: "state", agent: frame.agent, code: frame.code, state: frame.state };
     case "certified":
       return { type: "certified", agent: frame.agent, certificates: frame.certificates };
     case "refused":

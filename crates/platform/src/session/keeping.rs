@@ -1,0 +1,213 @@
+//! Agents of a session that are kept: what they were when they said so last, and what they were given and said since.
+//!
+//! A [`Save`] covers the messages up to a number. Those behind it are kept, acknowledged or not: whoever goes on from that state is given
+//! them again. If the agent holds what it says, that leaves with the save behind it, and else never: so what it handled, what it became and what it
+//! said are one step.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use whimbrel_acl::{AclMessage, Aid};
+
+use super::code_name::CodeName;
+use super::frames::{Code, Fault, Keep, OnLeave, Save};
+use super::lodgers::Waiting;
+use super::shelf::Kept;
+use super::state::Session;
+use super::transmit::Outgoing;
+use crate::limits::{
+    SESSION_HELD_BYTES_MAX, SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX, SESSION_UNSAVED_MESSAGES_MAX,
+};
+
+/// What an agent was when it said so last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedState {
+    /// Its code.
+    pub code: Arc<CodeName>,
+    /// Its state.
+    pub state: Arc<[u8]>,
+}
+
+/// What is kept of an agent while it has a session.
+#[derive(Debug, Default)]
+pub(super) struct Keeping {
+    pub on_leave: OnLeave,
+    pub holds: bool,
+    pub saved: Option<SavedState>,
+    /// Up to which number the newest save that came covers the messages.
+    upto: u64,
+    /// Messages that it was given and no state covers, with the numbers of their frames.
+    unsaved: VecDeque<(u64, Arc<AclMessage>)>,
+    /// What it said since the newest save that came, if it holds that.
+    held: Vec<Waiting>,
+    held_bytes: usize,
+}
+
+impl Keeping {
+    /// Of one that was kept before.
+    pub fn of(kept: Kept) -> Self {
+        let Kept { on_leave, holds, saved } = kept;
+        Self { on_leave, holds, saved, ..Self::default() }
+    }
+
+    /// Whether it may be given another message.
+    pub fn has_room(&self) -> bool {
+        self.unsaved.len() < SESSION_UNSAVED_MESSAGES_MAX
+    }
+
+    pub fn note_given(&mut self, number: u64, message: &Arc<AclMessage>) {
+        self.unsaved.push_back((number, Arc::clone(message)));
+    }
+
+    /// This message could not be handed over.
+    pub fn forget(&mut self, number: u64) {
+        self.unsaved.retain(|(given, _)| *given != number);
+    }
+
+    /// The messages that no state covers, in their order.
+    pub fn take_unsaved(&mut self) -> Vec<Arc<AclMessage>> {
+        std::mem::take(&mut self.unsaved).into_iter().map(|(_, message)| message).collect()
+    }
+
+    /// Keeps back what it says; gives it back if there is no place for it.
+    pub fn hold(&mut self, waiting: Waiting) -> Result<(), Waiting> {
+        if self.held.len() >= SESSION_HELD_MESSAGES_MAX || self.held_bytes + waiting.bytes() > SESSION_HELD_BYTES_MAX {
+            return Err(waiting);
+        }
+        self.held_bytes += waiting.bytes();
+        self.held.push(waiting);
+        Ok(())
+    }
+
+    pub fn take_held(&mut self) -> Vec<Waiting> {
+        self.held_bytes = 0;
+        std::mem::take(&mut self.held)
+    }
+}
+
+impl Session {
+    /// An agent is to be kept, or not any more.
+    pub(super) fn keep(&mut self, keep: Keep) {
+        let Keep { number, agent, policy, holds } = keep;
+        let (shelf, principal) = (&self.opening.shelf, &self.opening.grant.principal);
+        let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.ending.is_none()) else {
+            return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
+        };
+        if policy == OnLeave::End {
+            shelf.strike(lodger.name);
+            let held = lodger.keeping.take().map(|mut keeping| keeping.take_held()).unwrap_or_default();
+            return held.into_iter().for_each(|waiting| self.queue(agent, waiting));
+        }
+        if let Err(Fault { code, text }) = shelf.admit(lodger.name, principal) {
+            return self.refuse(number, code, text);
+        }
+        let keeping = lodger.keeping.get_or_insert_with(|| {
+            let mut keeping = Box::new(Keeping::default());
+            for (index, outgoing) in self.window.iter().enumerate() {
+                if let Outgoing::Message { agent: of, message } = outgoing
+                    && *of == agent
+                {
+                    keeping.note_given(self.first + index as u64, message);
+                }
+            }
+            keeping
+        });
+        keeping.on_leave = policy;
+        if keeping.holds && !holds {
+            let held = keeping.take_held();
+            held.into_iter().for_each(|waiting| self.queue(agent, waiting));
+        }
+        if let Some(keeping) = self.keeping(agent) {
+            keeping.holds = holds;
+        }
+    }
+
+    pub(super) fn keeping(&mut self, agent: u32) -> Option<&mut Keeping> {
+        self.lodgers.get_mut(&agent)?.keeping.as_deref_mut()
+    }
+
+    /// A state came. What the agent said before it is behind it no more.
+    pub(super) fn save(&mut self, save: Save, bytes: usize) {
+        let (number, agent) = (save.number, save.agent);
+        if let Err(Fault { code, text }) = self.check_save(&save) {
+            return self.refuse(number, code, text);
+        }
+        let Some(keeping) = self.keeping(agent) else { return };
+        keeping.upto = save.upto;
+        let held = keeping.take_held();
+        held.into_iter().for_each(|waiting| self.queue(agent, waiting));
+        self.queue(agent, Waiting::Save { save: Box::new(save), bytes });
+    }
+
+    fn check_save(&self, save: &Save) -> Result<(), Fault> {
+        let no = |code, text: String| Err(Fault::new(code, text));
+        let agent = save.agent;
+        let Some(lodger) = self.lodgers.get(&agent).filter(|lodger| lodger.ending.is_none()) else {
+            return no(Code::NoAgent, format!("there is no agent {agent}"));
+        };
+        let Some(keeping) = &lodger.keeping else {
+            return no(Code::NotKept, format!("agent {agent} is not to be kept: `keep` says that it is"));
+        };
+        if save.state.len() > SESSION_STATE_BYTES_MAX {
+            let bytes = save.state.len();
+            return no(Code::TooLong, format!("a state of {bytes} bytes: {SESSION_STATE_BYTES_MAX} are the most"));
+        }
+        if save.upto > self.written || save.upto < keeping.upto {
+            let (from, to) = (keeping.upto, self.written);
+            return no(Code::BadState, format!("it covers messages up to {}: {from} to {to} may be", save.upto));
+        }
+        let is_behind = |number: &u64| *number > save.upto && *number <= self.written;
+        if save.also.len() > SESSION_UNSAVED_MESSAGES_MAX || !save.also.iter().all(is_behind) {
+            return no(Code::BadState, "it covers messages that it was never given".to_owned());
+        }
+        if let Err(error) = save.code.parse::<CodeName>() {
+            return no(Code::BadState, error.to_string());
+        }
+        if save.to.is_some() {
+            return no(Code::NotMovable, "this node takes in no agents of sessions".to_owned());
+        }
+        Ok(())
+    }
+
+    /// In an agent's turn: it is what this says from now on.
+    pub(super) fn commit(&mut self, agent: u32, save: Save) {
+        let Save { number, upto, code, state, also, .. } = save;
+        let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
+        let (name, Some(keeping)) = (lodger.name, lodger.keeping.as_deref_mut()) else { return };
+        let Ok(code) = code.parse::<CodeName>() else { return };
+        if let Err(Fault { code, text }) = self.opening.shelf.weigh(name, state.len()) {
+            return self.refuse(number, code, text);
+        }
+        while keeping.unsaved.front().is_some_and(|(given, _)| *given <= upto) {
+            keeping.unsaved.pop_front();
+        }
+        if !also.is_empty() {
+            let also: FxHashSet<u64> = also.into_iter().collect();
+            keeping.unsaved.retain(|(given, _)| !also.contains(given));
+        }
+        let code = match &keeping.saved {
+            // Most agents never change it.
+            Some(saved) if *saved.code == code => Arc::clone(&saved.code),
+            _ => Arc::new(code),
+        };
+        keeping.saved = Some(SavedState { code, state: state.into() });
+        self.window.push_back(Outgoing::Saved { agent, of: number });
+    }
+
+    /// The agent that [`SessionEvent::Create`](super::SessionEvent::Create) asked for was kept, and goes on here.
+    pub(super) fn handle_returned(&mut self, agent: u32, aid: Aid, kept: Kept) {
+        let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
+        let mut keeping = Keeping::of(kept);
+        // What the client says by now counts.
+        if let Some(said) = lodger.keeping.take() {
+            keeping = Keeping { saved: keeping.saved, ..*said };
+        }
+        let saved = keeping.saved.clone();
+        lodger.keeping = Some(Box::new(keeping));
+        if let Some(saved) = saved {
+            self.window.push_back(Outgoing::State { agent, saved });
+        }
+        self.handle_created(agent, Ok(aid));
+    }
+}

@@ -1,0 +1,428 @@
+//! Agents of sessions that are kept: whatever breaks at whatever moment, an agent that goes on from what was saved of it has handled
+//! each message once and in order, and so did whoever heard what it said.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_platform::EndReason;
+use whimbrel_platform::ams::{AgentKind, NewAgent};
+use whimbrel_platform::session::{
+    Ack, Code, Create, Fault, Frame, Grant, Hello, Keep, MessageFrame, OnLeave, Opening, Resume, Save, Session,
+    SessionBody, SessionEvent, SharedSession, Shelf,
+};
+use whimbrel_testkit::{Simulation, answering};
+
+const LEASE_MS: u64 = 2_000;
+const CODE: &str = "ts:counter";
+
+/// What happens.
+#[derive(Clone, Debug)]
+enum Op {
+    /// Messages are sent to bob.
+    Tell(u8),
+    /// So many frames arrive at the node.
+    ToNode(u8),
+    /// So many frames arrive at the client.
+    ToClient(u8),
+    /// The client handles so many of its messages, and says each to amy.
+    Handle(u8),
+    /// It says what it is.
+    Save,
+    /// The connection breaks, and is made again.
+    Break,
+    /// The tab is closed, and another opened when the lease is over.
+    Crash,
+    /// The client says good-bye, and comes back.
+    Leave,
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        4 => (1..4u8).prop_map(Op::Tell),
+        6 => (1..6u8).prop_map(Op::ToNode),
+        6 => (1..6u8).prop_map(Op::ToClient),
+        5 => (1..4u8).prop_map(Op::Handle),
+        4 => Just(Op::Save),
+        2 => Just(Op::Break),
+        1 => Just(Op::Crash),
+        1 => Just(Op::Leave),
+    ];
+    prop::collection::vec(op, 1..120)
+}
+
+/// A client with one agent, bob, whose state is the numbers that it was told.
+struct Client {
+    session: Arc<SharedSession>,
+    number: u64,
+    /// What the node has not acknowledged, and how much of it was written on this connection.
+    unacknowledged: VecDeque<Frame>,
+    written: usize,
+    /// On their way to the client.
+    coming: VecDeque<Frame>,
+    received: u64,
+    /// Up to which number the node lets it send.
+    credit: u64,
+    /// Messages that came and were not handled.
+    mailbox: VecDeque<(u64, i64)>,
+    state: Vec<i64>,
+    upto: u64,
+    is_created: bool,
+}
+
+impl Client {
+    fn say(&mut self, frame: impl FnOnce(u64) -> Frame) {
+        self.number += 1;
+        self.unacknowledged.push_back(frame(self.number));
+    }
+}
+
+fn number_of(frame: &Frame) -> u64 {
+    match frame {
+        Frame::Create(create) => create.number,
+        Frame::Keep(keep) => keep.number,
+        Frame::Save(save) => save.number,
+        Frame::Message(message) => message.number,
+        _ => 0,
+    }
+}
+
+struct World {
+    sim: Simulation,
+    shelf: Arc<Shelf>,
+    heard: Arc<Mutex<Vec<i64>>>,
+    client: Client,
+    holds: bool,
+    told: i64,
+    sessions: u32,
+    crashes: usize,
+}
+
+impl World {
+    fn new(seed: u64, holds: bool) -> Self {
+        let (mut sim, shelf, heard) =
+            (Simulation::new(seed), Arc::<Shelf>::default(), Arc::<Mutex<Vec<i64>>>::default());
+        let hears = Arc::clone(&heard);
+        sim.spawn("amy", answering(move |message, _| hears.lock().unwrap().extend(message.content.as_i64())));
+        let client = Self::connect(&mut sim, &shelf, 0, holds);
+        let mut world = Self { sim, shelf, heard, client, holds, told: 0, sessions: 1, crashes: 0 };
+        world.settle();
+        world
+    }
+
+    fn connect(sim: &mut Simulation, shelf: &Arc<Shelf>, count: u32, holds: bool) -> Client {
+        let grant = Grant { lease_ms: LEASE_MS, window: 16, ..Grant::new("tester", vec!["bob".into()]) };
+        let (session, secret, platform) = (format!("s{count}"), "x".to_owned(), "home".into());
+        let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
+        let mut session = Session::new(opening, sim.now());
+        session.handle_hello(sim.now(), &Hello { versions: vec![1], ..Hello::default() }).unwrap();
+        let session = Arc::new(SharedSession::new(session, || ()));
+        let mut client = Client {
+            session,
+            number: 0,
+            unacknowledged: VecDeque::new(),
+            written: 0,
+            coming: VecDeque::new(),
+            received: 0,
+            credit: 0,
+            mailbox: VecDeque::new(),
+            state: Vec::new(),
+            upto: 0,
+            is_created: false,
+        };
+        client.say(|number| Frame::Create(Create { number, agent: 0, name: "bob".into() }));
+        client.say(|number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds }));
+        client
+    }
+
+    /// What follows at the node.
+    fn settle(&mut self) {
+        loop {
+            let now = self.sim.now();
+            let mut session = self.client.session.lock();
+            if session.poll_timeout() <= now {
+                session.handle_timeout(now);
+            }
+            let event = session.poll_event();
+            drop(session);
+            match event {
+                Some(SessionEvent::Create { agent, name }) => {
+                    if self.client.session.claim(agent, name) {
+                        continue;
+                    }
+                    let body = Box::new(SessionBody::new(Arc::clone(&self.client.session), agent));
+                    assert!(!self.sim.services().exists(Aid::local(name)), "bob is kept for this client");
+                    let aid = self.sim.introduce(NewAgent::new(name, AgentKind::Session), body);
+                    self.client.session.lock().handle_created(agent, Ok(aid));
+                }
+                Some(SessionEvent::Wake(aid)) => self.sim.wake(aid),
+                Some(_) => {}
+                None if self.sim.step() => {}
+                None => break,
+            }
+        }
+        let now = self.sim.now();
+        while let Some(frame) = { self.client.session.lock().poll_frame(now) } {
+            self.client.coming.push_back(frame);
+        }
+    }
+
+    fn arrive_at_node(&mut self) {
+        let client = &mut self.client;
+        let next = client.unacknowledged.get(client.written).filter(|frame| number_of(frame) <= client.credit);
+        if let Some(frame) = next.cloned() {
+            client.written += 1;
+            client.session.lock().handle_frame(self.sim.now(), frame, 50).unwrap();
+            self.settle();
+        }
+    }
+
+    fn arrive_at_client(&mut self) {
+        let client = &mut self.client;
+        let Some(frame) = client.coming.pop_front() else { return };
+        match frame {
+            Frame::Welcome(welcome) => client.acknowledge(welcome.received, welcome.credit),
+            Frame::Ack(ack) => client.acknowledge(ack.received, ack.credit.unwrap()),
+            Frame::Created(created) => {
+                (client.received, client.is_created) = (created.number, true);
+            }
+            Frame::State(state) => {
+                client.received = state.number;
+                assert!(!client.is_created && state.code == CODE);
+                client.state = state.state.chunks(8).map(|n| i64::from_le_bytes(n.try_into().unwrap())).collect();
+            }
+            Frame::Saved(saved) => client.received = saved.number,
+            Frame::Message(message) => {
+                client.received = message.number;
+                client.mailbox.push_back((message.number, message.message.content.as_i64().unwrap()));
+            }
+            other => panic!("{other:?}"),
+        }
+        let ack = Frame::Ack(Ack { received: client.received, credit: None });
+        client.session.lock().handle_frame(self.sim.now(), ack, 5).unwrap();
+        self.settle();
+    }
+
+    fn handle(&mut self) {
+        let client = &mut self.client;
+        let Some((number, content)) = client.mailbox.pop_front() else { return };
+        client.state.push(content);
+        client.upto = number;
+        let message = AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), Value::Int(content));
+        client.say(|number| {
+            Frame::Message(MessageFrame { number, agent: 0, message: MessageBody::Owned(Box::new(message)) })
+        });
+    }
+
+    fn save(&mut self) {
+        let client = &mut self.client;
+        if client.is_created {
+            let state = client.state.iter().flat_map(|n| n.to_le_bytes()).collect();
+            let (upto, code) = (client.upto, CODE.to_owned());
+            client.say(|number| Frame::Save(Save { number, agent: 0, upto, code, state, to: None, also: vec![] }));
+        }
+    }
+
+    fn resume(&mut self) {
+        let client = &mut self.client;
+        client.session.lock().handle_disconnected();
+        client.coming.clear();
+        client.written = 0;
+        let resume =
+            Resume { session: client.session.lock().name().to_owned(), secret: "x".into(), received: client.received };
+        let hello = Hello { versions: vec![1], resume: Some(resume), ..Hello::default() };
+        client.session.lock().handle_hello(self.sim.now(), &hello).unwrap();
+        self.settle();
+        // Its welcome says what is to be written again.
+        self.arrive_at_client();
+    }
+
+    /// Another client in place of this one, whose session is over.
+    fn succeed(&mut self) {
+        self.sim.run_for(LEASE_MS + 1);
+        self.settle();
+        assert!(self.client.session.lock().is_over());
+        self.client = Self::connect(&mut self.sim, &self.shelf, self.sessions, self.holds);
+        self.sessions += 1;
+        self.settle();
+    }
+
+    fn crash(&mut self) {
+        self.client.session.lock().handle_disconnected();
+        self.crashes += 1;
+        self.succeed();
+    }
+
+    fn leave(&mut self) {
+        self.client.session.lock().handle_frame(self.sim.now(), Frame::Bye, 1).unwrap();
+        self.succeed();
+    }
+
+    /// Bob is there, and known to be.
+    fn begin(&mut self) {
+        self.settle();
+        while !self.client.is_created {
+            self.arrive_at_client();
+            self.arrive_at_node();
+        }
+        self.arrive_at_node();
+    }
+
+    fn flush(&mut self) {
+        for _ in 0..4 * (self.told as usize + 20) {
+            (0..4).for_each(|_| self.arrive_at_client());
+            self.handle();
+            self.save();
+            (0..6).for_each(|_| self.arrive_at_node());
+            self.sim.run_for(20);
+            self.settle();
+        }
+    }
+
+    fn take(&mut self, op: &Op) {
+        let times = |n: u8, world: &mut Self, what: fn(&mut Self)| (0..n).for_each(|_| what(world));
+        match *op {
+            Op::Tell(n) => {
+                for _ in 0..n {
+                    let (bob, content) = (Aid::local("bob"), Value::Int(self.told));
+                    self.sim.send(AclMessage::new(Performative::Inform, Aid::local("zoe"), bob, content));
+                    self.told += 1;
+                }
+                self.settle();
+            }
+            Op::ToNode(n) => times(n, self, Self::arrive_at_node),
+            Op::ToClient(n) => times(n, self, Self::arrive_at_client),
+            Op::Handle(n) => times(n, self, Self::handle),
+            Op::Save => self.save(),
+            Op::Break => self.resume(),
+            Op::Crash => self.crash(),
+            Op::Leave => self.leave(),
+        }
+    }
+}
+
+impl Client {
+    fn acknowledge(&mut self, received: u64, credit: u64) {
+        self.credit = credit;
+        while self.unacknowledged.front().is_some_and(|frame| number_of(frame) <= received) {
+            self.unacknowledged.pop_front();
+            self.written = self.written.saturating_sub(1);
+        }
+    }
+}
+
+/// A world in which bob is there and known to be.
+fn begun(seed: u64, holds: bool) -> World {
+    let mut world = World::new(seed, holds);
+    world.begin();
+    world
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_agent_that_holds_what_it_says_loses_and_doubles_nothing(seed in any::<u64>(), ops in ops()) {
+        let mut world = begun(seed, true);
+        ops.iter().for_each(|op| world.take(op));
+        world.flush();
+        let all: Vec<i64> = (0..world.told).collect();
+        prop_assert_eq!(&world.client.state, &all);
+        prop_assert_eq!(&*world.heard.lock().unwrap(), &all);
+        prop_assert_eq!(world.sim.counters().check(), Ok(()));
+        prop_assert_eq!(world.shelf.len(), 1);
+    }
+
+    #[test]
+    fn an_agent_that_says_things_at_once_may_say_them_again_and_handles_each_once(seed in any::<u64>(), ops in ops()) {
+        let mut world = begun(seed, false);
+        ops.iter().for_each(|op| world.take(op));
+        world.flush();
+        let all: Vec<i64> = (0..world.told).collect();
+        prop_assert_eq!(&world.client.state, &all);
+        let mut heard = world.heard.lock().unwrap().clone();
+        heard.sort_unstable();
+        heard.dedup();
+        prop_assert_eq!(&heard, &all);
+        prop_assert_eq!(world.sim.counters().check(), Ok(()));
+    }
+}
+
+#[test]
+fn who_waits_is_killed_as_others_are() {
+    let mut world = begun(1, true);
+    world.take(&Op::Tell(3));
+    world.client.session.lock().handle_disconnected();
+    world.sim.run_for(LEASE_MS + 1);
+    world.settle();
+    assert!(world.sim.services().exists(Aid::local("bob")) && world.shelf.len() == 1);
+    assert!(world.sim.kill("bob"));
+    world.settle();
+    assert_eq!((world.sim.ended("bob"), world.shelf.len()), (Some(EndReason::Killed), 0));
+    assert_eq!(world.sim.counters().check(), Ok(()));
+    world.client = World::connect(&mut world.sim, &world.shelf, 9, true);
+    world.begin();
+    world.take(&Op::Tell(1));
+    world.flush();
+    assert_eq!(world.client.state, [3], "it begins anew: who wrote before heard that nobody took it");
+}
+
+#[test]
+fn only_who_had_it_has_it_again() {
+    let mut world = begun(2, true);
+    world.client.session.lock().handle_disconnected();
+    world.sim.run_for(LEASE_MS + 1);
+    world.settle();
+    let grant = Grant::new("somebody else", vec!["bob".into()]);
+    let (session, secret, platform) = ("other".to_owned(), "y".to_owned(), "home".into());
+    let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(&world.shelf) };
+    let session = Arc::new(SharedSession::new(Session::new(opening, world.sim.now()), || ()));
+    assert!(!session.claim(0, "bob".into()));
+}
+
+#[test]
+fn what_is_no_state_is_refused_and_nothing_is_forgotten() {
+    let mut world = begun(3, true);
+    world.take(&Op::Tell(2));
+    (0..6).for_each(|_| world.arrive_at_client());
+    let save = |number, upto, code: &str, bytes: usize| {
+        Frame::Save(Save { number, agent: 0, upto, code: code.into(), state: vec![0; bytes], to: None, also: vec![] })
+    };
+    let mut refused = Vec::new();
+    let (mut say, now) = (world.client.number, world.sim.now());
+    for (upto, code, bytes) in [(99, CODE, 1), (0, "nothing", 1), (0, CODE, (512 << 10) + 1)] {
+        say += 1;
+        world.client.session.lock().handle_frame(now, save(say, upto, code, bytes), bytes).unwrap();
+    }
+    let other = Frame::Save(Save {
+        number: say + 1,
+        agent: 7,
+        upto: 0,
+        code: CODE.into(),
+        state: vec![],
+        to: None,
+        also: vec![],
+    });
+    world.client.session.lock().handle_frame(now, other, 1).unwrap();
+    world.settle();
+    for frame in std::mem::take(&mut world.client.coming) {
+        if let Frame::Refused(refusal) = frame {
+            refused.push(refusal.code);
+        }
+    }
+    assert_eq!(refused, [Code::BadState, Code::BadState, Code::TooLong, Code::NoAgent]);
+    world.crash();
+    world.flush();
+    assert_eq!(world.client.state, [0, 1]);
+}
+
+#[test]
+fn whose_right_is_taken_back_is_not_kept() {
+    let mut world = begun(4, true);
+    let now = world.sim.now();
+    let last = Frame::Error(Fault::new(Code::Unauthorised, "not trusted any more"));
+    world.client.session.lock().end(now, EndReason::Failed("distrusted".into()), last);
+    world.settle();
+    assert!(!world.sim.services().exists(Aid::local("bob")) && world.shelf.is_empty());
+}

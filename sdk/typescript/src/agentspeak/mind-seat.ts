@@ -1,0 +1,46 @@
+import { Agent } from "../agents/agent.js";
+import type { Message } from "../acl/message.js";
+import type { Society } from "./society.js";
+
+/** An agent of a society on a platform that keeps it: it counts which messages its mind has handled. */
+export class MindSeat extends Agent {
+  readonly #society: Society;
+  readonly #mind: string;
+  /** Messages that came before the mind was there. */
+  #early: (readonly [message: Message, number: number])[] | undefined = [];
+  /** The numbers of those that wait in its mailbox. */
+  readonly #waiting: number[] = [];
+  #upto = 0;
+
+  constructor(society: Society, mind: string) {
+    super();
+    this.#society = society;
+    this.#mind = mind;
+  }
+
+  /** The mind is there. */
+  begin(): void {
+    this.#society.keep(this.#mind);
+    if (this.keeper) this.keeper.source = () => ({ state: this.#society.snapshot(this.#mind), upto: this.#upto });
+    for (const [message, number] of this.#early?.splice(0) ?? []) this.#hand(message, number);
+    this.#early = undefined;
+  }
+
+  /** It had turns: so many messages wait that came from the platform. */
+  worked(waiting: number): void {
+    while (this.#waiting.length > waiting) this.#upto = this.#waiting.shift() ?? this.#upto;
+    this.keeper?.touched(this.#waiting.length);
+  }
+
+  /** @internal */
+  override deliver(message: Message, _bytes: number, number: number): void {
+    if (this.#early) this.#early.push([message, number]);
+    else this.#hand(message, number);
+  }
+
+  #hand(message: Message, number: number): void {
+    const missing = this.#society.isOver ? [this.#mind] : this.#society.deliver({ ...message, receivers: [this.aid] });
+    if (missing.length === 0) this.#waiting.push(number);
+    else if (message.performative !== "failure") this.reply(message, "failure", "the mailbox is full, or the agent ended");
+  }
+}

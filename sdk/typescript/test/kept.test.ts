@@ -1,0 +1,124 @@
+/** Agents that are kept: a program ends, another one goes on where its agents were. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { connect, type Agent, type Keep, type Message, type Platform } from "../src/node.js";
+import { Society, TOKEN, WITHOUT_NODE } from "./society.js";
+
+const LEASE_MS = 1000;
+
+/** An agent that counts, and says each number that it was told and the sum. */
+function counter(agent: Agent): void {
+  let sum = 0n;
+  agent.state(
+    () => sum,
+    (value) => (sum = value as bigint),
+  );
+  agent.onMessage({ performative: "request" }, (message) => {
+    sum += message.content as bigint;
+    agent.reply(message, "inform", [message.content, sum]);
+  });
+}
+
+let society: Society;
+before(async () => {
+  if (!WITHOUT_NODE) society = await Society.of({ fern: "" });
+});
+after(() => society?.stop());
+
+const begin = (): Promise<Platform> => connect(`tcp://${society.address}`, { token: TOKEN, leaseMs: LEASE_MS });
+
+/** Someone who tells the counter numbers, and hears what it says. */
+class Boss {
+  private constructor(
+    readonly platform: Platform,
+    readonly agent: Agent,
+    readonly counter: string,
+    readonly heard: unknown[],
+  ) {}
+
+  static async of(name: string, counterName: string): Promise<Boss> {
+    const platform = await begin();
+    const heard: unknown[] = [];
+    const agent = await platform.create(name);
+    agent.onMessage((message: Message) => void heard.push(message.content));
+    return new Boss(platform, agent, counterName, heard);
+  }
+
+  tell(...numbers: bigint[]): void {
+    for (const content of numbers) this.agent.send({ performative: "request", receivers: this.counter, content });
+  }
+
+  /** What it heard, once it is so much. */
+  async hears(count: number): Promise<readonly unknown[]> {
+    while (this.heard.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
+    return this.heard;
+  }
+}
+
+test("an agent goes on with the value that the node has, and handles what came meanwhile", { skip: WITHOUT_NODE }, async () => {
+  const boss = await Boss.of("boss-one", "kept-one");
+  const keep: Keep = { onLeave: "wait", code: "ts:counter" };
+  const first = await begin();
+  await first.create("kept-one", counter, keep);
+  boss.tell(1n, 2n);
+  assert.deepEqual(await boss.hears(2), [[1n, 1n], [2n, 3n]]);
+  await first.close();
+  boss.tell(3n, 4n);
+  const second = await begin();
+  const agent = await second.create("kept-one", counter, keep);
+  assert.equal(agent.restored?.code, "ts:counter");
+  boss.tell(5n);
+  assert.deepEqual((await boss.hears(5)).slice(2), [[3n, 6n], [4n, 10n], [5n, 15n]]);
+  await agent.end();
+  await Promise.all([second.close(), boss.platform.close()]);
+});
+
+test("what a handler says leaves with the state behind it, and one that waits begins again", { skip: WITHOUT_NODE }, async () => {
+  const boss = await Boss.of("boss-two", "kept-two");
+  let begun = 0;
+  const slow = (agent: Agent): void => {
+    const seen: bigint[] = [];
+    agent.state(
+      () => [...seen],
+      (value) => void seen.push(...(value as bigint[])),
+    );
+    agent.onMessage(async (message) => {
+      begun++;
+      // Somebody else's answer: the handler waits in the middle.
+      if (begun === 2) await new Promise(() => undefined);
+      seen.push(message.content as bigint);
+      agent.reply(message, "inform", [...seen]);
+    });
+  };
+  const first = await begin();
+  await first.create("kept-two", slow, {});
+  boss.tell(1n, 2n, 3n);
+  assert.deepEqual(await boss.hears(2), [[1n], [1n, 3n]]);
+  await first.close();
+  const second = await begin();
+  const agent = await second.create("kept-two", slow, {});
+  boss.tell(4n);
+  assert.deepEqual((await boss.hears(4)).slice(2), [[1n, 3n, 2n], [1n, 3n, 2n, 4n]], "it alone comes again");
+  await agent.end();
+  await Promise.all([second.close(), boss.platform.close()]);
+});
+
+test("checkpoints, saves by hand, and agents that end", { skip: WITHOUT_NODE }, async () => {
+  const boss = await Boss.of("boss-three", "kept-three");
+  const first = await begin();
+  const agent = await first.create("kept-three", counter, { save: "no" });
+  boss.tell(1n);
+  await boss.hears(1);
+  await agent.save();
+  boss.tell(2n);
+  assert.deepEqual(await boss.hears(2), [[1n, 1n], [2n, 3n]]);
+  await first.close();
+  const second = await begin();
+  const again = await second.create("kept-three", counter, { save: "checkpoint", checkpointMs: 5 });
+  assert.deepEqual((await boss.hears(3)).slice(2), [[2n, 3n]], "what is behind the save is done again");
+  await again.end();
+  const anew = await second.create("kept-three", counter, {});
+  assert.equal(anew.restored, undefined);
+  await anew.end();
+  await Promise.all([second.close(), boss.platform.close()]);
+});
