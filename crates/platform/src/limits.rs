@@ -306,9 +306,9 @@ pub const SESSION_HELD_MESSAGES_MAX: usize = 1_024;
 /// Bytes of these.
 pub const SESSION_HELD_BYTES_MAX: usize = 4 << 20;
 /// Agents of one token or certificate that a node keeps, with or without a session.
-pub const KEPT_AGENTS_PER_PRINCIPAL_MAX: usize = 20_000;
+pub const KEPT_AGENTS_PER_PRINCIPAL_MAX: usize = 60_000;
 /// Agents of sessions that a node keeps.
-pub const KEPT_AGENTS_MAX: usize = 100_000;
+pub const KEPT_AGENTS_MAX: usize = 200_000;
 /// Bytes of the states of agents that a node keeps for one token or certificate.
 pub const KEPT_BYTES_PER_PRINCIPAL_MAX: usize = 256 << 20;
 /// How long an agent waits for its session's client to come back.
