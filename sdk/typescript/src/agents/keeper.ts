@@ -90,6 +90,8 @@ export class Keeper {
   restored: Restored | undefined;
   /** What it is: undefined while nobody knows. */
   source: (() => Written | undefined) | undefined;
+  /** Its state is one step ahead of what it said so far, but when it is told that it may be another one. */
+  isStepwise = false;
   readonly #keep: Keep;
   readonly #say: (written: Required<Written>) => number;
   /** Whoever waits for the node to have a save. */
@@ -111,13 +113,14 @@ export class Keeper {
   /** It said something: how many messages that are not saved yet. */
   said(): void {
     this.#saidSince++;
-    if (this.holds && this.#saidSince >= HELD_MESSAGES_MAX) this.#write();
-    else this.touched();
+    if (!this.isStepwise && this.#isMuch) this.#write();
+    else if (!this.isStepwise) this.touched();
   }
 
   /** It may be another one by now. `unsaved`: of how many messages the node does not know whether it is done with them. */
   touched(unsaved = 0): void {
     this.#isDirty = true;
+    if (this.#isMuch) return void this.#write();
     if (this.#isDue || this.#isOver || this.#keep.save === "no") return;
     if (!this.holds && unsaved < UNSAVED_MESSAGES_MAX) {
       this.#timer ??= setTimeout(() => this.#write(), this.#keep.checkpointMs ?? CHECKPOINT_MS);
@@ -129,6 +132,10 @@ export class Keeper {
       this.#isDue = false;
       if (this.#isDirty) this.#write();
     });
+  }
+
+  get #isMuch(): boolean {
+    return this.holds && this.#saidSince >= HELD_MESSAGES_MAX;
   }
 
   /** Writes its state now; resolves when the node has it. */

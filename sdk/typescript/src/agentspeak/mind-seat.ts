@@ -21,7 +21,10 @@ export class MindSeat extends Agent {
   /** The mind is there. */
   begin(): void {
     this.#society.keep(this.#mind);
-    if (this.keeper) this.keeper.source = () => ({ state: this.#society.snapshot(this.#mind), upto: this.#upto });
+    if (this.keeper) {
+      this.keeper.isStepwise = true;
+      this.keeper.source = () => ({ state: this.#society.snapshot(this.#mind), upto: this.#upto });
+    }
     for (const [message, number] of this.#early?.splice(0) ?? []) this.#hand(message, number);
     this.#early = undefined;
   }
