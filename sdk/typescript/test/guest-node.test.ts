@@ -151,3 +151,46 @@ test("guests are agents of a node: found, asked, killed", { skip: WITHOUT_GUESTS
     society.stop();
   }
 });
+
+test("a guest that is kept goes on where it was, and has handled each message once", { skip: WITHOUT_GUESTS || WITHOUT_NODE, timeout: 120_000 }, async () => {
+  const society = await Society.of({ fern: "" });
+  const begin = (): ReturnType<typeof connect> => connect(`tcp://${society.address}`, { token: TOKEN, leaseMs: 1000 });
+  const platform = await begin();
+  try {
+    const boss = await platform.create("boss");
+    for (const name of ["counter-c", "counter-rust", "worker-assemblyscript"]) {
+      const module = await guestModule(name);
+      const keep = { onLeave: "wait", code: await module.codeName(`${name}.wasm`) } as const;
+      const isWorker = name.startsWith("worker");
+      const count = async (): Promise<unknown> => {
+        const asked = isWorker ? { performative: "request", content: term("sum", [1n]) } : { performative: "query-ref" };
+        const { content } = await boss.ask({ ...asked, receivers: name }, { timeoutMs: 20_000 });
+        return isTerm(content, "sum", 2) ? content.args[1] : content;
+      };
+      const tell = (): void => void (isWorker || boss.send({ performative: "inform", receivers: name }));
+      const first = await begin();
+      await first.create(name, new GuestAgent(module), keep);
+      tell();
+      assert.equal(await count(), 1n, name);
+      await first.close();
+      // Messages wait meanwhile.
+      tell();
+      const second = await begin();
+      await second.create(name, new GuestAgent(module), keep);
+      assert.equal(await count(), 2n, name);
+      assert.equal((await boss.df.search({ services: [{ name: "sums" }] })).length, isWorker ? 1 : 0);
+      await second.close();
+      const third = await begin();
+      await assert.rejects(third.create(name, new GuestAgent(await guestModule("traveller-c")), keep), /kept of it is of wasm/);
+      await third.close();
+      // Nothing was lost by that.
+      const fourth = await begin();
+      await fourth.create(name, new GuestAgent(module), keep);
+      assert.equal(await count(), isWorker ? 3n : 2n, name);
+      await fourth.close();
+    }
+  } finally {
+    await platform.close();
+    society.stop();
+  }
+});

@@ -187,6 +187,8 @@ export class Platform {
       await setup();
       agent.settle();
     } catch (error) {
+      // What is kept of an agent is not lost because somebody comes with the wrong program: it waits for another session.
+      if (keeper?.restored) throw error;
       if (!agent.signal.aborted) session.end(number);
       this.#driver.pump();
       // Its name is free again when whoever wanted it hears of this.

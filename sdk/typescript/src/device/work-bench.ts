@@ -106,7 +106,7 @@ export class WorkBench {
     const { id, name, module, data, keep } = order;
     const { pathname } = new URL(module);
     if (pathname.endsWith(".asl")) return this.#spawnMind(order);
-    if (pathname.endsWith(".wasm")) return this.#spawnGuest(id, name, module, data);
+    if (pathname.endsWith(".wasm")) return this.#spawnGuest(order);
     const { default: given } = (await import(/* @vite-ignore */ module)) as AgentModule;
     const agent = isAgentClass(given) ? new given(data) : new Agent();
     const tellOwn = agent.onError.bind(agent);
@@ -127,7 +127,7 @@ export class WorkBench {
   }
 
   /** An agent that is a WebAssembly module: those of one address share its code. */
-  async #spawnGuest(id: number, name: string, module: string, data: unknown): Promise<void> {
+  async #spawnGuest({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
     const { GuestAgent, GuestModule, Shelf } = await import("../guest.js");
     const bytes = async (): Promise<ArrayBuffer> => {
       const response = await fetch(module);
@@ -148,7 +148,7 @@ export class WorkBench {
       ...(this.#joined?.storage && { shelf }),
     });
     agent.onError = (error) => this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
-    await this.#lodge(id, name, agent);
+    await this.#lodge(id, name, agent, keep && { ...keep, code: await agent.module.codeName(module.split(/[?#]/)[0]?.split("/").at(-1) ?? "") });
   }
 
   /** Modules of guests by their addresses, and what guests keep by their names. */

@@ -1,9 +1,12 @@
 /** Guests as agents of a platform. */
 import { Agent } from "../agents/agent.js";
+import { Progress } from "../agents/keeper.js";
 import { DeadlineError, NotUnderstoodError, RefuseError } from "../agents/errors.js";
 import type { Service } from "../agents/df.js";
 import { clock } from "../agentspeak/clock.js";
 import type { Aid } from "../acl/aid.js";
+import { WhimbrelError } from "../acl/errors.js";
+import type { Message } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
 import { DENIED, FULL, TIMEOUT, UNKNOWN, type Answer, type Hop, type LogLevel, type Question, type Surroundings } from "./desk.js";
 import { agentNamed } from "./frame.js";
@@ -50,6 +53,9 @@ export class GuestAgent extends Agent {
   #isSetUp = false;
   /** Messages that it did not take yet: who is told when it did. */
   readonly #untaken = new Set<() => void>();
+  /** Which messages it is done with, and who is told that of those that nobody has looked at yet. */
+  readonly #progress = new Progress();
+  readonly #coming = new Map<Message, () => void>();
   #failure: Error | undefined;
   #stopTimer: (() => void) | undefined;
   #until = Infinity;
@@ -68,8 +74,14 @@ export class GuestAgent extends Agent {
 
   /** Has its first call. */
   override async setup(): Promise<void> {
-    const { state, options } = this.#options;
-    this.#guest = new Guest(this.module, this.#surroundings(), state ?? options ?? {});
+    const { options } = this.#options;
+    const state = (await this.#restored()) ?? this.#options.state;
+    const guest = new Guest(this.module, this.#surroundings(), state ?? options ?? {});
+    this.#guest = guest;
+    if (this.keeper) {
+      this.keeper.isStepwise = true;
+      this.keeper.source = () => ({ state: guest.snapshot(), upto: this.#progress.upto, also: this.#progress.also });
+    }
     this.onMessage((message) => this.#deliver(message));
     // An agent that never rests is there all the same.
     await this.#work(1);
@@ -85,6 +97,16 @@ export class GuestAgent extends Agent {
     return this.#guest.snapshot();
   }
 
+  /** What it was, if the platform kept it. */
+  async #restored(): Promise<Uint8Array | undefined> {
+    const { restored } = this;
+    if (!restored) return undefined;
+    const hash = await this.module.hash();
+    if (!restored.code.startsWith(`wasm:${hash}/`)) throw new WhimbrelError(`what was kept of it is of ${restored.code}, not of wasm:${hash}`);
+    // Who was kept before the first call of its agent has nothing to say.
+    return new TextDecoder().decode(restored.state) === "null" ? undefined : restored.state;
+  }
+
   /** What it is made of, beside the agent of the platform. */
   get guest(): Guest | undefined {
     return this.#guest;
@@ -92,7 +114,23 @@ export class GuestAgent extends Agent {
 
   override resume(): void {
     super.resume();
+    // What waited and was no message to the guest is done with.
+    this.#settleRest();
     void this.#work();
+  }
+
+  /** @internal */
+  override deliver(message: Message, bytes: number, number: number): void {
+    this.#coming.set(message, this.#progress.take(number));
+    super.deliver(message, bytes, number);
+    // What came before it was set up waits for it.
+    if (this.#guest && !this.isSuspended) this.#settleRest();
+  }
+
+  /** Answers to what was asked for it, and what nobody wants, are no messages of the guest's. */
+  #settleRest(): void {
+    for (const done of this.#coming.values()) done();
+    this.#coming.clear();
   }
 
   /** Lets it say its last words, and ends it. */
@@ -111,10 +149,13 @@ export class GuestAgent extends Agent {
     super.over(this.#failure ? `failed: ${this.#failure.message}` : reason);
   }
 
-  #deliver(message: Parameters<Guest["deliver"]>[0]): Promise<void> {
+  #deliver(message: Message): Promise<void> {
+    const done = this.#coming.get(message);
+    this.#coming.delete(message);
     return new Promise((resolve) => {
       const taken = (): void => {
         this.#untaken.delete(taken);
+        done?.();
         resolve();
       };
       this.#untaken.add(taken);
@@ -131,7 +172,10 @@ export class GuestAgent extends Agent {
     this.#isWorking = true;
     try {
       for (let left = steps, until = clock.now() + SLICE_MS; left > 0 && !this.isSuspended && !this.signal.aborted; left--) {
-        const isOver = await this.#follow(await guest.run(1), guest);
+        const outcome = await guest.run(1);
+        // Between two calls its state is what it did and said.
+        if (outcome.type !== "rest") this.keeper?.touched(this.#progress.open);
+        const isOver = await this.#follow(outcome, guest);
         if (isOver) return;
         if (clock.now() < until) continue;
         await new Promise<void>((resolve) => void clock.after(0, resolve));
@@ -221,6 +265,12 @@ export class GuestAgent extends Agent {
     this.#stopLifetime = this.after(ms, () => this.end());
   }
 
+  /** What is asked leaves the node with the state that is behind it: that before the call, which has done nothing so far. */
+  #asked<Result>(answer: Promise<Result>): Promise<Result> {
+    this.keeper?.touched(this.#progress.open);
+    return answer;
+  }
+
   /** Asks the platform what only it knows. */
   async #ask({ what, about: [first = "", second = ""] }: Question): Promise<Answer> {
     try {
@@ -230,9 +280,9 @@ export class GuestAgent extends Agent {
         case "exists":
           return { code: (await this.#exists(first)) ? 1 : 0 };
         case "join":
-          return await this.ams.join(first).then(() => ({ code: 0 }));
+          return await this.#asked(this.ams.join(first)).then(() => ({ code: 0 }));
         case "leave":
-          return await this.ams.leave(first).then(() => ({ code: 0 }));
+          return await this.#asked(this.ams.leave(first)).then(() => ({ code: 0 }));
         default:
           return await this.#offer({ name: first, type: second }, what === "register");
       }
@@ -250,7 +300,7 @@ export class GuestAgent extends Agent {
 
   async #search(name: string, type: string): Promise<string[]> {
     const service = { ...(name !== "" && { name }), ...(type !== "" && { type }) };
-    const found = await this.df.search(name === "" && type === "" ? {} : { services: [service] });
+    const found = await this.#asked(this.df.search(name === "" && type === "" ? {} : { services: [service] }));
     return found.map((entry) => this.#nameOf(entry.name));
   }
 
@@ -258,20 +308,19 @@ export class GuestAgent extends Agent {
     const wanted = agentNamed(name);
     if (!wanted || (wanted.platform !== "" && wanted.platform !== this.aid.platform)) return false;
     // A name may have what stands for anything in a search.
-    const found = await this.ams.search({ name: wanted.name });
+    const found = await this.#asked(this.ams.search({ name: wanted.name }));
     return found.some((one) => one.name.name === wanted.name);
   }
 
   async #offer(service: Service, isOffered: boolean): Promise<Answer> {
-    const own = this.#services ?? (await this.df.search({ name: this.aid })).flatMap(({ services }) => services.map(({ name = "", type = "" }) => ({ name, type })));
+    const own = this.#services ?? (await this.#asked(this.df.search({ name: this.aid }))).flatMap(({ services }) => services.map(({ name = "", type = "" }) => ({ name, type })));
     const others = own.filter(({ name, type }) => name !== service.name || type !== service.type);
     const isKnown = others.length < own.length;
     this.#services = own;
     if (!isOffered && !isKnown) return { code: UNKNOWN, reason: "it offers no such service" };
     if (isOffered && isKnown) return { code: 0 };
     const services = isOffered ? [...own, service] : others;
-    if (services.length === 0) await this.df.deregister();
-    else await (own.length === 0 ? this.df.register({ services }) : this.df.modify({ services }));
+    await this.#asked(services.length === 0 ? this.df.deregister() : own.length === 0 ? this.df.register({ services }) : this.df.modify({ services }));
     this.#services = services;
     return { code: 0 };
   }

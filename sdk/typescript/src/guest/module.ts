@@ -110,6 +110,11 @@ export class GuestModule {
     return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
+  /** How it is called where its agents are kept, and go on: by its hash, and a file's name for people. */
+  async codeName(file: string): Promise<string> {
+    return `wasm:${await this.hash()}/${file}`;
+  }
+
   /** Whether it asks the platform for what is known only there. @internal */
   get asks(): boolean {
     return this.wants.some((name) => ASKING.includes(name));
