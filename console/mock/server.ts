@@ -33,7 +33,7 @@ export class MockNode {
   readonly #clients = new Map<WebSocket, Map<number, Watching>>();
   readonly #sent: [number, number][] = [];
 
-  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "mobility", "security"]) {
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security"]) {
     this.society = new MockSociety({ ...SMALL, ...options });
   }
 
@@ -258,6 +258,13 @@ export class MockNode {
       if (request.drains) society.draining.add(request.node);
       else society.draining.delete(request.node);
       return { answer: "done" };
+    }
+    if (request.request === "spawn") {
+      if (!request.program.endsWith(".asl")) return { answer: "error", reason: "bad_request", text: `cannot create agent ${request.name}: there is no program ${request.program}` };
+      const [like] = society.agents.values();
+      const names = request.count ? Array.from({ length: request.count }, (_, at) => `${request.name}${at + 1}`) : [request.name];
+      if (like) for (const name of names) society.create(name, like);
+      return { answer: "spawned", agents: names };
     }
     if (!("agent" in request) || request.agent === undefined) return { answer: "error", reason: "bad_request", text: "that is no request" };
     const agent = society.agents.get(request.agent);

@@ -202,7 +202,7 @@ function Help({ entries, onClose }: { readonly entries: readonly Entry[]; readon
     ["Enter", "Open what is chosen"],
     ["Esc", "Close, step back"],
     ["Space", "Pause or go on (Conversations, Mind)"],
-    ["n", "One reasoning cycle (Mind, paused)"],
+    ["n", "New agents (Society), one reasoning cycle (Mind, paused)"],
     ["m", "Map, list or both (Society)"],
     ["t", "Light or dark"],
     ["?", "These keys"],

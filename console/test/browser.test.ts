@@ -91,6 +91,28 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.deepEqual(did, ["suspend", "resume", "move n3", "move n2", "clone", "kill"]);
     }));
 
+  test("a population is made of a program; what is wrong with it is said", () =>
+    visit(browser, {}, async (there, node) => {
+      const { page } = there;
+      await page.getByRole("button", { name: "New agents" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name").fill("aaclerk");
+      await dialog.getByLabel("Program of the project").fill("clerk.jar");
+      await page.keyboard.press("Enter");
+      await page.getByText("there is no program clerk.jar").waitFor();
+      await page.keyboard.press("n");
+      await dialog.getByLabel("Name").fill("aaclerk");
+      await dialog.getByLabel("Program of the project").fill("clerk.asl");
+      await dialog.getByLabel("How many").fill("3");
+      await dialog.getByLabel("Goals at first").fill("serve(amy)");
+      await dialog.getByRole("button", { name: "Make" }).click();
+      await page.getByText("3 agents live").waitFor();
+      await option(page, "aaclerk3").waitFor();
+      const asked = node.orders.map(({ request }) => request);
+      assert.deepEqual(asked, ["spawn", "spawn"]);
+      assert.deepEqual(node.orders[1], { request: "spawn", name: "aaclerk", program: "clerk.asl", count: 3, beliefs: null, goals: "serve(amy)" });
+    }));
+
   test("the map shows who talks, and an agent is chosen on it", () =>
     visit(browser, { messagesPerS: 100 }, async (there) => {
       const { page } = there;

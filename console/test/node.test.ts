@@ -134,6 +134,7 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
       await there.go("h", "Health");
       await page.locator(".plot canvas").first().waitFor();
       await page.getByText("Every message reached its receiver").waitFor();
+      await page.getByText("Time in mailboxes until handled").waitFor();
       await page.evaluate(() => (location.hash = "#/society/buyer3"));
       const agent = page.getByRole("complementary", { name: "Agent" });
       await agent.getByRole("button", { name: "Suspend" }).click();
@@ -169,11 +170,32 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
       await page.getByRole("button", { name: "Pause" }).waitFor();
     }));
 
+  test("agents are made of a program, and of one another", () =>
+    see(async (_, page) => {
+      await page.getByRole("button", { name: "New agents" }).click();
+      await page.getByRole("dialog").getByLabel("Name").fill("stroller");
+      await page.getByRole("dialog").getByLabel("Program of the project").fill("seller.asl");
+      await page.keyboard.press("Enter");
+      await page.locator(".agent-row .name").getByText("stroller", { exact: true }).click();
+      const pane = page.getByRole("complementary", { name: "Agent" });
+      await pane.getByRole("button", { name: "Clone" }).click();
+      await page.getByRole("dialog").getByRole("textbox").fill("shadow");
+      await page.keyboard.press("Enter");
+      await page.locator(".agent-row .name").getByText("shadow", { exact: true }).waitFor();
+      for (const name of ["stroller", "shadow"]) {
+        await page.locator(".agent-row .name").getByText(name, { exact: true }).click();
+        await pane.getByRole("heading", { name, exact: true }).waitFor();
+        await pane.getByRole("button", { name: "Kill" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Kill" }).click();
+        await page.locator(".agent-row .name").getByText(name, { exact: true }).waitFor({ state: "detached" });
+      }
+    }));
+
   test("who may only look has nothing to press", () =>
     see(async (_, page) => {
       await page.locator(".agent-row .name").getByText("seller", { exact: true }).click();
       await page.getByRole("complementary", { name: "Agent" }).getByText("agentspeak").waitFor();
-      assert.equal(await page.getByRole("button", { name: /Suspend|Kill/ }).count(), 0);
+      assert.equal(await page.getByRole("button", { name: /Suspend|Kill|New agents|Clone/ }).count(), 0);
     }, VIEWER));
 
   test("a token that the node does not know is refused", () =>

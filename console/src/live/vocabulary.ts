@@ -230,6 +230,15 @@ export interface Refusal {
   readonly node?: string;
 }
 
+/** Agents to be made: of one its name, of several the beginning of their names. */
+export interface Spawning {
+  readonly name: string;
+  readonly program: string;
+  readonly count?: number | null;
+  readonly beliefs?: string | null;
+  readonly goals?: string | null;
+}
+
 export type Request =
   | { readonly request: "node" | "topics" | "links" | "nodes" }
   | ({ readonly request: "agents" } & AgentsWanted)
@@ -241,6 +250,7 @@ export type Request =
   | { readonly request: "kill"; readonly agent: string }
   | { readonly request: "move"; readonly agent: string; readonly to: string }
   | { readonly request: "clone"; readonly agent: string; readonly name: string }
+  | ({ readonly request: "spawn" } & Spawning)
   | { readonly request: "mind"; readonly agent: string }
   | { readonly request: "debug"; readonly agent: string; readonly order: "pause" | "continue" | "step" | "end" }
   | { readonly request: "breakpoint"; readonly agent: string; readonly plan: string; readonly on: boolean }
@@ -258,6 +268,7 @@ export type Answer =
   | { readonly answer: "sent"; readonly from: string }
   | { readonly answer: "reply"; readonly message: unknown }
   | ({ readonly answer: "mind" } & MindInfo)
+  | { readonly answer: "spawned"; readonly agents: readonly string[] }
   | { readonly answer: "done" }
   | ({ readonly answer: "error" } & Refusal);
 
@@ -281,6 +292,8 @@ export interface TrafficFrame {
   readonly type: "traffic";
   readonly at_us: number;
   readonly pairs: readonly (readonly [string, string, number])[];
+  /** Messages beside these: of very many not each is looked at. */
+  readonly unseen?: number;
 }
 export interface HealthFrame {
   readonly type: "health";

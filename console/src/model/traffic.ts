@@ -32,7 +32,11 @@ export class Traffic {
       pair.fresh = 0;
       if (pair.weight < WEIGHT_MIN) this.#pairs.delete(key);
     }
-    for (const [from, to, count] of frame.pairs) {
+    const seen = frame.pairs.reduce((sum, [, , count]) => sum + count, 0);
+    // What was not looked at is taken to be as what was.
+    const scale = seen > 0 ? (seen + (frame.unseen ?? 0)) / seen : 1;
+    for (const [from, to, looked] of frame.pairs) {
+      const count = looked * scale;
       const key = `${from}\n${to}`;
       const pair = this.#pairs.get(key);
       if (pair) {

@@ -2,45 +2,60 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
+/** A line to be written. */
+export interface Line {
+  readonly label: string;
+  /** What stands there at first. */
+  readonly value?: string;
+  readonly placeholder?: string;
+  readonly isOptional?: boolean;
+  /** It is a number from 1 to this. */
+  readonly max?: number;
+}
+
 interface Question {
   readonly title: string;
   readonly text: string;
   readonly does: string;
   readonly isGrave: boolean;
-  /** If a line is to be written: what stands there at first. */
-  readonly line: string | null;
-  readonly answered: (line: string | null) => void;
+  readonly lines: readonly Line[];
+  readonly answered: (lines: readonly string[] | null) => void;
 }
 const question = signal<Question | null>(null);
 
 /** Whether it is to be done. */
 export function confirm(title: string, text: string, does: string): Promise<boolean> {
   return new Promise((resolve) => {
-    question.value = { title, text, does, isGrave: true, line: null, answered: (line) => resolve(line !== null) };
+    question.value = { title, text, does, isGrave: true, lines: [], answered: (lines) => resolve(lines !== null) };
   });
 }
 
 /** A line of text; null if nothing was to be done. */
 export function prompt(title: string, text: string, does: string, line = ""): Promise<string | null> {
+  return ask(title, text, does, [{ label: title, value: line }]).then((lines) => lines?.[0] ?? null);
+}
+
+/** Some lines of text, in their order; null if nothing was to be done. */
+export function ask(title: string, text: string, does: string, lines: readonly Line[]): Promise<readonly string[] | null> {
   return new Promise((answered) => {
-    question.value = { title, text, does, isGrave: false, line, answered };
+    question.value = { title, text, does, isGrave: false, lines, answered };
   });
 }
 
 export function Dialogs() {
   const asked = question.value;
   const dialog = useRef<HTMLDialogElement>(null);
-  const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     if (asked && dialog.current && !dialog.current.open) dialog.current.showModal();
-    if (asked) input.current?.select();
+    if (asked) dialog.current?.querySelector("input")?.select();
   }, [asked]);
   if (!asked) return null;
-  const answer = (line: string | null) => {
+  const answer = (lines: readonly string[] | null) => {
     dialog.current?.close();
     question.value = null;
-    asked.answered(line);
+    asked.answered(lines);
   };
+  const isOne = asked.lines.length === 1;
   return (
     <dialog
       ref={dialog}
@@ -53,12 +68,17 @@ export function Dialogs() {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          answer(input.current?.value.trim() ?? "");
+          answer([...event.currentTarget.querySelectorAll("input")].map((input) => input.value.trim()));
         }}
       >
         <h2>{asked.title}</h2>
         <p>{asked.text}</p>
-        {asked.line === null ? null : <input ref={input} class="field" aria-label={asked.title} value={asked.line} required />}
+        {asked.lines.map(({ label, value, placeholder, isOptional, max }) => (
+          <label key={label} class="dialog-line">
+            {isOne ? null : <span>{label}</span>}
+            <input class="field" aria-label={label} value={value ?? ""} placeholder={placeholder ?? ""} required={!isOptional} {...(max === undefined ? {} : { type: "number", min: 1, max })} />
+          </label>
+        ))}
         <div class="dialog-end">
           <button type="button" class="button" onClick={() => answer(null)}>
             Cancel

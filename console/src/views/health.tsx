@@ -29,7 +29,7 @@ interface Plot {
 }
 const PLOTS: readonly Plot[] = [
   { title: "Messages a second", format: short, series: [{ column: "sent", label: "sent", colour: "ask" }, { column: "handled", label: "handled", colour: "tell" }, { column: "dead", label: "dead", colour: "fail" }] },
-  { title: "Latency, from sent to handled", format: micros, series: [{ column: "p50", label: "half", colour: "tell" }, { column: "p90", label: "90 %", colour: "refuse" }, { column: "p99", label: "99 %", colour: "fail" }] },
+  { title: "Time in mailboxes until handled", format: micros, series: [{ column: "p50", label: "half", colour: "tell" }, { column: "p90", label: "90 %", colour: "refuse" }, { column: "p99", label: "99 %", colour: "fail" }] },
   { title: "Messages that wait", format: short, series: [{ column: "queued", label: "waiting", colour: "offer" }] },
   { title: "Memory", format: bytes, series: [{ column: "memory", label: "in use", colour: "other" }] },
 ];

@@ -4,11 +4,12 @@ import { useMemo } from "preact/hooks";
 import type { AgentInfo } from "../live/vocabulary.js";
 import { EVERYBODY, type AgentColumn, type AgentFilter, type AgentSort } from "../model/agents.js";
 import { count, short, visible } from "../model/format.js";
+import { ask } from "../parts/dialog.js";
 import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Name, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, go, live, route } from "../session.js";
+import { agents, go, live, order, route, say } from "../session.js";
 import { AgentPane } from "./agent.js";
 import { SocietyMap } from "./map.js";
 import { Nodes } from "./nodes.js";
@@ -35,6 +36,7 @@ export function SocietyView() {
   const chosen = route.value.of;
   useKeys({
     Escape: () => (chosen === "" ? (filter.value = EVERYBODY) : go("society")),
+    n: () => void (live.mayAct && live.offers("spawn") && spawn()),
     m: () => (layout.value = layout.value === "both" ? "map" : layout.value === "map" ? "list" : "both"),
   });
   const showsMap = layout.value !== "list" && !(layout.value === "both" && chosen !== "");
@@ -48,6 +50,25 @@ export function SocietyView() {
       </div>
     </div>
   );
+}
+
+/** As many as a node makes at once. */
+const SPAWNED_MAX = 10_000;
+
+/** Asks for a program and how many, and has them made. */
+async function spawn(): Promise<void> {
+  const lines = await ask("New agents", "Of several, the name is followed by a number: bidder1, bidder2.", "Make", [
+    { label: "Name", placeholder: "bidder" },
+    { label: "Program of the project", placeholder: "bidder.asl" },
+    { label: "How many", value: "1", max: SPAWNED_MAX },
+    { label: "Beliefs at first", placeholder: "price(tea, 5), rich", isOptional: true },
+    { label: "Goals at first", placeholder: "serve(amy)", isOptional: true },
+  ]);
+  if (!lines) return;
+  const [name = "", program = "", many = "1", beliefs = "", goals = ""] = lines;
+  const count = Number(many);
+  const answer = await order({ request: "spawn", name, program, count: count === 1 ? null : count, beliefs: beliefs || null, goals: goals || null }, null);
+  if (answer?.answer === "spawned") say(answer.agents.length === 1 ? `${answer.agents[0]} lives` : `${answer.agents.length} agents live`);
 }
 
 function AgentList({ chosen }: { readonly chosen: string }) {
@@ -126,6 +147,11 @@ function Filters({ shown }: { readonly shown: number }) {
           ))}
         </select>
       ))}
+      {live.mayAct && live.offers("spawn") ? (
+        <button type="button" class="button" title="Make agents of a program (n)" onClick={() => void spawn()}>
+          New agents
+        </button>
+      ) : null}
       <button type="button" class={`button ${layout.value === "list" ? "" : "only-phone"}`} onClick={() => (layout.value = layout.value === "list" ? "both" : "map")}>
         Map
       </button>

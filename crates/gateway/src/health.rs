@@ -12,7 +12,7 @@ use crate::vocabulary::{Answer, LinkInfo, MemberInfo, MemberState, NodeInfo, Req
 const KEPT: Duration = Duration::from_millis(HTTP_HEALTH_KEPT_MS);
 
 /// How a node is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Health {
     /// `ok`, or `wrong`.
     pub status: &'static str,

@@ -22,5 +22,5 @@ mod sockets;
 pub mod vocabulary;
 
 pub use self::access::{Access, Role};
-pub use self::operator::{Feed, Operator, Pair, Traffic, Watched};
+pub use self::operator::{Counted, Feed, Latency, Operator, Pair, Traffic, Waits, Watched};
 pub use self::server::{Gateway, GatewayConfig};

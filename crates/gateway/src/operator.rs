@@ -19,6 +19,9 @@ pub trait Operator: Send + Sync + 'static {
     /// Counts who writes to whom from now on, until what is returned is dropped.
     fn count_traffic(&self) -> Box<dyn Traffic>;
 
+    /// Measures how long messages wait, of some of them, until what is returned is dropped.
+    fn measure_latency(&self) -> Box<dyn Latency>;
+
     /// Tells what the node's log of conversations holds, entry by entry, as long as `line` goes on. Takes as long as there is
     /// something to tell; if new entries are wanted, for ever: a [`Tick`](crate::vocabulary::Happening::Tick) comes several times a
     /// second then.
@@ -59,5 +62,31 @@ pub struct Pair {
 /// Who wrote to whom since somebody looked last.
 pub trait Traffic: Send {
     /// The busiest so many pairs, the busiest first.
-    fn take(&mut self, pairs_max: usize) -> Vec<Pair>;
+    fn take(&mut self, pairs_max: usize) -> Counted;
+}
+
+/// Messages by who wrote to whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Those that were looked at.
+    pub pairs: Vec<Pair>,
+    /// How many there were beside: when there are very many, not each is looked at.
+    pub unseen: u64,
+}
+
+/// How long messages wait from when they are put into a mailbox until a turn has taken them, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Waits {
+    /// Half of them for no longer than this.
+    pub p50: u64,
+    /// 90 of 100.
+    pub p90: u64,
+    /// 99 of 100.
+    pub p99: u64,
+}
+
+/// Somebody measures how long messages wait.
+pub trait Latency: Send {
+    /// How long they waited lately, if any were taken.
+    fn waits(&self) -> Option<Waits>;
 }

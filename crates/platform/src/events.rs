@@ -40,6 +40,16 @@ pub enum Event<'a> {
 pub trait Observer: Send + Sync {
     /// Told of each event as it happens; of one agent's events in their order.
     fn observe(&self, at: Time, event: Event<'_>);
+
+    /// Whether it was told of enough messages for now. It is asked before each of the short rounds in which agents have their turns,
+    /// on the thread that gives them: as long as all observers have enough, messages are sent as if nobody watched. What is no
+    /// message is told all the same.
+    fn is_sated(&self, _now: Time) -> bool {
+        false
+    }
+
+    /// So many messages were sent on this thread that nobody was told of, for all observers had enough.
+    fn pass_over(&self, _sent: u64) {}
 }
 
 /// One line per event, as `--trace` prints it.

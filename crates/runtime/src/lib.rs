@@ -19,6 +19,7 @@ mod guard;
 mod handover;
 mod hearsay;
 mod inbox;
+mod latency;
 mod linked;
 mod loader;
 mod luggage;
@@ -54,6 +55,7 @@ pub use durable_agent::{
     DispatchError, DurableAgent, DurableContext, Founder, Itinerary, KeptTimers, Leg, Minion, Missed, TourEnd, durable,
     volatile,
 };
+pub use latency::{LatencyWatch, Percentiles};
 pub use loader::{CodeFound, NoPrograms, ProgramLoader};
 pub use observers::Observation;
 pub use operate::OperateError;

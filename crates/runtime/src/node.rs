@@ -27,6 +27,7 @@ use crate::durable_agent::Kinds;
 use crate::ending::Ending;
 use crate::guard::Guard;
 use crate::inbox::{Content, Waits};
+use crate::latency::Latency;
 use crate::linked::Linked;
 use crate::loader::ProgramLoader;
 use crate::luggage::Luggage;
@@ -70,6 +71,7 @@ pub(crate) struct Node {
     /// Set when all agents ended: workers leave.
     pub closing: AtomicBool,
     pub observers: Observers,
+    pub latency: Latency,
     pub mailbox_limits: MailboxLimits,
     pub dead_letters: Mutex<DeadLetters>,
     pub linked: Linked,
@@ -162,6 +164,7 @@ impl Node {
             stopping: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             observers,
+            latency: Latency::default(),
             mailbox_limits,
             dead_letters: Mutex::new(DeadLetters::new()),
             linked: Linked::default(),
@@ -296,8 +299,8 @@ impl Node {
 
     /// Whether shards are to look at each message: to tell observers of it, or to ask whether it may be sent.
     #[inline]
-    pub fn is_watched(&self) -> bool {
-        self.guard.restricts_sending || self.observers.any()
+    pub fn is_watched(&self, now: Time) -> bool {
+        self.guard.restricts_sending || self.observers.want_messages(now)
     }
 
     /// Tells the observers, if there are any.

@@ -33,6 +33,25 @@ impl Observers {
         self.any.load(Ordering::Relaxed)
     }
 
+    /// Whether there is one that wants to be told of messages now.
+    #[inline]
+    pub fn want_messages(&self, now: Time) -> bool {
+        self.any() && self.are_hungry(now)
+    }
+
+    #[cold]
+    fn are_hungry(&self, now: Time) -> bool {
+        let watching = self.watching.read().unwrap_or_else(PoisonError::into_inner);
+        watching.iter().any(|(_, observer)| !observer.is_sated(now))
+    }
+
+    /// So many messages were sent of which nobody was told.
+    #[cold]
+    pub fn pass_over(&self, sent: u64) {
+        let watching = self.watching.read().unwrap_or_else(PoisonError::into_inner);
+        watching.iter().for_each(|(_, observer)| observer.pass_over(sent));
+    }
+
     #[cold]
     pub fn tell(&self, at: Time, event: Event<'_>) {
         let watching = self.watching.read().unwrap_or_else(PoisonError::into_inner);

@@ -31,6 +31,7 @@ use crate::durable::scribe::{Orders, Scribe};
 use crate::durable::{Entrant, Kept};
 use crate::durable_agent::{DurableAgent, DurableBody, Envoy, Founder, Kinds, Minion};
 use crate::guard::Guard;
+use crate::latency::LatencyWatch;
 use crate::linked::NodeStation;
 use crate::loader::{NoPrograms, ProgramLoader};
 use crate::mobility::Errand;
@@ -611,6 +612,11 @@ impl Platform {
     /// Has `observer` told of everything that happens from now on, until what is returned is dropped.
     pub fn observe(&self, observer: Arc<dyn Observer>) -> Observation {
         Observation::begin(&self.inner.services.node, observer)
+    }
+
+    /// Has it measured how long messages wait in mailboxes, of some of them, until what is returned is dropped.
+    pub fn measure_latency(&self) -> LatencyWatch {
+        LatencyWatch::begin(&self.inner.services.node)
     }
 
     /// Makes this platform a node among others, with these links. False if it has links already.

@@ -1,12 +1,13 @@
 //! The node's HTTP port: which address, which tokens, which certificate.
 
-use std::net::TcpListener;
+use std::net::{TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use rustls::ServerConfig;
+use tokio::net::TcpSocket;
 use whimbrel::WebSessions;
 use whimbrel_gateway::{Access, Gateway, GatewayConfig, Operator, Role};
 use whimbrel_net::agent_port::{AgentPort, new_token};
@@ -45,8 +46,9 @@ impl Site<'_> {
         match &self.options.http {
             Some(Http::Off) => Ok(None),
             Some(Http::At(address)) => {
-                let listener = TcpListener::bind(address).with_context(|| format!("cannot listen at {address}"))?;
-                Ok(Some(listener))
+                let listening =
+                    if self.options.http_reuse_port { bind_shared(address) } else { TcpListener::bind(address) };
+                Ok(Some(listening.with_context(|| format!("cannot listen at {address}"))?))
             }
             // Nobody would learn the address.
             None if !self.unless_said || self.quiet => Ok(None),
@@ -107,6 +109,21 @@ impl Site<'_> {
         }
         Ok(Some(Prepared { listener, tls, access, token, pages, credentials, quiet: self.quiet }))
     }
+}
+
+/// Connections that wait to be accepted: thousands may come at once.
+const BACKLOG: u32 = 1_024;
+
+/// Listens at an address where other processes may, too (`SO_REUSEPORT`).
+fn bind_shared(address: &str) -> std::io::Result<TcpListener> {
+    let address = address.to_socket_addrs()?.next().ok_or(std::io::ErrorKind::AddrNotAvailable)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _context = runtime.enter();
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    #[cfg(unix)]
+    socket.set_reuseport(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)?.into_std()
 }
 
 /// An HTTP port to be.
@@ -180,5 +197,21 @@ fn watch(gateway: &Arc<Gateway>, credentials: Watched) {
 pub fn close(gateway: Option<Arc<Gateway>>) {
     if let Some(gateway) = gateway {
         alone(gateway).close(CLOSE_PATIENCE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn processes_that_say_so_share_a_port() {
+        let first = bind_shared("127.0.0.1:0").expect("a free port");
+        let address = first.local_addr().expect("an address").to_string();
+        let second = bind_shared(&address).expect("they share it");
+        assert_eq!(second.local_addr().expect("an address").to_string(), address);
+        assert!(TcpListener::bind(&address).is_err(), "who does not say so has no part in it");
+        assert!(bind_shared("nowhere").is_err());
     }
 }

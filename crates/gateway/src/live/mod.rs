@@ -38,7 +38,7 @@ use crate::vocabulary::{Answer, Reason, Refusal, Request};
 /// The name of the live socket's protocol among those of WebSockets.
 pub const SUBPROTOCOL: &str = "whimbrel.live.v1";
 /// What a console can expect of this node.
-const FEATURES: &[&str] = &["log", "traffic", "health", "mobility", "security", "mind", "answer"];
+const FEATURES: &[&str] = &["log", "traffic", "health", "mobility", "security", "mind", "answer", "clone", "spawn"];
 const HELLO_PATIENCE: Duration = Duration::from_millis(HTTP_HELLO_PATIENCE_MS);
 const WRITE_PATIENCE: Duration = Duration::from_millis(LIVE_WRITE_PATIENCE_MS);
 

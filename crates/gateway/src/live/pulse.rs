@@ -5,6 +5,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::health::Facts;
+use crate::operator::{Latency, Waits};
 use crate::shared::Shared;
 use crate::vocabulary::{AgentOrder, AgentsWanted, Answer, NodeInfo, Request};
 
@@ -18,28 +19,21 @@ pub struct Pulse {
     pub handled_per_s: f64,
     pub dead_per_s: f64,
     pub queued: u64,
-    pub latency_us: Option<Latency>,
+    pub latency_us: Option<Waits>,
     pub memory_bytes: Option<u64>,
     pub mailboxes: Vec<(String, u64)>,
     pub wrong: Vec<String>,
 }
 
-/// How long a message waits from being sent until it is in a turn.
-#[derive(Debug, Serialize)]
-pub struct Latency {
-    pub p50: u64,
-    pub p90: u64,
-    pub p99: u64,
-}
-
 /// Where the figures were.
 pub struct Gauge {
     last: Option<(Instant, NodeInfo)>,
+    latency: Box<dyn Latency>,
 }
 
 impl Gauge {
-    pub fn new() -> Self {
-        Self { last: None }
+    pub fn new(shared: &Shared) -> Self {
+        Self { last: None, latency: shared.operator.measure_latency() }
     }
 
     /// How the node is doing now. Rates are of the time since this was asked last; of the whole time since it began, at first.
@@ -60,7 +54,7 @@ impl Gauge {
             handled_per_s: rate(|node| node.handled),
             dead_per_s: rate(|node| node.dead),
             queued: node.queued,
-            latency_us: None,
+            latency_us: self.latency.waits(),
             memory_bytes: node.memory_bytes,
             mailboxes: fullest(shared).await,
             wrong,

@@ -142,6 +142,8 @@ pub enum Told<'a> {
         id: u64,
         at_us: u64,
         pairs: Vec<(String, String, u64)>,
+        /// Messages that were not looked at.
+        unseen: u64,
     },
     Health {
         id: u64,

@@ -17,7 +17,7 @@ use super::changes;
 use super::pulse::Gauge;
 use super::said::{Told, What};
 use crate::health::Facts;
-use crate::operator::Watched;
+use crate::operator::{Counted, Watched};
 use crate::shared::{Gone, Shared};
 use crate::vocabulary::{AgentsWanted, Answer, Happening, LogLine, LogWanted, Reason, Refusal, Request};
 
@@ -154,15 +154,16 @@ impl Teller {
         ticks.tick().await;
         loop {
             ticks.tick().await;
-            let pairs = traffic.take(LIVE_PAIRS_MAX).into_iter().map(|pair| (pair.from, pair.to, pair.count)).collect();
-            if !self.tell(Told::Traffic { id: self.id, at_us: now_us(), pairs }).await {
+            let Counted { pairs, unseen } = traffic.take(LIVE_PAIRS_MAX);
+            let pairs = pairs.into_iter().map(|pair| (pair.from, pair.to, pair.count)).collect();
+            if !self.tell(Told::Traffic { id: self.id, at_us: now_us(), pairs, unseen }).await {
                 return;
             }
         }
     }
 
     async fn health(self, mut ticks: Interval) {
-        let mut gauge = Gauge::new();
+        let mut gauge = Gauge::new(&self.shared);
         loop {
             ticks.tick().await;
             let Some(pulse) = gauge.read(&self.shared).await else { continue };

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::extract::Path;
 use axum::http::Response;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::inspection::DebugOrder;
@@ -10,42 +11,49 @@ use whimbrel_platform::limits::HTTP_WAIT_MS_MAX;
 
 use super::asked::Json;
 use super::{Admin, State, answered, refused};
-use crate::vocabulary::{Reason, Refusal, Request, Sending};
+use crate::vocabulary::{Reason, Refusal, Request, Sending, Spawning};
 
 /// Where an agent is to go.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct Destination {
     to: String,
 }
 
+/// What a copy is to be called.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Copied {
+    name: String,
+}
+
 /// Whether a node is to drain.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct Draining {
     drains: bool,
 }
 
 /// What an agent is to do that is looked into.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct Ordered {
+    #[schemars(with = "String")]
     order: DebugOrder,
 }
 
 /// Whether a plan is to stop its agent.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct Breaking {
     plan: String,
     on: bool,
 }
 
 /// What an agent is to believe, or no more.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct Believing {
     belief: String,
     add: bool,
 }
 
 /// What an agent is to pursue.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct Pursuing {
     goal: String,
 }
@@ -60,6 +68,19 @@ pub async fn step(state: State, _: Admin, Path((agent, step)): Path<(String, Str
         Ok(step) => answered(&state.answer(Request::Step { agent, step }).await),
         Err(_) => refused(&Refusal::new(Reason::NoSuchPath, format!("agents take no step called {step}"))),
     }
+}
+
+pub async fn spawn(state: State, _: Admin, Json(spawning): Json<Spawning>) -> Response<Body> {
+    answered(&state.answer(Request::Spawn(Box::new(spawning))).await)
+}
+
+pub async fn clone(
+    state: State,
+    _: Admin,
+    Path(agent): Path<String>,
+    Json(Copied { name }): Json<Copied>,
+) -> Response<Body> {
+    answered(&state.answer(Request::Clone { agent, name }).await)
 }
 
 pub async fn kill(state: State, _: Admin, Path(agent): Path<String>) -> Response<Body> {

@@ -9,6 +9,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{Response, StatusCode};
 use axum::response::{IntoResponse, Redirect};
 use axum::{Extension, Json};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::AgentState;
 use whimbrel_platform::audit::RefusalReason;
@@ -45,10 +46,11 @@ pub async fn links(state: State, _: Viewer) -> Response<Body> {
 }
 
 /// Which agents, as a query says it.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsAsked {
     name: String,
+    #[schemars(with = "Option<String>")]
     state: Option<AgentState>,
     services: bool,
     sort: AgentOrder,
@@ -88,7 +90,7 @@ pub async fn mind(state: State, _: Viewer, Path(agent): Path<String>) -> Respons
 }
 
 /// Which services, as a query says it.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServicesAsked {
     service: Option<String>,
@@ -110,7 +112,7 @@ pub async fn services(state: State, _: Viewer, Query(asked): Query<ServicesAsked
 }
 
 /// Which dead letters, as a query says it.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LettersAsked {
     agent: Option<String>,
@@ -123,7 +125,7 @@ pub async fn dead_letters(state: State, _: Viewer, Query(asked): Query<LettersAs
 }
 
 /// Which entries of the log of conversations, as a query says it.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConversationsAsked {
     since: u64,
@@ -136,7 +138,7 @@ pub struct ConversationsAsked {
 }
 
 /// Entries of a log of conversations.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Conversations {
     /// The entries.
     pub lines: Vec<LogLine>,
@@ -190,6 +192,11 @@ pub async fn health(state: State) -> Response<Body> {
     let health = health::look(&state).await;
     let status = if health.wrong.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(health)).into_response()
+}
+
+/// What can be asked here, for programs that write programs; it says no more than is in the manual.
+pub async fn openapi() -> Response<Body> {
+    ([(CONTENT_TYPE, "application/json")], super::openapi::document()).into_response()
 }
 
 pub async fn metrics(state: State, _: Viewer) -> Response<Body> {

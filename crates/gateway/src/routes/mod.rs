@@ -3,7 +3,9 @@
 mod acts;
 mod asked;
 mod looks;
+mod openapi;
 mod sockets;
+mod table;
 
 use std::sync::Arc;
 
@@ -13,7 +15,6 @@ use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, Response, StatusCode, Uri};
 use axum::response::IntoResponse;
-use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::limits::HTTP_BODY_BYTES_MAX;
@@ -27,39 +28,11 @@ use crate::vocabulary::{Answer, Reason, Refusal};
 /// The state of all routes.
 pub(crate) type State = axum::extract::State<Arc<Shared>>;
 
-/// All routes.
+/// All routes, as the table has them.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    let api = Router::new()
-        .route("/node", get(looks::node))
-        .route("/nodes", get(looks::nodes))
-        .route("/nodes/{name}/drain", post(acts::drain))
-        .route("/agents", get(looks::agents))
-        .route("/agents/{name}", get(looks::agent))
-        .route("/agents/{name}", delete(acts::kill))
-        .route("/agents/{name}/mind", get(looks::mind))
-        .route("/agents/{name}/move", post(acts::move_to))
-        .route("/agents/{name}/recall", post(acts::recall))
-        .route("/agents/{name}/debug", post(acts::debug))
-        .route("/agents/{name}/breakpoints", post(acts::set_breakpoint))
-        .route("/agents/{name}/beliefs", post(acts::believe))
-        .route("/agents/{name}/goals", post(acts::pursue))
-        .route("/agents/{name}/{step}", post(acts::step))
-        .route("/services", get(looks::services))
-        .route("/topics", get(looks::topics))
-        .route("/links", get(looks::links))
-        .route("/dead-letters", get(looks::dead_letters))
-        .route("/conversations", get(looks::conversations))
-        .route("/messages", post(acts::send))
-        .route("/live", get(sockets::live))
-        .method_not_allowed_fallback(otherwise);
-    Router::new()
-        .nest("/api/v1", api)
-        .route("/session", get(sockets::session))
-        .route("/health", get(looks::health))
-        .route("/metrics", get(looks::metrics))
-        .route("/pages", get(looks::to_pages))
-        .route("/pages/", get(looks::home_page))
-        .route("/pages/{*path}", get(looks::page))
+    let routed =
+        table::routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
+    routed
         .method_not_allowed_fallback(otherwise)
         .fallback(elsewhere)
         .layer(DefaultBodyLimit::max(HTTP_BODY_BYTES_MAX))

@@ -1,16 +1,18 @@
 //! Agents, as they are asked for and told of.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState};
 
 /// Which agents are wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentsWanted {
     /// The local name; `*` stands for any text, `?` for any one character. Empty for any.
     #[serde(default)]
     pub name: String,
     /// The state.
     #[serde(default)]
+    #[schemars(with = "Option<String>")]
     pub state: Option<AgentState>,
     /// Whether the platform's own agents are wanted, too.
     #[serde(default)]
@@ -26,7 +28,7 @@ pub struct AgentsWanted {
 }
 
 /// Which agents come first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentOrder {
     /// By name, numbers in names as numbers.
@@ -41,7 +43,7 @@ pub enum AgentOrder {
 }
 
 /// Agents, as many as were wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentsFound {
     /// The agents.
     pub agents: Vec<AgentInfo>,
@@ -50,13 +52,15 @@ pub struct AgentsFound {
 }
 
 /// An agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentInfo {
     /// Its local name.
     pub name: String,
     /// What runs it.
+    #[schemars(with = "String")]
     pub kind: AgentKind,
     /// Where it is in its life; `None` if only its node knows.
+    #[schemars(with = "Option<String>")]
     pub state: Option<AgentState>,
     /// Whether it was told to end, and has not ended yet.
     pub ending: bool,

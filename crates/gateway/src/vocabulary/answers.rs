@@ -1,5 +1,6 @@
 //! What a node answers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::advice::Advice;
 
@@ -10,7 +11,7 @@ use super::nodes::{LinkInfo, MemberInfo, NodeInfo};
 use super::services::{ServicesFound, TopicInfo};
 
 /// What a node answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
     /// To `node`.
@@ -49,10 +50,15 @@ pub enum Answer {
         /// An ACL message in its JSON encoding.
         message: serde_json::Value,
     },
+    /// To `spawn`.
+    Spawned {
+        /// The names of the agents that there are now.
+        agents: Vec<String>,
+    },
     /// To `mind`.
     Mind(Box<MindInfo>),
     /// To `advise`.
-    Advice(Box<Advice>),
+    Advice(#[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")] Box<Advice>),
     /// It is done.
     Done,
     /// It cannot be.
@@ -60,7 +66,7 @@ pub enum Answer {
 }
 
 /// Why a node does not do what it was asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{text}")]
 pub struct Refusal {
     /// For programs.
@@ -80,7 +86,7 @@ impl Refusal {
 }
 
 /// Why not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The request is none, or of another version.

@@ -1,5 +1,6 @@
 //! What happens: as it does, as a log of conversations keeps it, and messages that died.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::conversations::Wanted;
 
@@ -31,7 +32,7 @@ pub struct LogWanted {
 }
 
 /// An entry of a log of conversations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogLine {
     /// Its number: whoever asks for what came after it misses nothing. Of a [`Happening::Tick`], that of the last entry that was
     /// looked at.
@@ -68,7 +69,7 @@ impl LogLine {
 }
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// When, in microseconds since 1970-01-01 UTC.
     pub at_us: u64,
@@ -80,7 +81,7 @@ pub struct Event {
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Happening {
     /// A message was sent.
@@ -138,7 +139,7 @@ pub enum Happening {
 }
 
 /// What one sees of a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageInfo {
     /// Its sender.
     pub from: String,
@@ -162,7 +163,7 @@ pub struct MessageInfo {
 }
 
 /// Messages that could not reach their receivers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadLettersFound {
     /// The newest of those that are kept and fit, the oldest of them first.
     pub letters: Vec<Event>,

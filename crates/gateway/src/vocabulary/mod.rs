@@ -19,5 +19,5 @@ pub use self::calls::{Call, VERSION, read_call};
 pub use self::events::{DeadLettersFound, Event, Happening, LogLine, LogWanted, MessageInfo, SniffWanted};
 pub use self::minds::MindInfo;
 pub use self::nodes::{LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo};
-pub use self::requests::{Request, Sending};
+pub use self::requests::{Request, Sending, Spawning};
 pub use self::services::{EntryInfo, ServiceInfo, ServicesFound, ServicesWanted, TopicInfo};

@@ -1,10 +1,11 @@
 //! Nodes, as they tell of themselves and of each other.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::cluster::{Load, Trouble};
 
 /// A node, and how it is doing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeInfo {
     /// The platform's name.
     pub platform: String,
@@ -45,7 +46,7 @@ pub struct NodeInfo {
 }
 
 /// A node that another one knows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerInfo {
     /// Its name, if that is known.
     pub node: Option<String>,
@@ -54,7 +55,7 @@ pub struct PeerInfo {
 }
 
 /// A node of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberInfo {
     /// Its name.
     pub node: String,
@@ -79,6 +80,7 @@ pub struct MemberInfo {
     pub agents: u64,
     /// How busy it is, and with the agents of which partitions, if it has been there long enough to know.
     #[serde(default)]
+    #[schemars(with = "Option<serde_json::Value>")]
     pub load: Option<Load>,
     /// Where other nodes reach it.
     pub address: String,
@@ -92,11 +94,12 @@ pub struct MemberInfo {
     pub unserved: Vec<u16>,
     /// What is the matter with partitions there.
     #[serde(default)]
+    #[schemars(with = "Vec<serde_json::Value>")]
     pub troubles: Vec<Trouble>,
 }
 
 /// What a node of a cluster does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberState {
     /// It asks to be let in.
@@ -112,7 +115,7 @@ pub enum MemberState {
 }
 
 /// A link to another node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkInfo {
     /// The node at this end.
     pub node: String,

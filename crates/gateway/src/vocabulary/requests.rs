@@ -1,5 +1,6 @@
 //! What can be asked of a node.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::advice::Job;
 use whimbrel_platform::ams::LifecycleStep;
@@ -54,6 +55,15 @@ pub enum Request {
         agent: String,
         /// Which step.
         step: LifecycleStep,
+    },
+    /// Make agents of a program of the society's project, all or none. Answered by [`Answer::Spawned`](super::Answer::Spawned).
+    Spawn(Box<Spawning>),
+    /// Make an agent that goes on as another one of this node does. Answered by [`Answer::Done`]; it is there soon after.
+    Clone {
+        /// The original's local name.
+        agent: String,
+        /// The copy's.
+        name: String,
     },
     /// End an agent. Answered by [`Answer::Done`].
     Kill {
@@ -132,11 +142,30 @@ pub enum Request {
 }
 
 /// A message to be sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sending {
     /// The ACL message in its JSON encoding. If it has no sender, it is sent from `cli`.
     pub message: serde_json::Value,
     /// How long to wait for an answer; `None` for not at all.
     #[serde(default)]
     pub wait_ms: Option<u64>,
+}
+
+/// Agents to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spawning {
+    /// The local name; of several the beginning of their names: `bidder1`, `bidder2` and so on.
+    pub name: String,
+    /// The program's file, as the society's project names it, or a path below its folder: `bidder.asl`, `counter.wasm`.
+    pub program: String,
+    /// How many: one if this is not said, and then the name is as it is.
+    #[serde(default)]
+    pub count: Option<u32>,
+    /// What they believe at first beside what the program says, as in a project: `price(tea, 5), rich`.
+    #[serde(default)]
+    pub beliefs: Option<String>,
+    /// What they pursue at first.
+    #[serde(default)]
+    pub goals: Option<String>,
 }

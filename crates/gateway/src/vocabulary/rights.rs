@@ -20,6 +20,8 @@ impl Request {
             Self::Drain { .. }
             | Self::Send(_)
             | Self::Step { .. }
+            | Self::Spawn(_)
+            | Self::Clone { .. }
             | Self::Kill { .. }
             | Self::Move { .. }
             | Self::Recall { .. }
@@ -33,6 +35,6 @@ impl Request {
 
     /// Whether its answer may take longer than a look: it waits for an agent, or for another node.
     pub fn takes_long(&self) -> bool {
-        matches!(self, Self::Send(_) | Self::Move { .. } | Self::Recall { .. } | Self::Advise { .. })
+        matches!(self, Self::Send(_) | Self::Spawn(_) | Self::Move { .. } | Self::Recall { .. } | Self::Advise { .. })
     }
 }

@@ -1,9 +1,10 @@
 //! What agents offer, and the topics and groups they are in.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which services are wanted. What is not set matches any.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServicesWanted {
     /// The service's name or type, by a pattern as in [`AgentsWanted::name`].
@@ -27,14 +28,14 @@ pub struct ServicesWanted {
 }
 
 /// Entries of the directory facilitator, in order of registration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServicesFound {
     /// The entries.
     pub entries: Vec<EntryInfo>,
 }
 
 /// An agent's entry.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EntryInfo {
     /// The agent.
     pub agent: String,
@@ -53,7 +54,7 @@ pub struct EntryInfo {
 }
 
 /// A service.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceInfo {
     /// Its name.
     pub name: String,
@@ -72,7 +73,7 @@ pub struct ServiceInfo {
 }
 
 /// A topic or a group, as one node knows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TopicInfo {
     /// Its name: `topic:NAME` or `group:NAME`.
     pub name: String,

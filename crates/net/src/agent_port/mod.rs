@@ -427,7 +427,13 @@ impl Inner {
         let certified = arrival.identity.as_ref().and_then(Identity::session);
         let claim = Claim { token: hello.token.as_deref(), certified, address: arrival.from() };
         let Some(grant) = (self.authorise)(&claim) else {
-            return Err(Fault::new(Code::Unauthorised, "no token or certificate that lets anybody in"));
+            let text = match hello.token {
+                None if !arrival.wire.has_certificates() => {
+                    "over WebSocket a session needs a token: certificates of programs are for the agent port (TCP)"
+                }
+                _ => "no token or certificate that lets anybody in",
+            };
+            return Err(Fault::new(Code::Unauthorised, text));
         };
         let certificates = arrival.wire.certificates().filter(|_| certified.is_some()).map(<[_]>::to_vec);
         self.begin((grant.account.clone(), arrival.from().map(household)), grant, hello, certificates)

@@ -89,6 +89,11 @@ impl Wire {
         }
     }
 
+    /// Whether its other end could show certificates.
+    pub fn has_certificates(&self) -> bool {
+        matches!(self, Self::Stream(_))
+    }
+
     /// The other end was let in.
     pub fn release(&mut self) {
         if let Self::Messages(letters) = self {

@@ -215,7 +215,12 @@ impl Shard {
     #[inline(always)]
     pub(super) fn deliver(&mut self, index: u32, body: MessageBody) {
         let Some(slot) = self.slots.at(index) else { return self.deliver_away(index, body) };
-        let body = if self.observed { Self::delivered(&self.node, slot.aid, body) } else { body };
+        let body = if self.observed {
+            self.probes.pick(slot, self.now);
+            Self::delivered(&self.node, slot.aid, body)
+        } else {
+            body
+        };
         slot.mailbox.push_using(body, &mut self.spare_queues);
         let waiting = slot.mailbox.len();
         match slot.status {

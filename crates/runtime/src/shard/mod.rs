@@ -12,6 +12,7 @@ mod lifecycle;
 mod moves;
 mod pace;
 mod passivation;
+mod probes;
 mod profile;
 mod queue;
 mod samples;
@@ -36,6 +37,7 @@ use self::hops::Hopping;
 use self::moves::Departure;
 use self::pace::Pace;
 use self::passivation::Idle;
+use self::probes::Probes;
 use self::queue::Queue;
 use self::samples::Samples;
 use self::slot::{Away, Slots};
@@ -97,8 +99,13 @@ pub(crate) struct Shard {
     ending: bool,
     mailbox_limits: MailboxLimits,
     tally: Tally,
-    /// Somebody wants to be told of everything, since this round began at the latest, or asked what may be sent.
+    /// Somebody wants to be told of everything, since this round began at the latest, or asked what may be sent; or one message is to
+    /// be picked.
     observed: bool,
+    /// Observers had enough when this round began: they hear how much it was.
+    passed_over: bool,
+    /// Messages of which is measured how long they wait, while somebody wants to know.
+    probes: Probes,
     pub now: Time,
 }
 
@@ -127,7 +134,7 @@ struct Tally {
 impl Shard {
     pub fn new(index: ShardIndex, node: Arc<Node>) -> Self {
         let mailbox_limits = node.mailbox_limits;
-        let observed = node.is_watched();
+        let observed = node.is_watched(Time::ZERO);
         let (idle, samples) = (Idle::new(node.passivate_after), node.cluster.as_ref().map(|_| Samples::default()));
         let outgoing = node.seats.iter().map(|_| Vec::new()).collect();
         Self {
@@ -160,6 +167,8 @@ impl Shard {
             mailbox_limits,
             tally: Tally::default(),
             observed,
+            passed_over: false,
+            probes: Probes::default(),
             now: Time::ZERO,
         }
     }
@@ -172,7 +181,9 @@ impl Shard {
             self.pace.adapt(round_us);
         }
         self.now = now;
-        self.observed = self.node.is_watched();
+        self.observed = self.node.is_watched(now);
+        self.passed_over = !self.observed && self.node.observers.any();
+        self.pick_probe(now);
         self.pace.round_begins(now);
         if let Some(seat) = self.node.seat(self.index) {
             seat.figures.round_began.store(now.0, Ordering::Relaxed);
@@ -209,6 +220,10 @@ impl Shard {
     /// Ends a round: hands each other shard what was sent there.
     pub fn end_round(&mut self) {
         let Tally { sent, handled, dead } = std::mem::take(&mut self.tally);
+        self.read_probes();
+        if self.passed_over && sent > 0 {
+            self.node.observers.pass_over(sent);
+        }
         self.balance(sent);
         self.hand_in();
         self.flush();

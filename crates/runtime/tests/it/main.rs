@@ -19,3 +19,4 @@ mod policy;
 mod supervision;
 mod topics;
 mod topics_linked;
+mod watching;

@@ -12,6 +12,10 @@ pub struct HttpOptions {
     /// machine connections are encrypted, unless `--security open` is said.
     #[arg(long, value_name = "ADDRESS|PORT|off", env = "WHIMBREL_HTTP", value_parser = http)]
     pub http: Option<Http>,
+    /// Share the port with other processes that say so, too: the system deals connections out among them. A session that lost its
+    /// connection may then come to another process, and begins anew there.
+    #[arg(long, requires = "http")]
+    pub http_reuse_port: bool,
     /// The token that lets one do everything there; made anew each time if not given.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_HTTP_TOKEN", hide_env_values = true, value_parser = token)]
     pub http_token: Option<String>,

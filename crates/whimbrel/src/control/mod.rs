@@ -13,6 +13,7 @@ mod operator;
 mod panel;
 mod server;
 mod services;
+mod spawning;
 mod tap;
 mod traffic;
 

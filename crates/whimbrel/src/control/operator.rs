@@ -4,7 +4,8 @@ use std::io;
 use std::ops::ControlFlow;
 
 use whimbrel_gateway::vocabulary::{Answer, LogLine, LogWanted, Refusal, Request};
-use whimbrel_gateway::{Feed, Operator, Traffic, Watched};
+use whimbrel_gateway::{Feed, Latency, Operator, Traffic, Waits, Watched};
+use whimbrel_runtime::LatencyWatch;
 
 use super::history;
 use super::panel::Panel;
@@ -32,6 +33,10 @@ impl Operator for Panel {
         Box::new(TrafficCount::begin(&self.platform))
     }
 
+    fn measure_latency(&self) -> Box<dyn Latency> {
+        Box::new(Gauge(self.platform.measure_latency()))
+    }
+
     fn log(&self, wanted: &LogWanted, line: &mut dyn FnMut(LogLine) -> ControlFlow<()>) -> Result<(), Refusal> {
         let mut tell = |told: &LogLine| match line(told.clone()) {
             ControlFlow::Continue(()) => Ok(()),
@@ -41,5 +46,15 @@ impl Operator for Panel {
             Ok(()) | Err(history::Ended::Gone(_)) => Ok(()),
             Err(history::Ended::Refused(refusal)) => Err(refusal),
         }
+    }
+}
+
+/// How long messages wait at this node.
+struct Gauge(LatencyWatch);
+
+impl Latency for Gauge {
+    fn waits(&self) -> Option<Waits> {
+        let waits = self.0.percentiles()?;
+        Some(Waits { p50: waits.p50_us, p90: waits.p90_us, p99: waits.p99_us })
     }
 }

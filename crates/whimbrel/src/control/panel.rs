@@ -27,7 +27,7 @@ use whimbrel_store::ConversationLog;
 use super::MOVE_PATIENCE;
 use super::mail::Mail;
 use super::tap;
-use super::{history, minds, natural};
+use super::{history, minds, natural, spawning};
 use crate::refusals::Refusals;
 
 /// The name of a node that is the only one.
@@ -136,6 +136,10 @@ impl Panel {
                 self.mail.send(&self.platform, *sending, nobody, gone).unwrap_or_else(Answer::Error)
             }
             Request::Step { agent, step } => done(self.step(&agent, step)),
+            Request::Spawn(spawning) => {
+                spawning::spawn(self, *spawning).map_or_else(Answer::Error, |agents| Answer::Spawned { agents })
+            }
+            Request::Clone { agent, name } => done(spawning::clone(self, &agent, &name)),
             Request::Kill { agent } => done(self.kill(&agent)),
             Request::Move { agent, to } => done(self.move_to(&agent, &to)),
             Request::Recall { agent } => done(self.recall(&agent)),

@@ -64,6 +64,10 @@ impl Filter {
             && (self.agent(message.sender.name) || self.agent(envelope.to.name))
     }
 
+    fn takes_all_messages(&self) -> bool {
+        !self.only_moves && self.agents.is_empty() && self.conversation.is_none() && self.performatives.is_empty()
+    }
+
     fn takes(&self, event: &Seen<'_>) -> bool {
         if self.only_moves {
             return matches!(event, Seen::Left(..) | Seen::Came(..));
@@ -93,11 +97,25 @@ struct Tap {
     buffer: SyncSender<(Time, Happening)>,
     /// How many events the buffer may hold.
     room: usize,
+    /// What it has no room for it need not be told of, only how much that is.
+    rests: bool,
     waiting: Arc<AtomicUsize>,
     skipped: Arc<AtomicU64>,
 }
 
 impl Observer for Tap {
+    /// Whoever wants all messages has enough when no more find room; whoever wants certain ones is to miss none of them for others.
+    fn is_sated(&self, _now: Time) -> bool {
+        self.filter.only_moves
+            || (self.rests && self.filter.takes_all_messages() && self.waiting.load(Ordering::Relaxed) >= self.room)
+    }
+
+    fn pass_over(&self, sent: u64) {
+        if self.rests && self.filter.takes_all_messages() {
+            self.skipped.fetch_add(sent, Ordering::Relaxed);
+        }
+    }
+
     fn observe(&self, at: Time, event: Seen<'_>) {
         if !self.filter.takes(&event) {
             return;
@@ -117,15 +135,16 @@ impl Observer for Tap {
 pub fn sniff(platform: &Platform, node: &str, wanted: &SniffWanted, stream: &UnixStream) -> io::Result<()> {
     // A terminal may be held for long.
     stream.set_write_timeout(None)?;
-    let (_observation, kept) = tap(platform, node, Filter::new(wanted), SNIFFED_EVENTS_MAX);
+    let (_observation, kept) = tap(platform, node, Filter::new(wanted), SNIFFED_EVENTS_MAX, false);
     kept.tell(stream)
 }
 
-/// Begins to write down what is to be seen, so many events at most until somebody takes them.
-fn tap(platform: &Platform, node: &str, filter: Filter, room: usize) -> (Observation, Kept) {
+/// Begins to write down what is to be seen, so many events at most until somebody takes them. If it `rests`, messages are not even
+/// looked at while there is no room.
+fn tap(platform: &Platform, node: &str, filter: Filter, room: usize, rests: bool) -> (Observation, Kept) {
     let (buffer, kept) = sync_channel(room);
     let (waiting, skipped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicU64>::default());
-    let tap = Tap { filter, buffer, room, waiting: Arc::clone(&waiting), skipped: Arc::clone(&skipped) };
+    let tap = Tap { filter, buffer, room, rests, waiting: Arc::clone(&waiting), skipped: Arc::clone(&skipped) };
     let kept = Kept { node: node.to_owned(), began_us: began_us(platform), kept, waiting, skipped };
     (platform.observe(Arc::new(tap)), kept)
 }
@@ -148,7 +167,7 @@ impl EventFeed {
     }
 
     fn new(platform: &Platform, node: &str, filter: Filter) -> Self {
-        let (observation, kept) = tap(platform, node, filter, LIVE_EVENTS_MAX);
+        let (observation, kept) = tap(platform, node, filter, LIVE_EVENTS_MAX, true);
         Self { kept, _observation: observation }
     }
 }
@@ -329,12 +348,17 @@ mod tests {
             filter: Filter::new(&SniffWanted::default()),
             buffer,
             room: SNIFFED_EVENTS_MAX,
+            rests: true,
             waiting: Arc::default(),
             skipped: Arc::default(),
         };
         let envelope = envelope(Performative::Inform, None);
+        assert!(!tap.is_sated(Time::ZERO));
         (0..SNIFFED_EVENTS_MAX + 3).for_each(|at| tap.observe(Time(at as u64), Seen::Sent(&envelope)));
         assert_eq!(tap.skipped.load(Ordering::Relaxed), 3);
+        assert!(tap.is_sated(Time::ZERO), "it need not be told of more");
+        tap.pass_over(7);
+        assert_eq!(tap.skipped.load(Ordering::Relaxed), 10);
         assert_eq!(kept.try_iter().count(), SNIFFED_EVENTS_MAX);
     }
 }

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
-use whimbrel_gateway::{Pair, Traffic};
+use whimbrel_gateway::{Counted, Pair, Traffic};
 use whimbrel_platform::limits::TRAFFIC_PAIRS_MAX;
 use whimbrel_platform::{Event, Observer, Time};
 use whimbrel_runtime::{Observation, Platform};
@@ -14,10 +14,34 @@ use whimbrel_runtime::{Observation, Platform};
 /// Counts that threads share: more than there are threads, most likely, so that none waits for another.
 const STRIPES: usize = 64;
 
+/// So many messages of a thread are looked at...
+const LOOKS_MAX: u32 = 1_024;
+/// ...in so long: who watches is to cost a busy node next to nothing.
+const LOOKS_US: u64 = 50_000;
+
 type Counts = FxHashMap<(Symbol, Symbol), u64>;
 
+/// What a thread counted.
+#[derive(Default)]
+struct Stripe {
+    counts: Counts,
+    /// Messages that were not looked at.
+    unseen: u64,
+    /// How many were, since when.
+    looks: u32,
+    since: Time,
+}
+
 /// Counts, apart for each thread.
-struct Stripes(Vec<Mutex<Counts>>);
+struct Stripes(Vec<Mutex<Stripe>>);
+
+impl Stripes {
+    /// That of this thread.
+    fn own(&self) -> Option<MutexGuard<'_, Stripe>> {
+        let stripe = self.0.get(stripe())?;
+        Some(stripe.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 thread_local! {
     /// Which of the stripes is this thread's.
@@ -38,13 +62,27 @@ fn stripe() -> usize {
 impl Observer for Stripes {
     fn observe(&self, _at: Time, event: Event<'_>) {
         let Event::Sent(envelope) = event else { return };
-        let Some(counts) = self.0.get(stripe()) else { return };
-        let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut stripe) = self.own() else { return };
+        stripe.looks += 1;
         let pair = (envelope.body.sender.name, envelope.to.name);
-        if let Some(count) = counts.get_mut(&pair) {
+        if let Some(count) = stripe.counts.get_mut(&pair) {
             *count += 1;
-        } else if counts.len() < TRAFFIC_PAIRS_MAX / STRIPES {
-            counts.insert(pair, 1);
+        } else if stripe.counts.len() < TRAFFIC_PAIRS_MAX / STRIPES {
+            stripe.counts.insert(pair, 1);
+        }
+    }
+
+    fn is_sated(&self, now: Time) -> bool {
+        let Some(mut stripe) = self.own() else { return true };
+        if now.0 >= stripe.since.0 + LOOKS_US {
+            (stripe.looks, stripe.since) = (0, now);
+        }
+        stripe.looks >= LOOKS_MAX
+    }
+
+    fn pass_over(&self, sent: u64) {
+        if let Some(mut stripe) = self.own() {
+            stripe.unseen += sent;
         }
     }
 }
@@ -65,11 +103,12 @@ impl TrafficCount {
 }
 
 impl Traffic for TrafficCount {
-    fn take(&mut self, pairs_max: usize) -> Vec<Pair> {
-        let mut all = Counts::default();
-        for counts in &self.stripes.0 {
-            let taken = std::mem::take(&mut *counts.lock().unwrap_or_else(PoisonError::into_inner));
-            for (pair, count) in taken {
+    fn take(&mut self, pairs_max: usize) -> Counted {
+        let (mut all, mut unseen) = (Counts::default(), 0);
+        for stripe in &self.stripes.0 {
+            let mut stripe = stripe.lock().unwrap_or_else(PoisonError::into_inner);
+            unseen += std::mem::take(&mut stripe.unseen);
+            for (pair, count) in std::mem::take(&mut stripe.counts) {
                 *all.entry(pair).or_default() += count;
             }
         }
@@ -83,6 +122,33 @@ impl Traffic for TrafficCount {
             to: to.as_str().to_owned(),
             count,
         };
-        pairs.into_iter().map(pair).collect()
+        Counted { pairs: pairs.into_iter().map(pair).collect(), unseen }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative};
+
+    use super::*;
+
+    #[test]
+    fn of_very_many_messages_some_are_looked_at_and_all_are_counted() {
+        let platform = Platform::builder().build();
+        let mut count = TrafficCount::begin(&platform);
+        let (buyer, seller) = (Aid::local("buyer"), Aid::local("seller"));
+        let message = AclMessage::new(Performative::Inform, buyer, seller, "tea");
+        let envelope = Envelope { to: seller, body: MessageBody::Owned(Box::new(message)) };
+        let stripes = Arc::clone(&count.stripes);
+        let begin = Time(LOOKS_US);
+        assert!(!stripes.is_sated(begin));
+        (0..LOOKS_MAX).for_each(|_| stripes.observe(begin, Event::Sent(&envelope)));
+        assert!(stripes.is_sated(begin) && stripes.is_sated(Time(begin.0 + LOOKS_US - 1)));
+        stripes.pass_over(7);
+        assert!(!stripes.is_sated(Time(begin.0 + LOOKS_US)), "later it looks again");
+        let Counted { pairs, unseen } = count.take(10);
+        let seen: Vec<_> = pairs.iter().map(|pair| (pair.from.as_str(), pair.to.as_str(), pair.count)).collect();
+        assert_eq!((seen, unseen), (vec![("buyer", "seller", u64::from(LOOKS_MAX))], 7));
+        assert_eq!(count.take(10), Counted::default());
     }
 }

@@ -1,9 +1,12 @@
 //! A running node over HTTP: what one asks, watches and does there, and who is sent away.
 
 mod hostile;
+mod https;
 mod live;
+mod openapi;
 mod routes;
 mod sessions;
+mod spawning;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

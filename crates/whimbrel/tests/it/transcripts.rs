@@ -13,7 +13,7 @@ use whimbrel::WebSessions;
 use whimbrel_acl::{MessageBody, Performative};
 use whimbrel_gateway::sessions::Sessions;
 use whimbrel_gateway::vocabulary::{Answer, LogLine, LogWanted, Reason, Refusal, Request};
-use whimbrel_gateway::{Access, Feed, Gateway, GatewayConfig, Operator, Traffic, Watched};
+use whimbrel_gateway::{Access, Feed, Gateway, GatewayConfig, Latency, Operator, Traffic, Watched};
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
 use whimbrel_net::{Authority, Level};
 use whimbrel_platform::session::Framing;
@@ -221,6 +221,10 @@ impl Operator for Mute {
 
     fn count_traffic(&self) -> Box<dyn Traffic> {
         unreachable!("nobody watches")
+    }
+
+    fn measure_latency(&self) -> Box<dyn Latency> {
+        unreachable!("nobody measures")
     }
 
     fn log(&self, _: &LogWanted, _: &mut dyn FnMut(LogLine) -> ControlFlow<()>) -> Result<(), Refusal> {

@@ -92,8 +92,16 @@ fn a_society_and_its_health_are_told_again_and_again() {
         second["at_us"].as_u64() > first["at_us"].as_u64() && second["links"].is_array() && second["nodes"].is_array()
     );
     live.say(r#"{"type":"unwatch","id":1}"#);
-    node.ask("POST", "/agents/seller/suspend", ADMIN, "");
     live.say(r#"{"type":"watch","id":8,"what":"health","every_ms":200}"#);
+    let measured = loop {
+        let health = live.expect("health");
+        if health["latency_us"].is_object() {
+            break health["latency_us"].clone();
+        }
+    };
+    let [p50, p90, p99] = ["p50", "p90", "p99"].map(|name| measured[name].as_u64().expect("a number"));
+    assert!(p50 <= p90 && p90 <= p99, "{measured}");
+    node.ask("POST", "/agents/seller/suspend", ADMIN, "");
     let health = loop {
         let health = live.expect("health");
         if health["mailboxes"][0][0] == "seller" && health["sent_per_s"].as_f64() > Some(0.0) {

@@ -1,0 +1,211 @@
+//! What is where, with what is to be known of it: the router and the document that describes it are made of this.
+
+use std::sync::Arc;
+
+use axum::routing::{MethodRouter, delete, get, post};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use super::{acts, looks, sockets};
+use crate::health::Health;
+use crate::shared::Shared;
+use crate::vocabulary::{AgentInfo, Sending, Spawning};
+
+/// A route.
+pub struct Route {
+    pub method: &'static str,
+    pub path: &'static str,
+    /// What it is for, for people.
+    pub about: &'static str,
+    pub who: Who,
+    /// What stands behind the question mark.
+    pub query: Option<Shape>,
+    /// What comes with it, in JSON.
+    pub body: Option<Shape>,
+    pub answer: Told,
+    pub handler: MethodRouter<Arc<Shared>>,
+}
+
+/// How something in JSON looks.
+pub type Shape = fn(&mut SchemaGenerator) -> Schema;
+
+/// Who may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    Anybody,
+    Viewer,
+    Admin,
+    /// Whoever says in the first message who it is.
+    Greeted,
+}
+
+/// What is told if nothing is wrong.
+#[derive(Clone, Copy)]
+pub enum Told {
+    /// Answers of the node, by their names.
+    Answers(&'static [&'static str]),
+    /// Something else in JSON.
+    Json(Shape),
+    /// Any JSON.
+    AnyJson,
+    /// Something that is no JSON: what kind.
+    File(&'static str),
+    /// A WebSocket: its protocol.
+    Socket(&'static str),
+    /// Where to look.
+    Elsewhere,
+}
+
+impl Route {
+    fn of(method: &'static str, path: &'static str, handler: MethodRouter<Arc<Shared>>, about: &'static str) -> Self {
+        let (who, answer) =
+            if method == "get" { (Who::Viewer, Told::AnyJson) } else { (Who::Admin, Told::Answers(&["done"])) };
+        Self { method, path, about, who, query: None, body: None, answer, handler }
+    }
+
+    fn answers(self, names: &'static [&'static str]) -> Self {
+        Self { answer: Told::Answers(names), ..self }
+    }
+
+    fn tells(self, answer: Told) -> Self {
+        Self { answer, ..self }
+    }
+
+    fn for_anybody(self) -> Self {
+        Self { who: Who::Anybody, ..self }
+    }
+
+    fn for_greeted(self) -> Self {
+        Self { who: Who::Greeted, ..self }
+    }
+
+    fn asks<T: JsonSchema>(self) -> Self {
+        Self { query: Some(T::json_schema), ..self }
+    }
+
+    fn takes<T: JsonSchema>(self) -> Self {
+        Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
+    }
+}
+
+/// All of them.
+pub fn routes() -> Vec<Route> {
+    [nodes(), agents(), minds(), traffic(), beside()].into_iter().flatten().collect()
+}
+
+fn nodes() -> Vec<Route> {
+    vec![
+        Route::of("get", "/api/v1/node", get(looks::node), "The node, and how it is doing.").answers(&["node"]),
+        Route::of("get", "/api/v1/nodes", get(looks::nodes), "The nodes of its cluster.").answers(&["nodes"]),
+        Route::of(
+            "post",
+            "/api/v1/nodes/{name}/drain",
+            post(acts::drain),
+            "Has a node of the cluster hand over all, or take its share again.",
+        )
+        .takes::<acts::Draining>(),
+        Route::of("get", "/api/v1/links", get(looks::links), "Its links to other nodes.").answers(&["links"]),
+        Route::of("get", "/api/v1/topics", get(looks::topics), "Topics and groups.").answers(&["topics"]),
+    ]
+}
+
+fn agents() -> Vec<Route> {
+    vec![
+        Route::of("get", "/api/v1/agents", get(looks::agents), "Agents.")
+            .asks::<looks::AgentsAsked>()
+            .answers(&["agents"]),
+        Route::of(
+            "post",
+            "/api/v1/agents",
+            post(acts::spawn),
+            "Makes agents of a program of the project, all or none.",
+        )
+        .takes::<Spawning>()
+        .answers(&["spawned"]),
+        Route::of("get", "/api/v1/agents/{name}", get(looks::agent), "One agent.")
+            .tells(Told::Json(SchemaGenerator::subschema_for::<AgentInfo>)),
+        Route::of("delete", "/api/v1/agents/{name}", delete(acts::kill), "Ends an agent."),
+        Route::of(
+            "post",
+            "/api/v1/agents/{name}/clone",
+            post(acts::clone),
+            "Makes an agent that goes on as this one does.",
+        )
+        .takes::<acts::Copied>(),
+        Route::of("post", "/api/v1/agents/{name}/move", post(acts::move_to), "Has it go on on another node.")
+            .takes::<acts::Destination>(),
+        Route::of("post", "/api/v1/agents/{name}/recall", post(acts::recall), "Calls it home."),
+        Route::of("post", "/api/v1/agents/{name}/{step}", post(acts::step), "Takes it a step through its life."),
+    ]
+}
+
+fn minds() -> Vec<Route> {
+    vec![
+        Route::of("get", "/api/v1/agents/{name}/mind", get(looks::mind), "What is in it.").answers(&["mind"]),
+        Route::of("post", "/api/v1/agents/{name}/debug", post(acts::debug), "Has it pause, go on, or take a step.")
+            .takes::<acts::Ordered>(),
+        Route::of(
+            "post",
+            "/api/v1/agents/{name}/breakpoints",
+            post(acts::set_breakpoint),
+            "Has it pause when a plan is chosen.",
+        )
+        .takes::<acts::Breaking>(),
+        Route::of(
+            "post",
+            "/api/v1/agents/{name}/beliefs",
+            post(acts::believe),
+            "Has it believe something, or no more.",
+        )
+        .takes::<acts::Believing>(),
+        Route::of("post", "/api/v1/agents/{name}/goals", post(acts::pursue), "Has it pursue a goal.")
+            .takes::<acts::Pursuing>(),
+    ]
+}
+
+fn traffic() -> Vec<Route> {
+    vec![
+        Route::of("get", "/api/v1/services", get(looks::services), "Entries of the directory facilitator.")
+            .asks::<looks::ServicesAsked>()
+            .answers(&["services"]),
+        Route::of("get", "/api/v1/dead-letters", get(looks::dead_letters), "The newest messages that reached nobody.")
+            .asks::<looks::LettersAsked>()
+            .answers(&["dead_letters"]),
+        Route::of("get", "/api/v1/conversations", get(looks::conversations), "What the log of conversations holds.")
+            .asks::<looks::ConversationsAsked>()
+            .tells(Told::Json(SchemaGenerator::subschema_for::<looks::Conversations>)),
+        Route::of(
+            "post",
+            "/api/v1/messages",
+            post(acts::send),
+            "Sends a message, and waits for the answer if that is wanted.",
+        )
+        .takes::<Sending>()
+        .answers(&["sent", "reply"]),
+    ]
+}
+
+fn beside() -> Vec<Route> {
+    vec![
+        Route::of("get", "/api/v1/openapi.json", get(looks::openapi), "This document.").for_anybody(),
+        Route::of("get", "/api/v1/live", get(sockets::live), "The live socket of consoles.")
+            .for_greeted()
+            .tells(Told::Socket(crate::live::SUBPROTOCOL)),
+        Route::of("get", "/session", get(sockets::session), "The session protocol, for programs that have agents.")
+            .for_greeted()
+            .tells(Told::Socket(crate::sessions::SUBPROTOCOL)),
+        Route::of("get", "/health", get(looks::health), "How the node was a moment ago; 503 if something is wrong.")
+            .for_anybody()
+            .tells(Told::Json(SchemaGenerator::subschema_for::<Health>)),
+        Route::of("get", "/metrics", get(looks::metrics), "Figures in OpenMetrics.")
+            .tells(Told::File(crate::metrics::KIND)),
+        Route::of("get", "/pages", get(looks::to_pages), "Leads to the pages that the node serves.")
+            .for_anybody()
+            .tells(Told::Elsewhere),
+        Route::of("get", "/pages/", get(looks::home_page), "The first of the pages that the node serves (`--pages`).")
+            .for_anybody()
+            .tells(Told::File("text/html; charset=utf-8")),
+        Route::of("get", "/pages/{*path}", get(looks::page), "A file of those pages.")
+            .for_anybody()
+            .tells(Told::File("application/octet-stream")),
+    ]
+}

@@ -1,0 +1,109 @@
+//! How long messages wait from when they are put into a mailbox until a turn has taken them, of some of them.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use whimbrel_platform::Time;
+
+use crate::node::Node;
+use crate::sync::{Arc, Mutex, locked};
+
+/// Waits that are kept, the newest...
+const KEPT_MAX: usize = 8_192;
+/// ...of so long.
+const KEPT_US: u64 = 5_000_000;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Latency {
+    /// How many want to know.
+    watches: AtomicUsize,
+    /// When each ended, and how many microseconds it was.
+    waits: Mutex<VecDeque<(Time, u64)>>,
+}
+
+impl Latency {
+    #[inline]
+    pub fn is_wanted(&self) -> bool {
+        self.watches.load(Ordering::Relaxed) > 0
+    }
+
+    /// A message was taken that had waited so long.
+    pub fn note(&self, now: Time, waited_us: u64) {
+        let mut waits = locked(&self.waits);
+        waits.push_back((now, waited_us));
+        if waits.len() > KEPT_MAX {
+            waits.pop_front();
+        }
+    }
+
+    fn percentiles(&self, now: Time) -> Option<Percentiles> {
+        let mut waits = locked(&self.waits);
+        while waits.front().is_some_and(|(at, _)| at.0 + KEPT_US < now.0) {
+            waits.pop_front();
+        }
+        let us = waits.iter().map(|(_, us)| *us).collect();
+        drop(waits);
+        Percentiles::of(us)
+    }
+}
+
+/// How long messages waited lately, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percentiles {
+    /// Half of them for no longer than this.
+    pub p50_us: u64,
+    /// 90 of 100.
+    pub p90_us: u64,
+    /// 99 of 100.
+    pub p99_us: u64,
+}
+
+impl Percentiles {
+    /// By nearest rank; `None` if there is nothing to be told.
+    fn of(mut us: Vec<u64>) -> Option<Self> {
+        us.sort_unstable();
+        let at = |percent: usize| us.get((us.len() * percent).div_ceil(100).saturating_sub(1)).copied();
+        Some(Self { p50_us: at(50)?, p90_us: at(90)?, p99_us: at(99)? })
+    }
+}
+
+/// Somebody wants to know how long messages wait, as long as this is kept.
+#[must_use = "nothing is measured after this is dropped"]
+pub struct LatencyWatch(Arc<Node>);
+
+impl LatencyWatch {
+    pub(crate) fn begin(node: &Arc<Node>) -> Self {
+        node.latency.watches.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(node))
+    }
+
+    /// How long messages waited in the last five seconds; `None` if nobody measured or no message was handled.
+    pub fn percentiles(&self) -> Option<Percentiles> {
+        self.0.latency.percentiles(self.0.now())
+    }
+}
+
+impl Drop for LatencyWatch {
+    fn drop(&mut self) {
+        self.0.latency.watches.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_by_nearest_rank_of_the_last_seconds() {
+        let latency = Latency::default();
+        assert_eq!(latency.percentiles(Time(0)), None);
+        latency.note(Time(0), 1_000_000);
+        (1..=100).for_each(|us| latency.note(Time(KEPT_US), us));
+        let now = Time(KEPT_US + 1);
+        assert_eq!(latency.percentiles(now), Some(Percentiles { p50_us: 50, p90_us: 90, p99_us: 99 }));
+        (0..2 * KEPT_MAX).for_each(|_| latency.note(now, 7));
+        assert_eq!(latency.percentiles(now), Some(Percentiles { p50_us: 7, p90_us: 7, p99_us: 7 }));
+        assert!(locked(&latency.waits).len() <= KEPT_MAX);
+    }
+}

@@ -1,0 +1,88 @@
+//! Agents that an operator has made: of a program, or of another agent.
+
+use std::path::{Component, Path};
+
+use whimbrel_acl::{Aid, Symbol, Value};
+use whimbrel_gateway::vocabulary::{Reason, Refusal, Spawning};
+use whimbrel_platform::ams::CloneError;
+use whimbrel_platform::limits::SPAWNED_AT_ONCE_MAX;
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
+
+use super::panel::Panel;
+
+/// Makes agents, all or none: their names.
+pub(super) fn spawn(panel: &Panel, spawning: Spawning) -> Result<Vec<String>, Refusal> {
+    let Spawning { name, program, count, beliefs, goals } = spawning;
+    check_path(&program)?;
+    let names = match count {
+        None => vec![name],
+        Some(count @ 1..=SPAWNED_AT_ONCE_MAX) => (1..=count).map(|number| format!("{name}{number}")).collect(),
+        Some(_) => {
+            let text = format!("expected a count from 1 to {SPAWNED_AT_ONCE_MAX}");
+            return Err(Refusal::new(Reason::BadRequest, text));
+        }
+    };
+    // Before anybody lives who would have to end again.
+    if let Some(taken) = names.iter().find(|name| panel.known(name).is_ok()) {
+        return Err(Refusal::new(Reason::BadState, format!("an agent named {taken} exists already")));
+    }
+    let options = [("beliefs", beliefs), ("goals", goals)];
+    let options = options.into_iter().filter_map(|(key, text)| Some((Symbol::new(key), Value::from(text?.as_str()))));
+    let options: Vec<(Symbol, Value)> = options.collect();
+    let mut made: Vec<Aid> = Vec::new();
+    for name in &names {
+        let source = AgentSource::Program { path: program.clone(), options: options.clone() };
+        let request = CreateAgent { name: Symbol::new(name), unique: false, owner: None, source };
+        match panel.platform().services().create(request) {
+            Ok(aid) => made.push(aid),
+            Err(error) => {
+                made.iter().for_each(|aid| _ = panel.platform().kill(*aid));
+                return Err(refusal(&error));
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Makes an agent that goes on as another one does.
+pub(super) fn clone(panel: &Panel, agent: &str, name: &str) -> Result<(), Refusal> {
+    panel.not_ours(agent)?;
+    panel.is_here(agent)?;
+    let original = panel.known(agent)?;
+    panel.platform().clone_agent(original, name).map(drop).map_err(|error| match error {
+        CloneError::Copy(error) => refusal(&error),
+        error => Refusal::new(Reason::BadState, error.to_string()),
+    })
+}
+
+fn refusal(error: &CreateError) -> Refusal {
+    let reason = match error {
+        CreateError::BadName { .. } | CreateError::BadProgram { .. } => Reason::BadRequest,
+        CreateError::Forbidden(_) => Reason::NotAllowed,
+        CreateError::TooManyAgents { .. } => Reason::Busy,
+        _ => Reason::BadState,
+    };
+    Refusal::new(reason, error.to_string())
+}
+
+/// Programs are those of the society: whoever has its console is not to read other files of the machine by what their faults tell.
+fn check_path(program: &str) -> Result<(), Refusal> {
+    let is_below = Path::new(program).components().all(|part| matches!(part, Component::Normal(_)));
+    if is_below && !program.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::new(Reason::BadRequest, "expected a program of the project, as bidder.asl: a path below its folder"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_those_of_the_project() {
+        assert!(["bidder.asl", "agents/bidder.asl", "counter.wasm"].iter().all(|path| check_path(path).is_ok()));
+        assert!(
+            ["", "/etc/passwd", "../other.asl", "agents/../../other.asl"].iter().all(|path| check_path(path).is_err())
+        );
+    }
+}

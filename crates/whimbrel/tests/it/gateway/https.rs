@@ -1,0 +1,101 @@
+//! The same, encrypted: with a certificate of one's own choice.
+
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use super::*;
+
+type Encrypted = StreamOwned<ClientConnection, TcpStream>;
+
+/// An authority with a node's certificate, and another one's.
+fn authorities() -> Scratch {
+    let scratch = Scratch::new();
+    for arguments in [
+        &["init", "authority"][..],
+        &["init", "another"],
+        &["issue", "authority", "n1", "--out", "n1"],
+        &["issue", "another", "n1", "--out", "theirs"],
+    ] {
+        let mut command = whimbrel();
+        command.arg("ca").args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        assert!(command.output().expect("it runs").status.success(), "{arguments:?}");
+    }
+    scratch
+}
+
+/// A connection of somebody who trusts this authority.
+fn connect(node: &Node, authority: &std::path::Path) -> Encrypted {
+    let mut roots = RootCertStore::empty();
+    let pem = std::fs::read(authority).expect("it is there");
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
+        roots.add(certificate.expect("a certificate")).expect("it can be trusted");
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().expect("versions");
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    let name = ServerName::try_from("node.whimbrel").expect("a name");
+    let client = ClientConnection::new(Arc::new(config), name).expect("a client");
+    let socket = TcpStream::connect(&node.address).expect("it listens");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    StreamOwned::new(client, socket)
+}
+
+#[test]
+fn requests_and_sessions_are_encrypted_with_the_certificate_that_was_given() {
+    let scratch = authorities();
+    let pair = scratch.0.join("n1/node.pem");
+    let pair = pair.to_string_lossy();
+    let node = Node::with(&["--http-certificate", &pair, "--http-key", &pair]);
+    let authority = scratch.0.join("n1/authority.pem");
+    let ask = |authority: &std::path::Path| -> std::io::Result<String> {
+        let mut stream = connect(&node, authority);
+        let head = format!("host: node.whimbrel\r\nauthorization: Bearer {ADMIN}\r\nconnection: close\r\n\r\n");
+        stream.write_all(format!("GET /api/v1/node HTTP/1.1\r\n{head}").as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = ask(&authority).expect("it answers");
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains(r#""society":"market""#), "{answer}");
+    let error = ask(&scratch.0.join("theirs/authority.pem")).expect_err("who trusts another authority does not go on");
+    assert!(error.to_string().contains("invalid peer certificate"), "{error}");
+    assert_eq!(node.send("GET", "/health", &[], "").status, 0, "nothing is said that is not encrypted");
+
+    let mut request = "wss://node.whimbrel/session".into_client_request().expect("an address");
+    request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("whimbrel.v1"));
+    let (mut socket, _) = tungstenite::client::client(request, connect(&node, &authority)).expect("it is one");
+    let mut hear = |said: String| {
+        socket.send(Message::text(said)).expect("it is open");
+        let told = socket.read().expect("it answers").into_text().expect("text");
+        serde_json::from_str::<Value>(&told).expect("JSON")
+    };
+    let welcome = hear(format!(r#"{{"type":"hello","versions":[1],"token":"{ADMIN}"}}"#));
+    assert_eq!(welcome["type"], "welcome", "{welcome}");
+    let created = hear(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#.to_owned());
+    assert_eq!(created["name"], "guest@whimbrel", "{created}");
+}
+
+#[test]
+fn a_certificate_that_is_none_is_told_before_anything_begins() {
+    let scratch = market();
+    let run = |options: &[&str]| super::super::Seen::from(command(&scratch, options).output().expect("it runs"));
+    let seen = run(&["--http-certificate", "seller.asl", "--http-key", "seller.asl"]);
+    assert!(seen.code != Some(0) && seen.err.contains("certificate"), "{}", seen.err);
+    let seen = run(&["--http-certificate", "none.pem", "--http-key", "none.pem"]);
+    assert!(seen.code != Some(0) && seen.err.contains("cannot read none.pem"), "{}", seen.err);
+}
+
+/// Certificates of programs are for the agent port; who comes without a token hears what is asked for here.
+#[test]
+fn who_shows_no_token_hears_that_one_is_asked_for() {
+    let node = Node::start();
+    let mut socket = node.socket("/session", "whimbrel.v1", &[]).expect("it is one");
+    socket.say(r#"{"type":"hello","versions":[1]}"#);
+    let refused = socket.hear().expect("it answers");
+    assert_eq!((&refused["type"], &refused["code"]), (&"error".into(), &"unauthorised".into()));
+    let text = refused["text"].as_str().expect("words");
+    assert!(text.contains("over WebSocket a session needs a token") && text.contains("agent port"), "{text}");
+}

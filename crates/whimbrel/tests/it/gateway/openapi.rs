@@ -1,0 +1,159 @@
+//! The document that describes the routes, and whether they are as it says.
+
+use super::*;
+
+/// What is wrong with a value, by a shape of JSON Schema as the document has them; a word that is not known here is wrong, too.
+fn faults(value: &Value, schema: &Value, document: &Value) -> Vec<String> {
+    let Some(schema) = schema.as_object() else {
+        return if schema == &Value::Bool(true) { Vec::new() } else { vec![format!("nothing fits {schema}")] };
+    };
+    let mut found = Vec::new();
+    let mut fault = |text: String| found.push(text);
+    let fits = |schema: &Value| faults(value, schema, document).is_empty();
+    for (word, what) in schema {
+        let list = || what.as_array().map(Vec::as_slice).unwrap_or_default();
+        match word.as_str() {
+            "description" | "default" | "format" | "minimum" | "maximum" | "title" => {}
+            "$ref" => {
+                let path = what.as_str().expect("a path").trim_start_matches('#');
+                faults(value, document.pointer(path).expect("it is there"), document).into_iter().for_each(&mut fault);
+            }
+            "type" => {
+                let kinds = if what.is_array() { list().to_vec() } else { vec![what.clone()] };
+                let is_one = |kind: &Value| match kind.as_str().expect("a kind") {
+                    "object" => value.is_object(),
+                    "array" => value.is_array(),
+                    "string" => value.is_string(),
+                    "boolean" => value.is_boolean(),
+                    "null" => value.is_null(),
+                    "integer" => value.is_u64() || value.is_i64(),
+                    "number" => value.is_number(),
+                    other => panic!("{other}"),
+                };
+                if !kinds.iter().any(is_one) {
+                    fault(format!("{value} is not {what}"));
+                }
+            }
+            "const" if value != what => fault(format!("{value} is not {what}")),
+            "enum" if !list().contains(value) => fault(format!("{value} is none of {what}")),
+            "const" | "enum" => {}
+            "required" => {
+                let missing = list().iter().filter(|name| value.get(name.as_str().expect("a name")).is_none());
+                missing.for_each(|name| fault(format!("{name} is missing in {value}")));
+            }
+            "properties" => {
+                let members = what.as_object().expect("members").iter();
+                for (name, member) in members.filter_map(|(name, schema)| Some((value.get(name)?, schema))) {
+                    faults(name, member, document).into_iter().for_each(&mut fault);
+                }
+            }
+            "additionalProperties" => assert!(what.is_boolean() || what.is_object(), "{what}"),
+            "items" => value.as_array().into_iter().flatten().for_each(|item| {
+                faults(item, what, document).into_iter().for_each(&mut fault);
+            }),
+            "prefixItems" => value.as_array().into_iter().flatten().zip(list()).for_each(|(item, schema)| {
+                faults(item, schema, document).into_iter().for_each(&mut fault);
+            }),
+            "minItems" | "maxItems" => {
+                let (count, bound) = (value.as_array().map_or(0, Vec::len) as u64, what.as_u64().expect("a number"));
+                if (word == "minItems" && count < bound) || (word == "maxItems" && count > bound) {
+                    fault(format!("{count} items in {value}"));
+                }
+            }
+            "oneOf" if list().iter().filter(|one| fits(one)).count() != 1 => {
+                fault(format!("{value} is not one of {what}"))
+            }
+            "anyOf" if !list().iter().any(fits) => fault(format!("{value} is not any of {what}")),
+            "oneOf" | "anyOf" => {}
+            "allOf" => list().iter().for_each(|one| faults(value, one, document).into_iter().for_each(&mut fault)),
+            other => fault(format!("what does {other} mean?")),
+        }
+    }
+    found
+}
+
+#[test]
+fn shapes_are_told_apart() {
+    let document = serde_json::json!({ "shapes": { "name": { "type": "string" } } });
+    let schema = serde_json::json!({
+        "type": "object", "required": ["name"],
+        "properties": { "name": { "$ref": "#/shapes/name" }, "kind": { "const": "a" }, "list": { "items": { "type": "integer" } } },
+    });
+    let count = |value: Value| faults(&value, &schema, &document).len();
+    assert_eq!(count(serde_json::json!({ "name": "bob", "kind": "a", "list": [1], "more": null })), 0);
+    assert_eq!(count(serde_json::json!({ "name": 7 })), 1);
+    assert_eq!(count(serde_json::json!({ "kind": "b", "list": [1, "x"] })), 3);
+    assert_eq!(faults(&Value::Null, &serde_json::json!({ "colour": "red" }), &document), ["what does colour mean?"]);
+}
+
+/// A body that fits each route that has one.
+fn body(path: &str) -> &'static str {
+    match path {
+        "/api/v1/agents" => r#"{"name":"clerk","program":"bank.asl","count":2}"#,
+        "/api/v1/agents/{name}/clone" => r#"{"name":"twin"}"#,
+        "/api/v1/agents/{name}/move" => r#"{"to":"n2"}"#,
+        "/api/v1/agents/{name}/debug" => r#"{"order":"pause"}"#,
+        "/api/v1/agents/{name}/breakpoints" => r#"{"plan":"p1","on":true}"#,
+        "/api/v1/agents/{name}/beliefs" => r#"{"belief":"rich","add":true}"#,
+        "/api/v1/agents/{name}/goals" => r#"{"goal":"rest"}"#,
+        "/api/v1/nodes/{name}/drain" => r#"{"drains":true}"#,
+        "/api/v1/messages" => r#"{"message":{"performative":"inform","receivers":["seller"],"content":"hello"}}"#,
+        _ => "",
+    }
+}
+
+#[test]
+fn every_route_answers_as_the_document_says() {
+    let pages = Scratch::with(&[("index.html", "home"), ("bees.js", "hum();")]);
+    let node = Node::with(&["--log", "--pages", &pages.0.to_string_lossy()]);
+    node.until(|node| node.get("/node")["sent"].as_u64() >= Some(20));
+    let document = node.send("GET", "/api/v1/openapi.json", &[], "");
+    assert_eq!((document.status, document.header("content-type")), (200, Some("application/json")));
+    let document = document.json();
+    let mut done = 0;
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        for (method, route) in methods.as_object().expect("methods") {
+            let name = format!("{method} {path}");
+            // The last to be asked for is the one that ends it.
+            let agent = if method == "delete" { "bank12" } else { "bank1" };
+            let at = path.replace("{name}", agent).replace("{step}", "suspend").replace("{path}", "bees.js");
+            let method = method.to_uppercase();
+            let answer = |token: &str| {
+                let bearer = format!("Bearer {token}");
+                let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+                node.send(&method, &at, &headers, body(path))
+            };
+            let needs = route["x-whimbrel-role"].as_str();
+            if let Some(role) = needs {
+                assert_eq!(answer("nobody").status, 401, "{name}");
+                let status = answer(VIEWER).status;
+                assert_eq!(status == 403, role == "admin", "{name}: {status}");
+            }
+            let response = answer(ADMIN);
+            let (status, documented) = route["responses"].as_object().expect("responses").iter().next().expect("one");
+            let documented = match response.status.to_string() {
+                same if same == *status => documented,
+                // What is no WebSocket, and what this node is in no state for, is refused as the document says.
+                _ => {
+                    let may_be =
+                        ["/session", "/api/v1/live", "/api/v1/agents/{name}/move", "/api/v1/nodes/{name}/drain"];
+                    let may_be =
+                        [&may_be[..], &["/api/v1/agents/{name}/recall", "/api/v1/agents/{name}/breakpoints"]].concat();
+                    assert!(may_be.contains(&path.as_str()), "{name}: {} {}", response.status, response.body);
+                    &document["components"]["responses"]["refused"]
+                }
+            };
+            if let Some(schema) = documented.pointer("/content/application~1json/schema") {
+                let faults = faults(&response.json(), schema, &document);
+                assert!(faults.is_empty(), "{name}: {faults:?}");
+            }
+            if let Some(query) = route["parameters"].as_array() {
+                let unknown = query.iter().filter(|one| one["in"] == "query").count();
+                let more = node.ask("GET", &format!("{}?unheard=of", at.trim_start_matches("/api/v1")), ADMIN, "");
+                assert!(unknown == 0 || more.status == 400, "{name}");
+            }
+            done += 1;
+        }
+    }
+    assert!(done >= 28, "{done}");
+}

@@ -1,0 +1,59 @@
+//! Agents that an operator has made.
+
+use super::*;
+
+#[test]
+fn populations_are_made_of_a_program_all_or_none() {
+    let node = Node::start();
+    let spawn = |body: &str| node.ask("POST", "/agents", ADMIN, body);
+    let made = spawn(r#"{"name":"clerk","program":"bank.asl","count":3,"beliefs":"rich, price(tea, 5)"}"#);
+    assert_eq!((made.status, &made.json()["agents"]), (200, &serde_json::json!(["clerk1", "clerk2", "clerk3"])));
+    // They have what they believe with their first turn.
+    node.until(|node| {
+        let mind = node.get("/agents/clerk2/mind");
+        let beliefs = mind["beliefs"].as_array().expect("a list").iter().filter_map(|belief| belief["text"].as_str());
+        let beliefs: Vec<&str> = beliefs.collect();
+        beliefs.contains(&"rich") && beliefs.contains(&"price(tea,5)")
+    });
+    assert_eq!(spawn(r#"{"name":"solo","program":"bank.asl"}"#).json()["agents"], serde_json::json!(["solo"]));
+    let refused = |body: &str, status: u16, reason: &str| {
+        let response = spawn(body);
+        let told = response.json();
+        assert_eq!((response.status, &told["reason"]), (status, &reason.into()), "{body}: {told}");
+    };
+    refused(r#"{"name":"clerk","program":"bank.asl","count":4}"#, 409, "bad_state");
+    refused(r#"{"name":"new","program":"none.asl","count":2}"#, 400, "bad_request");
+    refused(r#"{"name":"new","program":"/etc/passwd"}"#, 400, "bad_request");
+    refused(r#"{"name":"new","program":"../bank.asl"}"#, 400, "bad_request");
+    refused(r#"{"name":"a@b","program":"bank.asl"}"#, 400, "bad_request");
+    refused(r#"{"name":"new","program":"bank.asl","count":0}"#, 400, "bad_request");
+    refused(r#"{"name":"new","program":"bank.asl","count":10001}"#, 400, "bad_request");
+    refused(r#"{"name":"new","program":"bank.asl","beliefs":"rich("}"#, 400, "bad_request");
+    refused(r#"{"name":"new","program":"bank.asl","clones":2}"#, 400, "bad_request");
+    assert_eq!(node.ask("GET", "/agents?name=new*", ADMIN, "").json()["total"], 0, "nothing is left of these");
+    assert_eq!(node.ask("POST", "/agents", VIEWER, r#"{"name":"v","program":"bank.asl"}"#).status, 403);
+}
+
+#[test]
+fn an_agent_is_cloned_with_what_it_believes() {
+    let node = Node::start();
+    assert_eq!(node.ask("POST", "/agents/bank1/beliefs", ADMIN, r#"{"belief":"rich","add":true}"#).status, 200);
+    let cloned = node.ask("POST", "/agents/bank1/clone", ADMIN, r#"{"name":"twin"}"#);
+    assert_eq!((cloned.status, &cloned.json()["answer"]), (200, &"done".into()), "{}", cloned.body);
+    let believes = |node: &Node| {
+        let mind = node.ask("GET", "/agents/twin/mind", ADMIN, "").json();
+        mind["beliefs"].as_array().is_some_and(|beliefs| beliefs.iter().any(|belief| belief["text"] == "rich"))
+    };
+    node.until(believes);
+    let again = node.ask("POST", "/agents/bank1/clone", ADMIN, r#"{"name":"twin"}"#);
+    assert_eq!((again.status, &again.json()["reason"]), (409, &"bad_state".into()));
+    assert_eq!(node.ask("POST", "/agents/nobody/clone", ADMIN, r#"{"name":"x"}"#).status, 404);
+    assert_eq!(node.ask("POST", "/agents/df/clone", ADMIN, r#"{"name":"x"}"#).status, 409);
+    // The same over the live socket.
+    let mut live = node.live(ADMIN);
+    live.say(r#"{"type":"ask","id":1,"request":{"request":"spawn","name":"clerk","program":"bank.asl","count":2}}"#);
+    assert_eq!(live.expect("answer")["answer"]["agents"], serde_json::json!(["clerk1", "clerk2"]));
+    live.say(r#"{"type":"ask","id":2,"request":{"request":"clone","agent":"clerk1","name":"other"}}"#);
+    assert_eq!(live.expect("answer")["answer"]["answer"], "done");
+    node.until(|node| node.ask("GET", "/agents/other", ADMIN, "").status == 200);
+}
