@@ -74,11 +74,16 @@ function kept() {
   }
 }
 
+let choices = 0;
+
 async function choose(name) {
   end();
+  const choice = ++choices;
   program = programs.find((one) => one.name === name) ?? programs[0];
   part("program").value = program.name;
   const texts = await Promise.all(program.files.map(async (file) => (await fetch(`programs/${program.name}/${file}`)).text()));
+  // Somebody was quicker.
+  if (choice !== choices) return;
   original = Object.fromEntries(program.files.map((file, at) => [file, texts[at]]));
   files = { ...original, ...Object.fromEntries(Object.entries(kept()).filter(([file]) => file in original)) };
   keep();
@@ -119,8 +124,11 @@ let problems = [];
 
 async function check() {
   const path = program.files[0];
+  const choice = choices;
   try {
-    ({ diagnostics: problems } = await checker.ask("check", { files, path }));
+    const { diagnostics } = await checker.ask("check", { files, path });
+    if (choice !== choices) return;
+    problems = diagnostics;
   } catch (error) {
     problems = [{ severity: "error", message: error.message, file: path, line: 1, column: 1, endLine: 1, endColumn: 1, label: "" }];
   }
@@ -172,6 +180,7 @@ function setPaused(paused) {
 }
 
 async function run(paused = false) {
+  if (part("run").disabled) return;
   end();
   const own = new Desk((news) => desk === own && heard(news));
   desk = own;
@@ -203,6 +212,7 @@ async function pace(paused) {
 
 async function step() {
   if (!desk) return run(true);
+  if (part("step").disabled) return;
   if (!isPaused) await pace(true);
   await desk.ask("step", { agent: chosen });
   look();
@@ -360,10 +370,11 @@ async function begin() {
   buttons();
   try {
     programs = await (await fetch("programs/programs.json")).json();
-    part("program").replaceChildren(...programs.map(({ name, title }) => new Option(title, name)));
     module = await engine("lib/agentspeak.wasm");
     checker = new Desk(() => undefined);
     await checker.ask("begin", { module, files: {} });
+    part("program").replaceChildren(...programs.map(({ name, title }) => new Option(title, name)));
+    part("run").disabled = false;
     await choose(query.get("program") ?? "hello");
     if (query.has("run")) await run();
   } catch (error) {
