@@ -46,7 +46,7 @@ class Bench {
       "more.asl": "+?price(X) <- ?cost(X). +!greet(A)[source(S)] <- .send(S, tell, greeted(A)).",
       "wrong.asl": "+!go <- ",
       "stopper.asl": "+!stop <- .stopMAS.",
-      ...Object.fromEntries(["worker", "traveller", "keeper"].flatMap((what) => LANGUAGES.map((language) => [`${what}-${language}.wasm`, guestBytes(`${what}-${language}`)]))),
+      ...Object.fromEntries(["worker", "traveller", "keeper", "counter"].flatMap((what) => LANGUAGES.map((language) => [`${what}-${language}.wasm`, guestBytes(`${what}-${language}`)]))),
     });
     const tab = (name: string, workers: number): string =>
       `${pages.url}?${new URLSearchParams({ script: "tab-device.js", gateway: `http://${society.gateway}`, token: TOKEN, name, workers: String(workers) })}`;
@@ -188,8 +188,16 @@ test("two pages are devices: agents in their Workers, in TypeScript and AgentSpe
     // Who leaves takes his agents with him.
     await bench.ask("tab-one-control", term("end", "late"));
     await bench.hears(({ ended }) => ended === "late");
+    const counted = async (): Promise<Value> => (await bench.ask("keeps", null, "query-ref")).content;
+    await bench.spawn("tab-two", "keeps", "counter-rust.wasm", "kept");
+    boss.send({ performative: "inform", receivers: "keeps" });
+    assert.equal(await counted(), 1n);
     await bench.ask("tab-two-control", "leave");
     await assert.rejects(bench.ask("far", "hello"), FailureError);
+    // But one that is kept waits, and goes on in another tab.
+    boss.send({ performative: "inform", receivers: "keeps" });
+    await bench.spawn("tab-one", "keeps", "counter-rust.wasm", "kept");
+    assert.equal(await counted(), 2n);
   } finally {
     await bench.close();
   }

@@ -32,7 +32,8 @@ await control.create(`${name}-control`, (agent) => {
     const found = device.agents.find((one) => one.name === what);
     try {
       if (isTerm(content, "spawn")) {
-        const spawned = await device.spawn(what ?? "", `/${module ?? ""}`, module?.endsWith(".asl") ? { beliefs: data ?? "" } : module?.endsWith(".wasm") ? {} : data);
+        const given = module?.endsWith(".asl") ? { beliefs: data ?? "" } : module?.endsWith(".wasm") ? {} : data;
+        const spawned = await device.spawn(what ?? "", `/${module ?? ""}`, given, data === "kept" ? { onLeave: "wait" } : undefined);
         void spawned.ended.then((reason) => post({ ended: spawned.name, reason }));
         return agent.reply(message, "inform", spawned.aid);
       }

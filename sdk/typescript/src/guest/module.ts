@@ -104,9 +104,15 @@ export class GuestModule {
     return new GuestModule(bytes, code, globals, beginning, first, isStackFirst ? pointer : undefined, suspends, wants);
   }
 
-  /** What it is known by: SHA-256 of its bytes, in hexadecimal. Only where the page is from a secure origin. */
+  /**
+   * What it is known by: SHA-256 of its bytes, in hexadecimal.
+   *
+   * @throws {@link ModuleError} in a page that is not from a secure origin (HTTPS, or this machine).
+   */
   async hash(): Promise<string> {
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", this.bytes));
+    const { subtle } = globalThis.crypto as { readonly subtle?: SubtleCrypto };
+    if (!subtle) throw new ModuleError("what a module is known by can be told only in pages from a secure origin: HTTPS, or this machine");
+    const digest = new Uint8Array(await subtle.digest("SHA-256", this.bytes));
     return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
