@@ -26,6 +26,9 @@ help: ## Say what there is (this list)
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Somebody who looks at a screen is shown the console.
+DEMO = $$(if [ -t 2 ] && { [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}$${BROWSER:-}" ] || [ "$$(uname)" = Darwin ]; }; then echo --open --log; fi)
+
 .PHONY: demo
 demo: $(WHIMBREL) ## Build Whimbrel and run a contract net of seven agents
 	@echo
@@ -33,7 +36,7 @@ demo: $(WHIMBREL) ## Build Whimbrel and run a contract net of seven agents
 	@echo "  refuse, fern never answers, so each call ends at its deadline. The cheapest gets the job, and gets dearer"
 	@echo "  by it. All seven are AgentSpeak programs in examples/contract-net."
 	@echo
-	@$(WHIMBREL) run examples/contract-net --summary
+	@$(WHIMBREL) run examples/contract-net --summary $(DEMO)
 	@echo
 	@echo "  Next: $(WHIMBREL) run examples/auction     twenty bidders, one program"
 	@echo "        $(WHIMBREL) new garden               a society of your own"

@@ -36,9 +36,9 @@ class Market {
     readonly url: string,
   ) {}
 
-  static async open(): Promise<Market> {
+  static async open(programs: Readonly<Record<string, string>> = PROGRAMS): Promise<Market> {
     const folder = mkdtempSync(join(tmpdir(), "whimbrel-console-"));
-    for (const [name, program] of Object.entries(PROGRAMS)) writeFileSync(join(folder, name), program);
+    for (const [name, program] of Object.entries(programs)) writeFileSync(join(folder, name), program);
     const process_ = spawn(WHIMBREL, ["run", folder, "--log", "--http", "127.0.0.1:0", "--http-token", TOKEN, "--http-viewer-token", VIEWER], {
       env: { ...process.env, WHIMBREL_RUN_DIR: join(folder, "run") },
       stdio: ["ignore", "ignore", "pipe"],
@@ -109,10 +109,23 @@ describe("the console on a real node", { skip: withoutNode(), timeout: 300_000 }
       const line = page.locator(".line-row").filter({ hasText: "askOne" }).first();
       await line.click();
       await page.getByRole("complementary", { name: "Message" }).getByText("price(tea,P)").waitFor();
-      await page.getByRole("button", { name: "From the log" }).click();
+      await page.getByRole("button", { name: "From now" }).click();
       await page.getByLabel("Agents", { exact: true }).fill("seller");
       await page.locator(".line-row").filter({ hasText: "sold(tea)" }).first().waitFor();
     }));
+
+  test("what was said before anybody looked is drawn, though nothing follows", async () => {
+    const quiet = await Market.open({ "quiet.mas2j": "MAS quiet { agents: ann; ben; }", "ann.asl": "!go. +!go <- .send(ben, tell, hello(world)).", "ben.asl": "" });
+    try {
+      const there = await Visit.to(browser, quiet.url, { token: TOKEN });
+      await there.go("c", "Conversations");
+      for (const name of ["ann", "ben"]) await there.page.locator(".heads").getByText(name, { exact: true }).waitFor();
+      assert.deepEqual(there.faults, []);
+      await there.close();
+    } finally {
+      await quiet.close();
+    }
+  });
 
   test("a question is asked by hand, an agent registered; what dies with an agent is listed", () =>
     see(async (there, page) => {

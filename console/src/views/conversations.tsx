@@ -26,7 +26,8 @@ interface Still {
 const still = signal<Still | null>(null);
 const chosen = signal<Event | null>(null);
 const shape = signal<"diagram" | "lines">(matchMedia("(max-width: 720px)").matches ? "lines" : "diagram");
-const source = signal<"live" | "log">("live");
+/** From the first message, if the node remembers; it says so if it does not. */
+const source = signal<"live" | "log">("log");
 /** Where a scrub or a step wants the rows to be. */
 const goal = signal<{ readonly index: number } | null>(null);
 const lanes = new Lanes();
@@ -41,8 +42,8 @@ let listensTo = "";
 
 /** Once opened, the console goes on listening, so that whoever comes back misses nothing. */
 function listen(filter: TalkFilter): void {
-  const isLog = source.value === "log";
-  const key = `${source.value} ${JSON.stringify(sniffWanted(filter))}`;
+  const isLog = source.value === "log" && live.offers("log");
+  const key = `${isLog ? "log" : "live"} ${JSON.stringify(sniffWanted(filter))}`;
   if (key === listensTo) return;
   // What was heard stays until the log has something to say: the node may have none.
   let isStale = isLog || (listensTo.startsWith("log ") && hasLog.value);

@@ -1,6 +1,6 @@
 /** The sequence diagram: a life line for each agent, a row for each event. Only the rows in sight are drawn, on a canvas, once a frame. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Event, MessageEvent } from "../live/vocabulary.js";
 import { aside } from "../model/aside.js";
 import { clock, visible } from "../model/format.js";
@@ -75,14 +75,22 @@ export function Diagram(props: Props) {
   const names = useSignal<readonly string[]>(lanes.names);
   const top = useRef(0);
 
+  const [, lookAgain] = useState(0);
   const now = performance.now();
-  if (size.value.width > 0 && (isStill || now - lanesAt.current > LANES_MS)) {
+  const wait = isStill ? 0 : lanesAt.current + LANES_MS - now;
+  if (size.value.width > 0 && wait <= 0) {
     lanesAt.current = now;
     const first = isStill ? Math.max(0, Math.floor(top.current / ROW) - RECENT / 4) : Math.max(0, events.length - RECENT);
     const also = props.chosen && isMessage(props.chosen) ? [props.chosen.from, props.chosen.to] : [];
     lanes.update(filter.agents, events.slice(first, first + RECENT), lanesIn(size.value.width), also);
     names.value = lanes.names;
   }
+  // Lanes that were not looked at for these events are later, though no others may come.
+  useEffect(() => {
+    if (wait <= 0) return;
+    const timer = setTimeout(() => lookAgain((times) => times + 1), wait + 1);
+    return () => clearTimeout(timer);
+  });
   const draw = () => {
     const { events, chosen, isStill } = newest.current;
     const element = box.current;

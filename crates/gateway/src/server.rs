@@ -113,6 +113,11 @@ impl Gateway {
         &self.shared.refusals
     }
 
+    /// How many consoles are connected.
+    pub fn watchers(&self) -> usize {
+        self.shared.live.load(std::sync::atomic::Ordering::Acquire)
+    }
+
     /// Takes no more connections, says good-bye to those that are there, and waits until that is written, for as long as this.
     /// Sessions are closed by whoever holds them.
     pub fn close(self, at_most: Duration) {

@@ -144,19 +144,25 @@ impl Prepared {
         &self.token
     }
 
+    /// What a browser is to open.
+    pub fn url(&self) -> std::io::Result<String> {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        Ok(format!("{scheme}://{}/#token={}", self.listener.local_addr()?, self.token))
+    }
+
     fn open(
         self,
         operator: Arc<dyn Operator>,
         sessions: &Arc<AgentPort>,
         auditor: Option<Arc<dyn Auditor>>,
     ) -> anyhow::Result<Arc<Gateway>> {
-        let Self { listener, tls, access, token, pages, credentials, quiet } = self;
-        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = self.url()?;
+        let Self { listener, tls, access, pages, credentials, quiet, .. } = self;
         let held = Arc::new(WebSessions::of(sessions));
         let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor };
         let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
         if !quiet {
-            terminal::note(&format!("the console is at {scheme}://{}/#token={token}", gateway.address()));
+            terminal::note(&format!("the console is at {url}"));
         }
         if let Some(folder) = credentials {
             watch(&gateway, Watched::following(&folder));

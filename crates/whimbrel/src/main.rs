@@ -19,6 +19,7 @@ mod logging;
 mod membership;
 mod nodes;
 mod offering;
+mod opening;
 mod refusals;
 mod screen;
 mod sequence;

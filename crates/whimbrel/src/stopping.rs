@@ -46,8 +46,10 @@ impl Stopping {
         self.receiver.recv_timeout(time).is_ok()
     }
 
-    /// From now on reasons lead to `end`, with an exit code, and so does the time's running out.
-    pub fn watch(self, time: Option<Duration>, end: impl Fn(i32) + Send + 'static) {
+    /// From now on reasons lead to `end`, with an exit code, and so does the time's running out. Who has what is answered is told of it,
+    /// too.
+    pub fn watch(self, time: Option<Duration>, end: impl Fn(i32) + Send + 'static) -> Receiver<()> {
+        let (told, reasons) = channel();
         std::thread::spawn(move || {
             let reason = match time {
                 Some(time) => self.receiver.recv_timeout(time),
@@ -61,6 +63,8 @@ impl Stopping {
                 Ok(Reason::NobodyReads) | Err(RecvTimeoutError::Timeout) => end(0),
                 Err(RecvTimeoutError::Disconnected) => {}
             }
+            let _ = told.send(());
         });
+        reasons
     }
 }

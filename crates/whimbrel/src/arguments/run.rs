@@ -76,6 +76,10 @@ pub struct Run {
     /// Keep what agents say to each other, for `whimbrel log`: in the folder `.whimbrel` beside the society's file, or in this one.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
     pub log: Option<Option<PathBuf>>,
+    /// Open the console in a browser: the society begins when it is there, and the console stays when the society has ended, as long as
+    /// somebody looks. `$BROWSER` says which browser.
+    #[arg(long, conflicts_with_all = ["nodes", "quiet"])]
+    pub open: bool,
     /// Show every message, and agents coming and going, on standard error.
     #[arg(long)]
     pub trace: bool,

@@ -121,6 +121,7 @@ impl From<Up> for Run {
             labels: up.labels,
             shows_console: false,
             fresh: up.fresh,
+            open: false,
             trace: up.trace,
             summary: false,
             log: up.log,

@@ -4,11 +4,14 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
+use anyhow::bail;
 use whimbrel::Society;
 use whimbrel::cluster::View;
 use whimbrel::shelving::Shelving;
+use whimbrel_gateway::Gateway;
 use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_runtime::{Platform, PlatformBuilder};
@@ -25,6 +28,7 @@ use crate::logging::Logging;
 use crate::membership::{Membership, security_at};
 use crate::nodes::{Nodes, name_of};
 use crate::offering;
+use crate::opening::Opened;
 use crate::stopping::Stopping;
 use crate::terminal::{self, Lines};
 use crate::watch::Watch;
@@ -32,15 +36,9 @@ use crate::watch::Watch;
 /// Runs it.
 pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
-    let mut society = open(&file, code_cache(arguments.code_cache.as_deref())?)?;
-    if let Some(agents) = arguments.agents {
-        society.set_population(agents as usize);
-    }
-    if !arguments.quiet {
-        terminal::show(society.warnings());
-    }
+    let society = society_of(arguments, &file)?;
     let stopping = Stopping::new()?;
-    let watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
+    let mut watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
     let number = arguments.node.map(name_of);
     let (guards, builder) = Guards::set(&arguments.guarding, number.as_deref(), builder)?;
@@ -64,8 +62,14 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let (http, agents_elsewhere) =
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
-    let nodes = begin(arguments, society, keeping.as_ref(), membership.as_ref(), &platform, &guards)?;
-    agent_port::share_out(agents_elsewhere.as_ref(), &platform);
+    let url = http.as_ref().map(Prepared::url).transpose()?;
+    let begin = |society| {
+        let nodes = begin(arguments, society, keeping.as_ref(), membership.as_ref(), &platform, &guards)?;
+        agent_port::share_out(agents_elsewhere.as_ref(), &platform);
+        anyhow::Ok(nodes)
+    };
+    let (at_once, later) = if arguments.open { (None, Some(society)) } else { (Some(society), None) };
+    let nodes = at_once.map(begin).transpose()?.flatten();
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
     let cluster = keeping.as_ref().map(Keeping::view);
     let log = logging.as_ref().map(Logging::log);
@@ -73,30 +77,63 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
-    let time = arguments.time.filter(|_| arguments.node.is_none());
-    stopping.watch(time, end_by(&platform, cluster));
+    let ends_after = arguments.time.filter(|_| arguments.node.is_none());
+    let reasons = stopping.watch(ends_after, end_by(&platform, cluster));
+    let opened = open_console(arguments, gateway.as_ref().zip(url.as_deref()), reasons)?;
+    if let Some(society) = later.filter(|_| opened.as_ref().is_none_or(Opened::wait)) {
+        begin(society)?;
+    }
     let code = platform.run_until_stopped();
+    if let Some(opened) = opened {
+        summarise(watch.take(), &platform, began);
+        opened.stay();
+    }
     agent_port::end_sessions(agents_elsewhere.as_ref());
     gateway::close(gateway);
     agent_port::close(agents_elsewhere);
     drop(control);
     logging.into_iter().for_each(Logging::end);
-    if let Some(nodes) = nodes {
-        nodes.end();
-    }
-    if let Some(membership) = membership {
-        membership.end();
-    }
+    nodes.into_iter().for_each(Nodes::end);
+    membership.into_iter().for_each(Membership::end);
     guards.end();
     if let Some(keeping) = keeping {
         keeping.end(&platform);
     }
-    let time = began.elapsed();
-    if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), time)) {
+    summarise(watch, &platform, began);
+    Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}
+
+/// Says what there was, if that was asked for.
+fn summarise(watch: Option<Watch>, platform: &Platform, began: Instant) {
+    if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), began.elapsed())) {
         // Nobody may be reading any more.
         let _ = writeln!(anstream::stdout().lock(), "{table}");
     }
-    Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}
+
+/// The society as it is written, and with as many agents as are wanted.
+fn society_of(arguments: &Run, file: &Path) -> anyhow::Result<Society> {
+    let mut society = open(file, code_cache(arguments.code_cache.as_deref())?)?;
+    if let Some(agents) = arguments.agents {
+        society.set_population(agents as usize);
+    }
+    if !arguments.quiet {
+        terminal::show(society.warnings());
+    }
+    Ok(society)
+}
+
+/// Has a browser show the console, if that was asked for.
+fn open_console(
+    arguments: &Run,
+    console: Option<(&Arc<Gateway>, &str)>,
+    reasons: Receiver<()>,
+) -> anyhow::Result<Option<Opened>> {
+    match console {
+        _ if !arguments.open => Ok(None),
+        Some((gateway, url)) => Ok(Opened::open(gateway, url, reasons)),
+        None => bail!("there is no console to open: the node has no HTTP port (--http)"),
+    }
 }
 
 /// Brings the society's agents to life, as far as they are to live here.

@@ -4,6 +4,7 @@ mod hostile;
 mod https;
 mod live;
 mod openapi;
+mod opening;
 mod routes;
 mod sessions;
 mod spawning;
@@ -193,29 +194,13 @@ impl Node {
         protocol: &'static str,
         headers: &[(&'static str, &str)],
     ) -> Result<Socket, u16> {
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
-        let mut request = format!("ws://{}{path}", self.address).into_client_request().expect("an address");
-        request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(protocol));
-        for (name, value) in headers {
-            request.headers_mut().insert(*name, value.parse().expect("a header"));
-        }
-        match tungstenite::client::client(request, stream) {
-            Ok((socket, _)) => Ok(Socket(socket)),
-            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
-                Err(response.status().as_u16())
-            }
-            Err(other) => panic!("{other}"),
-        }
+        Socket::over(stream, &self.address, path, protocol, headers)
     }
 
     /// A live socket that was let in.
     #[track_caller]
     fn live(&self, token: &str) -> Socket {
-        let mut socket = self.socket("/api/v1/live", "whimbrel.live.v1", &[]).expect("it is one");
-        socket.say(&format!(r#"{{"type":"hello","token":"{token}"}}"#));
-        let welcome = socket.hear().expect("it answers");
-        assert_eq!(welcome["type"], "welcome", "{welcome}");
-        socket
+        Socket::live(&self.address, token)
     }
 
     #[track_caller]
@@ -232,6 +217,40 @@ impl Node {
 struct Socket(WebSocket<TcpStream>);
 
 impl Socket {
+    #[track_caller]
+    fn over(
+        stream: TcpStream,
+        address: &str,
+        path: &str,
+        protocol: &'static str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, u16> {
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let mut request = format!("ws://{address}{path}").into_client_request().expect("an address");
+        request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(protocol));
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().expect("a header"));
+        }
+        match tungstenite::client::client(request, stream) {
+            Ok((socket, _)) => Ok(Self(socket)),
+            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
+                Err(response.status().as_u16())
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    /// A live socket that was let in.
+    #[track_caller]
+    fn live(address: &str, token: &str) -> Self {
+        let stream = TcpStream::connect(address).expect("it listens");
+        let mut socket = Self::over(stream, address, "/api/v1/live", "whimbrel.live.v1", &[]).expect("it is one");
+        socket.say(&format!(r#"{{"type":"hello","token":"{token}"}}"#));
+        let welcome = socket.hear().expect("it answers");
+        assert_eq!(welcome["type"], "welcome", "{welcome}");
+        socket
+    }
+
     #[track_caller]
     fn say(&mut self, text: &str) {
         self.0.send(Message::text(text)).expect("it is open");
