@@ -1,6 +1,7 @@
 /** What a platform does with what its node says, its program's errors, and the memory of both. The node is the test. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { getEventListeners } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -92,6 +93,13 @@ function printed(context: TestContext): unknown[][] {
   context.mock.method(console, "error", (...line: unknown[]) => void lines.push(line));
   return lines;
 }
+
+test("timers that are taken back leave nothing behind", () => {
+  const agent = new Agent();
+  for (let count = 0; count < 100; count++) agent.after(1e6, () => assert.fail("it was taken back"))();
+  agent.every(1e6, () => assert.fail("it was taken back"))();
+  assert.equal(getEventListeners(agent.signal, "abort").length, 0);
+});
 
 test("an agent is on one platform, under one name", () =>
   withPlatform(async (platform, node) => {

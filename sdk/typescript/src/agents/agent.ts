@@ -245,6 +245,7 @@ export class Agent {
       void this.#try(behaviour);
     };
     const stop = (): void => {
+      this.signal.removeEventListener("abort", stop);
       clearTimeout(timer);
       this.#late?.delete(due);
     };

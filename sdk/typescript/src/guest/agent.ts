@@ -58,6 +58,7 @@ export class GuestAgent extends Agent {
   readonly #coming = new Map<Message, () => void>();
   #failure: Error | undefined;
   #stopTimer: (() => void) | undefined;
+  #wakesAt = Infinity;
   #until = Infinity;
   #stopLifetime: (() => void) | undefined;
   /** What the DF has of it; known once it was asked. */
@@ -215,11 +216,16 @@ export class GuestAgent extends Agent {
   }
 
   #sleep(guest: Guest): void {
+    if (this.#stopTimer && this.#wakesAt === guest.dueAt) return;
     this.#stopTimer?.();
     this.#stopTimer = undefined;
+    this.#wakesAt = guest.dueAt;
     if (guest.dueAt === Infinity || this.signal.aborted) return;
     const wait = Math.ceil((guest.dueAt - microseconds()) / 1000);
-    this.#stopTimer = this.after(Math.max(0, wait), () => this.#work());
+    this.#stopTimer = this.after(Math.max(0, wait), () => {
+      this.#stopTimer = undefined;
+      return this.#work();
+    });
   }
 
   #fail(error: unknown): void {
