@@ -199,7 +199,7 @@ test("the classroom attaches to a platform", { skip: without() || withoutNode(),
     await inClass(browser, `${address}/pages/#token=${encodeURIComponent(TOKEN)}`, async (page) => {
       await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
       assert.equal(new URL(page.url()).hash, "", "the token is not left in the address bar");
-      await write(page, "+!go <- .send(teacher, tell, hello).\n+welcome[source(Who)] <- .print(\"welcomed by \", Who).\n");
+      await write(page, "+!go <- .send(teacher, tell, hello); .send(teacher, askOne, capital(japan, X), capital(_, C)); .print(C).\n+welcome[source(Who)] <- .print(\"welcomed by \", Who).\n");
       await page.click("#run");
       await page.locator("#agents [role=tab]", { hasText: "amy" }).click();
       await page.click("#attach");
@@ -208,6 +208,7 @@ test("the classroom attaches to a platform", { skip: without() || withoutNode(),
       await page.fill("#wish", "!go");
       await page.keyboard.press("Enter");
       await page.locator("#output li", { hasText: "welcomed by teacher" }).waitFor();
+      await page.locator("#output li", { hasText: "amy tokyo" }).waitFor();
       await picture(page, "attached");
       assert.match(said, /\[teacher\] amy says hello/);
       await page.click("#attach");
