@@ -11,6 +11,7 @@ use crate::cluster::Yielding;
 use crate::durable::scribe::Released;
 use crate::mobility::{Errand, HopOrder, Passage};
 use crate::operate::Operation;
+use crate::sessions::Offered;
 use crate::shard::Slot;
 use crate::sync::Arc;
 use crate::turn::LateTurn;
@@ -94,6 +95,8 @@ pub(crate) enum Change {
     NoteStanding,
     /// Somebody looks into it, or has it do something.
     Operate(Box<Operation>),
+    /// It is to be something else, in its place.
+    Exchange(Offered),
     /// Make a copy of it, to be the agent `copy`, owned by this shard, of this generation.
     Copy { copy: Aid, shard: u16, generation: u32 },
 }

@@ -3,16 +3,19 @@
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::audit::Refused;
+use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::policy::{Action, Principal, Verdict};
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::session::Host;
+use whimbrel_platform::session::{Exchange, Host};
 use whimbrel_platform::{AgentBody, Time};
 
+use crate::loader::CodeFound;
 use crate::node::{Introduction, Node};
 use crate::parcel::Change;
 use crate::shard::Slot;
 use crate::sync::Arc;
+use crate::turn::caught;
 
 /// See the module.
 pub(crate) struct NodeHost(pub Arc<Node>);
@@ -44,5 +47,58 @@ impl Host for NodeHost {
 
     fn wake(&self, agent: Aid) {
         self.0.change(agent.name, Change::Wake);
+    }
+
+    fn has_code(&self, name: Symbol, origin: &Origin) -> Option<bool> {
+        let node = &self.0;
+        // What sessions bring along may be run only where a rule says so.
+        let who = Principal::Session { name, node: node.my_name() };
+        let object = origin.code_object()?;
+        if !node.permits(who, Action::Move, name.as_str()) {
+            return None;
+        }
+        match caught(|| node.loader.find_code(origin)).ok()? {
+            CodeFound::Own => Some(true),
+            _ if !node.permits(who, Action::Code, &object) => None,
+            CodeFound::Foreign => Some(true),
+            CodeFound::Missing => Some(caught(|| node.loader.recall_code(origin)).unwrap_or_default()),
+        }
+    }
+
+    fn admit_code(&self, name: Symbol, origin: &Origin, bytes: Vec<u8>) -> Result<(), String> {
+        if self.has_code(name, origin).is_none() {
+            return Err(format!("{name} may bring no such code along"));
+        }
+        caught(|| self.0.loader.admit_code(origin, bytes))?.map_err(|error| error.to_string())
+    }
+
+    fn restore(&self, name: Symbol, origin: &Origin, state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
+        if self.0.scribe.is_some() {
+            return Err("its society is durable, and this agent is not written down there".to_owned());
+        }
+        let states = [State::Whole(state.to_vec())];
+        caught(|| self.0.restore(name, origin, &states, self.0.now()))?
+    }
+
+    fn exchange(&self, name: Symbol, with: Exchange) {
+        self.0.change(name, Change::Exchange(Offered(Some(with))));
+    }
+}
+
+/// What takes a body's place, until it is asked what that is. Whoever drops it unasked says that there is no such agent.
+pub(crate) struct Offered(Option<Exchange>);
+
+impl Offered {
+    /// What the agent is from now on, if another body.
+    pub fn take(mut self, written: Option<(Origin, Vec<u8>)>) -> Option<Box<dyn AgentBody>> {
+        self.0.take().and_then(|with| with(written))
+    }
+}
+
+impl Drop for Offered {
+    fn drop(&mut self) {
+        if let Some(with) = self.0.take() {
+            with(None);
+        }
     }
 }

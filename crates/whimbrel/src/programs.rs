@@ -273,7 +273,9 @@ impl SocietyLoader {
         now: Time,
     ) -> Result<Box<dyn AgentBody>, String> {
         let image = self.programs.image_for(path, code).map_err(|error| error.to_string())?;
-        if image.fingerprint != fingerprint {
+        // What has the hash is the program.
+        let is_it = code.is_some_and(|code| image.code == Some(code.0));
+        if !is_it && image.fingerprint != fingerprint {
             return Err(format!("{path} is not the program any more that its state is of; --fresh begins anew"));
         }
         let Some((State::Whole(whole), changes)) = states.split_first() else {

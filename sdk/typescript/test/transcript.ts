@@ -229,7 +229,7 @@ export class Replay {
       const received = (json["received"] as number | undefined) ?? this.#toNode;
       Object.assign(frame, { window, received, credit: json["credit"] ?? received + window });
     }
-    const isNumbered = ["created", "ended", "message", "refused", "certified", "saved", "state"].includes(type);
+    const isNumbered = ["created", "ended", "message", "refused", "certified", "saved", "state", "lacks"].includes(type);
     const next = typeof number === "number" ? number : this.#fromNode + 1;
     if (isNumbered) frame["number"] = next;
     if (type === "refused" && frame["of"] === undefined) frame["of"] = next;

@@ -224,6 +224,7 @@ impl AgentPort {
         let listener = listener.transpose()?;
         let address = listener.as_ref().and_then(|listener| Some(listener.local_addr().ok()?.to_string()));
         let address = address.unwrap_or_default();
+        let shelf = Arc::new(Shelf::of(Arc::clone(&host)));
         let inner = Arc::new(Inner {
             host,
             authorise,
@@ -239,7 +240,7 @@ impl AgentPort {
             name_bytes: AtomicU64::new(0),
             strangers: Crowd::of(SESSION_STRANGERS_MAX, SESSION_STRANGERS_EACH_MAX),
             closing: AtomicBool::new(false),
-            shelf: Arc::default(),
+            shelf,
         });
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));

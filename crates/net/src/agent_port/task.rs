@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::Symbol;
+use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
 use whimbrel_platform::policy::{Action, Principal};
@@ -176,6 +176,23 @@ impl Task {
             SessionEvent::Certify { number, agent, name, request } => {
                 let outcome = self.port.certify(name, &request);
                 self.session.lock().handle_certified(number, agent, outcome);
+            }
+            SessionEvent::Code { agent, name, code } => {
+                let lacks = code.origin().and_then(|origin| self.port.host.has_code(name, &origin)) == Some(false);
+                let mut session = self.session.lock();
+                if lacks { session.ask_for_code(agent, code) } else { session.handle_code(agent) }
+            }
+            SessionEvent::Admit { number, agent, name, code, bytes } => {
+                let origin = code.origin().ok_or_else(|| "that is no code".to_owned());
+                let admitted = origin.and_then(|origin| self.port.host.admit_code(name, &origin, bytes));
+                let mut session = self.session.lock();
+                if let Err(why) = admitted {
+                    session.handle_inadmissible(number, why);
+                }
+                session.handle_code(agent);
+                drop(session);
+                // Its session may have been over before.
+                self.port.host.wake(Aid::local(name));
             }
             SessionEvent::Forged { agent, sender } => {
                 let (who, object) = (self.principal(agent).to_string(), sender.to_string());

@@ -4,10 +4,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Symbol};
 
+use super::code_name::CodeName;
+use super::keeping::SavedState;
 use super::kept_body::KeptBody;
 use super::lodgers::{Outlook, Waiting};
-use super::state::Session;
+use super::shelf::Kept;
+use super::state::{Session, SessionEvent};
+use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
+use crate::limits::SESSION_STATE_BYTES_MAX;
 use crate::policy::{Principal, act_of_sending};
 use crate::topics::Cast;
 use crate::{AgentBody, EndReason, Next, Time, Turn};
@@ -31,9 +36,46 @@ impl SharedSession {
             let session = self.lock();
             (Arc::clone(&session.opening.shelf), session.grant().principal.clone())
         };
-        let Some(kept) = shelf.claim(name, &principal, self, agent) else { return false };
-        self.lock().handle_returned(agent, Aid::local(name), kept);
+        if let Some(kept) = shelf.claim(name, &principal, self, agent) {
+            self.lock().handle_returned(agent, Aid::local(name), kept);
+            return true;
+        }
+        let Some((kept, host)) = shelf.went_on(name, &principal).zip(shelf.host()) else { return false };
+        let session = Arc::clone(self);
+        host.exchange(
+            name,
+            Box::new(move |written| {
+                let body = session.fetch(agent, name, kept, written);
+                (session.notify)();
+                body
+            }),
+        );
         true
+    }
+
+    /// An agent that went on at the node is this session's from now on, if it is still there. If not, another is to be created.
+    fn fetch(
+        self: &Arc<Self>,
+        agent: u32,
+        name: Symbol,
+        kept: Kept,
+        written: Option<(Origin, Vec<u8>)>,
+    ) -> Option<Box<dyn AgentBody>> {
+        let saved = written.and_then(|(origin, state)| {
+            let code = Arc::new(CodeName::of(&origin)?);
+            (state.len() <= SESSION_STATE_BYTES_MAX).then(|| SavedState { code, state: state.into() })
+        });
+        let Some(saved) = saved else {
+            self.lock().events.push_back(SessionEvent::Create { agent, name });
+            return None;
+        };
+        let mut session = self.lock();
+        let (shelf, principal) = (Arc::clone(&session.opening.shelf), session.grant().principal.clone());
+        // It was counted before.
+        let _ = shelf.admit(name, &principal).and_then(|()| shelf.weigh(name, saved.state.len()));
+        session.handle_returned(agent, Aid::local(name), Kept { saved: Some(saved), ..kept });
+        drop(session);
+        Some(Box::new(SessionBody::new(Arc::clone(self), agent)))
     }
 
     /// The session, for a moment: agents wait for it in their turns.

@@ -45,6 +45,10 @@ pub enum Frame {
     Saved(Saved),
     /// What an agent was that goes on here.
     State(StateFrame),
+    /// An agent's code is not there.
+    Lacks(Lacks),
+    /// A part of it.
+    Code(CodePart),
     /// A frame was read and is not done, or a message cannot be handed over.
     Refused(Refused),
     /// Why the connection ends: its last frame.
@@ -258,6 +262,35 @@ pub struct StateFrame {
     /// Its state, as it was saved.
     #[serde(with = "super::octets")]
     pub state: Vec<u8>,
+}
+
+/// The speaker has not got an agent's code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lacks {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// What its code is called.
+    pub code: String,
+}
+
+/// A part of an agent's code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodePart {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// What its code is called.
+    pub code: String,
+    /// Where in it this part begins: where the one before it ended.
+    pub at: u64,
+    /// Bytes of all of it.
+    pub of: u64,
+    /// The part.
+    #[serde(with = "super::octets")]
+    pub bytes: Vec<u8>,
 }
 
 /// A message from an agent of the session, or to one.

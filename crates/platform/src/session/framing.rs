@@ -91,6 +91,8 @@ const KEEP: u8 = 14;
 const SAVE: u8 = 15;
 const SAVED: u8 = 16;
 const STATE: u8 = 17;
+const LACKS: u8 = 18;
+const CODE: u8 = 19;
 
 fn remembering(remember: u32) -> LinkLimits {
     match remember.min(SESSION_REMEMBER_MAX) {
@@ -192,6 +194,8 @@ impl FrameReader {
             SAVE => Frame::Save(whole(fields)?),
             SAVED => Frame::Saved(whole(fields)?),
             STATE => Frame::State(whole(fields)?),
+            LACKS => Frame::Lacks(whole(fields)?),
+            CODE => Frame::Code(whole(fields)?),
             other => return Err(ReadError::UnknownKind(other.to_string())),
         })
     }
@@ -255,6 +259,8 @@ fn read_json(bytes: &[u8]) -> Result<Frame, ReadError> {
         "save" => Frame::Save(from_json(bytes)?),
         "saved" => Frame::Saved(from_json(bytes)?),
         "state" => Frame::State(from_json(bytes)?),
+        "lacks" => Frame::Lacks(from_json(bytes)?),
+        "code" => Frame::Code(from_json(bytes)?),
         other => return Err(ReadError::UnknownKind(format!("{other:?}"))),
     })
 }
@@ -300,6 +306,8 @@ impl FrameWriter {
             Frame::Save(save) => self.fields(SAVE, "save", save, out),
             Frame::Saved(saved) => self.fields(SAVED, "saved", saved, out),
             Frame::State(state) => self.fields(STATE, "state", state, out),
+            Frame::Lacks(lacks) => self.fields(LACKS, "lacks", lacks, out),
+            Frame::Code(part) => self.fields(CODE, "code", part, out),
             Frame::Error(fault) => self.fields(ERROR, "error", fault, out),
             Frame::Bye => match self.framing {
                 Framing::Json => out.extend_from_slice(br#"{"type":"bye"}"#),

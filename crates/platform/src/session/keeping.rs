@@ -11,13 +11,14 @@ use rustc_hash::FxHashSet;
 use whimbrel_acl::{AclMessage, Aid};
 
 use super::code_name::CodeName;
-use super::frames::{Code, Fault, Keep, OnLeave, Save};
+use super::frames::{Code, CodePart, Fault, Keep, OnLeave, Save};
 use super::lodgers::Waiting;
 use super::shelf::Kept;
-use super::state::Session;
+use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use crate::limits::{
-    SESSION_HELD_BYTES_MAX, SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX, SESSION_UNSAVED_MESSAGES_MAX,
+    CODE_BYTES_MAX, SESSION_HELD_BYTES_MAX, SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX,
+    SESSION_UNSAVED_MESSAGES_MAX,
 };
 
 /// What an agent was when it said so last.
@@ -42,10 +43,14 @@ pub(super) struct Keeping {
     /// What it said since the newest save that came, if it holds that.
     held: Vec<Waiting>,
     held_bytes: usize,
+    /// Code that its node asked for, and what came of it.
+    coming: Option<(Arc<CodeName>, Vec<u8>)>,
+    /// The newest save, if nobody is told that it is here before its code is.
+    unanswered: Option<u64>,
 }
 
 impl Keeping {
-    /// Of one that was kept before.
+    /// Of one that was kept before. Whether its code is here is asked anew: it may be another node's by now.
     pub fn of(kept: Kept) -> Self {
         let Kept { on_leave, holds, saved } = kept;
         Self { on_leave, holds, saved, ..Self::default() }
@@ -191,8 +196,61 @@ impl Session {
             Some(saved) if *saved.code == code => Arc::clone(&saved.code),
             _ => Arc::new(code),
         };
+        let is_new = keeping.saved.as_ref().is_none_or(|saved| !Arc::ptr_eq(&saved.code, &code));
+        if is_new && keeping.on_leave == OnLeave::GoOn && code.origin().is_some() {
+            self.events.push_back(SessionEvent::Code { agent, name, code: Arc::clone(&code) });
+            keeping.unanswered = Some(number);
+        }
         keeping.saved = Some(SavedState { code, state: state.into() });
-        self.window.push_back(Outgoing::Saved { agent, of: number });
+        match &mut keeping.unanswered {
+            Some(newest) => *newest = number,
+            None => self.window.push_back(Outgoing::Saved { agent, of: number }),
+        }
+    }
+
+    /// Nothing more is to be had of an agent's code than is here.
+    pub fn handle_code(&mut self, agent: u32) {
+        let unanswered = self.keeping(agent).and_then(|keeping| keeping.unanswered.take());
+        if let Some(of) = unanswered {
+            self.window.push_back(Outgoing::Saved { agent, of });
+        }
+    }
+
+    /// The client is to say what an agent's code is.
+    pub fn ask_for_code(&mut self, agent: u32, code: Arc<CodeName>) {
+        let Some(keeping) = self.keeping(agent) else { return };
+        let name = code.to_string();
+        keeping.coming = Some((code, Vec::new()));
+        self.window.push_back(Outgoing::Lacks { agent, code: name });
+    }
+
+    /// A part of an agent's code came.
+    pub(super) fn take_code(&mut self, part: CodePart) {
+        let CodePart { number, agent, code, at, of, bytes } = part;
+        let Some(lodger) = self.lodgers.get_mut(&agent) else {
+            return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
+        };
+        let coming = lodger.keeping.as_mut().and_then(|keeping| keeping.coming.take());
+        let name = lodger.name;
+        let Some((wanted, mut there)) = coming.filter(|(wanted, _)| wanted.to_string() == code) else {
+            return self.refuse(number, Code::BadState, format!("nobody asked for {code}"));
+        };
+        let end = there.len() + bytes.len();
+        if at != there.len() as u64 || of > CODE_BYTES_MAX as u64 || end as u64 > of || (bytes.is_empty() && of > 0) {
+            return self.refuse(number, Code::BadState, format!("this is not the next part of {code}"));
+        }
+        there.extend(bytes);
+        if end as u64 == of {
+            let code = (*wanted).clone();
+            self.events.push_back(SessionEvent::Admit { number, agent, name, code, bytes: there });
+        } else if let Some(keeping) = self.keeping(agent) {
+            keeping.coming = Some((wanted, there));
+        }
+    }
+
+    /// What [`SessionEvent::Admit`](super::SessionEvent::Admit) came to, if it came to nothing.
+    pub fn handle_inadmissible(&mut self, number: u64, why: String) {
+        self.refuse(number, Code::NotMovable, why);
     }
 
     /// The agent that [`SessionEvent::Create`](super::SessionEvent::Create) asked for was kept, and goes on here.

@@ -7,9 +7,11 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 
 use super::body::SessionBody;
+use super::frames::OnLeave;
 use super::shelf::{Kept, Shelf};
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::KEPT_MS_MAX;
+use crate::services::LogLevel;
 use crate::{AgentBody, EndReason, Next, Time, Turn};
 
 /// Where a body waits, and finds what takes its place.
@@ -55,15 +57,18 @@ pub(super) struct KeptBody {
     shelf: Arc<Shelf>,
     /// Until when it waits, from its first turn on.
     until: Time,
-    next: Option<Box<SessionBody>>,
+    /// It is to go on at its node, if it can.
+    goes_on: bool,
+    next: Option<Box<dyn AgentBody>>,
 }
 
 impl KeptBody {
     /// Of an agent whose session is over.
     pub fn new(name: Symbol, kept: Kept, shelf: Arc<Shelf>) -> Self {
+        let goes_on = kept.on_leave == OnLeave::GoOn;
         let cell = Arc::new(Cell { kept, next: Mutex::new(Succession::Open) });
         shelf.put(name, &cell);
-        Self { name, cell, shelf, until: Time::NEVER, next: None }
+        Self { name, cell, shelf, until: Time::NEVER, goes_on, next: None }
     }
 }
 
@@ -73,6 +78,18 @@ impl AgentBody for KeptBody {
         if let Succession::Session(body) = std::mem::replace(&mut *next, Succession::Over) {
             self.next = Some(body);
             return Next::Activate;
+        }
+        if self.goes_on {
+            match self.shelf.go_on(self.name, &self.cell.kept) {
+                Ok(body) => {
+                    self.next = Some(body);
+                    return Next::Activate;
+                }
+                Err(why) if self.until == Time::NEVER => {
+                    turn.services.log(turn.aid, LogLevel::Info, &format!("it waits for its client: {why}"));
+                }
+                Err(_) => {}
+            }
         }
         if self.until == Time::NEVER {
             self.until = turn.now + Duration::from_millis(KEPT_MS_MAX);
@@ -85,8 +102,7 @@ impl AgentBody for KeptBody {
     }
 
     fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
-        let next = self.next.take().ok_or("its client is away")?;
-        Ok(next)
+        self.next.take().ok_or_else(|| "its client is away".to_owned())
     }
 
     fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {

@@ -22,12 +22,12 @@ mod transmit;
 pub use body::{SessionBody, SharedSession};
 pub use code_name::{CodeName, NoCodeName};
 pub use frames::{
-    Ack, Certified, Certify, Code, Create, Created, End, Ended, Fault, Frame, Hello, Keep, MessageFrame, OnLeave,
-    Refused, Resume, SESSION_VERSION, Save, Saved, StateFrame, Welcome,
+    Ack, Certified, Certify, Code, CodePart, Create, Created, End, Ended, Fault, Frame, Hello, Keep, Lacks,
+    MessageFrame, OnLeave, Refused, Resume, SESSION_VERSION, Save, Saved, StateFrame, Welcome,
 };
 pub use framing::{FrameReader, FrameWriter, Framing, ReadError, WriteError};
 pub use grant::Grant;
 pub use keeping::SavedState;
-pub use port::Host;
+pub use port::{Exchange, Host};
 pub use shelf::Shelf;
 pub use state::{Opening, Session, SessionEvent, check_version};

@@ -2,6 +2,7 @@
 
 use whimbrel_acl::{Aid, Symbol};
 
+use crate::durable::Origin;
 use crate::services::CreateError;
 use crate::{AgentBody, Time};
 
@@ -24,4 +25,33 @@ pub trait Host: Send + Sync {
 
     /// Gives an agent a turn, whether it has messages or not.
     fn wake(&self, agent: Aid);
+
+    /// Whether this node can run agents of a session that have this name and code, and the code is here; `None` if it cannot, or may not.
+    fn has_code(&self, _name: Symbol, _origin: &Origin) -> Option<bool> {
+        None
+    }
+
+    /// Takes in what a session says is this agent's code. Takes its time.
+    ///
+    /// # Errors
+    /// It may not, or cannot: why.
+    fn admit_code(&self, _name: Symbol, _origin: &Origin, _bytes: Vec<u8>) -> Result<(), String> {
+        Err("this node takes in no agents of sessions".to_owned())
+    }
+
+    /// Makes an agent again from the code that is there and its state.
+    ///
+    /// # Errors
+    /// It cannot be made: why.
+    fn restore(&self, _name: Symbol, _origin: &Origin, _state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
+        Err("this node takes in no agents of sessions".to_owned())
+    }
+
+    /// Has an agent of this node be something else from now on, between two of its turns. Its mailbox stays.
+    fn exchange(&self, _name: Symbol, with: Exchange) {
+        with(None);
+    }
 }
+
+/// Is given where an agent's code is and what its state is, if it is there and can be written out; says what it is from now on, if that is another body.
+pub type Exchange = Box<dyn FnOnce(Option<(Origin, Vec<u8>)>) -> Option<Box<dyn AgentBody>> + Send>;

@@ -1,5 +1,6 @@
 //! Who is kept on a node, and for whom: agents whose session is over wait here for their client to come back.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -9,6 +10,8 @@ use super::body::{SessionBody, SharedSession};
 use super::frames::{Code, Fault, OnLeave};
 use super::keeping::SavedState;
 use super::kept_body::Cell;
+use super::port::Host;
+use crate::AgentBody;
 use crate::limits::{KEPT_AGENTS_MAX, KEPT_AGENTS_PER_PRINCIPAL_MAX, KEPT_BYTES_PER_PRINCIPAL_MAX};
 
 /// What is kept of an agent.
@@ -23,15 +26,25 @@ pub struct Kept {
 }
 
 /// The kept agents of a node, with a session and without. Shared by all its sessions.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Shelf {
     books: Mutex<Books>,
+    /// Where agents go on, if they can.
+    host: Option<Arc<dyn Host>>,
+}
+
+impl fmt::Debug for Shelf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shelf").field("books", &self.books).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
 struct Books {
     entries: FxHashMap<Symbol, Entry>,
     accounts: FxHashMap<String, Account>,
+    /// Agents that go on at this node, and whose they are. They may have ended since.
+    gone_on: FxHashMap<Symbol, (String, Kept)>,
 }
 
 #[derive(Debug)]
@@ -62,6 +75,45 @@ impl Books {
 }
 
 impl Shelf {
+    /// Of a node on which agents can go on.
+    pub fn of(host: Arc<dyn Host>) -> Self {
+        Self { books: Mutex::default(), host: Some(host) }
+    }
+
+    /// The agent as the node runs it, from now on.
+    ///
+    /// # Errors
+    /// The node cannot, or may not: why.
+    pub(super) fn go_on(&self, name: Symbol, kept: &Kept) -> Result<Box<dyn AgentBody>, String> {
+        let saved = kept.saved.as_ref().ok_or("it never said what it is")?;
+        let origin = saved.code.origin().ok_or("no node knows its code")?;
+        let host = self.host.as_ref().ok_or("there is no node")?;
+        if host.has_code(name, &origin) != Some(true) {
+            return Err("its code is not here, or may not run here".to_owned());
+        }
+        let body = host.restore(name, &origin, &saved.state)?;
+        let mut books = self.books();
+        let principal = books.entries.get(&name).map(|entry| entry.principal.clone()).unwrap_or_default();
+        books.strike(name);
+        if books.gone_on.len() >= KEPT_AGENTS_MAX {
+            return Err("too many agents went on here".to_owned());
+        }
+        let whatever = Kept { saved: None, ..kept.clone() };
+        books.gone_on.insert(name, (principal, whatever));
+        Ok(body)
+    }
+
+    /// Whether an agent of this name went on at this node for this principal.
+    pub(super) fn went_on(&self, name: Symbol, principal: &str) -> Option<Kept> {
+        let mut books = self.books();
+        let is_theirs = books.gone_on.get(&name).is_some_and(|(whose, _)| whose == principal);
+        if is_theirs { books.gone_on.remove(&name).map(|(_, kept)| kept) } else { None }
+    }
+
+    pub(super) fn host(&self) -> Option<&Arc<dyn Host>> {
+        self.host.as_ref()
+    }
+
     fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -88,7 +140,7 @@ impl Shelf {
     /// The state of an agent has so many bytes from now on.
     pub(super) fn weigh(&self, name: Symbol, bytes: usize) -> Result<(), Fault> {
         let mut books = self.books();
-        let Books { entries, accounts } = &mut *books;
+        let Books { entries, accounts, .. } = &mut *books;
         let Some(entry) = entries.get_mut(&name) else { return Ok(()) };
         let Some(account) = accounts.get_mut(&entry.principal) else { return Ok(()) };
         let all = account.bytes - entry.bytes + bytes;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{Aid, Symbol};
 
+use super::code_name::CodeName;
 use super::frames::{Ack, Certify, Code, Create, End, Fault, Frame, Hello, MessageFrame, SESSION_VERSION};
 use super::grant::Grant;
 use super::lodgers::Lodger;
@@ -55,6 +56,29 @@ pub enum SessionEvent {
         name: Symbol,
         /// The certificate signing request, as PEM.
         request: String,
+    },
+    /// An agent that is to go on at this node has this code from now on: if it can run here, and is not here, call
+    /// [`Session::ask_for_code`], else [`Session::handle_code`].
+    Code {
+        /// What the agent is called in frames.
+        agent: u32,
+        /// Its local name.
+        name: Symbol,
+        /// Its code.
+        code: Arc<CodeName>,
+    },
+    /// An agent's code came: take it in, then call [`Session::handle_code`].
+    Admit {
+        /// The number of the last frame of it.
+        number: u64,
+        /// What the agent is called in frames.
+        agent: u32,
+        /// The agent's local name.
+        name: Symbol,
+        /// Its code.
+        code: CodeName,
+        /// What is said to be that.
+        bytes: Vec<u8>,
     },
     /// A message said that somebody else sends it; it was refused.
     Forged {
@@ -265,6 +289,10 @@ impl Session {
             Frame::Save(save) => {
                 self.count(now, save.number)?;
                 self.save(save, bytes);
+            }
+            Frame::Code(part) => {
+                self.count(now, part.number)?;
+                self.take_code(part);
             }
             Frame::Bye => self.end(now, EndReason::Finished, Frame::Bye),
             _ => return Err(Fault::new(Code::Protocol, "a frame that is not a client's to say, or out of turn")),

@@ -6,7 +6,8 @@ use std::time::Duration;
 use whimbrel_acl::{AclMessage, MessageBody};
 
 use super::frames::{
-    Ack, Certified, Code, Created, Ended, Frame, MessageFrame, Refused, SESSION_VERSION, Saved, StateFrame, Welcome,
+    Ack, Certified, Code, Created, Ended, Frame, Lacks, MessageFrame, Refused, SESSION_VERSION, Saved, StateFrame,
+    Welcome,
 };
 use super::keeping::SavedState;
 use super::state::Session;
@@ -22,6 +23,7 @@ pub(super) enum Outgoing {
     Certified { agent: u32, certificates: String },
     Saved { agent: u32, of: u64 },
     State { agent: u32, saved: SavedState },
+    Lacks { agent: u32, code: String },
     Refused { of: u64, code: Code, text: String },
 }
 
@@ -35,6 +37,7 @@ impl Outgoing {
             }
             Self::Certified { agent, certificates } => Frame::Certified(Certified { number, agent, certificates }),
             Self::Saved { agent, of } => Frame::Saved(Saved { number, agent, of }),
+            Self::Lacks { agent, code } => Frame::Lacks(Lacks { number, agent, code }),
             Self::State { agent, saved } => {
                 let SavedState { code, state } = saved;
                 Frame::State(StateFrame { number, agent, code: code.to_string(), state: state.to_vec() })

@@ -14,6 +14,7 @@ use super::slot::{Doom, Slot, Status};
 use super::{Early, Shard};
 use crate::operate::OperateError;
 use crate::parcel::{Bearer, Change, Newcomer, Parcel};
+use crate::sessions::Offered;
 use crate::supervision;
 
 impl Shard {
@@ -117,6 +118,7 @@ impl Shard {
                     false => self.begin_hop(index, errand),
                 }
             }
+            (Change::Exchange(offered), Some(_)) => self.exchange(index, offered),
             (Change::NoteStanding, Some(_)) => self.note_standing(index),
             (Change::Operate(operation), Some(_)) => self.operate(index, *operation),
             (Change::Copy { copy, shard, generation }, slot) => {
@@ -142,6 +144,8 @@ impl Shard {
                 errand.over(Err(HopError::NotMovable("its turn does not end".to_owned())));
             }
             Change::Operate(operation) => operation.fail(OperateError::Busy(away.name)),
+            // Who asked hears that it cannot be.
+            Change::Exchange(_) => {}
             // That is answered before.
             Change::Copy { .. } => {}
             Change::MoveTo(_) => {}
@@ -211,6 +215,20 @@ impl Shard {
         self.slots.put_back(new);
         let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
         self.enqueue(index);
+    }
+
+    /// An agent becomes something else between two turns, if it can be written out and stays on this node.
+    fn exchange(&mut self, index: u32, offered: Offered) {
+        let Some(slot) = self.slots.at(index) else { return };
+        let stays = slot.doom.is_none() && matches!(slot.status, Status::Idle | Status::Queued | Status::Delayed);
+        let name = slot.name();
+        if !stays || slot.unwritten.is_some() || self.hops.contains_key(&name) {
+            return;
+        }
+        let written = self.luggage_of(index);
+        if let Some(body) = offered.take(written) {
+            self.replace(index, Box::new(Slot::new(body)));
+        }
     }
 
     /// The end of an agent: its name is free, its messages are answered, who watches it is told.

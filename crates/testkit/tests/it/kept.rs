@@ -9,7 +9,7 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::session::{
-    Ack, Code, Create, Fault, Frame, Grant, Hello, Keep, MessageFrame, OnLeave, Opening, Resume, Save, Session,
+    Ack, Code, CodeName, CodePart, Create, Fault, Frame, Grant, Hello, Keep, MessageFrame, OnLeave, Opening, Resume, Save, Session,
     SessionBody, SessionEvent, SharedSession, Shelf,
 };
 use whimbrel_testkit::{Simulation, answering};
@@ -425,4 +425,42 @@ fn whose_right_is_taken_back_is_not_kept() {
     world.client.session.lock().end(now, EndReason::Failed("distrusted".into()), last);
     world.settle();
     assert!(!world.sim.services().exists(Aid::local("bob")) && world.shelf.is_empty());
+}
+
+#[test]
+fn code_comes_in_parts_and_only_what_was_asked_for() {
+    let mut world = begun(5, true);
+    let code: Arc<CodeName> = Arc::new(format!("asl:{}/bob.asl", "00".repeat(32)).parse().unwrap());
+    let now = world.sim.now();
+    let mut number = world.client.number;
+    let mut say = |at: u64, of: u64, bytes: &[u8]| {
+        number += 1;
+        let (code, bytes) = (code.to_string(), bytes.to_vec());
+        let part = Frame::Code(CodePart { number, agent: 0, code, at, of, bytes });
+        world.client.session.lock().handle_frame(now, part, 9).unwrap();
+    };
+    say(0, 1, b"x");
+    world.client.session.lock().ask_for_code(0, Arc::clone(&code));
+    say(0, 5, b"abc");
+    say(3, 5, b"de");
+    let events = std::iter::from_fn(|| world.client.session.lock().poll_event());
+    let came: Vec<Vec<u8>> = events
+        .filter_map(|event| match event {
+            SessionEvent::Admit { bytes, agent: 0, .. } => Some(bytes),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(came, [b"abcde"]);
+    world.client.session.lock().ask_for_code(0, Arc::clone(&code));
+    for (at, of, bytes) in [(1, 5, b"x"), (0, u64::MAX, b"x")] {
+        let mut session = world.client.session.lock();
+        session.ask_for_code(0, Arc::clone(&code));
+        drop(session);
+        number += 1;
+        let part = CodePart { number, agent: 0, code: code.to_string(), at, of, bytes: bytes.to_vec() };
+        world.client.session.lock().handle_frame(now, Frame::Code(part), 9).unwrap();
+    }
+    world.settle();
+    let refused = world.client.coming.iter().filter(|frame| matches!(frame, Frame::Refused(_))).count();
+    assert_eq!(refused, 3, "{:?}", world.client.coming);
 }

@@ -5,7 +5,8 @@ import type { OnLeave } from "../session/frames.js";
 /** How an agent is kept when its session is over: the page was closed, or the network was away for longer than the lease. */
 export interface Keep {
   /**
-   * What becomes of it then: it ends, waits for this client to create it again, or goes on at the node, if that can run it. `wait` if not said.
+   * What becomes of it then: it ends, waits for this client to create it again, or goes on at the node, if that can run it and may
+   * (AgentSpeak; a rule of the node's policy lets it). `wait` if not said.
    */
   readonly onLeave?: OnLeave;
   /**
@@ -90,6 +91,8 @@ export class Keeper {
   restored: Restored | undefined;
   /** What it is: undefined while nobody knows. */
   source: (() => Written | undefined) | undefined;
+  /** Its code, for a node that can run it. */
+  code: (() => Uint8Array) | undefined;
   /** Its state is one step ahead of what it said so far, but when it is told that it may be another one. */
   isStepwise = false;
   readonly #keep: Keep;

@@ -217,6 +217,16 @@ export class Platform {
     return keeper;
   }
 
+  /** The node is to run an agent, should its session be over, and has not got its code. */
+  #giveCode(agent: number, code: string): void {
+    const lodger = this.#lodgers.get(agent);
+    const bytes = lodger?.keeper?.code?.();
+    if (!lodger || !bytes) return;
+    const frame = this.#driver.session.code(agent, code, bytes);
+    this.#pending.set(frame, { agent, isSave: true, refused: (error) => lodger.agent.tell(error) });
+    this.#driver.pump();
+  }
+
   /** The node has a state of an agent, and needs none before it any more. */
   #saved(agent: number, of: number): void {
     for (const [frame, pending] of this.#pending) if (pending.agent === agent && pending.isSave && frame <= of) this.#pending.delete(frame);
@@ -245,6 +255,8 @@ export class Platform {
         return this.#lodgers.get(event.agent)?.agent.deliver(event.message, event.bytes, event.number);
       case "saved":
         return this.#saved(event.agent, event.of);
+      case "lacks":
+        return this.#giveCode(event.agent, event.code);
       case "state": {
         const keeper = this.#lodgers.get(event.agent)?.keeper;
         if (keeper) keeper.restored = { code: event.code, state: event.state };

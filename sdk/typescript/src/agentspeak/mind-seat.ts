@@ -19,10 +19,11 @@ export class MindSeat extends Agent {
   }
 
   /** The mind is there. */
-  begin(): void {
+  begin(path: string): void {
     this.#society.keep(this.#mind);
     if (this.keeper) {
       this.keeper.isStepwise = true;
+      this.keeper.code = () => this.#society.code(path).bytes;
       this.keeper.source = () => ({ state: this.#society.snapshot(this.#mind), upto: this.#upto });
     }
     for (const [message, number] of this.#early?.splice(0) ?? []) this.#hand(message, number);

@@ -104,7 +104,9 @@ export class Seats {
       if (!restored) await agent.end();
       throw error;
     }
-    agent.begin();
+    agent.begin(path);
+    // From now on it is at the node, with its code, if it is to go on there.
+    await agent.save();
     void agent.ended.then(() => this.#ended(name, seat));
     return agent.aid.toString();
   }

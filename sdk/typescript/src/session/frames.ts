@@ -183,6 +183,18 @@ export interface State extends Numbered<"state"> {
   readonly state: Uint8Array;
 }
 
+/** The node has not got an agent's code. */
+export interface Lacks extends Numbered<"lacks"> {
+  readonly code: string;
+}
+/** A part of it, from `at`; `of` is how many bytes all of it has. */
+export interface CodePart extends Numbered<"code"> {
+  readonly code: string;
+  readonly at: number;
+  readonly of: number;
+  readonly bytes: Uint8Array;
+}
+
 /** One frame, whatever its form. */
 export type Frame =
   | Hello
@@ -202,7 +214,9 @@ export type Frame =
   | Keep
   | Save
   | Saved
-  | State;
+  | State
+  | Lacks
+  | CodePart;
 
 type FieldType = "u32" | "u64" | "text" | "code" | "versions" | "resume" | "policy" | "bool" | "bytes" | "numbers";
 type Field = readonly [name: string, type: FieldType, optional?: "?"];
@@ -256,6 +270,8 @@ const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
   ["save", numbered(["upto", "u64"], ["code", "text"], ["state", "bytes"], ["to", "text", "?"], ["also", "numbers"])],
   ["saved", numbered(["of", "u64"])],
   ["state", numbered(["code", "text"], ["state", "bytes"])],
+  ["lacks", numbered(["code", "text"])],
+  ["code", numbered(["code", "text"], ["at", "u64"], ["of", "u64"], ["bytes", "bytes"])],
 ];
 
 const RESUME: readonly Field[] = [["session", "text"], ["secret", "text"], ["received", "u64"]];
@@ -308,7 +324,7 @@ export class FrameWriter {
   /** A frame as text or bytes. */
   write(frame: Outgoing): string | Uint8Array {
     if (!this.#encoder || this.form === "json") {
-      if (frame.type !== "message") return JSON.stringify("state" in frame ? { ...frame, state: toBase64(frame.state) } : frame);
+      if (frame.type !== "message") return JSON.stringify(inJson(frame));
       return `{"type":"message","number":${frame.number},"agent":${frame.agent},"message":${frame.message.json ?? messageToJson(frame.message.message)}}`;
     }
     const kind = KINDS.findIndex(([name]) => name === frame.type);
@@ -399,6 +415,12 @@ export class FrameReader {
       throw new DecodeError(error.code, `a message that cannot be read: ${error.message}`);
     }
   }
+}
+
+/** A frame with its bytes as text. */
+function inJson(frame: Exclude<Outgoing, { readonly type: "message" }>): object {
+  if (frame.type === "code") return { ...frame, bytes: toBase64(frame.bytes) };
+  return "state" in frame ? { ...frame, state: toBase64(frame.state) } : frame;
 }
 
 /** In steps: a function takes only so many arguments. */

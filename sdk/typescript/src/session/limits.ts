@@ -24,3 +24,5 @@ export const FAULTS_MAX = 3;
 export const PATIENCE_MS = 5_000;
 /** Bytes of memory that a message in JSON takes for each character, about. */
 export const MEMORY_BYTES_PER_CHARACTER = 4;
+/** Bytes of an agent's code that go in one frame. */
+export const CODE_PART_BYTES = 256 * 1024;

@@ -15,6 +15,7 @@ import type { Message } from "../acl/message.js";
 import { FrameReader, FrameWriter, seal, type Code, type Form, type Frame, type OnLeave, type Outgoing, type Refused, type Welcome } from "./frames.js";
 import {
   ACK_DELAY_MS,
+  CODE_PART_BYTES,
   FAULTS_MAX,
   LEASE_MS,
   MESSAGE_BYTES,
@@ -72,6 +73,7 @@ export type SessionEvent =
   | { readonly type: "message"; readonly agent: number; readonly number: number; readonly message: Message; readonly bytes: number }
   | { readonly type: "unreadable"; readonly agent: number; readonly number: number; readonly why: string }
   | { readonly type: "saved"; readonly agent: number; readonly of: number }
+  | { readonly type: "lacks"; readonly agent: number; readonly code: string }
   | { readonly type: "state"; readonly agent: number; readonly code: string; readonly state: Uint8Array }
   | { readonly type: "certified"; readonly agent: number; readonly certificates: string }
   | { readonly type: "refused"; readonly of: number; readonly code: Code; readonly text: string }
@@ -200,6 +202,18 @@ export class Session {
   /** What an agent is, with its messages up to this number of the node's, and these. */
   save(agent: number, upto: number, code: string, state: Uint8Array, also: readonly number[] = []): number {
     return this.#keep((number) => ({ type: "save", number, agent, upto, code, state, to: null, also }));
+  }
+
+  /** An agent's code, for a node that lacks it; the number of its last part. */
+  code(agent: number, code: string, bytes: Uint8Array): number {
+    let at = 0;
+    do {
+      const part = bytes.subarray(at, at + CODE_PART_BYTES);
+      const from = at;
+      this.#keep((number) => ({ type: "code", number, agent, code, at: from, of: bytes.length, bytes: part }));
+      at += part.length;
+    } while (at < bytes.length);
+    return this.#last;
   }
 
   /** The session is to end once all that was said is written. */
@@ -476,6 +490,8 @@ function eventOf(frame: Extract<Frame, { number: number }> | Refused): SessionEv
       return { type: "unreadable", agent: frame.agent, number: frame.number, why: frame.why };
     case "saved":
       return { type: "saved", agent: frame.agent, of: frame.of };
+    case "lacks":
+      return { type: "lacks", agent: frame.agent, code: frame.code };
     case "state":
       return { type: "state", agent: frame.agent, code: frame.code, state: frame.state };
     case "certified":

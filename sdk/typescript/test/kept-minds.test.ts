@@ -1,0 +1,122 @@
+/** AgentSpeak minds that are kept: in the middle of a plan they go on in another program, or at the node, and come back from there. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { after, before, test } from "node:test";
+import { Society } from "../src/agentspeak.js";
+import { seat, type Seats } from "../src/agentspeak/seats.js";
+import { atom, connect, term, type Agent, type Keep, type Message, type Platform, type Value } from "../src/node.js";
+import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
+import { Society as Node, TOKEN, WITHOUT_NODE } from "./society.js";
+
+const SKIP = WITHOUT_NODE || WITHOUT_ENGINE;
+
+/** Asks, waits for the answer, then for a word, and says what it knows. */
+const ROVER = `
+n(5).
+!start.
++!start <- .send(boss, askOne, ready(_), ready(Y)); .print("heard ", Y); .wait({+go}); .send(boss, tell, gone(Y)).
++!count[source(S)] : n(N) <- -+n(N + 1); .send(S, tell, n(N)).
+`;
+
+let node: Node;
+before(async () => {
+  if (SKIP) return;
+  const policy = join(mkdtempSync(join(tmpdir(), "whimbrel-sdk-")), "policy.toml");
+  writeFileSync(policy, '[[allow]]\nwho = "session:*"\nmove = "*"\ncode = "*"\n');
+  node = await Node.of({ fern: "" }, "--policy", policy);
+});
+after(() => node?.stop());
+
+/** A program that has the rover, until it leaves. */
+class Tab {
+  private constructor(
+    readonly platform: Platform,
+    readonly society: Society,
+    readonly seats: Seats,
+  ) {}
+
+  static async open(keep: Keep): Promise<Tab> {
+    const platform = await connect(`tcp://${node.address}`, { token: TOKEN });
+    const society = await Society.load(readFileSync(ENGINE), { platform: platform.name });
+    society.putFiles({ "rover.asl": ROVER });
+    const { seats } = await seat(society, platform);
+    const tab = new Tab(platform, society, seats);
+    await seats.spawnKept("rover", "rover.asl", {}, keep);
+    return tab;
+  }
+
+  async close(): Promise<void> {
+    await this.platform.close();
+    this.society.close();
+  }
+}
+
+/** Whom the rover asks. */
+class Boss {
+  readonly heard: Message[] = [];
+
+  private constructor(readonly platform: Platform, readonly agent: Agent) {
+    agent.onMessage((message) => void this.heard.push(message));
+  }
+
+  static async begin(): Promise<Boss> {
+    const platform = await connect(`tcp://${node.address}`, { token: TOKEN });
+    return new Boss(platform, await platform.create("boss"));
+  }
+
+  tell(performative: string, content: Value): void {
+    this.agent.send({ performative, receivers: "rover", content });
+  }
+
+  async hears(count: number): Promise<Message[]> {
+    while (this.heard.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
+    return this.heard;
+  }
+}
+
+test("a mind in the middle of a plan waits for its client, and goes on where it was", { skip: SKIP }, async () => {
+  const boss = await Boss.begin();
+  const first = await Tab.open({ onLeave: "wait" });
+  const [asked] = await boss.hears(1);
+  boss.tell("achieve", term("count"));
+  assert.deepEqual((await boss.hears(2))[1]?.content, term("n", 5));
+  await first.close();
+  boss.agent.reply(asked!, "tell", term("ready", 42));
+  boss.tell("achieve", term("count"));
+  const second = await Tab.open({ onLeave: "wait" });
+  assert.deepEqual((await boss.hears(3))[2]?.content, term("n", 6));
+  boss.tell("tell", atom("go"));
+  assert.deepEqual((await boss.hears(4))[3]?.content, term("gone", 42));
+  assert.equal(boss.heard.filter(({ performative }) => performative === "askOne").length, 1, "it asked once");
+  second.society.kill("rover");
+  await second.close();
+  await boss.platform.close();
+});
+
+test("a mind goes on at the node when its client leaves, and comes back to another one", { skip: SKIP }, async () => {
+  const boss = await Boss.begin();
+  const first = await Tab.open({ onLeave: "go-on" });
+  const [asked] = await boss.hears(1);
+  boss.tell("achieve", term("count"));
+  await boss.hears(2);
+  await first.close();
+  boss.agent.reply(asked!, "tell", term("ready", 7));
+  boss.tell("achieve", term("count"));
+  assert.deepEqual((await boss.hears(3))[2]?.content, term("n", 6), "nobody but the node can have said that");
+  assert.match(node.output, /\[rover\] heard 7/);
+  const second = await Tab.open({ onLeave: "go-on" });
+  assert.ok(second.society.agents.some(({ name }) => name === "rover"));
+  boss.tell("achieve", term("count"));
+  boss.tell("tell", atom("go"));
+  const last = await boss.hears(5);
+  // Two intentions: either may be first.
+  const said = last.slice(3).map(({ content }) => content);
+  for (const one of [term("n", 7), term("gone", 7)]) assert.ok(said.some((other) => isDeepStrictEqual(other, one)), String(one));
+  assert.deepEqual(boss.heard.filter(({ performative }) => performative === "askOne").length, 1);
+  second.society.kill("rover");
+  await second.close();
+  await boss.platform.close();
+});
