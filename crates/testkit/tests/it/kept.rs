@@ -9,8 +9,8 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::session::{
-    Ack, Code, CodeName, CodePart, Create, Fault, Frame, Grant, Hello, Keep, MessageFrame, OnLeave, Opening, Resume, Save, Session,
-    SessionBody, SessionEvent, SharedSession, Shelf,
+    Ack, Code, CodeName, CodePart, Create, Fault, Frame, Grant, Hello, Keep, MessageFrame, OnLeave, Opening, Resume,
+    Save, Session, SessionBody, SessionEvent, SharedSession, Shelf,
 };
 use whimbrel_testkit::{Simulation, answering};
 
