@@ -8,7 +8,9 @@ import { after, before, test } from "node:test";
 import { Society } from "../src/agentspeak.js";
 import { seat, type Seats } from "../src/agentspeak/seats.js";
 import { atom, connect, term, type Agent, type Keep, type Message, type Platform, type Value } from "../src/node.js";
+import { GuestAgent } from "../src/guest.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
+import { guestModule, WITHOUT_GUESTS } from "./guests.js";
 import { Society as Node, TOKEN, WITHOUT_NODE } from "./society.js";
 
 const SKIP = WITHOUT_NODE || WITHOUT_ENGINE;
@@ -119,4 +121,23 @@ test("a mind goes on at the node when its client leaves, and comes back to anoth
   second.society.kill("rover");
   await second.close();
   await boss.platform.close();
+});
+
+test("a guest goes on at the node when its client leaves, and comes back to another one", { skip: WITHOUT_NODE || WITHOUT_GUESTS, timeout: 120_000 }, async () => {
+  const platform = await connect(`tcp://${node.address}`, { token: TOKEN });
+  const asker = await platform.create("asker");
+  const count = async (): Promise<Value> => (await asker.ask({ performative: "query-ref", receivers: "adder" }, { timeoutMs: 20_000 })).content;
+  const module = await guestModule("counter-rust");
+  const keep: Keep = { onLeave: "go-on", code: await module.codeName("counter-rust.wasm") };
+  for (let turn = 1n; turn <= 2n; turn++) {
+    const tab = await connect(`tcp://${node.address}`, { token: TOKEN });
+    const adder = await tab.create("adder", new GuestAgent(module), keep);
+    asker.send({ performative: "inform", receivers: "adder" });
+    assert.equal(await count(), 2n * turn - 1n);
+    await adder.save();
+    await tab.close();
+    asker.send({ performative: "inform", receivers: "adder" });
+    assert.equal(await count(), 2n * turn, "nobody but the node can have counted that");
+  }
+  await platform.close();
 });

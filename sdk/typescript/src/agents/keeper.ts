@@ -6,7 +6,7 @@ import type { OnLeave } from "../session/frames.js";
 export interface Keep {
   /**
    * What becomes of it then: it ends, waits for this client to create it again, or goes on at the node, if that can run it and may
-   * (AgentSpeak; a rule of the node's policy lets it). `wait` if not said.
+   * (AgentSpeak, WebAssembly; a rule of the node's policy lets it). `wait` if not said.
    */
   readonly onLeave?: OnLeave;
   /**

@@ -220,8 +220,9 @@ export class Platform {
   /** The node is to run an agent, should its session be over, and has not got its code. */
   #giveCode(agent: number, code: string): void {
     const lodger = this.#lodgers.get(agent);
-    const bytes = lodger?.keeper?.code?.();
-    if (!lodger || !bytes) return;
+    if (!lodger) return;
+    // Nothing is an answer, too: the node says that it cannot run that, and keeps the state.
+    const bytes = lodger.keeper?.code?.() ?? new Uint8Array();
     const frame = this.#driver.session.code(agent, code, bytes);
     this.#pending.set(frame, { agent, isSave: true, refused: (error) => lodger.agent.tell(error) });
     this.#driver.pump();

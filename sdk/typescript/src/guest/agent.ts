@@ -81,6 +81,7 @@ export class GuestAgent extends Agent {
     this.#guest = guest;
     if (this.keeper) {
       this.keeper.isStepwise = true;
+      this.keeper.code = () => this.module.bytes;
       this.keeper.source = () => ({ state: guest.snapshot(), upto: this.#progress.upto, also: this.#progress.also });
     }
     this.onMessage((message) => this.#deliver(message));
