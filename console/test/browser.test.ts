@@ -298,7 +298,8 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
       await page.keyboard.press("k");
       await page.getByRole("complementary").waitFor();
-    }));
+    // A log would go on where it was: this node keeps none.
+    }, {}, ["mind"]));
 
   test("a message is written, kept, sent and answered; files are saved and loaded", () =>
     visit(browser, {}, async (there) => {

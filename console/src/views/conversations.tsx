@@ -77,7 +77,7 @@ function listen(filter: TalkFilter): void {
 let wasLive = false;
 live.phase.subscribe(({ is }) => {
   if (is !== "live") return;
-  if (wasLive && listensTo !== "" && source.peek() === "live") talk.hear([{ event: "missed", at_us: Date.now() * 1000, node: "" }]);
+  if (wasLive && listensTo.startsWith("live ")) talk.hear([{ event: "missed", at_us: Date.now() * 1000, node: "" }]);
   wasLive = true;
 });
 
