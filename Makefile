@@ -121,6 +121,10 @@ bench: $(WHIMBREL) ## The studies' benchmarks in small, in Rust and in AgentSpea
 	  $(WHIMBREL) bench spawn --kind $$kind --agents 100000; \
 	done
 
+.PHONY: bench-devices
+bench-devices: $(WHIMBREL) ## The Siebog study's setting: 16,000 WebSocket devices, ten minutes, the gateway killed in the middle
+	@$(WHIMBREL) bench devices --devices 16000 --ops 6000 --seconds 600 --kill-after 300 --plot bench/results
+
 .PHONY: bench-peers
 bench-peers: $(WHIMBREL) | python ## All beside Erlang, Jason, NATS, Zenoh, JADE, Java's codecs ..., in turns (OPTIONS=--quick)
 	@$(PYTHON) bench/peers/run.py $(OPTIONS)

@@ -16,6 +16,7 @@ use whimbrel_platform::audit::Auditor;
 
 use crate::arguments::{Http, HttpOptions, SecurityLevel};
 use crate::credentials::{self, Watched, alone};
+use crate::files_open;
 use crate::terminal;
 
 /// Where the console is if nobody says otherwise: here, or at any port that is free.
@@ -98,6 +99,8 @@ impl Site<'_> {
     /// # Errors
     /// The address is not to be had, or there is nothing to encrypt connections with that are to be.
     pub fn prepare(&self) -> anyhow::Result<Option<Prepared>> {
+        // Each of those who connect is an open file.
+        files_open::raise();
         let Some(listener) = self.listener()? else { return Ok(None) };
         let tls = self.tls(&listener)?;
         let (access, token) = self.access()?;

@@ -12,6 +12,7 @@ mod chaos;
 mod commands;
 mod control;
 mod credentials;
+mod files_open;
 mod gateway;
 mod guarding;
 mod keeping;

@@ -14,6 +14,7 @@ use super::SecurityLevel;
   whimbrel bench fibonacci --max-n 25 --json
   whimbrel bench codec --object varied --children 10000
   whimbrel bench sessions --frames compact --in-flight 1
+  whimbrel bench devices --devices 16000 --ops 6000 --seconds 600 --kill-after 300 --plot pictures
   whimbrel bench rtt --pairs 256 --nodes 2
   whimbrel bench state --store embedded --seconds 10
   whimbrel bench state --store 'nats://127.0.0.1:4222/bench?partitions=16' --threads 16 --reads 0
@@ -100,6 +101,8 @@ pub enum Benchmark {
     Messaging(Messaging),
     /// Programs with agents at an agent port ask agents of its node: how many messages a second, how long for an answer?
     Sessions(Sessions),
+    /// Devices over WebSocket have their agents' states kept: how many operations a second, how soon safe, what is lost?
+    Devices(super::Devices),
     /// Agents in pairs send each other long texts, and compute: how long until the answer comes, as the Siebog study asks?
     Rtt(Rtt),
     /// Agents' state is written to a store, nine writes to a read: how fast, how soon safe, in how many bytes?

@@ -10,6 +10,7 @@ mod ca;
 mod chaos;
 mod check;
 mod codec;
+mod devices;
 #[cfg(feature = "nats")]
 mod engine;
 mod http;
@@ -39,6 +40,7 @@ pub use self::ca::{Ca, CaAction, Enrol};
 pub use self::chaos::Chaos;
 pub use self::check::{Check, Language, New};
 pub use self::codec::{Codec, CodecAction};
+pub use self::devices::Devices;
 #[cfg(feature = "nats")]
 pub use self::engine::{Engine, EngineAction, Sync};
 pub use self::http::{Http, HttpOptions};

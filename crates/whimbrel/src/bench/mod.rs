@@ -4,6 +4,7 @@ use std::time::Duration;
 
 mod asl;
 pub mod codec;
+pub mod devices;
 pub mod durability;
 #[cfg(feature = "nats")]
 pub mod failover;
@@ -21,10 +22,9 @@ pub mod state;
 
 pub use asl::AslError;
 pub use plot::picture;
-#[cfg(feature = "wasm")]
-pub use plot::times;
+pub use plot::{Shown, times};
 pub use progress::Watching;
-pub use report::{json, line, object, rows, table};
+pub use report::{json, line, line_of, object, rows, table};
 
 /// How long one benchmark may take before it is given up.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
@@ -157,8 +157,17 @@ fn peak_bytes() -> Option<f64> {
     bytes_of("VmHWM:")
 }
 
+/// The memory that another process occupies now, where the system tells.
+fn resident_bytes_of(process: &str) -> Option<f64> {
+    bytes_in(process, "VmRSS:")
+}
+
 fn bytes_of(entry: &str) -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    bytes_in("self", entry)
+}
+
+fn bytes_in(process: &str, entry: &str) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(entry))?;
     Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0)
 }

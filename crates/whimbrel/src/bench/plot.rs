@@ -39,14 +39,22 @@ struct Chart {
     lines: Vec<(String, Vec<(f64, f64)>)>,
 }
 
-/// A picture of times in microseconds, by how many clients there are: a line for each name, each power of ten of the same height.
+/// What a picture of times shows: what they are of, and over what.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// What they are of.
+    pub about: &'static str,
+    /// What they are shown over.
+    pub x: &'static str,
+}
+
+/// A picture of times in microseconds: a line for each name, each power of ten of the same height.
 ///
 /// # Errors
 /// There is nothing to draw.
-#[cfg(feature = "wasm")]
-pub fn times(title: &str, lines: Vec<(String, Vec<(f64, f64)>)>) -> Result<String, PlotError> {
-    let about = "median time of a query";
-    let chart = Chart { about, x: "clients", y: "time", is_logarithmic: true, is_bars: false, lines };
+pub fn times(title: &str, shown: Shown, lines: Vec<(String, Vec<(f64, f64)>)>) -> Result<String, PlotError> {
+    let Shown { about, x } = shown;
+    let chart = Chart { about, x, y: "time", is_logarithmic: true, is_bars: false, lines };
     svg_of(&chart, title)
 }
 

@@ -71,13 +71,13 @@ fn readable(name: &str, value: f64) -> String {
     if name == "seconds" {
         return format!("{value:.3} s");
     }
-    if ["first_s", "recovered_s", "handed_over_s"].contains(&name) {
+    if ["first_s", "recovered_s", "handed_over_s", "connected_s"].contains(&name) {
         return format!("{value:.2} s");
     }
     if name.ends_with("_us") && value < 10.0 {
         return format!("{value:.3} us");
     }
-    if name.ends_with("bytes") {
+    if name.ends_with("bytes") || name == "bytes_per_device" {
         return format!("{value:.0}");
     }
     if name.ends_with("_us") {
@@ -92,7 +92,7 @@ fn readable(name: &str, value: f64) -> String {
     if name == "share_of_allowed" {
         return format!("{:.1} %", value * 100.0);
     }
-    if ["lost", "doubled", "moved_agents"].contains(&name) {
+    if ["lost", "doubled", "moved_agents", "errors", "verified"].contains(&name) {
         return format!("{value:.0}");
     }
     if name.contains("cpu_s") {
@@ -138,6 +138,13 @@ fn meaning(name: &str) -> &str {
         "rtt_p99_ms" => "99 of 100 did",
         "lost" => "lost",
         "doubled" => "done twice",
+        "ops_per_s" => "operations a second",
+        "errors" => "operations of which nobody said what became of them: their connection broke",
+        "verified" => {
+            "devices that came back at the end and found the state that they were told was safe, or were counted as lost"
+        }
+        "bytes_per_device" => "bytes of the node's memory per idle device, with its session and agent",
+        "connected_s" => "until all devices had their agents",
         "moved_agents" => "agents that went to other nodes",
         "first_s" => "until the first of them answered",
         "recovered_s" => "until the last did",

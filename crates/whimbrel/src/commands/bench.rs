@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::arguments::{Bench as Arguments, Benchmark, Durability, Messaging, Passivation, Rtt, Sessions, State};
+use crate::arguments::{
+    Bench as Arguments, Benchmark, Devices, Durability, Messaging, Passivation, Rtt, Sessions, State,
+};
 use crate::bench::{
-    Bench, Kind, Watching, codec, durability, json, line, messaging, passivation, picture, rows, rtt, sessions, state,
-    table,
+    Bench, Kind, Watching, codec, devices, durability, json, line, line_of, messaging, object, passivation, picture,
+    rows, rtt, sessions, state, table,
 };
 use crate::terminal;
 
@@ -19,6 +21,7 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Chosen::Messaging(what) => return messaging(what),
         Chosen::State(what) => return state(what),
         Chosen::Sessions(what) => return sessions(what),
+        Chosen::Devices(what) => return devices(what),
         Chosen::Rtt(what) => return rtt(what),
         Chosen::Durability(what) => return durability(what),
         Chosen::Passivation(what) => return passivation(what),
@@ -104,6 +107,40 @@ fn sessions(what: &Sessions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn devices(what: &Devices) -> anyhow::Result<ExitCode> {
+    if let Some((node, (first, count))) = what.node.as_deref().zip(what.share) {
+        devices::act(what, node, first, count)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Before the work: a folder that cannot be made must not cost a long run.
+    if let Some(folder) = &what.plot {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    let outcome = devices::run(what)?;
+    let title = format!("devices: {}", what.params().replace('"', ""));
+    let text = if what.json {
+        let figures = object(&outcome.metrics);
+        let figures = figures.trim_end_matches('}');
+        let minutes = devices::stretches(&outcome.minutes);
+        line_of(
+            "devices",
+            &what.params(),
+            &format!("{figures}, \"every_s\": {}, \"stretches\": [{minutes}]}}", what.every),
+        )
+    } else {
+        rows(&title, &outcome.metrics)
+    };
+    writeln!(anstream::stdout().lock(), "{text}")?;
+    if let Some(folder) = &what.plot {
+        let path = folder.join("devices.svg");
+        std::fs::write(&path, devices::picture(&title, what.every, &outcome.minutes)?)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        terminal::note(&format!("drew {}", path.display()));
+    }
+    let lost = outcome.metrics.iter().any(|(name, value)| *name == "lost" && value.is_some_and(|lost| lost > 0.0));
+    Ok(if lost { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
 fn rtt(what: &Rtt) -> anyhow::Result<ExitCode> {
     if let Some(number) = what.node {
         rtt::serve(what, number)?;
@@ -186,6 +223,7 @@ enum Chosen<'a> {
     Messaging(&'a Messaging),
     State(&'a State),
     Sessions(&'a Sessions),
+    Devices(&'a Devices),
     Rtt(&'a Rtt),
     Durability(&'a Durability),
     Passivation(&'a Passivation),
@@ -221,6 +259,7 @@ fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
         #[cfg(feature = "nats")]
         Benchmark::Failover(what) => return Chosen::Failover(what),
         Benchmark::Sessions(what) => return Chosen::Sessions(what),
+        Benchmark::Devices(what) => return Chosen::Devices(what),
         Benchmark::Rtt(what) => return Chosen::Rtt(what),
         Benchmark::Durability(what) => return Chosen::Durability(what),
         Benchmark::Passivation(what) => return Chosen::Passivation(what),

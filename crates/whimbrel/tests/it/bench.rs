@@ -129,3 +129,58 @@ fn a_society_is_measured_on_three_servers_that_go_afterwards() {
     assert!(seen.out.contains("  replicated ") && seen.out.contains("messages a flush"), "{}", seen.out);
     assert_eq!(std::fs::read_dir(&scratch.0).expect("it is there").count(), 0, "something is left");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_find_the_states_that_they_were_told_are_safe() {
+    let scratch = Scratch::new();
+    let arguments = ["bench", "devices", "--devices", "40", "--ops", "100", "--seconds", "3", "--every", "1"];
+    let seen = run_in(&scratch.0, &[arguments.as_slice(), &["--folder", ".", "--json", "--plot", "pictures"]].concat());
+    assert_eq!(seen.code, Some(0), "{} {}", seen.out, seen.err);
+    let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
+    let (params, metrics) = (&line["params"], &line["metrics"]);
+    assert_eq!((&params["devices"], &params["store"]), (&40.into(), &true.into()));
+    assert_eq!((metrics["lost"].as_f64(), metrics["verified"].as_f64()), (Some(0.0), Some(40.0)), "{}", seen.out);
+    for metric in ["ops_per_s", "p50_ms", "p99_ms", "max_ms", "connected_s"] {
+        assert!(metrics[metric].as_f64().is_some_and(|figure| figure > 0.0), "{metric}: {}", seen.out);
+    }
+    assert!(metrics["stretches"].as_array().is_some_and(|stretches| !stretches.is_empty()), "{}", seen.out);
+    let svg = std::fs::read_to_string(scratch.0.join("pictures/devices.svg")).expect("it was drawn");
+    assert!(svg.contains("devices: 40"), "{svg}");
+    let left: Vec<_> =
+        std::fs::read_dir(&scratch.0).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["pictures"], "nothing else is left");
+}
+
+/// What is in memory only is gone with its process, though it was told to be safe there: that is noticed, and counted.
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_come_back_to_a_gateway_that_was_killed_and_what_they_lost_is_counted() {
+    let scratch = Scratch::new();
+    let arguments = ["bench", "devices", "--devices", "20", "--ops", "50", "--seconds", "6", "--every", "2"];
+    let seen = run_in(
+        &scratch.0,
+        &[arguments.as_slice(), &["--volatile", "--kill-after", "3", "--folder", ".", "--json"]].concat(),
+    );
+    assert_eq!(seen.code, Some(1), "{} {}", seen.out, seen.err);
+    let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
+    let metrics = &line["metrics"];
+    assert_eq!((&line["params"]["store"], metrics["verified"].as_f64()), (&false.into(), Some(20.0)), "{}", seen.out);
+    assert!(metrics["lost"].as_f64() > Some(0.0), "{}", seen.out);
+}
+
+#[test]
+fn gateways_share_a_port_and_more_devices_than_there_are_files_are_refused() {
+    let scratch = Scratch::new();
+    let run = |more: &[&str]| {
+        run_in(&scratch.0, &[&["bench", "devices", "--volatile", "--json", "--folder", "."], more].concat())
+    };
+    let seen = run(&["--devices", "30", "--gateways", "2", "--seconds", "0"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
+    let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
+    assert_eq!(line["metrics"]["ops_per_s"], serde_json::Value::Null);
+    let seen = run(&["--devices", "200000"]);
+    assert!(seen.code == Some(1) && seen.err.contains("say --gateways"), "{}", seen.err);
+    let seen = run(&["--devices", "30", "--gateways", "2", "--kill-after", "1"]);
+    assert!(seen.code == Some(1) && seen.err.contains("with --kill-after there is one gateway"), "{}", seen.err);
+}

@@ -18,7 +18,7 @@ use self::nodes::Random;
 pub use self::systems::System;
 use self::systems::{Query, Running};
 use crate::arguments::{Retrieval, Role};
-use crate::bench::{deviation, line, percentile, times};
+use crate::bench::{Shown, deviation, line, percentile, times};
 use crate::terminal;
 
 /// How many documents there are, and bytes of each.
@@ -122,9 +122,11 @@ fn draw(what: &Retrieval, cells: &[Cell], folder: &Path) -> anyhow::Result<()> {
             let points = cells.iter().filter(same).filter_map(point).collect();
             lines.push((format!("{}, {pass} %", system.name()), points));
         }
+        let shown = Shown { about: "median time of a query", x: "clients" };
         let title = format!("retrieval of {} documents, {mbit} Mbit/s", Collection::STUDY.documents);
         let path = folder.join(format!("retrieval-{mbit}.svg"));
-        std::fs::write(&path, times(&title, lines)?).with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::write(&path, times(&title, shown, lines)?)
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }

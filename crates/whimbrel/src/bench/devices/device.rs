@@ -1,0 +1,339 @@
+//! One device: a program with a session over WebSocket and one agent, whose state the node keeps.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use futures_util::{SinkExt, StreamExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative};
+use whimbrel_platform::session::{
+    Ack, Code, Create, Frame, FrameReader, FrameWriter, Framing, Hello, Keep, MessageFrame, OnLeave, SESSION_VERSION,
+    Save,
+};
+
+use super::load::{Kind, Load, Operation, Slot};
+use super::{ORACLE, TOKEN};
+
+/// Devices that come from one address: fewer than may have sessions with one token there, and than it has ports.
+const EACH_ADDRESS: u32 = 4_000;
+/// How long a session outlives its connection...
+const LEASE_MS: u64 = 300_000;
+/// ...and how often a device shows that it is there: often enough.
+const BEAT: Duration = Duration::from_secs(90);
+/// How long anything may take before a device tries again.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a device waits that lost its connection, at least and at most: not all are to come at once.
+const PAUSE_MS: (u64, u64) = (50, 500);
+/// How long it tries to see what became of its state: the node may have to begin anew for that.
+const RETURN_PATIENCE: Duration = Duration::from_secs(180);
+/// Bytes of the longest frame.
+const FRAME_BYTES_MAX: usize = 64 << 10;
+/// An acknowledgement is due after so many frames.
+const ACK_EVERY: u64 = 32;
+/// What a state is written with.
+const CODE: &str = "ts:bench";
+
+/// Lives until all is over, then sees what became of its state.
+pub async fn live(load: Rc<Load>, index: usize) {
+    let Some(slot) = load.slots.get(index) else { return };
+    while !load.is_over.get() {
+        if let Err(error) = visit(&load, slot, index).await {
+            load.note_trouble(|| format!("device {}: {error:#}", load.first + index as u32));
+        }
+        load.note_away(slot);
+        if !load.is_over.get() {
+            tokio::time::sleep(pause(index)).await;
+        }
+    }
+    let until = Instant::now() + RETURN_PATIENCE;
+    while Instant::now() < until {
+        let came = timeout(PATIENCE, Visit::begin(&load, slot, index)).await;
+        match came {
+            Ok(Ok(mut visit)) => {
+                load.verified.set(load.verified.get() + 1);
+                let _ = visit.write(&Frame::Bye).await;
+                return;
+            }
+            Ok(Err(_)) | Err(_) => tokio::time::sleep(pause(index)).await,
+        }
+    }
+    load.note_trouble(|| format!("device {} could not come back", load.first + index as u32));
+}
+
+/// Any time between the least and the most, another one for each device and try.
+fn pause(index: usize) -> Duration {
+    let (least, most) = PAUSE_MS;
+    let mixed = (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    Duration::from_millis(least + mixed % (most - least))
+}
+
+/// A connection of a device, with its agent.
+struct Visit<'a> {
+    load: &'a Load,
+    slot: &'a Slot,
+    device: u32,
+    socket: WebSocketStream<TcpStream>,
+    reader: FrameReader,
+    writer: FrameWriter,
+    number: u64,
+    received: u64,
+    acknowledged: u64,
+    /// The number of the last message that came.
+    upto: u64,
+    /// What is under way: since when, the number of its frame, and that of the state if it writes one.
+    under_way: Option<(Operation, u64, u64)>,
+}
+
+/// Connects, does what it is told, and comes back when all is over or something is wrong.
+async fn visit(load: &Load, slot: &Slot, index: usize) -> anyhow::Result<()> {
+    let mut visit =
+        timeout(PATIENCE, Visit::begin(load, slot, index)).await.context("it takes too long to connect")??;
+    load.note_free(slot, index);
+    loop {
+        let begins = visit.under_way.is_none();
+        tokio::select! {
+            frame = visit.read() => {
+                if visit.hear(&frame?)? {
+                    load.note_free(slot, index);
+                }
+            }
+            () = slot.wake.notified(), if begins => {
+                if let Some(operation) = slot.operation.take() {
+                    visit.act(operation).await?;
+                } else if load.is_over.get() {
+                    visit.write(&Frame::Bye).await?;
+                    visit.socket.close(None).await?;
+                    return Ok(());
+                }
+            }
+            () = tokio::time::sleep(PATIENCE), if !begins => {
+                visit.write(&Frame::Bye).await?;
+                bail!("an operation was not done in {} s", PATIENCE.as_secs());
+            }
+            () = tokio::time::sleep(BEAT) => visit.acknowledge().await?,
+        }
+        if visit.received >= visit.acknowledged + ACK_EVERY {
+            visit.acknowledge().await?;
+        }
+    }
+}
+
+impl<'a> Visit<'a> {
+    async fn begin(load: &'a Load, slot: &'a Slot, index: usize) -> anyhow::Result<Self> {
+        let device = load.first + index as u32;
+        let _one_of_some = load.connecting.acquire().await?;
+        let socket = connect(load.node, device).await?;
+        let mut visit = Self {
+            load,
+            slot,
+            device,
+            socket,
+            reader: FrameReader::new(Framing::Compact, 0),
+            writer: FrameWriter::new(Framing::Compact, 0, FRAME_BYTES_MAX),
+            number: 2,
+            received: 0,
+            acknowledged: 0,
+            upto: 0,
+            under_way: None,
+        };
+        let token = Some(TOKEN.to_owned());
+        let hello = Hello { versions: vec![SESSION_VERSION], token, lease_ms: Some(LEASE_MS), ..Hello::default() };
+        visit.write(&Frame::Hello(hello)).await?;
+        visit.write(&Frame::Create(Create { number: 1, agent: 0, name: format!("device-{device}") })).await?;
+        visit.write(&Frame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::Wait, holds: false })).await?;
+        visit.welcome().await?;
+        Ok(visit)
+    }
+
+    /// Waits until the agent is there; its state comes before.
+    async fn welcome(&mut self) -> anyhow::Result<()> {
+        let (device, mut kept) = (self.device, None);
+        loop {
+            let frame = self.read().await?;
+            match &frame {
+                Frame::State(state) => kept = Some(state.state.clone()),
+                Frame::Refused(refused) if refused.code == Code::NameTaken => {
+                    bail!("the session before is not over yet: {}", refused.text)
+                }
+                _ => {}
+            }
+            self.hear(&frame)?;
+            if matches!(frame, Frame::Created(_)) {
+                break;
+            }
+        }
+        let (safe, written) = (self.slot.safe.get(), self.slot.written.get());
+        let found = match kept.as_deref().map(|state| number_in(state, device)) {
+            Some(Some(number)) => number,
+            None => 0,
+            Some(None) => {
+                self.load.note_lost(format!("device {device} has a state that it never wrote"));
+                return Ok(());
+            }
+        };
+        if found < safe || found > written {
+            self.load.note_lost(format!("device {device} has state {found}: {safe} was safe, {written} written"));
+        }
+        // What was under way when the connection broke is safe if it is there.
+        self.slot.safe.set(found);
+        self.slot.written.set(found.max(written));
+        Ok(())
+    }
+
+    async fn write(&mut self, frame: &Frame) -> anyhow::Result<()> {
+        let mut bytes = Vec::new();
+        self.writer.write(frame, &mut bytes)?;
+        timeout(PATIENCE, self.socket.send(Message::Binary(bytes.into()))).await.context("nobody reads")??;
+        Ok(())
+    }
+
+    /// The next frame. Nothing is lost if it is not waited for.
+    async fn read(&mut self) -> anyhow::Result<Frame> {
+        loop {
+            match self.socket.next().await.context("the connection is closed")?? {
+                Message::Binary(bytes) => return Ok(self.reader.read(&bytes)?),
+                Message::Close(_) => bail!("the connection is closed"),
+                _ => {}
+            }
+        }
+    }
+
+    async fn acknowledge(&mut self) -> anyhow::Result<()> {
+        self.acknowledged = self.received;
+        self.write(&Frame::Ack(Ack { received: self.received, credit: None })).await
+    }
+
+    async fn act(&mut self, operation: Operation) -> anyhow::Result<()> {
+        self.number += 1;
+        let number = self.number;
+        let mut state = 0;
+        let frame = match operation.kind {
+            Kind::Write => {
+                state = self.slot.written.get() + 1;
+                self.slot.written.set(state);
+                let bytes = state_of(state, self.device, self.load.what.bytes as usize);
+                Frame::Save(Save {
+                    number,
+                    agent: 0,
+                    upto: self.upto,
+                    code: CODE.to_owned(),
+                    state: bytes,
+                    also: Vec::new(),
+                    to: None,
+                })
+            }
+            Kind::Read => {
+                let oracle = Aid::local(ORACLE);
+                let question = AclMessage::new(Performative::Request, Aid::NOBODY, oracle, "fortune");
+                Frame::Message(MessageFrame { number, agent: 0, message: MessageBody::Owned(Box::new(question)) })
+            }
+        };
+        self.under_way = Some((operation, number, state));
+        self.write(&frame).await
+    }
+
+    /// Takes a frame in; whether what was under way is done by it.
+    fn hear(&mut self, frame: &Frame) -> anyhow::Result<bool> {
+        let under_way = self.under_way;
+        match frame {
+            Frame::Created(created) => self.received = created.number,
+            Frame::State(state) => self.received = state.number,
+            Frame::Saved(saved) => {
+                self.received = saved.number;
+                if let Some((operation, number, state)) = under_way
+                    && operation.kind == Kind::Write
+                    && saved.of >= number
+                {
+                    self.slot.safe.set(state);
+                    return Ok(self.done(operation));
+                }
+            }
+            Frame::Message(message) => {
+                (self.received, self.upto) = (message.number, message.number);
+                if let Some((operation, ..)) = under_way
+                    && operation.kind == Kind::Read
+                {
+                    return Ok(self.done(operation));
+                }
+            }
+            Frame::Refused(refused) => bail!("refused: {}", refused.text),
+            Frame::Error(fault) => bail!("closed: {}", fault.text),
+            Frame::Ended(ended) => bail!("the agent ended: {}", ended.reason),
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    fn done(&mut self, operation: Operation) -> bool {
+        self.under_way = None;
+        self.load.tally.borrow_mut().note(Instant::now().saturating_duration_since(operation.due));
+        true
+    }
+}
+
+/// A WebSocket of the node, with small buffers: there are many of them.
+async fn connect(node: SocketAddr, device: u32) -> anyhow::Result<WebSocketStream<TcpStream>> {
+    let socket = if node.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Devices of a study come from many addresses; all of 127/8 are this machine's (RFC 1122 3.2.1.3).
+    if node.ip() == Ipv4Addr::LOCALHOST && cfg!(target_os = "linux") {
+        let group = u8::try_from(device / EACH_ADDRESS).context("too many devices")?;
+        socket.bind((Ipv4Addr::new(127, 0, 1, 1 + group), 0).into())?;
+    }
+    let stream = socket.connect(node).await.context("cannot connect")?;
+    stream.set_nodelay(true)?;
+    let mut request = format!("ws://{node}/session").into_client_request()?;
+    request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("whimbrel.v1"));
+    let config = WebSocketConfig::default().read_buffer_size(2 << 10).write_buffer_size(0);
+    let connecting = tokio_tungstenite::client_async_with_config(request, stream, Some(config));
+    Ok(connecting.await.context("no WebSocket")?.0)
+}
+
+/// A state: its number, whose it is, and what looks like nothing else's.
+fn state_of(number: u64, device: u32, bytes: usize) -> Vec<u8> {
+    let mut state = [&number.to_le_bytes()[..], &device.to_le_bytes()[..]].concat();
+    let mut mixed = number ^ (u64::from(device) << 32) | 1;
+    while state.len() < bytes {
+        // Marsaglia 2003, xorshift.
+        mixed ^= mixed << 13;
+        mixed ^= mixed >> 7;
+        mixed ^= mixed << 17;
+        state.extend_from_slice(&mixed.to_le_bytes());
+    }
+    state.truncate(bytes.max(HEAD_BYTES));
+    state
+}
+
+/// Bytes of a state's number and device.
+const HEAD_BYTES: usize = 12;
+
+/// The number of a state, if it is whole and this device's.
+fn number_in(state: &[u8], device: u32) -> Option<u64> {
+    let number = u64::from_le_bytes(*state.first_chunk()?);
+    (state == state_of(number, device, state.len())).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_known_again_and_no_other_is_taken_for_it() {
+        let state = state_of(7, 3, 256);
+        assert_eq!((state.len(), number_in(&state, 3)), (256, Some(7)));
+        assert_eq!(number_in(&state, 4), None, "another device's");
+        assert!((0..256).all(|at| {
+            let mut changed = state.clone();
+            changed[at] ^= 1;
+            number_in(&changed, 3).is_none()
+        }));
+        assert_eq!((number_in(&state[..100], 3), number_in(&[], 3)), (Some(7), None));
+    }
+}

@@ -1,0 +1,277 @@
+//! The process with the devices: one thread, an event loop, a task for each device.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, Semaphore};
+
+use super::device;
+use super::tally::{Tally, Told};
+use crate::arguments::Devices;
+
+/// How often operations are given out.
+const TICK: Duration = Duration::from_millis(1);
+/// Devices that connect at the same time: fewer than may be strangers at one address.
+const CONNECTING: usize = 128;
+/// How long those that act may take to end what they began.
+const SETTLE: Duration = Duration::from_secs(60);
+/// Of so many operations one is a read.
+const READ_EVERY: u64 = 10;
+
+/// What a process with devices says, a line of JSON each.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "said", rename_all = "snake_case")]
+pub enum Said {
+    /// All devices have their agents.
+    Connected,
+    /// What was done in the last minute, or what there is of it.
+    Minute {
+        /// It.
+        tally: Told,
+    },
+    /// Since the last line so many devices have lost their connection, and so many have one.
+    Devices {
+        /// How many have a connection.
+        connected: usize,
+    },
+    /// All is over.
+    Over {
+        /// Devices whose state was not what they were told was safe, or newer.
+        lost: u64,
+        /// Devices whose state was looked at at the end.
+        verified: u64,
+        /// What was wrong first, in words.
+        trouble: Option<String>,
+    },
+}
+
+/// What a device is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Have its state written.
+    Write,
+    /// Ask for something.
+    Read,
+}
+
+/// An operation, and when it was due.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    pub kind: Kind,
+    pub due: Instant,
+}
+
+/// How a device is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// It has no connection.
+    #[default]
+    Away,
+    /// It has nothing to do.
+    Free,
+    /// It was given something to do.
+    Busy,
+}
+
+/// What is known of a device, whether it is connected or not.
+#[derive(Default)]
+pub struct Slot {
+    /// What it is to do next.
+    pub operation: Cell<Option<Operation>>,
+    pub wake: Notify,
+    pub phase: Cell<Phase>,
+    /// The number of the last state that it had written, and of the last one that it was told is safe.
+    pub written: Cell<u64>,
+    pub safe: Cell<u64>,
+}
+
+/// What all devices of this process share.
+pub struct Load {
+    pub what: Devices,
+    pub node: SocketAddr,
+    /// The number of the first device.
+    pub first: u32,
+    pub slots: Vec<Slot>,
+    pub tally: RefCell<Tally>,
+    /// Devices that were free once, in the order in which they are to act.
+    turns: RefCell<VecDeque<usize>>,
+    pub connecting: Semaphore,
+    connected: Cell<usize>,
+    changed: Notify,
+    /// Devices are to leave, and to come back for their states.
+    pub is_over: Cell<bool>,
+    pub lost: Cell<u64>,
+    pub verified: Cell<u64>,
+    trouble: RefCell<Option<String>>,
+}
+
+impl Load {
+    fn new(what: Devices, node: SocketAddr, first: u32, count: usize) -> Self {
+        Self {
+            what,
+            node,
+            first,
+            slots: std::iter::repeat_with(Slot::default).take(count).collect(),
+            tally: RefCell::default(),
+            turns: RefCell::default(),
+            connecting: Semaphore::new(CONNECTING),
+            connected: Cell::new(0),
+            changed: Notify::new(),
+            is_over: Cell::new(false),
+            lost: Cell::new(0),
+            verified: Cell::new(0),
+            trouble: RefCell::default(),
+        }
+    }
+
+    /// A device has its agent, or did what it was to do: it has nothing to do.
+    pub fn note_free(&self, slot: &Slot, index: usize) {
+        if slot.phase.replace(Phase::Free) == Phase::Away {
+            self.connected.set(self.connected.get() + 1);
+            self.changed.notify_one();
+        }
+        self.turns.borrow_mut().push_back(index);
+    }
+
+    /// A device has no connection any more. Nobody knows what became of what it was to do.
+    pub fn note_away(&self, slot: &Slot) {
+        slot.operation.take();
+        let before = slot.phase.replace(Phase::Away);
+        if before == Phase::Busy {
+            self.tally.borrow_mut().errors += 1;
+        }
+        if before != Phase::Away {
+            self.connected.set(self.connected.get().saturating_sub(1));
+            self.changed.notify_one();
+        }
+    }
+
+    /// Something went wrong.
+    pub fn note_trouble(&self, text: impl FnOnce() -> String) {
+        self.trouble.borrow_mut().get_or_insert_with(text);
+    }
+
+    /// A device's state is not what it was told was safe.
+    pub fn note_lost(&self, text: String) {
+        self.lost.set(self.lost.get() + 1);
+        self.note_trouble(|| text);
+    }
+
+    /// Gives an operation to the device whose turn it is; false if none is free.
+    fn give(&self, operation: Operation) -> bool {
+        loop {
+            let Some(index) = self.turns.borrow_mut().pop_front() else { return false };
+            let Some(slot) = self.slots.get(index) else { continue };
+            // Whoever lost its connection meanwhile comes back by itself.
+            if slot.phase.get() == Phase::Free {
+                slot.phase.set(Phase::Busy);
+                slot.operation.set(Some(operation));
+                slot.wake.notify_one();
+                return true;
+            }
+        }
+    }
+
+    /// Gives operations out at a steady pace, whatever the node does, for as long as that.
+    async fn pace(&self, seconds: u64) {
+        let (begun, per_s) = (Instant::now(), f64::from(self.what.ops) * self.share());
+        let whole = Duration::from_secs(seconds);
+        let mut given = 0_u64;
+        let mut ticks = tokio::time::interval(TICK);
+        while begun.elapsed() < whole {
+            ticks.tick().await;
+            let due = (begun.elapsed().min(whole).as_secs_f64() * per_s) as u64;
+            while given < due {
+                let kind = if given % READ_EVERY == READ_EVERY - 1 { Kind::Read } else { Kind::Write };
+                let at = begun + Duration::from_secs_f64((given as f64 + 1.0) / per_s);
+                if !self.give(Operation { kind, due: at }) {
+                    self.tally.borrow_mut().late += 1;
+                    break;
+                }
+                given += 1;
+            }
+        }
+        // What nobody was free for is missing, and is to be seen.
+        self.tally.borrow_mut().errors += (whole.as_secs_f64() * per_s) as u64 - given;
+    }
+
+    /// This process's part of all operations.
+    fn share(&self) -> f64 {
+        self.slots.len() as f64 / f64::from(self.what.devices)
+    }
+
+    /// Waits until all that was begun is over, for so long.
+    async fn settle(&self) {
+        let until = Instant::now() + SETTLE;
+        let busy = || self.slots.iter().any(|slot| slot.phase.get() == Phase::Busy);
+        while busy() && Instant::now() < until {
+            tokio::time::sleep(10 * TICK).await;
+        }
+    }
+}
+
+fn say(said: &Said) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", serde_json::to_string(said)?)?;
+    Ok(out.flush()?)
+}
+
+/// Has the devices that `--share` says connect, act when told to, and see what became of their states.
+///
+/// # Errors
+/// There is no event loop to be had, or nobody listens to what is said.
+pub fn run(what: &Devices, node: &str, first: u32, count: u32) -> anyhow::Result<()> {
+    let node = node.parse().context("the node has no address")?;
+    let load = Rc::new(Load::new(what.clone(), node, first, count as usize));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("no event loop")?;
+    tokio::task::LocalSet::new().block_on(&runtime, act(load))
+}
+
+async fn act(load: Rc<Load>) -> anyhow::Result<()> {
+    let mut living: Vec<_> =
+        (0..load.slots.len()).map(|index| tokio::task::spawn_local(device::live(Rc::clone(&load), index))).collect();
+    while load.connected.get() < load.slots.len() {
+        load.changed.notified().await;
+    }
+    say(&Said::Connected)?;
+    // The other processes are not there yet, or somebody looks at the node's memory.
+    tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
+    let telling = tokio::task::spawn_local(tell(Rc::clone(&load)));
+    load.pace(load.what.seconds).await;
+    load.settle().await;
+    telling.abort();
+    let tally = load.tally.take().told();
+    say(&Said::Minute { tally })?;
+    load.is_over.set(true);
+    load.slots.iter().for_each(|slot| slot.wake.notify_one());
+    for task in living.drain(..) {
+        let _ = task.await;
+    }
+    let trouble = load.trouble.borrow().clone();
+    say(&Said::Over { lost: load.lost.get(), verified: load.verified.get(), trouble })
+}
+
+/// Tells what is done, a line a minute, and how many are connected whenever that changes.
+async fn tell(load: Rc<Load>) {
+    let mut minutes = tokio::time::interval(Duration::from_secs(load.what.every.max(1)));
+    minutes.tick().await;
+    loop {
+        let said = tokio::select! {
+            _ = minutes.tick() => Said::Minute { tally: load.tally.take().told() },
+            () = load.changed.notified() => {
+                // Thousands come and go at once.
+                tokio::time::sleep(50 * TICK).await;
+                Said::Devices { connected: load.connected.get() }
+            }
+        };
+        if say(&said).is_err() {
+            return;
+        }
+    }
+}

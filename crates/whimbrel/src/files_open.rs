@@ -1,0 +1,26 @@
+//! How many files this process may have open: each connection is one.
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+/// Raises how many may be open to as many as the system lets this process have; how many that is.
+pub fn raise() -> u64 {
+    let mut limit = getrlimit(Resource::Nofile);
+    let before = limit.current;
+    // None is no bound at all.
+    limit.current = limit.maximum;
+    let raised = setrlimit(Resource::Nofile, limit).is_ok();
+    if raised { limit.maximum } else { before }.unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_files_may_be_open_as_the_system_allows() {
+        let raised = raise();
+        let limit = getrlimit(Resource::Nofile);
+        assert_eq!((limit.current.unwrap_or(u64::MAX), limit.maximum), (raised, limit.maximum));
+        assert_eq!(limit.current, limit.maximum);
+    }
+}
