@@ -104,7 +104,10 @@ impl Session {
             let held = lodger.keeping.take().map(|mut keeping| keeping.take_held()).unwrap_or_default();
             return held.into_iter().for_each(|waiting| self.queue(agent, waiting));
         }
-        if let Err(Fault { code, text }) = shelf.admit(lodger.name, principal) {
+        // Whoever is not there yet is entered when it is: its name may be somebody else's.
+        if lodger.aid.is_some()
+            && let Err(Fault { code, text }) = shelf.admit(lodger.name, principal)
+        {
             return self.refuse(number, code, text);
         }
         let keeping = lodger.keeping.get_or_insert_with(|| {

@@ -21,7 +21,7 @@ pub(super) struct Lodger {
     /// The number of the frame that created it.
     created_by: u64,
     /// None until the scheduler has it.
-    aid: Option<Aid>,
+    pub aid: Option<Aid>,
     to_send: VecDeque<Waiting>,
     /// Messages wait in its mailbox for room in the window.
     waits: bool,
@@ -114,6 +114,13 @@ impl Session {
         match outcome {
             Ok(aid) => {
                 lodger.aid = Some(aid);
+                if lodger.keeping.is_some()
+                    && let Err(Fault { code, text }) =
+                        self.opening.shelf.admit(lodger.name, &self.opening.grant.principal)
+                {
+                    lodger.keeping = None;
+                    self.window.push_back(Outgoing::Refused { of: lodger.created_by, code, text });
+                }
                 let name = aid.at(self.opening.platform).to_string();
                 self.window.push_back(Outgoing::Created { agent, name });
                 match lodger.gone.clone() {
@@ -128,9 +135,6 @@ impl Session {
             Err(Fault { code, text }) => {
                 let Some(lodger) = self.lodgers.remove(&agent) else { return };
                 self.refuse(lodger.created_by, code, text);
-                if lodger.keeping.is_some() {
-                    self.opening.shelf.strike(lodger.name);
-                }
                 let held = lodger.keeping.map(|mut keeping| keeping.take_held()).unwrap_or_default();
                 for waiting in &held {
                     self.refuse(waiting.number(), Code::NoAgent, format!("there is no agent {agent}"));
