@@ -122,3 +122,33 @@ test("checkpoints, saves by hand, and agents that end", { skip: WITHOUT_NODE }, 
   await anew.end();
   await Promise.all([second.close(), boss.platform.close()]);
 });
+
+test("an agent that says more than its node holds, and one whose state is too long, lose nothing and end nobody", { skip: WITHOUT_NODE }, async () => {
+  const boss = await Boss.of("boss-four", "kept-four");
+  const platform = await begin();
+  const troubles: unknown[] = [];
+  const wordy = await platform.create("kept-four", (agent) => {
+    let state: bigint | string = 0n;
+    agent.onError = (error) => void troubles.push(String(error));
+    agent.state(
+      () => state,
+      (value) => (state = value as bigint),
+    );
+    agent.onMessage({ performative: "request" }, (message) => {
+      for (let at = 0n; at < 40n; at++) agent.reply(message, "inform", [at, "x".repeat(200_000)]);
+    });
+    agent.onMessage({ performative: "inform" }, () => (state = state === 0n ? "x".repeat(2 << 20) : 0n));
+  }, {});
+  boss.tell(1n);
+  const numbers = (await boss.hears(40)).map((content) => (content as readonly unknown[])[0]);
+  assert.deepEqual(numbers, Array.from({ length: 40 }, (_, at) => BigInt(at)));
+  boss.agent.send({ performative: "inform", receivers: boss.counter });
+  while (troubles.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.match(String(troubles[0]), /a state of 20971\d\d bytes cannot be kept/);
+  boss.agent.send({ performative: "inform", receivers: boss.counter });
+  boss.tell(2n);
+  await boss.hears(80);
+  assert.equal(troubles.length, 1);
+  await wordy.end();
+  await Promise.all([platform.close(), boss.platform.close()]);
+});

@@ -118,7 +118,7 @@ export class Agent {
    * `read` is called at once with what it was, if the agent goes on where it was. To be called while it is set up, before handlers are.
    *
    * What a handler changes and says up to an `await` of something that is not there yet is one step. A handler that was waiting when its page was closed begins
-   * again, with the same message.
+   * again, with the same message. A state has 512 KiB at most: {@link Agent.onError} is told of a longer one, and of what `write` throws, and the node keeps what it has.
    *
    * @throws {@link DecodeError} if what was kept is no value, or of another kind of agent.
    */
@@ -128,10 +128,15 @@ export class Agent {
     const { restored } = keeper;
     if (restored && !restored.code.startsWith("ts:")) throw new WhimbrelError(`what was kept of it is of ${restored.code}, which is no TypeScript`);
     if (restored) read(valueFromJson(parseJson(new TextDecoder().decode(restored.state))));
-    keeper.source = () => ({ state: new TextEncoder().encode(valueToJson(write())), upto: this.#progress.upto, also: this.#progress.also });
+    keeper.source = () => ({ state: new TextEncoder().encode(valueToJson(write())), ...this.#progress.written });
   }
 
-  /** Has the node keep the agent's state as it is now; resolves when it does. */
+  /**
+   * Has the node keep the agent's state as it is now; resolves when it does.
+   *
+   * @throws {@link RefusedError} if the node does not take it; {@link WhimbrelError} if it is longer than 512 KiB; {@link EndedError} if the agent
+   * ends before.
+   */
   async save(): Promise<void> {
     await this.#bound.keeper?.save();
   }
@@ -357,7 +362,7 @@ export class Agent {
     const { keeper } = seat;
     // Until it declares what it is, it is what it was.
     const state = keeper?.restored?.state ?? new TextEncoder().encode("null");
-    if (keeper) keeper.source = () => ({ state, upto: this.#isSetUp ? this.#progress.upto : 0 });
+    if (keeper) keeper.source = () => ({ state, upto: 0, ...(this.#isSetUp && this.#progress.written) });
   }
 
   /** What brings its state to the node, if it is kept. @internal */

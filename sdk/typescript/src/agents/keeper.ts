@@ -1,6 +1,8 @@
 /** An agent's state on its way to the node: when it is written, and what it covers. */
-import { HELD_MESSAGES_MAX, CHECKPOINT_MS, UNSAVED_MESSAGES_MAX } from "./limits.js";
+import { WhimbrelError } from "../acl/errors.js";
 import type { OnLeave } from "../session/frames.js";
+import { EndedError } from "./errors.js";
+import { CHECKPOINT_MS, HELD_BYTES_DUE, HELD_BYTES_MAX, HELD_MESSAGES_DUE, HELD_MESSAGES_MAX, STATE_BYTES_MAX, UNSAVED_MESSAGES_MAX } from "./limits.js";
 
 /** How an agent is kept when its session is over: the page was closed, or the network was away for longer than the lease. */
 export interface Keep {
@@ -11,7 +13,7 @@ export interface Keep {
   readonly onLeave?: OnLeave;
   /**
    * When its state goes to the node. `each-message`: as soon as it handled one; what it says leaves its node with the state behind it, so that no message is handled
-   * or said twice. `checkpoint`: now and then; after the last checkpoint it does again what it did. `no`: only by {@link Agent.save}. `each-message` if not said.
+   * or said twice (up to 960 messages and 2.5 MiB of one handler: behind those its state is written in its middle). `checkpoint`: now and then; after the last checkpoint it does again what it did. `no`: only by {@link Agent.save}. `each-message` if not said.
    */
   readonly save?: "each-message" | "checkpoint" | "no";
   /** Between two checkpoints, if anything happened: 1 s if not said. */
@@ -26,6 +28,8 @@ export interface Written {
   readonly upto: number;
   /** And these, behind it. */
   readonly also?: readonly number[];
+  /** Called when the node has it. */
+  readonly known?: () => void;
 }
 
 /** A state as the node has it. */
@@ -59,16 +63,21 @@ export class Progress {
     this.#last = number;
     this.#open.add(number);
     return () => {
+      const isBehind = this.upto + 1 < number;
       this.#open.delete(number);
-      this.#done.add(number);
+      if (isBehind) return void this.#done.add(number);
       const { upto } = this;
       for (const done of this.#done) if (done <= upto) this.#done.delete(done);
     };
   }
 
-  /** It is done with these, too. */
-  get also(): readonly number[] {
-    return [...this.#done];
+  /** What a state of now covers. The node need be told once of each message. */
+  get written(): Pick<Written, "upto" | "also" | "known"> {
+    const also = [...this.#done];
+    const known = (): void => {
+      for (const number of also) this.#done.delete(number);
+    };
+    return { upto: this.upto, also, known };
   }
 
   /** It is done with all messages up to this one. */
@@ -81,6 +90,23 @@ export class Progress {
   get open(): number {
     return this.#open.size;
   }
+}
+
+/** A save that the node did not answer yet, and whoever waits for that. */
+interface Unanswered {
+  readonly known: (() => void) | undefined;
+  done?: () => void;
+  failed?: (error: unknown) => void;
+}
+
+/** What a keeper has of its session. */
+export interface Desk {
+  /** Sends a save; its number. */
+  say(written: Pick<Required<Written>, "state" | "upto" | "also">): number;
+  /** Tells the agent of what goes wrong. */
+  tell(error: unknown): void;
+  /** Bytes that a state may have here, if those are fewer than a node keeps. */
+  readonly stateBytesMax?: number;
 }
 
 /** See the module. */
@@ -96,82 +122,130 @@ export class Keeper {
   /** Its state is one step ahead of what it said so far, but when it is told that it may be another one. */
   isStepwise = false;
   readonly #keep: Keep;
-  readonly #say: (written: Required<Written>) => number;
-  /** Whoever waits for the node to have a save. */
-  readonly #waiting = new Map<number, () => void>();
+  readonly #desk: Desk;
+  /** By their numbers, the oldest first. While there is one the next waits, lest a slow node be sent states that are none any more. */
+  readonly #unanswered = new Map<number, Unanswered>();
   #isDirty = false;
   #isDue = false;
   #isOver = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #saidSince = 0;
+  /** What it said since its last save, and how many messages it has that it is not done with. */
+  #messages = 0;
+  #bytes = 0;
+  #unsaved = 0;
   #upto = 0;
 
-  constructor(keep: Keep, say: (written: Required<Written>) => number) {
+  constructor(keep: Keep, desk: Desk) {
     this.#keep = keep;
-    this.#say = say;
+    this.#desk = desk;
     this.onLeave = keep.onLeave ?? "wait";
     this.holds = (keep.save ?? "each-message") === "each-message";
   }
 
-  /** It said something: how many messages that are not saved yet. */
-  said(): void {
-    this.#saidSince++;
-    if (!this.isStepwise && this.#isMuch) this.#write();
-    else if (!this.isStepwise) this.touched();
+  /** It said a message of so many bytes. */
+  said(bytes: number): void {
+    this.#messages++;
+    this.#bytes += bytes;
+    if (this.isStepwise) return;
+    this.#isDirty = true;
+    // A node that is to hold still more refuses it.
+    if (this.holds && (this.#messages >= HELD_MESSAGES_MAX || this.#bytes >= HELD_BYTES_MAX)) this.#writeOrTell();
+    else this.#plan();
   }
 
-  /** It may be another one by now. `unsaved`: of how many messages the node does not know whether it is done with them. */
+  /** It is between two of its steps, and may be another one by now. `unsaved`: how many messages it has that it is not done with. */
   touched(unsaved = 0): void {
     this.#isDirty = true;
-    if (this.#isMuch) return void this.#write();
-    if (this.#isDue || this.#isOver || this.#keep.save === "no") return;
-    if (!this.holds && unsaved < UNSAVED_MESSAGES_MAX) {
-      this.#timer ??= setTimeout(() => this.#write(), this.#keep.checkpointMs ?? CHECKPOINT_MS);
+    this.#unsaved = unsaved;
+    if (this.#isMuch) this.#writeOrTell();
+    else this.#plan();
+  }
+
+  #plan(): void {
+    if (this.#isDue || !this.#mayWrite || this.#keep.save === "no") return;
+    if (!this.holds && this.#unsaved < UNSAVED_MESSAGES_MAX) {
+      this.#timer ??= setTimeout(() => this.#writeOrTell(), this.#keep.checkpointMs ?? CHECKPOINT_MS);
       return;
     }
     this.#isDue = true;
     // What a handler does behind an `await` of what is there already belongs to it.
     afterwards(() => {
       this.#isDue = false;
-      if (this.#isDirty) this.#write();
+      if (this.#isDirty && this.#mayWrite) this.#writeOrTell();
     });
   }
 
-  get #isMuch(): boolean {
-    return this.holds && this.#saidSince >= HELD_MESSAGES_MAX;
+  get #mayWrite(): boolean {
+    return !this.#isOver && (this.#unanswered.size === 0 || this.#isMuch);
   }
 
-  /** Writes its state now; resolves when the node has it. */
+  get #isMuch(): boolean {
+    return this.holds && (this.#messages >= HELD_MESSAGES_DUE || this.#bytes >= HELD_BYTES_DUE);
+  }
+
+  /**
+   * Writes its state now; resolves when the node has it.
+   *
+   * @throws {@link WhimbrelError} if it is too long, or the node refuses it, or the agent ends before.
+   */
   async save(): Promise<void> {
-    const number = this.#write();
-    if (number !== undefined) await new Promise<void>((done) => this.#waiting.set(number, done));
+    if (this.#isOver) throw new EndedError("the agent ended, or is elsewhere: nothing is saved of it any more");
+    const unanswered = this.#write();
+    if (unanswered) await new Promise<void>((done, failed) => Object.assign(unanswered, { done, failed }));
+  }
+
+  #writeOrTell(): void {
+    try {
+      this.#write();
+    } catch (error) {
+      this.#desk.tell(error);
+    }
   }
 
   /** Between two of its steps, all that it did is said. */
-  #write(): number | undefined {
+  #write(): Unanswered | undefined {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const written = this.#isOver ? undefined : this.source?.();
-    if (!written) return undefined;
+    if (this.#isOver || !this.source) return undefined;
+    // Whatever comes of it: it is tried again when there is more to write.
     this.#isDirty = false;
-    this.#saidSince = 0;
+    this.#messages = this.#bytes = 0;
+    const written = this.source();
+    if (!written) return undefined;
+    const { state, also = [], known } = written;
+    const most = Math.min(STATE_BYTES_MAX, this.#desk.stateBytesMax ?? Infinity);
+    if (state.length > most) throw new WhimbrelError(`a state of ${state.length} bytes cannot be kept: ${most} are the most`);
     this.#upto = Math.max(this.#upto, written.upto);
-    return this.#say({ also: [], ...written, upto: this.#upto });
+    const unanswered: Unanswered = { known };
+    this.#unanswered.set(this.#desk.say({ state, also, upto: this.#upto }), unanswered);
+    return unanswered;
   }
 
   /** The node has this save, and all before it. */
   saved(of: number): void {
-    for (const [number, done] of this.#waiting) {
+    for (const [number, { known, done }] of this.#unanswered) {
       if (number > of) break;
-      this.#waiting.delete(number);
-      done();
+      this.#unanswered.delete(number);
+      known?.();
+      done?.();
     }
+    if (this.#isDirty) this.#plan();
+  }
+
+  /** The node does not take this save. */
+  refused(of: number, error: unknown): void {
+    const unanswered = this.#unanswered.get(of);
+    this.#unanswered.delete(of);
+    if (unanswered?.failed) unanswered.failed(error);
+    else this.#desk.tell(error);
+    if (this.#isDirty) this.#plan();
   }
 
   /** The agent ended, or is elsewhere. */
   over(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
-    this.saved(Infinity);
+    for (const { failed } of this.#unanswered.values()) failed?.(new EndedError("the agent ended before its node said that it has its state"));
+    this.#unanswered.clear();
   }
 }

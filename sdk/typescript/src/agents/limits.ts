@@ -6,8 +6,14 @@ export const ANSWER_MS = 10_000;
 export const CHECKPOINT_MS = 1000;
 /** An agent that is given so many messages is saved: a node keeps 1,024 that no state covers. */
 export const UNSAVED_MESSAGES_MAX = 256;
-/** An agent that said so many messages is saved: a node holds 1,024 for the state behind them. */
-export const HELD_MESSAGES_MAX = 256;
+/** An agent that said so many messages, or so many bytes, is saved once a handler returned: a node holds 1,024, and 4 MiB, for the state behind them. */
+export const HELD_MESSAGES_DUE = 256;
+export const HELD_BYTES_DUE = 1024 * 1024;
+/** And if none returns, at so many: the last may take 1 MiB. */
+export const HELD_MESSAGES_MAX = 960;
+export const HELD_BYTES_MAX = 5 * 512 * 1024;
+/** Bytes of a state that a node keeps. */
+export const STATE_BYTES_MAX = 512 * 1024;
 /** How long one waits until an agent of this client, whose session is not over yet, is tried again. */
 export const CREATE_AGAIN_MS = 500;
 /** The longest that a timer of JavaScript can wait. */

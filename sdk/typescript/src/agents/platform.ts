@@ -200,18 +200,17 @@ export class Platform {
 
   #keeper(agent: number, keep: Keep): Keeper {
     const { session } = this.#driver;
-    const keeper = new Keeper(keep, ({ state, upto, also }) => {
-      const number = session.save(agent, upto, keeper.restored?.code ?? keep.code ?? "ts:", state, also);
-      this.#pending.set(number, {
-        agent,
-        isSave: true,
-        refused: (error) => {
-          keeper.saved(number);
-          this.#lodgers.get(agent)?.agent.tell(error);
-        },
-      });
-      this.#driver.pump();
-      return number;
+    const { message_bytes: bytes = Infinity } = session.welcome ?? {};
+    const keeper: Keeper = new Keeper(keep, {
+      // In JSON it takes a third more.
+      stateBytesMax: session.form === "json" ? Math.floor((bytes * 3) / 4) : bytes,
+      tell: (error) => this.#lodgers.get(agent)?.agent.tell(error),
+      say: ({ state, upto, also }) => {
+        const number = session.save(agent, upto, keeper.restored?.code ?? keep.code ?? "ts:", state, also);
+        this.#pending.set(number, { agent, isSave: true, refused: (error) => keeper.refused(number, error) });
+        this.#driver.pump();
+        return number;
+      },
     });
     session.keep(agent, keeper.onLeave, keeper.holds);
     return keeper;
@@ -323,12 +322,12 @@ export class Platform {
       keeper,
       send: (message) => {
         this.#remember(session.send(number, message), agent, message);
-        keeper?.said();
+        keeper?.said(session.lastBytes);
         driver.pump();
       },
       ask: (message, refused) => {
         const frame = session.send(number, message);
-        keeper?.said();
+        keeper?.said(session.lastBytes);
         pending.set(frame, { agent: number, refused });
         driver.pump();
         return () => void pending.delete(frame);

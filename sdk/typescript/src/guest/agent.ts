@@ -82,7 +82,7 @@ export class GuestAgent extends Agent {
     if (this.keeper) {
       this.keeper.isStepwise = true;
       this.keeper.code = () => this.module.bytes;
-      this.keeper.source = () => ({ state: guest.snapshot(), upto: this.#progress.upto, also: this.#progress.also });
+      this.keeper.source = () => ({ state: guest.snapshot(), ...this.#progress.written });
     }
     this.onMessage((message) => this.#deliver(message));
     // An agent that never rests is there all the same.

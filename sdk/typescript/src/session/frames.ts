@@ -285,6 +285,8 @@ export interface Sealed {
   readonly message: Message;
   readonly json?: string;
   readonly body?: Uint8Array;
+  /** Of the compact form. */
+  readonly bytes?: number;
 }
 
 /**
@@ -303,8 +305,14 @@ export function seal(form: Form, message: Message, messageBytesMax: number): Sea
     return { message, json };
   }
   const body = form.encodeBody(message.content);
-  check(form.encoder(0).encodeSealed(message, body).length);
-  return { message, body };
+  const bytes = form.encoder(0).encodeSealed(message, body).length;
+  check(bytes);
+  return { message, body, bytes };
+}
+
+/** How long a message is. */
+export function sealedBytes({ json = "", bytes }: Sealed): number {
+  return bytes ?? utf8(json).length;
 }
 
 /** A frame as it is kept: a message in it is written already. */

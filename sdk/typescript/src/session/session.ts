@@ -12,7 +12,7 @@
  */
 import { DecodeError, WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
-import { FrameReader, FrameWriter, seal, type Code, type Form, type Frame, type OnLeave, type Outgoing, type Refused, type Welcome } from "./frames.js";
+import { FrameReader, FrameWriter, seal, sealedBytes, type Code, type Form, type Frame, type OnLeave, type Outgoing, type Refused, type Welcome } from "./frames.js";
 import {
   ACK_DELAY_MS,
   CODE_PART_BYTES,
@@ -187,6 +187,12 @@ export class Session {
   send(agent: number, message: Message): number {
     const sealed = seal(this.form, message, this.#welcome?.message_bytes ?? MESSAGE_BYTES);
     return this.#keep((number) => ({ type: "message", number, agent, message: sealed }));
+  }
+
+  /** Bytes of what was said last; 0 if that is no message. */
+  get lastBytes(): number {
+    const last = this.#kept.at(-1);
+    return last?.type === "message" ? sealedBytes(last.message) : 0;
   }
 
   /** An agent's key is to be certified. */

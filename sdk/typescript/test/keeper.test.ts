@@ -1,0 +1,148 @@
+/** When a kept agent's state is written, what it covers, and what becomes of a save that goes wrong. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EndedError } from "../src/agents/errors.js";
+import { Keeper, Progress, type Keep, type Written } from "../src/agents/keeper.js";
+import { HELD_BYTES_DUE, HELD_MESSAGES_DUE, HELD_MESSAGES_MAX, STATE_BYTES_MAX } from "../src/agents/limits.js";
+
+/** Once everything was done that was about to be. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+/** A keeper whose node says what the test has it say. */
+class Bench {
+  readonly saves: Pick<Written, "upto" | "also">[] = [];
+  readonly troubles: unknown[] = [];
+  readonly keeper: Keeper;
+  state = new Uint8Array(8);
+
+  constructor(keep: Keep = {}, stateBytesMax?: number) {
+    this.keeper = new Keeper(keep, {
+      say: ({ upto, also }) => this.saves.push({ upto, also }),
+      tell: (error) => this.troubles.push(error),
+      ...(stateBytesMax !== undefined && { stateBytesMax }),
+    });
+    this.keeper.source = () => ({ state: this.state, upto: 0 });
+  }
+}
+
+test("one save is on its way at a time: what changes meanwhile goes with the next", async () => {
+  const { keeper, saves } = new Bench();
+  for (let turn = 0; turn < 100; turn++) {
+    keeper.touched();
+    await settled();
+  }
+  assert.equal(saves.length, 1);
+  keeper.saved(1);
+  await settled();
+  assert.equal(saves.length, 2);
+  keeper.saved(2);
+  await settled();
+  assert.equal(saves.length, 2, "nothing changed since");
+});
+
+test("checkpoints wait for the one before them, too", async () => {
+  const { keeper, saves } = new Bench({ save: "checkpoint", checkpointMs: 1 });
+  const passed = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+  for (let turn = 0; turn < 3; turn++) {
+    keeper.touched();
+    await passed();
+  }
+  assert.equal(saves.length, 1);
+  keeper.saved(1);
+  await passed();
+  assert.equal(saves.length, 2);
+});
+
+test("an agent that said much is saved once its handler returned, whatever the node has", async () => {
+  for (const [count, bytes] of [[HELD_MESSAGES_DUE, 10], [4, HELD_BYTES_DUE / 4]] as const) {
+    const { keeper, saves } = new Bench();
+    keeper.touched();
+    await settled();
+    for (let at = 0; at < count; at++) keeper.said(bytes);
+    assert.equal(saves.length, 1, "the handler has not returned");
+    keeper.touched();
+    assert.equal(saves.length, 2);
+  }
+});
+
+test("a handler that never returns is saved in its middle, before the node holds more than it may", () => {
+  const { keeper, saves } = new Bench();
+  for (let at = 1; at < HELD_MESSAGES_MAX; at++) keeper.said(1);
+  assert.equal(saves.length, 0);
+  keeper.said(1);
+  assert.equal(saves.length, 1);
+  for (let at = 0; at < 3; at++) keeper.said(1 << 20);
+  assert.equal(saves.length, 2);
+});
+
+test("a state that is too long is not sent: the agent hears of it, and so does who saves it", async () => {
+  for (const [bench, most] of [[new Bench(), STATE_BYTES_MAX], [new Bench({}, 1000), 1000]] as const) {
+    const { keeper, saves, troubles } = bench;
+    bench.state = new Uint8Array(most + 1);
+    keeper.touched();
+    await settled();
+    assert.match(String(troubles[0]), new RegExp(`a state of ${most + 1} bytes cannot be kept: ${most} are the most`));
+    await assert.rejects(keeper.save(), /cannot be kept/);
+    assert.equal(saves.length, 0);
+    bench.state = new Uint8Array(most);
+    keeper.touched();
+    await settled();
+    assert.equal(saves.length, 1);
+  }
+});
+
+test("what is thrown while a state is written is told, and ends nothing", async () => {
+  const { keeper, saves, troubles } = new Bench();
+  const { source } = keeper;
+  keeper.source = () => {
+    throw new Error("no state");
+  };
+  keeper.touched();
+  await settled();
+  assert.match(String(troubles[0]), /no state/);
+  await assert.rejects(keeper.save(), /no state/);
+  keeper.source = source;
+  keeper.touched();
+  await settled();
+  assert.equal(saves.length, 1);
+});
+
+test("whoever saves hears that the node refused it, or that the agent ended before", async () => {
+  const { keeper, troubles, saves } = new Bench();
+  const [first, second, third] = [keeper.save(), keeper.save(), keeper.save()];
+  keeper.refused(2, new Error("too much is kept"));
+  await assert.rejects(second, /too much is kept/);
+  keeper.saved(1);
+  await first;
+  keeper.over();
+  await assert.rejects(third, EndedError);
+  await assert.rejects(keeper.save(), EndedError);
+  keeper.touched();
+  await settled();
+  assert.deepEqual([saves.length, troubles], [3, []]);
+});
+
+test("a save that nobody waits for and that the node refuses is told, and the next one is tried", async () => {
+  const { keeper, troubles, saves } = new Bench();
+  keeper.touched();
+  await settled();
+  keeper.touched();
+  keeper.refused(1, new Error("too much is kept"));
+  await settled();
+  assert.deepEqual([saves.length, troubles.map(String)], [2, ["Error: too much is kept"]]);
+});
+
+test("what the node knows is said once, however long a message before it takes", () => {
+  const progress = new Progress();
+  const first = progress.take(1);
+  for (let round = 0; round < 4; round++) {
+    const numbers = Array.from({ length: 1000 }, (_, at) => 2 + round * 1000 + at);
+    for (const done of numbers.map((number) => progress.take(number))) done();
+    const { upto, also, known } = progress.written;
+    assert.deepEqual([upto, also], [0, numbers]);
+    known?.();
+  }
+  progress.take(5000)();
+  first();
+  assert.deepEqual([progress.written.upto, progress.written.also], [5000, []]);
+});
