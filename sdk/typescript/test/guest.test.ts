@@ -3,16 +3,20 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { Aid } from "../src/acl/aid.js";
 import { DecodeError } from "../src/acl/errors.js";
 import { messageFromJson, valueFromJson } from "../src/acl/json.js";
 import type { Message } from "../src/acl/message.js";
 import { isTerm, plain, term, type Value } from "../src/acl/value.js";
-import { Guest, GuestModule, ModuleError, Shelf, type Answer, type News, type Question, type Surroundings } from "../src/guest.js";
+import { Guest, GuestAgent, GuestModule, ModuleError, Shelf, type Answer, type News, type Outcome, type Question, type Surroundings } from "../src/guest.js";
 import { newAffairs, readState, writeState } from "../src/guest/affairs.js";
 import { Input, Output } from "../src/guest/bytes.js";
+import { Walk } from "../src/guest/binary.js";
+import { Desk } from "../src/guest/desk.js";
 import { applyChanges, First } from "../src/guest/image.js";
+import { importsOf } from "../src/guest/imports.js";
 import { messageFrame, readMessage, readTemplate } from "../src/guest/frame.js";
 import { compress, decompress } from "../src/guest/lz4.js";
 import { readValue, valueBytes } from "../src/guest/value.js";
@@ -362,19 +366,32 @@ const vec = (items: readonly (readonly number[])[]): number[] => [...leb(items.l
 const text = (name: string): number[] => vec([...Buffer.from(name)].map((byte) => [byte]));
 const section = (id: number, body: readonly number[]): number[] => [id, ...leb(body.length), ...body];
 
+const [I, L] = [0x7f, 0x7e];
+
+interface Parts {
+  readonly memory?: readonly number[];
+  /** What its `whim_stop` does, if it has one. */
+  readonly stop?: readonly number[];
+  /** What its import takes. */
+  readonly takes?: readonly number[];
+  /** Types besides those of its functions. */
+  readonly types?: readonly (readonly number[])[];
+}
+
 /** A module with one import of `(i32, i32) -> i32`, whose `whim_handle` has this body; in its memory `home` stands at 16. */
-function moduleOf(imported: string, body: readonly number[], memory: readonly number[] = [0, 1]): Uint8Array<ArrayBuffer> {
-  const [I, i32] = [0x7f, (n: number): number[] => [0x41, ...leb(n)]];
-  const types = [[0x60, 2, I, I, 1, I], [0x60, 0, 1, I], [0x60, 1, I, 1, I]];
-  const code = [[...i32(1)], [...i32(512), 0x0f], [...body]].map((one) => {
+function moduleOf(imported: string, body: readonly number[], { memory = [0, 1], stop, takes = [I, I], types: more = [] }: Parts = {}): Uint8Array<ArrayBuffer> {
+  const i32 = (n: number): number[] => [0x41, ...leb(n)];
+  const types = [[0x60, ...leb(takes.length), ...takes, 1, I], [0x60, 0, 1, I], [0x60, 1, I, 1, I], [0x60, 2, I, I, 1, I], [0x60, 0, 0], ...more];
+  const code = [[...i32(1)], [...i32(512), 0x0f], [...body], ...(stop ? [stop] : [])].map((one) => {
     const whole = [0, ...one, 0x0b];
     return [...leb(whole.length), ...whole];
   });
   const exports: [string, number, number][] = [["memory", 2, 0], ["whim_abi", 0, 1], ["whim_inbox", 0, 2], ["whim_handle", 0, 3]];
+  if (stop) exports.push(["whim_stop", 0, 4]);
   const parts = [
     section(1, vec(types)),
     section(2, vec([[...text("whim"), ...text(imported), 0, 0]])),
-    section(3, vec([[1], [2], [0]])),
+    section(3, vec([[1], [2], [3], ...(stop ? [[4]] : [])])),
     section(5, [1, ...memory]),
     section(7, vec(exports.map(([name, kind, index]) => [...text(name), kind, ...leb(index)]))),
     section(10, vec(code)),
@@ -398,12 +415,150 @@ test("a call that asks the platform is begun anew, and has done nothing twice", 
   await assert.rejects(again.run(), /it answered 1/, "it was there once before");
 });
 
+const toldOf = (performative: string): Message => ({ performative, sender: Aid.of("amy"), receivers: [], content: null });
+
+test("what comes while a call asks the platform again and again is handled behind it", async () => {
+  const guest = new Traveller(await GuestModule.compile(moduleOf("exists", [...asks, 0x1a, ...asks])));
+  const done: number[] = [];
+  const line = { owner: "boss", node: "n1", ancestor: "" };
+  guest.place.answer = () => {
+    const { length } = guest.place.asked;
+    if (length > 2) return { code: 0 };
+    guest.guest.deliver(toldOf("inform"), () => done.push(length));
+    guest.guest.recalled();
+    guest.guest.line = line;
+    return { code: 0 };
+  };
+  await guest.tell("go");
+  assert.deepEqual([done, guest.place.asked.length, guest.guest.waiting], [[1, 2], 6, []]);
+  const { affairs } = readState(guest.guest.snapshot(), 0);
+  assert.deepEqual([affairs.recalls, affairs.line], [2, line]);
+});
+
+test("last words that ask the platform are alone, and are not said by who stopped or failed", async () => {
+  const stop = [...asks, 0x1a];
+  const { guest, place } = new Traveller(await GuestModule.compile(moduleOf("exists", asks, { stop })));
+  await guest.run();
+  guest.deliver(toldOf("inform"));
+  const late: Promise<Outcome>[] = [];
+  place.answer = () => {
+    if (place.asked.length === 2) {
+      guest.deliver(toldOf("request"));
+      late.push(guest.run());
+    }
+    return { code: 0 };
+  };
+  // One call waits for an answer, then the last one does; whoever wants a turn meanwhile hears that it is over.
+  const [turn, stopping] = [guest.run(), guest.stop()];
+  assert.equal((await turn).type, "rest");
+  await stopping;
+  assert.deepEqual(await Promise.all(late), [{ type: "stopped" }]);
+  assert.deepEqual([place.asked.length, guest.waiting.map(({ performative }) => performative)], [2, ["request"]]);
+
+  const failing = new Traveller(await GuestModule.compile(moduleOf("exists", [...asks, 0x1a, 0x41, 7], { stop })));
+  failing.guest.deliver(toldOf("inform"));
+  const failed = assert.rejects(failing.guest.run(), /it answered 7/);
+  await failing.guest.stop();
+  await failed;
+  assert.equal(failing.place.asked.length, 1);
+});
+
+/** An agent on a platform that answers nothing. */
+async function seated(module: GuestModule, printed: string[] = []): Promise<GuestAgent> {
+  const agent = new GuestAgent(module, { onPrint: (line) => printed.push(line) });
+  const nothing = (): void => undefined;
+  agent.bind({ aid: Aid.of("guest@test"), keeper: undefined, send: nothing, ask: () => nothing, end: () => agent.over("finished"), certify: () => Promise.reject(new Error("nobody certifies")) });
+  await agent.setup();
+  agent.settle();
+  return agent;
+}
+
+test("who is ended twice says his last words once, and handles nothing behind them", async () => {
+  const printed: string[] = [];
+  const agent = await seated(await GuestModule.compile(moduleOf("print", asks, { stop: [...asks, 0x1a] })), printed);
+  agent.deliver(toldOf("inform"), 8, 1);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(printed, ["home"]);
+  const ends = [agent.end(), agent.end()];
+  agent.deliver(toldOf("inform"), 8, 2);
+  await Promise.all(ends);
+  await agent.end();
+  assert.deepEqual([printed, await agent.ended], [["home", "home"], "finished"]);
+});
+
+test("a lifetime may be longer than a timer of JavaScript", async (test) => {
+  const day = 24 * 3_600_000;
+  // i64.const, of 40 days in milliseconds.
+  const body = [0x42, ...leb(40 * day), 0x10, 0];
+  const agent = await seated(await GuestModule.compile(moduleOf("set_lifetime", body, { takes: [L] })));
+  let now = 0;
+  test.mock.timers.enable({ apis: ["setTimeout"] });
+  test.mock.method(performance, "now", () => now);
+  agent.deliver(toldOf("inform"), 8, 1);
+  const pass = async (ms: number): Promise<void> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    now += ms;
+    test.mock.timers.tick(ms);
+  };
+  for (let days = 0; days < 39; days++) await pass(day);
+  await pass(day / 2);
+  assert.ok(!agent.signal.aborted);
+  await pass(day);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(agent.signal.aborted);
+});
+
+test("what is due later than any time is never due", () => {
+  const place = Object.assign(new Place(), { clock: 5_000_000 });
+  const desk = new Desk(place, newAffairs(), () => new Uint8Array());
+  const { timer, timer_left: left } = importsOf(desk, () => ({ memory: new WebAssembly.Memory({ initial: 1 }) })) as unknown as Record<"timer" | "timer_left", (...args: bigint[]) => number | bigint>;
+  timer(2n ** 63n - 1n, 7n);
+  timer(2n ** 53n, 8n);
+  // As nodes answer: they have 64 bits for microseconds.
+  assert.equal(left(7n), 18_446_744_073_704_552n);
+  assert.equal(left(8n), 2n ** 53n);
+  const back = readState(writeState(desk.affairs, place.clock, { morePages: 0, changes: new Uint8Array() }), 0).affairs;
+  assert.deepEqual(back.timers, [{ at: 2 ** 53 * 1000, tag: 8n }, { at: Infinity, tag: 7n }]);
+  const far = new Output().byte(3).byte(2).varint(1).varint(2n ** 64n - 1n).u64(9n).varint(0).varint(0).take();
+  assert.deepEqual(readState(far, 4096).affairs.timers, [{ at: Infinity, tag: 9n }]);
+});
+
+test("a module with types that are no functions' is refused", async () => {
+  // A struct whose first field has this type would be read as a function of one parameter, without results.
+  const struct = [0x5f, 1, 0x7f, 0];
+  await assert.rejects(GuestModule.compile(moduleOf("exists", [0x41, 0], { types: [struct] })), /no module that can run here/);
+  // And this one, as a function of millions of parameters.
+  assert.throws(() => new Walk(Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2)).many(() => 0), ModuleError);
+});
+
+test("lists that announce what does not come reserve nothing for it", async () => {
+  const script = `
+    import { parentPort } from "node:worker_threads";
+    import { readValue } from ${JSON.stringify(new URL("../src/guest/value.js", import.meta.url).href)};
+    const bytes = new Uint8Array(1 << 20);
+    const view = new DataView(bytes.buffer);
+    for (let at = 0; at < 90 * 5; at += 5) {
+      bytes[at] = 8;
+      view.setUint32(at + 1, bytes.length - at - 5, true);
+    }
+    bytes.fill(255, 90 * 5);
+    try {
+      readValue(bytes);
+    } catch (error) {
+      parentPort.postMessage(error.message);
+    }`;
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(script)}`), { resourceLimits: { maxOldGenerationSizeMb: 64 } });
+  const said = await new Promise<string>((resolve, reject) => worker.once("message", resolve).once("error", reject));
+  await worker.terminate();
+  assert.match(said, /begins no value/);
+});
+
 test("what cannot be an agent here is told so", async () => {
   const compile = (bytes: Uint8Array<ArrayBuffer>): Promise<GuestModule> => GuestModule.compile(bytes);
   await assert.rejects(compile(Uint8Array.of(1, 2, 3)), ModuleError);
   await assert.rejects(compile(moduleOf("format_disk", [0x41, 0])), /imports `whim.format_disk`/);
   await assert.rejects(compile(moduleOf("move_to", [0x41, 0])), /was not prepared/);
-  await assert.rejects(compile(moduleOf("exists", [0x41, 0], [0, ...leb(2000)])), /quota memory_bytes/);
+  await assert.rejects(compile(moduleOf("exists", [0x41, 0], { memory: [0, ...leb(2000)] })), /quota memory_bytes/);
   await assert.rejects(compile(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)), /does not export `memory`/);
 });
 

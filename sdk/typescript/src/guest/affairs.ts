@@ -44,6 +44,12 @@ export function newAffairs(options: Uint8Array = NOTHING): Affairs {
   return { isStarted: false, options, timers: [], held: NOTHING, suspended: undefined, unwindAt: 0, line: undefined, recalls: 0 };
 }
 
+/** Microseconds of 64 bits, as nodes count them: what is due then or later never is. */
+export const TIME_END = 2 ** 64;
+
+/** The time that this sum is; `Infinity` if it never comes. */
+export const timeAt = (sum: number): number => (sum < TIME_END ? sum : Infinity);
+
 /** Has a timer due then, and at no other time. */
 export function withTimer(timers: Affairs["timers"], at: number, tag: bigint): Affairs["timers"] {
   const others = timers.filter((one) => one.tag !== tag);
@@ -137,7 +143,7 @@ function text(input: Input): string {
 
 function readTime(input: Input, now: number): number {
   const left = input.varint();
-  return left === 0n ? Infinity : now + Number(left - 1n);
+  return left === 0n ? Infinity : timeAt(now + Number(left - 1n));
 }
 
 function readCall(input: Input): Call {

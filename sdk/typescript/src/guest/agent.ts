@@ -50,6 +50,10 @@ export class GuestAgent extends Agent {
   readonly #options: GuestOptions;
   #guest: Guest | undefined;
   #isWorking = false;
+  /** Something came while it had a turn. */
+  #hasMore = false;
+  /** Its end, once somebody wants that. */
+  #end: Promise<void> | undefined;
   #isSetUp = false;
   /** Messages that it did not take yet: who is told when it did. */
   readonly #untaken = new Set<() => void>();
@@ -135,8 +139,14 @@ export class GuestAgent extends Agent {
     this.#coming.clear();
   }
 
-  /** Lets it say its last words, and ends it. */
-  override async end(): Promise<void> {
+  /** Lets it say its last words, and ends it. It has no turns behind them. */
+  override end(): Promise<void> {
+    if (!this.#guest) return super.end();
+    this.#end ??= this.#endNow();
+    return this.#end;
+  }
+
+  async #endNow(): Promise<void> {
     try {
       if (!this.signal.aborted && !this.#failure) await this.#guest?.stop();
     } catch (error) {
@@ -170,13 +180,17 @@ export class GuestAgent extends Agent {
   /** Gives it turns until there is nothing to do, or so many. */
   async #work(steps = Infinity): Promise<void> {
     const guest = this.#guest;
+    this.#hasMore = true;
     if (!guest || this.#isWorking) return;
     this.#isWorking = true;
     try {
-      for (let left = steps, until = clock.now() + SLICE_MS; left > 0 && !this.isSuspended && !this.signal.aborted; left--) {
+      for (let left = steps, until = clock.now() + SLICE_MS; left > 0 && !this.#isStill; left--) {
+        this.#hasMore = false;
         const outcome = await guest.run(1);
         // Between two calls its state is what it did and said.
         if (outcome.type !== "rest") this.keeper?.touched(this.#progress.open);
+        // Who ends goes nowhere.
+        if (this.#end) return;
         const isOver = await this.#follow(outcome, guest);
         if (isOver) return;
         if (clock.now() < until) continue;
@@ -190,12 +204,19 @@ export class GuestAgent extends Agent {
     }
   }
 
+  /** Whether it has no turns, for now or ever. */
+  get #isStill(): boolean {
+    return this.isSuspended || this.#end !== undefined || this.signal.aborted;
+  }
+
   /** Whether there is nothing to do for now. */
   async #follow(outcome: Outcome, guest: Guest): Promise<boolean> {
     switch (outcome.type) {
       case "more":
         return false;
       case "rest":
+        // It came when the guest had looked.
+        if (this.#hasMore) return false;
         this.#sleep(guest);
         return true;
       case "stopped":
@@ -269,7 +290,12 @@ export class GuestAgent extends Agent {
     if (until >= this.#until) return;
     this.#until = until;
     this.#stopLifetime?.();
-    this.#stopLifetime = this.after(ms, () => this.end());
+    this.#endInTime();
+  }
+
+  /** Ends it when its time is over, which may be later than a timer can wait. */
+  #endInTime(): void {
+    this.#stopLifetime = this.after(this.#until - clock.now(), () => (clock.now() < this.#until ? this.#endInTime() : this.end()));
   }
 
   /** What is asked leaves the node with the state that is behind it: that before the call, which has done nothing so far. */

@@ -57,9 +57,15 @@ export class Walk {
     return decoder.decode(this.bytes.subarray(this.at - length, this.at));
   }
 
-  /** So many things as a number says that comes first. */
+  /**
+   * So many things as a number says that comes first.
+   *
+   * @throws {@link ModuleError} if there are fewer bytes than that: it was no number.
+   */
   many<T>(one: (index: number) => T): T[] {
-    return Array.from({ length: this.u32() }, (_, index) => one(index));
+    const count = this.u32();
+    if (count > this.bytes.length - this.at) throw new ModuleError("no module that can run here: more is announced than there is");
+    return Array.from({ length: count }, (_, index) => one(index));
   }
 }
 

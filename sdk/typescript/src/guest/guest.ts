@@ -26,6 +26,7 @@ export type Outcome = { readonly type: "more" } | { readonly type: "rest" } | { 
 
 const MORE = { type: "more" } as const;
 const REST = { type: "rest" } as const;
+const STOPPED = { type: "stopped" } as const;
 
 interface Exports extends Suspendable {
   whim_inbox(len: number): number;
@@ -221,12 +222,19 @@ export class Guest {
     return MORE;
   }
 
-  /** It is ended by another's will: what it sends now is still sent. Who waits in the middle of a call is not told. */
+  /**
+   * It is ended by another's will: what it sends now is still sent. Who waits in the middle of a call is not told, nor is who stopped or
+   * failed in one that had to be waited for.
+   */
   async stop(): Promise<void> {
+    while (this.#running) {
+      const { type } = await this.#running.catch(() => STOPPED);
+      if (type === "stopped") return;
+    }
     const { whim_stop: stop } = this.#exports;
     if (!stop || this.#desk.affairs.suspended) return;
-    await this.#running?.catch(() => undefined);
-    await this.#attempt(() => stop());
+    this.#running = this.#attempt(() => (stop(), STOPPED)).finally(() => (this.#running = undefined));
+    await this.#running;
   }
 
   /** Does something with the guest; anew, from the same beginning, if it asks what has to be asked for first. */
@@ -279,9 +287,10 @@ export class Guest {
     desk.requests = new Requests();
     desk.course = { type: "straight" };
     desk.maySuspend = false;
-    // Nothing came meanwhile: all this is one piece.
-    desk.mailbox.splice(0, Infinity, ...mailbox);
-    desk.affairs = { ...affairs };
+    // What came since it asked first is behind what it saw, and stays; so does what others said of it.
+    desk.mailbox.splice(0, desk.visible, ...mailbox);
+    const { recalls, line } = desk.affairs;
+    desk.affairs = { ...affairs, recalls, line };
     this.#inbox = inbox;
     // Memory does not shrink.
     if (this.#bytes().length !== memory.length) {
@@ -412,7 +421,7 @@ export class Guest {
   #outcome(): Outcome {
     const { requests, affairs } = this.#desk;
     // Whatever else it asked for: it neither goes on waiting nor goes anywhere.
-    if (requests.isStopping) return { type: "stopped" };
+    if (requests.isStopping) return STOPPED;
     const { hop } = requests;
     if (!hop) return MORE;
     requests.hop = undefined;

@@ -1,7 +1,7 @@
 /** What guests import: the functions of module `whim` (docs/design/wasm-agents.md). */
 import type { Value } from "../acl/value.js";
 import { Aid } from "../acl/aid.js";
-import { withTimer, type Wait } from "./affairs.js";
+import { TIME_END, timeAt, withTimer, type Wait } from "./affairs.js";
 import { DENIED, FULL, GuestError, MALFORMED, QUOTA, UNKNOWN, type Desk, type Hop, type LogLevel, type Question } from "./desk.js";
 import { agentNamed, readMessage, readTemplate, type Fits } from "./frame.js";
 import { CALL_BYTES_MAX, CALL_MESSAGES_MAX, DISCARDED_MAX, MESSAGE_BYTES, PAGE, RANDOM_BYTES_MAX, TIMERS_MAX } from "./limits.js";
@@ -56,8 +56,8 @@ function template(desk: Desk, ptr: number, len: number): Fits | string {
   }
 }
 
-/** When it is so much later, in microseconds; never, if that is negative. */
-const later = (now: number, ms: bigint): number => (ms < 0n ? Infinity : now + Number(ms) * 1000);
+/** When it is so much later, in microseconds; never, if that is negative, or later than nodes can count. */
+const later = (now: number, ms: bigint): number => (ms < 0n ? Infinity : timeAt(now + Number(ms) * 1000));
 
 // ---- Messages
 
@@ -118,7 +118,7 @@ function platform(desk: Desk): Functions {
     timer_left: (tag: bigint) => {
       const timer = desk.affairs.timers.find((one) => one.tag === tag);
       if (!timer) return BigInt(desk.refuse(UNKNOWN, "no such timer is set"));
-      return timer.at === Infinity ? 2n ** 62n : BigInt(Math.ceil(Math.max(0, timer.at - desk.now) / 1000));
+      return BigInt(Math.ceil(Math.max(0, Math.min(timer.at, TIME_END) - desk.now) / 1000));
     },
     now: () => BigInt(Math.floor(desk.wall)),
     random: (ptr: number, len: number) => {

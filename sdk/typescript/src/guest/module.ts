@@ -52,6 +52,8 @@ interface Found {
 }
 
 const [FUNCTION, MEMORY, GLOBAL] = [0, 2, 3];
+/** What the type of a function begins with. */
+const FUNCTION_TYPE = 0x60;
 
 /** A module whose agents run here. All of them share its code. */
 export class GuestModule {
@@ -136,7 +138,7 @@ function look(bytes: Uint8Array, parts: readonly Section[]): { readonly found: F
     return walk.many(one);
   };
   const types = inSection(SECTION.type, (): FunctionType => {
-    walk.byte();
+    if (walk.byte() !== FUNCTION_TYPE) throw new ModuleError("no module that can run here: it has a type that is no function's");
     return { params: walk.many(() => walk.byte()), results: walk.many(() => walk.byte()) };
   });
   const imported = inSection(SECTION.import, () => {

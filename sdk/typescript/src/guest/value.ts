@@ -173,11 +173,13 @@ export class Reader {
     }
   }
 
-  /** How many things follow, each of which takes so many bytes at least. */
-  count(least: number): number {
+  /** So many things as a number says that comes first, each of which takes so many bytes at least. No room is reserved for what does not come. */
+  many<T>(least: number, one: () => T): T[] {
     const count = this.u32();
     if (count > this.left / least) throw this.error("more is announced than there is");
-    return count;
+    const all: T[] = [];
+    while (all.length < count) all.push(one());
+    return all;
   }
 }
 
@@ -215,14 +217,10 @@ function read(reader: Reader, levels: number): Value {
       return reader.bytes().slice();
     case LIST:
       return readMany(reader, within);
-    case MAP: {
-      const pairs = Array.from({ length: reader.count(2) }, (): [Value, Value] => [read(reader, within), read(reader, within)]);
-      return map(pairs);
-    }
-    case RECORD: {
-      const name = reader.text();
-      return { record: name, fields: Array.from({ length: reader.count(5) }, () => [reader.text(), read(reader, within)] as const) };
-    }
+    case MAP:
+      return map(reader.many(2, (): [Value, Value] => [read(reader, within), read(reader, within)]));
+    case RECORD:
+      return { record: reader.text(), fields: reader.many(5, () => [reader.text(), read(reader, within)] as const) };
     case TERM:
       return readTerm(reader, within);
     case VAR:
@@ -233,7 +231,7 @@ function read(reader: Reader, levels: number): Value {
 }
 
 function readMany(reader: Reader, within: number): Value[] {
-  return Array.from({ length: reader.count(1) }, () => read(reader, within));
+  return reader.many(1, () => read(reader, within));
 }
 
 function readTerm(reader: Reader, within: number): Value {
