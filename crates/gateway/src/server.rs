@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use ring::rand::{SecureRandom, SystemRandom};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
@@ -111,6 +112,19 @@ impl Gateway {
     /// What was refused so far, by reason.
     pub fn refusals(&self) -> &RefusalCounts {
         &self.shared.refusals
+    }
+
+    /// A path that sends the first browser that comes there to the console with this token, and nobody after: other users of the machine see
+    /// what a browser is told to open.
+    ///
+    /// # Errors
+    /// The machine has no random numbers.
+    pub fn way_in(&self, token: &str) -> io::Result<String> {
+        let mut bytes = [0; 16];
+        SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("no random numbers"))?;
+        let path = format!("/open/{:032x}", u128::from_be_bytes(bytes));
+        self.shared.introduce(path.clone(), format!("/#token={token}"));
+        Ok(path)
     }
 
     /// How many consoles are connected.

@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     pub health: tokio::sync::Mutex<Option<(Instant, Health)>>,
     pub live: Arc<AtomicUsize>,
     joining: Mutex<Joining>,
+    /// Where a browser is sent that comes first to this path.
+    introduced: Mutex<Option<(String, String)>>,
     answers: Arc<Semaphore>,
     long_answers: Arc<Semaphore>,
     pub logs: Arc<Semaphore>,
@@ -111,10 +113,22 @@ impl Shared {
             health: tokio::sync::Mutex::default(),
             live: Arc::default(),
             joining: Mutex::default(),
+            introduced: Mutex::default(),
             answers: Arc::new(Semaphore::new(HTTP_ANSWERS_AT_ONCE_MAX)),
             long_answers: Arc::new(Semaphore::new(HTTP_LONG_ANSWERS_AT_ONCE_MAX)),
             logs: Arc::new(Semaphore::new(LIVE_LOGS_MAX)),
         }
+    }
+
+    /// Whoever comes first to `path` is sent to `target`; nobody else is.
+    pub fn introduce(&self, path: String, target: String) {
+        *self.introduced.lock().unwrap_or_else(PoisonError::into_inner) = Some((path, target));
+    }
+
+    /// Where whoever came to this path is to go, if he is the first.
+    pub fn introduced(&self, path: &str) -> Option<String> {
+        let mut introduced = self.introduced.lock().unwrap_or_else(PoisonError::into_inner);
+        introduced.take_if(|(known, _)| known == path).map(|(_, target)| target)
     }
 
     /// Counts and records a refusal.

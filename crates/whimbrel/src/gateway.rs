@@ -1,6 +1,6 @@
 //! The node's HTTP port: which address, which tokens, which certificate.
 
-use std::net::{TcpListener, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,6 +129,32 @@ fn bind_shared(address: &str) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)?.into_std()
 }
 
+/// Where the console is, and what lets one in.
+pub struct ConsoleAt {
+    scheme: &'static str,
+    address: SocketAddr,
+    /// The token that lets one do everything.
+    pub token: String,
+}
+
+impl ConsoleAt {
+    /// The same for a browser of this machine, without the token: at all addresses is nowhere in particular.
+    pub fn here(&self) -> String {
+        let ip = match self.address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        format!("{}://{}", self.scheme, SocketAddr::new(ip, self.address.port()))
+    }
+}
+
+impl std::fmt::Display for ConsoleAt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}://{}/#token={}", self.scheme, self.address, self.token)
+    }
+}
+
 /// An HTTP port to be.
 pub struct Prepared {
     listener: TcpListener,
@@ -147,10 +173,10 @@ impl Prepared {
         &self.token
     }
 
-    /// What a browser is to open.
-    pub fn url(&self) -> std::io::Result<String> {
+    /// Where the console is.
+    pub fn console(&self) -> std::io::Result<ConsoleAt> {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
-        Ok(format!("{scheme}://{}/#token={}", self.listener.local_addr()?, self.token))
+        Ok(ConsoleAt { scheme, address: self.listener.local_addr()?, token: self.token.clone() })
     }
 
     fn open(
@@ -159,13 +185,13 @@ impl Prepared {
         sessions: &Arc<AgentPort>,
         auditor: Option<Arc<dyn Auditor>>,
     ) -> anyhow::Result<Arc<Gateway>> {
-        let url = self.url()?;
+        let console = self.console()?;
         let Self { listener, tls, access, pages, credentials, quiet, .. } = self;
         let held = Arc::new(WebSessions::of(sessions));
         let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor };
         let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
         if !quiet {
-            terminal::note(&format!("the console is at {url}"));
+            terminal::note(&format!("the console is at {console}"));
         }
         if let Some(folder) = credentials {
             watch(&gateway, Watched::following(&folder));

@@ -1,11 +1,13 @@
 //! `--open`: the console in a browser, before the society begins and for as long as somebody looks.
 
+use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use whimbrel_gateway::Gateway;
 
+use crate::gateway::ConsoleAt;
 use crate::terminal;
 
 /// How long a browser may take until the console is there; then the society begins without.
@@ -25,8 +27,9 @@ pub struct Opened {
 impl Opened {
     /// Opens the console in a browser, and waits until it is there, so that it shows everything from the first message. `None` if there is
     /// no browser: the society does without.
-    pub fn open(gateway: &Arc<Gateway>, url: &str, reasons: Receiver<()>) -> Option<Self> {
-        if let Err(why) = show(url) {
+    pub fn open(gateway: &Arc<Gateway>, console: &ConsoleAt, reasons: Receiver<()>) -> Option<Self> {
+        let way_in = gateway.way_in(&console.token).map_err(|error| error.to_string());
+        if let Err(why) = way_in.and_then(|path| show(&format!("{}{path}", console.here()))) {
             terminal::note(&format!("no browser opens the console: {why}"));
             return None;
         }
@@ -47,6 +50,10 @@ impl Opened {
 
     /// Stays as long as somebody looks, once the society has ended by itself.
     pub fn stay(self) {
+        let is_asked_to_end = !matches!(self.reasons.try_recv(), Err(TryRecvError::Empty));
+        if is_asked_to_end {
+            return;
+        }
         let mut seen = Instant::now();
         if self.gateway.watchers() > 0 {
             terminal::note("the society has ended; the console stays until it is closed, or Ctrl-C");
@@ -62,16 +69,39 @@ impl Opened {
     }
 }
 
-/// Has a browser show a page: that which `BROWSER` names, or the usual one.
+/// Has a browser show a page: one of those that `BROWSER` names, or the usual one.
 fn show(url: &str) -> Result<(), String> {
-    if let Some(browser) = std::env::var("BROWSER").ok().filter(|browser| !browser.is_empty()) {
-        return open::with_detached(url, browser).map_err(|error| error.to_string());
+    if let Some(browsers) = std::env::var("BROWSER").ok().filter(|browsers| !browsers.is_empty()) {
+        return start_one(&browsers, url);
     }
     let needs_display = cfg!(all(unix, not(target_os = "macos")));
-    let has_display =
-        ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    if needs_display && !has_display {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if needs_display && !["DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(is_set) {
         return Err("this terminal has no display".to_owned());
     }
     open::that_detached(url).map_err(|error| error.to_string())
+}
+
+/// Starts the first of some browsers that can be started. They are separated by colons, as `xdg-open` has it: each is a command, with
+/// the page in the place of `%s`, or behind.
+fn start_one(browsers: &str, url: &str) -> Result<(), String> {
+    let mut why = "BROWSER names none".to_owned();
+    for command in browsers.split(':') {
+        let mut words: Vec<String> = command.split_whitespace().map(|word| word.replace("%s", url)).collect();
+        if !command.contains("%s") {
+            words.push(url.to_owned());
+        }
+        let [program, arguments @ ..] = words.as_slice() else { continue };
+        let mut starting = Command::new(program);
+        starting.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        match starting.spawn() {
+            Ok(mut browser) => {
+                // Whoever is not waited for stays among the processes.
+                std::thread::spawn(move || browser.wait());
+                return Ok(());
+            }
+            Err(error) => why = format!("{program}: {error}"),
+        }
+    }
+    Err(why)
 }

@@ -1,6 +1,6 @@
 //! Why a society ends before it ends itself: Ctrl-C, its time is up, or nobody reads its output any more.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// What shells report for a program that Ctrl-C ended.
@@ -46,25 +46,28 @@ impl Stopping {
         self.receiver.recv_timeout(time).is_ok()
     }
 
-    /// From now on reasons lead to `end`, with an exit code, and so does the time's running out. Who has what is answered is told of it,
-    /// too.
-    pub fn watch(self, time: Option<Duration>, end: impl Fn(i32) + Send + 'static) -> Receiver<()> {
+    /// From now on reasons lead to `end`, with an exit code. Who has what is answered is told of it before.
+    pub fn watch(self, end: impl Fn(i32) + Send + 'static) -> Receiver<()> {
         let (told, reasons) = channel();
         std::thread::spawn(move || {
-            let reason = match time {
-                Some(time) => self.receiver.recv_timeout(time),
-                None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
+            let Ok(reason) = self.receiver.recv() else { return };
+            let _ = told.send(());
             match reason {
-                Ok(Reason::Interrupt) => {
+                Reason::Interrupt => {
                     crate::terminal::note("ending the society (Ctrl-C again to end at once)");
                     end(INTERRUPTED);
                 }
-                Ok(Reason::NobodyReads) | Err(RecvTimeoutError::Timeout) => end(0),
-                Err(RecvTimeoutError::Disconnected) => {}
+                Reason::NobodyReads => end(0),
             }
-            let _ = told.send(());
         });
         reasons
     }
+}
+
+/// Has the society end when its time is up.
+pub fn end_after(time: Duration, end: impl Fn(i32) + Send + 'static) {
+    std::thread::spawn(move || {
+        std::thread::sleep(time);
+        end(0);
+    });
 }

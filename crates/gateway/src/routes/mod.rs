@@ -14,7 +14,7 @@ use axum::extract::{DefaultBodyLimit, FromRequestParts};
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, Response, StatusCode, Uri};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Redirect};
 use axum::{Json, Router};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::limits::HTTP_BODY_BYTES_MAX;
@@ -39,9 +39,14 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// What is at no route: a file of the console, or nothing.
-async fn elsewhere(method: Method, uri: Uri, headers: header::HeaderMap) -> Response<Body> {
+/// What is at no route: the way in that a browser was given, a file of the console, or nothing.
+async fn elsewhere(shared: State, method: Method, uri: Uri, headers: header::HeaderMap) -> Response<Body> {
     let path = uri.path();
+    if method == Method::GET
+        && let Some(target) = shared.introduced(path)
+    {
+        return Redirect::to(&target).into_response();
+    }
     let is_console = !path.starts_with("/api/") && matches!(method, Method::GET | Method::HEAD);
     let file = if is_console { console::file(path, &headers) } else { None };
     file.unwrap_or_else(|| {

@@ -77,7 +77,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let leaving = platform.clone();
-    stopping.watch(None, move |code| leaving.leave_with(code));
+    stopping.watch(move |code| leaving.leave_with(code));
     let code = run_until_alone(&platform, &membership);
     agent_port::end_sessions(agents_elsewhere.as_ref());
     gateway::close(gateway);

@@ -21,7 +21,7 @@ use crate::agent_port;
 use crate::arguments::{Run, SecurityLevel};
 use crate::control::Panel;
 use crate::credentials::Watched;
-use crate::gateway::{self, Prepared, Site};
+use crate::gateway::{self, ConsoleAt, Prepared, Site};
 use crate::guarding::Guards;
 use crate::keeping::{Begun, Keeping, hand_over};
 use crate::logging::Logging;
@@ -29,7 +29,7 @@ use crate::membership::{Membership, security_at};
 use crate::nodes::{Nodes, name_of};
 use crate::offering;
 use crate::opening::Opened;
-use crate::stopping::Stopping;
+use crate::stopping::{Stopping, end_after};
 use crate::terminal::{self, Lines};
 use crate::watch::Watch;
 
@@ -54,15 +54,13 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let builder = builder.storage(shelving.as_ref().map(Shelving::shelves).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
-    if !arguments.quiet {
-        offering::note_ungranted(&offered, &platform);
-    }
+    (!arguments.quiet).then(|| offering::note_ungranted(&offered, &platform));
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
     let membership = become_member(arguments, keeping.as_ref(), &platform, &guards)?;
     let (http, agents_elsewhere) =
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
-    let url = http.as_ref().map(Prepared::url).transpose()?;
+    let console = http.as_ref().map(Prepared::console).transpose()?;
     let begin = |society| {
         let nodes = begin(arguments, society, keeping.as_ref(), membership.as_ref(), &platform, &guards)?;
         agent_port::share_out(agents_elsewhere.as_ref(), &platform);
@@ -77,11 +75,14 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
-    let ends_after = arguments.time.filter(|_| arguments.node.is_none());
-    let reasons = stopping.watch(ends_after, end_by(&platform, cluster));
-    let opened = open_console(arguments, gateway.as_ref().zip(url.as_deref()), reasons)?;
-    if let Some(society) = later.filter(|_| opened.as_ref().is_none_or(Opened::wait)) {
-        begin(society)?;
+    let reasons = stopping.watch(end_by(&platform, cluster.clone()));
+    let opened = open_console(arguments, gateway.as_ref().zip(console.as_ref()), reasons)?;
+    let later = later.filter(|_| opened.as_ref().is_none_or(Opened::wait));
+    let failed = later.and_then(|society| begin(society).err());
+    if failed.is_some() {
+        platform.stop_with(1);
+    } else if let Some(time) = arguments.time.filter(|_| arguments.node.is_none()) {
+        end_after(time, end_by(&platform, cluster));
     }
     let code = platform.run_until_stopped();
     if let Some(opened) = opened {
@@ -96,10 +97,9 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     nodes.into_iter().for_each(Nodes::end);
     membership.into_iter().for_each(Membership::end);
     guards.end();
-    if let Some(keeping) = keeping {
-        keeping.end(&platform);
-    }
+    keeping.into_iter().for_each(|keeping| keeping.end(&platform));
     summarise(watch, &platform, began);
+    failed.map_or(Ok(()), Err)?;
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }
 
@@ -126,12 +126,12 @@ fn society_of(arguments: &Run, file: &Path) -> anyhow::Result<Society> {
 /// Has a browser show the console, if that was asked for.
 fn open_console(
     arguments: &Run,
-    console: Option<(&Arc<Gateway>, &str)>,
+    console: Option<(&Arc<Gateway>, &ConsoleAt)>,
     reasons: Receiver<()>,
 ) -> anyhow::Result<Option<Opened>> {
     match console {
         _ if !arguments.open => Ok(None),
-        Some((gateway, url)) => Ok(Opened::open(gateway, url, reasons)),
+        Some((gateway, console)) => Ok(Opened::open(gateway, console, reasons)),
         None => bail!("there is no console to open: the node has no HTTP port (--http)"),
     }
 }

@@ -55,33 +55,67 @@ impl Opened {
         std::io::Read::read_to_string(&mut stdout, &mut printed).expect("text");
         (printed, self.child.wait().expect("it ends").success())
     }
+
+    /// Where the browser is to go, once it has been started.
+    #[track_caller]
+    fn shown(&self) -> String {
+        let shown = self.scratch.0.join("shown");
+        let begin = Instant::now();
+        while !shown.exists() {
+            assert!(begin.elapsed() < PATIENCE, "no browser is started");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        fs::read_to_string(&shown).expect("an address").trim().to_owned()
+    }
+
+    /// The console, by the way in that the browser was shown.
+    #[track_caller]
+    fn console(&self) -> Socket {
+        let url = self.shown();
+        let (address, path) = url.strip_prefix("http://").and_then(|url| url.split_once('/')).expect("a page");
+        assert!(!url.contains(ADMIN), "others see what a browser is to open: {url}");
+        let answer = get(address, &format!("/{path}"));
+        assert!(answer.contains(&format!("location: /#token={ADMIN}\r\n")), "{answer}");
+        assert!(get(address, &format!("/{path}")).starts_with("HTTP/1.1 404"), "that is for one only");
+        Socket::live(address, ADMIN)
+    }
 }
+
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").expect("it is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("text");
+    answer
+}
+
+const NOTES: &str = "#!/bin/sh\necho \"$1\" > shown.new && mv shown.new shown\n";
 
 #[test]
 fn the_society_begins_when_the_console_is_there_and_the_console_stays() {
-    let mut opened =
-        Opened::start(&["--http", "127.0.0.1:0"], Some("#!/bin/sh\necho \"$1\" > shown.new && mv shown.new shown\n"));
-    let shown = opened.scratch.0.join("shown");
-    let begin = Instant::now();
-    while !shown.exists() {
-        assert!(begin.elapsed() < PATIENCE, "no browser is started");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let url = fs::read_to_string(&shown).expect("an address");
-    let (address, token) = url.trim().split_once("/#token=").expect("an address with the token");
-    assert_eq!(token, ADMIN);
-    let address = address.strip_prefix("http://").expect("of a page").to_owned();
-    let mut console = Socket::live(&address, ADMIN);
+    let mut opened = Opened::start(&["--http", "127.0.0.1:0", "--for", "60s"], Some(NOTES));
+    let mut console = opened.console();
     console.say(r#"{"type":"watch","id":1,"what":"log","wanted":{"since":0,"follow":true}}"#);
     // The society has ended; the console has all that was said, and can be told more.
     opened.says("the society has ended; the console stays");
-    let log = console.expect("log");
-    assert!(log["lines"].to_string().contains("hello(world)"), "{log}");
+    while !console.expect("log")["lines"].to_string().contains("hello(world)") {}
     assert!(opened.child.try_wait().expect("it can be asked").is_none(), "it stays");
     drop(console);
     let (printed, ended_well) = opened.ends();
     assert_eq!(printed, "[one] done\n");
     assert!(ended_well);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn interrupted_nothing_begins_and_nothing_stays() {
+    let mut opened = Opened::start(&["--http", "127.0.0.1:0"], Some(NOTES));
+    // Nobody comes.
+    opened.shown();
+    let id = rustix::process::Pid::from_child(&opened.child);
+    rustix::process::kill_process(id, rustix::process::Signal::INT).expect("it is there");
+    opened.says("ending the society");
+    assert_eq!(opened.ends(), (String::new(), false));
 }
 
 #[test]
