@@ -47,4 +47,4 @@ await control.create(`${name}-control`, (agent) => {
     }
   });
 });
-await post({ joined: device.platform, units: device.units, ms: Math.round(performance.now() - began) });
+await post({ joined: device.platform, name, units: device.units, ms: Math.round(performance.now() - began) });
