@@ -11,6 +11,7 @@ export class MindSeat extends Agent {
   /** The numbers of those that wait in its mailbox. */
   readonly #waiting: number[] = [];
   #upto = 0;
+  #isLost = false;
 
   constructor(society: Society, mind: string) {
     super();
@@ -36,6 +37,12 @@ export class MindSeat extends Agent {
     this.keeper?.touched(this.#waiting.length);
   }
 
+  /** The mind is no more, and did not end: it waits as it was last saved, with the messages behind that, for whoever comes when this session is over. */
+  lose(): void {
+    this.#isLost = true;
+    this.keeper?.over();
+  }
+
   /** @internal */
   override deliver(message: Message, _bytes: number, number: number): void {
     if (this.#early) this.#early.push([message, number]);
@@ -43,7 +50,15 @@ export class MindSeat extends Agent {
   }
 
   #hand(message: Message, number: number): void {
-    const missing = this.#society.isOver ? [this.#mind] : this.#society.deliver({ ...message, receivers: [this.aid] });
+    if (this.#isLost) return;
+    let missing: readonly string[];
+    try {
+      missing = this.#society.isOver ? [this.#mind] : this.#society.deliver({ ...message, receivers: [this.aid] });
+    } catch (error) {
+      // The engine stopped, over this message perhaps: it is nobody's so far.
+      if (this.#isLost) return;
+      throw error;
+    }
     if (missing.length === 0) this.#waiting.push(number);
     else if (message.performative !== "failure") this.reply(message, "failure", "the mailbox is full, or the agent ended");
   }

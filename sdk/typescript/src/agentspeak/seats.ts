@@ -32,8 +32,8 @@ interface Seat {
 /**
  * Makes a society part of a platform: each of its agents, those that come later too, is an agent there of the same name, over this session.
  * What it says to others goes out as its word, what comes for it is delivered, the services that it registers are in the platform's DF. An agent that
- * ends on one side ends on the other. Resolves when all that are there have their seats; what is returned takes that back: they leave the
- * platform, and go on here.
+ * ends on one side ends on the other. Should the engine stop (`failed`) those that are kept do not end: close the platform, and another session goes on
+ * with them. Resolves when all that are there have their seats; what is returned takes that back: they leave the platform, and go on here.
  */
 export async function attachSociety(society: Society, platform: Platform, options: SeatOptions = {}): Promise<() => Promise<void>> {
   return (await seat(society, platform, options)).leave;
@@ -49,7 +49,7 @@ export async function seat(society: Society, platform: Platform, options: SeatOp
     society.on("worked", ({ agent, waiting }) => seats.worked(agent, waiting)),
     society.on("sent", ({ agent, message }) => seats.send(agent, message)),
     society.on("stopped", () => void seats.leaveAll()),
-    society.on("failed", () => void seats.leaveAll()),
+    society.on("failed", (error) => void seats.lose(error)),
     society.on("offered", ({ agent, service, kind, offered }) => seats.offer(agent, { name: service, type: kind }, offered)),
   ];
   const taken = society.agents.map(({ name }) => seats.take(name));
@@ -91,7 +91,9 @@ export class Seats {
    */
   async spawnKept(name: string, path: string, options: Readonly<Record<string, string>>, keep: Keep): Promise<string> {
     const code = this.society.code(path).name;
-    const agent = await this.platform.create(name, new MindSeat(this.society, name), { ...keep, code });
+    const mind = new MindSeat(this.society, name);
+    mind.onError = (error) => this.onError(name, error);
+    const agent = await this.platform.create(name, mind, { ...keep, code });
     const { restored } = agent;
     if (restored && restored.code !== code) throw new WhimbrelError(`${name} is kept, and is of ${restored.code}, not of ${code}`);
     const seat: Seat = { agent, waiting: [], services: [], saying: Promise.resolve() };
@@ -106,7 +108,7 @@ export class Seats {
     }
     agent.begin(path);
     // From now on it is at the node, with its code, if it is to go on there.
-    await agent.save();
+    await agent.save().catch((error: unknown) => this.onError(name, error));
     void agent.ended.then(() => this.#ended(name, seat));
     return agent.aid.toString();
   }
@@ -210,6 +212,8 @@ export class Seats {
     const seat = this.#seats.get(name);
     this.#seats.delete(name);
     if (!seat?.agent || seat.agent.signal.aborted) return;
+    // There is nothing to be written of it any more.
+    seat.agent.keeper?.over();
     const left = seat.agent.end().catch((error: unknown) => this.onError(name, error));
     this.#leaving.set(name, left);
     void left.then(() => this.#leaving.get(name) === left && this.#leaving.delete(name));
@@ -228,6 +232,18 @@ export class Seats {
     this.#isOver = true;
     const agents = [...this.#seats.values()].flatMap(({ agent }) => agent ?? []);
     this.#seats.clear();
+    for (const agent of agents) agent.keeper?.over();
     await Promise.all(agents.map((agent) => agent.end().catch((error: unknown) => this.onError(agent.name, error))));
+  }
+
+  /** The engine stopped. To end those that are kept would be to forget what the platform has of them. */
+  async lose(error: unknown): Promise<void> {
+    for (const [name, { agent }] of this.#seats) {
+      if (!(agent instanceof MindSeat) || agent.keeper?.onLeave === "end") continue;
+      this.#seats.delete(name);
+      agent.lose();
+      this.onError(name, new WhimbrelError(`it waits for another session, as it was last saved: ${String(error)}`));
+    }
+    await this.leaveAll();
   }
 }

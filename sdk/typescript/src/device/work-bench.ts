@@ -224,6 +224,8 @@ export class WorkBench {
     society.on("failed", (error) => {
       this.#tell({ type: "trouble", agent: "", fault: faultOf(error) });
       over(`failed: ${error.message}`);
+      // Minds that are kept wait until this session is over, and nobody else needs it.
+      if (this.#lodgers.size === 0) void this.#platform?.close();
     });
     society.on("ended", ({ agent, reason }) => {
       for (const [id, { name, isMind }] of this.#lodgers) if (isMind && name === agent) this.#ended(id, reason);
