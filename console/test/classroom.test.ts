@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { extname, join, normalize } from "node:path";
 import { test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { console_, launch, PATIENCE_MS, WHIMBREL, withoutBrowser, withoutNode } from "./page.js";
 
 const example = join(console_, "../examples/classroom");
@@ -37,14 +37,14 @@ async function serve(): Promise<{ readonly url: string; readonly server: Server 
 }
 
 /** A page of the classroom, in which nothing goes wrong. */
-async function inClass(browser: Browser, url: string, does: (page: Page) => Promise<void>, how: { readonly width?: number; readonly height?: number; readonly dark?: boolean } = {}): Promise<void> {
-  const { width = 1280, height = 800, dark = false } = how;
+async function inClass(browser: Browser, url: string, does: (page: Page) => Promise<void>, how: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly faults?: RegExp } = {}): Promise<void> {
+  const { width = 1280, height = 800, dark = false, faults: expected } = how;
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
   const page = await context.newPage();
   page.setDefaultTimeout(2 * PATIENCE_MS);
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(message));
-  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  page.on("console", (message) => message.type() === "error" && !expected?.test(message.text()) && faults.push(message.text()));
   try {
     await page.goto(url);
     await does(page);
@@ -108,7 +108,8 @@ test("errors are shown where they are, minds while they work, and agents take wh
       assert.ok((await page.locator(".gutter .error").count()) > 0);
       await picture(page, "error");
       await page.click("#run");
-      assert.match((await page.textContent("#state")) ?? "", /./);
+      await page.waitForFunction(() => /amy\.asl:[34]/.test(document.querySelector("#state")?.textContent ?? ""));
+      assert.ok(await page.isDisabled("#pause"), "nothing runs");
 
       const counting = "n(0).\n!count.\n+!count : n(N)\n   <- -+n(N + 1);\n      .wait(100);\n      !count.\n+stop <- .print(stopped); .drop_all_intentions.\n";
       await write(page, counting);
@@ -179,6 +180,102 @@ test("errors are shown where they are, minds while they work, and agents take wh
   }
 });
 
+/** Somebody who takes his time to click: pages have drawn often by then. */
+async function clickSlowly(page: Page, wanted: Locator): Promise<void> {
+  await wanted.hover();
+  await page.mouse.down();
+  await page.waitForTimeout(300);
+  await page.mouse.up();
+}
+
+test("clicks and focus are not lost while minds change, and nothing is said twice", { skip: without(), timeout: 240_000 }, async () => {
+  const [{ url, server }, browser] = [await serve(), await launch()];
+  try {
+    await inClass(browser, url, async (page) => {
+      await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
+      // One intention changes all the time, above it is one that waits.
+      await write(page, "n(0).\n!rest.\n!count.\n+!rest <- .wait({+done}).\n+!count : n(N)\n   <- -+n(N + 1);\n      .wait(20);\n      !count.\n");
+      await page.click("#run");
+      const agents = page.locator("#agents [role=tab]");
+      await agents.filter({ hasText: "bob" }).click();
+      await clickSlowly(page, agents.filter({ hasText: "amy" }));
+      await page.locator("#agents [aria-selected=true]", { hasText: "amy" }).waitFor();
+      await page.locator("#mind .place").first().waitFor();
+      await clickSlowly(page, page.locator("#mind .place").first());
+      await page.waitForFunction(() => document.activeElement?.matches("#editor textarea"));
+
+      const belief = (): Promise<string | null> => page.textContent("#mind .beliefs li");
+      const before = await belief();
+      await page.locator("#mind .place").first().focus();
+      await page.waitForFunction((text) => document.querySelector("#mind .beliefs li")?.textContent !== text, before);
+      await page.waitForTimeout(300);
+      assert.ok(await page.evaluate(() => document.activeElement?.matches("#mind .place")), "the focus stays where it is");
+
+      await page.keyboard.press("F8");
+      await page.waitForFunction(() => /paused/.test(document.querySelector("#state")?.textContent ?? ""));
+      // What stands still is not drawn anew, once it stands still.
+      await page.waitForFunction(async () => {
+        let changes = 0;
+        const observer = new MutationObserver((all) => (changes += all.length));
+        for (const id of ["state", "agents", "mind"]) observer.observe(document.getElementById(id) as Node, { childList: true, characterData: true, subtree: true });
+        await new Promise((resolve) => setTimeout(resolve, 600));
+        observer.disconnect();
+        return changes === 0;
+      });
+    });
+  } finally {
+    await browser.close();
+    server.close();
+  }
+});
+
+test("a program that does not come leaves the one that is there", { skip: without(), timeout: 240_000 }, async () => {
+  const [{ url, server }, browser] = [await serve(), await launch()];
+  const does = async (page: Page): Promise<void> => {
+    const printed = (text: string): Promise<void> => page.locator("#output li", { hasText: text }).first().waitFor();
+    await page.locator("#files [role=tab]", { hasText: "amy.asl" }).waitFor();
+    await page.route("**/programs/tea/*", (route) => route.fulfill({ status: 404, body: "<p>none</p>" }));
+    await page.selectOption("#program", "tea");
+    await page.waitForFunction(() => /not to be had \(404\)/.test(document.querySelector("#state")?.textContent ?? ""));
+    assert.deepEqual([await page.inputValue("#program"), await page.locator("#files [role=tab]", { hasText: "amy.asl" }).count()], ["hello", 1]);
+
+    // While another one is being fetched it is this one that runs.
+    let come = (): void => undefined;
+    const comes = new Promise<void>((resolve) => (come = resolve));
+    await page.route("**/programs/vacuum/*", async (route) => {
+      await comes;
+      await route.continue();
+    });
+    await page.selectOption("#program", "vacuum");
+    await page.click("#run");
+    await page.locator("#agents [role=tab]", { hasText: "amy" }).waitFor();
+    await page.locator("#output li").first().waitFor();
+    come();
+    await page.locator("#files [role=tab]", { hasText: "cleaner.asl" }).waitFor();
+    assert.ok(await page.isDisabled("#pause"), "what ran is ended");
+
+    // Who stops the society himself leaves nothing that can be told anything.
+    await page.locator("#files [role=tab]", { hasText: "cleaner.asl" }).click();
+    await write(page, "+leave <- .print(bye); .stopMAS.\n");
+    await page.click("#run");
+    await page.locator("#agents [role=tab]", { hasText: "cleaner" }).click();
+    await page.fill("#wish", "+leave");
+    await page.click("#attach");
+    await page.keyboard.press("F8");
+    assert.equal(await page.getAttribute("#pause", "aria-pressed"), "false", "keys are the dialog's");
+    await page.evaluate(() => (document.querySelector("#tell") as HTMLFormElement).requestSubmit());
+    await printed("bye");
+    await page.waitForFunction(() => !(document.querySelector("#dialog") as HTMLDialogElement).open);
+    assert.ok((await page.isDisabled("#wish")) && (await page.isDisabled("#attach")));
+  };
+  try {
+    await inClass(browser, url, does, { faults: /404/ });
+  } finally {
+    await browser.close();
+    server.close();
+  }
+});
+
 test("the classroom attaches to a platform", { skip: without() || withoutNode(), timeout: 240_000 }, async () => {
   const run = mkdtempSync(join(tmpdir(), "whimbrel-classroom-"));
   const options = ["--http", "0", "--agent-token", TOKEN, "--pages", folder];
@@ -211,6 +308,30 @@ test("the classroom attaches to a platform", { skip: without() || withoutNode(),
       await page.locator("#output li", { hasText: "amy tokyo" }).waitFor();
       await picture(page, "attached");
       assert.match(said, /\[teacher\] amy says hello/);
+
+      // Who has a name has it, and a page whose agents nobody wants is on no platform.
+      const other = await page.context().newPage();
+      await other.goto(`${address}/pages/#token=${encodeURIComponent(TOKEN)}&run`);
+      await other.locator("#agents [role=tab]", { hasText: "amy" }).waitFor();
+      await other.click("#attach");
+      await other.click("#join");
+      await other.waitForFunction(() => /amy|bob/.test(document.querySelector("#refusal")?.textContent ?? ""));
+      assert.equal(await other.textContent("#attach"), "Attach…");
+      await other.close();
+
+      // Begun anew they leave it, and their names are free.
+      await page.click("#run");
+      await page.locator("#agents [role=tab]", { hasText: "amy" }).click();
+      assert.equal(await page.textContent("#attach"), "Attach…");
+      await page.click("#attach");
+      // Taken back before it is attached, it is not.
+      await page.evaluate(() => {
+        for (const id of ["join", "cancel"]) document.getElementById(id)?.click();
+      });
+      await page.click("#attach");
+      await page.click("#join");
+      await page.locator("#output li", { hasText: "amy is amy@" }).waitFor();
+      await page.waitForFunction(() => document.querySelector("#attach")?.textContent === "Detach");
       await page.click("#attach");
       await page.waitForFunction(() => document.querySelector("#attach")?.textContent === "Attach…");
     });

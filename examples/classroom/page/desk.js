@@ -1,3 +1,6 @@
+/** How long a society has to leave the platform that it is part of, before it is ended all the same. */
+const LEAVE_MS = 2000;
+
 /** A Worker with a society, seen from the page. */
 export class Desk {
   #worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
@@ -23,6 +26,13 @@ export class Desk {
       this.#waiting.set(id, { resolve, reject });
       this.#worker.postMessage({ id, order, ...rest });
     });
+  }
+
+  /** Ends it when it left the platform that it is part of: its agents' names are free then. */
+  async leave() {
+    const late = new Promise((resolve) => setTimeout(resolve, LEAVE_MS));
+    await Promise.race([this.ask("detach").catch(() => undefined), late]);
+    this.end();
   }
 
   /** Ends it, whatever it does. */

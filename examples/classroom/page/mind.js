@@ -41,9 +41,37 @@ function recent({ recent: all }) {
   return element("section", "recent", title("Last cycles", all.length), rows.length > 0 ? element("ol", "", ...rows) : none("none since somebody looks"));
 }
 
-/** Shows a mind; `show` is told of a line that somebody wants to see. */
+const PARTS = [
+  ["intentions", intentions],
+  ["beliefs", beliefs],
+  ["goals", goals],
+  ["recent", recent],
+];
+/** What is shown in each part. */
+const shown = new WeakMap();
+
+/**
+ * Shows a mind; `show` is told of a line that somebody wants to see. Only what changed is drawn anew, and nothing while a button in it is pressed: a click
+ * would be lost with its button, and so would what is selected.
+ */
 export function showMind(place, mind, show) {
-  place.replaceChildren(intentions(mind, show), beliefs(mind), goals(mind), recent(mind));
+  if (place.querySelector("button:active")) return;
+  if (!shown.has(place.firstElementChild)) place.replaceChildren();
+  PARTS.forEach(([name, draw], at) => {
+    const [before, text] = [place.children[at], JSON.stringify(mind[name])];
+    if (before && shown.get(before) === text) return;
+    const made = draw(mind, show);
+    shown.set(made, text);
+    if (!before) return place.append(made);
+    const focused = [...before.querySelectorAll("button")].indexOf(document.activeElement);
+    before.replaceWith(made);
+    if (focused >= 0) (made.querySelectorAll("button")[focused] ?? place).focus();
+  });
+}
+
+/** Shows that there is no mind to be seen. */
+export function showNone(place, why) {
+  if (place.textContent !== why) place.replaceChildren(none(why));
 }
 
 /** The lines of a file at which this agent is, the innermost of what runs first. */

@@ -1,7 +1,7 @@
 /** What one sees: programs, minds, what is printed, who says what. */
 import { Desk, engine } from "./desk.js";
 import { Editor } from "./editor.js";
-import { linesOf, showMind } from "./mind.js";
+import { linesOf, showMind, showNone } from "./mind.js";
 import { Sequence } from "./sequence.js";
 
 /** Between two looks into a mind, and between a change of a program and a look at what is wrong with it. */
@@ -33,12 +33,18 @@ let chosen;
 let known = [];
 let isPaused = false;
 let attached = "";
+/** Whether it is being attached, and how often that was wanted. */
+let isJoining = false;
+let joins = 0;
+/** Those that were ended may have to leave a platform first: their names are taken until then. */
+let leaving = Promise.resolve();
 let mind;
 /** Whether its program is to be shown. */
 let isNew = false;
 
 const sequence = new Sequence(part("messages"));
 const editor = new Editor(part("editor"), (text) => {
+  if (!program) return;
   files[open] = text;
   keep();
   later(check, CHECK_MS);
@@ -74,16 +80,33 @@ function kept() {
   }
 }
 
+async function fetched(path) {
+  const response = await fetch(path);
+  if (!response.ok) throw new Error(`${path} is not to be had (${response.status})`);
+  return response;
+}
+
 let choices = 0;
 
+/** Opens a program. Until all of it is here the one before is open, and runs. */
 async function choose(name) {
-  end();
   const choice = ++choices;
-  program = programs.find((one) => one.name === name) ?? programs[0];
-  part("program").value = program.name;
-  const texts = await Promise.all(program.files.map(async (file) => (await fetch(`programs/${program.name}/${file}`)).text()));
+  const wanted = programs.find((one) => one.name === name) ?? programs[0];
+  part("program").value = wanted.name;
+  let texts;
+  try {
+    texts = await Promise.all(wanted.files.map(async (file) => (await fetched(`programs/${wanted.name}/${file}`)).text()));
+  } catch (error) {
+    if (choice !== choices) return;
+    part("program").value = program?.name ?? "";
+    state(error.message);
+    return write("warning", "", error.message);
+  }
   // Somebody was quicker.
   if (choice !== choices) return;
+  if (desk) stop("nothing runs");
+  program = wanted;
+  part("run").disabled = false;
   original = Object.fromEntries(program.files.map((file, at) => [file, texts[at]]));
   files = { ...original, ...Object.fromEntries(Object.entries(kept()).filter(([file]) => file in original)) };
   keep();
@@ -103,33 +126,38 @@ function show(file, line) {
   }
 }
 
-/** A row of tabs, with the arrow keys as they are there. */
+/** A row of tabs, with the arrow keys as they are there. Tabs that are there stay: a click would be lost with its tab. */
 function tabs(list, names, current, pick, state = () => "") {
   const had = list.contains(document.activeElement);
+  const there = new Map([...list.children].map((tab) => [tab.textContent, tab]));
   const row = names.map((name) => {
-    const tab = element("button", state(name), name);
-    Object.assign(tab, { type: "button", role: "tab", ariaSelected: String(name === current), tabIndex: name === current ? 0 : -1 });
+    const tab = there.get(name) ?? element("button", "", name);
+    Object.assign(tab, { className: state(name), type: "button", role: "tab", ariaSelected: String(name === current), tabIndex: name === current ? 0 : -1 });
     tab.onclick = () => pick(name);
     tab.onkeydown = ({ key }) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
       if (step) pick(names[(names.indexOf(name) + step + names.length) % names.length]);
     };
+    there.delete(name);
     return tab;
   });
-  list.replaceChildren(...row);
-  if (had) row[names.indexOf(current)]?.focus();
+  for (const gone of there.values()) gone.remove();
+  row.forEach((tab, at) => tab !== list.children[at] && list.insertBefore(tab, list.children[at] ?? null));
+  const focused = row[names.indexOf(current)];
+  if (had && document.activeElement !== focused) focused?.focus();
 }
 
 let problems = [];
 
 async function check() {
-  const path = program.files[0];
-  const choice = choices;
+  const whose = program;
+  const [path] = whose.files;
   try {
     const { diagnostics } = await checker.ask("check", { files, path });
-    if (choice !== choices) return;
+    if (whose !== program) return;
     problems = diagnostics;
   } catch (error) {
+    if (whose !== program) return;
     problems = [{ severity: "error", message: error.message, file: path, line: 1, column: 1, endLine: 1, endColumn: 1, label: "" }];
   }
   markProblems();
@@ -152,12 +180,19 @@ function markProblems() {
 // ---- Running
 
 const speed = () => Number(part("speed").value);
-const state = (text) => (part("state").textContent = text);
+
+/** It is read aloud whenever it is set. */
+function state(text) {
+  if (part("state").textContent !== text) part("state").textContent = text;
+}
 
 function end() {
-  desk?.end();
+  if (attached || isJoining) leaving = Promise.all([leaving, desk?.leave()]);
+  else desk?.end();
   desk = undefined;
   attached = "";
+  takeBack();
+  part("dialog").close();
   chosen = undefined;
   mind = undefined;
   known = [];
@@ -166,11 +201,19 @@ function end() {
   place();
 }
 
+/** Ends what runs, and shows that nothing does. */
+function stop(why) {
+  end();
+  tabs(part("agents"), [], undefined, pick);
+  showNone(part("mind"), why);
+  state(why);
+}
+
 function buttons() {
   for (const id of ["pause", "step", "stop", "attach"]) part(id).disabled = desk === undefined;
   part("run").textContent = desk ? "Run anew" : "Run";
   part("attach").textContent = attached ? "Detach" : "Attach…";
-  for (const control of part("tell").elements) control.disabled = chosen === undefined;
+  for (const control of part("tell").elements) control.disabled = !desk || chosen === undefined;
 }
 
 function setPaused(paused) {
@@ -205,16 +248,26 @@ async function run(paused = false) {
   }
 }
 
+/** Has something done by what runs; says what went wrong, unless it was ended meanwhile. */
+async function order(what, rest) {
+  const own = desk;
+  try {
+    await own?.ask(what, rest);
+  } catch (error) {
+    if (desk === own) state(error.message);
+  }
+}
+
 async function pace(paused) {
   setPaused(paused);
-  await desk?.ask("pace", { paused, perSecond: speed() });
+  await order("pace", { paused, perSecond: speed() });
 }
 
 async function step() {
   if (!desk) return run(true);
   if (part("step").disabled) return;
   if (!isPaused) await pace(true);
-  await desk.ask("step", { agent: chosen });
+  await order("step", { agent: chosen });
   look();
 }
 
@@ -234,7 +287,7 @@ async function look() {
     if (mind) isNew = false;
     tabs(part("agents"), names, chosen, pick, (name) => known.find((one) => one.name === name)?.state ?? "");
     if (mind) showMind(part("mind"), mind, show);
-    else part("mind").replaceChildren(element("p", "none", names.length > 0 ? "that agent ended: choose another one" : "all agents ended"));
+    else showNone(part("mind"), names.length > 0 ? "that agent ended: choose another one" : "all agents ended");
     place();
     if (seen.counters) state(`${names.length} ${names.length === 1 ? "agent" : "agents"}, ${seen.counters.sent} ${seen.counters.sent === 1 ? "message" : "messages"}${isPaused ? ", paused" : ""}${attached ? `, on ${attached}` : ""}`);
   } catch (error) {
@@ -244,6 +297,7 @@ async function look() {
 }
 
 function pick(name) {
+  if (!desk) return;
   chosen = name;
   mind = undefined;
   isNew = true;
@@ -276,8 +330,7 @@ function happened({ type, agent, text, level, reason, code, name, ...said }) {
   else if (type === "failed") write("warning", "", text);
   else if (type === "stopped") {
     write("note", "", code === 0 ? "the society was stopped" : `the society was stopped with code ${code}`);
-    end();
-    state("stopped");
+    stop("the society was stopped");
   }
 }
 
@@ -295,13 +348,15 @@ part("tell").onsubmit = async (event) => {
   event.preventDefault();
   const wish = part("wish").value.trim();
   const [sign, rest] = [wish.slice(0, 1), wish.slice(1).trim()];
+  const own = desk;
   try {
-    if (sign === "!") await desk.ask("pursue", { agent: chosen, goal: rest });
-    else await desk.ask("believe", { agent: chosen, belief: /^[+-]/.test(wish) ? rest : wish, add: sign !== "-" });
+    if (sign === "!") await own.ask("pursue", { agent: chosen, goal: rest });
+    else await own.ask("believe", { agent: chosen, belief: /^[+-]/.test(wish) ? rest : wish, add: sign !== "-" });
     part("wish").value = "";
     part("wish").setCustomValidity("");
     look();
   } catch (error) {
+    if (desk !== own) return;
     part("wish").setCustomValidity(error.message);
     part("wish").reportValidity();
   }
@@ -310,26 +365,44 @@ part("wish").oninput = () => part("wish").setCustomValidity("");
 
 // ---- A platform
 
-part("attach").onclick = async () => {
-  if (attached) return desk.ask("detach");
+part("attach").onclick = () => {
+  if (attached) return order("detach");
   part("address").value ||= location.protocol.startsWith("http") ? location.origin : "http://127.0.0.1:8420";
   part("token").value ||= query.get("token") ?? "";
   part("refusal").textContent = "";
   part("dialog").showModal();
 };
-part("cancel").onclick = () => part("dialog").close();
+/** Whoever does not wait until it is attached takes that back. */
+function takeBack() {
+  if (isJoining) void order("detach");
+  joins++;
+  isJoining = part("join").disabled = false;
+}
+
+part("dialog").oncancel = takeBack;
+part("cancel").onclick = () => {
+  takeBack();
+  part("dialog").close();
+};
 part("joining").onsubmit = async (event) => {
   event.preventDefault();
-  part("join").disabled = true;
+  const [own, join] = [desk, ++joins];
+  isJoining = part("join").disabled = true;
   part("refusal").textContent = "";
   try {
-    attached = await desk.ask("attach", { url: part("address").value, token: part("token").value });
+    await leaving;
+    if (join !== joins) return;
+    const name = await own.ask("attach", { url: part("address").value, token: part("token").value });
+    if (join !== joins) return;
+    attached = name;
+    isJoining = false;
     part("dialog").close();
     buttons();
   } catch (error) {
+    if (join !== joins) return;
     part("refusal").textContent = error.message;
+    isJoining = part("join").disabled = false;
   }
-  part("join").disabled = false;
 };
 
 // ---- Controls
@@ -344,12 +417,7 @@ part("program").onchange = () => choose(part("program").value);
 part("run").onclick = () => run();
 part("pause").onclick = () => pace(!isPaused);
 part("step").onclick = step;
-part("stop").onclick = () => {
-  end();
-  tabs(part("agents"), [], undefined, pick);
-  part("mind").replaceChildren(element("p", "none", "nothing runs"));
-  state("nothing runs");
-};
+part("stop").onclick = () => stop("nothing runs");
 part("speed").onchange = () => desk && pace(isPaused);
 part("reset").onclick = () => {
   files = { ...original };
@@ -358,6 +426,7 @@ part("reset").onclick = () => {
   check();
 };
 addEventListener("keydown", (event) => {
+  if (part("dialog").open) return;
   const keys = { F8: () => desk && pace(!isPaused), F10: step };
   const does = event.key === "Enter" && (event.ctrlKey || event.metaKey) ? () => run() : keys[event.key];
   if (!does) return;
@@ -369,12 +438,11 @@ async function begin() {
   view("program");
   buttons();
   try {
-    programs = await (await fetch("programs/programs.json")).json();
+    programs = await (await fetched("programs/programs.json")).json();
     module = await engine("lib/agentspeak.wasm");
     checker = new Desk(() => undefined);
     await checker.ask("begin", { module, files: {} });
     part("program").replaceChildren(...programs.map(({ name, title }) => new Option(title, name)));
-    part("run").disabled = false;
     await choose(query.get("program") ?? "hello");
     if (query.has("run")) await run();
   } catch (error) {

@@ -12,7 +12,11 @@ let told = [];
 let left = 0;
 let isPaused = false;
 let stepping;
-let detach;
+/** The platform that it is part of, and how it leaves that. */
+let joined;
+/** An attempt to be part of one, and how many there were: one that is no more the last was taken back. */
+let joining;
+let joins = 0;
 
 const post = (news) => self.postMessage(news);
 
@@ -72,18 +76,51 @@ function look({ agent }) {
   return { agents, counters: society && !society.isOver ? society.counters : undefined, mind: isThere ? society.mind(agent, { follow: true }) : undefined };
 }
 
-async function attach({ url, token }) {
+async function join({ url, token }) {
+  const own = ++joins;
   const platform = await connect(url, { token });
-  const leave = await attachSociety(society, platform, {
-    onSeat: (agent, seat) => tell("seated", { agent, name: seat.aid.toString() }),
-    onError: (agent, error) => tell("noted", { agent, level: "warning", text: error.message }),
-  });
-  detach = async () => {
-    await leave();
+  let [seats, refused, leave] = [0, "there is no agent here"];
+  try {
+    if (own === joins) {
+      leave = await attachSociety(society, platform, {
+        onSeat: (agent, seat) => {
+          seats++;
+          tell("seated", { agent, name: seat.aid.toString() });
+        },
+        onError: (agent, error) => {
+          refused = `${agent}: ${error.message}`;
+          tell("noted", { agent, level: "warning", text: error.message });
+        },
+      });
+    }
+    if (own !== joins) throw new Error("it was taken back");
+    if (seats === 0) throw new Error(refused);
+  } catch (error) {
+    await leave?.();
     await platform.close();
-  };
-  void platform.closed.then((why) => post({ type: "detached", why: why.code === "bye" ? "" : why.message }));
+    throw error;
+  }
+  joined = { platform, leave };
+  void platform.closed.then((why) => {
+    joined = undefined;
+    post({ type: "detached", why: why.code === "bye" ? "" : why.message });
+  });
   return platform.name;
+}
+
+function attach(where) {
+  joining = join(where);
+  return joining;
+}
+
+/** Leaves the platform, or takes back that it wants to be part of one. */
+async function detach() {
+  joins++;
+  await joining?.catch(() => undefined);
+  if (!joined) return;
+  const { platform, leave } = joined;
+  await leave();
+  await platform.close();
 }
 
 const orders = {
@@ -92,7 +129,7 @@ const orders = {
   step,
   look,
   attach,
-  detach: () => detach?.(),
+  detach,
   open: ({ path }) => society.open(path).then(({ agents, diagnostics }) => ({ agents, diagnostics })),
   check: async ({ files, path }) => {
     society.putFiles(files);
