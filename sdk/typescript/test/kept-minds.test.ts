@@ -42,14 +42,15 @@ class Tab {
     readonly troubles: string[],
   ) {}
 
-  static async open(keep: Keep, wall = clock.wall): Promise<Tab> {
+  static async open(keep: Keep, wall = clock.wall, wrong?: string): Promise<Tab> {
     const platform = await connect(`tcp://${node.address}`, { token: TOKEN });
     const society = await Society.load(readFileSync(ENGINE), { platform: platform.name, clock: { ...clock, wall } });
     const troubles: string[] = [];
     society.putFiles({ "rover.asl": ROVER, "watch.asl": "!go. +!go <- .time(H, M, S)." });
     const { seats } = await seat(society, platform, { onError: (_, error) => void troubles.push(String(error)) });
     const tab = new Tab(platform, society, seats, troubles);
-    await seats.spawnKept("rover", "rover.asl", {}, keep);
+    if (wrong) await assert.rejects(seats.spawnKept("rover", wrong, {}, keep), /is kept, and is of asl:/);
+    else await seats.spawnKept("rover", "rover.asl", {}, keep);
     return tab;
   }
 
@@ -143,7 +144,8 @@ test("a mind whose engine stops waits as it was last saved, and one that ends is
   assert.match(first.troubles[0] ?? "", /it waits for another session, as it was last saved: .*the clock fell down/);
   boss.tell("achieve", term("count"));
   await first.platform.close();
-  const second = await Tab.open({ onLeave: "wait" });
+  const second = await Tab.open({ onLeave: "wait" }, clock.wall, "watch.asl");
+  await second.seats.spawnKept("rover", "rover.asl", {}, { onLeave: "wait" });
   assert.deepEqual((await boss.hears(3))[2]?.content, term("n", 6), "nothing of it is lost, and nothing was refused");
   // It has its turn, and ends before it is written.
   second.seats.worked("rover", 0);

@@ -152,3 +152,34 @@ test("an agent that says more than its node holds, and one whose state is too lo
   await wordy.end();
   await Promise.all([platform.close(), boss.platform.close()]);
 });
+
+test("an agent that comes back to a program that cannot set it up waits for one that can, in the same session", { skip: WITHOUT_NODE }, async () => {
+  const boss = await Boss.of("boss-five", "kept-five");
+  const keep: Keep = { code: "ts:counter" };
+  const first = await begin();
+  await first.create("kept-five", counter, keep);
+  boss.tell(1n);
+  await boss.hears(1);
+  await first.close();
+  boss.tell(2n);
+  const second = await begin();
+  const wrong = async (agent: Agent): Promise<void> => {
+    // It hears what it was sent, and what it asks for leaves.
+    await agent.df.search({});
+    throw new Error("that is not mine");
+  };
+  for (let attempt = 0; attempt < 2; attempt++) await assert.rejects(second.create("kept-five", wrong, keep), /that is not mine/);
+  assert.deepEqual(second.agents, []);
+  boss.tell(3n);
+  const agent = await second.create("kept-five", counter, keep);
+  boss.tell(4n);
+  assert.deepEqual((await boss.hears(4)).slice(1), [[2n, 3n], [3n, 6n], [4n, 10n]]);
+  await agent.save();
+  await second.close();
+  const third = await begin();
+  const again = await third.create("kept-five", counter, keep);
+  boss.tell(5n);
+  assert.deepEqual((await boss.hears(5)).slice(4), [[5n, 15n]]);
+  await again.end();
+  await Promise.all([third.close(), boss.platform.close()]);
+});

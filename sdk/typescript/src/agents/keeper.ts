@@ -121,6 +121,8 @@ export class Keeper {
   code: (() => Uint8Array) | undefined;
   /** Its state is one step ahead of what it said so far, but when it is told that it may be another one. */
   isStepwise = false;
+  /** Up to which message its states go: never less than before. */
+  upto = 0;
   readonly #keep: Keep;
   readonly #desk: Desk;
   /** By their numbers, the oldest first. While there is one the next waits, lest a slow node be sent states that are none any more. */
@@ -133,7 +135,6 @@ export class Keeper {
   #messages = 0;
   #bytes = 0;
   #unsaved = 0;
-  #upto = 0;
 
   constructor(keep: Keep, desk: Desk) {
     this.#keep = keep;
@@ -215,9 +216,9 @@ export class Keeper {
     const { state, also = [], known } = written;
     const most = Math.min(STATE_BYTES_MAX, this.#desk.stateBytesMax ?? Infinity);
     if (state.length > most) throw new WhimbrelError(`a state of ${state.length} bytes cannot be kept: ${most} are the most`);
-    this.#upto = Math.max(this.#upto, written.upto);
+    this.upto = Math.max(this.upto, written.upto);
     const unanswered: Unanswered = { known };
-    this.#unanswered.set(this.#desk.say({ state, also, upto: this.#upto }), unanswered);
+    this.#unanswered.set(this.#desk.say({ state, also, upto: this.upto }), unanswered);
     return unanswered;
   }
 

@@ -31,14 +31,19 @@ interface Certified {
 }
 
 interface Lodger {
-  readonly agent: Agent;
+  readonly name: string;
+  agent: Agent;
   /** The number of the frame that creates it. */
   readonly frame: number;
   created: ((name: string) => void) | undefined;
   failed: ((error: Error) => void) | undefined;
   /** Whoever waits for certificates, in order. */
   readonly certified: Certified[];
-  readonly keeper: Keeper | undefined;
+  keeper: Keeper | undefined;
+  /** If it goes on where it was and is not set up yet: what came for it. */
+  early: Extract<SessionEvent, { type: "message" }>[] | undefined;
+  /** It could not be set up: it waits for whoever can. */
+  isLeft: boolean;
 }
 
 /** Hears whether there is a connection, and if there is none why. */
@@ -129,7 +134,7 @@ export class Platform {
 
   /** The agents of this session. */
   get agents(): readonly Agent[] {
-    return [...this.#lodgers.values()].filter(({ created }) => created === undefined).map(({ agent }) => agent);
+    return [...this.#lodgers.values()].filter(({ created, isLeft }) => created === undefined && !isLeft).map(({ agent }) => agent);
   }
 
   /** How many messages the node has not acknowledged yet. */
@@ -140,6 +145,7 @@ export class Platform {
   /**
    * Creates an agent: an object of a class of one's own, or a function that sets one up. Returns it when it is in the AMS and
    * set up. One that is kept goes on where it was, if an agent of its name waits for this client on this node; while its last session is not over, that is waited for.
+   * If it cannot be set up, it waits for another try, here or in another session.
    *
    * @throws {@link RefusedError} if the node does not want it: `name-taken`, `not-allowed`, `bad-name`, `too-many-agents`.
    */
@@ -163,11 +169,12 @@ export class Platform {
   async #create(name: string, agent: Agent, setup: () => unknown, keep: Keep | undefined): Promise<Agent> {
     const { session } = this.#driver;
     if (session.over) throw session.over;
+    for (const [number, lodger] of this.#lodgers) if (keep && lodger.isLeft && lodger.name === name) return this.#takeOver(number, lodger, agent, setup, keep);
     const number = this.#freeNumber();
     agent.claim();
     const frame = session.create(number, name);
     const keeper = keep && this.#keeper(number, keep);
-    const lodger: Lodger = { agent, frame, created: undefined, failed: undefined, certified: [], keeper };
+    const lodger: Lodger = { name, agent, frame, created: undefined, failed: undefined, certified: [], keeper, early: undefined, isLeft: false };
     const made = new Promise<string>((created, failed) => {
       lodger.created = created;
       lodger.failed = failed;
@@ -183,13 +190,38 @@ export class Platform {
     });
     this.#driver.pump();
     await made;
+    return this.#setUp(number, lodger, setup);
+  }
+
+  /** Another program could not set it up: this one is given all that it was given. */
+  #takeOver(number: number, lodger: Lodger, agent: Agent, setup: () => unknown, keep: Keep): Promise<Agent> {
+    agent.claim();
+    const keeper = this.#keeper(number, keep);
+    keeper.restored = lodger.keeper?.restored;
+    keeper.upto = lodger.keeper?.upto ?? 0;
+    Object.assign(lodger, { agent, keeper, isLeft: false });
+    this.#driver.pump();
+    agent.bind(this.#seat(Aid.of(`${lodger.name}@${this.name}`), number, lodger));
+    for (const { message, bytes, number: given } of lodger.early ?? []) agent.deliver(message, bytes, given);
+    return this.#setUp(number, lodger, setup);
+  }
+
+  async #setUp(number: number, lodger: Lodger, setup: () => unknown): Promise<Agent> {
+    const { agent, keeper } = lodger;
     try {
       await setup();
       agent.settle();
+      lodger.early = undefined;
     } catch (error) {
-      // What is kept of an agent is not lost because somebody comes with the wrong program: it waits for another session.
-      if (keeper?.restored) throw error;
-      if (!agent.signal.aborted) session.end(number);
+      if (agent.signal.aborted) throw error;
+      // What is kept of an agent is not lost because somebody comes with the wrong program.
+      if (keeper?.restored) {
+        lodger.isLeft = true;
+        keeper.over();
+        agent.over(`failed: ${error instanceof Error ? error.message : String(error)}`);
+        throw error;
+      }
+      this.#driver.session.end(number);
       this.#driver.pump();
       // Its name is free again when whoever wanted it hears of this.
       await agent.ended;
@@ -206,7 +238,13 @@ export class Platform {
       stateBytesMax: session.form === "json" ? Math.floor((bytes * 3) / 4) : bytes,
       tell: (error) => this.#lodgers.get(agent)?.agent.tell(error),
       say: ({ state, upto, also }) => {
-        const number = session.save(agent, upto, keeper.restored?.code ?? keep.code ?? "ts:", state, also);
+        const code = keeper.restored?.code ?? keep.code ?? "ts:";
+        const number = session.save(agent, upto, code, state, also);
+        const lodger = this.#lodgers.get(agent);
+        if (lodger?.early) {
+          keeper.restored = { code, state };
+          lodger.early = lodger.early.filter(({ number: given }) => given > upto && !also.includes(given));
+        }
         this.#pending.set(number, { agent, isSave: true, refused: (error) => keeper.refused(number, error) });
         this.#driver.pump();
         return number;
@@ -252,14 +290,16 @@ export class Platform {
       case "ended":
         return this.#ended(event.agent, event.reason);
       case "message":
-        return this.#lodgers.get(event.agent)?.agent.deliver(event.message, event.bytes, event.number);
+        return this.#deliver(event);
       case "saved":
         return this.#saved(event.agent, event.of);
       case "lacks":
         return this.#giveCode(event.agent, event.code);
       case "state": {
-        const keeper = this.#lodgers.get(event.agent)?.keeper;
-        if (keeper) keeper.restored = { code: event.code, state: event.state };
+        const lodger = this.#lodgers.get(event.agent);
+        if (!lodger?.keeper) return;
+        lodger.keeper.restored = { code: event.code, state: event.state };
+        lodger.early = [];
         return;
       }
       case "unreadable":
@@ -274,6 +314,12 @@ export class Platform {
       default:
         return undefined;
     }
+  }
+
+  #deliver(event: Extract<SessionEvent, { type: "message" }>): void {
+    const lodger = this.#lodgers.get(event.agent);
+    lodger?.early?.push(event);
+    if (lodger && !lodger.isLeft) lodger.agent.deliver(event.message, event.bytes, event.number);
   }
 
   #certified(agent: number, certificates: string): void {

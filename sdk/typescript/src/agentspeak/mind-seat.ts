@@ -6,6 +6,7 @@ import type { Society } from "./society.js";
 export class MindSeat extends Agent {
   readonly #society: Society;
   readonly #mind: string;
+  readonly #setUp: () => void;
   /** Messages that came before the mind was there. */
   #early: (readonly [message: Message, number: number])[] | undefined = [];
   /** The numbers of those that wait in its mailbox. */
@@ -13,10 +14,16 @@ export class MindSeat extends Agent {
   #upto = 0;
   #isLost = false;
 
-  constructor(society: Society, mind: string) {
+  /** `setUp` has the mind be. */
+  constructor(society: Society, mind: string, setUp: () => void) {
     super();
     this.#society = society;
     this.#mind = mind;
+    this.#setUp = setUp;
+  }
+
+  override setup(): void {
+    this.#setUp();
   }
 
   /** The mind is there. */

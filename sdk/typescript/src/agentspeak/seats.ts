@@ -91,9 +91,16 @@ export class Seats {
    */
   async spawnKept(name: string, path: string, options: Readonly<Record<string, string>>, keep: Keep): Promise<string> {
     const code = this.society.code(path).name;
-    const mind = new MindSeat(this.society, name);
-    mind.onError = (error) => this.onError(name, error);
-    const agent = await this.platform.create(name, mind, { ...keep, code });
+    const agent = new MindSeat(this.society, name, () => this.#begin(agent, { name, path, code, options }));
+    agent.onError = (error) => this.onError(name, error);
+    await this.platform.create(name, agent, { ...keep, code });
+    // From now on it is at the node, with its code, if it is to go on there.
+    await agent.save().catch((error: unknown) => this.onError(name, error));
+    return agent.aid.toString();
+  }
+
+  /** Has its mind be, where it was or anew. */
+  #begin(agent: MindSeat, { name, path, code, options }: { name: string; path: string; code: string; options: Readonly<Record<string, string>> }): void {
     const { restored } = agent;
     if (restored && restored.code !== code) throw new WhimbrelError(`${name} is kept, and is of ${restored.code}, not of ${code}`);
     const seat: Seat = { agent, waiting: [], services: [], saying: Promise.resolve() };
@@ -103,14 +110,10 @@ export class Seats {
       else this.society.spawn(name, path, options);
     } catch (error) {
       this.#seats.delete(name);
-      if (!restored) await agent.end();
       throw error;
     }
     agent.begin(path);
-    // From now on it is at the node, with its code, if it is to go on there.
-    await agent.save().catch((error: unknown) => this.onError(name, error));
     void agent.ended.then(() => this.#ended(name, seat));
-    return agent.aid.toString();
   }
 
   /** A kept agent had turns. */
