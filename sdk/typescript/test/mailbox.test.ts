@@ -145,3 +145,29 @@ test("of what was given up only the last is remembered", () => {
   for (const inReplyTo of ["q0", "q1", `q${CONVERSATIONS_GIVEN_UP_MAX}`]) mailbox.deliver(message({ performative: "inform", inReplyTo }));
   assert.equal(mailbox.size, 1);
 });
+
+test("whoever loops over messages is done with one when it asks for the next, or leaves", async () => {
+  const ending = new AbortController();
+  const mailbox = new Mailbox();
+  const done: number[] = [];
+  const give = (at: number): boolean => mailbox.deliver(message({ performative: "inform", sender: "amy", receivers: "bob", content: BigInt(at) }), 0, () => void done.push(at));
+  const inbox = mailbox.listen({}, ending.signal);
+  give(1);
+  const seen: (readonly number[])[] = [];
+  for await (const { content } of inbox) {
+    seen.push([...done]);
+    if (content === 3n) break;
+    // The next one comes while nobody waits, or while somebody does.
+    if (content === 1n) give(2);
+    else setTimeout(() => give(3), 5);
+  }
+  assert.deepEqual([seen, done], [[[], [1], [1, 2]], [1, 2, 3]]);
+  const other = mailbox.listen({}, ending.signal);
+  give(4);
+  assert.equal((await other.next()).content, 4n);
+  assert.deepEqual(done, [1, 2, 3, 4], "who takes one by itself is done with it");
+  give(5);
+  other.close();
+  assert.equal((await other.next()).content, 5n);
+  assert.deepEqual(done, [1, 2, 3, 4, 5]);
+});

@@ -118,7 +118,7 @@ export class Agent {
    * `read` is called at once with what it was, if the agent goes on where it was. To be called while it is set up, before handlers are.
    *
    * What a handler changes and says up to an `await` of something that is not there yet is one step. A handler that was waiting when its page was closed begins
-   * again, with the same message. A state has 512 KiB at most: {@link Agent.onError} is told of a longer one, and of what `write` throws, and the node keeps what it has.
+   * again, with the same message; so does what a `for await` over {@link Agent.listen} was doing. What {@link Agent.receive} and {@link Inbox.next} return counts as handled. A state has 512 KiB at most: {@link Agent.onError} is told of a longer one, and of what `write` throws, and the node keeps what it has.
    *
    * @throws {@link DecodeError} if what was kept is no value, or of another kind of agent.
    */

@@ -57,7 +57,7 @@ class Room {
 
 /** Somebody who waits: hears one thing, once. */
 interface Waiter {
-  give(message: Message): void;
+  give(held: Held): void;
   fail(error: unknown): void;
 }
 
@@ -216,6 +216,9 @@ export class Mailbox {
  * ```ts
  * for await (const message of agent.listen({ conversationId: "c1" })) { ... }
  * ```
+ *
+ * An agent that is kept is done with a message of such a loop when the loop asks for the next one or is left, and with one that
+ * {@link Inbox.next} returned at once.
  */
 export class Inbox implements AsyncIterable<Message> {
   readonly #waiting: Held[] = [];
@@ -239,8 +242,7 @@ export class Inbox implements AsyncIterable<Message> {
   put(held: Held): boolean {
     const [waiter] = this.#waiters;
     if (waiter) {
-      waiter.give(held.message);
-      held.done();
+      waiter.give(held);
     } else if (!this.#room.take(held)) return false;
     else this.#waiting.push(held);
     return true;
@@ -293,20 +295,23 @@ export class Inbox implements AsyncIterable<Message> {
    * @throws {@link DeadlineError} if it does not come in time; {@link EndedError} if the agent ends.
    */
   async next(waiting: Waiting = {}): Promise<Message> {
-    const { timeoutMs = Infinity, signal } = waiting;
+    const { message, done } = await this.#next(waiting);
+    done();
+    return message;
+  }
+
+  async #next({ timeoutMs = Infinity, signal }: Waiting): Promise<Held> {
     const held = this.#waiting.shift();
-    if (held && !this.#isClosed) {
-      this.#room.leave(held);
-      held.done();
-    }
-    if (held) return held.message;
+    if (held && !this.#isClosed) this.#room.leave(held);
+    // Those that were there when it was closed are done with.
+    if (held) return this.#isClosed ? { ...held, done: nothing } : held;
     if (this.#failure) throw this.#failure.error;
     if (signal?.aborted) throw signal.reason;
     if (this.#ended.aborted) throw this.#ended.reason;
     return this.#wait(timeoutMs, signal);
   }
 
-  #wait(timeoutMs: number, signal: AbortSignal | undefined): Promise<Message> {
+  #wait(timeoutMs: number, signal: AbortSignal | undefined): Promise<Held> {
     return new Promise((resolve, reject) => {
       const until = performance.now() + timeoutMs;
       let timer: ReturnType<typeof setTimeout> | undefined;
@@ -319,7 +324,7 @@ export class Inbox implements AsyncIterable<Message> {
         this.#ended.removeEventListener("abort", ended);
       };
       const waiter: Waiter = {
-        give: (message) => (leave(), resolve(message)),
+        give: (held) => (leave(), resolve(held)),
         fail: (error) => (leave(), reject(error)),
       };
       const late = (): void => {
@@ -336,16 +341,22 @@ export class Inbox implements AsyncIterable<Message> {
 
   /** The messages until the agent ends; leaving the loop closes the inbox. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Message> {
+    let done = nothing;
     try {
       while (!this.#ended.aborted) {
         try {
-          yield await this.next();
+          const held = await this.#next({});
+          ({ done } = held);
+          yield held.message;
         } catch (error) {
           if (error === this.#ended.reason && this.#ended.aborted) return;
           throw error;
         }
+        done();
+        done = nothing;
       }
     } finally {
+      done();
       this.close();
     }
   }
