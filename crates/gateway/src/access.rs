@@ -8,6 +8,7 @@ use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use ring::digest::{SHA256, digest};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use whimbrel_platform::crowd::household;
 use whimbrel_platform::limits::{HTTP_ADDRESSES_MAX, HTTP_JOINS_AT_ONCE_MAX, HTTP_JOINS_PER_S};
 
 /// What somebody may do.
@@ -141,6 +142,7 @@ pub struct Joining {
 impl Joining {
     /// Whether another one may be opened now.
     pub fn admits(&mut self, address: IpAddr, now: Instant) -> bool {
+        let address = household(address);
         let full = f64::from(HTTP_JOINS_AT_ONCE_MAX);
         let filled = |(left, at): (f64, Instant)| {
             (left + now.saturating_duration_since(at).as_secs_f64() * f64::from(HTTP_JOINS_PER_S)).min(full)
@@ -233,6 +235,9 @@ mod tests {
         let (one, other) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         assert_eq!((0..10_000).filter(|_| joining.admits(one, begin)).count(), HTTP_JOINS_AT_ONCE_MAX as usize);
         assert!(joining.admits(other, begin), "others are not held up");
+        let of_one_network = |number: u128| IpAddr::from((0x2001_0db8_u128 << 96 | number).to_be_bytes());
+        let admitted = (0..10_000).filter(|number| joining.admits(of_one_network(*number), begin)).count();
+        assert_eq!(admitted, HTTP_JOINS_AT_ONCE_MAX as usize, "whoever has a network has all its addresses");
         let later = begin + Duration::from_millis(100);
         assert_eq!((0..10_000).filter(|_| joining.admits(one, later)).count(), HTTP_JOINS_PER_S as usize / 10);
     }

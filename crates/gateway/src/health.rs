@@ -10,6 +10,8 @@ use crate::vocabulary::{Answer, LinkInfo, MemberInfo, MemberState, NodeInfo, Req
 
 /// How long what was answered is answered again.
 const KEPT: Duration = Duration::from_millis(HTTP_HEALTH_KEPT_MS);
+/// How long a node may take to say how it is.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How a node is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -39,7 +41,8 @@ pub(crate) async fn look(shared: &Shared) -> Health {
 
 /// Asks the node how it is.
 async fn ask(shared: &Shared) -> Health {
-    let facts = Facts::ask(shared).await;
+    // Who asks how a node is doing that does not answer is to hear just that.
+    let facts = tokio::time::timeout(PATIENCE, Facts::ask(shared)).await.unwrap_or_default();
     let wrong = facts.wrong();
     let node = facts.node;
     Health {

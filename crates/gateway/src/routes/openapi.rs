@@ -78,6 +78,11 @@ fn described(route: &Route, shapes: &mut SchemaGenerator) -> Value {
         "parameters": parameters,
         "responses": { status: answer, "default": { "$ref": "#/components/responses/refused" } },
     });
+    if let (Told::Judgement(shape), Some(responses)) = (route.answer, described.get_mut("responses")) {
+        let schema = shape(shapes).to_value();
+        let content = json!({ "application/json": { "schema": schema } });
+        responses["503"] = json!({ "description": "Something is wrong", "content": content });
+    }
     if let Some(object) = described.as_object_mut() {
         if let Some(body) = route.body {
             let schema = body(shapes);
@@ -123,7 +128,7 @@ fn told(answer: Told, shapes: &mut SchemaGenerator) -> (&'static str, Value) {
             let answers: Vec<Value> = names.iter().filter_map(|name| answer_named(name, shapes)).collect();
             ("200", json_of(if let [one] = answers.as_slice() { one.clone() } else { json!({ "oneOf": answers }) }))
         }
-        Told::Json(shape) => ("200", json_of(shape(shapes).to_value())),
+        Told::Json(shape) | Told::Judgement(shape) => ("200", json_of(shape(shapes).to_value())),
         Told::AnyJson => ("200", json_of(json!({ "type": "object" }))),
         Told::File(kind) => ("200", json!({ "description": "What is there", "content": { kind: {} } })),
         Told::Socket(protocol) => ("101", json!({ "description": format!("A WebSocket that speaks {protocol}") })),

@@ -45,6 +45,8 @@ pub enum Told {
     Answers(&'static [&'static str]),
     /// Something else in JSON.
     Json(Shape),
+    /// The same in JSON whether all is well (200) or not (503).
+    Judgement(Shape),
     /// Any JSON.
     AnyJson,
     /// Something that is no JSON: what kind.
@@ -195,7 +197,7 @@ fn beside() -> Vec<Route> {
             .tells(Told::Socket(crate::sessions::SUBPROTOCOL)),
         Route::of("get", "/health", get(looks::health), "How the node was a moment ago; 503 if something is wrong.")
             .for_anybody()
-            .tells(Told::Json(SchemaGenerator::subschema_for::<Health>)),
+            .tells(Told::Judgement(SchemaGenerator::subschema_for::<Health>)),
         Route::of("get", "/metrics", get(looks::metrics), "Figures in OpenMetrics.")
             .tells(Told::File(crate::metrics::KIND)),
         Route::of("get", "/pages", get(looks::to_pages), "Leads to the pages that the node serves.")

@@ -137,7 +137,9 @@ fn devices(what: &Devices) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("cannot write {}", path.display()))?;
         terminal::note(&format!("drew {}", path.display()));
     }
-    let lost = outcome.metrics.iter().any(|(name, value)| *name == "lost" && value.is_some_and(|lost| lost > 0.0));
+    let metric = |wanted: &str| outcome.metrics.iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| *value);
+    // Whoever could not come back does not know what became of its state.
+    let lost = metric("lost") > Some(0.0) || metric("verified") < Some(f64::from(what.devices));
     Ok(if lost { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

@@ -17,7 +17,6 @@ use whimbrel_platform::advice::{Advice, AdviseError, Job};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, LifecycleError, LifecycleStep, name_fits};
 use whimbrel_platform::cluster::{self, NodeView};
 use whimbrel_platform::inspection::Instruction;
-use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
 use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{Directory, Time};
@@ -34,6 +33,8 @@ use crate::refusals::Refusals;
 const ALONE: &str = "n1";
 /// How much alike a name must be to be proposed instead of one that is not there, from 0 to 1.
 const ALIKE: f64 = 0.8;
+/// How many names are compared for that.
+const NEAR_NAMES_MAX: usize = 10_000;
 
 /// See the module.
 pub struct Panel {
@@ -338,8 +339,12 @@ impl Panel {
 
     /// The agent of this name. Names that nobody has are not kept: whoever looks may make up any number of them.
     pub(super) fn known(&self, agent: &str) -> Result<Aid, Refusal> {
-        let known = Symbol::known(agent).map(Aid::local).filter(|aid| self.platform.services().exists(*aid));
-        known.ok_or_else(|| self.nobody(agent))
+        self.found(agent).ok_or_else(|| self.nobody(agent))
+    }
+
+    /// The agent of this name, if there is one.
+    pub(super) fn found(&self, agent: &str) -> Option<Aid> {
+        Symbol::known(agent).map(Aid::local).filter(|aid| self.platform.services().exists(*aid))
     }
 
     fn step(&self, agent: &str, step: LifecycleStep) -> Result<(), Refusal> {
@@ -404,7 +409,7 @@ impl Panel {
     pub(super) fn nobody(&self, agent: &str) -> Refusal {
         let known = self.platform.services().agents();
         let near = known.iter().map(|known| (strsim::jaro_winkler(agent, known.name.as_str()), known.name));
-        let nearest = near.take(SEARCH_RESULTS_MAX).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let nearest = near.take(NEAR_NAMES_MAX).max_by(|(a, _), (b, _)| a.total_cmp(b));
         let hint = nearest.filter(|(alike, _)| *alike >= ALIKE);
         let hint = hint.map(|(_, name)| format!("; did you mean {name}?")).unwrap_or_default();
         Refusal { reason: Reason::NoSuchAgent, text: format!("there is no agent named {agent}{hint}"), node: None }

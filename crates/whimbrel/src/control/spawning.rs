@@ -23,7 +23,7 @@ pub(super) fn spawn(panel: &Panel, spawning: Spawning) -> Result<Vec<String>, Re
         }
     };
     // Before anybody lives who would have to end again.
-    if let Some(taken) = names.iter().find(|name| panel.known(name).is_ok()) {
+    if let Some(taken) = names.iter().find(|name| panel.found(name).is_some()) {
         return Err(Refusal::new(Reason::BadState, format!("an agent named {taken} exists already")));
     }
     let options = [("beliefs", beliefs), ("goals", goals)];

@@ -34,6 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE_MS: (u64, u64) = (50, 500);
 /// How long it tries to see what became of its state: the node may have to begin anew for that.
 const RETURN_PATIENCE: Duration = Duration::from_secs(180);
+/// How long it rests between two tries at most.
+const REST_MAX: Duration = Duration::from_secs(15);
 /// Bytes of the longest frame.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 /// An acknowledgement is due after so many frames.
@@ -44,16 +46,20 @@ const CODE: &str = "ts:bench";
 /// Lives until all is over, then sees what became of its state.
 pub async fn live(load: Rc<Load>, index: usize) {
     let Some(slot) = load.slots.get(index) else { return };
+    let mut rest = pause(index);
     while !load.is_over.get() {
+        let began = Instant::now();
         if let Err(error) = visit(&load, slot, index).await {
             load.note_trouble(|| format!("device {}: {error:#}", load.first + index as u32));
         }
         load.note_away(slot);
         if !load.is_over.get() {
-            tokio::time::sleep(pause(index)).await;
+            tokio::time::sleep(rest).await;
+            rest = if began.elapsed() > PATIENCE { pause(index) } else { (2 * rest).min(REST_MAX) };
         }
     }
     let until = Instant::now() + RETURN_PATIENCE;
+    let mut rest = pause(index);
     while Instant::now() < until {
         let came = timeout(PATIENCE, Visit::begin(&load, slot, index)).await;
         match came {
@@ -62,7 +68,11 @@ pub async fn live(load: Rc<Load>, index: usize) {
                 let _ = visit.write(&Frame::Bye).await;
                 return;
             }
-            Ok(Err(_)) | Err(_) => tokio::time::sleep(pause(index)).await,
+            Ok(Err(_)) | Err(_) => {
+                // Thousands that try again at once would only keep each other out.
+                tokio::time::sleep(rest).await;
+                rest = (2 * rest).min(REST_MAX);
+            }
         }
     }
     load.note_trouble(|| format!("device {} could not come back", load.first + index as u32));
@@ -149,7 +159,11 @@ impl<'a> Visit<'a> {
         visit.write(&Frame::Hello(hello)).await?;
         visit.write(&Frame::Create(Create { number: 1, agent: 0, name: format!("device-{device}") })).await?;
         visit.write(&Frame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::Wait, holds: false })).await?;
-        visit.welcome().await?;
+        if let Err(error) = visit.welcome().await {
+            // A session that nobody says good-bye to counts against the others until its lease is over.
+            let _ = visit.write(&Frame::Bye).await;
+            return Err(error);
+        }
         Ok(visit)
     }
 

@@ -110,6 +110,9 @@ fn every_route_answers_as_the_document_says() {
     let document = node.send("GET", "/api/v1/openapi.json", &[], "");
     assert_eq!((document.status, document.header("content-type")), (200, Some("application/json")));
     let document = document.json();
+    let health = &document["paths"]["/health"]["get"]["responses"];
+    assert_eq!(health["503"]["content"], health["200"]["content"], "what is wrong is told in the same shape");
+    assert!(health["503"]["content"].is_object());
     let mut done = 0;
     for (path, methods) in document["paths"].as_object().expect("paths") {
         for (method, route) in methods.as_object().expect("methods") {
