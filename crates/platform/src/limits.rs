@@ -309,6 +309,8 @@ pub const SESSION_HELD_BYTES_MAX: usize = 4 << 20;
 pub const KEPT_AGENTS_PER_PRINCIPAL_MAX: usize = 60_000;
 /// Agents of sessions that a node keeps.
 pub const KEPT_AGENTS_MAX: usize = 200_000;
+/// How often a node that keeps as many as it may looks which of those that it runs itself have ended, at most.
+pub const KEPT_PRUNE_MS: u64 = 1_000;
 /// Bytes of the states of agents that a node keeps for one token or certificate.
 pub const KEPT_BYTES_PER_PRINCIPAL_MAX: usize = 256 << 20;
 /// How long an agent waits for its session's client to come back.

@@ -1,18 +1,20 @@
 //! The scheduler as sessions see it.
 
+use std::sync::atomic::Ordering;
+
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::audit::Refused;
 use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::policy::{Action, Principal, Verdict};
-use whimbrel_platform::route::ShardIndex;
+use whimbrel_platform::route::{LocalRoute, Place, ShardIndex};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{Exchange, Host};
 use whimbrel_platform::{AgentBody, Time};
 
 use crate::loader::CodeFound;
 use crate::node::{Introduction, Node};
-use crate::parcel::Change;
+use crate::parcel::{Bearer, Change, Parcel};
 use crate::shard::Slot;
 use crate::sync::Arc;
 use crate::turn::caught;
@@ -33,13 +35,21 @@ impl Host for NodeHost {
         self.0.now()
     }
 
-    fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+    fn may_lodge(&self, name: Symbol) -> Result<(), CreateError> {
+        if self.0.stopping.load(Ordering::Relaxed) {
+            return Err(CreateError::Stopping);
+        }
         // What it may be called says its token; the policy may forbid it all the same.
         let principal = Principal::Session { name, node: self.0.my_name() };
         if self.0.guard.policy.verdict(principal, Action::Create, name.as_str()) == Verdict::Denied {
             self.0.audit(&Refused::forbidden(&principal.to_string(), Action::Create, name.as_str()));
             return Err(CreateError::Forbidden(name));
         }
+        Ok(())
+    }
+
+    fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+        self.may_lodge(name)?;
         let who = Introduction::new(name, AgentKind::Session);
         let shard = self.0.random() % self.0.seats.len() as u64;
         self.0.create(shard as ShardIndex, who, |_| Ok(Box::new(Slot::new(body))))
@@ -80,8 +90,19 @@ impl Host for NodeHost {
         caught(|| self.0.restore(name, origin, &states, self.0.now()))?
     }
 
-    fn exchange(&self, name: Symbol, with: Exchange) {
-        self.0.change(name, Change::Exchange(Offered(Some(with))));
+    fn life(&self, name: Symbol) -> Option<u32> {
+        match self.0.routes.look_up(name).place() {
+            Place::Local(LocalRoute { generation, .. }) => Some(generation),
+            _ => None,
+        }
+    }
+
+    fn exchange(&self, name: Symbol, life: u32, with: Exchange) {
+        let offered = Offered(Some(with));
+        if self.life(name) == Some(life) {
+            let bearer = Bearer { name, generation: life };
+            self.0.put(0, Parcel::PostedChange(bearer, Change::Exchange(offered)));
+        }
     }
 }
 

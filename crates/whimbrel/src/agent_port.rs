@@ -48,7 +48,9 @@ pub fn open(
     };
     let authorise = move |claim: &whimbrel_net::agent_port::Claim<'_>| {
         if let Some(name) = claim.certified {
-            return Some(Grant::new(name, vec![name.to_owned()]));
+            // No token's account is called so: these are hashes.
+            let account = format!("cert:{name}");
+            return Some(Grant { account, ..Grant::new(name, vec![name.to_owned()]) });
         }
         let token = claim.token?;
         let listed = file.as_ref().and_then(|file| {

@@ -138,11 +138,19 @@ impl Task {
             let Some(bytes) = connection.wire.frame(SESSION_FRAME_BYTES_MAX)? else { break };
             let frame = connection.reader.read(bytes).map_err(|error| Fault::new(Code::Protocol, error.to_string()))?;
             let made = connection.reader.take_name_bytes();
-            if self.port.is_too_much_named(&self.account, made) {
-                let text = "too many names of agents, terms and parameters that were never heard before";
-                return Err(Fault::new(Code::TooManyNames, text));
-            }
+            self.count_names(made)?;
+            // The name of an agent that is created is made only here.
+            let before = Symbol::bytes_made_here();
             self.session.lock().handle_frame(now, frame, bytes.len())?;
+            self.count_names(Symbol::bytes_made_here() - before)?;
+        }
+        Ok(())
+    }
+
+    fn count_names(&self, made: u64) -> Result<(), Fault> {
+        if self.port.is_too_much_named(&self.account, made) {
+            let text = "too many names of agents, terms and parameters that were never heard before";
+            return Err(Fault::new(Code::TooManyNames, text));
         }
         Ok(())
     }
@@ -165,11 +173,12 @@ impl Task {
     fn react(&self, event: SessionEvent) {
         match event {
             SessionEvent::Create { agent, name } => {
-                if self.session.claim(agent, name) {
+                let allowed = self.port.host.may_lodge(name);
+                if allowed.is_ok() && self.session.claim(agent, name) {
                     return;
                 }
                 let body = Box::new(SessionBody::new(Arc::clone(&self.session), agent));
-                let outcome = self.port.host.lodge(name, body).map_err(|error| fault_of(&error));
+                let outcome = allowed.and_then(|()| self.port.host.lodge(name, body)).map_err(|error| fault_of(&error));
                 self.session.lock().handle_created(agent, outcome);
             }
             SessionEvent::Wake(agent) => self.port.host.wake(agent),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Symbol};
 
 use super::code_name::CodeName;
+use super::frames::{Code, Fault};
 use super::keeping::SavedState;
 use super::kept_body::KeptBody;
 use super::lodgers::{Outlook, Waiting};
@@ -30,22 +31,24 @@ impl SharedSession {
         Self { session: Mutex::new(session), notify: Box::new(notify) }
     }
 
-    /// Has a session's agent be one of this name that is kept for the same client, if there is one that waits. It is created then.
+    /// Has a session's agent be one of this name that is kept for the same account, if there is one that waits, or that the node runs. It is
+    /// created then.
     pub fn claim(self: &Arc<Self>, agent: u32, name: Symbol) -> bool {
-        let (shelf, principal) = {
+        let (shelf, account) = {
             let session = self.lock();
-            (Arc::clone(&session.opening.shelf), session.grant().principal.clone())
+            (Arc::clone(&session.opening.shelf), session.grant().account.clone())
         };
-        if let Some(kept) = shelf.claim(name, &principal, self, agent) {
+        if let Some(kept) = shelf.claim(name, &account, self, agent) {
             self.lock().handle_returned(agent, Aid::local(name), kept);
             return true;
         }
-        let Some((kept, host)) = shelf.went_on(name, &principal).zip(shelf.host()) else { return false };
+        let Some(((life, kept), host)) = shelf.went_on(name, &account).zip(shelf.host()) else { return false };
         let session = Arc::clone(self);
         host.exchange(
             name,
+            life,
             Box::new(move |written| {
-                let body = session.fetch(agent, name, kept, written);
+                let body = session.fetch(agent, name, life, kept, written);
                 (session.notify)();
                 body
             }),
@@ -53,11 +56,13 @@ impl SharedSession {
         true
     }
 
-    /// An agent that went on at the node is this session's from now on, if it is still there. If not, another is to be created.
+    /// An agent that went on at the node is this session's from now on, if it can be. If not, it goes on as it did, and its name is taken; if it
+    /// is no more, another is to be created.
     fn fetch(
         self: &Arc<Self>,
         agent: u32,
         name: Symbol,
+        life: u32,
         kept: Kept,
         written: Option<(Origin, Vec<u8>)>,
     ) -> Option<Box<dyn AgentBody>> {
@@ -65,15 +70,25 @@ impl SharedSession {
             let code = Arc::new(CodeName::of(&origin)?);
             (state.len() <= SESSION_STATE_BYTES_MAX).then(|| SavedState { code, state: state.into() })
         });
-        let Some(saved) = saved else {
-            self.lock().events.push_back(SessionEvent::Create { agent, name });
-            return None;
-        };
         let mut session = self.lock();
-        let (shelf, principal) = (Arc::clone(&session.opening.shelf), session.grant().principal.clone());
-        // It was counted before.
-        let _ = shelf.admit(name, &principal).and_then(|()| shelf.weigh(name, saved.state.len()));
-        session.handle_returned(agent, Aid::local(name), Kept { saved: Some(saved), ..kept });
+        let (shelf, account) = (Arc::clone(&session.opening.shelf), session.grant().account.clone());
+        let refusal = match &saved {
+            _ if session.over.is_some() => Err(Fault::new(Code::SessionGone, "the session is over")),
+            Some(saved) => shelf.take_back(name, life, saved.state.len()),
+            None if shelf.went_on(name, &account).is_some() => {
+                let text = format!("{name} runs at the node, and cannot be written out now");
+                Err(Fault::new(Code::NameTaken, text))
+            }
+            None => {
+                session.events.push_back(SessionEvent::Create { agent, name });
+                return None;
+            }
+        };
+        if let Err(fault) = refusal {
+            session.handle_created(agent, Err(fault));
+            return None;
+        }
+        session.handle_returned(agent, Aid::local(name), Kept { saved, ..kept });
         drop(session);
         Some(Box::new(SessionBody::new(Arc::clone(self), agent)))
     }

@@ -45,6 +45,8 @@ pub(super) struct Keeping {
     held_bytes: usize,
     /// Code that its node asked for, and what came of it.
     coming: Option<(Arc<CodeName>, Vec<u8>)>,
+    /// Whether its node was asked if the code that it has is here.
+    code_asked: bool,
     /// The newest save, if nobody is told that it is here before its code is.
     unanswered: Option<u64>,
 }
@@ -95,7 +97,7 @@ impl Session {
     /// An agent is to be kept, or not any more.
     pub(super) fn keep(&mut self, keep: Keep) {
         let Keep { number, agent, policy, holds } = keep;
-        let (shelf, principal) = (&self.opening.shelf, &self.opening.grant.principal);
+        let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
         let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.ending.is_none()) else {
             return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
         };
@@ -106,7 +108,7 @@ impl Session {
         }
         // Whoever is not there yet is entered when it is: its name may be somebody else's.
         if lodger.aid.is_some()
-            && let Err(Fault { code, text }) = shelf.admit(lodger.name, principal)
+            && let Err(Fault { code, text }) = shelf.admit(lodger.name, account)
         {
             return self.refuse(number, code, text);
         }
@@ -121,6 +123,9 @@ impl Session {
             }
             keeping
         });
+        if policy != keeping.on_leave {
+            keeping.code_asked = false;
+        }
         keeping.on_leave = policy;
         if keeping.holds && !holds {
             let held = keeping.take_held();
@@ -151,7 +156,8 @@ impl Session {
     fn check_save(&self, save: &Save) -> Result<(), Fault> {
         let no = |code, text: String| Err(Fault::new(code, text));
         let agent = save.agent;
-        let Some(lodger) = self.lodgers.get(&agent).filter(|lodger| lodger.ending.is_none()) else {
+        let lodger = self.lodgers.get(&agent).filter(|lodger| lodger.ending.is_none() && lodger.aid.is_some());
+        let Some(lodger) = lodger else {
             return no(Code::NoAgent, format!("there is no agent {agent}"));
         };
         let Some(keeping) = &lodger.keeping else {
@@ -175,7 +181,8 @@ impl Session {
         if save.to.is_some() {
             return no(Code::NotMovable, "this node takes in no agents of sessions".to_owned());
         }
-        Ok(())
+        // Last, as it is counted by that; and now, as what is held is let go when the state is taken.
+        self.opening.shelf.weigh(lodger.name, save.state.len())
     }
 
     /// In an agent's turn: it is what this says from now on.
@@ -184,9 +191,6 @@ impl Session {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         let (name, Some(keeping)) = (lodger.name, lodger.keeping.as_deref_mut()) else { return };
         let Ok(code) = code.parse::<CodeName>() else { return };
-        if let Err(Fault { code, text }) = self.opening.shelf.weigh(name, state.len()) {
-            return self.refuse(number, code, text);
-        }
         while keeping.unsaved.front().is_some_and(|(given, _)| *given <= upto) {
             keeping.unsaved.pop_front();
         }
@@ -200,7 +204,8 @@ impl Session {
             _ => Arc::new(code),
         };
         let is_new = keeping.saved.as_ref().is_none_or(|saved| !Arc::ptr_eq(&saved.code, &code));
-        if is_new && keeping.on_leave == OnLeave::GoOn && code.origin().is_some() {
+        if (is_new || !keeping.code_asked) && keeping.on_leave == OnLeave::GoOn && code.origin().is_some() {
+            keeping.code_asked = true;
             self.events.push_back(SessionEvent::Code { agent, name, code: Arc::clone(&code) });
             keeping.unanswered = Some(number);
         }
@@ -236,11 +241,13 @@ impl Session {
         let coming = lodger.keeping.as_mut().and_then(|keeping| keeping.coming.take());
         let name = lodger.name;
         let Some((wanted, mut there)) = coming.filter(|(wanted, _)| wanted.to_string() == code) else {
-            return self.refuse(number, Code::BadState, format!("nobody asked for {code}"));
+            self.refuse(number, Code::BadState, format!("nobody asked for {code}"));
+            return self.handle_code(agent);
         };
         let end = there.len() + bytes.len();
         if at != there.len() as u64 || of > CODE_BYTES_MAX as u64 || end as u64 > of || (bytes.is_empty() && of > 0) {
-            return self.refuse(number, Code::BadState, format!("this is not the next part of {code}"));
+            self.refuse(number, Code::BadState, format!("this is not the next part of {code}"));
+            return self.handle_code(agent);
         }
         there.extend(bytes);
         if end as u64 == of {

@@ -85,10 +85,11 @@ impl AgentBody for KeptBody {
                     self.next = Some(body);
                     return Next::Activate;
                 }
-                Err(why) if self.until == Time::NEVER => {
+                Err(why) => {
+                    // It is not asked again at each message: that looks at the disk, and is recorded.
+                    self.goes_on = false;
                     turn.services.log(turn.aid, LogLevel::Info, &format!("it waits for its client: {why}"));
                 }
-                Err(_) => {}
             }
         }
         if self.until == Time::NEVER {

@@ -32,7 +32,7 @@ pub(super) struct Lodger {
     gone: Option<EndReason>,
     /// What is kept of it, if it is to be kept.
     pub keeping: Option<Box<Keeping>>,
-    /// It is kept from now on: its session is over, or it has left it.
+    /// Its session is over: if it is to be kept, it waits from now on.
     parts: bool,
 }
 
@@ -116,7 +116,7 @@ impl Session {
                 lodger.aid = Some(aid);
                 if lodger.keeping.is_some()
                     && let Err(Fault { code, text }) =
-                        self.opening.shelf.admit(lodger.name, &self.opening.grant.principal)
+                        self.opening.shelf.admit(lodger.name, &self.opening.grant.account)
                 {
                     lodger.keeping = None;
                     self.window.push_back(Outgoing::Refused { of: lodger.created_by, code, text });
@@ -184,7 +184,8 @@ impl Session {
         let agents: Vec<u32> = self.lodgers.keys().copied().collect();
         for agent in agents {
             if let Some(lodger) = self.lodgers.get_mut(&agent) {
-                lodger.parts = lodger.ending.is_none() && lodger.keeping.is_some() && is_trusted;
+                // Whether it is kept may not be known before it is there.
+                lodger.parts = lodger.ending.is_none() && is_trusted;
                 lodger.ending.get_or_insert(reason.clone());
             }
             self.wake(agent);
@@ -314,7 +315,7 @@ impl Session {
             return Outlook::More;
         }
         match lodger.ending.clone() {
-            Some(_) if lodger.aid.is_some() && lodger.parts => self.part(agent),
+            Some(_) if lodger.aid.is_some() && lodger.parts && lodger.keeping.is_some() => self.part(agent),
             Some(reason) if lodger.aid.is_some() => {
                 let undelivered = self.handle_agent_gone(agent, &reason);
                 Outlook::End(reason, undelivered)

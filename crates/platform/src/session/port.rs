@@ -17,7 +17,15 @@ pub trait Host: Send + Sync {
     /// The time.
     fn now(&self) -> Time;
 
-    /// Creates an agent whose code is elsewhere. It exists when this returns; its first turn may come before.
+    /// Whether a session may have an agent of this name now, be it a new one or one that is kept for it.
+    ///
+    /// # Errors
+    /// The policy forbids it, or the platform is stopping.
+    fn may_lodge(&self, _name: Symbol) -> Result<(), CreateError> {
+        Ok(())
+    }
+
+    /// Creates an agent whose code is elsewhere, if [it may](Self::may_lodge). It exists when this returns; its first turn may come before.
     ///
     /// # Errors
     /// The name is taken or no name, or the platform is stopping.
@@ -47,8 +55,13 @@ pub trait Host: Send + Sync {
         Err("this node takes in no agents of sessions".to_owned())
     }
 
-    /// Has an agent of this node be something else from now on, between two of its turns. Its mailbox stays.
-    fn exchange(&self, _name: Symbol, with: Exchange) {
+    /// Which life of this name it is, if an agent of this node has it: another agent of the same name has another.
+    fn life(&self, _name: Symbol) -> Option<u32> {
+        None
+    }
+
+    /// Has an agent of this node be something else from now on, between two of its turns, if it is still in this life. Its mailbox stays.
+    fn exchange(&self, _name: Symbol, _life: u32, with: Exchange) {
         with(None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
@@ -11,8 +12,8 @@ use super::frames::{Code, Fault, OnLeave};
 use super::keeping::SavedState;
 use super::kept_body::Cell;
 use super::port::Host;
-use crate::AgentBody;
-use crate::limits::{KEPT_AGENTS_MAX, KEPT_AGENTS_PER_PRINCIPAL_MAX, KEPT_BYTES_PER_PRINCIPAL_MAX};
+use crate::limits::{KEPT_AGENTS_MAX, KEPT_AGENTS_PER_PRINCIPAL_MAX, KEPT_BYTES_PER_PRINCIPAL_MAX, KEPT_PRUNE_MS};
+use crate::{AgentBody, Time};
 
 /// What is kept of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,16 +44,29 @@ impl fmt::Debug for Shelf {
 struct Books {
     entries: FxHashMap<Symbol, Entry>,
     accounts: FxHashMap<String, Account>,
-    /// Agents that go on at this node, and whose they are. They may have ended since.
-    gone_on: FxHashMap<Symbol, (String, Kept)>,
+    /// When those that went on here are looked through again.
+    prune_at: Time,
 }
 
 #[derive(Debug)]
 struct Entry {
-    principal: String,
+    /// Whose it is: only they get it back.
+    account: String,
     bytes: usize,
-    /// Where it waits, if it has no session.
-    waiting: Option<Arc<Cell>>,
+    place: Place,
+}
+
+/// Where a kept agent is.
+#[derive(Debug)]
+enum Place {
+    /// With a session.
+    Session,
+    /// It waits there.
+    Waiting(Arc<Cell>),
+    /// It waited there, and is being given to a session.
+    Passing(Arc<Cell>),
+    /// The node runs it, in this life of its name, if that is not over; and how it was kept, but for its state.
+    GoneOn(u32, Kept),
 }
 
 /// What one token or certificate has here.
@@ -64,13 +78,47 @@ struct Account {
 
 impl Books {
     fn strike(&mut self, name: Symbol) {
-        let Some(Entry { principal, bytes, .. }) = self.entries.remove(&name) else { return };
-        let Some(account) = self.accounts.get_mut(&principal) else { return };
+        let Some(Entry { account: whose, bytes, .. }) = self.entries.remove(&name) else { return };
+        let Some(account) = self.accounts.get_mut(&whose) else { return };
         account.agents -= 1;
         account.bytes -= bytes;
         if account.agents == 0 {
-            self.accounts.remove(&principal);
+            self.accounts.remove(&whose);
         }
+    }
+
+    fn is_full(&self, account: &str) -> bool {
+        let agents = self.accounts.get(account).map_or(0, |account| account.agents);
+        agents >= KEPT_AGENTS_PER_PRINCIPAL_MAX || self.entries.len() >= KEPT_AGENTS_MAX
+    }
+
+    /// Strikes those that went on here and have ended since: nobody says so when they do.
+    fn prune(&mut self, host: &dyn Host) {
+        let now = host.now();
+        if now < self.prune_at {
+            return;
+        }
+        self.prune_at = now + Duration::from_millis(KEPT_PRUNE_MS);
+        let is_over =
+            |name: Symbol, place: &Place| matches!(place, Place::GoneOn(life, _) if host.life(name) != Some(*life));
+        let over: Vec<Symbol> =
+            self.entries.iter().filter(|(name, entry)| is_over(**name, &entry.place)).map(|(name, _)| *name).collect();
+        over.into_iter().for_each(|name| self.strike(name));
+    }
+
+    /// So many bytes are kept of an agent from now on.
+    fn weigh(&mut self, name: Symbol, bytes: usize) -> Result<(), Fault> {
+        let Self { entries, accounts, .. } = self;
+        let Some(entry) = entries.get_mut(&name) else { return Ok(()) };
+        let Some(account) = accounts.get_mut(&entry.account) else { return Ok(()) };
+        let all = account.bytes - entry.bytes + bytes;
+        if all > KEPT_BYTES_PER_PRINCIPAL_MAX && bytes > entry.bytes {
+            let text =
+                format!("the states of the agents of one token take {KEPT_BYTES_PER_PRINCIPAL_MAX} bytes at most");
+            return Err(Fault::new(Code::TooManyKept, text));
+        }
+        (account.bytes, entry.bytes) = (all, bytes);
+        Ok(())
     }
 }
 
@@ -80,7 +128,7 @@ impl Shelf {
         Self { books: Mutex::default(), host: Some(host) }
     }
 
-    /// The agent as the node runs it, from now on.
+    /// The agent as the node runs it, from now on. It is still counted: whoever comes back gets it again.
     ///
     /// # Errors
     /// The node cannot, or may not: why.
@@ -91,23 +139,45 @@ impl Shelf {
         if host.has_code(name, &origin) != Some(true) {
             return Err("its code is not here, or may not run here".to_owned());
         }
+        let life = host.life(name).ok_or("it is not here any more")?;
         let body = host.restore(name, &origin, &saved.state)?;
         let mut books = self.books();
-        let principal = books.entries.get(&name).map(|entry| entry.principal.clone()).unwrap_or_default();
-        books.strike(name);
-        if books.gone_on.len() >= KEPT_AGENTS_MAX {
-            return Err("too many agents went on here".to_owned());
+        // Its state is the node's own now.
+        let _ = books.weigh(name, 0);
+        if let Some(entry) = books.entries.get_mut(&name) {
+            entry.place = Place::GoneOn(life, Kept { saved: None, ..kept.clone() });
         }
-        let whatever = Kept { saved: None, ..kept.clone() };
-        books.gone_on.insert(name, (principal, whatever));
         Ok(body)
     }
 
-    /// Whether an agent of this name went on at this node for this principal.
-    pub(super) fn went_on(&self, name: Symbol, principal: &str) -> Option<Kept> {
+    /// Whether an agent of this name that went on at this node for this account is still there: in which life of its name, and how it was kept.
+    pub(super) fn went_on(&self, name: Symbol, account: &str) -> Option<(u32, Kept)> {
+        let host = self.host.as_ref()?;
         let mut books = self.books();
-        let is_theirs = books.gone_on.get(&name).is_some_and(|(whose, _)| whose == principal);
-        if is_theirs { books.gone_on.remove(&name).map(|(_, kept)| kept) } else { None }
+        let entry = books.entries.get(&name).filter(|entry| entry.account == account)?;
+        let Place::GoneOn(life, kept) = &entry.place else { return None };
+        if host.life(name) == Some(*life) {
+            return Some((*life, kept.clone()));
+        }
+        books.strike(name);
+        None
+    }
+
+    /// An agent that went on at this node in this life is a session's again, and its state has so many bytes.
+    ///
+    /// # Errors
+    /// That is too much, or it is that no more. It goes on at the node.
+    pub(super) fn take_back(&self, name: Symbol, life: u32, bytes: usize) -> Result<(), Fault> {
+        let mut books = self.books();
+        let place = books.entries.get(&name).map(|entry| &entry.place);
+        if !matches!(place, Some(Place::GoneOn(then, _)) if *then == life) {
+            return Err(Fault::new(Code::NameTaken, format!("{name} is not at the node any more")));
+        }
+        books.weigh(name, bytes)?;
+        if let Some(entry) = books.entries.get_mut(&name) {
+            entry.place = Place::Session;
+        }
+        Ok(())
     }
 
     pub(super) fn host(&self) -> Option<&Arc<dyn Host>> {
@@ -118,45 +188,40 @@ impl Shelf {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An agent is to be kept for this principal.
-    pub(super) fn admit(&self, name: Symbol, principal: &str) -> Result<(), Fault> {
+    /// An agent that a session has is to be kept for this account.
+    pub(super) fn admit(&self, name: Symbol, account: &str) -> Result<(), Fault> {
         let mut books = self.books();
-        match books.entries.get(&name) {
-            Some(entry) if entry.principal == principal => return Ok(()),
+        match books.entries.get_mut(&name) {
+            Some(entry) if entry.account == account => {
+                entry.place = Place::Session;
+                return Ok(());
+            }
             // One of that name ended, and this is another.
             Some(_) => books.strike(name),
             None => {}
         }
-        let agents = books.accounts.get(principal).map_or(0, |account| account.agents);
-        if agents >= KEPT_AGENTS_PER_PRINCIPAL_MAX || books.entries.len() >= KEPT_AGENTS_MAX {
+        if books.is_full(account)
+            && let Some(host) = &self.host
+        {
+            books.prune(&**host);
+        }
+        if books.is_full(account) {
             return Err(Fault::new(Code::TooManyKept, "as many agents are kept as may be"));
         }
-        books.accounts.entry(principal.to_owned()).or_default().agents += 1;
-        let entry = Entry { principal: principal.to_owned(), bytes: 0, waiting: None };
-        books.entries.insert(name, entry);
+        books.accounts.entry(account.to_owned()).or_default().agents += 1;
+        books.entries.insert(name, Entry { account: account.to_owned(), bytes: 0, place: Place::Session });
         Ok(())
     }
 
     /// The state of an agent has so many bytes from now on.
     pub(super) fn weigh(&self, name: Symbol, bytes: usize) -> Result<(), Fault> {
-        let mut books = self.books();
-        let Books { entries, accounts, .. } = &mut *books;
-        let Some(entry) = entries.get_mut(&name) else { return Ok(()) };
-        let Some(account) = accounts.get_mut(&entry.principal) else { return Ok(()) };
-        let all = account.bytes - entry.bytes + bytes;
-        if all > KEPT_BYTES_PER_PRINCIPAL_MAX && bytes > entry.bytes {
-            let text =
-                format!("the states of the agents of one token take {KEPT_BYTES_PER_PRINCIPAL_MAX} bytes at most");
-            return Err(Fault::new(Code::TooManyKept, text));
-        }
-        (account.bytes, entry.bytes) = (all, bytes);
-        Ok(())
+        self.books().weigh(name, bytes)
     }
 
     /// An agent waits there from now on.
     pub(super) fn put(&self, name: Symbol, cell: &Arc<Cell>) {
         if let Some(entry) = self.books().entries.get_mut(&name) {
-            entry.waiting = Some(Arc::clone(cell));
+            entry.place = Place::Waiting(Arc::clone(cell));
         }
     }
 
@@ -168,29 +233,38 @@ impl Shelf {
     /// It is kept no more, if it waits there.
     pub(super) fn strike_waiting(&self, name: Symbol, cell: &Arc<Cell>) {
         let mut books = self.books();
-        let waits = books.entries.get(&name).and_then(|entry| entry.waiting.as_ref());
-        if waits.is_some_and(|waiting| Arc::ptr_eq(waiting, cell)) {
+        let place = books.entries.get(&name).map(|entry| &entry.place);
+        if matches!(place, Some(Place::Waiting(waiting)) if Arc::ptr_eq(waiting, cell)) {
             books.strike(name);
         }
     }
 
-    /// Gives an agent that waits to a session of its principal; what is kept of it. At its next turn it is that session's.
-    pub(super) fn claim(
-        &self,
-        name: Symbol,
-        principal: &str,
-        session: &Arc<SharedSession>,
-        agent: u32,
-    ) -> Option<Kept> {
+    /// Gives an agent that waits to a session of its account; what is kept of it. At its next turn it is that session's.
+    pub(super) fn claim(&self, name: Symbol, account: &str, session: &Arc<SharedSession>, agent: u32) -> Option<Kept> {
         let cell = {
             let mut books = self.books();
-            let entry = books.entries.get_mut(&name).filter(|entry| entry.principal == principal)?;
-            entry.waiting.take()?
+            let entry = books.entries.get_mut(&name).filter(|entry| entry.account == account)?;
+            let Place::Waiting(cell) = &entry.place else { return None };
+            let cell = Arc::clone(cell);
+            entry.place = Place::Passing(Arc::clone(&cell));
+            cell
         };
-        cell.pass_on(|| SessionBody::new(Arc::clone(session), agent))
+        // Not under the lock of the books: who has the cell may want that.
+        let kept = cell.pass_on(|| SessionBody::new(Arc::clone(session), agent));
+        let mut books = self.books();
+        if let Some(entry) = books.entries.get_mut(&name)
+            && matches!(&entry.place, Place::Passing(passing) if Arc::ptr_eq(passing, &cell))
+        {
+            entry.place = Place::Session;
+            if kept.is_none() {
+                // It ended meanwhile.
+                books.strike(name);
+            }
+        }
+        kept
     }
 
-    /// How many agents are kept, with a session and without.
+    /// How many agents are kept, with a session, without, and as the node runs them.
     pub fn len(&self) -> usize {
         self.books().entries.len()
     }
@@ -198,5 +272,163 @@ impl Shelf {
     /// Whether nobody is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use whimbrel_acl::{Aid, sym};
+
+    use super::*;
+    use crate::durable::Origin;
+    use crate::services::CreateError;
+    use crate::session::{Exchange, Grant, Hello, Opening, Refused, Session, SessionEvent};
+    use crate::{Next, Turn};
+
+    const CODE: &str = "asl:0000000000000000000000000000000000000000000000000000000000000000/bob.asl";
+
+    /// A node on which everything can go on, and the agents of which can be written out, or cannot.
+    #[derive(Default)]
+    struct Node {
+        life: AtomicU32,
+        /// What is asked of it waits for the test.
+        asked: Mutex<Vec<(u32, Exchange)>>,
+    }
+
+    struct Anybody;
+
+    impl AgentBody for Anybody {
+        fn turn(&mut self, _turn: &mut Turn<'_>) -> Next {
+            Next::Wait
+        }
+    }
+
+    impl Host for Node {
+        fn platform(&self) -> Symbol {
+            "home".into()
+        }
+        fn node(&self) -> Symbol {
+            sym::EMPTY
+        }
+        fn now(&self) -> Time {
+            Time::default()
+        }
+        fn lodge(&self, name: Symbol, _body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+            Ok(Aid::local(name))
+        }
+        fn wake(&self, _agent: Aid) {}
+        fn has_code(&self, _name: Symbol, _origin: &Origin) -> Option<bool> {
+            Some(true)
+        }
+        fn restore(&self, _: Symbol, _: &Origin, _: &[u8]) -> Result<Box<dyn AgentBody>, String> {
+            Ok(Box::new(Anybody))
+        }
+        fn life(&self, _name: Symbol) -> Option<u32> {
+            Some(self.life.load(Ordering::Relaxed))
+        }
+        fn exchange(&self, _name: Symbol, life: u32, with: Exchange) {
+            self.asked.lock().unwrap().push((life, with));
+        }
+    }
+
+    /// A shelf on which bob, who is ann's, went on at the node.
+    fn gone_on() -> (Arc<Node>, Arc<Shelf>) {
+        let node = Arc::new(Node::default());
+        let shelf = Arc::new(Shelf::of(Arc::<Node>::clone(&node)));
+        shelf.admit("bob".into(), "ann").unwrap();
+        let saved = SavedState { code: Arc::new(CODE.parse().unwrap()), state: Arc::from([7].as_slice()) };
+        let kept = Kept { on_leave: OnLeave::GoOn, holds: true, saved: Some(saved) };
+        assert!(shelf.go_on("bob".into(), &kept).is_ok());
+        (node, shelf)
+    }
+
+    /// A session of this account that asked for bob, and has nobody yet.
+    fn asking(shelf: &Arc<Shelf>, account: &str) -> Arc<SharedSession> {
+        let grant = Grant { account: account.to_owned(), ..Grant::new("*", vec!["*".into()]) };
+        let (session, secret, platform) = ("s".to_owned(), "x".to_owned(), "home".into());
+        let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
+        let mut session = Session::new(opening, Time::default());
+        session.handle_hello(Time::default(), &Hello { versions: vec![1], ..Hello::default() }).unwrap();
+        session.create(1, 0, "bob");
+        assert!(matches!(session.poll_event(), Some(SessionEvent::Create { .. })));
+        Arc::new(SharedSession::new(session, || ()))
+    }
+
+    fn refusals(session: &SharedSession) -> Vec<Code> {
+        let mut session = session.lock();
+        let frames = std::iter::from_fn(|| session.poll_frame(Time::default()));
+        let codes = frames.filter_map(|frame| match frame {
+            super::super::frames::Frame::Refused(Refused { code, .. }) => Some(code),
+            _ => None,
+        });
+        codes.collect()
+    }
+
+    fn origin() -> Origin {
+        CODE.parse::<super::super::code_name::CodeName>().unwrap().origin().unwrap()
+    }
+
+    #[test]
+    fn who_went_on_is_given_back_to_its_account_and_to_no_other() {
+        let (node, shelf) = gone_on();
+        assert!(!asking(&shelf, "eve").claim(0, "bob".into()));
+        let session = asking(&shelf, "ann");
+        assert!(session.claim(0, "bob".into()));
+        let (life, with) = node.asked.lock().unwrap().pop().unwrap();
+        let body = with(Some((origin(), vec![8])));
+        assert!(life == 0 && body.is_some());
+        assert_eq!((refusals(&session), session.lock().agents().count(), shelf.len()), (vec![], 1, 1));
+    }
+
+    #[test]
+    fn another_agent_of_the_name_is_nobodys() {
+        let (node, shelf) = gone_on();
+        node.life.store(1, Ordering::Relaxed);
+        assert!(!asking(&shelf, "ann").claim(0, "bob".into()));
+        assert!(node.asked.lock().unwrap().is_empty() && shelf.is_empty());
+    }
+
+    #[test]
+    fn who_cannot_be_written_out_now_goes_on_and_can_be_asked_for_again() {
+        let (node, shelf) = gone_on();
+        for _ in 0..2 {
+            let session = asking(&shelf, "ann");
+            assert!(session.claim(0, "bob".into()));
+            let (_, with) = node.asked.lock().unwrap().pop().unwrap();
+            assert!(with(None).is_none());
+            assert_eq!(refusals(&session), [Code::NameTaken]);
+        }
+        let session = asking(&shelf, "ann");
+        assert!(session.claim(0, "bob".into()));
+        // It ends before it is asked.
+        node.life.store(1, Ordering::Relaxed);
+        let (_, with) = node.asked.lock().unwrap().pop().unwrap();
+        assert!(with(None).is_none());
+        assert!(matches!(session.lock().poll_event(), Some(SessionEvent::Create { .. })), "another is made");
+    }
+
+    #[test]
+    fn whose_session_is_over_by_then_leaves_the_agent_at_the_node() {
+        let (node, shelf) = gone_on();
+        let session = asking(&shelf, "ann");
+        assert!(session.claim(0, "bob".into()));
+        session.lock().end(Time::default(), crate::EndReason::Finished, super::super::frames::Frame::Bye);
+        let (_, with) = node.asked.lock().unwrap().pop().unwrap();
+        assert!(with(Some((origin(), vec![8]))).is_none());
+        assert!(session.lock().is_over() && shelf.went_on("bob".into(), "ann").is_some());
+    }
+
+    #[test]
+    fn who_went_on_is_counted_until_it_ends() {
+        let (node, shelf) = gone_on();
+        for n in 1..KEPT_AGENTS_PER_PRINCIPAL_MAX {
+            shelf.admit(format!("bob{n}").as_str().into(), "ann").unwrap();
+        }
+        assert_eq!(shelf.admit("one more".into(), "ann").unwrap_err().code, Code::TooManyKept);
+        shelf.books().prune_at = Time::default();
+        node.life.store(1, Ordering::Relaxed);
+        shelf.admit("one more".into(), "ann").unwrap();
     }
 }

@@ -374,7 +374,8 @@ fn only_who_had_it_has_it_again() {
     world.client.session.lock().handle_disconnected();
     world.sim.run_for(LEASE_MS + 1);
     world.settle();
-    let grant = Grant::new("somebody else", vec!["bob".into()]);
+    // Who is called the same is not the same: another token may be for agents of the same names.
+    let grant = Grant { account: "another token".to_owned(), ..Grant::new("tester", vec!["bob".into()]) };
     let (session, secret, platform) = ("other".to_owned(), "y".to_owned(), "home".into());
     let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(&world.shelf) };
     let session = Arc::new(SharedSession::new(Session::new(opening, world.sim.now()), || ()));
@@ -463,4 +464,61 @@ fn code_comes_in_parts_and_only_what_was_asked_for() {
     world.settle();
     let refused = world.client.coming.iter().filter(|frame| matches!(frame, Frame::Refused(_))).count();
     assert_eq!(refused, 3, "{:?}", world.client.coming);
+}
+
+#[test]
+fn who_is_asked_for_and_left_at_once_is_kept_as_before() {
+    let mut world = begun(6, true);
+    world.take(&Op::Tell(2));
+    world.flush();
+    world.crash();
+    let now = world.sim.now();
+    for frame in [Frame::Create(Create { number: 1, agent: 0, name: "bob".into() }), Frame::Bye] {
+        world.client.session.lock().handle_frame(now, frame, 1).unwrap();
+    }
+    world.settle();
+    assert!(world.client.session.lock().is_over());
+    assert!(world.sim.services().exists(Aid::local("bob")) && world.shelf.len() == 1);
+    world.succeed();
+    world.take(&Op::Tell(1));
+    world.begin();
+    world.flush();
+    assert_eq!(world.client.state, [0, 1, 2]);
+}
+
+#[test]
+fn code_is_asked_for_again_after_a_return_and_a_wrong_part_leaves_no_save_unanswered() {
+    let code = format!("asl:{}/bob.asl", "00".repeat(32));
+    let mut world = begun(7, false);
+    let mut number = world.client.number;
+    let mut say = |world: &mut World, frame: &dyn Fn(u64) -> Frame| {
+        number += 1;
+        world.client.session.lock().handle_frame(world.sim.now(), frame(number), 9).unwrap();
+        let mut events = Vec::new();
+        while let Some(event) = { world.client.session.lock().poll_event() } {
+            match event {
+                SessionEvent::Wake(aid) => world.sim.wake(aid),
+                other => events.push(other),
+            }
+            while world.sim.step() {}
+        }
+        events
+    };
+    let save = |number| {
+        let (code, state, also) = (code.clone(), vec![1], vec![]);
+        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to: None, also })
+    };
+    let keep = |policy| move |number| Frame::Keep(Keep { number, agent: 0, policy, holds: false });
+    assert_eq!(say(&mut world, &keep(OnLeave::Wait)), []);
+    assert_eq!(say(&mut world, &save), []);
+    assert_eq!(say(&mut world, &keep(OnLeave::GoOn)), []);
+    let asks = |events: &[SessionEvent]| matches!(events, [SessionEvent::Code { .. }]);
+    assert!(asks(&say(&mut world, &save)), "its code is the same, but nobody asked for it yet");
+    world.client.session.lock().ask_for_code(0, Arc::new(code.parse().unwrap()));
+    say(&mut world, &|number| {
+        Frame::Code(CodePart { number, agent: 0, code: code.clone(), at: 7, of: 9, bytes: vec![1] })
+    });
+    world.settle();
+    let saved = world.client.coming.iter().filter(|frame| matches!(frame, Frame::Saved(_))).count();
+    assert_eq!(saved, 2, "{:?}", world.client.coming);
 }
