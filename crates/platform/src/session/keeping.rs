@@ -102,7 +102,10 @@ impl Session {
             return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
         };
         if policy == OnLeave::End {
-            shelf.strike(lodger.name);
+            // Before it is there its name may be somebody else's.
+            if lodger.aid.is_some() {
+                shelf.strike(lodger.name);
+            }
             let held = lodger.keeping.take().map(|mut keeping| keeping.take_held()).unwrap_or_default();
             return held.into_iter().for_each(|waiting| self.queue(agent, waiting));
         }

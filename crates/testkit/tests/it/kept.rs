@@ -522,3 +522,20 @@ fn code_is_asked_for_again_after_a_return_and_a_wrong_part_leaves_no_save_unansw
     let saved = world.client.coming.iter().filter(|frame| matches!(frame, Frame::Saved(_))).count();
     assert_eq!(saved, 2, "{:?}", world.client.coming);
 }
+
+#[test]
+fn who_asks_for_a_name_and_says_that_it_ends_takes_nobody_from_the_shelf() {
+    let world = begun(8, true);
+    let grant = Grant { account: "another token".to_owned(), ..Grant::new("*", vec!["*".into()]) };
+    let (session, secret, platform) = ("other".to_owned(), "y".to_owned(), "home".into());
+    let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(&world.shelf) };
+    let (mut other, now) = (Session::new(opening, world.sim.now()), world.sim.now());
+    other.handle_hello(now, &Hello { versions: vec![1], ..Hello::default() }).unwrap();
+    for frame in [
+        Frame::Create(Create { number: 1, agent: 0, name: "bob".into() }),
+        Frame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::End, holds: false }),
+    ] {
+        other.handle_frame(now, frame, 1).unwrap();
+    }
+    assert_eq!(world.shelf.len(), 1, "it has no bob yet, and nothing to say about this one");
+}
