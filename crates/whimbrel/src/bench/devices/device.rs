@@ -313,7 +313,8 @@ async fn connect(node: SocketAddr, device: u32) -> anyhow::Result<WebSocketStrea
 /// A state: its number, whose it is, and what looks like nothing else's.
 fn state_of(number: u64, device: u32, bytes: usize) -> Vec<u8> {
     let mut state = [&number.to_le_bytes()[..], &device.to_le_bytes()[..]].concat();
-    let mut mixed = number ^ (u64::from(device) << 32) | 1;
+    // Neighbours are to have nothing in common: the golden ratio spreads them. It must not be 0.
+    let mut mixed = (number ^ (u64::from(device) << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     while state.len() < bytes {
         // Marsaglia 2003, xorshift.
         mixed ^= mixed << 13;
