@@ -83,6 +83,8 @@ test("each program of the classroom prints what it should", { skip: without(), t
         const [name = "", ...lines] = section.trim().split("\n");
         await page.selectOption("#program", name);
         await page.locator(`#files [role=tab]`, { hasText: `${name}.mas2j` }).waitFor();
+        // Until the engine is there a key does nothing.
+        await page.locator("#run:enabled").waitFor();
         await page.keyboard.press("Control+Enter");
         await page.waitForFunction((count) => document.querySelectorAll("#output li:not(.note)").length >= count, lines.length);
         assert.deepEqual(byAgent(await printed(page)), byAgent(lines), name);
