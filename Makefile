@@ -75,7 +75,7 @@ clippy: | rust ## Lints, none allowed
 
 .PHONY: unit
 unit: guests | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
-	@WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 $(CARGO) test --quiet --locked --workspace
+	@WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 $(CARGO) xtask test
 
 .PHONY: guest-test
 guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a small node in JavaScript

@@ -2,8 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,6 +15,11 @@ use whimbrel_platform::limits;
 /// Where the program is, if the environment says so.
 const VARIABLE: &str = "WHIMBREL_NATS_SERVER";
 const PROGRAM: &str = "nats-server";
+
+/// Where free ports are looked for.
+const PORTS: Range<u16> = 10_000..32_000;
+/// In how many places.
+const TRIES: usize = 64;
 
 /// What is to be started.
 #[derive(Clone, Debug)]
@@ -322,15 +329,36 @@ impl Drop for Cluster {
 /// The ports of the servers for clients, then those for each other.
 fn ports(setup: &Setup) -> Result<Vec<u16>, ClusterError> {
     let count = u16::from(setup.servers) * 2;
+    let first = match setup.port {
+        0 => free_ports(count)?,
+        first => bind_all(first, count).map(|_| first)?,
+    };
+    Ok((0..count).map(|offset| first.saturating_add(offset)).collect())
+}
+
+/// The first of `count` neighbouring ports of this machine that nobody has. They are below those that systems give to
+/// outgoing connections and to who asks for any port, so that they most likely still are free when a server takes them.
+///
+/// # Errors
+/// There are none.
+pub fn free_ports(count: u16) -> Result<u16, ClusterError> {
+    let mut last = ClusterError::PortInUse { port: PORTS.start };
+    for _ in 0..TRIES {
+        // Hashers are keyed at random: processes that start at the same time look in different places.
+        let drawn = RandomState::new().build_hasher().finish() % u64::from(PORTS.end - PORTS.start);
+        let first = PORTS.start + u16::try_from(drawn).unwrap_or(0);
+        match bind_all(first, count) {
+            Ok(_) => return Ok(first),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Has them all at once for a moment.
+fn bind_all(first: u16, count: u16) -> Result<Vec<TcpListener>, ClusterError> {
     let bind = |port: u16| {
         TcpListener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).map_err(|_| ClusterError::PortInUse { port })
     };
-    // All at once, so that none is given out twice.
-    let bound: Vec<TcpListener> = match setup.port {
-        0 => (0..count).map(|_| bind(0)).collect::<Result<_, _>>()?,
-        first => (0..count).map(|offset| bind(first.saturating_add(offset))).collect::<Result<_, _>>()?,
-    };
-    let port = |listener: &TcpListener| listener.local_addr().map(|address| address.port());
-    let ports: io::Result<Vec<u16>> = bound.iter().map(port).collect();
-    ports.map_err(|error| ClusterError::File { path: setup.dir.clone(), error })
+    (0..count).map(|offset| bind(first.saturating_add(offset))).collect()
 }

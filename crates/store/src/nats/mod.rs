@@ -38,7 +38,7 @@ use self::journal::Journals;
 pub use self::address::{Options, without_password};
 pub use self::check::Standing;
 pub use self::engine::Server;
-pub use self::local::{Cluster, ClusterError, Host, Setup, find_server};
+pub use self::local::{Cluster, ClusterError, Host, Setup, find_server, free_ports};
 pub use self::status::{Status, StreamStatus, status};
 
 /// A store in NATS JetStream. May be used by many threads, but not by those of an asynchronous runtime: its calls block.

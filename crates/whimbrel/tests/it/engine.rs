@@ -31,11 +31,6 @@ pub fn program() -> Option<PathBuf> {
     }
 }
 
-/// A first port that is free together with those behind it, most likely.
-pub fn port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().min(60_000)
-}
-
 /// A process that is ended with what asked for it.
 struct Ended(Child);
 
@@ -67,7 +62,7 @@ fn an_engine_starts_tells_its_address_and_ends_in_order() {
     let Some(program) = program() else { return };
     let scratch = Scratch::new();
     let dir = scratch.0.join("kept here");
-    let port = port().to_string();
+    let port = whimbrel_store::nats::free_ports(6).unwrap().to_string();
     let mut child = whimbrel()
         .args(["engine", "up", "--port", &port, "--dir"])
         .arg(&dir)
@@ -143,9 +138,8 @@ fn the_sample_configurations_make_a_cluster_that_a_platform_takes() {
     let (folder, samples) = (scratch.0.as_path(), root().join("deploy/nats"));
     let made = Command::new(samples.join("certificates.sh")).arg(folder.join("tls")).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let listeners: Vec<_> = (0..6).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    let ports: Vec<u16> = listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect();
-    drop(listeners);
+    let first = whimbrel_store::nats::free_ports(6).unwrap();
+    let ports: Vec<u16> = (first..first + 6).collect();
     let mut servers = Vec::new();
     for server in 1..=3 {
         let own = folder.join(format!("{server}"));

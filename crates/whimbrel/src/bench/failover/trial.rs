@@ -81,9 +81,8 @@ impl Trial {
         {
             std::fs::write(trial.folder.join(file), text)?;
         }
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().min(60_000);
-        let setup =
-            Setup { program: find_server()?, servers: 3, dir: trial.folder.join("engine"), port, sync_always: true };
+        let dir = trial.folder.join("engine");
+        let setup = Setup { program: find_server()?, servers: 3, dir, port: 0, sync_always: true };
         let cluster = Cluster::start(setup)?;
         trial.store = format!("{}/failover", cluster.url());
         trial.cluster = Some(cluster);
