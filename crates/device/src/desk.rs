@@ -33,9 +33,18 @@ enum Order {
         options: Vec<(String, String)>,
     },
     /// Creates an agent that goes on where one was; the bytes are its snapshot.
-    Restore { name: String, path: String },
+    Restore {
+        name: String,
+        path: String,
+        /// Where it came from, if it moved here.
+        from: Option<String>,
+    },
     /// An agent's state; it comes as the bytes.
     Snapshot { agent: String },
+    /// The same as it goes on with elsewhere; it has no turns until it departs or stays.
+    Leave { agent: String },
+    /// One that was to leave stays: why, in a word and in words.
+    Stay { agent: String, why: String, text: String },
     /// The same, and the agent is here no more.
     Depart { agent: String },
     /// Has an agent kept by whoever this society is part of, or no more.
@@ -61,7 +70,12 @@ enum Order {
     /// Has what agents here say to each other told, or not any more.
     Listen { on: bool },
     /// It is part of this platform, or of none.
-    Attach { platform: Option<String> },
+    Attach {
+        platform: Option<String>,
+        /// What its agents hear of where they are.
+        #[serde(default)]
+        place: String,
+    },
     /// Who is here.
     Agents,
     /// Gives so many turns at most.
@@ -225,25 +239,19 @@ impl Desk {
                     options.iter().map(|(key, text)| (Symbol::new(key), Value::from(text.as_str()))).collect();
                 done(society.spawn(&name, &path, &options).map(drop))
             }
-            Order::Restore { name, path } => done(society.restore(&name, &path, bytes).map(drop)),
+            Order::Restore { name, path, from } => {
+                done(society.restore(&name, &path, bytes, from.as_deref()).map(drop))
+            }
             Order::Snapshot { agent } => done(society.snapshot(&agent).map(|state| *out = state)),
-            Order::Depart { agent } => match society.depart(&agent) {
-                Ok((state, messages)) => {
-                    *out = state;
-                    Answer::Departed { messages }
-                }
-                Err(error) => refused(error),
-            },
+            Order::Leave { agent } => done(society.leave(&agent).map(|state| *out = state)),
+            Order::Stay { agent, why, text } => {
+                done(society.stay(&agent, &why, &text).then_some(()).ok_or("there is no such agent"))
+            }
+            Order::Depart { agent } => depart(society, &agent, out),
             Order::Keep { agent, kept } => {
                 done(society.set_kept(&agent, kept).then_some(()).ok_or("there is no such agent"))
             }
-            Order::Code { path } => match locked(&society.world().files).code(&path) {
-                Ok((name, bytes)) => {
-                    *out = bytes.to_vec();
-                    Answer::Code { name: name.to_string() }
-                }
-                Err(why) => refused(why),
-            },
+            Order::Code { path } => code(society, &path, out),
             Order::Admit { code } => done(locked(&society.world().files).admit(&code, bytes)),
             Order::Kill { agent } => done(society.kill(&agent).then_some(()).ok_or("there is no such agent")),
             Order::Mind { agent, follow } => match society.inspect(&agent, Look { follow }) {
@@ -257,8 +265,8 @@ impl Desk {
                 society.listen(on);
                 Answer::Done
             }
-            Order::Attach { platform } => {
-                society.attach(platform.as_deref());
+            Order::Attach { platform, place } => {
+                society.attach(platform.as_deref(), &place);
                 Answer::Done
             }
             Order::Agents => agents(society),
@@ -312,6 +320,26 @@ fn ms_between(now: Time, then: Time) -> f64 {
 fn agents(society: &Society) -> Answer {
     let agents = society.agents().into_iter().map(|(name, state)| (name.to_string(), state.to_string()));
     Answer::Agents { agents: agents.collect(), counters: society.counters() }
+}
+
+fn depart(society: &mut Society, agent: &str, out: &mut Vec<u8>) -> Answer {
+    match society.depart(agent) {
+        Ok((state, messages)) => {
+            *out = state;
+            Answer::Departed { messages }
+        }
+        Err(error) => refused(error),
+    }
+}
+
+fn code(society: &Society, path: &str, out: &mut Vec<u8>) -> Answer {
+    match locked(&society.world().files).code(path) {
+        Ok((name, bytes)) => {
+            *out = bytes.to_vec();
+            Answer::Code { name: name.to_string() }
+        }
+        Err(why) => refused(why),
+    }
 }
 
 fn deliver(society: &mut Society, messages: &[Box<RawValue>]) -> Answer {

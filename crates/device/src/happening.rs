@@ -67,6 +67,13 @@ pub enum Happening {
         /// How many of the messages that came from outside it has not handled yet.
         waiting: usize,
     },
+    /// An agent that is kept wants to go on at another place. It has no turns until it [has left](crate::Society::leave) or [stays](crate::Society::stay).
+    Leaving {
+        /// Its name.
+        agent: String,
+        /// Where it wants to be.
+        to: String,
+    },
     /// An agent was created, by another one or by the host.
     Created {
         /// Its name.

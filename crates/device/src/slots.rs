@@ -16,10 +16,19 @@ pub(crate) struct Slot {
     due: bool,
     /// Whoever the society is part of keeps it: of each message that waits, whether it came from there.
     pub kept: Option<VecDeque<bool>>,
+    /// It is on its way to another place: it has no turns until it has left, or stays.
+    pub leaving: Option<Leaving>,
     /// It is in the queue.
     queued: bool,
     /// The timer that counts, by number.
     timer: Option<u64>,
+}
+
+/// Where an agent is on its way to, and with how many bytes of state, once it is written out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    pub to: Symbol,
+    pub bytes: u64,
 }
 
 /// All agents by name.
@@ -57,8 +66,16 @@ impl Slot {
 impl Slots {
     /// Adds an agent that has its first turn when it is run.
     pub fn add(&mut self, name: Symbol, body: Box<dyn AgentBody>) {
-        let slot =
-            Slot { body, mailbox: Mailbox::default(), held: true, due: true, kept: None, queued: false, timer: None };
+        let slot = Slot {
+            body,
+            mailbox: Mailbox::default(),
+            held: true,
+            due: true,
+            kept: None,
+            leaving: None,
+            queued: false,
+            timer: None,
+        };
         self.by_name.insert(name, slot);
     }
 
@@ -125,7 +142,7 @@ impl Slots {
         while let Some(name) = self.queue.pop_front() {
             let Some(slot) = self.by_name.get_mut(&name) else { continue };
             slot.queued = false;
-            if slot.due && !slot.held {
+            if slot.due && !slot.held && slot.leaving.is_none() {
                 slot.due = false;
                 slot.timer = None;
                 return Some(name);

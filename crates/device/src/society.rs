@@ -11,15 +11,17 @@ use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentKind, AgentModification, AgentState, AmsCommand, LifecycleStep, NewAgent};
 use whimbrel_platform::dead_letters::{DeadLetters, DeadReason};
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
-use whimbrel_platform::limits::{DEVICE_MAILBOX_MESSAGES, DEVICE_SAID_BYTES, DEVICE_TURNS_MAX, TURN_STEPS};
-use whimbrel_platform::mobility::{Hop, HopError};
+use whimbrel_platform::limits::{
+    DEVICE_MAILBOX_MESSAGES, DEVICE_SAID_BYTES, DEVICE_TURNS_MAX, SESSION_STATE_BYTES_MAX, TURN_STEPS,
+};
+use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopRequest};
 use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Next, Outbox, Services, Time, Turn};
 
 use crate::happening::Happening;
-use crate::slots::Slots;
+use crate::slots::{Leaving, Slots};
 use crate::world::{Host, World, locked};
 
 /// When there is something to do next.
@@ -46,6 +48,8 @@ pub enum SnapshotError {
     NoSuchAgent,
     /// It cannot be written out.
     Impossible,
+    /// Somebody debugs it.
+    Held,
 }
 
 impl std::fmt::Display for SnapshotError {
@@ -53,6 +57,7 @@ impl std::fmt::Display for SnapshotError {
         f.write_str(match self {
             Self::NoSuchAgent => "there is no such agent",
             Self::Impossible => "this kind of agent cannot be written out",
+            Self::Held => "somebody takes its steps one by one",
         })
     }
 }
@@ -90,9 +95,10 @@ impl Society {
     }
 
     /// It is part of this platform from now on: what agents say to others than those here comes out as [`Happening::Sent`], and so does
-    /// what they say to `ams` and `df`.
-    pub fn attach(&mut self, platform: Option<&str>) {
+    /// what they say to `ams` and `df`. `place` is what agents hear of where they are; empty if it has no name.
+    pub fn attach(&mut self, platform: Option<&str>, place: &str) {
         *locked(&self.world.attached) = platform.map(Symbol::new);
+        *locked(&self.world.place) = Symbol::new(place);
     }
 
     /// Has what agents here say to each other told as [`Happening::Said`], or not any more.
@@ -124,11 +130,12 @@ impl Society {
         self.introduce(name, agent.map_err(bad)?)
     }
 
-    /// Adds an agent that goes on where one was whose snapshot this is, of the program at `path`.
+    /// Adds an agent that goes on where one was whose snapshot this is, of the program at `path`. `from` is where it comes from, if it moved here: its step
+    /// that says so is done.
     ///
     /// # Errors
     /// As [`Society::spawn`]; or it is no snapshot of an agent of this program.
-    pub fn restore(&mut self, name: &str, path: &str, snapshot: &[u8]) -> Result<Aid, SpawnError> {
+    pub fn restore(&mut self, name: &str, path: &str, snapshot: &[u8], from: Option<&str>) -> Result<Aid, SpawnError> {
         let bad = |reason| CreateError::BadProgram { name: Symbol::new(name), reason };
         let compiled = locked(&self.world.files).compile(path);
         let first = |diagnostics: Vec<whimbrel_bdi::syntax::Diagnostic>| {
@@ -136,7 +143,11 @@ impl Society {
         };
         let (image, _) = compiled.map_err(first)?;
         let agent = Agent::restore(snapshot, image, self.world.now());
-        self.introduce(name, agent.map_err(|error| bad(error.to_string()))?)
+        let mut agent = agent.map_err(|error| bad(error.to_string()))?;
+        if let Some(from) = from {
+            agent.hopped(&Hop::Arrived { from: Symbol::new(from) });
+        }
+        self.introduce(name, agent)
     }
 
     pub(crate) fn introduce(&mut self, name: &str, agent: Agent) -> Result<Aid, SpawnError> {
@@ -153,6 +164,35 @@ impl Society {
         let now = self.world.now();
         let slot = self.slots.find(Symbol::new(name)).ok_or(SnapshotError::NoSuchAgent)?;
         slot.body.snapshot(now).ok_or(SnapshotError::Impossible)
+    }
+
+    /// An agent's state as it goes on with elsewhere: the step that has it leave is done. It has no turns until it [departs](Society::depart) or
+    /// [stays](Society::stay).
+    ///
+    /// # Errors
+    /// As [`Society::snapshot`]; or somebody debugs it.
+    pub fn leave(&mut self, name: &str) -> Result<Vec<u8>, SnapshotError> {
+        let (now, from) = (self.world.now(), *locked(&self.world.place));
+        let slot = self.slots.find(Symbol::new(name)).ok_or(SnapshotError::NoSuchAgent)?;
+        if slot.leaving.is_none() && slot.body.stays().is_some() {
+            return Err(SnapshotError::Held);
+        }
+        // If it stays it hears of that: so it is another one that heard that it is there.
+        let mut there = slot.body.duplicate(now).ok_or(SnapshotError::Impossible)?;
+        there.hopped(&Hop::Arrived { from });
+        let state = there.snapshot(now).ok_or(SnapshotError::Impossible)?;
+        let to = slot.leaving.map_or(sym::EMPTY, |leaving| leaving.to);
+        slot.leaving = Some(Leaving { to, bytes: state.len() as u64 });
+        Ok(state)
+    }
+
+    /// An agent that was to leave stays: its step that says so fails with this word of [`HopError::code`], which `text` explains. False if there is none of that name.
+    pub fn stay(&mut self, name: &str, why: &str, text: &str) -> bool {
+        let name = Symbol::new(name);
+        let Some(slot) = self.slots.find(name) else { return false };
+        let Leaving { to, bytes } = slot.leaving.take().unwrap_or(Leaving { to: sym::EMPTY, bytes: 0 });
+        self.tell_stayed(name, to, hop_error(why, text, to, bytes));
+        true
     }
 
     /// Takes an agent out, which then goes on elsewhere: its name is free, and what waits for it comes with it, in JSON. Nobody is told that
@@ -416,7 +456,7 @@ impl Society {
             Some(Next::WaitUntil(at)) if at > self.world.now() => self.slots.set_timer(name, at),
             Some(Next::WaitUntil(_) | Next::Ready) => self.slots.make_due(name),
             Some(Next::Activate) => self.activate(name),
-            Some(Next::Hop(request)) => self.stay(name, request.to),
+            Some(Next::Hop(request)) => self.hop(name, &request),
             Some(Next::End(reason)) => self.end(Aid::local(name), reason),
         }
     }
@@ -432,10 +472,29 @@ impl Society {
         }
     }
 
-    /// There is no other node that it could go to by itself: its host moves it ([`Society::depart`]).
-    fn stay(&mut self, name: Symbol, to: Symbol) {
+    /// Who is kept goes by way of whoever keeps it. For others there is no other place: their host moves them ([`Society::depart`]).
+    fn hop(&mut self, name: Symbol, request: &HopRequest) {
+        let (to, is_attached) = (request.to, locked(&self.world.attached).is_some());
+        let place = *locked(&self.world.place);
+        let Some(slot) = self.slots.find(name) else { return };
+        let why = if !is_attached || request.mode != HopMode::Move {
+            HopError::OneNode
+        } else if to == place {
+            HopError::AlreadyThere(to)
+        } else if slot.kept.is_none() {
+            HopError::NotMovable("its platform does not keep it".to_owned())
+        } else {
+            slot.leaving = Some(Leaving { to, bytes: 0 });
+            // Whoever writes it out is to know which messages it has handled.
+            self.tell_worked();
+            return self.world.tell(Happening::Leaving { agent: name.to_string(), to: to.to_string() });
+        };
+        self.tell_stayed(name, to, why);
+    }
+
+    fn tell_stayed(&mut self, name: Symbol, to: Symbol, why: HopError) {
         if let Some(slot) = self.slots.find(name) {
-            slot.body.hopped(&Hop::Stayed { to, why: HopError::OneNode });
+            slot.body.hopped(&Hop::Stayed { to, why });
             self.slots.make_due(name);
         }
     }
@@ -557,6 +616,20 @@ impl Society {
         if let Some(failure) = self.dead_letters.bury(self.world.now(), envelope, reason) {
             self.post(failure);
         }
+    }
+}
+
+/// Why an agent stays, of what its platform says.
+fn hop_error(why: &str, text: &str, to: Symbol, bytes: u64) -> HopError {
+    match why {
+        "no_such_node" => HopError::NoSuchNode(to),
+        "already_there" => HopError::AlreadyThere(to),
+        "forbidden" => HopError::Forbidden(to),
+        "refused" => HopError::Refused { node: to, reason: text.to_owned() },
+        "too_large" => HopError::TooLarge { bytes, bytes_max: SESSION_STATE_BYTES_MAX as u64 },
+        "unreachable" => HopError::Unreachable(to),
+        "stopping" => HopError::Stopping,
+        _ => HopError::NotMovable(text.to_owned()),
     }
 }
 

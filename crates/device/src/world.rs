@@ -48,6 +48,8 @@ pub(crate) struct World {
     pub environment: Mutex<Option<Aid>>,
     /// Whether it is part of a platform, so that there are agents that are not here.
     pub attached: Mutex<Option<Symbol>>,
+    /// What this place is called on that platform; empty if it has no name.
+    pub place: Mutex<Symbol>,
     /// Whether what agents here say to each other is told.
     pub listened: Mutex<bool>,
     /// Agents that the platform keeps: nothing between them and others stays here.
@@ -74,6 +76,7 @@ impl World {
             stop: Mutex::default(),
             environment: Mutex::default(),
             attached: Mutex::default(),
+            place: Mutex::default(),
             listened: Mutex::default(),
             kept: Mutex::default(),
             storage: Shelves::default(),
@@ -272,6 +275,10 @@ impl Services for World {
 
     fn storage(&self) -> Option<&Shelves> {
         Some(&self.storage)
+    }
+
+    fn node(&self) -> Symbol {
+        *locked(&self.place)
     }
 
     fn read_source(&self, path: &str) -> Result<String, String> {

@@ -10,6 +10,7 @@
  * @packageDocumentation
  */
 export { Device, DeviceAgent, type DeviceOptions, type Trouble } from "./device/device.js";
+export { StayedError } from "./agents/errors.js";
 export { weigh } from "./device/weigh.js";
 export type { AgentModule, WorkModule } from "./device/work-bench.js";
 export type { WorkerLike } from "./device/worker-line.js";

@@ -6,86 +6,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { MAILBOX_BYTES_MAX } from "../src/agents/limits.js";
-import { Agent, connect, DeadlineError, subscribe, type Platform } from "../src/index.js";
+import { Agent, DeadlineError, subscribe, type Platform } from "../src/index.js";
 import { RECONNECT_MS_MAX } from "../src/session/limits.js";
 import { Driver } from "../src/session/driver.js";
-import type { Connect, TransportEvents } from "../src/session/transport.js";
-
-interface Heard {
-  readonly type: string;
-  readonly message?: { readonly performative: string; readonly reply_with?: string; readonly conversation_id?: string; readonly content?: unknown };
-  readonly number?: number;
-  readonly agent?: number;
-  readonly name?: string;
-}
-
-/** A node that creates agents, ends them, certifies, and takes all messages. */
-class SmallNode {
-  readonly heard: Heard[] = [];
-  isThere = true;
-  connections = 0;
-  leaseMs = 10_000;
-  isDeaf = false;
-  #events: TransportEvents | undefined;
-  #said = 0;
-  #took = 0;
-
-  readonly transport: Connect = (events) => {
-    this.#events = events;
-    this.connections++;
-    queueMicrotask(() => (this.isThere ? events.onOpen() : events.onClose("no network")));
-    return { send: (frame) => this.#hear(JSON.parse(String(frame)) as Heard), close: () => undefined };
-  };
-
-  connect(signal?: AbortSignal): Promise<Platform> {
-    return connect("ws://node.example", { transport: this.transport, ...(signal && { signal }) });
-  }
-
-  /** The connection breaks. */
-  cut(): void {
-    this.#events?.onClose("cut");
-  }
-
-  say(frame: object): void {
-    this.#events?.onFrame(JSON.stringify(frame));
-  }
-
-  number(frame: object): void {
-    this.say({ ...frame, number: ++this.#said });
-  }
-
-  of(type: string): readonly Heard[] {
-    return this.heard.filter((frame) => frame.type === type);
-  }
-
-  #hear(frame: Heard): void {
-    this.heard.push(frame);
-    const { type, agent, name, number } = frame;
-    if (number !== undefined) this.#took = number;
-    if (number !== undefined && !this.isDeaf) this.say({ type: "ack", received: number });
-    if (type === "hello") this.#welcome();
-    else if (type === "create" && name === "taken") this.number({ type: "refused", of: number, code: "name-taken", text: "no" });
-    else if (type === "create") this.number({ type: "created", agent, name: `${name}@home` });
-    else if (type === "end") this.number({ type: "ended", agent, reason: "finished" });
-    else if (type === "certify") this.number({ type: "certified", agent, certificates: "PEM" });
-    else if (type === "bye") this.say({ type: "bye" });
-  }
-
-  #welcome(): void {
-    const limits = { lease_ms: this.leaseMs, window: 256, agents: 4, message_bytes: 1 << 20, messages_per_s: 10_000, remember: 0 };
-    this.say({ type: "welcome", version: 1, session: "s1", secret: "hush", platform: "home", received: this.#took, credit: this.#took + 256, ...limits });
-
-  }
-}
-
-async function withPlatform(run: (platform: Platform, node: SmallNode) => Promise<void>, node = new SmallNode()): Promise<void> {
-  const platform = await node.connect();
-  try {
-    await run(platform, node);
-  } finally {
-    await platform.close();
-  }
-}
+import { SmallNode, withPlatform } from "./small-node.js";
 
 /** What is printed meanwhile. */
 function printed(context: TestContext): unknown[][] {

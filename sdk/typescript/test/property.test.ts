@@ -10,7 +10,7 @@ import { message, type Message } from "../src/acl/message.js";
 import { compareValues } from "../src/acl/order.js";
 import { atom, container, map, openList, structure, term, type Value, type Variable } from "../src/acl/value.js";
 import { compact } from "../src/compact.js";
-import { FrameReader } from "../src/session/frames.js";
+import { FrameReader, FrameWriter } from "../src/session/frames.js";
 
 const RUNS = { numRuns: Number(process.env["RUNS"] ?? 400) };
 
@@ -195,11 +195,30 @@ test("bytes that are none are refused, and nothing else happens; what is read ca
 });
 
 test("frames that are none are refused, in both forms", () => {
-  const frame = fc.tuple(fc.integer({ min: 0, max: 20 }), fc.uint8Array({ maxLength: 60 })).map(([kind, fields]) => Uint8Array.from([kind, ...fields]));
+  const frame = fc.tuple(fc.integer({ min: 0, max: 24 }), fc.uint8Array({ maxLength: 60 })).map(([kind, fields]) => Uint8Array.from([kind, ...fields]));
   fc.assert(fc.property(frame, (bytes_) => refusesOr(() => new FrameReader(compact, 4).read(bytes_), () => undefined)), { numRuns: RUNS.numRuns * 5 });
-  const kinds = fc.constantFrom("hello", "welcome", "ack", "created", "ended", "message", "refused", "error", "bye", "__proto__", "constructor");
-  const json = fc.tuple(kinds, fc.dictionary(fc.constantFrom("number", "agent", "received", "message", "code", "text", "name", "versions", "resume"), fc.jsonValue())).map(([type, members]) => JSON.stringify({ ...members, type }));
+  const kinds = fc.constantFrom("hello", "welcome", "ack", "created", "ended", "message", "refused", "error", "bye", "save", "lacks", "code", "yield", "offer", "stays", "__proto__", "constructor");
+  const json = fc.tuple(kinds, fc.dictionary(fc.constantFrom("number", "agent", "received", "message", "code", "text", "name", "versions", "resume", "moves", "to", "bytes"), fc.jsonValue())).map(([type, members]) => JSON.stringify({ ...members, type }));
   fc.assert(fc.property(fc.oneof(json, fc.json(), fc.string()), (text_) => refusesOr(() => new FrameReader("json", 0).read(text_), () => undefined)), { numRuns: RUNS.numRuns * 5 });
+});
+
+test("frames of moves come back, in both forms", () => {
+  const [number, agent] = [fc.integer({ min: 1, max: 2 ** 40 }), fc.integer({ min: 0, max: 63 })];
+  const word = fc.string({ unit: "grapheme", maxLength: 20 });
+  const plainObject = { noNullPrototype: true };
+  const frame = fc.oneof(
+    fc.record({ type: fc.constant("yield" as const), number, agent, to: word }, plainObject),
+    fc.record({ type: fc.constant("offer" as const), number, name: word, code: word }, plainObject),
+    fc.record({ type: fc.constant("stays" as const), number, name: word, text: word }, plainObject),
+    fc.record({ type: fc.constant("save" as const), number, agent, upto: number, code: word, state: fc.uint8Array({ maxLength: 40 }), to: fc.option(word), also: fc.array(number, { maxLength: 4 }) }, plainObject),
+    fc.record({ type: fc.constant("hello" as const), versions: fc.constant([1]), token: fc.option(word), resume: fc.constant(null), lease_ms: fc.constant(null), window: fc.constant(null), message_bytes: fc.constant(null), remember: agent, moves: fc.constant(true) }, plainObject),
+  );
+  fc.assert(
+    fc.property(frame, (some) => {
+      for (const form of ["json", compact] as const) assert.deepEqual(new FrameReader(form, 0).read(new FrameWriter(form, 0).write(some)), some);
+    }),
+    RUNS,
+  );
 });
 
 test("JSON that is no message is refused, whatever it is", () => {

@@ -32,6 +32,8 @@ const DEFAULTS: Readonly<Record<string, Json>> = {
   refused: { code: "not-allowed", text: "no" },
   error: { text: "no" },
   certified: { certificates: "PEM" },
+  offer: { name: "bob", code: "ts:counter" },
+  yield: { agent: 0, to: "n2" },
   ack: { credit: null },
   bye: {},
 };
@@ -155,6 +157,7 @@ export class Replay {
           ...(typeof token === "string" && { token }),
           ...(typeof leaseMs === "number" && { leaseMs }),
           ...(typeof window === "number" && { window }),
+          ...(json["moves"] === true && { moves: true }),
         },
         this.now,
         () => 0.5,
@@ -195,7 +198,10 @@ export class Replay {
     else if (json["type"] === "end") session.end(agent);
     else if (json["type"] === "certify") session.certify(agent, json["request"] as string);
     else if (json["type"] === "keep") session.keep(agent, json["policy"] as OnLeave, json["holds"] as boolean);
-    else if (json["type"] === "save") session.save(agent, json["upto"] as number, json["code"] as string, Buffer.from(json["state"] as string, "base64"), json["also"] as number[]);
+    else if (json["type"] === "save") session.save(agent, json["upto"] as number, json["code"] as string, Buffer.from(json["state"] as string, "base64"), json["also"] as number[], (json["to"] ?? null) as string | null);
+    else if (json["type"] === "stays") session.stays(json["name"] as string, json["text"] as string);
+    else if (json["type"] === "lacks") session.lacks(agent, json["code"] as string);
+    else if (json["type"] === "code") session.code(agent, json["code"] as string, Buffer.from(json["bytes"] as string, "base64"));
     else {
       try {
         session.send(agent, messageFromJson(json["message"]));
@@ -229,7 +235,7 @@ export class Replay {
       const received = (json["received"] as number | undefined) ?? this.#toNode;
       Object.assign(frame, { window, received, credit: json["credit"] ?? received + window });
     }
-    const isNumbered = ["created", "ended", "message", "refused", "certified", "saved", "state", "lacks"].includes(type);
+    const isNumbered = ["created", "ended", "message", "refused", "certified", "saved", "state", "lacks", "code", "yield", "offer"].includes(type);
     const next = typeof number === "number" ? number : this.#fromNode + 1;
     if (isNumbered) frame["number"] = next;
     if (type === "refused" && frame["of"] === undefined) frame["of"] = next;

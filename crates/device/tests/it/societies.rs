@@ -137,7 +137,7 @@ fn somebody_looks_into_an_agent_has_it_pause_and_step_and_changes_its_mind() {
 fn no_message_to_others_is_forgotten_however_late_the_host_asks() {
     let talker = "!go(0). +!go(N) : N < 150000 <- .send(\"far@home\", tell, n(N)); .print(N); !go(N + 1). +!go(_) <- .print(done).";
     let mut bench = Bench::new(&[("t.asl", talker)]);
-    bench.society.attach(Some("home"));
+    bench.society.attach(Some("home"), "");
     bench.society.spawn("t", "t.asl", &[]).expect("it is created");
     let (mut sent, mut rounds) = (0, 0);
     loop {

@@ -5,7 +5,7 @@ import { message as messageOf, replyTo, type Draft, type Message, type Performat
 import type { Value } from "../acl/value.js";
 import { Ams } from "./ams.js";
 import { Df } from "./df.js";
-import { AnswerError, EndedError, errorOf, FailureError, RefusedError } from "./errors.js";
+import { AnswerError, EndedError, errorOf, FailureError, RefusedError, StayedError } from "./errors.js";
 import { Progress, type Keeper, type Restored } from "./keeper.js";
 import { ANSWER_MS, TIMER_MS_MAX } from "./limits.js";
 import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
@@ -19,6 +19,8 @@ export interface Seat {
   ask(message: Message, refused: (error: RefusedError) => void): () => void;
   end(): void;
   certify(request: string): Promise<string>;
+  /** What its code is, from its node. */
+  fetchCode(code: string): Promise<Uint8Array>;
   /** What brings its state to the node, if it is kept. */
   readonly keeper: Keeper | undefined;
 }
@@ -51,7 +53,10 @@ export class Agent {
   #late: Set<() => void> | undefined;
   #ended: ((reason: string) => void) | undefined;
   readonly #progress = new Progress();
+  /** Messages that it is not done with, if it is kept. */
+  readonly #open = new Map<Message, () => void>();
   #isSetUp = false;
+  #hasState = false;
 
   /** Resolves with the reason when the agent ended: `finished`, `killed`, or `failed: ...`. */
   readonly ended: Promise<string> = new Promise((resolve) => (this.#ended = resolve));
@@ -129,6 +134,7 @@ export class Agent {
     if (restored && !restored.code.startsWith("ts:")) throw new WhimbrelError(`what was kept of it is of ${restored.code}, which is no TypeScript`);
     if (restored) read(valueFromJson(parseJson(new TextDecoder().decode(restored.state))));
     keeper.source = () => ({ state: new TextEncoder().encode(valueToJson(write())), ...this.#progress.written });
+    this.#hasState = true;
   }
 
   /**
@@ -139,6 +145,41 @@ export class Agent {
    */
   async save(): Promise<void> {
     await this.#bound.keeper?.save();
+  }
+
+  /**
+   * Has the agent go on elsewhere, with the state that it declared ({@link Agent.state}): `place` is the name of a device, or of any agent whose session takes
+   * agents in ({@link Platform.onOffer}) and knows this code by its name ({@link Keep.code}). It has to be kept. `handled` is the message that it was asked by: it counts as
+   * handled. All others whose handlers are not done come again, there. Resolves when it is there; here it has ended then.
+   *
+   * @throws {@link StayedError} if it stays: it goes on here then.
+   */
+  async moveTo(place: string, handled?: Message): Promise<void> {
+    const { keeper } = this.#bound;
+    if (!keeper) throw new StayedError("not_movable", "it is not kept: create says whether it is (`Keep`)");
+    if (!this.#hasState || !keeper.source) throw new StayedError("not_movable", "it does not say what its state is (`Agent.state`)");
+    if (handled) this.#open.get(handled)?.();
+    const written = keeper.source();
+    if (!written) throw new StayedError("not_movable", "it is not to be written out now");
+    const wasSuspended = this.isSuspended;
+    const left = keeper.leave(place, written);
+    this.suspend();
+    try {
+      await left;
+    } catch (error) {
+      if (!wasSuspended) this.resume();
+      throw error;
+    }
+  }
+
+  /** Somebody else wants it to be elsewhere. @internal */
+  yieldTo(place: string): Promise<void> {
+    return this.moveTo(place);
+  }
+
+  /** Its code, from its node. @internal */
+  fetchCode(code: string): Promise<Uint8Array> {
+    return this.#bound.fetchCode(code);
   }
 
   // ---- Messages
@@ -389,7 +430,9 @@ export class Agent {
     let isTaken = false;
     const { keeper } = this;
     const isDone = keeper && this.#progress.take(number);
+    if (isDone) this.#open.set(message, isDone);
     const done = (): void => {
+      this.#open.delete(message);
       isDone?.();
       keeper?.touched(this.#progress.open);
     };

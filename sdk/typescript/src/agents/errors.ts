@@ -42,9 +42,32 @@ export class RefusedError extends WhimbrelError {
   constructor(
     /** Why, for programs. */
     readonly code: Code,
-    text: string,
+    /** Why, for people. */
+    readonly text: string,
   ) {
     super(`${code}: ${text}`);
+  }
+}
+
+/** The agent was to go elsewhere, and is where it was. */
+export class StayedError extends WhimbrelError {
+  override readonly name = "StayedError";
+
+  constructor(
+    /** Why, for programs: `no_such_node`, `already_there`, `forbidden`, `refused`, `not_movable`, `too_large`, `unreachable` or `stopping`. */
+    readonly why: string,
+    text: string,
+    /** Whether its node said so. */
+    readonly isNodes = false,
+  ) {
+    super(text);
+  }
+
+  /** What the node said when it was to take the agent. */
+  static of({ code, text }: RefusedError): StayedError {
+    const [, why, rest] = /^([a-z_]+): (.*)$/s.exec(text) ?? [];
+    if (why !== undefined && rest !== undefined) return new StayedError(why, rest, true);
+    return new StayedError(code === "not-allowed" ? "forbidden" : "not_movable", text, true);
   }
 }
 

@@ -1,7 +1,7 @@
 /** An agent's state on its way to the node: when it is written, and what it covers. */
 import { WhimbrelError } from "../acl/errors.js";
 import type { OnLeave } from "../session/frames.js";
-import { EndedError } from "./errors.js";
+import { EndedError, RefusedError, StayedError } from "./errors.js";
 import { CHECKPOINT_MS, HELD_BYTES_DUE, HELD_BYTES_MAX, HELD_MESSAGES_DUE, HELD_MESSAGES_MAX, STATE_BYTES_MAX, UNSAVED_MESSAGES_MAX } from "./limits.js";
 
 /** How an agent is kept when its session is over: the page was closed, or the network was away for longer than the lease. */
@@ -20,6 +20,8 @@ export interface Keep {
   readonly checkpointMs?: number;
   /** What the agent's code is called, for people and for whoever goes on with it. */
   readonly code?: string;
+  /** Whether it goes elsewhere when somebody else wants that; true if not said. */
+  readonly yields?: boolean;
 }
 
 /** What an agent is: its state, and up to which of the node's messages that goes. */
@@ -99,12 +101,22 @@ interface Unanswered {
   failed?: (error: unknown) => void;
 }
 
+/** A save with which the agent leaves: what comes of it, and what is done if it stays. */
+interface Departure {
+  readonly number: number;
+  readonly done: () => void;
+  readonly failed: (error: unknown) => void;
+  readonly later: (() => void)[];
+}
+
 /** What a keeper has of its session. */
 export interface Desk {
-  /** Sends a save; its number. */
-  say(written: Pick<Required<Written>, "state" | "upto" | "also">): number;
+  /** Sends a save, with which it goes to another place if there is one; its number. */
+  say(written: Pick<Required<Written>, "state" | "upto" | "also"> & { readonly to: string | null }): number;
   /** Tells the agent of what goes wrong. */
   tell(error: unknown): void;
+  /** What this place is called; nothing if it has no name. */
+  readonly place?: string;
   /** Bytes that a state may have here, if those are fewer than a node keeps. */
   readonly stateBytesMax?: number;
 }
@@ -113,6 +125,8 @@ export interface Desk {
 export class Keeper {
   readonly onLeave: OnLeave;
   readonly holds: boolean;
+  /** Whether it goes elsewhere when somebody else wants that. */
+  readonly yields: boolean;
   /** What it was, if it goes on where it was. */
   restored: Restored | undefined;
   /** What it is: undefined while nobody knows. */
@@ -127,6 +141,8 @@ export class Keeper {
   readonly #desk: Desk;
   /** By their numbers, the oldest first. While there is one the next waits, lest a slow node be sent states that are none any more. */
   readonly #unanswered = new Map<number, Unanswered>();
+  #departure: Departure | undefined;
+  #hasMoved = false;
   #isDirty = false;
   #isDue = false;
   #isOver = false;
@@ -140,6 +156,7 @@ export class Keeper {
     this.#keep = keep;
     this.#desk = desk;
     this.onLeave = keep.onLeave ?? "wait";
+    this.yields = keep.yields ?? true;
     this.holds = (keep.save ?? "each-message") === "each-message";
   }
 
@@ -177,7 +194,7 @@ export class Keeper {
   }
 
   get #mayWrite(): boolean {
-    return !this.#isOver && (this.#unanswered.size === 0 || this.#isMuch);
+    return !this.#isOver && !this.#departure && (this.#unanswered.size === 0 || this.#isMuch);
   }
 
   get #isMuch(): boolean {
@@ -207,19 +224,73 @@ export class Keeper {
   #write(): Unanswered | undefined {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#isOver || !this.source) return undefined;
+    if (this.#isOver || this.#departure || !this.source) return undefined;
     // Whatever comes of it: it is tried again when there is more to write.
     this.#isDirty = false;
     this.#messages = this.#bytes = 0;
     const written = this.source();
     if (!written) return undefined;
-    const { state, also = [], known } = written;
+    const unanswered: Unanswered = { known: written.known };
+    this.#unanswered.set(this.#say(written, null), unanswered);
+    return unanswered;
+  }
+
+  #say({ state, upto, also = [] }: Written, to: string | null): number {
     const most = Math.min(STATE_BYTES_MAX, this.#desk.stateBytesMax ?? Infinity);
     if (state.length > most) throw new WhimbrelError(`a state of ${state.length} bytes cannot be kept: ${most} are the most`);
-    this.upto = Math.max(this.upto, written.upto);
-    const unanswered: Unanswered = { known };
-    this.#unanswered.set(this.#desk.say({ state, also, upto: this.upto }), unanswered);
-    return unanswered;
+    this.upto = Math.max(this.upto, upto);
+    return this.#desk.say({ state, also, upto: this.upto, to });
+  }
+
+  /** Whether the agent is on its way to another place, and the node did not say yet that it is there. */
+  get isLeaving(): boolean {
+    return this.#departure !== undefined;
+  }
+
+  /** Whether it is elsewhere. */
+  get hasMoved(): boolean {
+    return this.#hasMoved;
+  }
+
+  /**
+   * Has it go to another place, where it is what this says; resolves when it is there, and here no more.
+   *
+   * @throws {@link StayedError} if it stays; {@link EndedError} if it ended before.
+   */
+  leave(to: string, written: Written): Promise<void> {
+    if (this.#isOver) throw new EndedError("the agent ended, or is elsewhere");
+    if (this.#departure) throw new StayedError("not_movable", "it is on its way already");
+    if (to === this.#desk.place) throw new StayedError("already_there", `it is at ${to} already`);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    let number: number;
+    try {
+      number = this.#say(written, to);
+    } catch (error) {
+      throw new StayedError("too_large", error instanceof Error ? error.message : String(error));
+    }
+    return new Promise((done, failed) => (this.#departure = { number, done, failed, later: [] }));
+  }
+
+  /** Does it at once; if the agent is leaving, when it turns out that it stays. */
+  stayAnd(what: () => void): void {
+    if (this.#departure) this.#departure.later.push(what);
+    else what();
+  }
+
+  /** It did not go: what it wanted to do meanwhile is done behind whatever it does about that. */
+  #stay({ failed, later }: Departure, error: unknown): void {
+    this.#departure = undefined;
+    this.#isDirty = true;
+    failed(error instanceof RefusedError ? StayedError.of(error) : error);
+    for (const what of later) {
+      try {
+        what();
+      } catch (wrong) {
+        this.#desk.tell(wrong);
+      }
+    }
+    this.#plan();
   }
 
   /** The node has this save, and all before it. */
@@ -235,6 +306,7 @@ export class Keeper {
 
   /** The node does not take this save. */
   refused(of: number, error: unknown): void {
+    if (this.#departure?.number === of) return this.#stay(this.#departure, error);
     const unanswered = this.#unanswered.get(of);
     this.#unanswered.delete(of);
     if (unanswered?.failed) unanswered.failed(error);
@@ -242,9 +314,13 @@ export class Keeper {
     if (this.#isDirty) this.#plan();
   }
 
-  /** The agent ended, or is elsewhere. */
-  over(): void {
+  /** The agent ended, or is elsewhere: if it left for there, that is done. */
+  over(hasMoved = false): void {
     this.#isOver = true;
+    this.#hasMoved = hasMoved;
+    if (hasMoved) this.#departure?.done();
+    else this.#departure?.failed(new EndedError("the agent ended before it was elsewhere"));
+    this.#departure = undefined;
     clearTimeout(this.#timer);
     for (const { failed } of this.#unanswered.values()) failed?.(new EndedError("the agent ended before its node said that it has its state"));
     this.#unanswered.clear();

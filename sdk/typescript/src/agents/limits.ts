@@ -27,3 +27,5 @@ export const MAILBOX_BYTES_MAX = 64 * 1024 * 1024;
 export const MESSAGE_BYTES_MIN = 1024;
 /** How many conversations are remembered that nobody waits for any more. */
 export const CONVERSATIONS_GIVEN_UP_MAX = 1000;
+/** Bytes that an agent's code may have. */
+export const CODE_BYTES_MAX = 16 * 1024 * 1024;

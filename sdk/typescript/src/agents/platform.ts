@@ -2,13 +2,13 @@ import { Aid } from "../acl/aid.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import { Driver } from "../session/driver.js";
-import type { Code } from "../session/frames.js";
+import type { Code, CodePart } from "../session/frames.js";
 import type { SessionError, SessionEvent, SessionOptions } from "../session/session.js";
 import type { Connect } from "../session/transport.js";
 import { Agent, type Seat, type Setup } from "./agent.js";
-import { RefusedError } from "./errors.js";
+import { RefusedError, StayedError } from "./errors.js";
 import { Keeper, type Keep } from "./keeper.js";
-import { CREATE_AGAIN_MS } from "./limits.js";
+import { CODE_BYTES_MAX, CREATE_AGAIN_MS } from "./limits.js";
 
 /** Whoever waits for what the node says of a frame. */
 interface Pending {
@@ -44,7 +44,27 @@ interface Lodger {
   early: Extract<SessionEvent, { type: "message" }>[] | undefined;
   /** It could not be set up: it waits for whoever can. */
   isLeft: boolean;
+  /** Its code, if that is on its way here. */
+  coming: Coming | undefined;
 }
+
+interface Coming {
+  readonly code: string;
+  readonly parts: Uint8Array[];
+  bytes: number;
+  readonly done: (code: Uint8Array) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** An agent that is to come here. */
+export interface Offer {
+  readonly name: string;
+  /** What its code is called: `asl:HASH/NAME`, `wasm:HASH/NAME` or `ts:NAME`. */
+  readonly code: string;
+}
+
+/** How the node says that an agent ended here because it is elsewhere. */
+const MOVED = "it moved to ";
 
 /** Hears whether there is a connection, and if there is none why. */
 export type ConnectionListener = (isConnected: boolean, why: string | undefined) => unknown;
@@ -62,14 +82,17 @@ export class Platform {
   readonly #pending = new Map<number, Pending>();
   readonly #sent = new Map<number, Sent>();
   readonly #listeners = new Set<ConnectionListener>();
+  /** What the place is called where its agents are, if they know that. @internal */
+  place: string | undefined;
   #isConnected = false;
+  #take: ((offer: Offer) => unknown) | undefined;
   #over: ((error: SessionError) => void) | undefined;
 
   /** Resolves when the session is over, with the reason; its code is `bye` after {@link Platform.close}. */
   readonly closed: Promise<SessionError> = new Promise((resolve) => (this.#over = resolve));
 
   private constructor(options: SessionOptions, connect: Connect, welcomed: () => void, failed: (error: Error) => void) {
-    this.#driver = new Driver(options, connect, (event) => {
+    this.#driver = new Driver({ moves: true, ...options }, connect, (event) => {
       if (event.type === "welcome") {
         this.#connected(true);
         welcomed();
@@ -174,7 +197,7 @@ export class Platform {
     agent.claim();
     const frame = session.create(number, name);
     const keeper = keep && this.#keeper(number, keep);
-    const lodger: Lodger = { name, agent, frame, created: undefined, failed: undefined, certified: [], keeper, early: undefined, isLeft: false };
+    const lodger: Lodger = { name, agent, frame, created: undefined, failed: undefined, certified: [], keeper, early: undefined, isLeft: false, coming: undefined };
     const made = new Promise<string>((created, failed) => {
       lodger.created = created;
       lodger.failed = failed;
@@ -236,10 +259,11 @@ export class Platform {
     const keeper: Keeper = new Keeper(keep, {
       // In JSON it takes a third more.
       stateBytesMax: session.form === "json" ? Math.floor((bytes * 3) / 4) : bytes,
+      ...(this.place !== undefined && { place: this.place }),
       tell: (error) => this.#lodgers.get(agent)?.agent.tell(error),
-      say: ({ state, upto, also }) => {
+      say: ({ state, upto, also, to }) => {
         const code = keeper.restored?.code ?? keep.code ?? "ts:";
-        const number = session.save(agent, upto, code, state, also);
+        const number = session.save(agent, upto, code, state, also, to);
         const lodger = this.#lodgers.get(agent);
         if (lodger?.early) {
           keeper.restored = { code, state };
@@ -271,6 +295,59 @@ export class Platform {
     this.#lodgers.get(agent)?.keeper?.saved(of);
   }
 
+  /**
+   * Takes in agents that others send to an agent of this session: to be there, one is created with its name, and to be kept; it has its state then. What `take`
+   * throws is why it stays where it was, and so it does if it is not created within 10 s. Who sets nothing takes in nobody.
+   */
+  onOffer(take: ((offer: Offer) => unknown) | undefined): void {
+    this.#take = take;
+  }
+
+  async #offered({ name, code }: Offer): Promise<void> {
+    try {
+      if (!this.#take) throw new WhimbrelError("its client takes in nobody");
+      await this.#take({ name, code });
+    } catch (error) {
+      this.#stays(name, error);
+    }
+  }
+
+  /** Somebody wants one of the agents to be elsewhere. */
+  async #yield(agent: number, to: string): Promise<void> {
+    const lodger = this.#lodgers.get(agent);
+    if (!lodger) return;
+    try {
+      if (!lodger.keeper?.yields || lodger.isLeft) throw new WhimbrelError("its client keeps it");
+      await lodger.agent.yieldTo(to);
+    } catch (error) {
+      // Whoever wants it heard from the node already.
+      if (!(error instanceof StayedError && error.isNodes)) this.#stays(lodger.name, error);
+    }
+  }
+
+  #stays(name: string, why: unknown): void {
+    const { session } = this.#driver;
+    if (session.over) return;
+    session.stays(name, why instanceof Error ? why.message : String(why));
+    this.#driver.pump();
+  }
+
+  /** A part of an agent's code came. */
+  #codeCame({ agent, code, at, of, bytes }: CodePart): void {
+    const lodger = this.#lodgers.get(agent);
+    const coming = lodger?.coming;
+    if (!lodger || coming?.code !== code) return;
+    const isNext = at === coming.bytes && of <= CODE_BYTES_MAX && at + bytes.length <= of && of > 0;
+    coming.parts.push(bytes);
+    coming.bytes += bytes.length;
+    if (isNext && coming.bytes < of) return;
+    lodger.coming = undefined;
+    if (!isNext) return coming.failed(new WhimbrelError(of === 0 ? `its node has not got ${code}` : `this is not the next part of ${code}`));
+    const whole = new Uint8Array(of);
+    for (let place = 0, index = 0; index < coming.parts.length; place += coming.parts[index++]?.length ?? 0) whole.set(coming.parts[index] ?? [], place);
+    coming.done(whole);
+  }
+
   /** Ends all agents and the session, once all that they said is with the node. */
   async close(): Promise<void> {
     this.#driver.session.bye();
@@ -295,6 +372,12 @@ export class Platform {
         return this.#saved(event.agent, event.of);
       case "lacks":
         return this.#giveCode(event.agent, event.code);
+      case "code":
+        return this.#codeCame(event.part);
+      case "yield":
+        return void this.#yield(event.agent, event.to);
+      case "offer":
+        return void this.#offered(event);
       case "state": {
         const lodger = this.#lodgers.get(event.agent);
         if (!lodger?.keeper) return;
@@ -359,25 +442,38 @@ export class Platform {
     created?.(name);
   }
 
-  #seat(aid: Aid, number: number, { agent, certified, keeper }: Lodger): Seat {
+  #seat(aid: Aid, number: number, lodger: Lodger): Seat {
+    const { agent, certified, keeper } = lodger;
     const { session } = this.#driver;
     const driver = this.#driver;
     const pending = this.#pending;
+    /** Who is leaving says nothing, lest it be said here and there. */
+    const say = (what: () => void): void => (keeper ? keeper.stayAnd(what) : what());
     return {
       aid,
       keeper,
-      send: (message) => {
-        this.#remember(session.send(number, message), agent, message);
-        keeper?.said(session.lastBytes);
-        driver.pump();
-      },
+      send: (message) =>
+        say(() => {
+          this.#remember(session.send(number, message), agent, message);
+          keeper?.said(session.lastBytes);
+          driver.pump();
+        }),
       ask: (message, refused) => {
-        const frame = session.send(number, message);
-        keeper?.said(session.lastBytes);
-        pending.set(frame, { agent: number, refused });
-        driver.pump();
-        return () => void pending.delete(frame);
+        let frame: number | undefined;
+        say(() => {
+          frame = session.send(number, message);
+          keeper?.said(session.lastBytes);
+          pending.set(frame, { agent: number, refused });
+          driver.pump();
+        });
+        return () => void (frame !== undefined && pending.delete(frame));
       },
+      fetchCode: (code) =>
+        new Promise((done, failed) => {
+          lodger.coming = { code, parts: [], bytes: 0, done, failed };
+          pending.set(session.lacks(number, code), { agent: number, refused: failed });
+          driver.pump();
+        }),
       end: () => {
         session.end(number);
         driver.pump();
@@ -404,7 +500,8 @@ export class Platform {
     for (const [frame, { agent }] of this.#pending) if (agent === number) this.#pending.delete(frame);
     for (const [frame, { agent }] of this.#sent) if (agent === lodger.agent) this.#sent.delete(frame);
     lodger.failed?.(error ?? new WhimbrelError(reason));
-    lodger.keeper?.over();
+    lodger.coming?.failed(new WhimbrelError(reason));
+    lodger.keeper?.over(reason.startsWith(MOVED));
     lodger.agent.over(reason);
     for (const { failed } of lodger.certified) failed(lodger.agent.signal.reason);
   }

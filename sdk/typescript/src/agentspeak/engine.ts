@@ -43,6 +43,7 @@ export type Happening =
   | { readonly said: { readonly from: string; readonly to: string; readonly performative: string; readonly content: string; readonly dead: string | null } }
   | { readonly offered: { readonly agent: string; readonly service: string; readonly kind: string; readonly offered: boolean } }
   | { readonly created: { readonly agent: string } }
+  | { readonly leaving: { readonly agent: string; readonly to: string } }
   | { readonly worked: { readonly agent: string; readonly waiting: number } }
   | { readonly ended: { readonly agent: string; readonly reason: string } }
   | { readonly stopped: { readonly code: number } };

@@ -1,4 +1,5 @@
 import { Agent } from "../agents/agent.js";
+import { EndedError, StayedError } from "../agents/errors.js";
 import type { Message } from "../acl/message.js";
 import type { Society } from "./society.js";
 
@@ -6,7 +7,7 @@ import type { Society } from "./society.js";
 export class MindSeat extends Agent {
   readonly #society: Society;
   readonly #mind: string;
-  readonly #setUp: () => void;
+  readonly #setUp: () => void | Promise<void>;
   /** Messages that came before the mind was there. */
   #early: (readonly [message: Message, number: number])[] | undefined = [];
   /** The numbers of those that wait in its mailbox. */
@@ -15,15 +16,15 @@ export class MindSeat extends Agent {
   #isLost = false;
 
   /** `setUp` has the mind be. */
-  constructor(society: Society, mind: string, setUp: () => void) {
+  constructor(society: Society, mind: string, setUp: () => void | Promise<void>) {
     super();
     this.#society = society;
     this.#mind = mind;
     this.#setUp = setUp;
   }
 
-  override setup(): void {
-    this.#setUp();
+  override setup(): void | Promise<void> {
+    return this.#setUp();
   }
 
   /** The mind is there. */
@@ -42,6 +43,43 @@ export class MindSeat extends Agent {
   worked(waiting: number): void {
     while (this.#waiting.length > waiting) this.#upto = this.#waiting.shift() ?? this.#upto;
     this.keeper?.touched(this.#waiting.length);
+  }
+
+  /**
+   * Has the mind go on elsewhere, from where it is now: its step that says so is done there, and fails here if it stays.
+   *
+   * @throws {@link StayedError} if it stays.
+   */
+  override async moveTo(place: string): Promise<void> {
+    const { keeper } = this;
+    if (!keeper || this.#early) throw new StayedError("not_movable", "it is not kept, or not there yet");
+    if (keeper.isLeaving) throw new StayedError("not_movable", "it is on its way already");
+    try {
+      await keeper.leave(place, { state: this.#society.leave(this.#mind), upto: this.#upto });
+    } catch (error) {
+      if (!(error instanceof EndedError)) this.#stay(error);
+      throw error;
+    }
+  }
+
+  /** Its mind wants to be there. It hears itself why it stays. */
+  go(place: string): void {
+    this.moveTo(place).catch((error: unknown) => {
+      // What went wrong before anything left it would never hear.
+      if (!(error instanceof StayedError || error instanceof EndedError)) this.tell(error);
+    });
+  }
+
+  #stay(error: unknown): void {
+    const [why, text] = error instanceof StayedError ? [error.why, error.message] : ["not_movable", String(error)];
+    if (!this.#society.isOver) this.#society.stay(this.#mind, why, text);
+  }
+
+  /** @internal */
+  override over(reason: string): void {
+    // It is elsewhere by now, and did not end.
+    if (this.keeper?.hasMoved && !this.#society.isOver) this.#society.depart(this.#mind);
+    super.over(reason);
   }
 
   /** The mind is no more, and did not end: it waits as it was last saved, with the messages behind that, for whoever comes when this session is over. */

@@ -13,6 +13,8 @@ export interface SeatOptions {
   readonly onError?: (agent: string, error: unknown) => void;
   /** Told when an agent of the society is on the platform. */
   readonly onSeat?: (agent: string, seat: Agent) => void;
+  /** What the place is called where the society is: `.node(N)` of its agents; none if not said. */
+  readonly place?: string;
 }
 
 /** How many messages may be on their way to the node before minds wait for it, and how few before they go on. */
@@ -42,11 +44,12 @@ export async function attachSociety(society: Society, platform: Platform, option
 /** As {@link attachSociety}, with the seats. @internal */
 export async function seat(society: Society, platform: Platform, options: SeatOptions = {}): Promise<{ readonly seats: Seats; leave(): Promise<void> }> {
   const seats = new Seats(society, platform, options);
-  society.attach(platform.name);
+  society.attach(platform.name, options.place);
   const stops = [
     society.on("created", ({ agent }) => void seats.take(agent)),
     society.on("ended", ({ agent }) => seats.leave(agent)),
     society.on("worked", ({ agent, waiting }) => seats.worked(agent, waiting)),
+    society.on("leaving", ({ agent, to }) => seats.go(agent, to)),
     society.on("sent", ({ agent, message }) => seats.send(agent, message)),
     society.on("stopped", () => void seats.leaveAll()),
     society.on("failed", (error) => void seats.lose(error)),
@@ -64,9 +67,21 @@ export async function seat(society: Society, platform: Platform, options: SeatOp
   return { seats, leave };
 }
 
+/** An agent that the platform keeps, before it has its seat. */
+interface Newcomer {
+  readonly name: string;
+  readonly path: string;
+  readonly code: string;
+  readonly options: Readonly<Record<string, string>>;
+  /** It comes from elsewhere, perhaps with a program that was never here. */
+  readonly isComing?: boolean;
+}
+
 /** @internal */
 export class Seats {
   readonly #seats = new Map<string, Seat>();
+  /** Programs that came with agents. */
+  readonly #admitted = new Set<string>();
   /** Agents that leave the platform: until they have, nobody else can have their names. */
   readonly #leaving = new Map<string, Promise<unknown>>();
   #isOver = false;
@@ -85,28 +100,48 @@ export class Seats {
   }
 
   /**
-   * Creates an agent that the platform keeps: there first, and then here, where it was or anew. Its identifier.
+   * Creates an agent that the platform keeps: there first, and then here, where it was or anew.
    *
    * @throws {@link WhimbrelError} if it was another program's.
    */
-  async spawnKept(name: string, path: string, options: Readonly<Record<string, string>>, keep: Keep): Promise<string> {
-    const code = this.society.code(path).name;
-    const agent = new MindSeat(this.society, name, () => this.#begin(agent, { name, path, code, options }));
+  spawnKept(name: string, path: string, options: Readonly<Record<string, string>>, keep: Keep): Promise<Agent> {
+    return this.#settle({ name, path, options, code: this.society.code(path).name }, keep);
+  }
+
+  /**
+   * Takes in an agent that comes from elsewhere: its program, if that was never here, comes after it.
+   *
+   * @throws {@link WhimbrelError} if that is not to be had, or its state is not of it.
+   */
+  accept(name: string, code: string, keep: Keep): Promise<Agent> {
+    return this.#settle({ name, path: code, options: {}, code, isComing: true }, keep);
+  }
+
+  async #settle(newcomer: Newcomer, keep: Keep): Promise<Agent> {
+    const { name, code, isComing = false } = newcomer;
+    const agent = new MindSeat(this.society, name, async () => {
+      if (isComing && !this.#admitted.has(code)) {
+        this.society.admit(code, await agent.fetchCode(code));
+        this.#admitted.add(code);
+      }
+      this.#begin(agent, newcomer);
+    });
     agent.onError = (error) => this.onError(name, error);
     await this.platform.create(name, agent, { ...keep, code });
     // From now on it is at the node, with its code, if it is to go on there.
-    await agent.save().catch((error: unknown) => this.onError(name, error));
-    return agent.aid.toString();
+    await agent.save().catch((error: unknown) => agent.signal.aborted || this.onError(name, error));
+    return agent;
   }
 
   /** Has its mind be, where it was or anew. */
-  #begin(agent: MindSeat, { name, path, code, options }: { name: string; path: string; code: string; options: Readonly<Record<string, string>> }): void {
+  #begin(agent: MindSeat, { name, path, code, options, isComing }: Newcomer): void {
     const { restored } = agent;
     if (restored && restored.code !== code) throw new WhimbrelError(`${name} is kept, and is of ${restored.code}, not of ${code}`);
+    if (!restored && isComing) throw new WhimbrelError(`${name} is to come here, and did not`);
     const seat: Seat = { agent, waiting: [], services: [], saying: Promise.resolve() };
     this.#seats.set(name, seat);
     try {
-      if (restored) this.society.restore(name, path, restored.state);
+      if (restored) this.society.restore(name, path, restored.state, isComing ? "" : undefined);
       else this.society.spawn(name, path, options);
     } catch (error) {
       this.#seats.delete(name);
@@ -114,6 +149,12 @@ export class Seats {
     }
     agent.begin(path);
     void agent.ended.then(() => this.#ended(name, seat));
+  }
+
+  /** A kept agent wants to be elsewhere. */
+  go(name: string, to: string): void {
+    const agent = this.#seats.get(name)?.agent;
+    if (agent instanceof MindSeat) agent.go(to);
   }
 
   /** A kept agent had turns. */

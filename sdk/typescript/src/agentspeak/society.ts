@@ -31,6 +31,8 @@ export interface SocietyEvents {
   /** An agent that is kept had turns: so many messages that came from outside it has not handled. */
   worked: { readonly agent: string; readonly waiting: number };
   ended: { readonly agent: string; readonly reason: string };
+  /** An agent that is kept wants to go on at another place (`.move_to`): it has no turns until it has left ({@link Society.leave}, {@link Society.depart}), or hears that it stays ({@link Society.stay}). */
+  leaving: { readonly agent: string; readonly to: string };
   /** An agent said something to one that is not here. Told only while the society is attached to a platform. */
   sent: { readonly agent: string; readonly message: Message };
   /** An agent said something, to one that is here or elsewhere, or was told something; `dead` says why nobody got it. Told only while it is listened to ({@link Society.listen}). */
@@ -77,6 +79,7 @@ const nobody = (): Listeners => ({
   created: new Set(),
   worked: new Set(),
   ended: new Set(),
+  leaving: new Set(),
   sent: new Set(),
   said: new Set(),
   offered: new Set(),
@@ -213,17 +216,28 @@ export class Society {
   }
 
   /**
-   * Creates an agent that goes on where one was, here or on a node, whose snapshot this is. `path` is its program.
+   * Creates an agent that goes on where one was, here or on a node, whose snapshot this is. `path` is its program; `from` is where it came from, if it moved
+   * here: what it did to come here is done.
    *
    * @throws {@link WhimbrelError} if it is no snapshot of an agent of this program.
    */
-  restore(name: string, path: string, snapshot: Uint8Array): void {
-    this.#done({ restore: { name, path } }, snapshot);
+  restore(name: string, path: string, snapshot: Uint8Array, from?: string): void {
+    this.#done({ restore: { name, path, from: from ?? null } }, snapshot);
   }
 
   /** An agent's whole state. */
   snapshot(agent: string): Uint8Array {
     return this.#done({ snapshot: { agent } }).bytes;
+  }
+
+  /** An agent's state as it goes on with elsewhere: what it does to go there is done. It has no turns until it departs or stays. */
+  leave(agent: string): Uint8Array {
+    return this.#done({ leave: { agent } }).bytes;
+  }
+
+  /** An agent that was to leave stays: its `.move_to` fails with this word, if it was that which had it leave. */
+  stay(agent: string, why: string, text: string): void {
+    this.#done({ stay: { agent, why, text } });
   }
 
   /** Takes an agent out that goes on elsewhere: its state, and the messages that it did not handle yet. */
@@ -324,9 +338,12 @@ export class Society {
     this.#done({ listen: { on } });
   }
 
-  /** It is part of this platform: messages to others than those here are told as `sent`. Undefined: it is by itself. */
-  attach(platform: string | undefined): void {
-    this.#done({ attach: { platform: platform ?? null } });
+  /**
+   * It is part of this platform, at the place of this name: messages to others than those here are told as `sent`, and `.node` is that name. Undefined: it is
+   * by itself.
+   */
+  attach(platform: string | undefined, place = ""): void {
+    this.#done({ attach: { platform: platform ?? null, place } });
   }
 
   // ---- Turns

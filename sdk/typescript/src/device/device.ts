@@ -5,7 +5,7 @@ import { Agent } from "../agents/agent.js";
 import { connect } from "../agents/connect.js";
 import type { Keep } from "../agents/keeper.js";
 import { TIMER_MS_MAX } from "../agents/limits.js";
-import type { Platform } from "../agents/platform.js";
+import type { Offer, Platform } from "../agents/platform.js";
 import type { Fault } from "./protocol.js";
 import { errorOf, WorkerLine, type WorkerLike } from "./worker-line.js";
 
@@ -29,10 +29,21 @@ export interface DeviceOptions {
   readonly storage?: boolean;
   /** Kinds of work that it does for others, each with the module that makes an answer of a part. */
   readonly work?: Readonly<Record<string, string | URL>>;
+  /**
+   * Which agents from elsewhere it takes in, by their names and what their code is called (`asl:HASH/NAME`, `wasm:HASH/NAME`, `ts:NAME`): all, none, or those of which this is
+   * true. All if not said: their code comes with them, but that of agents in TypeScript, which are taken in only if `modules` has it.
+   */
+  readonly accepts?: boolean | ((name: string, code: string) => boolean);
+  /** Code of agents in TypeScript that may come from elsewhere, by its name: that of the file of the module that they were spawned with. */
+  readonly modules?: Readonly<Record<string, string | URL>>;
+  /** Whether its agents that are kept go elsewhere when somebody else wants that; true if not said. */
+  readonly yields?: boolean;
   /** After how long without a word a Worker is taken for stuck, and ended with its agents: 20 s if not said. */
   readonly stuckMs?: number;
   /** Told of what agents fail with, of lost connections, of Workers that end. Prints it, if not said. */
   readonly onTrouble?: (trouble: Trouble) => void;
+  /** Told of agents that came from elsewhere. How they left again {@link DeviceAgent.ended} tells. */
+  readonly onArrival?: (agent: DeviceAgent) => void;
   /** Told of work that it did for others: of which kind, and whether it went well. */
   readonly onWork?: (kind: string, isDone: boolean) => void;
   /** Told of what agents in AgentSpeak and WebAssembly print. */
@@ -92,6 +103,15 @@ export class DeviceAgent {
   resume(): void {
     this.#isSuspended = false;
     this.line.say({ type: "suspend", id: this.id, suspended: false });
+  }
+
+  /**
+   * Has it go on elsewhere, from where it is now: on a node, or on the device of this name. It has to be kept. Resolves when it is there; {@link DeviceAgent.ended} says so, too.
+   *
+   * @throws {@link StayedError} if it stays: why.
+   */
+  async moveTo(place: string): Promise<void> {
+    await this.line.ask({ type: "move", agent: this.id, to: place });
   }
 
   /** Ends it. */
@@ -183,6 +203,7 @@ export class Device {
         if (message.performative === "refuse") this.#trouble("", new WhimbrelError(`devices refuses: ${String(message.content)}`));
       });
     });
+    this.#platform.onOffer((offer) => this.#accept(offer));
     void this.#platform.closed.then((error) => this.#isOver || this.#trouble("", error));
     // Some browsers never answer.
     void battery().then((found) => this.#watchBattery(found));
@@ -231,13 +252,29 @@ export class Device {
    * @throws {@link RefusedError} if the node does not want it; {@link WhimbrelError} if the module cannot be loaded.
    */
   async spawn(name: string, module: string | URL, data?: unknown, keep?: Keep): Promise<DeviceAgent> {
+    return this.#lodge((line, id) => line.ask({ type: "spawn", name, module: absolute(module), data, keep }, id));
+  }
+
+  /** An agent is to come here from elsewhere. What is thrown is why it does not. */
+  async #accept({ name, code }: Offer): Promise<void> {
+    const { accepts = true, modules = {} } = this.#options;
+    const [kind, file = ""] = [code.slice(0, code.indexOf(":")), code.slice(code.indexOf(":") + 1)];
+    const module = kind === "ts" && Object.hasOwn(modules, file) ? modules[file] : undefined;
+    const isKnown = kind === "asl" || kind === "wasm" || module !== undefined;
+    if (!(typeof accepts === "function" ? accepts(name, code) : accepts)) throw new WhimbrelError(`the device ${this.#name} does not take it in`);
+    if (!isKnown) throw new WhimbrelError(`the device ${this.#name} does not know ${code}`);
+    const agent = await this.#lodge((line, id) => line.ask({ type: "accept", name, code, module: module && absolute(module) }, id));
+    this.#options.onArrival?.(agent);
+  }
+
+  /** Has an agent come to be in the Worker that has the fewest. */
+  async #lodge(order: (line: WorkerLine, id: number) => Promise<unknown>): Promise<DeviceAgent> {
     const crew = this.#freest();
     const { line } = crew;
     const id = line.number();
     crew.coming++;
     try {
-      const aid = (await line.ask({ type: "spawn", name, module: absolute(module), data, keep }, id)) as string;
-      const agent = new DeviceAgent(aid, line, id);
+      const agent = new DeviceAgent((await order(line, id)) as string, line, id);
       crew.agents.set(id, agent);
       // The Worker may have ended meanwhile.
       if (!this.#crews.includes(crew)) agent.over("failed: its Worker ended");
@@ -294,7 +331,7 @@ export class Device {
   // ---- Workers
 
   async #hire(): Promise<Crew> {
-    const { token, leaseMs, compact = false, createWorker = defaultWorker, engine, storage = false } = this.#options;
+    const { token, leaseMs, compact = false, createWorker = defaultWorker, engine, storage = false, yields = true } = this.#options;
     const crew: Crew = {
       agents: new Map(),
       coming: 0,
@@ -309,7 +346,7 @@ export class Device {
         else if (news.type === "connection" && !news.isConnected) this.#trouble("", new WhimbrelError(`no connection: ${news.why ?? ""}`));
       }),
     };
-    const order = { type: "join", url: this.#url, token, leaseMs, compact, engine: engine === undefined ? undefined : absolute(engine), place: this.#name, storage } as const;
+    const order = { type: "join", url: this.#url, token, leaseMs, compact, engine: engine === undefined ? undefined : absolute(engine), place: this.#name, storage, yields } as const;
     try {
       await crew.line.join(order);
     } catch (error) {

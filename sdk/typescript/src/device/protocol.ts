@@ -15,12 +15,17 @@ export interface JoinOrder {
   readonly place: string;
   /** Whether WebAssembly agents may keep something beside their memory. */
   readonly storage: boolean;
+  /** Whether its agents go elsewhere when somebody else wants that. */
+  readonly yields: boolean;
 }
 
 /** What a page wants of a Worker. Numbers find the answers. */
 export type Order =
   | JoinOrder
   | { readonly type: "spawn"; readonly id: number; readonly name: string; readonly module: string; readonly data: unknown; readonly keep: Keep | undefined }
+  /** An agent comes from elsewhere; `module` is where its code is, if that is TypeScript. */
+  | { readonly type: "accept"; readonly id: number; readonly name: string; readonly code: string; readonly module: string | undefined }
+  | { readonly type: "move"; readonly id: number; readonly agent: number; readonly to: string }
   | { readonly type: "end"; readonly id: number }
   | { readonly type: "suspend"; readonly id: number; readonly suspended: boolean }
   | { readonly type: "work"; readonly id: number; readonly module: string; readonly part: Value }
@@ -55,6 +60,7 @@ export interface Port<Out, In> {
 
 export function faultOf(error: unknown): Fault {
   if (!(error instanceof Error)) return { name: "Error", message: String(error), code: undefined };
-  const { code } = error as { readonly code?: unknown };
-  return { name: error.name, message: error.message, code: typeof code === "string" ? code : undefined };
+  const { code, why } = error as { readonly code?: unknown; readonly why?: unknown };
+  const word = code ?? why;
+  return { name: error.name, message: error.message, code: typeof word === "string" ? word : undefined };
 }

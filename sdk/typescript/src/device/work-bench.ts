@@ -1,13 +1,14 @@
 /** What runs in a device's Worker: its session, its agents, and work for others. */
 import { Agent } from "../agents/agent.js";
 import { connect } from "../agents/connect.js";
+import { StayedError } from "../agents/errors.js";
 import type { Keep } from "../agents/keeper.js";
 import type { Platform } from "../agents/platform.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Value } from "../acl/value.js";
 import type { Seats } from "../agentspeak/seats.js";
 import type { Society } from "../agentspeak/society.js";
-import type { GuestModule, Shelf } from "../guest.js";
+import type { GuestAgent, GuestModule, Shelf } from "../guest.js";
 import { faultOf, type JoinOrder, type News, type Order, type Port } from "./protocol.js";
 import { weigh } from "./weigh.js";
 
@@ -18,6 +19,7 @@ export type AgentModule = { readonly default: (new (data: unknown) => Agent) | (
 export type WorkModule = { readonly default: (part: Value) => Value | Promise<Value> };
 
 type SpawnOrder = Omit<Extract<Order, { readonly type: "spawn" }>, "type">;
+type AcceptOrder = Extract<Order, { readonly type: "accept" }>;
 
 /** A society, and its agents on the platform. */
 interface Seated {
@@ -31,7 +33,12 @@ interface Lodger {
   readonly isMind?: boolean;
   end(): Promise<unknown>;
   suspend(suspended: boolean): void;
+  moveTo(place: string): Promise<void>;
 }
+
+/** How agents are kept that came from elsewhere: should the page be closed they go on at its node, or wait there. */
+const GUESTS: Keep = { onLeave: "go-on" };
+const SCRIPTS: Keep = { onLeave: "wait" };
 
 /** Serves a page. */
 export class WorkBench {
@@ -66,6 +73,10 @@ export class WorkBench {
         return this.#join(order);
       case "spawn":
         return this.#spawn(order);
+      case "accept":
+        return this.#accept(order);
+      case "move":
+        return this.#move(order.id, order.agent, order.to);
       case "end":
         return this.#lodgers.get(order.id)?.end();
       case "suspend":
@@ -90,6 +101,7 @@ export class WorkBench {
     // Whoever wants JSON need not load the other form.
     const form = compact ? (await import("../compact.js")).compact : "json";
     const platform = await connect(url, { form, ...(token !== undefined && { token }), ...(leaseMs !== undefined && { leaseMs }) });
+    platform.place = order.place;
     this.#platform = platform;
     this.#joined = order;
     platform.onConnection((isConnected, why) => this.#tell({ type: "connection", isConnected, why }));
@@ -97,16 +109,53 @@ export class WorkBench {
     this.#tell({ type: "joined", platform: platform.name, agentsMax: platform.agentsMax });
   }
 
+  get #yields(): boolean {
+    return this.#joined?.yields ?? true;
+  }
+
   get #here(): Platform {
     if (!this.#platform) throw new WhimbrelError("the Worker has no session");
     return this.#platform;
   }
 
+  async #move(id: number, agent: number, to: string): Promise<void> {
+    const lodger = this.#lodgers.get(agent);
+    if (!lodger) throw new WhimbrelError("the agent ended, or is elsewhere");
+    await lodger.moveTo(to);
+    this.#tell({ type: "done", id, value: null });
+  }
+
+  /** An agent comes from elsewhere. */
+  async #accept(order: AcceptOrder): Promise<void> {
+    const { id, name, code, module } = order;
+    if (code.startsWith("asl:")) return this.#acceptMind(order);
+    if (code.startsWith("wasm:")) {
+      const agent = await this.#guestOf(name, (one) => this.#fetched(one, code), {}, true);
+      return this.#lodge(id, name, agent, { ...GUESTS, code });
+    }
+    if (module === undefined) throw new WhimbrelError(`nobody here knows ${code}`);
+    return this.#spawnScript({ ...order, module, data: undefined, keep: { ...SCRIPTS, code } });
+  }
+
+  /** A module that comes with its agent, if it was never here. */
+  async #fetched(agent: Agent, code: string): Promise<GuestModule> {
+    const { GuestModule } = await import("../guest.js");
+    const fetched = this.#modules.get(code) ?? agent.fetchCode(code).then((bytes) => GuestModule.compile(bytes as Uint8Array<ArrayBuffer>));
+    this.#modules.set(code, fetched);
+    fetched.catch(() => this.#modules.delete(code));
+    return fetched;
+  }
+
   async #spawn(order: SpawnOrder): Promise<void> {
-    const { id, name, module, data, keep } = order;
-    const { pathname } = new URL(module);
+    const { pathname } = new URL(order.module);
     if (pathname.endsWith(".asl")) return this.#spawnMind(order);
     if (pathname.endsWith(".wasm")) return this.#spawnGuest(order);
+    const { keep } = order;
+    return this.#spawnScript({ ...order, keep: keep && { code: `ts:${pathname.split("/").at(-1) ?? ""}`, ...keep } });
+  }
+
+  /** An agent in TypeScript, or JavaScript. */
+  async #spawnScript({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
     const { default: given } = (await import(/* @vite-ignore */ module)) as AgentModule;
     const agent = isAgentClass(given) ? new given(data) : new Agent();
     const tellOwn = agent.onError.bind(agent);
@@ -115,20 +164,25 @@ export class WorkBench {
       tellOwn(error, message);
     };
     if (!isAgentClass(given)) agent.setup = () => given(agent, data);
-    await this.#lodge(id, name, agent, keep && { code: `ts:${pathname.split("/").at(-1) ?? ""}`, ...keep });
+    await this.#lodge(id, name, agent, keep);
   }
 
   /** It is an agent of the platform from now on. */
   async #lodge(id: number, name: string, agent: Agent, keep?: Keep): Promise<void> {
-    await this.#here.create(name, agent, keep);
-    this.#take(id, { name: agent.name, end: () => agent.end(), suspend: (suspended) => (suspended ? agent.suspend() : agent.resume()) });
+    await this.#here.create(name, agent, keep && { yields: this.#yields, ...keep });
+    this.#take(id, {
+      name: agent.name,
+      end: () => agent.end(),
+      suspend: (suspended) => (suspended ? agent.suspend() : agent.resume()),
+      moveTo: (place) => agent.moveTo(place),
+    });
     this.#tell({ type: "spawned", id, name: agent.aid.toString() });
     void agent.ended.then((reason) => this.#ended(id, reason));
   }
 
   /** An agent that is a WebAssembly module: those of one address share its code. */
   async #spawnGuest({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
-    const { GuestAgent, GuestModule, Shelf } = await import("../guest.js");
+    const { GuestModule } = await import("../guest.js");
     const bytes = async (): Promise<ArrayBuffer> => {
       const response = await fetch(module);
       if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
@@ -138,17 +192,25 @@ export class WorkBench {
     this.#modules.set(module, compiled);
     // Whoever comes later may have more luck.
     compiled.catch(() => this.#modules.delete(module));
+    const loaded = await compiled;
+    const agent = await this.#guestOf(name, loaded, (data ?? {}) as Readonly<Record<string, Value>>);
+    await this.#lodge(id, name, agent, keep && { ...keep, code: await loaded.codeName(module.split(/[?#]/)[0]?.split("/").at(-1) ?? "") });
+  }
+
+  async #guestOf(name: string, module: GuestModule | ((agent: GuestAgent) => Promise<GuestModule>), options: Readonly<Record<string, Value>>, isArriving = false): Promise<GuestAgent> {
+    const { GuestAgent, Shelf } = await import("../guest.js");
     const shelf = this.#shelves.get(name) ?? new Shelf();
     if (this.#joined?.storage) this.#shelves.set(name, shelf);
-    const agent = new GuestAgent(await compiled, {
-      options: (data ?? {}) as Readonly<Record<string, Value>>,
+    const agent = new GuestAgent(module, {
+      options,
+      isArriving,
       node: this.#joined?.place ?? "",
       onPrint: (text) => this.#tell({ type: "printed", agent: name, text }),
       onLog: (level, text) => level !== "debug" && this.#tell({ type: "printed", agent: name, text: `${level}: ${text}` }),
       ...(this.#joined?.storage && { shelf }),
     });
     agent.onError = (error) => this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
-    await this.#lodge(id, name, agent, keep && { ...keep, code: await agent.module.codeName(module.split(/[?#]/)[0]?.split("/").at(-1) ?? "") });
+    return agent;
   }
 
   /** Modules of guests by their addresses, and what guests keep by their names. */
@@ -165,28 +227,16 @@ export class WorkBench {
 
   /** An agent in AgentSpeak: all of a Worker are one society. */
   async #spawnMind({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
-    this.#society ??= this.#openSociety();
-    // Whoever comes later may have more luck.
-    this.#society.catch(() => (this.#society = undefined));
-    const { society, seats } = await this.#society;
+    const { society, seats } = await this.#seated();
     const response = await fetch(module);
     if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
     society.putFiles({ [module]: await response.text() });
     const { diagnostics } = await society.check(module);
     const first = diagnostics.find(({ severity }) => severity === "error");
     if (first) throw new WhimbrelError(first.rendered);
-    const lodger = {
-      name,
-      isMind: true,
-      end: async () => society.kill(name),
-      suspend: (suspended: boolean) => (suspended ? society.suspend(name) : society.resume(name)),
-    };
     const options = (data ?? {}) as Record<string, string>;
-    if (keep) {
-      const aid = await seats.spawnKept(name, module, options, keep);
-      this.#take(id, lodger);
-      return this.#tell({ type: "spawned", id, name: aid });
-    }
+    if (keep) return this.#lodgeMind(id, society, await seats.spawnKept(name, module, options, { yields: this.#yields, ...keep }));
+    const lodger = mindLodger(society, name, () => Promise.reject(new StayedError("not_movable", "it is not kept: spawn says whether it is (`onLeave`)")));
     const seated = new Promise<string>((resolve, reject) => this.#seats.set(name, { resolve, reject }));
     this.#take(id, lodger);
     try {
@@ -198,6 +248,26 @@ export class WorkBench {
     } finally {
       this.#seats.delete(name);
     }
+  }
+
+  /** A mind comes from elsewhere, with its program if that was never here. */
+  async #acceptMind({ id, name, code }: AcceptOrder): Promise<void> {
+    const { society, seats } = await this.#seated();
+    this.#lodgeMind(id, society, await seats.accept(name, code, { yields: this.#yields, ...GUESTS }));
+  }
+
+  /** A mind that is kept: how it ends the platform tells, too, as it may be elsewhere. */
+  #lodgeMind(id: number, society: Society, seat: Agent): void {
+    this.#take(id, mindLodger(society, seat.name, (place) => seat.moveTo(place)));
+    this.#tell({ type: "spawned", id, name: seat.aid.toString() });
+    void seat.ended.then((reason) => this.#ended(id, reason));
+  }
+
+  #seated(): Promise<Seated> {
+    this.#society ??= this.#openSociety();
+    // Whoever comes later may have more luck.
+    this.#society.catch(() => (this.#society = undefined));
+    return this.#society;
   }
 
   /** Minds that wait for their seats. */
@@ -231,6 +301,7 @@ export class WorkBench {
       for (const [id, { name, isMind }] of this.#lodgers) if (isMind && name === agent) this.#ended(id, reason);
     });
     const { seats } = await seat(society, platform, {
+      place: this.#joined?.place ?? "",
       onSeat: (name, one) => this.#seats.get(name)?.resolve(one.aid.toString()),
       onError: (name, error) => {
         this.#seats.get(name)?.reject(error);
@@ -246,6 +317,16 @@ export class WorkBench {
     const { default: answer } = (await import(/* @vite-ignore */ module)) as WorkModule;
     this.#tell({ type: "done", id, value: await answer(part) });
   }
+}
+
+function mindLodger(society: Society, name: string, moveTo: Lodger["moveTo"]): Lodger {
+  return {
+    name,
+    isMind: true,
+    moveTo,
+    end: async () => society.kill(name),
+    suspend: (suspended) => (suspended ? society.suspend(name) : society.resume(name)),
+  };
 }
 
 function isAgentClass(given: AgentModule["default"]): given is new (data: unknown) => Agent {

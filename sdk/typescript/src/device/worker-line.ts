@@ -1,5 +1,5 @@
 import { WhimbrelError } from "../acl/errors.js";
-import { RefusedError } from "../agents/errors.js";
+import { RefusedError, StayedError } from "../agents/errors.js";
 import { CODES, type Code } from "../session/frames.js";
 import { SessionError } from "../session/session.js";
 import type { Fault, JoinOrder, News, Order } from "./protocol.js";
@@ -120,6 +120,7 @@ export class WorkerLine {
 export function errorOf({ name, message, code }: Fault): Error {
   const text = code !== undefined && message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
   if (name === "RefusedError" && CODES.includes(code as Code)) return new RefusedError(code as Code, text);
+  if (name === "StayedError" && code !== undefined) return new StayedError(code, message);
   if (name === "SessionError" && code !== undefined) return new SessionError(code as Code, text);
   return new WhimbrelError(name === "WhimbrelError" || name === "Error" ? message : `${name}: ${message}`);
 }

@@ -1,7 +1,7 @@
 /** Guests as agents of a platform. */
 import { Agent } from "../agents/agent.js";
 import { Progress } from "../agents/keeper.js";
-import { DeadlineError, NotUnderstoodError, RefuseError } from "../agents/errors.js";
+import { DeadlineError, EndedError, NotUnderstoodError, RefuseError, StayedError } from "../agents/errors.js";
 import type { Service } from "../agents/df.js";
 import { clock } from "../agentspeak/clock.js";
 import type { Aid } from "../acl/aid.js";
@@ -28,9 +28,11 @@ export interface GuestOptions {
   readonly onLog?: (level: LogLevel, text: string) => void;
   /** What it keeps here beside its memory; if not said, it may keep nothing. */
   readonly shelf?: Shelf;
+  /** It moved here: it is told so. */
+  readonly isArriving?: boolean;
   /**
    * Brings it, or a clone, elsewhere, with the state that {@link GuestAgent.snapshot} returns meanwhile. What became of that; nothing if
-   * it is there now and not here. If not said, it stays.
+   * it is there now and not here. If not said, one that the platform keeps goes by way of its node, and all others, and clones, stay.
    */
   readonly travel?: (hop: Hop, agent: GuestAgent) => Promise<News | undefined>;
 }
@@ -64,24 +66,35 @@ export class GuestAgent extends Agent {
   #stopTimer: (() => void) | undefined;
   #wakesAt = Infinity;
   #until = Infinity;
+  /** Where somebody else wants it to be, and who hears of that. */
+  #wanted: { readonly place: string; done(): void; failed(error: unknown): void } | undefined;
+  #module: GuestModule | undefined;
+  readonly #fetch: ((agent: GuestAgent) => Promise<GuestModule>) | undefined;
   #stopLifetime: (() => void) | undefined;
   /** What the DF has of it; known once it was asked. */
   #services: Service[] | undefined;
 
-  constructor(
-    /** Its code. */
-    readonly module: GuestModule,
-    options: GuestOptions = {},
-  ) {
+  /** Its code, or what that comes from once it is on the platform. */
+  constructor(module: GuestModule | ((agent: GuestAgent) => Promise<GuestModule>), options: GuestOptions = {}) {
     super();
+    if (typeof module === "function") this.#fetch = module;
+    else this.#module = module;
     this.#options = options;
+  }
+
+  /** Its code. */
+  get module(): GuestModule {
+    if (!this.#module) throw new WhimbrelError("its code is not there yet");
+    return this.#module;
   }
 
   /** Has its first call. */
   override async setup(): Promise<void> {
-    const { options } = this.#options;
+    const { options, isArriving = false } = this.#options;
+    this.#module ??= await this.#fetch?.(this);
     const state = (await this.#restored()) ?? this.#options.state;
     const guest = new Guest(this.module, this.#surroundings(), state ?? options ?? {});
+    if (isArriving) guest.hopped({ type: "arrived", from: "" });
     this.#guest = guest;
     if (this.keeper) {
       this.keeper.isStepwise = true;
@@ -89,8 +102,8 @@ export class GuestAgent extends Agent {
       this.keeper.source = () => ({ state: guest.snapshot(), ...this.#progress.written });
     }
     this.onMessage((message) => this.#deliver(message));
-    // An agent that never rests is there all the same.
-    await this.#work(1);
+    // An agent that never rests is there all the same; and one that comes from elsewhere was before, and may leave in this very call.
+    if (!isArriving) await this.#work(1);
     // Whoever creates it ends it then.
     if (this.#failure) throw this.#failure;
     this.#isSetUp = true;
@@ -157,6 +170,7 @@ export class GuestAgent extends Agent {
 
   /** @internal */
   override over(reason: string): void {
+    this.#wanted?.failed(new EndedError(`the agent ended: ${reason}`));
     for (const taken of this.#untaken) taken();
     super.over(this.#failure ? `failed: ${this.#failure.message}` : reason);
   }
@@ -186,13 +200,20 @@ export class GuestAgent extends Agent {
     try {
       for (let left = steps, until = clock.now() + SLICE_MS; left > 0 && !this.#isStill; left--) {
         this.#hasMore = false;
+        const wanted = this.#wanted;
+        this.#wanted = undefined;
+        if (wanted) {
+          if (await this.#goWhere(wanted, guest)) return;
+          continue;
+        }
         const outcome = await guest.run(1);
         // Between two calls its state is what it did and said.
         if (outcome.type !== "rest") this.keeper?.touched(this.#progress.open);
         // Who ends goes nowhere.
         if (this.#end) return;
         const isOver = await this.#follow(outcome, guest);
-        if (isOver) return;
+        // Something may have come just now, and found it at work.
+        if (isOver && !(outcome.type === "rest" && this.#hasMore)) return;
         if (clock.now() < until) continue;
         await new Promise<void>((resolve) => void clock.after(0, resolve));
         until = clock.now() + SLICE_MS;
@@ -233,8 +254,43 @@ export class GuestAgent extends Agent {
   #travel(hop: Hop, guest: Guest): Promise<News | undefined> {
     guest.lighten();
     const { travel } = this.#options;
-    const stays: News = { type: "stayed", to: hop.to, why: `there is no way to ${hop.to} from here` };
-    return travel ? travel(hop, this) : Promise.resolve(stays);
+    if (travel) return travel(hop, this);
+    if (hop.clone === undefined && this.keeper) return this.#depart(hop.to, guest).catch((error: unknown) => stayed(hop.to, error));
+    return Promise.resolve({ type: "stayed", to: hop.to, why: `there is no way to ${hop.to} from here` });
+  }
+
+  /** Leaves by way of its node: nothing is to be told here when it has. */
+  async #depart(to: string, guest: Guest): Promise<undefined> {
+    const { keeper } = this;
+    if (!keeper) throw new StayedError("not_movable", "it is not kept");
+    await keeper.leave(to, { state: guest.departure(), ...this.#progress.written });
+    return undefined;
+  }
+
+  /** Has it go where somebody else wants it; whether it went. */
+  async #goWhere({ place, done, failed }: { readonly place: string; done(): void; failed(error: unknown): void }, guest: Guest): Promise<boolean> {
+    try {
+      guest.prepare();
+      guest.lighten();
+      await this.#depart(place, guest);
+      done();
+      return true;
+    } catch (error) {
+      failed(error);
+      if (error instanceof EndedError) return true;
+      guest.hopped(stayed(place, error));
+      return false;
+    }
+  }
+
+  /** It goes between two calls, or in the middle of one that waits. */
+  override moveTo(place: string): Promise<void> {
+    if (!this.keeper || !this.#guest) return Promise.reject(new StayedError("not_movable", "it is not kept, or not there yet"));
+    if (this.isSuspended) return Promise.reject(new StayedError("not_movable", "it is suspended"));
+    if (this.#wanted || this.keeper.isLeaving) return Promise.reject(new StayedError("not_movable", "it is on its way already"));
+    const moved = new Promise<void>((done, failed) => (this.#wanted = { place, done, failed }));
+    void this.#work();
+    return moved;
   }
 
   #sleep(guest: Guest): void {
@@ -358,5 +414,7 @@ export class GuestAgent extends Agent {
     return { code: 0 };
   }
 }
+
+const stayed = (to: string, error: unknown): News => ({ type: "stayed", to, why: error instanceof Error ? error.message : String(error) });
 
 const microseconds = (): number => Math.floor(performance.now() * 1000);

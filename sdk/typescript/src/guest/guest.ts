@@ -127,6 +127,15 @@ export class Guest {
     return writeState(affairs, surroundings.now(), this.#image());
   }
 
+  /** The same as it is elsewhere: what it did to go there is done. */
+  departure(): Uint8Array<ArrayBuffer> {
+    const { affairs, surroundings } = this.#desk;
+    const { suspended } = affairs;
+    // To wait until a time that is over ends with the same answer as to have gone.
+    const done = suspended?.wait.type === "hop" ? { ...affairs, suspended: { ...suspended, wait: { type: "until", until: surroundings.now() } as const } } : affairs;
+    return writeState(done, surroundings.now(), this.#image());
+  }
+
   #image(): Image {
     if (!this.#desk.affairs.suspended) {
       this.#clear(this.#inbox.at, this.#inbox.used);
@@ -190,6 +199,11 @@ export class Guest {
   /** Somebody calls it home: it is told with the news of the hop. */
   recalled(): void {
     this.#desk.affairs.recalls++;
+  }
+
+  /** Somebody else sends it elsewhere: it is told between two calls. */
+  prepare(): void {
+    if (!this.#desk.affairs.suspended) this.#exports.whim_before_move?.();
   }
 
   /** What need not travel does not: that is said before it goes. */

@@ -67,6 +67,8 @@ export interface Hello {
   readonly window: number | null;
   readonly message_bytes: number | null;
   readonly remember: number;
+  /** Whether its agents may be asked to go elsewhere, and others to come here: false if not said. */
+  readonly moves?: boolean;
 }
 
 /** What a session is granted. */
@@ -168,7 +170,7 @@ export interface Save extends Numbered<"save"> {
   readonly upto: number;
   readonly code: string;
   readonly state: Uint8Array;
-  /** It leaves for this node. */
+  /** It leaves for this node, or for the session of this agent. */
   readonly to: string | null;
   /** Messages behind `upto` that it covers, too. */
   readonly also: readonly number[];
@@ -183,7 +185,7 @@ export interface State extends Numbered<"state"> {
   readonly state: Uint8Array;
 }
 
-/** The node has not got an agent's code. */
+/** The speaker has not got an agent's code. */
 export interface Lacks extends Numbered<"lacks"> {
   readonly code: string;
 }
@@ -193,6 +195,25 @@ export interface CodePart extends Numbered<"code"> {
   readonly at: number;
   readonly of: number;
   readonly bytes: Uint8Array;
+}
+
+/** Somebody wants an agent to go elsewhere: it is saved with that place, or stays. */
+export interface Yield extends Numbered<"yield"> {
+  readonly to: string;
+}
+/** An agent is to come here, with this code: it is created, or stays where it is. */
+export interface Offer {
+  readonly type: "offer";
+  readonly number: number;
+  readonly name: string;
+  readonly code: string;
+}
+/** The agent of this name neither goes nor comes: why. */
+export interface Stays {
+  readonly type: "stays";
+  readonly number: number;
+  readonly name: string;
+  readonly text: string;
 }
 
 /** One frame, whatever its form. */
@@ -216,10 +237,14 @@ export type Frame =
   | Saved
   | State
   | Lacks
-  | CodePart;
+  | CodePart
+  | Yield
+  | Offer
+  | Stays;
 
 type FieldType = "u32" | "u64" | "text" | "code" | "versions" | "resume" | "policy" | "bool" | "bytes" | "numbers";
-type Field = readonly [name: string, type: FieldType, optional?: "?"];
+/** What is marked `?` may be missing; what is marked `+` is there only if it is true, behind all that earlier versions have. */
+type Field = readonly [name: string, type: FieldType, optional?: "?" | "+"];
 
 const numbered = (...more: Field[]): Field[] => [["number", "u64"], ["agent", "u32"], ...more];
 
@@ -236,6 +261,7 @@ const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
       ["window", "u32", "?"],
       ["message_bytes", "u32", "?"],
       ["remember", "u32"],
+      ["moves", "bool", "+"],
     ],
   ],
   [
@@ -272,6 +298,9 @@ const KINDS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
   ["state", numbered(["code", "text"], ["state", "bytes"])],
   ["lacks", numbered(["code", "text"])],
   ["code", numbered(["code", "text"], ["at", "u64"], ["of", "u64"], ["bytes", "bytes"])],
+  ["yield", numbered(["to", "text"])],
+  ["offer", [["number", "u64"], ["name", "text"], ["code", "text"]]],
+  ["stays", [["number", "u64"], ["name", "text"], ["text", "text"]]],
 ];
 
 const RESUME: readonly Field[] = [["session", "text"], ["secret", "text"], ["received", "u64"]];
@@ -351,8 +380,8 @@ export class FrameWriter {
 function writeFields(out: number[], fields: readonly Field[], from: object): void {
   for (const [name, type, optional] of fields) {
     const value = (from as Record<string, unknown>)[name] ?? null;
-    if (optional) out.push(value === null ? 0 : 1);
-    if (value !== null) writeField(out, type, value);
+    if (optional === "?") out.push(value === null ? 0 : 1);
+    if (value !== null && (optional !== "+" || value === true)) writeField(out, type, value);
   }
 }
 
@@ -456,7 +485,13 @@ class FieldReader {
   constructor(readonly bytes: Uint8Array) {}
 
   fields(fields: readonly Field[]): Record<string, unknown> {
-    return Object.fromEntries(fields.map(([name, type, optional]) => [name, optional && !this.#isThere() ? null : this.#field(type)]));
+    const read: Record<string, unknown> = {};
+    for (const [name, type, optional] of fields) {
+      if (optional === "+" && this.at === this.bytes.length) break;
+      const value = optional === "?" && !this.#isThere() ? null : this.#field(type);
+      if (optional !== "+" || value === true) read[name] = value;
+    }
+    return read;
   }
 
   #isThere(): boolean {
@@ -549,7 +584,9 @@ function readJsonFields(fields: readonly Field[], from: Record<string, unknown>,
   const read: Record<string, unknown> = {};
   for (const [name, type, optional] of fields) {
     const value = from[name] ?? null;
-    if (value !== null) read[name] = readJsonField(name, type, value);
+    if (optional === "+") {
+      if (value !== null && readJsonField(name, type, value) === true) read[name] = true;
+    } else if (value !== null) read[name] = readJsonField(name, type, value);
     else if (optional) read[name] = null;
     else if (areDefaulted) read[name] = type === "versions" ? [] : 0;
     else throw unreadable(`it has no ${name}`);

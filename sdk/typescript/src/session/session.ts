@@ -12,7 +12,7 @@
  */
 import { DecodeError, WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
-import { FrameReader, FrameWriter, seal, sealedBytes, type Code, type Form, type Frame, type OnLeave, type Outgoing, type Refused, type Welcome } from "./frames.js";
+import { FrameReader, FrameWriter, seal, sealedBytes, type Code, type CodePart, type Form, type Frame, type OnLeave, type Outgoing, type Refused, type Welcome } from "./frames.js";
 import {
   ACK_DELAY_MS,
   CODE_PART_BYTES,
@@ -42,6 +42,8 @@ export interface SessionOptions {
   readonly remember?: number;
   /** How frames are written: as JSON, or as fewer bytes with `compact` of `whimbrel/compact`. */
   readonly form?: Form;
+  /** Whether its agents may be asked to go elsewhere, and others to come here: `yield` and `offer` are answered. */
+  readonly moves?: boolean;
   /** How long the first connection is tried before giving up: 5 s if not said. */
   readonly patienceMs?: number;
 }
@@ -74,6 +76,9 @@ export type SessionEvent =
   | { readonly type: "unreadable"; readonly agent: number; readonly number: number; readonly why: string }
   | { readonly type: "saved"; readonly agent: number; readonly of: number }
   | { readonly type: "lacks"; readonly agent: number; readonly code: string }
+  | { readonly type: "code"; readonly part: CodePart }
+  | { readonly type: "yield"; readonly agent: number; readonly to: string }
+  | { readonly type: "offer"; readonly name: string; readonly code: string }
   | { readonly type: "state"; readonly agent: number; readonly code: string; readonly state: Uint8Array }
   | { readonly type: "certified"; readonly agent: number; readonly certificates: string }
   | { readonly type: "refused"; readonly of: number; readonly code: Code; readonly text: string }
@@ -205,9 +210,19 @@ export class Session {
     return this.#keep((number) => ({ type: "keep", number, agent, policy, holds }));
   }
 
-  /** What an agent is, with its messages up to this number of the node's, and these. */
-  save(agent: number, upto: number, code: string, state: Uint8Array, also: readonly number[] = []): number {
-    return this.#keep((number) => ({ type: "save", number, agent, upto, code, state, to: null, also }));
+  /** What an agent is, with its messages up to this number of the node's, and these; `to` is where it is to go on with that. */
+  save(agent: number, upto: number, code: string, state: Uint8Array, also: readonly number[] = [], to: string | null = null): number {
+    return this.#keep((number) => ({ type: "save", number, agent, upto, code, state, to, also }));
+  }
+
+  /** The agent of this name neither goes nor comes: why. */
+  stays(name: string, text: string): number {
+    return this.#keep((number) => ({ type: "stays", number, name, text }));
+  }
+
+  /** The node is to say what an agent's code is. */
+  lacks(agent: number, code: string): number {
+    return this.#keep((number) => ({ type: "lacks", number, agent, code }));
   }
 
   /** An agent's code, for a node that lacks it; the number of its last part. */
@@ -469,7 +484,7 @@ export class Session {
   }
 
   #hello(): Outgoing {
-    const { token, leaseMs, window, messageBytes } = this.#options;
+    const { token, leaseMs, window, messageBytes, moves = false } = this.#options;
     const welcome = this.#welcome;
     return {
       type: "hello",
@@ -480,6 +495,7 @@ export class Session {
       window: window ?? WINDOW,
       message_bytes: messageBytes ?? MESSAGE_BYTES,
       remember: this.#remember,
+      ...(moves && { moves }),
     };
   }
 }
@@ -500,6 +516,12 @@ function eventOf(frame: Extract<Frame, { number: number }> | Refused): SessionEv
       return { type: "lacks", agent: frame.agent, code: frame.code };
     case "state":
       return { type: "state", agent: frame.agent, code: frame.code, state: frame.state };
+    case "code":
+      return { type: "code", part: frame };
+    case "yield":
+      return { type: "yield", agent: frame.agent, to: frame.to };
+    case "offer":
+      return { type: "offer", name: frame.name, code: frame.code };
     case "certified":
       return { type: "certified", agent: frame.agent, certificates: frame.certificates };
     case "refused":

@@ -1,0 +1,101 @@
+/** A node that is none: what a platform's node says is what the test says. */
+import { setTimeout as pause } from "node:timers/promises";
+import { connect, type Platform } from "../src/index.js";
+import type { Connect, TransportEvents } from "../src/session/transport.js";
+
+/** A frame that a client wrote. */
+export interface Heard {
+  readonly type: string;
+  readonly message?: { readonly performative: string; readonly reply_with?: string; readonly conversation_id?: string; readonly content?: unknown };
+  readonly number?: number;
+  readonly agent?: number;
+  readonly name?: string;
+  readonly upto?: number;
+  readonly code?: string;
+  readonly state?: string;
+  readonly to?: string | null;
+  readonly also?: readonly number[];
+  readonly text?: string;
+  readonly moves?: boolean;
+  readonly bytes?: string;
+}
+
+/** A node that creates agents, ends them, certifies, and takes all messages. */
+export class SmallNode {
+  readonly heard: Heard[] = [];
+  isThere = true;
+  connections = 0;
+  leaseMs = 10_000;
+  isDeaf = false;
+  /** What agents were that come back: it is said before they are created. */
+  readonly states = new Map<string, { readonly code: string; readonly state: string }>();
+  #events: TransportEvents | undefined;
+  #said = 0;
+  #took = 0;
+
+  readonly transport: Connect = (events) => {
+    this.#events = events;
+    this.connections++;
+    queueMicrotask(() => (this.isThere ? events.onOpen() : events.onClose("no network")));
+    return { send: (frame) => this.#hear(JSON.parse(String(frame)) as Heard), close: () => undefined };
+  };
+
+  connect(signal?: AbortSignal): Promise<Platform> {
+    return connect("ws://node.example", { transport: this.transport, ...(signal && { signal }) });
+  }
+
+  /** The connection breaks. */
+  cut(): void {
+    this.#events?.onClose("cut");
+  }
+
+  say(frame: object): void {
+    this.#events?.onFrame(JSON.stringify(frame));
+  }
+
+  number(frame: object): void {
+    this.say({ ...frame, number: ++this.#said });
+  }
+
+  of(type: string): readonly Heard[] {
+    return this.heard.filter((frame) => frame.type === type);
+  }
+
+  /** The frame of this kind that comes next, behind so many. */
+  async next(type: string, behind = 0): Promise<Heard> {
+    while (this.of(type).length <= behind) await pause(2);
+    return this.of(type)[behind] as Heard;
+  }
+
+  #hear(frame: Heard): void {
+    this.heard.push(frame);
+    const { type, agent, name, number } = frame;
+    if (number !== undefined) this.#took = number;
+    if (number !== undefined && !this.isDeaf) this.say({ type: "ack", received: number });
+    if (type === "hello") this.#welcome();
+    else if (type === "create" && name === "taken") this.number({ type: "refused", of: number, code: "name-taken", text: "no" });
+    else if (type === "create") {
+      const state = this.states.get(name ?? "");
+      if (state) this.number({ type: "state", agent, ...state });
+      this.number({ type: "created", agent, name: `${name}@home` });
+    } else if (type === "save" && frame.to === null) this.number({ type: "saved", agent, of: number });
+    else if (type === "end") this.number({ type: "ended", agent, reason: "finished" });
+    else if (type === "certify") this.number({ type: "certified", agent, certificates: "PEM" });
+    else if (type === "bye") this.say({ type: "bye" });
+  }
+
+  #welcome(): void {
+    const limits = { lease_ms: this.leaseMs, window: 256, agents: 4, message_bytes: 1 << 20, messages_per_s: 10_000, remember: 0 };
+    this.say({ type: "welcome", version: 1, session: "s1", secret: "hush", platform: "home", received: this.#took, credit: this.#took + 256, ...limits });
+
+  }
+}
+
+export async function withPlatform(run: (platform: Platform, node: SmallNode) => Promise<void>, node = new SmallNode()): Promise<void> {
+  const platform = await node.connect();
+  try {
+    await run(platform, node);
+  } finally {
+    await platform.close();
+  }
+}
