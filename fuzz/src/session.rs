@@ -7,8 +7,8 @@ use std::sync::Arc;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::Time;
 use whimbrel_platform::session::{
-    Ack, Create, End, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, MessageFrame, Opening, Resume, Session,
-    SessionEvent,
+    Ack, Create, End, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, Keep, Lacks, MessageFrame, OfferFrame,
+    OnLeave, Opening, Resume, Save, Session, SessionEvent, Stays, Yield,
 };
 
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
@@ -135,6 +135,11 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let resuming = Hello { resume: Some(resume), ..hello.clone() };
     let sequences = [
         vec![Frame::Hello(resuming)],
+        moving(&hello),
+        vec![
+            Frame::Hello(hello.clone()),
+            Frame::Offer(OfferFrame { number: 1, name: "bob".into(), code: CODE.into() }),
+        ],
         vec![Frame::Hello(hello.clone()), create(1, 0, "bob"), message(2), message(3), ack(1), Frame::Bye],
         vec![
             Frame::Hello(hello),
@@ -165,6 +170,26 @@ pub fn seeds() -> Vec<Vec<u8>> {
         }
     }
     all
+}
+
+const CODE: &str = "asl:0000000000000000000000000000000000000000000000000000000000000000/bob.asl";
+
+/// An agent that is to leave its client.
+fn moving(hello: &Hello) -> Vec<Frame> {
+    let save = |number, to: Option<&str>| {
+        let (code, state, to) = (CODE.to_owned(), vec![1, 2, 3], to.map(str::to_owned));
+        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to, also: vec![] })
+    };
+    vec![
+        Frame::Hello(Hello { moves: true, ..hello.clone() }),
+        create(1, 0, "bob"),
+        Frame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::GoOn, holds: true }),
+        save(3, None),
+        save(4, Some("n2")),
+        Frame::Lacks(Lacks { number: 5, agent: 0, code: CODE.into() }),
+        Frame::Stays(Stays { number: 6, name: "bob".into(), text: "not now".into() }),
+        Frame::Yield(Yield { number: 7, agent: 0, to: "n2".into() }),
+    ]
 }
 
 fn create(number: u64, agent: u32, name: &str) -> Frame {

@@ -12,7 +12,7 @@ use crate::durable::creation::is_creation;
 use crate::durable::{Origin, Ticket};
 use crate::inspection::{Inspection, Instructed, Instruction, Look};
 use crate::limits::{SPARE_QUEUE_MESSAGES_MAX, SPARE_QUEUES_MAX};
-use crate::mobility::{Hop, HopRequest};
+use crate::mobility::{Hop, HopRequest, Wish};
 use crate::{Services, Time};
 
 /// What runs in an agent's slot. The scheduler gives it turns; in between it is only data.
@@ -111,6 +111,12 @@ pub trait AgentBody: Send {
     /// What became of a hop: called between two turns, before the first on the new node or the next on the old one. A turn
     /// follows.
     fn hopped(&mut self, _hop: &Hop) {}
+
+    /// Somebody else wants the agent to be elsewhere, and its code is in other hands than this node's: whoever has it is asked. The wish comes back if
+    /// the agent can be written out here.
+    fn yields(&mut self, wish: Wish, _now: Time) -> Option<Wish> {
+        Some(wish)
+    }
 
     /// What is in it, but for its mailbox; between two turns. It goes on as if nobody had looked.
     fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
@@ -278,6 +284,10 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
 
     fn hopped(&mut self, hop: &Hop) {
         (**self).hopped(hop);
+    }
+
+    fn yields(&mut self, wish: Wish, now: Time) -> Option<Wish> {
+        (**self).yields(wish, now)
     }
 
     fn inspect(&mut self, look: Look, now: Time) -> Inspection {

@@ -315,6 +315,12 @@ pub const KEPT_PRUNE_MS: u64 = 1_000;
 pub const KEPT_BYTES_PER_PRINCIPAL_MAX: usize = 256 << 20;
 /// How long an agent waits for its session's client to come back.
 pub const KEPT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+/// How long a client has to take an agent that is offered to it, or to let one go that is wanted elsewhere.
+pub const SESSION_OFFER_MS: u64 = 10_000;
+/// Agents that are offered to one session at a time.
+pub const SESSION_OFFERS_MAX: usize = 64;
+/// Bytes of an agent's code that go to a client in one frame.
+pub const SESSION_CODE_PART_BYTES: usize = 256 << 10;
 /// Bytes of a token that lets programs have agents, at least.
 pub const SESSION_TOKEN_BYTES_MIN: usize = 8;
 /// Bytes of a file of such tokens.

@@ -5,7 +5,7 @@ use whimbrel_platform::Time;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{CODE_PART_BYTES, CODE_WAITING_BYTES_MAX};
 use whimbrel_platform::mobility::{Bearer, FetchError, FetchStep, Fetches, HopError, HopId, HopNews, Offer, Part};
-use whimbrel_platform::policy::{Action, Principal};
+use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::NodeId;
 
 use crate::loader::CodeFound;
@@ -36,7 +36,7 @@ impl Node {
     pub fn find_code(&self, from: NodeId, offer: &Offer) -> Result<CodeFound, HopError> {
         let Some(object) = offer.origin.code_object() else { return Ok(CodeFound::Own) };
         let found = caught(|| self.loader.find_code(&offer.origin)).map_err(|panic| self.no(&panic))?;
-        let who = Principal::Agent { name: offer.hop.agent, node: self.name_of(from) };
+        let who = self.traveller(from, offer);
         if found == CodeFound::Own || self.permits(who, Action::Code, &object) {
             return Ok(found);
         }

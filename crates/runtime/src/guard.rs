@@ -60,7 +60,7 @@ impl Node {
     }
 
     /// Who has this name at this node. Asks the AMS.
-    fn bearer(&self, name: Symbol, node: Symbol) -> Principal {
+    pub fn bearer(&self, name: Symbol, node: Symbol) -> Principal {
         match self.with_ams(|ams| ams.kind_anywhere(Aid::local(name))) {
             Some(AgentKind::Session) => Principal::Session { name, node },
             _ => Principal::Agent { name, node },

@@ -301,10 +301,16 @@ impl Node {
         if self.with_ams(|ams| ams.node_of(name)) != Some(from) {
             return Err(self.no("the node that it comes from has no such agent"));
         }
-        let who = Principal::Agent { name, node: self.name_of(from) };
+        let who = self.traveller(from, offer);
         let object = offer.clone.filter(|clone| *clone != Symbol::default()).unwrap_or(name);
         let action = if offer.clone.is_some() { Action::Create } else { Action::Move };
         if self.permits(who, action, object.as_str()) { Ok(()) } else { Err(HopError::Forbidden(self.my_name())) }
+    }
+
+    /// Who an agent is to the policy that comes from there. One that was with a client is what agents of sessions are, wherever it goes.
+    pub fn traveller(&self, from: NodeId, offer: &Offer) -> Principal {
+        let (name, node) = (offer.hop.agent, self.name_of(from));
+        if offer.kind == AgentKind::Session { Principal::Session { name, node } } else { self.bearer(name, node) }
     }
 
     fn body_of(&self, offer: &Offer) -> Result<Box<dyn AgentBody>, HopError> {

@@ -1,6 +1,7 @@
 //! What all shards of a platform share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, sym};
@@ -13,6 +14,7 @@ use whimbrel_platform::limits::OFFLOAD_THREADS_MAX;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
+use whimbrel_platform::session::Shelf;
 use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Links, Observer, Time};
 
@@ -79,6 +81,8 @@ pub(crate) struct Node {
     pub codes: Codes,
     pub luggage: Luggage,
     pub advisor: Advisor,
+    /// Who has a session here, if there is an agent port.
+    pub shelf: OnceLock<Weak<Shelf>>,
     pub guard: Guard,
     pub forum: Forum,
     /// Who writes down what durable agents do, if anybody does.
@@ -172,6 +176,7 @@ impl Node {
             codes: Codes::default(),
             luggage: Luggage::default(),
             advisor: Advisor::default(),
+            shelf: OnceLock::new(),
             guard,
             forum: Forum::default(),
             scribe,

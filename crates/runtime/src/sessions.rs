@@ -1,15 +1,18 @@
 //! The scheduler as sessions see it.
 
+use std::sync::Weak;
 use std::sync::atomic::Ordering;
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::audit::Refused;
 use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::link::News;
+use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::policy::{Action, Principal, Verdict};
-use whimbrel_platform::route::{LocalRoute, Place, ShardIndex};
+use whimbrel_platform::route::{LocalRoute, NodeId, Place, ShardIndex};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::session::{Exchange, Host};
+use whimbrel_platform::session::{Exchange, Host, Shelf};
 use whimbrel_platform::{AgentBody, Time};
 
 use crate::loader::CodeFound;
@@ -90,6 +93,42 @@ impl Host for NodeHost {
         caught(|| self.0.restore(name, origin, &states, self.0.now()))?
     }
 
+    fn code(&self, origin: &Origin) -> Option<Arc<[u8]>> {
+        let loader = &self.0.loader;
+        let code = origin.code()?;
+        caught(|| loader.code(code).or_else(|| loader.recall_code(origin).then(|| loader.code(code)).flatten())).ok()?
+    }
+
+    fn may_move(&self, name: Symbol, object: &str) -> bool {
+        self.0.permits(Principal::Session { name, node: self.0.my_name() }, Action::Move, object)
+    }
+
+    fn is_here(&self, to: Symbol) -> Result<bool, HopError> {
+        let node = &self.0;
+        if to == Symbol::default() || to == node.my_name() {
+            return Ok(true);
+        }
+        let is_node = node.linked.links().is_some_and(|links| links.node_named(to.as_str()).is_some());
+        if is_node || node.node_of_client(to).is_some() { Ok(false) } else { Err(HopError::NoSuchNode(to)) }
+    }
+
+    fn handle_lodged(&self, name: Symbol) {
+        let node = &self.0;
+        // Under the lock, as all that other nodes are told of an agent.
+        node.with_ams(|ams| {
+            if ams.handle_lodged(Aid::local(name))
+                && let Some(links) = node.linked.links()
+            {
+                links.tell_all(News::Agents(vec![(name, AgentKind::Session)]));
+            }
+        });
+    }
+
+    fn attach(&self, shelf: &Arc<Shelf>) {
+        // A node has one agent port.
+        let _ = self.0.shelf.set(Arc::downgrade(shelf));
+    }
+
     fn life(&self, name: Symbol) -> Option<u32> {
         match self.0.routes.look_up(name).place() {
             Place::Local(LocalRoute { generation, .. }) => Some(generation),
@@ -103,6 +142,20 @@ impl Host for NodeHost {
             let bearer = Bearer { name, generation: life };
             self.0.put(0, Parcel::PostedChange(bearer, Change::Exchange(offered)));
         }
+    }
+}
+
+impl Node {
+    /// Who has sessions here, if one of them has an agent of this name.
+    pub fn shelf_with(&self, client: Symbol) -> Option<Arc<Shelf>> {
+        self.shelf.get().and_then(Weak::upgrade).filter(|shelf| shelf.has_client(client))
+    }
+
+    /// The other node with a session that has an agent of this name.
+    pub fn node_of_client(&self, client: Symbol) -> Option<NodeId> {
+        let Place::Node(node) = self.routes.look_up(client).place() else { return None };
+        let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(client)));
+        (kind == Some(AgentKind::Session)).then_some(node)
     }
 }
 

@@ -203,6 +203,10 @@ impl Task {
                 // Its session may have been over before.
                 self.port.host.wake(Aid::local(name));
             }
+            SessionEvent::Lack { number, agent, code } => {
+                let bytes = code.origin().and_then(|origin| self.port.host.code(&origin));
+                self.session.lock().give_code(number, agent, &code, bytes.as_ref());
+            }
             SessionEvent::Forged { agent, sender } => {
                 let (who, object) = (self.principal(agent).to_string(), sender.to_string());
                 let (reason, detail) = (RefusalReason::Forged, "named as the sender of its message");

@@ -485,6 +485,12 @@ impl Ams {
         }
     }
 
+    /// An agent of this node is a session's from now on. False if it was before, or is not here.
+    pub fn handle_lodged(&mut self, agent: Aid) -> bool {
+        let Some(record) = self.records.find_mut(agent.name) else { return false };
+        std::mem::replace(&mut record.kind, AgentKind::Session) != AgentKind::Session
+    }
+
     /// The name that an agent would have if it were created now: this one, or if it is to be `unique` and this one is taken,
     /// the next that is free.
     ///

@@ -29,6 +29,50 @@ pub enum HopMode {
     Recall,
 }
 
+/// That somebody else wants an agent to be at another place. Whoever has it says once what became of it; who drops it says that the agent is
+/// not there any more.
+pub struct Wish {
+    /// The node, or the agent of a client, where it is wanted.
+    pub to: Symbol,
+    then: Option<WishCall>,
+}
+
+/// Called with what became of a wish.
+pub type WishCall = Box<dyn FnOnce(Result<(), HopError>) + Send>;
+
+impl Wish {
+    /// Somebody wants an agent there, and is told by `then` what became of that.
+    pub fn new(to: Symbol, then: WishCall) -> Self {
+        Self { to, then: Some(then) }
+    }
+
+    /// It is known what became of it.
+    pub fn over(mut self, outcome: Result<(), HopError>) {
+        if let Some(then) = self.then.take() {
+            then(outcome);
+        }
+    }
+
+    /// Whoever is told, for somebody else to tell.
+    pub fn into_call(mut self) -> WishCall {
+        self.then.take().unwrap_or_else(|| Box::new(|_| ()))
+    }
+}
+
+impl std::fmt::Debug for Wish {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wish").field("to", &self.to).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Wish {
+    fn drop(&mut self) {
+        if let Some(then) = self.then.take() {
+            then(Err(HopError::NotMovable("it is not here any more".to_owned())));
+        }
+    }
+}
+
 /// What became of a hop, told to the agent before its next turn ([`AgentBody::hopped`](crate::AgentBody::hopped)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hop {

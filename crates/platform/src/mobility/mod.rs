@@ -8,6 +8,6 @@ mod transits;
 
 pub use code::CodeHash;
 pub use fetches::{Bearer, FetchError, FetchStep, Fetches, Part};
-pub use hop::{Hop, HopError, HopMode, HopRequest};
+pub use hop::{Hop, HopError, HopMode, HopRequest, Wish, WishCall};
 pub use news::{HopId, HopNews, Offer};
 pub use transits::{Crossing, Step, Transits};

@@ -6,14 +6,16 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Symbol};
 
 use super::code_name::CodeName;
 use super::frames::{Code, Fault};
+use super::invitation::Invitation;
 use super::keeping::SavedState;
 use super::kept_body::KeptBody;
 use super::lodgers::{Outlook, Waiting};
-use super::shelf::Kept;
+use super::shelf::{Kept, Shelf};
 use super::state::{Session, SessionEvent};
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::SESSION_STATE_BYTES_MAX;
+use crate::mobility::Wish;
 use crate::policy::{Principal, act_of_sending};
 use crate::topics::Cast;
 use crate::{AgentBody, EndReason, Next, Time, Turn};
@@ -22,7 +24,7 @@ use crate::{AgentBody, EndReason, Next, Time, Turn};
 pub struct SharedSession {
     session: Mutex<Session>,
     /// Has the shell look at the session.
-    notify: Box<dyn Fn() + Send + Sync>,
+    pub(super) notify: Box<dyn Fn() + Send + Sync>,
 }
 
 impl SharedSession {
@@ -38,6 +40,9 @@ impl SharedSession {
             let session = self.lock();
             (Arc::clone(&session.opening.shelf), session.grant().account.clone())
         };
+        if self.take_up(agent, name, &shelf, &account) {
+            return true;
+        }
         if let Some(kept) = shelf.claim(name, &account, self, agent) {
             self.lock().handle_returned(agent, Aid::local(name), kept);
             return true;
@@ -54,6 +59,41 @@ impl SharedSession {
             }),
         );
         true
+    }
+
+    /// Has a session's agent be the one of this name that is offered to it, if there is one.
+    fn take_up(self: &Arc<Self>, agent: u32, name: Symbol, shelf: &Shelf, account: &str) -> bool {
+        let Some(offer) = self.lock().take_offer(name.as_str()) else { return false };
+        let taken = offer.take(|| {
+            shelf.adopt(name, account, offer.saved.state.len())?;
+            Ok(SessionBody::new(Arc::clone(self), agent))
+        });
+        // If it was not taken in time, there is an agent of that name.
+        let Some(taken) = taken else { return false };
+        match taken {
+            Ok(kept) => {
+                if let Some(host) = shelf.host() {
+                    host.handle_lodged(name);
+                }
+                self.lock().handle_returned(agent, Aid::local(name), kept);
+            }
+            Err(fault) => {
+                let mut session = self.lock();
+                session.decline(&offer, &fault.text);
+                session.handle_created(agent, Err(fault));
+            }
+        }
+        true
+    }
+
+    /// An agent is offered to this session's client.
+    ///
+    /// # Errors
+    /// It is not for this client: why.
+    pub(super) fn invite(&self, invitation: &Arc<Invitation>) -> Result<(), &'static str> {
+        self.lock().offer(invitation)?;
+        (self.notify)();
+        Ok(())
     }
 
     /// An agent that went on at the node is this session's from now on, if it can be. If not, it goes on as it did, and its name is taken; if it
@@ -101,18 +141,38 @@ impl SharedSession {
 
 /// The body of an agent whose code is at the other end of a session.
 pub struct SessionBody {
-    session: Arc<SharedSession>,
-    agent: u32,
+    pub(super) session: Arc<SharedSession>,
+    pub(super) agent: u32,
     /// The session knows that it ended.
-    ended: bool,
-    /// What takes its place, if it is kept.
-    next: Option<Box<dyn AgentBody>>,
+    pub(super) ended: bool,
+    /// What takes its place, if it is kept or leaves.
+    pub(super) next: Option<Box<dyn AgentBody>>,
+    /// The name under which others find its client, once they do.
+    listed: Option<Symbol>,
+    /// Another body is this one from now on.
+    passed_on: bool,
 }
 
 impl SessionBody {
     /// Of the agent that has this number in the session's frames.
     pub fn new(session: Arc<SharedSession>, agent: u32) -> Self {
-        Self { session, agent, ended: false, next: None }
+        Self { session, agent, ended: false, next: None, listed: None, passed_on: false }
+    }
+
+    /// The same, in another place.
+    pub(super) fn pass_on(&mut self) -> Box<Self> {
+        self.passed_on = true;
+        let mut body = Self::new(Arc::clone(&self.session), self.agent);
+        body.listed = self.listed.take();
+        Box::new(body)
+    }
+
+    /// Sends what the client said, as far as the policy lets it.
+    pub(super) fn say(session: &mut Session, message: Box<AclMessage>, number: u64, turn: &mut Turn<'_>) {
+        match forbidden(&message, turn) {
+            Some(receiver) if number > 0 => session.handle_forbidden(number, receiver),
+            _ => turn.outbox.send(message),
+        }
     }
 
     /// Sends back what the client did not acknowledge: their senders hear that nobody took it.
@@ -144,17 +204,26 @@ impl AgentBody for SessionBody {
         let mut session = self.session.lock();
         let mut budget = turn.budget;
         session.begin_turn(self.agent);
+        if self.listed.is_none() && session.moves.known {
+            // From now on others find its client by it.
+            session.opening.shelf.list_client(turn.aid.name, &self.session);
+            self.listed = Some(turn.aid.name);
+        }
         while budget > 0
             && let Some(waiting) = session.next_to_do(self.agent)
         {
             budget -= 1;
             match waiting {
                 Waiting::Save { save, .. } => session.commit(self.agent, *save),
-                Waiting::Message { number, message, .. } => match forbidden(&message, turn) {
-                    Some(receiver) if number > 0 => session.handle_forbidden(number, receiver),
-                    _ => turn.outbox.send(message),
-                },
+                Waiting::Message { number, message, .. } => Self::say(&mut session, message, number, turn),
             }
+        }
+        if let Some((save, asked)) = session.take_departure(self.agent) {
+            drop(session);
+            let leaves = self.set_off(save, asked, turn);
+            (self.session.notify)();
+            // Should it stay, it goes on in its next turn.
+            return if leaves { Next::Activate } else { Next::Ready };
         }
         while budget > 0
             && !turn.mailbox.is_empty()
@@ -190,6 +259,12 @@ impl AgentBody for SessionBody {
         self.next.take().ok_or_else(|| "it has its session".to_owned())
     }
 
+    fn yields(&mut self, wish: Wish, now: Time) -> Option<Wish> {
+        self.session.lock().ask_to_yield(self.agent, wish, now);
+        (self.session.notify)();
+        None
+    }
+
     fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
         let session = self.session.lock();
         let connected = if session.is_connected() { "yes" } else { "no: what is for it waits" };
@@ -211,12 +286,19 @@ impl AgentBody for SessionBody {
 
 impl Drop for SessionBody {
     fn drop(&mut self) {
+        if self.passed_on {
+            return;
+        }
         let mut session = self.session.lock();
         if !self.ended {
             drop(session.handle_agent_gone(self.agent, &EndReason::Killed));
         }
         session.handle_agent_left(self.agent);
+        let shelf = Arc::clone(&session.opening.shelf);
         drop(session);
+        if let Some(name) = self.listed {
+            shelf.strike_client(name, &self.session);
+        }
         (self.session.notify)();
     }
 }

@@ -49,6 +49,12 @@ pub enum Frame {
     Lacks(Lacks),
     /// A part of it.
     Code(CodePart),
+    /// Somebody wants an agent of the session to go elsewhere.
+    Yield(Yield),
+    /// An agent is to come to this client.
+    Offer(OfferFrame),
+    /// An agent stays where it is.
+    Stays(Stays),
     /// A frame was read and is not done, or a message cannot be handed over.
     Refused(Refused),
     /// Why the connection ends: its last frame.
@@ -75,6 +81,9 @@ pub struct Hello {
     pub message_bytes: Option<u32>,
     /// Agents and texts that compact messages may refer to by number, each way.
     pub remember: u32,
+    /// Whether its agents can be asked to go elsewhere, and others offered to it. Written if it is so: who does not know of it says nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub moves: bool,
 }
 
 /// Which session a client goes on with.
@@ -231,7 +240,7 @@ pub struct Save {
     /// Its state.
     #[serde(with = "super::octets")]
     pub state: Vec<u8>,
-    /// It leaves the client: for this node, or for the one that has it if that is empty.
+    /// It leaves the client: for the node of this name, or for the client that has the agent of this name.
     #[serde(default)]
     pub to: Option<String>,
     /// Messages behind `upto` that it covers, too, by their numbers: agents may handle several at once.
@@ -291,6 +300,39 @@ pub struct CodePart {
     /// The part.
     #[serde(with = "super::octets")]
     pub bytes: Vec<u8>,
+}
+
+/// Somebody wants an agent to go elsewhere. Its client answers by a [`Save`] with that place, or by [`Stays`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Yield {
+    /// This frame's number.
+    pub number: u64,
+    /// The agent.
+    pub agent: u32,
+    /// Where it is wanted: a node's name, or that of an agent of the client to which it is to go.
+    pub to: String,
+}
+
+/// An agent is to come to this client. The client answers by a [`Create`] of its name, or by [`Stays`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferFrame {
+    /// This frame's number.
+    pub number: u64,
+    /// Its local name.
+    pub name: String,
+    /// Its code.
+    pub code: String,
+}
+
+/// An agent that was to go, or to come, stays where it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stays {
+    /// This frame's number.
+    pub number: u64,
+    /// Its local name.
+    pub name: String,
+    /// Why, for whoever wanted it.
+    pub text: String,
 }
 
 /// A message from an agent of the session, or to one.

@@ -93,6 +93,9 @@ const SAVED: u8 = 16;
 const STATE: u8 = 17;
 const LACKS: u8 = 18;
 const CODE: u8 = 19;
+const YIELD: u8 = 20;
+const OFFER: u8 = 21;
+const STAYS: u8 = 22;
 
 fn remembering(remember: u32) -> LinkLimits {
     match remember.min(SESSION_REMEMBER_MAX) {
@@ -138,9 +141,7 @@ impl FrameReader {
             },
             Framing::Compact => match bytes.split_first() {
                 // What later versions add stands behind what is read here.
-                Some((&HELLO, fields)) => postcard::take_from_bytes(fields)
-                    .map(|(hello, _)| (framing, hello))
-                    .map_err(|error| ReadError::Content(error.to_string())),
+                Some((&HELLO, fields)) => compact_hello(fields).map(|(hello, _)| (framing, hello)),
                 Some((other, _)) => Err(ReadError::UnknownKind(other.to_string())),
                 None => Err(ReadError::Empty),
             },
@@ -170,7 +171,10 @@ impl FrameReader {
     fn read_compact(&mut self, bytes: &[u8]) -> Result<Frame, ReadError> {
         let (kind, mut fields) = bytes.split_first().ok_or(ReadError::Empty)?;
         Ok(match *kind {
-            HELLO => Frame::Hello(whole(fields)?),
+            HELLO => match compact_hello(fields)? {
+                (hello, true) => Frame::Hello(hello),
+                _ => return Err(more_than_its_fields()),
+            },
             WELCOME => Frame::Welcome(whole(fields)?),
             ACK => Frame::Ack(whole(fields)?),
             CREATE => Frame::Create(whole(fields)?),
@@ -196,16 +200,35 @@ impl FrameReader {
             STATE => Frame::State(whole(fields)?),
             LACKS => Frame::Lacks(whole(fields)?),
             CODE => Frame::Code(whole(fields)?),
+            YIELD => Frame::Yield(whole(fields)?),
+            OFFER => Frame::Offer(whole(fields)?),
+            STAYS => Frame::Stays(whole(fields)?),
             other => return Err(ReadError::UnknownKind(other.to_string())),
         })
     }
+}
+
+fn more_than_its_fields() -> ReadError {
+    ReadError::Content("more than its fields".to_owned())
+}
+
+/// A hello; and whether that is all. The last field came later than the others: who does not know it leaves it out.
+fn compact_hello(fields: &[u8]) -> Result<(Hello, bool), ReadError> {
+    let read = match postcard::take_from_bytes(fields) {
+        Err(postcard::Error::DeserializeUnexpectedEnd) => {
+            let with_last: Vec<u8> = fields.iter().copied().chain([0]).collect();
+            postcard::take_from_bytes(&with_last).map(|(hello, rest)| (hello, rest.is_empty()))
+        }
+        read => read.map(|(hello, rest)| (hello, rest.is_empty())),
+    };
+    read.map_err(|error| ReadError::Content(error.to_string()))
 }
 
 /// Fields that take all of `bytes`.
 fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
     match postcard::take_from_bytes(bytes) {
         Ok((fields, [])) => Ok(fields),
-        Ok(_) => Err(ReadError::Content("more than its fields".to_owned())),
+        Ok(_) => Err(more_than_its_fields()),
         Err(error) => Err(ReadError::Content(error.to_string())),
     }
 }
@@ -261,6 +284,9 @@ fn read_json(bytes: &[u8]) -> Result<Frame, ReadError> {
         "state" => Frame::State(from_json(bytes)?),
         "lacks" => Frame::Lacks(from_json(bytes)?),
         "code" => Frame::Code(from_json(bytes)?),
+        "yield" => Frame::Yield(from_json(bytes)?),
+        "offer" => Frame::Offer(from_json(bytes)?),
+        "stays" => Frame::Stays(from_json(bytes)?),
         other => return Err(ReadError::UnknownKind(format!("{other:?}"))),
     })
 }
@@ -308,6 +334,9 @@ impl FrameWriter {
             Frame::State(state) => self.fields(STATE, "state", state, out),
             Frame::Lacks(lacks) => self.fields(LACKS, "lacks", lacks, out),
             Frame::Code(part) => self.fields(CODE, "code", part, out),
+            Frame::Yield(wish) => self.fields(YIELD, "yield", wish, out),
+            Frame::Offer(offer) => self.fields(OFFER, "offer", offer, out),
+            Frame::Stays(stays) => self.fields(STAYS, "stays", stays, out),
             Frame::Error(fault) => self.fields(ERROR, "error", fault, out),
             Frame::Bye => match self.framing {
                 Framing::Json => out.extend_from_slice(br#"{"type":"bye"}"#),
@@ -470,7 +499,7 @@ mod tests {
 
     #[test]
     fn a_hello_may_have_more_behind_it_and_nothing_else_may() {
-        let hello = Hello { versions: vec![1, 2], token: Some("t".into()), ..Hello::default() };
+        let hello = Hello { versions: vec![1, 2], token: Some("t".into()), moves: true, ..Hello::default() };
         for framing in [Framing::Json, Framing::Compact] {
             let mut bytes = written(&mut FrameWriter::new(framing, 0, 10), &Frame::Hello(hello.clone()));
             if framing == Framing::Compact {
@@ -478,6 +507,11 @@ mod tests {
             }
             assert_eq!(FrameReader::read_hello(&bytes), Ok((framing, hello.clone())));
         }
+        let earlier = Hello { moves: false, ..hello };
+        let mut bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(earlier.clone()));
+        assert_eq!(FrameReader::read_hello(&bytes), Ok((Framing::Compact, earlier)), "who does not know of moves");
+        bytes.pop();
+        assert!(FrameReader::read_hello(&bytes).is_err(), "one field more is missing");
         let long = vec![b'{'; SESSION_HELLO_BYTES_MAX + 1];
         assert_eq!(FrameReader::read_hello(&long), Err(ReadError::LongHello(long.len())));
         assert!(FrameReader::read_hello(br#"{"type":"ack","received":1}"#).is_err());

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use whimbrel_acl::{AclMessage, Aid};
+use whimbrel_acl::{AclMessage, Aid, Symbol};
 
 use super::code_name::CodeName;
 use super::frames::{Code, CodePart, Fault, Keep, OnLeave, Save};
@@ -17,7 +17,7 @@ use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use crate::limits::{
-    CODE_BYTES_MAX, SESSION_HELD_BYTES_MAX, SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX,
+    AGENT_NAME_BYTES_MAX, CODE_BYTES_MAX, SESSION_HELD_BYTES_MAX, SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX,
     SESSION_UNSAVED_MESSAGES_MAX,
 };
 
@@ -77,6 +77,17 @@ impl Keeping {
         std::mem::take(&mut self.unsaved).into_iter().map(|(_, message)| message).collect()
     }
 
+    /// A state covers the messages up to this number, and these behind it.
+    pub fn cover(&mut self, upto: u64, also: &[u64]) {
+        while self.unsaved.front().is_some_and(|(given, _)| *given <= upto) {
+            self.unsaved.pop_front();
+        }
+        if !also.is_empty() {
+            let also: FxHashSet<u64> = also.iter().copied().collect();
+            self.unsaved.retain(|(given, _)| !also.contains(given));
+        }
+    }
+
     /// Keeps back what it says; gives it back if there is no place for it.
     pub fn hold(&mut self, waiting: Waiting) -> Result<(), Waiting> {
         if self.held.len() >= SESSION_HELD_MESSAGES_MAX || self.held_bytes + waiting.bytes() > SESSION_HELD_BYTES_MAX {
@@ -101,6 +112,9 @@ impl Session {
         let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.ending.is_none()) else {
             return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
         };
+        if lodger.departing.is_some() {
+            return self.refuse(number, Code::NotMovable, format!("agent {agent} is leaving"));
+        }
         if policy == OnLeave::End {
             // Before it is there its name may be somebody else's.
             if lodger.aid.is_some() {
@@ -149,6 +163,11 @@ impl Session {
         if let Err(Fault { code, text }) = self.check_save(&save) {
             return self.refuse(number, code, text);
         }
+        if let Some(to) = &save.to {
+            // Made here, where names that come are counted. Nothing is let go before it is known that it goes.
+            let _ = Symbol::new(to);
+            return self.queue(agent, Waiting::Save { save: Box::new(save), bytes });
+        }
         let Some(keeping) = self.keeping(agent) else { return };
         keeping.upto = save.upto;
         let held = keeping.take_held();
@@ -166,6 +185,9 @@ impl Session {
         let Some(keeping) = &lodger.keeping else {
             return no(Code::NotKept, format!("agent {agent} is not to be kept: `keep` says that it is"));
         };
+        if lodger.departing.is_some() {
+            return no(Code::NotMovable, format!("agent {agent} is leaving"));
+        }
         if save.state.len() > SESSION_STATE_BYTES_MAX {
             let bytes = save.state.len();
             return no(Code::TooLong, format!("a state of {bytes} bytes: {SESSION_STATE_BYTES_MAX} are the most"));
@@ -181,8 +203,8 @@ impl Session {
         if let Err(error) = save.code.parse::<CodeName>() {
             return no(Code::BadState, error.to_string());
         }
-        if save.to.is_some() {
-            return no(Code::NotMovable, "this node takes in no agents of sessions".to_owned());
+        if save.to.as_ref().is_some_and(|to| to.len() > AGENT_NAME_BYTES_MAX) {
+            return no(Code::BadName, format!("no place has a name of more than {AGENT_NAME_BYTES_MAX} bytes"));
         }
         // Last, as it is counted by that; and now, as what is held is let go when the state is taken.
         self.opening.shelf.weigh(lodger.name, save.state.len())
@@ -194,13 +216,7 @@ impl Session {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         let (name, Some(keeping)) = (lodger.name, lodger.keeping.as_deref_mut()) else { return };
         let Ok(code) = code.parse::<CodeName>() else { return };
-        while keeping.unsaved.front().is_some_and(|(given, _)| *given <= upto) {
-            keeping.unsaved.pop_front();
-        }
-        if !also.is_empty() {
-            let also: FxHashSet<u64> = also.into_iter().collect();
-            keeping.unsaved.retain(|(given, _)| !also.contains(given));
-        }
+        keeping.cover(upto, &also);
         let code = match &keeping.saved {
             // Most agents never change it.
             Some(saved) if *saved.code == code => Arc::clone(&saved.code),
@@ -225,6 +241,7 @@ impl Session {
         if let Some(of) = unanswered {
             self.window.push_back(Outgoing::Saved { agent, of });
         }
+        self.resume_departure(agent);
     }
 
     /// The client is to say what an agent's code is.

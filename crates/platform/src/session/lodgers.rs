@@ -7,11 +7,13 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 
 use super::frames::{Code, Fault, Frame, OnLeave, Save};
 use super::keeping::Keeping;
+use super::moves::Departure;
 use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use crate::dead_letters::{DeadReason, failure_for};
 use crate::limits::{AGENT_NAME_BYTES_MAX, SESSION_CERTIFICATES_PER_S};
+use crate::mobility::Wish;
 use crate::{EndReason, Time};
 
 /// An agent of a session.
@@ -22,7 +24,7 @@ pub(super) struct Lodger {
     created_by: u64,
     /// None until the scheduler has it.
     pub aid: Option<Aid>,
-    to_send: VecDeque<Waiting>,
+    pub to_send: VecDeque<Waiting>,
     /// Messages wait in its mailbox for room in the window.
     waits: bool,
     /// It was woken, and had no turn since.
@@ -34,6 +36,10 @@ pub(super) struct Lodger {
     pub keeping: Option<Box<Keeping>>,
     /// Its session is over: if it is to be kept, it waits from now on.
     parts: bool,
+    /// It is to leave its client.
+    pub departing: Option<Departure>,
+    /// Somebody wants it elsewhere, and until when the client can answer.
+    pub wish: Option<(Wish, Time)>,
 }
 
 /// What is to be done in its agent's turn; bytes are those of the frame.
@@ -52,7 +58,7 @@ impl Waiting {
         }
     }
 
-    fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         match self {
             Self::Message { number, .. } => *number,
             Self::Save { save, .. } => save.number,
@@ -85,7 +91,7 @@ impl Session {
             (Code::TooManyAgents, format!("the number of an agent must be new, and below {agents_max}"))
         } else if name.is_empty() || name.len() > AGENT_NAME_BYTES_MAX || name.contains('@') {
             (Code::BadName, format!("a local agent name has 1 to {AGENT_NAME_BYTES_MAX} bytes, and no `@`"))
-        } else if !self.opening.grant.allows(name) {
+        } else if !self.opening.grant.allows(name) && !self.is_offered(name) {
             (Code::NotAllowed, format!("{} may have no agent called {name}", self.opening.grant.principal))
         } else {
             let name = Symbol::new(name);
@@ -101,6 +107,8 @@ impl Session {
                 gone: None,
                 keeping: None,
                 parts: false,
+                departing: None,
+                wish: None,
             };
             self.lodgers.insert(agent, lodger);
             return self.events.push_back(SessionEvent::Create { agent, name });
@@ -134,6 +142,9 @@ impl Session {
             }
             Err(Fault { code, text }) => {
                 let Some(lodger) = self.lodgers.remove(&agent) else { return };
+                if let Some(offer) = self.take_offer(lodger.name.as_str()) {
+                    self.decline(&offer, &text);
+                }
                 self.refuse(lodger.created_by, code, text);
                 let held = lodger.keeping.map(|mut keeping| keeping.take_held()).unwrap_or_default();
                 for waiting in &held {
@@ -178,6 +189,8 @@ impl Session {
     }
 
     pub(super) fn end_all(&mut self) {
+        self.decline_all();
+        self.keep_those_departing();
         let reason = self.over.clone().unwrap_or(EndReason::Finished);
         // Whose right to have agents is taken back has none.
         let is_trusted = !matches!(&self.last, Some(Frame::Error(fault)) if fault.code == Code::Unauthorised);
@@ -232,12 +245,12 @@ impl Session {
         self.window.push_back(Outgoing::Refused { of, code, text });
     }
 
-    fn unqueue(&mut self, bytes: usize) {
+    pub(super) fn unqueue(&mut self, bytes: usize) {
         self.queued = self.queued.saturating_sub(1);
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
     }
 
-    fn wake(&mut self, agent: u32) {
+    pub(super) fn wake(&mut self, agent: u32) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         if let Some(aid) = lodger.aid
             && !lodger.woken
@@ -272,10 +285,19 @@ impl Session {
 
     /// What the agent is to do next.
     pub(super) fn next_to_do(&mut self, agent: u32) -> Option<Waiting> {
-        let lodger = self.lodgers.get_mut(&agent).filter(|lodger| lodger.aid.is_some())?;
+        let ready = |lodger: &&mut Lodger| lodger.aid.is_some() && lodger.departing.is_none();
+        let lodger = self.lodgers.get_mut(&agent).filter(ready)?;
         let waiting = lodger.to_send.pop_front()?;
-        self.unqueue(waiting.bytes());
-        Some(waiting)
+        let bytes = waiting.bytes();
+        let waiting = match waiting {
+            Waiting::Save { save, .. } if save.to.is_some() => {
+                lodger.departing = Some(Departure::Ready(save, false));
+                None
+            }
+            other => Some(other),
+        };
+        self.unqueue(bytes);
+        waiting
     }
 
     /// The policy does not let an agent write to this one, as the frame of this number wanted.
@@ -288,7 +310,8 @@ impl Session {
         let room = self.has_window() && self.over.is_none();
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return false };
         let has_room = lodger.keeping.as_ref().is_none_or(|keeping| keeping.has_room());
-        let may = room && has_room && lodger.aid.is_some() && lodger.ending.is_none();
+        let is_here = lodger.aid.is_some() && lodger.ending.is_none() && lodger.departing.is_none();
+        let may = room && has_room && is_here;
         lodger.waits = !may;
         may
     }
@@ -311,7 +334,7 @@ impl Session {
         let Some(lodger) = self.lodgers.get(&agent) else {
             return Outlook::End(EndReason::Finished, Vec::new());
         };
-        if !lodger.to_send.is_empty() && lodger.aid.is_some() {
+        if !lodger.to_send.is_empty() && lodger.aid.is_some() && lodger.departing.is_none() {
             return Outlook::More;
         }
         match lodger.ending.clone() {
@@ -338,7 +361,7 @@ impl Session {
     }
 
     /// What its client did not acknowledge of an agent's messages is not for the client any more.
-    fn write_off(&mut self, agent: u32, why: &str) -> Vec<Arc<AclMessage>> {
+    pub(super) fn write_off(&mut self, agent: u32, why: &str) -> Vec<Arc<AclMessage>> {
         let mut undelivered = Vec::new();
         for outgoing in &mut self.window {
             if let Outgoing::Message { agent: of, message } = outgoing

@@ -6,12 +6,16 @@
 
 mod body;
 mod code_name;
+mod departing;
 mod frames;
 mod framing;
 mod grant;
+mod invitation;
 mod keeping;
 mod kept_body;
+mod leaving;
 mod lodgers;
+mod moves;
 mod octets;
 mod port;
 mod rate;
@@ -21,9 +25,11 @@ mod transmit;
 
 pub use body::{SessionBody, SharedSession};
 pub use code_name::{CodeName, NoCodeName};
+pub use departing::DepartingBody;
 pub use frames::{
     Ack, Certified, Certify, Code, CodePart, Create, Created, End, Ended, Fault, Frame, Hello, Keep, Lacks,
-    MessageFrame, OnLeave, Refused, Resume, SESSION_VERSION, Save, Saved, StateFrame, Welcome,
+    MessageFrame, OfferFrame, OnLeave, Refused, Resume, SESSION_VERSION, Save, Saved, StateFrame, Stays, Welcome,
+    Yield,
 };
 pub use framing::{FrameReader, FrameWriter, Framing, ReadError, WriteError};
 pub use grant::Grant;

@@ -1,8 +1,12 @@
 //! The port between a node's scheduler and its agent port. Neither knows the other.
 
+use std::sync::Arc;
+
 use whimbrel_acl::{Aid, Symbol};
 
+use super::shelf::Shelf;
 use crate::durable::Origin;
+use crate::mobility::HopError;
 use crate::services::CreateError;
 use crate::{AgentBody, Time};
 
@@ -54,6 +58,30 @@ pub trait Host: Send + Sync {
     fn restore(&self, _name: Symbol, _origin: &Origin, _state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
         Err("this node takes in no agents of sessions".to_owned())
     }
+
+    /// The code that is known by this name, as it travels, if it is here.
+    fn code(&self, _origin: &Origin) -> Option<Arc<[u8]>> {
+        None
+    }
+
+    /// Whether an agent of a session may leave its client, or come to one: `object` is its name, or `session:NAME`. What is forbidden is recorded.
+    fn may_move(&self, _name: Symbol, _object: &str) -> bool {
+        false
+    }
+
+    /// Whether there is a node of this name, or one with a session that has an agent of this name: true if that is this node.
+    ///
+    /// # Errors
+    /// There is none.
+    fn is_here(&self, to: Symbol) -> Result<bool, HopError> {
+        Err(HopError::NoSuchNode(to))
+    }
+
+    /// This is who is kept on the node, and who has a session there.
+    fn attach(&self, _shelf: &Arc<Shelf>) {}
+
+    /// An agent of this node is a session's from now on: to the policies of all nodes, too.
+    fn handle_lodged(&self, _name: Symbol) {}
 
     /// Which life of this name it is, if an agent of this node has it: another agent of the same name has another.
     fn life(&self, _name: Symbol) -> Option<u32> {

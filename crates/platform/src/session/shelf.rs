@@ -1,18 +1,25 @@
 //! Who is kept on a node, and for whom: agents whose session is over wait here for their client to come back.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 
 use super::body::{SessionBody, SharedSession};
+use super::code_name::CodeName;
 use super::frames::{Code, Fault, OnLeave};
+use super::invitation::{Former, Invitation, InvitedBody};
 use super::keeping::SavedState;
 use super::kept_body::Cell;
 use super::port::Host;
-use crate::limits::{KEPT_AGENTS_MAX, KEPT_AGENTS_PER_PRINCIPAL_MAX, KEPT_BYTES_PER_PRINCIPAL_MAX, KEPT_PRUNE_MS};
+use crate::durable::Origin;
+use crate::limits::{
+    KEPT_AGENTS_MAX, KEPT_AGENTS_PER_PRINCIPAL_MAX, KEPT_BYTES_PER_PRINCIPAL_MAX, KEPT_PRUNE_MS,
+    SESSION_STATE_BYTES_MAX,
+};
+use crate::mobility::{HopError, Wish};
 use crate::{AgentBody, Time};
 
 /// What is kept of an agent.
@@ -30,6 +37,8 @@ pub struct Kept {
 #[derive(Default)]
 pub struct Shelf {
     books: Mutex<Books>,
+    /// The agents of clients to which others can go, and their sessions.
+    clients: Mutex<FxHashMap<Symbol, Weak<SharedSession>>>,
     /// Where agents go on, if they can.
     host: Option<Arc<dyn Host>>,
 }
@@ -76,6 +85,11 @@ struct Account {
     bytes: usize,
 }
 
+fn too_many_bytes() -> Fault {
+    let text = format!("the states of the agents of one token take {KEPT_BYTES_PER_PRINCIPAL_MAX} bytes at most");
+    Fault::new(Code::TooManyKept, text)
+}
+
 impl Books {
     fn strike(&mut self, name: Symbol) {
         let Some(Entry { account: whose, bytes, .. }) = self.entries.remove(&name) else { return };
@@ -113,9 +127,7 @@ impl Books {
         let Some(account) = accounts.get_mut(&entry.account) else { return Ok(()) };
         let all = account.bytes - entry.bytes + bytes;
         if all > KEPT_BYTES_PER_PRINCIPAL_MAX && bytes > entry.bytes {
-            let text =
-                format!("the states of the agents of one token take {KEPT_BYTES_PER_PRINCIPAL_MAX} bytes at most");
-            return Err(Fault::new(Code::TooManyKept, text));
+            return Err(too_many_bytes());
         }
         (account.bytes, entry.bytes) = (all, bytes);
         Ok(())
@@ -125,7 +137,7 @@ impl Books {
 impl Shelf {
     /// Of a node on which agents can go on.
     pub fn of(host: Arc<dyn Host>) -> Self {
-        Self { books: Mutex::default(), host: Some(host) }
+        Self { books: Mutex::default(), clients: Mutex::default(), host: Some(host) }
     }
 
     /// The agent as the node runs it, from now on. It is still counted: whoever comes back gets it again.
@@ -184,6 +196,65 @@ impl Shelf {
         self.host.as_ref()
     }
 
+    fn clients(&self) -> MutexGuard<'_, FxHashMap<Symbol, Weak<SharedSession>>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A session has an agent of this name from now on, which stands for its client.
+    pub(super) fn list_client(&self, name: Symbol, session: &Arc<SharedSession>) {
+        self.clients().insert(name, Arc::downgrade(session));
+    }
+
+    /// It has it no more.
+    pub(super) fn strike_client(&self, name: Symbol, session: &Arc<SharedSession>) {
+        let mut clients = self.clients();
+        if clients.get(&name).is_some_and(|listed| std::ptr::eq(listed.as_ptr(), Arc::as_ptr(session))) {
+            clients.remove(&name);
+        }
+    }
+
+    /// The session that has an agent of this name.
+    pub(super) fn client(&self, name: Symbol) -> Option<Arc<SharedSession>> {
+        self.clients().get(&name)?.upgrade()
+    }
+
+    /// Whether a session has an agent of this name here.
+    pub fn has_client(&self, name: Symbol) -> bool {
+        self.clients().contains_key(&name)
+    }
+
+    /// What an agent of this node is while it is offered to the client that has the agent `to`: `origin` is where its code is, `state` what it is. It is that
+    /// again if the client does not take it, and told so.
+    ///
+    /// # Errors
+    /// It cannot be offered: why. The wish comes back.
+    pub fn invite(
+        &self,
+        name: Symbol,
+        to: Symbol,
+        origin: Origin,
+        state: Vec<u8>,
+        wish: Option<Wish>,
+    ) -> Result<Box<dyn AgentBody>, (HopError, Option<Wish>)> {
+        let not_movable = |why: &str| HopError::NotMovable(why.to_owned());
+        let Some((host, client)) = self.host.clone().zip(self.client(to)) else {
+            return Err((HopError::NoSuchNode(to), wish));
+        };
+        let Some(code) = CodeName::of(&origin) else {
+            return Err((not_movable("no client could find its code"), wish));
+        };
+        if state.len() > SESSION_STATE_BYTES_MAX {
+            let (bytes, bytes_max) = (state.len() as u64, SESSION_STATE_BYTES_MAX as u64);
+            return Err((HopError::TooLarge { bytes, bytes_max }, wish));
+        }
+        let saved = SavedState { code: Arc::new(code), state: state.into() };
+        let invitation = Invitation::new(name, saved, host.now());
+        match client.invite(&invitation) {
+            Err(why) => Err((not_movable(why), wish)),
+            Ok(()) => Ok(Box::new(InvitedBody::new(invitation, to, client, Former::Node(host, origin, wish)))),
+        }
+    }
+
     fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -210,6 +281,27 @@ impl Shelf {
         }
         books.accounts.entry(account.to_owned()).or_default().agents += 1;
         books.entries.insert(name, Entry { account: account.to_owned(), bytes: 0, place: Place::Session });
+        Ok(())
+    }
+
+    /// An agent that was offered to a session of this account is that session's from now on.
+    ///
+    /// # Errors
+    /// There is no place for it. Whoever kept it before keeps it.
+    pub(super) fn adopt(&self, name: Symbol, account: &str, bytes: usize) -> Result<(), Fault> {
+        let mut books = self.books();
+        let before = books.entries.get(&name).filter(|entry| entry.account == account).map(|entry| entry.bytes);
+        if before.is_none() && books.is_full(account) {
+            return Err(Fault::new(Code::TooManyKept, "as many agents are kept as may be"));
+        }
+        let all = books.accounts.get(account).map_or(0, |account| account.bytes) + bytes - before.unwrap_or_default();
+        if all > KEPT_BYTES_PER_PRINCIPAL_MAX {
+            return Err(too_many_bytes());
+        }
+        books.strike(name);
+        let entry = books.accounts.entry(account.to_owned()).or_default();
+        (entry.agents, entry.bytes) = (entry.agents + 1, entry.bytes + bytes);
+        books.entries.insert(name, Entry { account: account.to_owned(), bytes, place: Place::Session });
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use super::code_name::CodeName;
 use super::frames::{Ack, Certify, Code, Create, End, Fault, Frame, Hello, MessageFrame, SESSION_VERSION};
 use super::grant::Grant;
 use super::lodgers::Lodger;
+use super::moves::Moves;
 use super::rate::Rate;
 use super::shelf::Shelf;
 use super::transmit::Outgoing;
@@ -80,6 +81,15 @@ pub enum SessionEvent {
         /// What is said to be that.
         bytes: Vec<u8>,
     },
+    /// The client has not got an agent's code: look whether it is here, then call [`Session::give_code`].
+    Lack {
+        /// The number of the frame that asks for it.
+        number: u64,
+        /// What the agent is called in frames.
+        agent: u32,
+        /// Its code.
+        code: Arc<CodeName>,
+    },
     /// A message said that somebody else sends it; it was refused.
     Forged {
         /// Who sent it.
@@ -141,6 +151,7 @@ pub struct Session {
     /// How the connection is to end: with good-bye, or with a fault.
     pub(super) last: Option<Frame>,
     pub(super) events: VecDeque<SessionEvent>,
+    pub(super) moves: Moves,
 }
 
 impl Session {
@@ -169,6 +180,7 @@ impl Session {
             close_at: Time::NEVER,
             last: None,
             events: VecDeque::new(),
+            moves: Moves::default(),
         }
     }
 
@@ -229,6 +241,7 @@ impl Session {
         }
         self.acknowledge(received)?;
         self.heard_at = now;
+        self.moves.known = hello.moves;
         let told = (self.received, self.granted);
         let ack_due = Time::NEVER;
         self.connection = Some(Connection { welcome: true, sent: 0, credit: None, told, ack_due, spoke_at: now });
@@ -293,6 +306,14 @@ impl Session {
             Frame::Code(part) => {
                 self.count(now, part.number)?;
                 self.take_code(part);
+            }
+            Frame::Lacks(lacks) => {
+                self.count(now, lacks.number)?;
+                self.lack(lacks);
+            }
+            Frame::Stays(stays) => {
+                self.count(now, stays.number)?;
+                self.stay(stays);
             }
             Frame::Bye => self.end(now, EndReason::Finished, Frame::Bye),
             _ => return Err(Fault::new(Code::Protocol, "a frame that is not a client's to say, or out of turn")),
@@ -367,7 +388,7 @@ impl Session {
             return if self.is_connected() { self.close_at } else { Time::NEVER };
         }
         let ack_due = self.connection.as_ref().map_or(Time::NEVER, |connection| connection.ack_due);
-        (self.heard_at + self.lease()).min(ack_due).min(self.sign_of_life_at())
+        (self.heard_at + self.lease()).min(ack_due).min(self.sign_of_life_at()).min(self.moves.due())
     }
 
     /// The time that [`Session::poll_timeout`] told has come.
@@ -389,6 +410,7 @@ impl Session {
         if now >= self.sign_of_life_at() {
             self.acknowledge_by(now);
         }
+        self.give_up_wishes(now);
     }
 }
 

@@ -1,13 +1,15 @@
 //! What goes to the client, in which order.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, MessageBody};
+use whimbrel_acl::{AclMessage, MessageBody, Symbol};
 
+use super::code_name::CodeName;
 use super::frames::{
-    Ack, Certified, Code, Created, Ended, Frame, Lacks, MessageFrame, Refused, SESSION_VERSION, Saved, StateFrame,
-    Welcome,
+    Ack, Certified, Code, CodePart, Created, Ended, Frame, Lacks, MessageFrame, OfferFrame, Refused, SESSION_VERSION,
+    Saved, StateFrame, Welcome, Yield,
 };
 use super::keeping::SavedState;
 use super::state::Session;
@@ -24,6 +26,9 @@ pub(super) enum Outgoing {
     Saved { agent: u32, of: u64 },
     State { agent: u32, saved: SavedState },
     Lacks { agent: u32, code: String },
+    Code { agent: u32, code: Arc<CodeName>, bytes: Arc<[u8]>, part: Range<usize> },
+    Yield { agent: u32, to: Symbol },
+    Offer { name: Symbol, code: Arc<CodeName> },
     Refused { of: u64, code: Code, text: String },
 }
 
@@ -38,6 +43,15 @@ impl Outgoing {
             Self::Certified { agent, certificates } => Frame::Certified(Certified { number, agent, certificates }),
             Self::Saved { agent, of } => Frame::Saved(Saved { number, agent, of }),
             Self::Lacks { agent, code } => Frame::Lacks(Lacks { number, agent, code }),
+            Self::Yield { agent, to } => Frame::Yield(Yield { number, agent, to: to.to_string() }),
+            Self::Offer { name, code } => {
+                Frame::Offer(OfferFrame { number, name: name.to_string(), code: code.to_string() })
+            }
+            Self::Code { agent, code, bytes, part } => {
+                let (at, of) = (part.start as u64, bytes.len() as u64);
+                let bytes = bytes.get(part).unwrap_or_default().to_vec();
+                Frame::Code(CodePart { number, agent, code: code.to_string(), at, of, bytes })
+            }
             Self::State { agent, saved } => {
                 let SavedState { code, state } = saved;
                 Frame::State(StateFrame { number, agent, code: code.to_string(), state: state.to_vec() })

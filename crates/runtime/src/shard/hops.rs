@@ -8,7 +8,7 @@ use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{HOP_NUMBER_BITS, HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
 use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Part};
-use whimbrel_platform::policy::{Action, Principal};
+use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, Place, Route};
 use whimbrel_platform::{EndReason, Event, Time};
 
@@ -92,7 +92,10 @@ impl Shard {
         }
     }
 
-    fn set_off(&mut self, index: u32, mut errand: Box<Errand>) {
+    fn set_off(&mut self, index: u32, errand: Box<Errand>) {
+        let Some(errand) = self.ask_client(index, errand).and_then(|errand| self.invite(index, errand)) else {
+            return;
+        };
         // Who is paused by an operator goes nowhere but by his own will, when told to take a step.
         let stays = self.slots.at(index).filter(|_| errand.then.is_some());
         let stays = stays.and_then(|slot| slot.body.stays().map(str::to_owned));
@@ -103,14 +106,17 @@ impl Shard {
                 let hopping = Hopping { hop, index, errand, gone: false, recalls: Vec::new(), state, offered };
                 self.hops.insert(hop.agent, hopping);
             }
-            Err(why) => {
-                let HopRequest { to, mode } = errand.request;
-                // Who is home when called home came home.
-                let is_home = mode == HopMode::Recall && matches!(why, HopError::AlreadyThere(_));
-                errand.over(if is_home { Ok(()) } else { Err(why.clone()) });
-                self.tell_stayed(index, mode, &Hop::Stayed { to, why });
-            }
+            Err(why) => self.stay(index, *errand, why),
         }
+    }
+
+    /// An agent does not set off.
+    pub(super) fn stay(&mut self, index: u32, mut errand: Errand, why: HopError) {
+        let HopRequest { to, mode } = errand.request;
+        // Who is home when called home came home.
+        let is_home = mode == HopMode::Recall && matches!(why, HopError::AlreadyThere(_));
+        errand.over(if is_home { Ok(()) } else { Err(why.clone()) });
+        self.tell_stayed(index, mode, &Hop::Stayed { to, why });
     }
 
     /// Tells an agent that it, or its clone, stays: and if it was called home, that too.
@@ -201,10 +207,25 @@ impl Shard {
 
     /// The node where an agent may go, if it may and can.
     fn may_hop(&mut self, index: u32, request: &HopRequest) -> Result<NodeId, HopError> {
-        let links = self.node.linked.links().ok_or(HopError::OneNode)?;
+        if self.node.linked.links().is_none() {
+            return Err(HopError::OneNode);
+        }
+        let (aid, me) = (self.may_leave(index)?, self.node.my_name());
+        if request.to == me {
+            return Err(HopError::AlreadyThere(me));
+        }
+        let to = self.node.linked.links().and_then(|links| links.node_named(request.to.as_str()));
+        let to = to.ok_or(HopError::NoSuchNode(request.to))?;
+        // Not by its route: while the platform stops, that may be gone already.
+        let may = self.node.permits(self.node.bearer(aid.name, me), Action::Move, aid.name.as_str());
+        if may { Ok(to) } else { Err(HopError::Forbidden(me)) }
+    }
+
+    /// The agent in this place, if it can leave at all.
+    pub(super) fn may_leave(&mut self, index: u32) -> Result<Aid, HopError> {
         let not_movable = |why: &str| Err(HopError::NotMovable(why.to_owned()));
         let Some(slot) = self.slots.at(index) else { return not_movable("it has its turn") };
-        let (aid, me) = (slot.aid, self.node.my_name());
+        let aid = slot.aid;
         if slot.doom.is_some() || self.ending {
             return Err(HopError::Stopping);
         }
@@ -220,14 +241,7 @@ impl Shard {
         if slot.supervisor != Symbol::default() {
             return not_movable("it is supervised");
         }
-        if request.to == me {
-            return Err(HopError::AlreadyThere(me));
-        }
-        let to = links.node_named(request.to.as_str()).ok_or(HopError::NoSuchNode(request.to))?;
-        // Not by its route: while the platform stops, that may be gone already.
-        let who = Principal::Agent { name: aid.name, node: me };
-        let may = self.node.permits(who, Action::Move, aid.name.as_str());
-        if may { Ok(to) } else { Err(HopError::Forbidden(me)) }
+        Ok(aid)
     }
 
     /// Tells an agent what became of its hop. It has a turn then, unless it is held.

@@ -10,6 +10,7 @@ mod held;
 mod hops;
 mod lifecycle;
 mod moves;
+mod offers;
 mod pace;
 mod passivation;
 mod probes;

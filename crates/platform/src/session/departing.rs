@@ -1,0 +1,105 @@
+//! The body of an agent that left its client for another node, or is to go on to a client of the node that it came to: in its first turn it goes there, before it
+//! is anything else.
+
+use whimbrel_acl::Symbol;
+
+use crate::durable::Origin;
+use crate::inspection::{Inspection, Look};
+use crate::mobility::{Hop, HopMode, HopRequest, Wish};
+use crate::{AgentBody, Arrival, Next, Time, Turn};
+
+/// See the module.
+pub struct DepartingBody {
+    body: Box<dyn AgentBody>,
+    /// Where it goes in its first turn.
+    to: Option<Symbol>,
+    wish: Option<Wish>,
+}
+
+impl DepartingBody {
+    /// Of an agent that goes on from here to there, in whose state that is still to be told to it.
+    pub fn new(body: Box<dyn AgentBody>, to: Symbol, wish: Option<Wish>) -> Self {
+        Self { body, to: Some(to), wish }
+    }
+}
+
+impl AgentBody for DepartingBody {
+    fn turn(&mut self, _turn: &mut Turn<'_>) -> Next {
+        match self.to.take() {
+            Some(to) => Next::Hop(Box::new(HopRequest { to, mode: HopMode::Move })),
+            None => Next::Activate,
+        }
+    }
+
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        Ok(std::mem::replace(&mut self.body, Box::new(Nobody)))
+    }
+
+    fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
+        self.body.snapshot(now)
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        self.body.origin()
+    }
+
+    fn has_news(&self) -> bool {
+        self.body.has_news()
+    }
+
+    fn before_hop(&mut self) {
+        self.body.before_hop();
+    }
+
+    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
+        self.body.admit(arrival)
+    }
+
+    fn recalled(&mut self) {
+        // Whoever is called home does not go on.
+        self.to = None;
+        self.body.recalled();
+    }
+
+    fn hopped(&mut self, hop: &Hop) {
+        match hop {
+            // It is not where it goes to yet.
+            Hop::Arrived { .. } if self.to.is_some() => {}
+            Hop::Stayed { why, .. } => {
+                self.to = None;
+                if let Some(wish) = self.wish.take() {
+                    wish.over(Err(why.clone()));
+                }
+                self.body.hopped(hop);
+            }
+            _ => self.body.hopped(hop),
+        }
+    }
+
+    fn inspect(&mut self, look: Look, now: Time) -> Inspection {
+        self.body.inspect(look, now)
+    }
+
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        // Else it is gone when this is.
+        self.wish = None;
+        self.body.stopping(turn);
+    }
+}
+
+impl Drop for DepartingBody {
+    fn drop(&mut self) {
+        if let Some(wish) = self.wish.take() {
+            wish.over(Ok(()));
+        }
+    }
+}
+
+/// What is left when a body is given away.
+struct Nobody;
+
+impl AgentBody for Nobody {
+    fn turn(&mut self, _turn: &mut Turn<'_>) -> Next {
+        Next::Wait
+    }
+}

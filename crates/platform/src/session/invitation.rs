@@ -1,0 +1,195 @@
+//! An agent that is offered to a client. It is what it was until the client creates it, and goes on as that if the client does not.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use whimbrel_acl::Symbol;
+
+use super::body::{SessionBody, SharedSession};
+use super::code_name::CodeName;
+use super::frames::{Fault, OnLeave};
+use super::keeping::SavedState;
+use super::port::Host;
+use super::shelf::Kept;
+use crate::durable::Origin;
+use crate::inspection::{Detail, Inspection, Look};
+use crate::limits::SESSION_OFFER_MS;
+use crate::mobility::{Hop, HopError, Wish};
+use crate::{AgentBody, Next, Time, Turn};
+
+/// What an agent and the client that it is offered to know of each other.
+pub struct Invitation {
+    /// The agent.
+    pub(super) name: Symbol,
+    /// What it is, as the client is to have it.
+    pub(super) saved: SavedState,
+    /// Until when the client can take it.
+    until: Time,
+    answer: Mutex<Answer>,
+}
+
+/// What the client said.
+enum Answer {
+    None,
+    /// It takes the agent, as this.
+    Taken(Box<SessionBody>),
+    /// It does not: why.
+    Declined(String),
+    /// Whatever was said is done.
+    Over,
+}
+
+impl fmt::Debug for Invitation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Invitation").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Invitation {
+    pub(super) fn new(name: Symbol, saved: SavedState, now: Time) -> Arc<Self> {
+        let until = now + Duration::from_millis(SESSION_OFFER_MS);
+        Arc::new(Self { name, saved, until, answer: Mutex::new(Answer::None) })
+    }
+
+    fn answer(&self) -> MutexGuard<'_, Answer> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The client takes it, as this body; what it gets, if it was not too late.
+    ///
+    /// # Errors
+    /// Those of `body`: it is still to be had.
+    pub(super) fn take(&self, body: impl FnOnce() -> Result<SessionBody, Fault>) -> Option<Result<Kept, Fault>> {
+        let mut answer = self.answer();
+        if !matches!(*answer, Answer::None) {
+            return None;
+        }
+        let taken = body().map(|body| *answer = Answer::Taken(Box::new(body)));
+        Some(taken.map(|()| Kept { on_leave: OnLeave::GoOn, holds: false, saved: Some(self.saved.clone()) }))
+    }
+
+    /// The client does not take it.
+    pub(super) fn decline(&self, why: &str) {
+        let mut answer = self.answer();
+        if matches!(*answer, Answer::None) {
+            *answer = Answer::Declined(why.to_owned());
+        }
+    }
+
+    /// What was said, once.
+    fn settle(&self, now: Time) -> Answer {
+        let mut answer = self.answer();
+        match &*answer {
+            Answer::None if now < self.until => Answer::None,
+            Answer::None => {
+                *answer = Answer::Over;
+                Answer::Declined(format!("it was not taken within {SESSION_OFFER_MS} ms"))
+            }
+            _ => std::mem::replace(&mut *answer, Answer::Over),
+        }
+    }
+}
+
+/// What an agent was before it was offered, and is again if nobody takes it.
+pub(super) enum Former {
+    /// That of a client, which said where it is to go.
+    Client(Box<SessionBody>),
+    /// The node's own.
+    Node(Arc<dyn Host>, Origin, Option<Wish>),
+}
+
+/// The body of an agent that is offered to a client.
+pub(super) struct InvitedBody {
+    invitation: Arc<Invitation>,
+    /// Whom it is offered to, as its wishes are told: the agent of a client.
+    to: Symbol,
+    client: Arc<SharedSession>,
+    former: Option<Former>,
+    next: Option<Box<dyn AgentBody>>,
+    /// Why it cannot be what it was.
+    stuck: Option<String>,
+}
+
+impl InvitedBody {
+    pub fn new(invitation: Arc<Invitation>, to: Symbol, client: Arc<SharedSession>, former: Former) -> Self {
+        Self { invitation, to, client, former: Some(former), next: None, stuck: None }
+    }
+
+    /// It goes: what it was is over.
+    fn leave(&mut self, body: Box<SessionBody>, turn: &mut Turn<'_>) {
+        match self.former.take() {
+            Some(Former::Client(mut former)) => former.depart(self.to, turn),
+            Some(Former::Node(_, _, Some(wish))) => wish.over(Ok(())),
+            Some(Former::Node(..)) | None => {}
+        }
+        self.next = Some(body);
+    }
+
+    /// It stays, and is what it was.
+    fn stay(&mut self, why: &str, turn: &Turn<'_>) {
+        self.client.lock().withdraw(&self.invitation);
+        let why = HopError::Refused { node: turn.services.node(), reason: why.to_owned() };
+        match self.former.take() {
+            Some(Former::Client(mut former)) => {
+                former.stay(&why.to_string());
+                self.next = Some(former);
+            }
+            Some(Former::Node(host, origin, wish)) => {
+                match host.restore(self.invitation.name, &origin, &self.invitation.saved.state) {
+                    Ok(mut body) => {
+                        body.hopped(&Hop::Stayed { to: self.to, why: why.clone() });
+                        self.next = Some(body);
+                    }
+                    Err(error) => self.stuck = Some(error),
+                }
+                if let Some(wish) = wish {
+                    wish.over(Err(why));
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+impl AgentBody for InvitedBody {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        match self.invitation.settle(turn.now) {
+            Answer::Taken(body) => self.leave(body, turn),
+            Answer::Declined(why) => self.stay(&why, turn),
+            Answer::None => return Next::WaitUntil(self.invitation.until),
+            Answer::Over => {}
+        }
+        Next::Activate
+    }
+
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        let stuck = self.stuck.take().unwrap_or_else(|| "it is offered to a client".to_owned());
+        self.next.take().ok_or(stuck)
+    }
+
+    fn stays(&self) -> Option<&str> {
+        Some("it is offered to a client")
+    }
+
+    fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
+        let code: &CodeName = &self.invitation.saved.code;
+        let details = vec![Detail::new("offered to", self.to.as_str()), Detail::new("code", code.to_string())];
+        Inspection { details, ..Inspection::default() }
+    }
+
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        if let Some(Former::Client(former)) = &mut self.former {
+            former.stopping(turn);
+        }
+    }
+}
+
+impl Drop for InvitedBody {
+    fn drop(&mut self) {
+        // Who was promised the agent hears of its end from the body that is dropped with this.
+        let answer = std::mem::replace(&mut *self.invitation.answer(), Answer::Over);
+        drop(answer);
+        self.client.lock().withdraw(&self.invitation);
+    }
+}

@@ -1,0 +1,140 @@
+//! How an agent leaves its client, in its turn: for the node, for another one, or for another client.
+
+use std::sync::Arc;
+
+use whimbrel_acl::{MessageBody, Symbol};
+
+use super::body::{SessionBody, SharedSession};
+use super::code_name::CodeName;
+use super::departing::DepartingBody;
+use super::frames::{Code, Fault, Save};
+use super::invitation::{Former, Invitation, InvitedBody};
+use super::lodgers::Waiting;
+use super::moves::{Departed, Departure};
+use crate::mobility::{Hop, Wish};
+use crate::{AgentBody, Turn};
+
+impl SessionBody {
+    /// In the agent's turn: it left for another place, by this save or by the one that is under way. Who wants it there, if somebody does.
+    fn leave(&mut self, save: Option<Box<Save>>, to: Symbol, turn: &mut Turn<'_>) -> Option<Wish> {
+        let mut session = self.session.lock();
+        let Departed { held, unsaved, wish } = session.depart(self.agent, save, to)?;
+        for waiting in held {
+            if let Waiting::Message { number, message, .. } = waiting {
+                Self::say(&mut session, message, number, turn);
+            }
+        }
+        drop(session);
+        turn.mailbox.put_back(unsaved.into_iter().map(MessageBody::Shared));
+        self.ended = true;
+        wish
+    }
+
+    /// The client that it was offered to has it.
+    pub(super) fn depart(&mut self, to: Symbol, turn: &mut Turn<'_>) {
+        if let Some(wish) = self.leave(None, to, turn) {
+            wish.over(Ok(()));
+        }
+        (self.session.notify)();
+    }
+
+    /// The client that it was offered to does not take it.
+    pub(super) fn stay(&mut self, why: &str) {
+        self.session.lock().refuse_departure(self.agent, None, Fault::new(Code::NotMovable, why));
+        (self.session.notify)();
+    }
+
+    /// In the agent's turn: its client says that it leaves. True if it is something else from now on.
+    pub(super) fn set_off(&mut self, save: Box<Save>, asked: bool, turn: &mut Turn<'_>) -> bool {
+        let to = Symbol::new(save.to.as_deref().unwrap_or_default());
+        match self.way_out(&save, to, asked, turn) {
+            Ok(WayOut::Body(body, is_here)) => {
+                let wish = self.leave(Some(save), to, turn);
+                self.next = Some(on_its_way(body, to, is_here, wish, turn.services.node()));
+                true
+            }
+            Ok(WayOut::Client(invitation, client)) => {
+                self.session.lock().depart_later(self.agent, Departure::Offered(save));
+                let former = Former::Client(self.pass_on());
+                self.next = Some(Box::new(InvitedBody::new(invitation, to, client, former)));
+                true
+            }
+            Ok(WayOut::Code(code)) => {
+                let mut session = self.session.lock();
+                session.depart_later(self.agent, Departure::Code(save));
+                session.ask_for_code(self.agent, code);
+                false
+            }
+            Err(fault) => {
+                self.session.lock().refuse_departure(self.agent, Some(save), fault);
+                false
+            }
+        }
+    }
+
+    /// How an agent can go there, if it can.
+    fn way_out(&self, save: &Save, to: Symbol, asked: bool, turn: &Turn<'_>) -> Result<WayOut, Fault> {
+        let (kept, shelf) = {
+            let session = self.session.lock();
+            (session.kept_by(self.agent, save), Arc::clone(&session.opening.shelf))
+        };
+        let (name, kept) = kept.ok_or_else(|| Fault::new(Code::NotKept, "it is not kept"))?;
+        let saved = kept.saved.clone().ok_or_else(|| Fault::new(Code::BadState, "it never said what it is"))?;
+        let stays = |why: String| Fault::new(Code::NotMovable, why);
+        let host = shelf.host().ok_or_else(|| stays("there is no node".to_owned()))?;
+        let may = |object: &str| match host.may_move(name, object) {
+            true => Ok(()),
+            false => Err(Fault::new(Code::NotAllowed, format!("the policy does not let session:{name} move {object}"))),
+        };
+        may(name.as_str())?;
+        let here = host.is_here(to);
+        if let Some(client) = shelf.client(to).filter(|_| here.is_err()) {
+            may(&format!("session:{to}"))?;
+            if Arc::ptr_eq(&client, &self.session) {
+                return Err(stays(format!("{name} is with that client already")));
+            }
+            let invitation = Invitation::new(name, saved, turn.now);
+            client.invite(&invitation).map_err(|why| stays(why.to_owned()))?;
+            return Ok(WayOut::Client(invitation, client));
+        }
+        let is_here = here.map_err(|why| stays(why.to_string()))?;
+        let no_node = || stays(format!("no node can run {}", saved.code));
+        let origin = saved.code.origin().ok_or_else(no_node)?;
+        match host.has_code(name, &origin) {
+            Some(true) => {}
+            Some(false) if !asked => return Ok(WayOut::Code(saved.code)),
+            Some(false) => return Err(stays(format!("{} did not come", saved.code))),
+            None => return Err(stays(format!("{name} cannot bring {} to this node, or may not", saved.code))),
+        }
+        let body = shelf.go_on(name, &kept).map_err(stays)?;
+        Ok(WayOut::Body(body, is_here))
+    }
+}
+
+/// How an agent leaves its client.
+enum WayOut {
+    /// As this one, which the node runs: here, if that is where it goes.
+    Body(Box<dyn AgentBody>, bool),
+    /// It is offered to another client.
+    Client(Arc<Invitation>, Arc<SharedSession>),
+    /// When its code is here.
+    Code(Arc<CodeName>),
+}
+
+/// The body of an agent that left its client for `to`.
+fn on_its_way(
+    mut body: Box<dyn AgentBody>,
+    to: Symbol,
+    is_here: bool,
+    wish: Option<Wish>,
+    node: Symbol,
+) -> Box<dyn AgentBody> {
+    if !is_here {
+        return Box::new(DepartingBody::new(body, to, wish));
+    }
+    body.hopped(&Hop::Arrived { from: node });
+    if let Some(wish) = wish {
+        wish.over(Ok(()));
+    }
+    body
+}

@@ -1,0 +1,285 @@
+//! Agents that go from a client to another place, and come to one: a session's part.
+//!
+//! An agent leaves by a [`Save`] that says where to. Until it is known whether it can go there it stays as it was: nothing of the save is taken, what it
+//! holds stays held. Then all of that is one step, in the agent's turn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, Symbol};
+
+use super::code_name::CodeName;
+use super::frames::{Code, Fault, Lacks, Save, Stays};
+use super::invitation::Invitation;
+use super::lodgers::Waiting;
+use super::shelf::Kept;
+use super::state::{Session, SessionEvent};
+use super::transmit::Outgoing;
+use crate::Time;
+use crate::limits::{SESSION_CODE_PART_BYTES, SESSION_OFFER_MS, SESSION_OFFERS_MAX};
+use crate::mobility::{HopError, Wish};
+
+/// What a session knows of moves.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    /// Its client knows of them.
+    pub known: bool,
+    /// Agents that are offered to it.
+    offers: Vec<Arc<Invitation>>,
+    /// When the first of its agents that are wanted elsewhere has not answered in time.
+    due: Option<Time>,
+}
+
+impl Moves {
+    pub fn due(&self) -> Time {
+        self.due.unwrap_or(Time::NEVER)
+    }
+}
+
+/// How far an agent is that leaves its client.
+#[derive(Debug)]
+pub(super) enum Departure {
+    /// It goes in its next turn, if it can. Whether its client was asked for its code.
+    Ready(Box<Save>, bool),
+    /// Its code is on the way.
+    Code(Box<Save>),
+    /// It is offered to another client.
+    Offered(Box<Save>),
+}
+
+impl Departure {
+    fn into_save(self) -> Box<Save> {
+        match self {
+            Self::Ready(save, _) | Self::Code(save) | Self::Offered(save) => save,
+        }
+    }
+}
+
+/// An agent that left its client.
+pub(super) struct Departed {
+    /// What it said and held.
+    pub held: Vec<Waiting>,
+    /// Messages that its state does not cover.
+    pub unsaved: Vec<Arc<AclMessage>>,
+    /// Who wanted it elsewhere.
+    pub wish: Option<Wish>,
+}
+
+impl Session {
+    /// Somebody wants an agent elsewhere.
+    pub(super) fn ask_to_yield(&mut self, agent: u32, wish: Wish, now: Time) {
+        let (known, over) = (self.moves.known, self.over.is_some());
+        let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.ending.is_none() && !over) else {
+            return;
+        };
+        let why = match () {
+            () if !known => "its client does not let agents go",
+            () if lodger.keeping.is_none() => "its client does not say what it is",
+            () if lodger.wish.is_some() || lodger.departing.is_some() => "it is leaving already",
+            () => "",
+        };
+        if !why.is_empty() {
+            return wish.over(Err(HopError::NotMovable(why.to_owned())));
+        }
+        let until = now + Duration::from_millis(SESSION_OFFER_MS);
+        self.moves.due = Some(self.moves.due().min(until));
+        self.window.push_back(Outgoing::Yield { agent, to: wish.to });
+        lodger.wish = Some((wish, until));
+    }
+
+    /// Tells those who wait too long for an agent.
+    pub(super) fn give_up_wishes(&mut self, now: Time) {
+        if now < self.moves.due() {
+            return;
+        }
+        let mut due = None;
+        for lodger in self.lodgers.values_mut() {
+            if let Some((wish, _)) = lodger.wish.take_if(|(_, until)| *until <= now && lodger.departing.is_none()) {
+                wish.over(Err(HopError::NotMovable(format!("its client did not answer within {SESSION_OFFER_MS} ms"))));
+            }
+            let until = lodger.wish.as_ref().filter(|_| lodger.departing.is_none()).map(|(_, until)| *until);
+            due = due.into_iter().chain(until).min();
+        }
+        self.moves.due = due;
+    }
+
+    /// An agent is offered to the client.
+    ///
+    /// # Errors
+    /// It is not for this client: why.
+    pub(super) fn offer(&mut self, invitation: &Arc<Invitation>) -> Result<(), &'static str> {
+        if !self.moves.known {
+            return Err("that client takes no agents");
+        }
+        if self.over.is_some() {
+            return Err("the session of that client is over");
+        }
+        if self.moves.offers.len() >= SESSION_OFFERS_MAX {
+            return Err("too many agents are offered to that client");
+        }
+        let (name, code) = (invitation.name, Arc::clone(&invitation.saved.code));
+        self.moves.offers.push(Arc::clone(invitation));
+        self.window.push_back(Outgoing::Offer { name, code });
+        Ok(())
+    }
+
+    pub(super) fn is_offered(&self, name: &str) -> bool {
+        self.moves.offers.iter().any(|offer| offer.name.as_str() == name)
+    }
+
+    pub(super) fn take_offer(&mut self, name: &str) -> Option<Arc<Invitation>> {
+        let at = self.moves.offers.iter().position(|offer| offer.name.as_str() == name)?;
+        Some(self.moves.offers.remove(at))
+    }
+
+    /// An agent that was offered is not to be had any more.
+    pub(super) fn withdraw(&mut self, offer: &Arc<Invitation>) {
+        self.moves.offers.retain(|other| !Arc::ptr_eq(other, offer));
+    }
+
+    /// The client does not take an agent that was offered to it.
+    pub(super) fn decline(&mut self, offer: &Invitation, why: &str) {
+        offer.decline(why);
+        self.events.push_back(SessionEvent::Wake(whimbrel_acl::Aid::local(offer.name)));
+    }
+
+    pub(super) fn decline_all(&mut self) {
+        for offer in std::mem::take(&mut self.moves.offers) {
+            self.decline(&offer, "its session is over");
+        }
+    }
+
+    /// An agent neither comes nor goes, says the client.
+    pub(super) fn stay(&mut self, stays: Stays) {
+        let Stays { number, name, text } = stays;
+        if let Some(offer) = self.take_offer(&name) {
+            return self.decline(&offer, &text);
+        }
+        let wanted =
+            self.lodgers.values_mut().find(|lodger| lodger.name.as_str() == name && lodger.departing.is_none());
+        match wanted.and_then(|lodger| lodger.wish.take()) {
+            Some((wish, _)) => wish.over(Err(HopError::NotMovable(text))),
+            None => self.refuse(number, Code::NoAgent, format!("nobody wants {name}, and it is offered to nobody")),
+        }
+    }
+
+    /// The client has not got the code of an agent that it was given.
+    pub(super) fn lack(&mut self, lacks: Lacks) {
+        let Lacks { number, agent, code } = lacks;
+        let Some(lodger) = self.lodgers.get(&agent).filter(|lodger| lodger.ending.is_none()) else {
+            return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
+        };
+        let saved = lodger.keeping.as_ref().and_then(|keeping| keeping.saved.as_ref());
+        let Some(saved) = saved.filter(|saved| saved.code.to_string() == code) else {
+            return self.refuse(number, Code::BadState, format!("that is not the code of agent {agent}"));
+        };
+        let code = Arc::clone(&saved.code);
+        self.events.push_back(SessionEvent::Lack { number, agent, code });
+    }
+
+    /// What [`SessionEvent::Lack`] came to: the code as it travels, if it is here.
+    pub fn give_code(&mut self, number: u64, agent: u32, code: &Arc<CodeName>, bytes: Option<&Arc<[u8]>>) {
+        let Some(bytes) = bytes else {
+            return self.refuse(number, Code::NotMovable, format!("{code} is not at this node"));
+        };
+        let mut at = 0;
+        loop {
+            let (code, bytes) = (Arc::clone(code), Arc::clone(bytes));
+            let end = bytes.len().min(at + SESSION_CODE_PART_BYTES);
+            let is_last = end == bytes.len();
+            self.window.push_back(Outgoing::Code { agent, code, bytes, part: at..end });
+            at = end;
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    /// In an agent's turn: the save by which it leaves, if that is due; and whether its client was asked for its code.
+    pub(super) fn take_departure(&mut self, agent: u32) -> Option<(Box<Save>, bool)> {
+        let departing = &mut self.lodgers.get_mut(&agent)?.departing;
+        match departing.take_if(|departure| matches!(departure, Departure::Ready(..)))? {
+            Departure::Ready(save, asked) => Some((save, asked)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn depart_later(&mut self, agent: u32, departure: Departure) {
+        if let Some(lodger) = self.lodgers.get_mut(&agent) {
+            lodger.departing = Some(departure);
+        }
+    }
+
+    /// What is kept of an agent that leaves, as of this save.
+    pub(super) fn kept_by(&self, agent: u32, save: &Save) -> Option<(Symbol, Kept)> {
+        let lodger = self.lodgers.get(&agent)?;
+        let keeping = lodger.keeping.as_ref()?;
+        let saved = super::keeping::SavedState {
+            code: Arc::new(save.code.parse().ok()?),
+            state: Arc::from(save.state.as_slice()),
+        };
+        Some((lodger.name, Kept { on_leave: keeping.on_leave, holds: keeping.holds, saved: Some(saved) }))
+    }
+
+    /// An agent leaves by this save, or by that by which it was offered: it is none of this session's any more.
+    pub(super) fn depart(&mut self, agent: u32, save: Option<Box<Save>>, to: Symbol) -> Option<Departed> {
+        let mut lodger = self.lodgers.remove(&agent)?;
+        let save = save.or_else(|| lodger.departing.take().map(Departure::into_save))?;
+        for waiting in std::mem::take(&mut lodger.to_send) {
+            self.unqueue(waiting.bytes());
+            self.refuse(waiting.number(), Code::NoAgent, format!("agent {agent} moved to {to}"));
+        }
+        self.window.push_back(Outgoing::Saved { agent, of: save.number });
+        self.write_off(agent, "it moved");
+        self.parting.push((agent, format!("it moved to {to}")));
+        let (held, unsaved) = lodger.keeping.map_or_else(Default::default, |mut keeping| {
+            keeping.cover(save.upto, &save.also);
+            (keeping.take_held(), keeping.take_unsaved())
+        });
+        Some(Departed { held, unsaved, wish: lodger.wish.map(|(wish, _)| wish) })
+    }
+
+    /// An agent does not leave: it goes on as if its client had not said so. If that is gone, what it said last is kept.
+    pub(super) fn refuse_departure(&mut self, agent: u32, save: Option<Box<Save>>, fault: Fault) {
+        let is_over = self.over.is_some();
+        let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
+        let Some(save) = save.or_else(|| lodger.departing.take().map(Departure::into_save)) else { return };
+        if let Some((wish, _)) = lodger.wish.take() {
+            wish.over(Err(HopError::NotMovable(fault.text.clone())));
+        }
+        if is_over {
+            self.keep_departing(agent, *save);
+        } else {
+            self.refuse(save.number, fault.code, fault.text);
+        }
+        self.wake(agent);
+    }
+
+    /// The session is over before an agent could leave: its save is one as any other.
+    pub(super) fn keep_departing(&mut self, agent: u32, save: Save) {
+        let held = self.keeping(agent).map(|keeping| keeping.take_held()).unwrap_or_default();
+        held.into_iter().for_each(|waiting| self.queue(agent, waiting));
+        let save = Box::new(Save { to: None, ..save });
+        self.queue(agent, Waiting::Save { save, bytes: 0 });
+    }
+
+    /// Those who wait for their code when the session is over are kept as they are.
+    pub(super) fn keep_those_departing(&mut self) {
+        let waits = |departure: &mut Departure| matches!(departure, Departure::Code(_));
+        let waiting = self
+            .lodgers
+            .iter_mut()
+            .filter_map(|(agent, lodger)| Some((*agent, lodger.departing.take_if(waits)?.into_save())));
+        let waiting: Vec<(u32, Box<Save>)> = waiting.collect();
+        waiting.into_iter().for_each(|(agent, save)| self.keep_departing(agent, *save));
+    }
+
+    /// An agent's code is here, or does not come: if it waits for that, it goes in its next turn.
+    pub(super) fn resume_departure(&mut self, agent: u32) {
+        let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
+        if let Some(Departure::Code(save)) = lodger.departing.take_if(|it| matches!(it, Departure::Code(_))) {
+            lodger.departing = Some(Departure::Ready(save, true));
+            self.wake(agent);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Agents go to clients, and come from there because somebody else wants it: a shard's part. What a session does of it is in `platform::session`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use whimbrel_platform::durable::Origin;
+use whimbrel_platform::mobility::{HopError, HopMode, HopRequest, Wish};
+use whimbrel_platform::policy::Action;
+
+use super::Shard;
+use super::slot::{Slot, Status};
+use crate::mobility::Errand;
+
+impl Shard {
+    /// Somebody else wants an agent elsewhere: if a client has its code, that is asked. The errand comes back if none has.
+    pub(super) fn ask_client(&mut self, index: u32, mut errand: Box<Errand>) -> Option<Box<Errand>> {
+        let HopRequest { to, mode } = errand.request;
+        let is_home = mode == HopMode::Recall && to == self.node.my_name();
+        if is_home || !matches!(mode, HopMode::Move | HopMode::Recall) {
+            return Some(errand);
+        }
+        let Some(then) = errand.then.take() else { return Some(errand) };
+        let (now, wish) = (self.now, Wish::new(to, then));
+        let wish = match self.slots.at(index) {
+            Some(slot) => slot.body.yields(wish, now),
+            None => Some(wish),
+        };
+        errand.then = Some(wish?.into_call());
+        Some(errand)
+    }
+
+    /// Offers an agent to a client of this node, if that is where it goes. The errand comes back if it is not.
+    pub(super) fn invite(&mut self, index: u32, mut errand: Box<Errand>) -> Option<Box<Errand>> {
+        let to = errand.request.to;
+        let is_node = self.node.linked.links().is_some_and(|links| links.node_named(to.as_str()).is_some());
+        let Some(shelf) = self.node.shelf_with(to).filter(|_| !is_node && to != self.node.my_name()) else {
+            return Some(errand);
+        };
+        let written = self.write_out(index, &errand);
+        let Some(name) = self.slots.at(index).map(|slot| slot.name()) else { return Some(errand) };
+        let why = match written {
+            Ok((origin, state)) => {
+                let wish = errand.then.take().map(|then| Wish::new(to, then));
+                match shelf.invite(name, to, origin, state, wish) {
+                    Ok(body) => {
+                        self.replace(index, Box::new(Slot::new(body)));
+                        return None;
+                    }
+                    Err((why, wish)) => {
+                        errand.then = wish.map(Wish::into_call);
+                        why
+                    }
+                }
+            }
+            Err(why) => why,
+        };
+        self.stay(index, *errand, why);
+        None
+    }
+
+    /// Where an agent's code is and what it is, if it can go to a client.
+    fn write_out(&mut self, index: u32, errand: &Errand) -> Result<(Origin, Vec<u8>), HopError> {
+        let not_movable = |why: &str| Err(HopError::NotMovable(why.to_owned()));
+        let HopRequest { to, mode } = errand.request;
+        let (aid, me) = (self.may_leave(index)?, self.node.my_name());
+        if mode != HopMode::Move {
+            return not_movable("clones do not go to clients");
+        }
+        let who = self.node.bearer(aid.name, me);
+        let may = |object: &str| self.node.permits(who, Action::Move, object);
+        if !may(aid.name.as_str()) || !may(&format!("session:{to}")) {
+            return Err(HopError::Forbidden(me));
+        }
+        let Some(slot) = self.slots.at(index) else { return not_movable("it has its turn") };
+        if !matches!(slot.status, Status::Idle | Status::Queued | Status::Delayed) {
+            return not_movable("it has no turns at the moment");
+        }
+        if let Some(why) = slot.body.stays().filter(|_| errand.then.is_some()) {
+            return not_movable(why);
+        }
+        // What is wrong with it shows in its next turn.
+        let _ = catch_unwind(AssertUnwindSafe(|| slot.body.before_hop()));
+        let written = self.luggage_of(index);
+        written.ok_or_else(|| HopError::NotMovable("this kind of agent has no state that can be".to_owned()))
+    }
+}

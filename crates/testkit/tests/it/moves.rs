@@ -1,0 +1,687 @@
+//! An agent that goes to and fro between two clients and a node: whatever breaks at whatever moment, there is one of it, it handled each message once and
+//! in order, and whoever it told of that heard each once and in order.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
+use whimbrel_platform::ams::{AgentKind, NewAgent};
+use whimbrel_platform::durable::Origin;
+use whimbrel_platform::mobility::{Hop, HopError, Wish};
+use whimbrel_platform::services::CreateError;
+use whimbrel_platform::session::{
+    Ack, Code, CodeName, CodePart, Create, Frame, Grant, Hello, Host, Keep, Lacks, MessageFrame, OnLeave, Opening,
+    Resume, Save, Session, SessionBody, SessionEvent, SharedSession, Shelf, Stays,
+};
+use whimbrel_platform::{AgentBody, Next, Time, Turn};
+use whimbrel_testkit::{Simulation, answering};
+
+const LEASE_MS: u64 = 2_000;
+/// Bytes of the code that the node has.
+const CODE_BYTES: usize = 600 << 10;
+const NODE: &str = "n1";
+const TABS: [&str; 2] = ["tab0", "tab1"];
+/// What bob is called in the frames of a tab.
+const BOB: u32 = 1;
+
+fn code() -> String {
+    format!("asl:{}/bob.asl", "00".repeat(32))
+}
+
+fn bytes_of(state: &[i64]) -> Vec<u8> {
+    state.iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+fn numbers_of(bytes: &[u8]) -> Vec<i64> {
+    bytes.chunks(8).map(|n| i64::from_le_bytes(n.try_into().unwrap())).collect()
+}
+
+fn told(number: i64) -> AclMessage {
+    AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), Value::Int(number))
+}
+
+/// What the node and the test both see.
+#[derive(Default)]
+struct Seen {
+    now: Mutex<Time>,
+    /// Where somebody at the node wants bob.
+    wanted: Mutex<Option<Symbol>>,
+    /// What bob heard of its hops, as the node's.
+    hops: Mutex<Vec<Hop>>,
+    /// Whether its code is at the node.
+    lacks_code: Mutex<bool>,
+}
+
+/// A node on which bob can go on.
+struct Node {
+    seen: Arc<Seen>,
+    shelf: Mutex<std::sync::Weak<Shelf>>,
+}
+
+impl Host for Node {
+    fn platform(&self) -> Symbol {
+        "home".into()
+    }
+    fn node(&self) -> Symbol {
+        sym::EMPTY
+    }
+    fn now(&self) -> Time {
+        *self.seen.now.lock().unwrap()
+    }
+    fn lodge(&self, name: Symbol, _body: Box<dyn AgentBody>) -> Result<Aid, CreateError> {
+        Err(CreateError::NameTaken(name))
+    }
+    fn wake(&self, _agent: Aid) {}
+    fn has_code(&self, _name: Symbol, _origin: &Origin) -> Option<bool> {
+        Some(!*self.seen.lacks_code.lock().unwrap())
+    }
+    fn restore(&self, _: Symbol, _: &Origin, state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
+        let (seen, shelf) = (Arc::clone(&self.seen), self.shelf.lock().unwrap().upgrade().ok_or("it is gone")?);
+        Ok(Box::new(Bob { state: numbers_of(state), seen, shelf, next: None }))
+    }
+    fn may_move(&self, _name: Symbol, _object: &str) -> bool {
+        true
+    }
+    fn is_here(&self, to: Symbol) -> Result<bool, HopError> {
+        if to == Symbol::new(NODE) { Ok(true) } else { Err(HopError::NoSuchNode(to)) }
+    }
+    fn life(&self, _name: Symbol) -> Option<u32> {
+        Some(1)
+    }
+}
+
+/// Bob as the node runs it: one message a turn.
+struct Bob {
+    state: Vec<i64>,
+    seen: Arc<Seen>,
+    shelf: Arc<Shelf>,
+    next: Option<Box<dyn AgentBody>>,
+}
+
+impl AgentBody for Bob {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        if let Some(to) = self.seen.wanted.lock().unwrap().take() {
+            let origin = code().parse::<CodeName>().unwrap().origin().unwrap();
+            match self.shelf.invite("bob".into(), to, origin, bytes_of(&self.state), None) {
+                Ok(body) => {
+                    self.next = Some(body);
+                    return Next::Activate;
+                }
+                Err((why, _)) => self.seen.hops.lock().unwrap().push(Hop::Stayed { to, why }),
+            }
+        }
+        let Some(message) = turn.mailbox.take() else { return Next::Wait };
+        let number = message.content.as_i64().unwrap();
+        self.state.push(number);
+        turn.outbox.send(told(number));
+        Next::Ready
+    }
+
+    fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        self.next.take().ok_or_else(|| "it is here".to_owned())
+    }
+
+    fn snapshot(&self, _now: Time) -> Option<Vec<u8>> {
+        Some(bytes_of(&self.state))
+    }
+
+    fn hopped(&mut self, hop: &Hop) {
+        self.seen.hops.lock().unwrap().push(hop.clone());
+    }
+}
+
+/// Bob as a tab has it.
+#[derive(Default)]
+struct Guest {
+    is_created: bool,
+    mailbox: VecDeque<(u64, i64)>,
+    state: Vec<i64>,
+    upto: u64,
+    /// The number of the save by which it leaves: until that is answered it has no turns.
+    leaving: Option<u64>,
+}
+
+/// A tab: its own agent, and bob if it is there.
+struct Tab {
+    session: Arc<SharedSession>,
+    number: u64,
+    unacknowledged: VecDeque<Frame>,
+    written: usize,
+    coming: VecDeque<Frame>,
+    received: u64,
+    credit: u64,
+    offers: usize,
+    /// Its code, as far as that came.
+    code: Vec<u8>,
+    refusals: Vec<Code>,
+    bob: Option<Guest>,
+}
+
+fn number_of(frame: &Frame) -> u64 {
+    match frame {
+        Frame::Create(create) => create.number,
+        Frame::Keep(keep) => keep.number,
+        Frame::Save(save) => save.number,
+        Frame::Message(message) => message.number,
+        Frame::Stays(stays) => stays.number,
+        Frame::Lacks(lacks) => lacks.number,
+        Frame::Code(part) => part.number,
+        other => panic!("{other:?}"),
+    }
+}
+
+impl Tab {
+    fn open(now: Time, shelf: &Arc<Shelf>, which: usize, count: u32) -> Self {
+        let grant = Grant { lease_ms: LEASE_MS, window: 16, ..Grant::new(TABS[which], vec![TABS[which].into()]) };
+        let (session, secret, platform) = (format!("s{count}"), "x".to_owned(), "home".into());
+        let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
+        let mut session = Session::new(opening, now);
+        session.handle_hello(now, &Hello { versions: vec![1], moves: true, ..Hello::default() }).unwrap();
+        let session = Arc::new(SharedSession::new(session, || ()));
+        let mut tab = Self {
+            session,
+            number: 0,
+            unacknowledged: VecDeque::new(),
+            written: 0,
+            coming: VecDeque::new(),
+            received: 0,
+            credit: 0,
+            offers: 0,
+            code: Vec::new(),
+            refusals: Vec::new(),
+            bob: None,
+        };
+        tab.say(|number| Frame::Create(Create { number, agent: 0, name: TABS[which].into() }));
+        tab
+    }
+
+    fn say(&mut self, frame: impl FnOnce(u64) -> Frame) -> u64 {
+        self.number += 1;
+        self.unacknowledged.push_back(frame(self.number));
+        self.number
+    }
+
+    fn acknowledge(&mut self, received: u64, credit: u64) {
+        self.credit = credit;
+        while self.unacknowledged.front().is_some_and(|frame| number_of(frame) <= received) {
+            self.unacknowledged.pop_front();
+            self.written = self.written.saturating_sub(1);
+        }
+    }
+
+    fn take(&mut self, frame: Frame) {
+        match frame {
+            Frame::Welcome(welcome) => self.acknowledge(welcome.received, welcome.credit),
+            Frame::Ack(ack) => self.acknowledge(ack.received, ack.credit.unwrap()),
+            Frame::Created(created) => {
+                self.received = created.number;
+                if created.agent == BOB {
+                    self.bob.as_mut().unwrap().is_created = true;
+                }
+            }
+            Frame::State(state) => {
+                self.received = state.number;
+                assert_eq!((state.agent, state.code), (BOB, code()));
+                self.bob.as_mut().unwrap().state = numbers_of(&state.state);
+            }
+            Frame::Message(message) => {
+                self.received = message.number;
+                let (number, content) = (message.number, message.message.content.as_i64().unwrap());
+                self.bob.as_mut().unwrap().mailbox.push_back((number, content));
+            }
+            Frame::Saved(saved) => self.received = saved.number,
+            Frame::Offer(offer) => {
+                (self.received, self.offers) = (offer.number, self.offers + 1);
+                assert_eq!((offer.name.as_str(), offer.code), ("bob", code()));
+            }
+            Frame::Ended(ended) => {
+                self.received = ended.number;
+                assert!(ended.agent == BOB && ended.reason.starts_with("it moved to"), "{ended:?}");
+                self.bob = None;
+            }
+            Frame::Lacks(lacks) => {
+                self.received = lacks.number;
+                let (code, bytes) = (lacks.code, b"code".to_vec());
+                self.say(|number| Frame::Code(CodePart { number, agent: BOB, code, at: 0, of: 4, bytes }));
+            }
+            Frame::Code(part) => {
+                assert_eq!((part.at, part.of), (self.code.len() as u64, CODE_BYTES as u64));
+                self.received = part.number;
+                self.code.extend(part.bytes);
+            }
+            Frame::Yield(wish) => self.received = wish.number,
+            Frame::Refused(refused) => {
+                self.received = refused.number;
+                self.refusals.push(refused.code);
+                self.refused(refused.of, refused.code);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn refused(&mut self, of: u64, code: Code) {
+        let Some(bob) = &mut self.bob else { return };
+        if bob.leaving == Some(of) {
+            assert_eq!(code, Code::NotMovable);
+            bob.leaving = None;
+        } else if !bob.is_created && matches!(code, Code::NameTaken | Code::NotAllowed) {
+            // It came too late: it is not to be had any more.
+            self.bob = None;
+        }
+    }
+
+    /// It takes bob, or does not.
+    fn answer(&mut self, takes: bool) {
+        if self.offers == 0 {
+            return;
+        }
+        self.offers -= 1;
+        if !takes || self.bob.is_some() {
+            self.say(|number| Frame::Stays(Stays { number, name: "bob".into(), text: "no room".into() }));
+            return;
+        }
+        self.bob = Some(Guest::default());
+        self.say(|number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
+        self.say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::GoOn, holds: true }));
+    }
+
+    fn handle(&mut self) {
+        let Some(bob) = self.bob.as_mut().filter(|bob| bob.is_created && bob.leaving.is_none()) else { return };
+        let Some((number, content)) = bob.mailbox.pop_front() else { return };
+        bob.state.push(content);
+        bob.upto = number;
+        let message = MessageBody::Owned(Box::new(told(content)));
+        self.say(|number| Frame::Message(MessageFrame { number, agent: BOB, message }));
+    }
+
+    fn save(&mut self, to: Option<&str>) {
+        let Some(bob) = self.bob.as_ref().filter(|bob| bob.is_created && bob.leaving.is_none()) else { return };
+        let (upto, state, to) = (bob.upto, bytes_of(&bob.state), to.map(str::to_owned));
+        let leaves = to.is_some();
+        let number =
+            self.say(|number| Frame::Save(Save { number, agent: BOB, upto, code: code(), state, to, also: vec![] }));
+        if leaves {
+            self.bob.as_mut().unwrap().leaving = Some(number);
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    /// Messages are sent to bob.
+    Tell(u8),
+    ToNode(usize, u8),
+    ToTab(usize, u8),
+    Handle(usize, u8),
+    Save(usize),
+    /// The tab says that bob goes to the node, or to the other tab.
+    Leave(usize, bool),
+    /// Somebody at the node wants bob in that tab.
+    Want(usize),
+    /// The tab takes what it is offered, or does not.
+    Answer(usize, bool),
+    Break(usize),
+    Crash(usize),
+    Bye(usize),
+    Wait(u16),
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let tab = || 0..TABS.len();
+    let op = prop_oneof![
+        4 => (1..4u8).prop_map(Op::Tell),
+        8 => (tab(), 1..6u8).prop_map(|(tab, n)| Op::ToNode(tab, n)),
+        8 => (tab(), 1..6u8).prop_map(|(tab, n)| Op::ToTab(tab, n)),
+        5 => (tab(), 1..4u8).prop_map(|(tab, n)| Op::Handle(tab, n)),
+        3 => tab().prop_map(Op::Save),
+        3 => (tab(), any::<bool>()).prop_map(|(tab, to_node)| Op::Leave(tab, to_node)),
+        4 => tab().prop_map(Op::Want),
+        5 => (tab(), prop::bool::weighted(0.8)).prop_map(|(tab, takes)| Op::Answer(tab, takes)),
+        2 => tab().prop_map(Op::Break),
+        1 => tab().prop_map(Op::Crash),
+        1 => tab().prop_map(Op::Bye),
+        1 => (1..12_000u16).prop_map(Op::Wait),
+    ];
+    prop::collection::vec(op, 1..150)
+}
+
+struct World {
+    sim: Simulation,
+    seen: Arc<Seen>,
+    shelf: Arc<Shelf>,
+    heard: Arc<Mutex<Vec<i64>>>,
+    tabs: Vec<Tab>,
+    told: i64,
+    sessions: u32,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let (mut sim, seen) = (Simulation::new(seed), Arc::<Seen>::default());
+        let node = Arc::new(Node { seen: Arc::clone(&seen), shelf: Mutex::default() });
+        let shelf = Arc::new(Shelf::of(Arc::<Node>::clone(&node)));
+        *node.shelf.lock().unwrap() = Arc::downgrade(&shelf);
+        let heard = Arc::<Mutex<Vec<i64>>>::default();
+        let hears = Arc::clone(&heard);
+        sim.spawn("amy", answering(move |message, _| hears.lock().unwrap().extend(message.content.as_i64())));
+        let bob = Bob { state: Vec::new(), seen: Arc::clone(&seen), shelf: Arc::clone(&shelf), next: None };
+        sim.spawn("bob", Box::new(bob));
+        let tabs = (0..TABS.len()).map(|which| Tab::open(sim.now(), &shelf, which, which as u32)).collect();
+        let mut world = Self { sim, seen, shelf, heard, tabs, told: 0, sessions: 2 };
+        (0..TABS.len()).for_each(|tab| world.exchange(tab, 9));
+        world
+    }
+
+    /// What follows at the node.
+    fn settle(&mut self) {
+        loop {
+            let now = self.sim.now();
+            *self.seen.now.lock().unwrap() = now;
+            let mut is_quiet = true;
+            for tab in 0..self.tabs.len() {
+                let session = Arc::clone(&self.tabs[tab].session);
+                let is_due = session.lock().poll_timeout() <= now;
+                if is_due {
+                    session.lock().handle_timeout(now);
+                }
+                while let Some(event) = { session.lock().poll_event() } {
+                    is_quiet = false;
+                    self.react(&session, event);
+                }
+            }
+            if !self.sim.step() && is_quiet {
+                break;
+            }
+        }
+        for tab in &mut self.tabs {
+            while let Some(frame) = { tab.session.lock().poll_frame(self.sim.now()) } {
+                tab.coming.push_back(frame);
+            }
+        }
+    }
+
+    fn react(&mut self, session: &Arc<SharedSession>, event: SessionEvent) {
+        match event {
+            SessionEvent::Create { agent, name } if session.claim(agent, name) => {}
+            SessionEvent::Create { agent, name } => {
+                let outcome = if self.sim.services().exists(Aid::local(name)) {
+                    Err(whimbrel_platform::session::Fault::new(Code::NameTaken, "there is one"))
+                } else {
+                    let body = Box::new(SessionBody::new(Arc::clone(session), agent));
+                    Ok(self.sim.introduce(NewAgent::new(name, AgentKind::Session), body))
+                };
+                session.lock().handle_created(agent, outcome);
+            }
+            SessionEvent::Wake(aid) => self.sim.wake(aid),
+            SessionEvent::Code { agent, .. } => session.lock().handle_code(agent),
+            SessionEvent::Admit { agent, .. } => {
+                *self.seen.lacks_code.lock().unwrap() = false;
+                session.lock().handle_code(agent);
+            }
+            SessionEvent::Lack { number, agent, code } => {
+                let bytes: Arc<[u8]> = (0..CODE_BYTES).map(|n| n as u8).collect();
+                session.lock().give_code(number, agent, &code, Some(&bytes));
+            }
+            _ => {}
+        }
+    }
+
+    fn arrive_at_node(&mut self, tab: usize) {
+        let client = &mut self.tabs[tab];
+        let next = client.unacknowledged.get(client.written).filter(|frame| number_of(frame) <= client.credit);
+        if let Some(frame) = next.cloned() {
+            client.written += 1;
+            client.session.lock().handle_frame(self.sim.now(), frame, 50).unwrap();
+            self.settle();
+        }
+    }
+
+    fn arrive_at_tab(&mut self, tab: usize) {
+        let client = &mut self.tabs[tab];
+        let Some(frame) = client.coming.pop_front() else { return };
+        client.take(frame);
+        let ack = Frame::Ack(Ack { received: client.received, credit: None });
+        client.session.lock().handle_frame(self.sim.now(), ack, 5).unwrap();
+        self.settle();
+    }
+
+    fn exchange(&mut self, tab: usize, times: usize) {
+        self.settle();
+        for _ in 0..times {
+            self.arrive_at_tab(tab);
+            self.arrive_at_node(tab);
+        }
+    }
+
+    fn resume(&mut self, tab: usize) {
+        let client = &mut self.tabs[tab];
+        client.session.lock().handle_disconnected();
+        client.coming.clear();
+        client.written = 0;
+        let session = client.session.lock().name().to_owned();
+        let resume = Some(Resume { session, secret: "x".into(), received: client.received });
+        let hello = Hello { versions: vec![1], moves: true, resume, ..Hello::default() };
+        client.session.lock().handle_hello(self.sim.now(), &hello).unwrap();
+        self.settle();
+        self.arrive_at_tab(tab);
+    }
+
+    /// The others go on being heard of.
+    fn wait(&mut self, ms: u64) {
+        for _ in 0..=ms / 500 {
+            self.sim.run_for(ms.min(500));
+            self.settle();
+            for tab in 0..self.tabs.len() {
+                let ack = Frame::Ack(Ack { received: self.tabs[tab].received, credit: None });
+                let session = Arc::clone(&self.tabs[tab].session);
+                if session.lock().is_connected() {
+                    session.lock().handle_frame(self.sim.now(), ack, 5).unwrap();
+                }
+            }
+            self.settle();
+        }
+    }
+
+    /// Another tab in place of this one, when its session is over.
+    fn succeed(&mut self, tab: usize) {
+        self.wait(LEASE_MS + 500);
+        assert!(self.tabs[tab].session.lock().is_over() || self.is_held_up(), "{:?}", self.sim.output());
+        // Who is offered to another client leaves its session when that has answered.
+        self.wait(11_000);
+        assert!(self.tabs[tab].session.lock().is_over());
+        self.tabs[tab] = Tab::open(self.sim.now(), &self.shelf, tab, self.sessions);
+        self.sessions += 1;
+        self.exchange(tab, 9);
+    }
+
+    fn is_held_up(&self) -> bool {
+        self.tabs.iter().any(|tab| tab.bob.as_ref().is_some_and(|bob| bob.leaving.is_some()))
+    }
+
+    fn take(&mut self, op: &Op) {
+        match *op {
+            Op::Tell(n) => {
+                for _ in 0..n {
+                    let (bob, content) = (Aid::local("bob"), Value::Int(self.told));
+                    self.sim.send(AclMessage::new(Performative::Inform, Aid::local("zoe"), bob, content));
+                    self.told += 1;
+                }
+                self.settle();
+            }
+            Op::ToNode(tab, n) => (0..n).for_each(|_| self.arrive_at_node(tab)),
+            Op::ToTab(tab, n) => (0..n).for_each(|_| self.arrive_at_tab(tab)),
+            Op::Handle(tab, n) => (0..n).for_each(|_| self.tabs[tab].handle()),
+            Op::Save(tab) => self.tabs[tab].save(None),
+            Op::Leave(tab, to_node) => self.tabs[tab].save(Some(if to_node { NODE } else { TABS[1 - tab] })),
+            Op::Want(tab) => {
+                *self.seen.wanted.lock().unwrap() = Some(TABS[tab].into());
+                self.sim.wake(Aid::local("bob"));
+                self.settle();
+            }
+            Op::Answer(tab, takes) => self.tabs[tab].answer(takes),
+            Op::Break(tab) => self.resume(tab),
+            Op::Crash(tab) => {
+                self.tabs[tab].session.lock().handle_disconnected();
+                self.succeed(tab);
+            }
+            Op::Bye(tab) => {
+                self.tabs[tab].session.lock().handle_frame(self.sim.now(), Frame::Bye, 1).unwrap();
+                self.succeed(tab);
+            }
+            Op::Wait(ms) => self.wait(u64::from(ms)),
+        }
+    }
+
+    fn flush(&mut self) {
+        *self.seen.wanted.lock().unwrap() = None;
+        for _ in 0..4 * (self.told as usize + 20) {
+            for tab in 0..self.tabs.len() {
+                (0..4).for_each(|_| self.arrive_at_tab(tab));
+                self.tabs[tab].answer(true);
+                self.tabs[tab].handle();
+                self.tabs[tab].save(None);
+                (0..6).for_each(|_| self.arrive_at_node(tab));
+            }
+            self.sim.run_for(20);
+            self.settle();
+        }
+    }
+
+    /// What bob handled, by whoever has it: there is one who does.
+    fn bob(&mut self) -> Vec<i64> {
+        let now = self.sim.now();
+        let here = self.sim.body("bob").and_then(|body| body.snapshot(now)).map(|state| numbers_of(&state));
+        let there = self.tabs.iter().filter_map(|tab| tab.bob.as_ref()).map(|bob| bob.state.clone());
+        let all: Vec<Vec<i64>> = there.chain(here).collect();
+        assert_eq!(all.len(), 1, "{all:?}");
+        all[0].clone()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn who_goes_to_and_fro_is_one_and_handles_each_message_once(seed in any::<u64>(), ops in ops()) {
+        let mut world = World::new(seed);
+        ops.iter().for_each(|op| world.take(op));
+        world.flush();
+        let all: Vec<i64> = (0..world.told).collect();
+        prop_assert_eq!(&world.bob(), &all);
+        prop_assert_eq!(&*world.heard.lock().unwrap(), &all);
+        prop_assert_eq!(world.sim.counters().check(), Ok(()));
+    }
+}
+
+/// A world in which bob is in the first tab.
+fn in_a_tab() -> World {
+    let mut world = World::new(1);
+    world.take(&Op::Want(0));
+    world.exchange(0, 3);
+    world.take(&Op::Answer(0, true));
+    world.exchange(0, 9);
+    assert!(world.tabs[0].bob.as_ref().is_some_and(|bob| bob.is_created));
+    world
+}
+
+fn say(world: &mut World, frame: impl FnOnce(u64) -> Frame) {
+    world.tabs[0].say(frame);
+    world.exchange(0, 9);
+}
+
+#[test]
+fn whoever_takes_an_agent_is_given_its_code_in_parts_and_no_other() {
+    let mut world = in_a_tab();
+    say(&mut world, |number| Frame::Lacks(Lacks { number, agent: BOB, code: code() }));
+    let all: Vec<u8> = (0..CODE_BYTES).map(|n| n as u8).collect();
+    assert!(world.tabs[0].code == all && world.tabs[0].refusals.is_empty());
+    let other = format!("asl:{}/bob.asl", "11".repeat(32));
+    say(&mut world, |number| Frame::Lacks(Lacks { number, agent: BOB, code: other }));
+    say(&mut world, |number| Frame::Lacks(Lacks { number, agent: 0, code: code() }));
+    say(&mut world, |number| Frame::Lacks(Lacks { number, agent: 7, code: code() }));
+    assert_eq!(world.tabs[0].refusals, [Code::BadState, Code::BadState, Code::NoAgent]);
+}
+
+#[test]
+fn who_leaves_for_a_node_without_its_code_goes_when_that_is_there() {
+    let mut world = in_a_tab();
+    world.take(&Op::Tell(3));
+    world.exchange(0, 9);
+    *world.seen.lacks_code.lock().unwrap() = true;
+    world.take(&Op::Handle(0, 2));
+    world.take(&Op::Leave(0, true));
+    world.exchange(0, 9);
+    assert!(world.tabs[0].bob.is_none() && world.tabs[0].refusals.is_empty());
+    world.flush();
+    assert_eq!((world.bob(), &*world.heard.lock().unwrap()), (vec![0, 1, 2], &vec![0, 1, 2]));
+}
+
+#[test]
+fn who_is_not_taken_goes_on_where_it_was_and_hears_why() {
+    let mut world = World::new(2);
+    for (tab, answer) in [(0, Op::Answer(0, false)), (1, Op::Wait(11_000)), (0, Op::Bye(0))] {
+        world.take(&Op::Want(tab));
+        world.exchange(tab, 3);
+        world.take(&answer);
+        world.exchange(tab, 3);
+        world.take(&Op::Tell(1));
+    }
+    let why = |hop: &Hop| match hop {
+        Hop::Stayed { why: HopError::Refused { reason, .. }, .. } => reason.clone(),
+        other => panic!("{other:?}"),
+    };
+    let heard: Vec<String> = world.seen.hops.lock().unwrap().iter().map(why).collect();
+    assert_eq!(heard, ["no room", "it was not taken within 10000 ms", "its session is over"]);
+    world.tabs[1].offers = 0;
+    world.flush();
+    assert_eq!(world.bob(), [0, 1, 2]);
+    // Whoever takes it too late has nobody.
+    say(&mut world, |number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
+    say(&mut world, |number| Frame::Stays(Stays { number, name: "bob".into(), text: String::new() }));
+    assert_eq!(world.tabs[0].refusals, [Code::NotAllowed, Code::NoAgent]);
+}
+
+#[test]
+fn who_is_wanted_elsewhere_is_asked_for_and_goes_or_stays() {
+    let mut world = in_a_tab();
+    let outcomes = Arc::<Mutex<Vec<String>>>::default();
+    let ask = |world: &mut World| {
+        let tells = Arc::clone(&outcomes);
+        let then = move |outcome: Result<(), HopError>| {
+            tells.lock().unwrap().push(outcome.map_or_else(|why| why.to_string(), |()| "it went".to_owned()));
+        };
+        let now = world.sim.now();
+        let back = world.sim.body("bob").unwrap().yields(Wish::new(NODE.into(), Box::new(then)), now);
+        assert!(back.is_none());
+        world.exchange(0, 3);
+    };
+    ask(&mut world);
+    ask(&mut world);
+    say(&mut world, |number| Frame::Stays(Stays { number, name: "bob".into(), text: "not now".into() }));
+    ask(&mut world);
+    world.take(&Op::Wait(11_000));
+    ask(&mut world);
+    world.take(&Op::Leave(0, true));
+    world.exchange(0, 9);
+    let wanted = ["it is leaving already", "not now", "its client did not answer within 10000 ms", "it went"];
+    let outcomes = outcomes.lock().unwrap();
+    assert!(
+        outcomes.len() == 4 && outcomes.iter().zip(wanted).all(|(one, other)| one.ends_with(other)),
+        "{outcomes:?}"
+    );
+}
+
+#[test]
+fn a_client_that_knows_nothing_of_moves_is_offered_nobody() {
+    let mut world = World::new(3);
+    let session = Arc::clone(&world.tabs[0].session);
+    session.lock().handle_disconnected();
+    let session = session.lock().name().to_owned();
+    let resume = Some(Resume { session, secret: "x".into(), received: world.tabs[0].received });
+    let hello = Hello { versions: vec![1], resume, ..Hello::default() };
+    world.tabs[0].session.lock().handle_hello(world.sim.now(), &hello).unwrap();
+    world.take(&Op::Want(0));
+    let hops = world.seen.hops.lock().unwrap();
+    assert!(matches!(&hops[..], [Hop::Stayed { why: HopError::NotMovable(_), .. }]), "{hops:?}");
+}
