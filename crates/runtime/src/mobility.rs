@@ -15,6 +15,7 @@ use whimbrel_platform::mobility::{
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::services::CreateError;
+use whimbrel_platform::session::DepartingBody;
 use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Time};
 
 use crate::linked::without_lease;
@@ -342,7 +343,10 @@ impl Node {
     /// The agent is made: from now on what is sent to it here waits.
     fn prepare(&self, shard: ShardIndex, from: NodeId, offer: Offer, body: Box<dyn AgentBody>) {
         let ties = self.ties_of(&offer);
-        let Offer { hop, kind, owner, recalled, .. } = offer;
+        let Offer { hop, kind, owner, recalled, onward, .. } = offer;
+        // What is told when it begins here is kept from it: it is not where it goes yet.
+        let goes_on = onward != Symbol::default();
+        let body = if goes_on { Box::new(DepartingBody::new(body, onward, None)) } else { body };
         self.with_transits(|it| {
             if !it.transits.is_offered(from, hop) {
                 return;

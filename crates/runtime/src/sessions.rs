@@ -108,8 +108,7 @@ impl Host for NodeHost {
         if to == Symbol::default() || to == node.my_name() {
             return Ok(true);
         }
-        let is_node = node.linked.links().is_some_and(|links| links.node_named(to.as_str()).is_some());
-        if is_node || node.node_of_client(to).is_some() { Ok(false) } else { Err(HopError::NoSuchNode(to)) }
+        node.way_to(to).map(|_| false).ok_or(HopError::NoSuchNode(to))
     }
 
     fn handle_lodged(&self, name: Symbol) {
@@ -151,11 +150,14 @@ impl Node {
         self.shelf.get().and_then(Weak::upgrade).filter(|shelf| shelf.has_client(client))
     }
 
-    /// The other node with a session that has an agent of this name.
-    pub fn node_of_client(&self, client: Symbol) -> Option<NodeId> {
-        let Place::Node(node) = self.routes.look_up(client).place() else { return None };
-        let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(client)));
-        (kind == Some(AgentKind::Session)).then_some(node)
+    /// The other node of this name; or the one with a session that has an agent of this name, and that agent.
+    pub fn way_to(&self, to: Symbol) -> Option<(NodeId, Symbol)> {
+        if let Some(node) = self.linked.links().and_then(|links| links.node_named(to.as_str())) {
+            return Some((node, Symbol::default()));
+        }
+        let Place::Node(node) = self.routes.look_up(to).place() else { return None };
+        let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(to)));
+        (kind == Some(AgentKind::Session)).then_some((node, to))
     }
 }
 

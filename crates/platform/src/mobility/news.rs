@@ -94,6 +94,8 @@ pub struct Offer {
     pub lifetime_ms: Option<u64>,
     /// It is [called home](super::HopMode::Recall).
     pub recalled: bool,
+    /// The agent of a client of the destination to which it goes on from there; empty if it goes no further.
+    pub onward: Symbol,
 }
 
 impl Offer {

@@ -141,7 +141,7 @@ impl Shard {
     /// Offers an agent to the node where it is to be; with its state, if there is more of that than can be sent at once, and how many
     /// bytes that is. From now on it has no turns.
     fn offer(&mut self, index: u32, request: &HopRequest) -> Result<(HopId, Option<Vec<u8>>, u64), HopError> {
-        let to = self.may_hop(index, request)?;
+        let (to, onward) = self.may_hop(index, request)?;
         // What it sent comes before it.
         self.flush();
         let now = self.now;
@@ -176,11 +176,10 @@ impl Shard {
         let packed = Packed::of(state, &origin);
         let (of, unpacked) = (packed.bytes.len() as u64, packed.unpacked);
         let (state, rest) = packed.split();
-        let offer = Offer { hop, kind, owner, origin, state, of, unpacked, clone, home, lifetime_ms, recalled };
+        let offer = Offer { hop, kind, owner, origin, state, of, unpacked, clone, home, lifetime_ms, recalled, onward };
         self.node.with_transits(|it| {
             // It may be lost meanwhile. If it is from now on, the transits hear of that.
-            let links = self.node.linked.links();
-            if links.and_then(|links| links.node_named(request.to.as_str())) != Some(to) {
+            if self.node.way_to(request.to) != Some((to, onward)) {
                 return Err(HopError::Unreachable(request.to));
             }
             it.transits.handle_offered(hop, to, self.index, is_clone, code);
@@ -205,8 +204,8 @@ impl Shard {
         (clone, home, lifetime.map(|left| left.as_millis() as u64))
     }
 
-    /// The node where an agent may go, if it may and can.
-    fn may_hop(&mut self, index: u32, request: &HopRequest) -> Result<NodeId, HopError> {
+    /// The node where an agent may go, if it may and can; and the agent of a client there to which it goes on.
+    fn may_hop(&mut self, index: u32, request: &HopRequest) -> Result<(NodeId, Symbol), HopError> {
         if self.node.linked.links().is_none() {
             return Err(HopError::OneNode);
         }
@@ -214,11 +213,13 @@ impl Shard {
         if request.to == me {
             return Err(HopError::AlreadyThere(me));
         }
-        let to = self.node.linked.links().and_then(|links| links.node_named(request.to.as_str()));
-        let to = to.ok_or(HopError::NoSuchNode(request.to))?;
+        let way = self.node.way_to(request.to).ok_or(HopError::NoSuchNode(request.to))?;
+        if way.1 != Symbol::default() && !matches!(request.mode, HopMode::Move | HopMode::Recall) {
+            return Err(HopError::NotMovable("clones do not go to clients".to_owned()));
+        }
         // Not by its route: while the platform stops, that may be gone already.
         let may = self.node.permits(self.node.bearer(aid.name, me), Action::Move, aid.name.as_str());
-        if may { Ok(to) } else { Err(HopError::Forbidden(me)) }
+        if may { Ok(way) } else { Err(HopError::Forbidden(me)) }
     }
 
     /// The agent in this place, if it can leave at all.

@@ -46,7 +46,12 @@ pub struct Client {
 impl Client {
     /// Connects and is welcomed; `None` if it is not.
     fn begin(port: &AgentPort, framing: Framing, hello: &Hello) -> Option<Self> {
-        let socket = TcpStream::connect(port.address()).expect("the port is open");
+        Self::at(port.address(), framing, hello)
+    }
+
+    /// The same, at an address.
+    pub fn at(address: &str, framing: Framing, hello: &Hello) -> Option<Self> {
+        let socket = TcpStream::connect(address).expect("the port is open");
         socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let (reader, writer) = (FrameReader::new(framing, 64), FrameWriter::new(framing, 64, 2 << 20));
         let mut client = Self { socket, reader, writer, welcome: Welcome::default() };

@@ -28,6 +28,7 @@ mod hop_faults;
 mod journeys;
 mod log;
 mod minds;
+mod moves;
 mod moving;
 mod namespaces;
 mod new;

@@ -1,0 +1,240 @@
+//! Agents that go from nodes to clients and back, in processes.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
+use whimbrel_platform::session::{
+    Ack, Code, Create, Frame, Framing, Hello, Keep, Lacks, MessageFrame, OnLeave, Save, StateFrame, Stays,
+};
+
+use super::agent_port::Client;
+use super::control::Site;
+
+const TOKEN: &str = "a token for tests";
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What the scout is called in the client's frames.
+const SCOUT: u32 = 1;
+
+/// It goes to the tab when it is told to, and says what came of it.
+const SCOUT_ASL: &str = "
+!rest.
++!rest.
++go <- -go[source(_)]; !leave.
++!leave <- .move_to(tab); .node(N); .print(\"went on at \", N).
+-!leave[error(E), error_msg(M)] <- .print(E, \": \", M).
++count(N) <- .print(N).
++hop(N) <- .move_to(N); .node(H); .print(\"at \", H).
+";
+
+const POLICY: &str = "
+[[allow]]
+who = \"session:scout\"
+move = \"*\"
+code = \"asl:*\"
+";
+
+/// A platform of two nodes, the first of which has an agent port.
+struct Society {
+    site: Site,
+    child: Child,
+    said: Receiver<String>,
+    address: String,
+}
+
+impl Drop for Society {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Society {
+    fn begin(home: &str, policy: &str) -> Self {
+        let project = format!("MAS x {{ agents: scout at \"{home}\"; }}");
+        let files = [("x.mas2j", project.as_str()), ("scout.asl", SCOUT_ASL), ("p.toml", policy)];
+        let site = Site::with(&files);
+        let mut command = site.command(&["run", "x.mas2j", "--nodes", "2", "--agent-port", "0", "--policy", "p.toml"]);
+        let command = command.env("WHIMBREL_AGENT_TOKEN", TOKEN).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it runs");
+        let mut noted = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+        let address = noted.find_map(|line| Some(line.split_once("connect at ")?.1.to_owned())).expect("it listens");
+        std::thread::spawn(move || noted.count());
+        let (tell, said) = channel();
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+        std::thread::spawn(move || lines.for_each(|line| drop(tell.send(line))));
+        let society = Self { site, child, said, address };
+        society.site.until(|| society.site.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len) == Some(2));
+        society
+    }
+
+    #[track_caller]
+    fn says(&self, expected: &str) {
+        assert_eq!(self.said.recv_timeout(PATIENCE).as_deref(), Ok(expected));
+    }
+
+    /// A client that takes agents, with one of its own.
+    fn tab(&self) -> Tab {
+        let hello = Hello {
+            versions: vec![1],
+            token: Some(TOKEN.to_owned()),
+            lease_ms: Some(60_000),
+            remember: 64,
+            moves: true,
+            ..Hello::default()
+        };
+        let client = Client::at(&self.address, Framing::Compact, &hello).expect("a welcome");
+        let mut tab = Tab { client, number: 0, received: 0 };
+        tab.say(|number| Frame::Create(Create { number, agent: 0, name: "tab".into() }));
+        tab.until(|frame| matches!(frame, Frame::Created(_)));
+        tab
+    }
+}
+
+struct Tab {
+    client: Client,
+    number: u64,
+    received: u64,
+}
+
+impl Tab {
+    fn say(&mut self, frame: impl FnOnce(u64) -> Frame) -> u64 {
+        self.number += 1;
+        self.client.write(&frame(self.number));
+        self.number
+    }
+
+    /// The next frame of which this is so.
+    fn until(&mut self, so: impl Fn(&Frame) -> bool) -> Frame {
+        let number = |frame: &Frame| match frame {
+            Frame::Created(it) => it.number,
+            Frame::State(it) => it.number,
+            Frame::Offer(it) => it.number,
+            Frame::Yield(it) => it.number,
+            Frame::Message(it) => it.number,
+            Frame::Saved(it) => it.number,
+            Frame::Ended(it) => it.number,
+            Frame::Refused(it) => it.number,
+            Frame::Code(it) => it.number,
+            _ => 0,
+        };
+        let frame = self.client.read_until(|frame| number(frame) > 0);
+        self.received = number(&frame);
+        self.client.write(&Frame::Ack(Ack { received: self.received, credit: None }));
+        if so(&frame) { frame } else { self.until(so) }
+    }
+
+    fn tell(&mut self, content: Value) {
+        let (bob, scout) = (Aid::NOBODY, Aid::local("scout"));
+        let message = MessageBody::Owned(Box::new(AclMessage::new(Performative::Inform, bob, scout, content)));
+        self.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
+    }
+
+    fn is_offered_the_scout(&mut self) {
+        let Frame::Offer(offer) = self.until(|frame| matches!(frame, Frame::Offer(_))) else { panic!() };
+        assert_eq!(offer.name, "scout");
+        assert!(offer.code.starts_with("asl:") && offer.code.ends_with("/scout.asl"), "{}", offer.code);
+    }
+
+    /// Takes the scout; what it is.
+    fn take(&mut self) -> StateFrame {
+        self.say(|number| Frame::Create(Create { number, agent: SCOUT, name: "scout".into() }));
+        self.say(|number| Frame::Keep(Keep { number, agent: SCOUT, policy: OnLeave::GoOn, holds: true }));
+        let Frame::State(state) = self.until(|frame| matches!(frame, Frame::State(_))) else { panic!() };
+        self.until(|frame| matches!(frame, Frame::Created(_)));
+        state
+    }
+
+    /// Lets the scout go there, as it came; why it does not go, if so.
+    fn let_go(&mut self, scout: &StateFrame, to: &str) -> Option<Code> {
+        let StateFrame { code, state, .. } = scout.clone();
+        let to = Some(to.to_owned());
+        let save =
+            self.say(|number| Frame::Save(Save { number, agent: SCOUT, upto: 0, code, state, to, also: Vec::new() }));
+        match self.until(|frame| matches!(frame, Frame::Saved(_) | Frame::Refused(_))) {
+            Frame::Saved(saved) => assert_eq!(saved.of, save),
+            Frame::Refused(refused) => return Some(refused.code),
+            _ => {}
+        }
+        self.until(|frame| matches!(frame, Frame::Ended(_)));
+        None
+    }
+}
+
+#[test]
+fn an_agent_goes_to_a_client_and_comes_back_in_the_middle_of_its_plan() {
+    for home in ["n1", "n2"] {
+        let society = Society::begin(home, POLICY);
+        let mut tab = society.tab();
+        tab.tell(Value::Atom("go".into()));
+        tab.is_offered_the_scout();
+        tab.say(|number| Frame::Stays(Stays { number, name: "scout".into(), text: "no room".into() }));
+        society.says("[scout] refused: node n1 cannot take it: no room");
+        // It went to the node of the client's session, and stays there.
+        tab.tell(Value::Atom("go".into()));
+        tab.is_offered_the_scout();
+        let scout = tab.take();
+        tab.say(|number| Frame::Lacks(Lacks { number, agent: SCOUT, code: scout.code.clone() }));
+        let Frame::Code(part) = tab.until(|frame| matches!(frame, Frame::Code(_))) else { panic!() };
+        assert!(part.of == part.bytes.len() as u64 && part.of > 100);
+        // What it is told there comes with it: the client never handled it.
+        tab.tell(Value::term("count", [Value::Int(1)]));
+        tab.until(|frame| matches!(frame, Frame::Message(_)));
+        assert_eq!(tab.let_go(&scout, "nowhere"), Some(Code::NotMovable));
+        assert_eq!(tab.let_go(&scout, "n2"), None);
+        let mut said = [society.said.recv_timeout(PATIENCE).unwrap(), society.said.recv_timeout(PATIENCE).unwrap()];
+        said.sort();
+        assert_eq!(said, ["[scout] 1", "[scout] went on at n2"]);
+    }
+}
+
+#[test]
+fn an_operator_sends_an_agent_to_a_client_and_has_it_back() {
+    let society = Society::begin("n2", POLICY);
+    let mut tab = society.tab();
+    let order = |to: &str| {
+        let mut command = society.site.command(&["move", "scout", to]);
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("it runs")
+    };
+    let outcome = |child: Child| {
+        let seen: super::Seen = child.wait_with_output().expect("it ends").into();
+        (seen.out, seen.err)
+    };
+    let moving = order("tab");
+    tab.is_offered_the_scout();
+    let scout = tab.take();
+    assert_eq!(outcome(moving), ("scout moved to tab\n".to_owned(), String::new()));
+    let agents = society.site.json(&["agents", "scout", "--json"]);
+    assert_eq!(
+        (agents["agents"][0]["kind"].as_str(), agents["agents"][0]["node"].as_str()),
+        (Some("session"), Some("n1"))
+    );
+    let moving = order("n2");
+    tab.until(|frame| matches!(frame, Frame::Yield(wish) if wish.to == "n2"));
+    tab.say(|number| Frame::Stays(Stays { number, name: "scout".into(), text: "not now".into() }));
+    assert_eq!(outcome(moving).1, "error: scout stays: it cannot move: not now\n");
+    let moving = order("n2");
+    tab.until(|frame| matches!(frame, Frame::Yield(_)));
+    assert_eq!(tab.let_go(&scout, "n2"), None);
+    assert_eq!(outcome(moving), ("scout moved to n2\n".to_owned(), String::new()));
+    tab.tell(Value::term("hop", [Value::Atom("n1".into())]));
+    society.says("[scout] at n1");
+}
+
+#[test]
+fn without_a_rule_nobody_comes_back_from_a_client() {
+    let society = Society::begin("n1", "");
+    let mut tab = society.tab();
+    tab.tell(Value::Atom("go".into()));
+    tab.is_offered_the_scout();
+    let scout = tab.take();
+    assert_eq!(tab.let_go(&scout, "n1"), Some(Code::NotAllowed));
+    let none = "[[deny]]\nwho = \"agent:scout\"\nmove = \"session:*\"\n";
+    let society = Society::begin("n1", none);
+    let mut tab = society.tab();
+    tab.tell(Value::Atom("go".into()));
+    society.says("[scout] forbidden: the policy of node n1 forbids it");
+}
