@@ -95,7 +95,7 @@ sdk-test: sdk agentspeak-wasm guests $(WHIMBREL) | chromium ## The TypeScript SD
 	@cd sdk/typescript && WHIMBREL_GUEST_HOST='$(abspath $(TARGET)/debug/examples/guest)' WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: console-test
-console-test: console classroom $(WHIMBREL) | chromium ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one; ants in tabs, the classroom
+console-test: console classroom roaming $(WHIMBREL) | chromium ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one; ants in tabs, the classroom, a scout that roams
 	@cd console && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: harness
@@ -175,6 +175,10 @@ classroom: agentspeak-wasm | sdk/typescript/node_modules/.package-lock.json ## B
 	@sdk/typescript/node_modules/.bin/esbuild sdk/typescript/src/index.ts sdk/typescript/src/agentspeak.ts --bundle --splitting --minify --format=esm \
 	  --target=es2022 --log-level=warning --outdir=examples/classroom/page/lib
 	@cp sdk/typescript/dist/agentspeak.wasm examples/classroom/page/lib/agentspeak.wasm
+
+.PHONY: roaming
+roaming: agentspeak-wasm ## Build what examples/roaming loads beside the SDK that its node serves: the engine of AgentSpeak
+	@mkdir -p examples/roaming/page/lib && cp sdk/typescript/dist/agentspeak.wasm examples/roaming/page/lib/agentspeak.wasm
 
 sdk/typescript/node_modules/.package-lock.json: sdk/typescript/package.json sdk/typescript/package-lock.json | node
 	@cd sdk/typescript && npm ci --no-audit --no-fund --loglevel=error

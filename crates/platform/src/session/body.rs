@@ -61,9 +61,10 @@ impl SharedSession {
         true
     }
 
-    /// Has a session's agent be the one of this name that is offered to it, if there is one.
+    /// Has a session's agent be the one of this name that is offered to it, or to another session of its account, if there is one.
     fn take_up(self: &Arc<Self>, agent: u32, name: Symbol, shelf: &Shelf, account: &str) -> bool {
-        let Some(offer) = self.lock().take_offer(name.as_str()) else { return false };
+        let Some(offered) = shelf.offered_to(name, account) else { return false };
+        let Some(offer) = offered.lock().take_offer(name.as_str()) else { return false };
         let taken = offer.take(|| {
             shelf.adopt(name, account, offer.saved.state.len())?;
             Ok(SessionBody::new(Arc::clone(self), agent))
@@ -90,10 +91,22 @@ impl SharedSession {
     ///
     /// # Errors
     /// It is not for this client: why.
-    pub(super) fn invite(&self, invitation: &Arc<Invitation>) -> Result<(), &'static str> {
-        self.lock().offer(invitation)?;
+    pub(super) fn invite(self: &Arc<Self>, invitation: &Arc<Invitation>) -> Result<(), &'static str> {
+        let (shelf, account) = {
+            let mut session = self.lock();
+            session.offer(invitation)?;
+            (Arc::clone(&session.opening.shelf), session.grant().account.clone())
+        };
+        shelf.list_offer(invitation, self, account);
         (self.notify)();
         Ok(())
+    }
+
+    /// An agent that was offered to this session's client is not to be had any more.
+    pub(super) fn withdraw(&self, offer: &Arc<Invitation>) {
+        let mut session = self.lock();
+        session.withdraw(offer);
+        session.opening.shelf.strike_offer(offer);
     }
 
     /// An agent that went on at the node is this session's from now on, if it can be. If not, it goes on as it did, and its name is taken; if it

@@ -128,11 +128,11 @@ impl InvitedBody {
 
     /// It stays, and is what it was.
     fn stay(&mut self, why: &str, turn: &Turn<'_>) {
-        self.client.lock().withdraw(&self.invitation);
+        self.client.withdraw(&self.invitation);
         let why = HopError::Refused { node: turn.services.node(), reason: why.to_owned() };
         match self.former.take() {
             Some(Former::Client(mut former)) => {
-                former.stay(&why.to_string());
+                former.stay(&format!("{}: {why}", why.code()));
                 self.next = Some(former);
             }
             Some(Former::Node(host, origin, wish)) => {
@@ -190,6 +190,6 @@ impl Drop for InvitedBody {
         // Who was promised the agent hears of its end from the body that is dropped with this.
         let answer = std::mem::replace(&mut *self.invitation.answer(), Answer::Over);
         drop(answer);
-        self.client.lock().withdraw(&self.invitation);
+        self.client.withdraw(&self.invitation);
     }
 }

@@ -91,13 +91,13 @@ impl SessionBody {
         if let Some(client) = shelf.client(to).filter(|_| here.is_err()) {
             may(&format!("session:{to}"))?;
             if Arc::ptr_eq(&client, &self.session) {
-                return Err(stays(format!("{name} is with that client already")));
+                return Err(stays(format!("already_there: {name} is with that client already")));
             }
             let invitation = Invitation::new(name, saved, turn.now);
             client.invite(&invitation).map_err(|why| stays(why.to_owned()))?;
             return Ok(WayOut::Client(invitation, client));
         }
-        let is_here = here.map_err(|why| stays(why.to_string()))?;
+        let is_here = here.map_err(|why| stays(format!("{}: {why}", why.code())))?;
         let no_node = || stays(format!("no node can run {}", saved.code));
         let origin = saved.code.origin().ok_or_else(no_node)?;
         match host.has_code(name, &origin) {

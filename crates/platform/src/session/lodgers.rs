@@ -91,7 +91,7 @@ impl Session {
             (Code::TooManyAgents, format!("the number of an agent must be new, and below {agents_max}"))
         } else if name.is_empty() || name.len() > AGENT_NAME_BYTES_MAX || name.contains('@') {
             (Code::BadName, format!("a local agent name has 1 to {AGENT_NAME_BYTES_MAX} bytes, and no `@`"))
-        } else if !self.opening.grant.allows(name) && !self.is_offered(name) {
+        } else if !self.opening.grant.allows(name) && !self.may_take(name) {
             (Code::NotAllowed, format!("{} may have no agent called {name}", self.opening.grant.principal))
         } else {
             let name = Symbol::new(name);

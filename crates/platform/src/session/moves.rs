@@ -123,8 +123,10 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn is_offered(&self, name: &str) -> bool {
-        self.moves.offers.iter().any(|offer| offer.name.as_str() == name)
+    /// Whether an agent of this name is offered to this client, in this session or another.
+    pub(super) fn may_take(&self, name: &str) -> bool {
+        let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
+        Symbol::known(name).is_some_and(|name| shelf.offered_to(name, account).is_some())
     }
 
     pub(super) fn take_offer(&mut self, name: &str) -> Option<Arc<Invitation>> {

@@ -39,6 +39,8 @@ pub struct Shelf {
     books: Mutex<Books>,
     /// The agents of clients to which others can go, and their sessions.
     clients: Mutex<FxHashMap<Symbol, Weak<SharedSession>>>,
+    /// Agents that are offered to a client, by their names; and whose that is: another session of theirs may take them, too.
+    offers: Mutex<FxHashMap<Symbol, Open>>,
     /// Where agents go on, if they can.
     host: Option<Arc<dyn Host>>,
 }
@@ -76,6 +78,14 @@ enum Place {
     Passing(Arc<Cell>),
     /// The node runs it, in this life of its name, if that is not over; and how it was kept, but for its state.
     GoneOn(u32, Kept),
+}
+
+/// An agent that is offered to a session.
+#[derive(Debug)]
+struct Open {
+    offer: Arc<Invitation>,
+    session: Weak<SharedSession>,
+    account: String,
 }
 
 /// What one token or certificate has here.
@@ -137,7 +147,7 @@ impl Books {
 impl Shelf {
     /// Of a node on which agents can go on.
     pub fn of(host: Arc<dyn Host>) -> Self {
-        Self { books: Mutex::default(), clients: Mutex::default(), host: Some(host) }
+        Self { books: Mutex::default(), clients: Mutex::default(), offers: Mutex::default(), host: Some(host) }
     }
 
     /// The agent as the node runs it, from now on. It is still counted: whoever comes back gets it again.
@@ -216,6 +226,29 @@ impl Shelf {
     /// The session that has an agent of this name.
     pub(super) fn client(&self, name: Symbol) -> Option<Arc<SharedSession>> {
         self.clients().get(&name)?.upgrade()
+    }
+
+    fn offers(&self) -> MutexGuard<'_, FxHashMap<Symbol, Open>> {
+        self.offers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An agent is offered to a session of this account from now on.
+    pub(super) fn list_offer(&self, offer: &Arc<Invitation>, session: &Arc<SharedSession>, account: String) {
+        let open = Open { offer: Arc::clone(offer), session: Arc::downgrade(session), account };
+        self.offers().insert(offer.name, open);
+    }
+
+    /// It is so no more.
+    pub(super) fn strike_offer(&self, offer: &Arc<Invitation>) {
+        let mut offers = self.offers();
+        if offers.get(&offer.name).is_some_and(|open| Arc::ptr_eq(&open.offer, offer)) {
+            offers.remove(&offer.name);
+        }
+    }
+
+    /// The session that an agent is offered to, if that is of this account.
+    pub(super) fn offered_to(&self, name: Symbol, account: &str) -> Option<Arc<SharedSession>> {
+        self.offers().get(&name).filter(|open| open.account == account)?.session.upgrade()
     }
 
     /// Whether a session has an agent of this name here.

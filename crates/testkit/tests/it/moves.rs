@@ -673,6 +673,27 @@ fn who_is_wanted_elsewhere_is_asked_for_and_goes_or_stays() {
 }
 
 #[test]
+fn whoever_is_offered_somebody_may_take_him_in_another_session_and_nobody_else_may() {
+    let mut world = World::new(4);
+    let third = Tab::open(world.sim.now(), &world.shelf, 0, 7);
+    world.tabs.push(third);
+    world.exchange(2, 9);
+    world.take(&Op::Want(0));
+    world.exchange(0, 3);
+    for (tab, refusals) in [(1, vec![Code::NotAllowed, Code::NoAgent]), (2, vec![Code::NameTaken])] {
+        world.tabs[tab].offers = 1;
+        world.tabs[tab].answer(true);
+        world.exchange(tab, 9);
+        // The third has no agent of its own: that name is the first one's.
+        assert_eq!(world.tabs[tab].refusals, refusals);
+    }
+    assert!(world.tabs[2].bob.as_ref().is_some_and(|bob| bob.is_created) && world.tabs[1].bob.is_none());
+    world.take(&Op::Answer(0, false));
+    world.exchange(0, 9);
+    assert_eq!(world.tabs[0].refusals, [Code::NoAgent], "it is offered no more");
+}
+
+#[test]
 fn a_client_that_knows_nothing_of_moves_is_offered_nobody() {
     let mut world = World::new(3);
     let session = Arc::clone(&world.tabs[0].session);

@@ -1,0 +1,156 @@
+/** The example `roaming`: an agent begins in a tab, is sent to a node and to another tab, and goes on at the node when its tab is closed. */
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { console_, launch, PATIENCE_MS, WHIMBREL, withoutNode } from "./page.js";
+
+const TOKEN = "a token for tests";
+const example = join(console_, "../examples/roaming");
+const pictures = process.env["WHIMBREL_PICTURES"];
+
+/** Why the tests are skipped; false if they are not. */
+function without(): string | false {
+  const isBuilt = existsSync(join(example, "page/lib/agentspeak.wasm"));
+  if (!isBuilt && process.env["WHIMBREL_REQUIRED"]) throw new Error("the engine is not built: make roaming");
+  return isBuilt ? withoutNode() : "the engine is not built: make roaming";
+}
+
+/** The example's nodes. */
+class Run {
+  said = "";
+
+  private constructor(
+    readonly process: ChildProcess,
+    readonly address: string,
+    readonly finished: Promise<void>,
+  ) {}
+
+  static async begin(): Promise<Run> {
+    const folder = mkdtempSync(join(tmpdir(), "whimbrel-roaming-"));
+    const options = ["--nodes", "2", "--http", "0", "--policy", join(example, "policy.toml"), "--agent-token", TOKEN, "--pages", join(example, "page")];
+    const node = spawn(WHIMBREL, ["run", example, ...options], { env: { ...process.env, WHIMBREL_RUN_DIR: folder }, stdio: ["ignore", "pipe", "pipe"] });
+    const finished = new Promise<void>((resolve) => {
+      node.once("close", () => {
+        rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+        resolve();
+      });
+    });
+    let noted = "";
+    const address = await new Promise<string>((resolve, reject) => {
+      node.once("exit", () => reject(new Error(`it ended: ${noted}`)));
+      node.stderr.on("data", (data: Uint8Array) => {
+        noted += String(data);
+        const found = /the console is at (http:\/\/[^/]+)/.exec(noted)?.[1];
+        if (found !== undefined) resolve(found);
+      });
+    });
+    const run = new Run(node, address, finished);
+    node.stdout.on("data", (data: Uint8Array) => (run.said += String(data)));
+    return run;
+  }
+
+  /** Ends all its processes: the other nodes end with the first. */
+  async stop(): Promise<void> {
+    this.process.kill("SIGTERM");
+    await this.finished;
+  }
+}
+
+interface Visit {
+  readonly place: string;
+  readonly steps: number;
+  readonly found: string;
+}
+
+/** The page in a tab. */
+class Tab {
+  private constructor(
+    readonly page: Page,
+    readonly name: string,
+    readonly faults: readonly string[],
+  ) {}
+
+  static async open(browser: Browser, run: Run, name: string, look: { width?: number; height?: number; dark?: boolean } = {}): Promise<Tab> {
+    const { width = 1280, height = 800, dark = false } = look;
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
+    const page = await context.newPage();
+    page.setDefaultTimeout(2 * PATIENCE_MS);
+    const faults: string[] = [];
+    page.on("pageerror", ({ message }) => faults.push(message));
+    page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+    await page.goto(`${run.address}/pages/#token=${encodeURIComponent(TOKEN)}&name=${name}`);
+    return new Tab(page, name, faults);
+  }
+
+  card(place: string): Locator {
+    return this.page.locator("#places li", { has: this.page.locator("strong", { hasText: new RegExp(`^${place}$`) }) });
+  }
+
+  async press(place: string, what: string): Promise<void> {
+    await this.card(place).getByRole("button", { name: what }).click();
+  }
+
+  /** The diary, the newest first, once it has so many entries and the newest is of this place, with so many steps at least. */
+  async diary(visits: number, place: string, steps = 1): Promise<readonly Visit[]> {
+    await this.page.waitForFunction(
+      ([count, at, least]) => {
+        const rows = [...document.querySelectorAll("#visits tr")].map((row) => [...row.children].map((cell) => cell.textContent ?? ""));
+        return rows.length === count && rows[0]?.[0] === at && Number(rows[0][3]) >= least;
+      },
+      [visits, place, steps] as const,
+    );
+    const rows = await this.page.locator("#visits tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+    return rows.map(([at = "", , , count, found = ""]) => ({ place: at, steps: Number(count), found }));
+  }
+
+  async picture(name: string): Promise<void> {
+    if (pictures === undefined) return;
+    mkdirSync(pictures, { recursive: true });
+    await this.page.waitForTimeout(1500);
+    await this.page.screenshot({ path: join(pictures, `roaming-${name}.png`), fullPage: true });
+  }
+}
+
+test("a scout goes from tab to node to tab with its diary, and on at the node when its tab is closed", { skip: without(), timeout: 300_000 }, async () => {
+  const run = await Run.begin();
+  const browser = await launch();
+  try {
+    const [first, second] = [await Tab.open(browser, run, "tab_kite"), await Tab.open(browser, run, "tab_wren")];
+    assert.equal(new URL(first.page.url()).hash, "", "the token is not left in the address bar");
+    await first.press("tab_kite", "Begin here");
+    const [began] = await second.diary(1, "tab_kite", 2);
+    assert.ok(began);
+    // By its own will: a node, and from there another tab.
+    await second.press("n1", "Send it there");
+    const [, before] = await second.diary(2, "n1", 2);
+    assert.ok((before?.steps ?? 0) >= began.steps, "nothing of what it was is lost");
+    assert.match(before?.found ?? "", /^a tab in Chrome \d+, 1280 x /);
+    await second.press("tab_wren", "Call it here");
+    await second.diary(3, "tab_wren", 2);
+    await second.picture("light");
+    // To the first tab, which is closed.
+    await second.press("tab_kite", "Send it there");
+    const walked = await second.diary(4, "tab_kite", 3);
+    await first.page.context().close();
+    const gone = await second.diary(5, "n1", 2);
+    assert.ok((gone[1]?.steps ?? 0) >= (walked[0]?.steps ?? 0), "it went on from its last state");
+    assert.deepEqual(gone.map(({ place }) => place), ["n1", "tab_kite", "tab_wren", "n1", "tab_kite"]);
+    assert.match(gone[3]?.found ?? "", /^node n1, \d+ agents on the platform$/);
+    await second.press("tab_wren", "Call it here");
+    await second.diary(6, "tab_wren", 1);
+    // A page that opens late knows all of it.
+    const late = await Tab.open(browser, run, "tab_tern", { width: 390, height: 844, dark: true });
+    assert.equal((await late.diary(6, "tab_wren")).length, 6);
+    await late.picture("phone-dark");
+    assert.deepEqual([...first.faults, ...second.faults, ...late.faults], []);
+    assert.match(run.said, /\[logbook\] nobody has come by yet: open the page\n/);
+    assert.match(run.said, /\[logbook\] the scout is at tab_wren\n/);
+  } finally {
+    await browser.close();
+    await run.stop();
+  }
+});

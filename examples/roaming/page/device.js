@@ -1,0 +1,72 @@
+/** This tab as a place of the platform: agents live here, come and go. */
+import { Device } from "/sdk/device.js";
+import { atom, connect, isTerm, term, textOf } from "/sdk/whimbrel.js";
+
+/** The scout is kept: should its tab be closed it goes on at the node, as it was after its last message. */
+const KEEP = { onLeave: "go-on" };
+/** How long a tab that was closed is waited for. */
+const LEASE_MS = 3000;
+
+/**
+ * Joins. `onNews` is told of the nodes and of the scout's diary, whenever it has written; `onStayed` why it does not get somewhere;
+ * `onDevices` which tabs are there.
+ */
+export async function join({ token, name, onNews, onStayed, onDevices, onTrouble, onConnection }) {
+  const device = await Device.join(location.origin, {
+    token,
+    name,
+    workers: 1,
+    leaseMs: LEASE_MS,
+    engine: new URL("./lib/agentspeak.wasm", import.meta.url),
+    onTrouble: ({ error }) => onTrouble(error.message),
+  });
+  try {
+    const platform = await connect(location.origin, { token, leaseMs: LEASE_MS, patienceMs: 30_000 });
+    platform.onConnection(onConnection);
+    const desk = await platform.create(`desk_${name}`, (agent) => look(agent, { onNews, onStayed, onDevices }));
+    const ended = platform.closed.then(async ({ message }) => {
+      await device.leave();
+      return message;
+    });
+    return {
+      ended,
+      /** Has the scout begin here, if there is none. */
+      begin: () => device.spawn("scout", new URL("./scout.asl", import.meta.url), {}, KEEP),
+      /** Has it go there, wherever it is. */
+      send: (place) => desk.send({ performative: "achieve", receivers: "scout", content: term("go", place) }),
+      /** Whether there is one anywhere. */
+      isThere: async () => (await desk.ams.search({ name: "scout" })).length > 0,
+    };
+  } catch (error) {
+    await device.leave();
+    throw error;
+  }
+}
+
+/** Says what this place is, and hears what the logbook publishes. */
+async function look(agent, { onNews, onStayed, onDevices }) {
+  agent.onMessage({ performative: "askOne" }, (message) => agent.reply(message, "tell", term("postcard", postcard())));
+  agent.onMessage({ sender: "logbook" }, ({ content }) => {
+    if (isTerm(content, "stayed", 3)) return onStayed(textOf(content.args[0]), textOf(content.args[2]));
+    if (!isTerm(content, "news", 2)) return undefined;
+    const [nodes, diary] = content.args;
+    return onNews(nodes.map(textOf), diary.map(({ args: [place, arrived, steps, found] }) => ({ place: textOf(place), arrived: Number(arrived), steps: Number(steps), found: textOf(found) ?? "" })));
+  });
+  // Who was called and is not there, says `ams`.
+  agent.onMessage({ performative: "failure" }, () => undefined);
+  await agent.ams.join("topic:roaming");
+  agent.send({ performative: "achieve", receivers: "logbook", content: term("tell") });
+  agent.run(async (signal) => {
+    while (!signal.aborted) {
+      const { content } = await agent.ask({ performative: "query-ref", receivers: "devices", content: atom("devices") });
+      onDevices(content.flatMap((device) => device.filter((one) => isTerm(one, "device", 1)).map(({ args: [name] }) => textOf(name))));
+      await new Promise((resolve) => agent.after(2000, resolve));
+    }
+  });
+}
+
+function postcard() {
+  const browser = /(Firefox|Edg|OPR|Chrome|Safari)\/(\d+)/.exec(navigator.userAgent);
+  const { width, height } = screen;
+  return `a tab in ${browser ? `${browser[1].replace("Edg", "Edge").replace("OPR", "Opera")} ${browser[2]}` : "a browser"}, ${width} x ${height}, ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+}
