@@ -18,7 +18,8 @@ pub struct Transcript {
     pub about: String,
     /// `json`, if it can only be replayed in that form.
     pub only: Option<String>,
-    /// What it needs of the node: `port`, if tokens are to be checked; `authority`, if it is to certify agents' keys.
+    /// What it needs of the node: `port`, if tokens are to be checked; `authority`, if it is to certify agents' keys;
+    /// `movers`, if it is to have those of the README.
     pub needs: Option<String>,
     grant: GrantData,
     steps: Vec<Step>,

@@ -6,6 +6,7 @@ mod conservation;
 mod durable_actors;
 mod kept;
 mod links;
+mod movers;
 mod moves;
 mod sessions;
 mod simulation;

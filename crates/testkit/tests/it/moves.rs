@@ -706,3 +706,28 @@ fn a_client_that_knows_nothing_of_moves_is_offered_nobody() {
     let hops = world.seen.hops.lock().unwrap();
     assert!(matches!(&hops[..], [Hop::Stayed { why: HopError::NotMovable(_), .. }]), "{hops:?}");
 }
+
+#[test]
+fn code_that_only_clients_know_goes_from_one_to_another_and_to_no_node() {
+    let mut world = World::new(4);
+    let save = |number, to: &str| {
+        let (code, state, to) = ("ts:counter".to_owned(), vec![1], Some(to.to_owned()));
+        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to, also: vec![] })
+    };
+    world.tabs[0].say(|number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: false }));
+    world.tabs[0].say(|number| save(number, NODE));
+    world.tabs[0].say(|number| save(number, TABS[0]));
+    world.exchange(0, 9);
+    assert_eq!(world.tabs[0].refusals, [Code::NotMovable, Code::NotMovable], "no node knows it, and it is there");
+    world.tabs[0].say(|number| save(number, TABS[1]));
+    world.arrive_at_node(0);
+    let offers = |frame: &Frame| matches!(frame, Frame::Offer(it) if it.name == TABS[0] && it.code == "ts:counter");
+    assert!(world.tabs[1].coming.iter().any(offers), "{:?}", world.tabs[1].coming);
+    assert!(world.tabs[0].coming.iter().all(|frame| matches!(frame, Frame::Ack(_))), "it waits for the answer");
+    world.tabs[1].say(|number| Frame::Create(Create { number, agent: BOB, name: TABS[0].into() }));
+    world.arrive_at_node(1);
+    let is_it = |frame: &Frame| matches!(frame, Frame::State(it) if it.code == "ts:counter" && it.state == [1]);
+    assert!(world.tabs[1].coming.iter().any(is_it), "{:?}", world.tabs[1].coming);
+    let left = |frame: &Frame| matches!(frame, Frame::Ended(it) if it.reason == "it moved to tab1");
+    assert!(world.tabs[0].coming.iter().any(left), "{:?}", world.tabs[0].coming);
+}

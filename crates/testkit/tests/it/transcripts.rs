@@ -13,6 +13,8 @@ use whimbrel_platform::session::{
 };
 use whimbrel_testkit::{Simulation, Transcript, TranscriptNode, answering};
 
+use super::movers::Movers;
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/session")
 }
@@ -24,6 +26,7 @@ struct SimulatedNode {
     framing: Framing,
     sessions: Vec<Arc<SharedSession>>,
     shelf: Arc<Shelf>,
+    movers: Option<Arc<Movers>>,
     /// The session of the connection, if it was welcomed.
     current: Option<Arc<SharedSession>>,
     reader: FrameReader,
@@ -33,7 +36,7 @@ struct SimulatedNode {
 }
 
 impl SimulatedNode {
-    fn new(grant: Grant, framing: Framing) -> Self {
+    fn new(grant: Grant, framing: Framing, moves: bool) -> Self {
         let mut sim = Simulation::new(1);
         let echo = answering(|message, turn| {
             if message.performative == Performative::Request {
@@ -45,7 +48,11 @@ impl SimulatedNode {
         sim.spawn("amy", echo);
         let (reader, writer) = (FrameReader::new(framing, 0), FrameWriter::new(framing, 0, 1 << 20));
         let (sessions, out) = (Vec::new(), VecDeque::new());
-        Self { sim, grant, framing, sessions, shelf: Arc::default(), current: None, reader, writer, out, open: false }
+        let (movers, shelf) = match moves.then(|| Movers::begin(&mut sim)) {
+            Some((movers, shelf)) => (Some(movers), shelf),
+            None => (None, Arc::default()),
+        };
+        Self { sim, grant, framing, sessions, shelf, movers, current: None, reader, writer, out, open: false }
     }
 
     fn say(&mut self, frame: &Frame) {
@@ -108,11 +115,21 @@ impl SimulatedNode {
                         session.lock().handle_created(agent, outcome);
                     }
                     SessionEvent::Wake(agent) => self.sim.wake(agent),
+                    SessionEvent::Lack { number, agent, code } => {
+                        session.lock().give_code(number, agent, &code, Some(&Movers::code()));
+                    }
+                    SessionEvent::Admit { agent, .. } => {
+                        self.movers.iter().for_each(|movers| movers.admit());
+                        session.lock().handle_code(agent);
+                    }
                     _ => {}
                 }
             }
         }
         while self.sim.step() {}
+        if self.movers.clone().is_some_and(|movers| movers.ask(&mut self.sim)) {
+            return self.settle();
+        }
         let Some(session) = self.current.clone() else { return };
         while let Some(frame) = { session.lock().poll_frame(self.sim.now()) } {
             self.say(&frame);
@@ -180,14 +197,18 @@ impl TranscriptNode for SimulatedNode {
     }
 }
 
+fn is_simulated(transcript: &Transcript) -> bool {
+    transcript.needs.as_deref().is_none_or(|needs| needs == "movers")
+}
+
 #[test]
 fn transcripts_are_replayed() {
     let transcripts = Transcript::read_all(&folder());
     assert!(transcripts.len() >= 8, "{:?}", transcripts.keys());
-    for (name, transcript) in transcripts.iter().filter(|(_, transcript)| transcript.needs.is_none()) {
+    for (name, transcript) in transcripts.iter().filter(|(_, transcript)| is_simulated(transcript)) {
         for framing in [Framing::Json, Framing::Compact] {
             if transcript.is_for(framing) {
-                let mut node = SimulatedNode::new(transcript.grant(), framing);
+                let mut node = SimulatedNode::new(transcript.grant(), framing, transcript.needs.is_some());
                 let outcome = transcript.replay(framing, &mut node);
                 assert_eq!(outcome, Ok(()), "{name}");
             }
