@@ -20,6 +20,9 @@ const device = await Device.join(url, {
   compact: name === "tab-two",
   engine: "/agentspeak.wasm",
   work: { squares: "/device-squares.js" },
+  modules: { "kept-agent.js": "/kept-agent.js" },
+  accepts: (agent) => agent !== "unwanted",
+  onArrival: (agent) => void post({ arrived: agent.name, at: name }),
   createWorker: () => new Worker("/worker.js", { type: "module" }),
   onTrouble: ({ agent, error }) => void post({ trouble: agent, error: error.message }),
   onPrint: (agent, text) => void post({ printed: agent, text }),
@@ -40,6 +43,7 @@ await control.create(`${name}-control`, (agent) => {
       if (isTerm(content, "suspend")) found?.suspend();
       if (isTerm(content, "resume")) found?.resume();
       if (isTerm(content, "end")) await found?.end();
+      if (isTerm(content, "move")) await found?.moveTo(module ?? "");
       if (textOf(content) === "leave") await device.leave();
       agent.reply(message, "inform", [BigInt(device.units), BigInt(device.workers), device.agents.map((one) => one.name)]);
     } catch (error) {
