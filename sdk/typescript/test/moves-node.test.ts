@@ -131,7 +131,7 @@ test("a guest goes with the call that it is in the middle of, to nodes, to anoth
   };
   const [first, second] = [await open("bay_1"), await open("bay_2")];
   const sums: (readonly Value[])[] = [];
-  for (const tour of [["n1", "bay_2", "n2", "n1", "bay_1", "nowhere", "bay_2"], []]) {
+  for (const tour of [["n1", "bay_2", "n2", "bay_1", "nowhere", "bay_2"], []]) {
     const traveller = await first.platform.create("traveller", new GuestAgent(module, { node: "bay_1" }), keep);
     const { content } = await boss.agent.ask({ performative: "request", receivers: "traveller", content: term("tour", tour) }, { timeoutMs: 60_000 });
     assert.ok(isTerm(content));
@@ -140,7 +140,7 @@ test("a guest goes with the call that it is in the middle of, to nodes, to anoth
     else for (const agent of second.platform.agents) if (agent.name === "traveller") await agent.end();
   }
   const [[moved, moves, place] = [], [stayed, , home] = []] = sums;
-  assert.deepEqual([moved, moves, textOf(place ?? null), textOf(home ?? null)], [stayed, 6n, "bay_2", "bay_1"]);
+  assert.deepEqual([moved, moves, textOf(place ?? null), textOf(home ?? null)], [stayed, 5n, "bay_2", "bay_1"]);
   assert.deepEqual([first.came, second.came], [["traveller"], ["traveller", "traveller"]]);
   await Promise.all([first.platform.close(), second.platform.close(), boss.platform.close()]);
 });
