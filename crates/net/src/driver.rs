@@ -6,21 +6,37 @@
 //! thread, and what was made by one thread is freed by it. Each driver has a thread of its own besides, which sees to the
 //! links while no worker does: before workers come, while all of them are in long turns, and after they left.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Duration;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 use crate::alarm::Alarm;
+use crate::peer::Peer;
 
 /// How long links may be neglected by the workers that drove them, before the driver's own thread sees to them.
 const NEGLECT_MAX: Duration = Duration::from_millis(2);
 /// How long the end waits for tasks that block.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(100);
+
+thread_local! {
+    /// This thread drives or attends soon: see [`gather`].
+    static GATHERS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread promises to drive or attend soon: then what it hands to links waits for that. Who wakes a link's task
+/// from outside interrupts the wait of the thread that drives it, itself as a rule. What was so before.
+pub(crate) fn gather(gathers: bool) -> bool {
+    GATHERS.replace(gathers)
+}
 
 /// See the module.
 pub(crate) struct Driver {
@@ -33,6 +49,11 @@ pub(crate) struct Driver {
     recall: Notify,
     /// Has the driver's own thread make way for a worker.
     relief: Notify,
+    /// Whose tasks whoever drives next is to wake first, and whether there are any.
+    due: Mutex<Vec<Arc<Peer>>>,
+    is_due: AtomicBool,
+    /// How often something came on its links.
+    came: AtomicU64,
     watch: Mutex<Watch>,
     changed: Condvar,
 }
@@ -40,6 +61,33 @@ pub(crate) struct Driver {
 struct Engine {
     runtime: Runtime,
     alarm: Alarm,
+    watcher: Watcher,
+}
+
+/// How long whoever attends looks for what comes before it sleeps. A core that sleeps takes a third of that to wake; a node answers
+/// another one in less.
+const LOOK: Duration = Duration::from_micros(100);
+/// How often in a row that must not have paid until it is given up, and of how many times then it is tried once.
+const LOOK_CREDIT_MAX: u32 = 8;
+const LOOK_TRIED_ONCE_IN: u32 = 128;
+
+/// Whether it pays to look for what comes before sleeping, by experience: not if the one that it comes from waits for this core.
+#[derive(Default)]
+struct Watcher {
+    credit: u32,
+    waits: u32,
+}
+
+impl Watcher {
+    /// Whether it is to be looked now.
+    fn is_worth_it(&mut self) -> bool {
+        self.waits = self.waits.wrapping_add(1);
+        self.credit > 0 || self.waits.is_multiple_of(LOOK_TRIED_ONCE_IN)
+    }
+
+    fn note(&mut self, paid: bool) {
+        self.credit = if paid { (self.credit + 1).min(LOOK_CREDIT_MAX) } else { self.credit.saturating_sub(1) };
+    }
 }
 
 /// What the driver's own thread knows of what workers do.
@@ -70,11 +118,14 @@ impl Driver {
             Alarm::new()?
         };
         let driver = Arc::new(Self {
-            engine: Mutex::new(Some(Engine { runtime, alarm })),
+            engine: Mutex::new(Some(Engine { runtime, alarm, watcher: Watcher::default() })),
             handle,
             attended: AtomicBool::new(false),
             recall: Notify::new(),
             relief: Notify::new(),
+            due: Mutex::default(),
+            is_due: AtomicBool::new(false),
+            came: AtomicU64::new(0),
             watch: Mutex::default(),
             changed: Condvar::new(),
         });
@@ -89,12 +140,43 @@ impl Driver {
         drop(self.handle.spawn(task));
     }
 
+    /// Has the task of a link of this driver's see what was handed to it; not before this thread drives, if it [gathers](gather).
+    pub fn wake(&self, peer: &Arc<Peer>) {
+        if !GATHERS.get() {
+            return peer.wake.notify_one();
+        }
+        locked(&self.due).push(Arc::clone(peer));
+        self.is_due.store(true, Ordering::Release);
+    }
+
+    /// Whether tasks wait for whoever drives next.
+    pub fn is_due(&self) -> bool {
+        self.is_due.load(Ordering::Acquire)
+    }
+
+    /// Wakes those tasks.
+    fn wake_due(&self) {
+        if self.is_due() && self.is_due.swap(false, Ordering::AcqRel) {
+            locked(&self.due).drain(..).for_each(|peer| peer.wake.notify_one());
+        }
+    }
+
+    /// Has what waits for whoever drives next written now: by this thread, or by the one that drives.
+    pub fn see_off(&self) {
+        if self.is_due() && !self.drive(|| (), 1) {
+            self.wake_due();
+        }
+    }
+
     fn drive_when_nobody_does(&self) {
         loop {
             {
                 let engine = locked(&self.engine);
                 let Some(engine) = &*engine else { return };
-                engine.runtime.block_on(self.relief.notified());
+                engine.runtime.block_on(async {
+                    self.wake_due();
+                    self.relief.notified().await;
+                });
             }
             if !self.is_neglected() {
                 return;
@@ -136,6 +218,7 @@ impl Driver {
         let Some(engine) = &*engine else { return false };
         locked(&self.watch).drives += 1;
         engine.runtime.block_on(async {
+            self.wake_due();
             first();
             for _ in 0..passes {
                 tokio::task::yield_now().await;
@@ -188,16 +271,60 @@ impl Driver {
     }
 
     fn wait_on_links(&self, engine: &mut Engine, at_most: Option<Duration>) {
-        let Engine { runtime, alarm } = engine;
+        let Engine { runtime, alarm, watcher } = engine;
         runtime.block_on(async {
+            self.wake_due();
+            let mut recalled = pin!(self.recall.notified());
+            if self.look(watcher, recalled.as_mut(), at_most).await {
+                return;
+            }
             match at_most {
-                None => self.recall.notified().await,
+                None => recalled.await,
                 Some(at_most) => tokio::select! {
-                    () = self.recall.notified() => {}
+                    () = recalled => {}
                     () = alarm.rings_in(at_most) => {}
                 },
             }
         });
+    }
+
+    /// Something came on one of its links.
+    pub fn note_came(&self) {
+        self.came.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Looks for what comes before it sleeps, as long as that pays. True if this thread is recalled.
+    async fn look(
+        &self,
+        watcher: &mut Watcher,
+        mut recalled: Pin<&mut Notified<'_>>,
+        at_most: Option<Duration>,
+    ) -> bool {
+        let end = at_most.map(|at_most| Instant::now() + at_most);
+        while watcher.is_worth_it() {
+            // What is there already is no merit of looking.
+            tokio::task::yield_now().await;
+            if is_ready(recalled.as_mut()).await {
+                return true;
+            }
+            let (came, began) = (self.came.load(Ordering::Relaxed), Instant::now());
+            let until = end.map_or(began + LOOK, |end| end.min(began + LOOK));
+            let is_recalled = loop {
+                if is_ready(recalled.as_mut()).await {
+                    break true;
+                }
+                if self.came.load(Ordering::Relaxed) != came || Instant::now() >= until {
+                    break false;
+                }
+                tokio::task::yield_now().await;
+            };
+            let paid = is_recalled || self.came.load(Ordering::Relaxed) != came;
+            watcher.note(paid);
+            if is_recalled || !paid {
+                return is_recalled;
+            }
+        }
+        false
     }
 
     /// Has the thread that attends go back to its work. To be called by whoever gave it some.
@@ -216,6 +343,11 @@ impl Driver {
             engine.runtime.shutdown_timeout(CLOSE_PATIENCE);
         }
     }
+}
+
+/// Whether what is waited for has come.
+async fn is_ready(mut waited: Pin<&mut Notified<'_>>) -> bool {
+    std::future::poll_fn(|cx| Poll::Ready(waited.as_mut().poll(cx).is_ready())).await
 }
 
 /// Drivers, closed when this is dropped.
@@ -332,6 +464,20 @@ mod tests {
         let other = Builder::new_current_thread().build().unwrap();
         assert!(!other.block_on(async { driver.drive(|| (), 1) }));
         driver.close();
+    }
+
+    #[test]
+    fn it_is_looked_as_long_as_that_pays_and_now_and_then() {
+        let mut watcher = Watcher::default();
+        let tries = |watcher: &mut Watcher| (0..10 * LOOK_TRIED_ONCE_IN).filter(|_| watcher.is_worth_it()).count();
+        assert_eq!(tries(&mut watcher), 10);
+        watcher.note(true);
+        assert!(watcher.is_worth_it());
+        (0..100).for_each(|_| watcher.note(true));
+        (1..LOOK_CREDIT_MAX).for_each(|_| watcher.note(false));
+        assert!(watcher.is_worth_it());
+        watcher.note(false);
+        assert_eq!(tries(&mut watcher), 10);
     }
 
     #[test]

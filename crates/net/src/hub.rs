@@ -21,7 +21,7 @@ use whimbrel_platform::{Links, Station};
 
 use crate::authority::is_node_name;
 use crate::connection::{Accepted, Connection};
-use crate::driver::{Driver, Drivers};
+use crate::driver::{Driver, Drivers, gather};
 use crate::peer::Peer;
 use crate::refusal;
 use crate::security::{Credentials, Level, SecurityError, Tls};
@@ -570,6 +570,27 @@ impl Inner {
         self.drivers.get(usize::from(shard) % self.drivers.len().max(1)).filter(|_| self.signing.is_none())
     }
 
+    /// Something came from this peer.
+    pub fn note_came(&self, peer: &Peer) {
+        if let Some(driver) = self.driver_of(peer.id) {
+            driver.note_came();
+        }
+    }
+
+    fn tell_peer(&self, peer: &Arc<Peer>, news: News) {
+        if peer.tell(news) {
+            self.wake(peer);
+        }
+    }
+
+    /// Has a link's task see what was handed to it.
+    fn wake(&self, peer: &Arc<Peer>) {
+        match self.driver_of(peer.id) {
+            Some(driver) => driver.wake(peer),
+            None => peer.wake.notify_one(),
+        }
+    }
+
     fn peer(&self, id: NodeId) -> Option<&Arc<Peer>> {
         self.peers.get((id.0 as usize).checked_sub(1)?)
     }
@@ -677,6 +698,15 @@ impl Links for Inner {
         self.driver_for(shard).is_some_and(|driver| driver.attend(at_most, begin))
     }
 
+    fn gather(&self, gathers: bool) -> bool {
+        // Who signs does not drive.
+        self.signing.is_none() && gather(gathers)
+    }
+
+    fn see_off(&self, _shard: ShardIndex) {
+        self.drivers.iter().for_each(|driver| driver.see_off());
+    }
+
     fn recall(&self, shard: ShardIndex) {
         if let Some(driver) = self.driver_for(shard) {
             driver.recall();
@@ -696,7 +726,7 @@ impl Links for Inner {
             signing.signer.forget(*name);
         }
         for (_, peer) in &self.peers {
-            peer.tell(news.clone());
+            self.tell_peer(peer, news.clone());
         }
     }
 
@@ -705,14 +735,14 @@ impl Links for Inner {
             signing.signer.forget(hop.agent);
         }
         if let Some(peer) = self.peer(to) {
-            peer.tell(news);
+            self.tell_peer(peer, news);
         }
     }
 
     fn forward(&self, to: NodeId, batch: &mut Vec<Envelope>) {
         if let Some(peer) = self.peer(to) {
             peer.forward(batch);
-            peer.wake.notify_one();
+            self.wake(peer);
         }
     }
 

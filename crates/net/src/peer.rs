@@ -189,15 +189,16 @@ impl Peer {
         self.name.get().is_some() && !outbox.lost && !outbox.closed
     }
 
-    /// Takes news, if the peer knows of this node. What is told of agents on their way waits for that, as messages do.
-    pub fn tell(&self, news: News) {
+    /// Takes news, if the peer knows of this node. What is told of agents on their way waits for that, as messages do. True if the
+    /// link's task is to be woken.
+    pub fn tell(&self, news: News) -> bool {
         let mut outbox = self.outbox();
         let waits = matches!(news, News::Hop(_)) && !outbox.lost;
-        if (outbox.introduced || waits) && !outbox.closed {
+        let takes = (outbox.introduced || waits) && !outbox.closed;
+        if takes {
             outbox.items.push(Item::News(Box::new(news)));
-            drop(outbox);
-            self.wake.notify_one();
         }
+        takes
     }
 
     /// From now on the peer hears of changes; news from before are told otherwise.

@@ -247,6 +247,7 @@ impl Task {
                 }
                 Ok(Happening::Came(count)) => {
                     self.peer.figures.bytes_in.fetch_add(count as u64, Ordering::Relaxed);
+                    hub.note_came(&peer);
                     connection.incoming.fill(count);
                 }
                 Ok(Happening::Wrote | Happening::Woken) => {}

@@ -23,8 +23,10 @@ pub const HOP_STATE_BYTES_MAX: usize = GUEST_STATE_BYTES_MAX;
 pub const HOP_COMPRESSED_FROM_BYTES: usize = 512;
 /// Bytes of it that are sent at once: others use the link, too.
 pub const HOP_PIECE_BYTES: usize = 256 << 10;
-/// Bits of the number of a hop: drawn at random, and told from others of the same agent only, of which there are few at a time.
-pub const HOP_NUMBER_BITS: u32 = 40;
+/// Bytes of an agent's state up to which the thread that hears of it makes the agent: it takes less than having another one called.
+pub const HOP_MADE_AT_ONCE_BYTES: usize = 4 << 10;
+/// Bits of the number of a hop, four bytes on a link: drawn at random, and told from others of the same agent only, of which there are few at a time.
+pub const HOP_NUMBER_BITS: u32 = 27;
 /// Bytes of the states of agents of one other node that are on their way here at a time, if it is more than one agent.
 pub const HOP_ARRIVING_BYTES_MAX: usize = 128 << 20;
 /// Bytes of code that goes with an agent to a node that has not got it.

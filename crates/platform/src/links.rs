@@ -24,6 +24,15 @@ pub trait Links: Send + Sync {
         false
     }
 
+    /// Whether what this thread hands to links from now on is to wait until it drives or attends them, as it promises to do
+    /// soon: who calls a link from outside has farther to go. What was so before.
+    fn gather(&self, _gathers: bool) -> bool {
+        false
+    }
+
+    /// What was [gathered](Links::gather) leaves now. For the worker of this shard, before it does something else.
+    fn see_off(&self, _shard: ShardIndex) {}
+
     /// Ends the [attendance](Links::attend) of this shard's worker: there is something for it to do.
     fn recall(&self, _shard: ShardIndex) {}
 

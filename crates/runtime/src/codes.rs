@@ -84,7 +84,7 @@ impl Node {
     }
 
     fn take_fetch_step(self: &Arc<Self>, on_order: &mut OnOrder, step: FetchStep) {
-        let origin = |bearer| on_order.offers.get(&bearer).map(|offer| offer.origin.clone());
+        let origin = |bearer| on_order.offers.get(&bearer).map(|offer| offer.origin.0.clone());
         match step {
             FetchStep::Look(code, bearer) => {
                 let origin = origin(bearer);

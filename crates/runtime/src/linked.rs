@@ -66,7 +66,28 @@ impl Linked {
     }
 }
 
+/// See [`Node::gather`].
+pub(crate) struct Gathering<'a> {
+    links: Option<&'a Arc<dyn Links>>,
+    before: bool,
+}
+
+impl Drop for Gathering<'_> {
+    fn drop(&mut self) {
+        if let Some(links) = self.links {
+            links.gather(self.before);
+        }
+    }
+}
+
 impl Node {
+    /// As long as this is kept, what this thread tells other nodes waits until it sees to the links: for workers, who do so after
+    /// each round.
+    pub fn gather(&self) -> Gathering<'_> {
+        let links = self.linked.links();
+        Gathering { links, before: links.is_some_and(|links| links.gather(true)) }
+    }
+
     /// Tells other nodes of changes to this one's agents.
     pub fn push_agents(&self, ams: &Ams, changes: &[AmsChange]) {
         let Some(links) = self.linked.links() else { return };

@@ -53,7 +53,7 @@ pub(crate) fn unpack(offer: &Offer) -> Result<Vec<u8>, String> {
         return Err(format!("its state has {bytes} bytes: {HOP_STATE_BYTES_MAX} are the most"));
     }
     // Only what could be true is made room for. How large a module's agent may be is known when it is looked at, so it packs its own.
-    if matches!(offer.origin, Origin::Module { .. }) || bytes / LZ4_FACTOR_MAX > offer.state.len() {
+    if matches!(*offer.origin, Origin::Module { .. }) || bytes / LZ4_FACTOR_MAX > offer.state.len() {
         return Err("its state cannot be unpacked".to_owned());
     }
     let state = lz4_flex::block::decompress(&offer.state, bytes).ok().filter(|state| state.len() == bytes);

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent, Ties};
 use whimbrel_platform::durable::{Standing, State};
+use whimbrel_platform::limits::HOP_MADE_AT_ONCE_BYTES;
 use whimbrel_platform::link::News;
 use whimbrel_platform::mobility::{
     Crossing, Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Step, Transits,
@@ -28,6 +29,7 @@ use crate::shard::{Slot, Status};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, locked};
 use crate::turn::caught;
+use crate::worker::attending;
 
 /// What a node knows of agents on their way.
 #[derive(Default)]
@@ -234,13 +236,18 @@ impl Node {
         }
     }
 
-    fn hear_offer(&self, from: NodeId, offer: Offer) {
+    fn hear_offer(self: &Arc<Self>, from: NodeId, offer: Offer) {
         let hop = offer.hop;
         if offer.clone.is_none() && !self.with_transits(|it| it.transits.handle_offer(from, hop)) {
             let why = self.no("an agent of its name is on its way here already");
             return self.tell_hop(from, HopNews::Refuse(hop, why));
         }
-        self.have_made(from, offer);
+        // Who waits on this link with nothing else to do makes it without being called for that.
+        let is_small = offer.clone.is_none() && offer.is_whole() && offer.state.len() <= HOP_MADE_AT_ONCE_BYTES;
+        match attending().filter(|_| is_small) {
+            Some(shard) => self.make_coming(shard, from, offer),
+            None => self.have_made(from, offer),
+        }
     }
 
     /// Has an agent made that comes, whose code may be here.
@@ -248,8 +255,12 @@ impl Node {
         self.put(self.quiet_shard(), Parcel::Hop(Box::new(HopOrder::Make(offer, from))));
     }
 
-    /// A shard that has nothing to do, if there is one.
+    /// A shard that has nothing to do, if there is one: best that of the worker which this thread is, as none has to be woken then.
     fn quiet_shard(&self) -> ShardIndex {
+        let here = attending().filter(|shard| self.seat(*shard).is_some_and(|seat| seat.inbox.is_done_with()));
+        if let Some(shard) = here {
+            return shard;
+        }
         self.seats.iter().position(|seat| seat.inbox.is_done_with()).unwrap_or_default() as ShardIndex
     }
 
@@ -466,7 +477,7 @@ impl Node {
         }));
         // It may have been killed since it is here.
         if self.with_ams(|ams| ams.kind(slot.aid).is_some()) {
-            self.tell_of(slot.aid, kind, offers);
+            self.tell_of(slot.aid, kind, offers, from);
             self.tell(Event::Came(slot.aid, source));
             self.join_places(hop.agent, places);
         } else if let Some(links) = self.linked.links() {
@@ -482,10 +493,12 @@ impl Node {
         }
     }
 
-    /// Tells all nodes of an agent that came: those that had no link to its source do not know of it.
-    fn tell_of(&self, agent: Aid, kind: AgentKind, offered: bool) {
+    /// Tells all nodes of an agent that came: those that had no link to its source do not know of it. The source does: it let it go.
+    fn tell_of(&self, agent: Aid, kind: AgentKind, offered: bool, source: NodeId) {
         let Some(links) = self.linked.links() else { return };
-        links.tell_all(News::Agents(vec![(agent.name, kind)]));
+        for node in links.nodes().into_iter().filter(|node| *node != source) {
+            links.tell(node, News::Agents(vec![(agent.name, kind)]));
+        }
         match self.with_df(|df| df.description_of(agent).map(without_lease)) {
             Some(entry) => links.tell_all(News::Service(Box::new(entry))),
             // It was taken back meanwhile, which nobody believed who did not know yet that it is here.

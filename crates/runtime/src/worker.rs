@@ -1,9 +1,11 @@
 //! A worker: the thread that gives a shard's agents their turns.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::{Outbox, Time};
 
 use crate::cpu::Thread;
@@ -22,6 +24,16 @@ const SPIN_US_MAX: u32 = 50;
 const DRIVE_EVERY_US: u64 = 50;
 /// Timers farther away than this are never.
 const SLEEP_MAX: Duration = Duration::from_secs(1 << 30);
+
+thread_local! {
+    /// The shard whose worker this thread is, while it waits on links.
+    static ATTENDS: Cell<Option<ShardIndex>> = const { Cell::new(None) };
+}
+
+/// The shard whose worker this thread is, if that has nothing else to do than to see to links.
+pub(crate) fn attending() -> Option<ShardIndex> {
+    ATTENDS.get()
+}
 
 pub(crate) struct Worker {
     node: Arc<Node>,
@@ -47,12 +59,16 @@ impl Worker {
             Self { node, services, outbox: Outbox::default(), spin_us: SPIN_US_MAX / 2, drove_at: Time::ZERO };
         loop {
             worker.drive_links(&lease);
-            lease.begin_round(worker.node.now());
+            worker.begin_round(&mut lease);
             lease = match worker.turns(lease) {
                 Some(lease) => lease,
                 None => return,
             };
             lease.end_round();
+            if lease.has_work() || lease.has_departed() {
+                worker.see_off(&lease);
+                lease.drop_departed();
+            }
             if !lease.has_work() {
                 lease.go_idle(worker.node.now());
                 if !worker.wait_for_work(&lease) {
@@ -60,6 +76,24 @@ impl Worker {
                     return;
                 }
             }
+        }
+    }
+
+    /// Takes in what came. What is told to other nodes meanwhile leaves together, before agents have their turns: mostly when
+    /// this thread waits on the links.
+    fn begin_round(&self, shard: &mut Shard) {
+        {
+            let _gathering = self.node.gather();
+            shard.begin_round(self.node.now());
+        }
+        if shard.has_work() {
+            self.see_off(shard);
+        }
+    }
+
+    fn see_off(&self, shard: &Shard) {
+        if let Some(links) = self.node.linked.links() {
+            links.see_off(shard.index);
         }
     }
 
@@ -123,7 +157,10 @@ impl Worker {
     fn sleep(&mut self, shard: &Shard, seat: &Seat, at_most: Option<Duration>) {
         let node = &self.node;
         let begin = || seat.inbox.go_elsewhere(|| node.activity.end());
-        if node.linked.links().is_some_and(|links| links.attend(shard.index, at_most, &begin)) {
+        ATTENDS.set(Some(shard.index));
+        let attended = node.linked.links().is_some_and(|links| links.attend(shard.index, at_most, &begin));
+        ATTENDS.set(None);
+        if attended {
             seat.inbox.come_back(|| node.activity.begin());
             self.drove_at = node.now();
         } else {

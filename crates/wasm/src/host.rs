@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, Linker, PoolingAllocationConfig};
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, Linker, PoolingAllocationConfig};
 use whimbrel_platform::limits::GUEST_MEMORY_BYTES_MAX;
 use whimbrel_platform::policy::Terms;
 
@@ -183,6 +183,8 @@ fn config(slots: u32) -> Config {
         .table_elements(TABLE_ELEMENTS_MAX)
         .max_unused_warm_slots(slots)
         .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
+        // Where the kernel can say which pages were written, only those are made anew, and none is given back for that.
+        .pagemap_scan(Enabled::Auto)
         .table_keep_resident(KEEP_RESIDENT_BYTES);
     let mut config = Config::new();
     config

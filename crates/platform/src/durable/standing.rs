@@ -64,10 +64,30 @@ impl DfSubscription {
 }
 
 impl Standing {
+    /// What is known of an agent of which nothing is to be known.
+    pub fn plain(agent: Symbol) -> Self {
+        Self {
+            agent,
+            last: 0,
+            entry: None,
+            expires_ms: None,
+            subscriptions: Vec::new(),
+            places: Vec::new(),
+            state: AgentState::Active,
+        }
+    }
+
+    /// Whether that is so.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::plain(self.agent)
+    }
+
     /// The same without the descriptions that are nested too deeply to be written.
     #[must_use]
     pub fn writable(self) -> Self {
-        if self.can_be_written() {
+        // Names always can.
+        let has_descriptions = self.entry.is_some() || !self.subscriptions.is_empty();
+        if !has_descriptions || self.can_be_written() {
             return self;
         }
         let Self { entry, subscriptions, .. } = self;

@@ -1,6 +1,9 @@
 //! How nodes name code that goes with agents.
 
 use std::fmt;
+use std::ops::Deref;
+
+use whimbrel_acl::compact::{Decode, DecodeError, Encode, Reader, Writer};
 
 use crate::durable::Origin;
 
@@ -32,5 +35,117 @@ impl Origin {
             Self::Type(_) => return None,
         };
         self.code().map(|code| format!("{kind}:{code}"))
+    }
+}
+
+impl CodeHash {
+    /// The hash that these digits are.
+    fn of_digits(digits: &str) -> Option<Self> {
+        let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+        if !rest.is_empty() || pairs.len() != 32 {
+            return None;
+        }
+        let mut hash = [0; 32];
+        for (byte, pair) in hash.iter_mut().zip(pairs) {
+            let [high, low] = pair.map(|digit| char::from(digit).to_digit(16));
+            *byte = (high? << 4 | low?) as u8;
+        }
+        Some(Self(hash))
+    }
+}
+
+/// Where the code of an agent is that goes to another node. On a link a hash is a text, which is said once and by a number when
+/// the next agent of the same code goes there: all else that is said of an agent takes fewer bytes than the hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whence(pub Origin);
+
+impl Deref for Whence {
+    type Target = Origin;
+
+    fn deref(&self) -> &Origin {
+        &self.0
+    }
+}
+
+/// See [`Whence`].
+#[derive(PartialEq, Encode, Decode)]
+enum Said {
+    Program { path: String, fingerprint: u64, code: Option<String> },
+    Type(String),
+    Module { path: String, hash: String },
+}
+
+impl Said {
+    fn of(origin: &Origin) -> Self {
+        match origin.clone() {
+            Origin::Program { path, fingerprint, code } => {
+                Self::Program { path, fingerprint, code: code.map(|code| CodeHash(code).to_string()) }
+            }
+            Origin::Type(name) => Self::Type(name),
+            Origin::Module { path, hash } => Self::Module { path, hash: CodeHash(hash).to_string() },
+        }
+    }
+
+    fn origin(self) -> Option<Origin> {
+        let bytes = |digits: &String| CodeHash::of_digits(digits).map(|hash| hash.0);
+        Some(match self {
+            Self::Program { path, fingerprint, code: None } => Origin::Program { path, fingerprint, code: None },
+            Self::Program { path, fingerprint, code: Some(code) } => {
+                Origin::Program { path, fingerprint, code: Some(bytes(&code)?) }
+            }
+            Self::Type(name) => Origin::Type(name),
+            Self::Module { path, hash } => Origin::Module { path, hash: bytes(&hash)? },
+        })
+    }
+}
+
+impl Encode for Whence {
+    fn encode(&self, w: &mut Writer<'_>) {
+        Said::of(self).encode(w);
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+impl Decode for Whence {
+    fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let origin = Said::decode(r)?.origin();
+        origin.map(Self).ok_or(DecodeError::Malformed { at: 0, what: "a hash that is none" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::compact::{self, Limits};
+
+    use super::*;
+
+    #[test]
+    fn where_code_is_comes_back() {
+        let hash: [u8; 32] = std::array::from_fn(|at| (at * 37) as u8);
+        let program = |code| Origin::Program { path: "a.asl".to_owned(), fingerprint: u64::MAX, code };
+        let module = Origin::Module { path: "a.wasm".to_owned(), hash };
+        for origin in [program(None), program(Some(hash)), Origin::Type("t".to_owned()), module] {
+            let mut bytes = Vec::new();
+            compact::encode_body_of(&Whence(origin.clone()), &mut bytes).unwrap();
+            assert_eq!(compact::decode_body_as::<Whence>(&bytes, Limits::MESSAGE).map(|whence| whence.0), Ok(origin));
+        }
+    }
+
+    #[test]
+    fn a_hash_has_64_digits() {
+        let digits = CodeHash([0xaf; 32]).to_string();
+        assert_eq!(CodeHash::of_digits(&digits), Some(CodeHash([0xaf; 32])));
+        for bad in
+            ["", "af", &digits[1..], &digits.replace('f', "g"), &format!("{digits}af"), &digits.replacen("af", "é", 1)]
+        {
+            assert_eq!(CodeHash::of_digits(bad), None, "{bad}");
+            let said = Said::Module { path: "a".to_owned(), hash: (*bad).to_owned() };
+            let mut bytes = Vec::new();
+            compact::encode_body_of(&said, &mut bytes).unwrap();
+            assert!(compact::decode_body_as::<Whence>(&bytes, Limits::MESSAGE).is_err(), "{bad}");
+        }
     }
 }

@@ -6,7 +6,7 @@ mod hop;
 mod news;
 mod transits;
 
-pub use code::CodeHash;
+pub use code::{CodeHash, Whence};
 pub use fetches::{Bearer, FetchError, FetchStep, Fetches, Part};
 pub use hop::{Hop, HopError, HopMode, HopRequest, Wish, WishCall};
 pub use news::{HopId, HopNews, Offer};

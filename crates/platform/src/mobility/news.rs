@@ -1,19 +1,36 @@
 //! What nodes tell each other about an agent that goes from one to another.
 
 use whimbrel_acl::Symbol;
-use whimbrel_acl::compact::{Decode, Encode};
+use whimbrel_acl::compact::{Decode, DecodeError, Encode, Reader, Writer};
 
-use super::{HopError, Part};
+use super::{HopError, Part, Whence};
 use crate::ams::AgentKind;
-use crate::durable::{Origin, Standing};
+use crate::durable::Standing;
 
 /// Which hop of which agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HopId {
     /// The agent.
     pub agent: Symbol,
     /// A random number, so that no two hops are ever taken for each other.
     pub number: u64,
+}
+
+impl Encode for HopId {
+    fn encode(&self, w: &mut Writer<'_>) {
+        // Without the names of its fields: it is said four times in a hop.
+        (self.agent, self.number).encode(w);
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+impl Decode for HopId {
+    fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Decode::decode(r).map(|(agent, number)| Self { agent, number })
+    }
 }
 
 /// What one node tells another about a hop; `docs/design/mobility.md` has the order.
@@ -52,8 +69,8 @@ pub enum HopNews {
     Commit {
         /// Which.
         hop: HopId,
-        /// What the platform knows of the agent.
-        standing: Box<Standing>,
+        /// What the platform knows of the agent; `None` if that is [nothing](Standing::is_plain).
+        standing: Option<Box<Standing>>,
         /// The other nodes that are told, by name.
         told: Vec<Symbol>,
     },
@@ -79,7 +96,7 @@ pub struct Offer {
     /// Who owns it; empty if nobody does.
     pub owner: Symbol,
     /// Where its code is.
-    pub origin: Origin,
+    pub origin: Whence,
     /// Its state as it travels, or the first piece of it.
     pub state: Vec<u8>,
     /// Bytes of all pieces.

@@ -210,6 +210,7 @@ impl Transits {
         let Some(Leaving { to, door, .. }) = self.leaving.remove(&hop.agent) else { return };
         let others: Vec<(NodeId, Symbol)> = others.iter().copied().filter(|(node, _)| *node != to).collect();
         let told = others.iter().map(|(_, name)| *name).collect();
+        let standing = Some(standing).filter(|standing| !standing.is_plain());
         self.tell(to, HopNews::Commit { hop, standing, told });
         others.iter().for_each(|(node, _)| self.tell(*node, HopNews::Departed(hop, name)));
         let others = others.into_iter().map(|(node, _)| (node, Other::Awaited)).collect();
@@ -380,7 +381,10 @@ impl Transits {
                     self.drop_coming(hop, from, false);
                 }
             }
-            HopNews::Commit { hop, standing, told } => self.handle_commit(from, name, hop, standing, told),
+            HopNews::Commit { hop, standing, told } => {
+                let standing = standing.unwrap_or_else(|| Box::new(Standing::plain(hop.agent)));
+                self.handle_commit(from, name, hop, standing, told);
+            }
             HopNews::Departed(hop, _) => self.cross(Crossing::Follow(hop, from)),
             HopNews::Follow(hop) => self.cross(Crossing::Pass(hop, from)),
             HopNews::Followed(hop, node) => self.handle_passed(from, hop, node),

@@ -365,7 +365,7 @@ fn it_stays_if_it_is_refused() {
 #[test]
 fn nobody_commits_to_what_is_not_made() {
     let (source, mut transits) = (NodeId(SOURCE as u32), Transits::default());
-    let commit = || HopNews::Commit { hop: hop(), standing: standing(), told: Vec::new() };
+    let commit = || HopNews::Commit { hop: hop(), standing: Some(standing()), told: Vec::new() };
     let owns = |transits: &mut Transits| {
         transits.handle_news(source, name(SOURCE), commit());
         std::iter::from_fn(|| transits.poll_step()).any(|step| matches!(step, Step::Own(..)))

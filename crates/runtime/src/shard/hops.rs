@@ -7,7 +7,7 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{HOP_NUMBER_BITS, HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
-use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Part};
+use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Part, Whence};
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, Place, Route};
 use whimbrel_platform::{EndReason, Event, Time};
@@ -17,6 +17,7 @@ use super::{Early, Shard};
 use crate::luggage::Packed;
 use crate::mobility::{Errand, HopOrder, Passage};
 use crate::parcel::{Bearer, Change, Parcel};
+use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::turn::panic_text;
 
@@ -57,6 +58,8 @@ impl Shard {
             return errand.over(Err(HopError::NotMovable("it is leaving already".to_owned())));
         }
         let Some(errand) = self.put_off(index, errand) else { return };
+        let node = Arc::clone(&self.node);
+        let _gathering = node.gather();
         let bearer = self.slots.at(index).map(|slot| (slot.name(), slot.generation));
         let calls = bearer.and_then(|bearer| self.called.remove(&bearer)).unwrap_or_default();
         // It has had its turn, and wants to go on to somewhere else: whoever calls it home comes first, or might call for ever.
@@ -176,6 +179,7 @@ impl Shard {
         let packed = Packed::of(state, &origin);
         let (of, unpacked) = (packed.bytes.len() as u64, packed.unpacked);
         let (state, rest) = packed.split();
+        let origin = Whence(origin);
         let offer = Offer { hop, kind, owner, origin, state, of, unpacked, clone, home, lifetime_ms, recalled, onward };
         self.node.with_transits(|it| {
             // It may be lost meanwhile. If it is from now on, the transits hear of that.
@@ -391,11 +395,24 @@ impl Shard {
         let aid = slot.aid;
         let (waiting, again) = slot.mailbox.take_all();
         self.tally.handled += u64::from(again);
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
+        // Its destination waits for what follows, and not for that.
+        self.departed.push(slot);
         self.node.gone();
         self.pass_on_all(to, waiting.into_iter().map(|body| Envelope { to: aid, body }).collect());
         let node = &self.node;
         node.with_transits(|it| it.transits.handle_emptied(hop, node.my_name(), |other| node.name_of(other)));
+    }
+
+    /// Whether agents are gone whose bodies are still here.
+    pub(crate) fn has_departed(&self) -> bool {
+        !self.departed.is_empty()
+    }
+
+    /// Does away with what is left of agents that are gone.
+    pub(crate) fn drop_departed(&mut self) {
+        for slot in std::mem::take(&mut self.departed) {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(slot)));
+        }
     }
 
     /// Passes messages on to the node where their receiver is now.

@@ -92,6 +92,8 @@ pub(crate) struct Shard {
     departure: Option<Departure>,
     /// Agents that are leaving for other nodes.
     hops: FxHashMap<Symbol, Hopping>,
+    /// What is left of agents that are gone, until other nodes know that.
+    departed: Vec<Box<Slot>>,
     /// Who calls which bearer of a name home that has not heard yet what became of its last hop.
     called: FxHashMap<(Symbol, u32), Vec<Errand>>,
     /// When agents moved here last.
@@ -162,6 +164,7 @@ impl Shard {
             samples,
             departure: None,
             hops: FxHashMap::default(),
+            departed: Vec::new(),
             called: FxHashMap::default(),
             moved_at: Time::ZERO,
             ending: false,

@@ -10,6 +10,7 @@ use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::DfDescription;
+use whimbrel_platform::durable::Standing;
 use whimbrel_platform::limits::{LINK_DOUBTFUL_MESSAGES_MAX, LINK_NEWS_AGENTS};
 use whimbrel_platform::link::News;
 use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopNews, HopRequest};
@@ -699,6 +700,7 @@ fn what_a_source_says_of_others_is_not_believed() {
         nodes.step(1, 0);
         for item in nodes.wires[0].queues.lock().unwrap()[1].iter_mut().flatten() {
             let Item::News(News::Hop(HopNews::Commit { standing, .. })) = item else { continue };
+            let standing = standing.get_or_insert_with(|| Box::new(Standing::plain(bank.name)));
             standing.agent = bank.name;
             let entry = DfDescription { agent: Some(bank), ..DfDescription::offering("bank", "forged") };
             (standing.entry, standing.expires_ms) = (Some(entry), Some(u64::MAX));
