@@ -695,7 +695,9 @@ impl Links for Inner {
     }
 
     fn attend(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
-        self.driver_for(shard).is_some_and(|driver| driver.attend(at_most, begin))
+        let Some(own) = self.driver_for(shard) else { return false };
+        self.drivers.iter().filter(|driver| !Arc::ptr_eq(driver, own)).for_each(|driver| driver.see_off());
+        own.attend(at_most, begin)
     }
 
     fn gather(&self, gathers: bool) -> bool {

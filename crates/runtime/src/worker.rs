@@ -130,6 +130,7 @@ impl Worker {
             return true;
         }
         if node.closing.load(Ordering::Acquire) {
+            self.see_off(shard);
             node.activity.end();
             return false;
         }
@@ -164,6 +165,8 @@ impl Worker {
             seat.inbox.come_back(|| node.activity.begin());
             self.drove_at = node.now();
         } else {
+            // Another thread waits on the links, and does not know what this one has for them.
+            self.see_off(shard);
             seat.inbox.sleep(at_most, || node.activity.end(), || node.activity.begin());
         }
     }

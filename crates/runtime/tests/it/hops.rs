@@ -1,5 +1,6 @@
 //! Agents that go from node to node, on wires that the tests hold in their hands.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -32,13 +33,21 @@ pub enum Item {
 pub struct Wires {
     me: usize,
     pub queues: Mutex<Vec<Option<VecDeque<Item>>>>,
+    /// What is gathered, and for whom.
+    held: Mutex<Vec<(usize, Item)>>,
+}
+
+thread_local! {
+    static GATHERS: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Wires {
     fn put(&self, to: usize, items: impl Iterator<Item = Item>) -> bool {
+        let mut held = self.held.lock().unwrap();
+        let before = held.extract_if(.., |(node, _)| *node == to).map(|(_, item)| item);
         let mut queues = self.queues.lock().unwrap();
         let queue = queues[to].as_mut();
-        queue.map(|queue| queue.extend(items)).is_some()
+        queue.map(|queue| queue.extend(before.chain(items))).is_some()
     }
 }
 
@@ -57,7 +66,23 @@ impl Links for Wires {
     }
 
     fn tell(&self, to: NodeId, news: News) {
-        self.put(to.0 as usize, [Item::News(news)].into_iter());
+        let (to, item) = (to.0 as usize, Item::News(news));
+        if GATHERS.get() {
+            self.held.lock().unwrap().push((to, item));
+        } else {
+            self.put(to, [item].into_iter());
+        }
+    }
+
+    fn gather(&self, gathers: bool) -> bool {
+        GATHERS.replace(gathers)
+    }
+
+    fn see_off(&self, _shard: ShardIndex) {
+        let nodes = self.queues.lock().unwrap().len();
+        for to in 0..nodes {
+            self.put(to, [].into_iter());
+        }
     }
 
     fn forward(&self, to: NodeId, batch: &mut Vec<Envelope>) {
@@ -152,8 +177,9 @@ impl Nodes {
             })
             .collect();
         let queues = |me| (0..count).map(|to| (to != me).then(VecDeque::new)).collect();
-        let wires: Vec<Arc<Wires>> =
-            (0..count).map(|me| Arc::new(Wires { me, queues: Mutex::new(queues(me)) })).collect();
+        let wires: Vec<Arc<Wires>> = (0..count)
+            .map(|me| Arc::new(Wires { me, queues: Mutex::new(queues(me)), held: Mutex::default() }))
+            .collect();
         for (platform, wires) in platforms.iter().zip(&wires) {
             assert!(platform.link_with(Arc::clone(wires) as Arc<dyn Links>));
         }
