@@ -651,11 +651,11 @@ impl Node {
         answers.iter().sum::<u64>() + self.queued_coming()
     }
 
-    /// Waits until each shard was between two turns. What an agent sends in the turn in which it stops the platform is on its way
-    /// then: other nodes take nothing of an agent that they were told has ended.
+    /// Waits until each shard was between two turns, and those are over that it went on without. What an agent sends in the turn in
+    /// which it stops the platform is on its way then: other nodes take nothing of an agent that they were told has ended.
     fn let_turns_end(&self, at_most: Duration) {
-        let (answer, answers) = std::sync::mpsc::channel();
-        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::CountQueued(answer.clone())));
+        let (answer, answers) = std::sync::mpsc::channel::<()>();
+        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::TurnsEnd(answer.clone())));
         drop(answer);
         let until = Instant::now() + at_most.min(LAST_TURNS);
         while answers.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}

@@ -62,6 +62,8 @@ pub(crate) enum Parcel {
     Hop(Box<HopOrder>),
     /// Count what waits in mailboxes, and answer.
     CountQueued(std::sync::mpsc::Sender<u64>),
+    /// Drop this when all turns that began are over and what they sent is handed over.
+    TurnsEnd(std::sync::mpsc::Sender<()>),
     /// Tell how some agents are doing.
     Census(Census),
     /// Tell what an agent takes along.

@@ -458,6 +458,10 @@ impl Link {
         if connection.greeted == (frame.kind == FrameKind::Hello) {
             return Err(LinkError::OutOfTurn(frame.kind));
         }
+        if connection.greeted && self.session.is_none() && frame.kind != FrameKind::Bye {
+            // It was on its way when the two took leave of each other.
+            return Ok(());
+        }
         match frame.kind {
             FrameKind::Hello => {
                 let hello: Hello = frame.parse()?;

@@ -98,6 +98,8 @@ pub(crate) struct Shard {
     called: FxHashMap<(Symbol, u32), Vec<Errand>>,
     /// When agents moved here last.
     moved_at: Time,
+    /// Who waits until no turn is under way.
+    await_turns: Vec<std::sync::mpsc::Sender<()>>,
     /// Every agent is to end, those that come too.
     ending: bool,
     mailbox_limits: MailboxLimits,
@@ -167,6 +169,7 @@ impl Shard {
             departed: Vec::new(),
             called: FxHashMap::default(),
             moved_at: Time::ZERO,
+            await_turns: Vec::new(),
             ending: false,
             mailbox_limits,
             tally: Tally::default(),
@@ -231,6 +234,9 @@ impl Shard {
         self.balance(sent);
         self.hand_in();
         self.flush();
+        if self.slots.iter_away().next().is_none() {
+            self.await_turns.clear();
+        }
         if let Some(seat) = self.node.seat(self.index) {
             Figures::add(&seat.figures.sent, sent);
             Figures::add(&seat.figures.handled, handled);
@@ -294,6 +300,7 @@ impl Shard {
             Parcel::Yield(order, answer) => {
                 let _ = answer.send(self.yield_agents(&order));
             }
+            Parcel::TurnsEnd(answer) => self.await_turns.push(answer),
             Parcel::CountQueued(answer) => {
                 self.runnable.shrink();
                 let is_message = |early: &&Early| matches!(early, Early::Message(_));

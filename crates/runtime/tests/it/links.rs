@@ -25,6 +25,8 @@ struct Narrow {
     sent: AtomicU64,
     waiters: Mutex<Vec<ShardIndex>>,
     told: Mutex<Vec<News>>,
+    /// How many messages were sent before the end of an agent was told.
+    sent_before_ends: Mutex<Vec<u64>>,
 }
 
 impl Links for Narrow {
@@ -48,6 +50,9 @@ impl Links for Narrow {
     }
 
     fn tell_all(&self, news: News) {
+        if matches!(news, News::AgentEnded(..)) {
+            self.sent_before_ends.lock().unwrap().push(self.sent.load(Ordering::SeqCst));
+        }
         self.told.lock().unwrap().push(news);
     }
 
@@ -111,6 +116,22 @@ fn linked(workers: usize) -> (Platform, Arc<Narrow>) {
     platform.link_with(Arc::<Narrow>::clone(&links));
     platform.station().hear(OTHER, News::Agents(vec![(Symbol::new("far"), AgentKind::Native)]));
     (platform, links)
+}
+
+/// A turn in which the platform is stopped may take longer than its shard waits for it.
+#[test]
+fn what_is_sent_in_the_last_turn_leaves_before_the_news_of_the_end() {
+    let (platform, links) = linked(2);
+    let leaver = platform.clone();
+    let last = does(move |ctx, _| {
+        ctx.tell(Aid::local("far"), Performative::Inform, Value::Null);
+        leaver.leave_with(0);
+        std::thread::sleep(Duration::from_millis(200));
+    });
+    let last = platform.spawn("last", last).unwrap();
+    platform.send(inform("x", last, Value::Null));
+    assert_eq!(platform.run_until_stopped(), 0);
+    assert_eq!(*links.sent_before_ends.lock().unwrap(), [1]);
 }
 
 #[test]

@@ -102,6 +102,29 @@ fn once_and_in_order_on_a_bad_wire() {
     assert!(resumed > SEEDS as usize && errors > SEEDS as usize, "the wire was bad: {resumed} {errors}");
 }
 
+/// Who leaves still acknowledges what it is told until it has heard that it may go.
+#[test]
+fn what_comes_behind_a_farewell_is_no_fault() {
+    for seed in 0..SEEDS {
+        let mut pair = LinkPair::new(seed);
+        pair.run_for(100);
+        pair.ends[1].send(0);
+        for number in 0..50 {
+            pair.ends[0].send(number);
+            pair.ends[0].link.measure(pair.now);
+            if number == 25 {
+                pair.ends[1].link.leave();
+            }
+            pair.run_for(1);
+        }
+        pair.run_for(2 * LINK_SILENCE_MS);
+        assert_eq!(pair.ends[0].numbers(), [0], "seed {seed}");
+        for end in &pair.ends {
+            assert!(end.errors.is_empty(), "seed {seed}: {:?}", end.errors);
+        }
+    }
+}
+
 #[test]
 fn garbled_bytes_never_stop_a_node() {
     for seed in 0..SEEDS {
