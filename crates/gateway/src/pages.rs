@@ -4,10 +4,11 @@
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
-use axum::http::{Response, StatusCode};
+use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH};
+use axum::http::{HeaderMap, Response, StatusCode};
 use futures_util::Stream;
 use futures_util::stream;
 use whimbrel_platform::crowd::Place;
@@ -30,8 +31,9 @@ impl Pages {
     }
 
     /// The file at this path below the folder; of a folder, its `index.html`. `None` if there is none, or not for others. It is read
-    /// piece by piece, as its reader takes it, who has a place among the readers as long as that takes.
-    pub fn read(&self, path: &str, reader: Place) -> Option<Response<Body>> {
+    /// piece by piece, as its reader takes it, who has a place among the readers as long as that takes. Who has it already, as the
+    /// headers of the request say, is told that it is still the same (304).
+    pub fn read(&self, path: &str, asked: &HeaderMap, reader: Place) -> Option<Response<Body>> {
         let path = self.find(path)?;
         let file = File::open(&path).ok()?;
         let data = file.metadata().ok().filter(Metadata::is_file)?;
@@ -39,6 +41,15 @@ impl Pages {
         if data.len() > HTTP_PAGE_BYTES_MAX {
             *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             return Some(response);
+        }
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        if let Some(tag) = tag(&data) {
+            let known = asked.get_all(IF_NONE_MATCH).iter().any(|known| names(known, &tag));
+            response.headers_mut().insert(ETAG, tag);
+            if known {
+                *response.status_mut() = StatusCode::NOT_MODIFIED;
+                return Some(response);
+            }
         }
         let kind = kind(&path.to_string_lossy());
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -61,6 +72,18 @@ impl Pages {
         let found = if found.is_dir() { found.join("index.html").canonicalize().ok()? } else { found };
         found.starts_with(&self.0).then_some(found)
     }
+}
+
+/// Tells this version of a file from others, as well as its length and the time when it was written do.
+fn tag(data: &Metadata) -> Option<HeaderValue> {
+    let written = data.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    HeaderValue::try_from(format!("W/\"{:x}-{:x}\"", data.len(), written.as_nanos())).ok()
+}
+
+/// Whether this is among the tags that somebody has (RFC 9110, 13.1.2: compared weakly).
+fn names(known: &HeaderValue, tag: &HeaderValue) -> bool {
+    let known = known.to_str().unwrap_or_default();
+    known.split(',').map(str::trim).any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
 }
 
 /// So many bytes of a file, of which one piece at a time is in memory.
@@ -107,7 +130,7 @@ mod tests {
         let readers = Crowd::of(1, 1);
         let reader = || readers.enter([127, 0, 0, 1].into()).expect("the one before is gone");
         let kind = |path: &str| {
-            let response = pages.read(path, reader())?;
+            let response = pages.read(path, &HeaderMap::new(), reader())?;
             response.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().expect("text").to_owned())
         };
         assert_eq!(kind("").as_deref(), Some("text/html; charset=utf-8"));
@@ -116,14 +139,40 @@ mod tests {
         for path in
             ["../outside", "link", ".secret", "/etc/passwd", "maps/../../outside", "none", "maps/./index.html/..", "\0"]
         {
-            assert!(pages.read(path, reader()).is_none(), "{path}");
+            assert!(pages.read(path, &HeaderMap::new(), reader()).is_none(), "{path}");
         }
         let long = File::create(folder.join("long.bin")).expect("it can be made");
         long.set_len(HTTP_PAGE_BYTES_MAX + 1).expect("it can be long");
-        assert_eq!(pages.read("long.bin", reader()).map(|r| r.status()), Some(StatusCode::PAYLOAD_TOO_LARGE));
+        assert_eq!(
+            pages.read("long.bin", &HeaderMap::new(), reader()).map(|r| r.status()),
+            Some(StatusCode::PAYLOAD_TOO_LARGE)
+        );
         assert!(Pages::of(&folder.join("index.html")).is_err() && Pages::of(&folder.join("none")).is_err());
         fs::remove_dir_all(around).expect("it can be removed");
     }
+
+    #[test]
+    fn who_has_a_page_already_is_told_that_it_is_the_same() {
+        let folder = std::env::temp_dir().join(format!("whimbrel-known-pages-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("it can be made");
+        fs::write(folder.join("a.html"), "first").expect("it can be written");
+        let (pages, readers) = (Pages::of(&folder).expect("it is a folder"), Crowd::of(1, 1));
+        let ask = |known: Option<&HeaderValue>| {
+            let known = known.map(|known| (IF_NONE_MATCH, known.clone()));
+            let reader = readers.enter([127, 0, 0, 1].into()).expect("the one before is gone");
+            let response = pages.read("a.html", &known.into_iter().collect(), reader).expect("it is there");
+            (response.status(), response.headers().get(ETAG).cloned().expect("a tag"))
+        };
+        let (status, tag) = ask(None);
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(ask(Some(&tag)), (StatusCode::NOT_MODIFIED, tag.clone()));
+        let among_others = HeaderValue::try_from(format!("\"x\", {}", tag.to_str().expect("text"))).expect("text");
+        assert_eq!(ask(Some(&among_others)).0, StatusCode::NOT_MODIFIED);
+        fs::write(folder.join("a.html"), "another").expect("it can be written");
+        assert_eq!(ask(Some(&tag)).0, StatusCode::OK);
+        fs::remove_dir_all(folder).expect("it can be removed");
+    }
+
     #[tokio::test]
     async fn a_file_is_read_as_it_is_taken() {
         let folder = std::env::temp_dir().join(format!("whimbrel-long-pages-{}", std::process::id()));
@@ -133,11 +182,11 @@ mod tests {
         let (pages, readers) = (Pages::of(&folder).expect("it is a folder"), Crowd::of(1, 1));
         let reader = || readers.enter([127, 0, 0, 1].into());
         let read = async |response: Response<Body>| axum::body::to_bytes(response.into_body(), usize::MAX).await;
-        let response = pages.read("a.bin", reader().expect("a place")).expect("it is there");
+        let response = pages.read("a.bin", &HeaderMap::new(), reader().expect("a place")).expect("it is there");
         assert_eq!(response.headers().get(CONTENT_LENGTH), Some(&HeaderValue::from(text.len())));
         assert!(reader().is_none(), "somebody reads");
         assert_eq!(read(response).await.expect("all of it").as_ref(), text);
-        let response = pages.read("a.bin", reader().expect("a place")).expect("it is there");
+        let response = pages.read("a.bin", &HeaderMap::new(), reader().expect("a place")).expect("it is there");
         fs::write(folder.join("a.bin"), "short").expect("it can be written");
         assert!(read(response).await.is_err(), "there is not as much as was said");
         assert!(reader().is_some());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::Path;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{Response, StatusCode};
+use axum::http::{HeaderMap, Response, StatusCode};
 use axum::response::{IntoResponse, Redirect};
 use axum::{Extension, Json};
 use schemars::JsonSchema;
@@ -208,11 +208,16 @@ pub async fn to_pages() -> Redirect {
     Redirect::permanent("/pages/")
 }
 
-pub async fn home_page(state: State, peer: Extension<Peer>) -> Response<Body> {
-    page(state, peer, Path(String::new())).await
+pub async fn home_page(state: State, peer: Extension<Peer>, asked: HeaderMap) -> Response<Body> {
+    page(state, peer, Path(String::new()), asked).await
 }
 
-pub async fn page(state: State, Extension(Peer(from)): Extension<Peer>, Path(path): Path<String>) -> Response<Body> {
+pub async fn page(
+    state: State,
+    Extension(Peer(from)): Extension<Peer>,
+    Path(path): Path<String>,
+    asked: HeaderMap,
+) -> Response<Body> {
     let text = match &state.pages {
         Some(pages) => {
             let Some(reader) = state.readers.enter(from.ip()) else {
@@ -221,7 +226,7 @@ pub async fn page(state: State, Extension(Peer(from)): Extension<Peer>, Path(pat
             };
             let pages = Arc::clone(pages);
             let wanted = path.clone();
-            let read = tokio::task::spawn_blocking(move || pages.read(&wanted, reader)).await;
+            let read = tokio::task::spawn_blocking(move || pages.read(&wanted, &asked, reader)).await;
             if let Ok(Some(response)) = read {
                 return response;
             }

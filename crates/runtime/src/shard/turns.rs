@@ -201,6 +201,10 @@ impl Shard {
         let Some(mut away) = self.slots.come_back(index) else { return };
         self.sample_late(&slot, &away);
         slot.doom = away.doom;
+        if slot.timer_at <= self.now {
+            // It went off while the agent was away.
+            slot.timer_at = Time::NEVER;
+        }
         let mut written_to = away.wake;
         while let Some(message) = away.mailbox.take() {
             slot.mailbox.push(message);

@@ -347,6 +347,34 @@ fn timers_wake_agents_wherever_they_move() {
     wait_for("all wake", || lines.all().len() == 20);
 }
 
+/// A time that an agent waited for before may come while it has a turn that its shard does not wait for.
+#[test]
+fn who_waits_again_after_a_long_turn_is_woken() {
+    let (platform, lines) = platform(2);
+    struct Sleeper(u64);
+    impl AgentBody for Sleeper {
+        fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+            let now = turn.now.as_ms();
+            if turn.mailbox.take().is_some() {
+                // Until long after it was to be woken.
+                std::thread::sleep(Duration::from_millis(500));
+                self.0 = now + 600;
+            } else if self.0 == 0 {
+                self.0 = now + 100;
+            } else if now >= self.0 {
+                turn.services.print(turn.aid, "awake");
+                return Next::End(EndReason::Finished);
+            }
+            Next::WaitUntil(Time::from_ms(self.0))
+        }
+    }
+    let sleepers = platform.spawn_bodies("s", AgentKind::Native, 4, |_| Box::new(Sleeper(0))).unwrap();
+    // They wait for the first time by then.
+    platform.wait_idle();
+    sleepers.iter().for_each(|sleeper| platform.send(inform("x", *sleeper, 0.0)));
+    wait_for("all wake", || lines.all().len() == 4);
+}
+
 #[test]
 fn an_agent_ends_the_platform_with_an_exit_code() {
     let (platform, _) = platform(2);
