@@ -104,6 +104,10 @@ pub trait AgentBody: Send {
         Ok(())
     }
 
+    /// It was with a client, which may have written anything into its state: what that says of whose it is does not count.
+    /// [`AgentBody::admit`] follows.
+    fn disown(&mut self) {}
+
     /// It is called home by somebody: a journey that it is on is over. Called right before it is told by
     /// [`AgentBody::hopped`] whether it came there.
     fn recalled(&mut self) {}

@@ -3,7 +3,7 @@
 use std::sync::Weak;
 use std::sync::atomic::Ordering;
 
-use whimbrel_acl::{Aid, Symbol};
+use whimbrel_acl::{Aid, Symbol, sym};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::audit::Refused;
 use whimbrel_platform::durable::{Origin, State};
@@ -13,11 +13,12 @@ use whimbrel_platform::policy::{Action, Principal, Verdict};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, ShardIndex};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{Exchange, Host, Shelf};
-use whimbrel_platform::{AgentBody, Time};
+use whimbrel_platform::{AgentBody, Arrival, Time};
 
 use crate::loader::CodeFound;
 use crate::node::{Introduction, Node};
 use crate::parcel::{Bearer, Change, Parcel};
+use crate::services::NodeServices;
 use crate::shard::Slot;
 use crate::sync::Arc;
 use crate::turn::caught;
@@ -90,7 +91,13 @@ impl Host for NodeHost {
             return Err("its society is durable, and this agent is not written down there".to_owned());
         }
         let states = [State::Whole(state.to_vec())];
-        caught(|| self.0.restore(name, origin, &states, self.0.now()))?
+        let mut body = caught(|| self.0.restore(name, origin, &states, self.0.now()))??;
+        body.disown();
+        let owner = Symbol::new(&Principal::Session { name, node: sym::EMPTY }.to_string());
+        let services = NodeServices { node: Arc::clone(&self.0), shard: 0 };
+        let arrival = Arrival { name, owner, from: self.0.my_name(), clone_of: None, services: &services };
+        caught(|| body.admit(&arrival))??;
+        Ok(body)
     }
 
     fn code(&self, origin: &Origin) -> Option<Arc<[u8]>> {

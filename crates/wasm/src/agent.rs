@@ -292,6 +292,10 @@ impl AgentBody for WasmAgent {
         })
     }
 
+    fn disown(&mut self) {
+        self.line = None;
+    }
+
     fn before_hop(&mut self) {
         self.note_line();
         if let Mind::Live { live, .. } = &mut *self.mind() {

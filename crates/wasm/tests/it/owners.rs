@@ -222,6 +222,44 @@ fn who_is_made_again_from_a_journal_is_who_it_was() {
 }
 
 #[test]
+fn who_was_with_a_client_is_not_whose_its_state_says() {
+    let (mut sim, probe) = world();
+    sim.set_policy(serde_json::from_str(r#"{"grant": [{"who": "*", "storage": true}]}"#).unwrap());
+    let host = host();
+    let body = r#"(call $tell (i64.extend_i32_s (call $storage_get (i32.const 3000) (i32.const 1))))
+        (drop (call $storage_put (i32.const 3000) (i32.const 1) (i32.const 3000) (i32.const 1))) (i32.const 0))
+        (data (i32.const 3000) "k")"#;
+    introduce(&mut sim, &host, "guest", "boss", body);
+    sim.tell("guest", "go");
+    sim.run_until_idle();
+    assert_eq!(probe.take_lines(), ["inform -4"]);
+    let now = sim.now();
+    let state = {
+        let guest = sim.body("guest").unwrap();
+        guest.before_hop();
+        guest.snapshot(now).unwrap()
+    };
+    sim.kill("guest");
+    sim.run_until_idle();
+    for (client, told) in [(true, "inform -4"), (false, "inform 1")] {
+        let module = compile(&host, &guest(&format!("{HANDLE} {body}"))).unwrap();
+        let states = [State::Whole(state.clone())];
+        let mut came = WasmAgent::restore(module, "guest.wasm".into(), &states, now).unwrap();
+        if client {
+            came.disown();
+        }
+        let (name, owner, from) = ("guest".into(), "session:guest".into(), "n1".into());
+        came.admit(&Arrival { name, owner, from, clone_of: None, services: &*sim.services() }).unwrap();
+        sim.spawn("guest", Box::new(came));
+        sim.tell("guest", "go");
+        sim.run_until_idle();
+        assert_eq!(probe.take_lines(), [told], "it came from a client: {client}");
+        sim.kill("guest");
+        sim.run_until_idle();
+    }
+}
+
+#[test]
 fn a_clone_does_not_take_a_name_that_may_more() {
     let policy =
         r#"{"allow": [{"who": "agent:warden", "kill": "*"}], "deny": [{"who": "agent:guest*", "send": "vault"}]}"#;
