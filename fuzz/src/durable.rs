@@ -2,6 +2,7 @@
 //! which it does not; a test of `platform` replays those that were found.
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
+use whimbrel_platform::Time;
 use whimbrel_platform::ams::{AgentKind, AgentState};
 use whimbrel_platform::df::{DfDescription, NoticeForm};
 use whimbrel_platform::durable::{
@@ -20,6 +21,13 @@ pub fn journal_frame(bytes: &[u8]) {
     letters.iter().for_each(|(_, _, sent)| drop(sent.message()));
     let standings = agents.iter().filter_map(|agent| agent.standing.as_ref());
     standings.flat_map(|standing| &standing.subscriptions).for_each(can_be_read_again);
+    for agent in agents.iter().filter(|agent| matches!(agent.born.origin, Origin::Kept { .. })) {
+        // What it is can be read, or it is told why not; and then it can be written.
+        let shelf = std::sync::Arc::<whimbrel_platform::session::Shelf>::default();
+        if let Ok(mut body) = shelf.resume(agent.born.agent, &agent.born.origin, &agent.states) {
+            assert!(whimbrel_platform::AgentBody::save_whole(&mut body, Time::ZERO, &mut Vec::new()));
+        }
+    }
     let pieces = read([records]).condense(&ledger);
     let (copy, copied, _) = read(pieces).finish();
     assert_eq!((copied, copy.agents()), (agents, ledger.agents()));
@@ -70,6 +78,15 @@ pub fn seeds() -> Vec<Vec<u8>> {
         vec![born(ann, Origin::Type("stall".to_owned()), 1), Record::Standing(standing)],
     ];
     let all = frames.concat();
+    // An agent of a session that is kept, as it is written: all it is, then a state.
+    let kept =
+        b"\x01\xe3\x0a\x02\x21\x09Form\x11on_leave\x0bholds\x09code\x0bstate#GoOnSts:counter\x90\xa0\xc2a\xcb\x07one";
+    let frames = frames.into_iter().chain([vec![
+        born(bob, Origin::Kept { account: "someone".to_owned() }, 1),
+        step(bob, State::Whole(kept.to_vec()), 2, Vec::new()),
+        step(bob, State::Delta(b"\x02two".to_vec()), 2, Vec::new()),
+    ]]);
+    let frames: Vec<Vec<Record>> = frames.collect();
     let bytes = |records: &Vec<Record>| {
         let mut bytes = Vec::new();
         encode_frame(records, &mut bytes).expect("it is flat");

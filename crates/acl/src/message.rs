@@ -196,7 +196,7 @@ pub struct Numbered {
     /// Its number among those of its sender.
     pub number: u64,
     /// Which telling of its sender's node it belongs to: when messages have to be said again, what was said before is of no
-    /// account any more. [`Numbered::LATEST`] if it was found to be of account.
+    /// account any more. [`Numbered::LATEST`] if it was found to be of account, [`Numbered::AGAIN`] if its receiver had it before.
     pub telling: u64,
     /// The message.
     pub message: Arc<AclMessage>,
@@ -205,6 +205,8 @@ pub struct Numbered {
 impl Numbered {
     /// The telling of a message that is of account, whatever was said again.
     pub const LATEST: u64 = u64::MAX;
+    /// The telling of a message that its receiver took and put back: it takes it again, whatever its number.
+    pub const AGAIN: u64 = u64::MAX - 1;
 }
 
 impl MessageBody {

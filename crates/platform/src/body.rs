@@ -425,9 +425,11 @@ impl Mailbox {
         let ticket = Ticket::of(numbered);
         let numbers = self.numbered.get_or_insert_default();
         let is_current = numbered.telling >= numbers.since;
-        let is_new = is_current && numbers.highest.as_ref().is_none_or(|highest| is_higher(highest, ticket));
+        let is_higher = |highest: &FxHashMap<Symbol, u64>| is_higher(highest, ticket);
+        let is_first = is_current && numbers.highest.as_ref().is_none_or(is_higher);
+        let is_new = is_first || numbered.telling == Numbered::AGAIN;
         if is_new {
-            if let Some(highest) = &mut numbers.highest {
+            if let Some(highest) = numbers.highest.as_mut().filter(|_| is_first) {
                 highest.insert(ticket.sender, ticket.number);
             }
             numbers.fresh.push(ticket);
@@ -450,6 +452,14 @@ impl Mailbox {
         self.numbered.as_mut().map(|numbers| std::mem::take(&mut numbers.fresh)).unwrap_or_default()
     }
 
+    /// These were taken before, and are handled now: as if they had been taken just now.
+    pub fn note_handled(&mut self, tickets: impl IntoIterator<Item = Ticket>) {
+        let mut tickets = tickets.into_iter().peekable();
+        if tickets.peek().is_some() {
+            self.numbered.get_or_insert_default().fresh.extend(tickets);
+        }
+    }
+
     /// From now on numbered messages may come again, each sender's in their order, and are taken once. `before` were taken
     /// already, and what was told before the telling `since` is not taken. To be taken by [`Mailbox::take`] only.
     pub fn take_each_once(&mut self, since: u64, before: impl IntoIterator<Item = Ticket>) {
@@ -467,6 +477,11 @@ impl Mailbox {
     /// them off again, and may so come below zero.
     pub fn put_back(&mut self, messages: impl IntoIterator<Item = MessageBody>) {
         let mut waiting: VecDeque<MessageBody> = messages.into_iter().collect();
+        for message in &mut waiting {
+            if let MessageBody::Numbered(numbered) = message {
+                numbered.telling = Numbered::AGAIN;
+            }
+        }
         self.taken = self.taken.wrapping_sub(waiting.len() as u32);
         waiting.extend(self.first.take());
         waiting.extend(self.rest.take().into_iter().flat_map(|rest| *rest));

@@ -168,6 +168,11 @@ pub trait Services: Send + Sync {
     /// platform that keeps that for the time after its process has it written.
     fn note_standing(&self, _agent: Aid) {}
 
+    /// Does this when what the agent whose turn it is does, and what it is after that, is written down: at once, if nothing of it is.
+    fn once_written(&self, then: Box<dyn FnOnce() + Send>) {
+        then();
+    }
+
     /// Counts and records that something was refused.
     fn audit(&self, _refused: &Refused<'_>) {}
 

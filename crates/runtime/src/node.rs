@@ -1,14 +1,13 @@
 //! What all shards of a platform share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent, Ties};
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
-use whimbrel_platform::durable::Born;
+use whimbrel_platform::durable::{Born, Origin};
 use whimbrel_platform::environment::Environments;
 use whimbrel_platform::limits::OFFLOAD_THREADS_MAX;
 use whimbrel_platform::link::News;
@@ -24,7 +23,7 @@ use crate::clock::Clock;
 use crate::cluster::{Cluster, Server};
 use crate::codes::Codes;
 use crate::durable::scribe::Scribe;
-use crate::durable::{Entrant, Unwritten};
+use crate::durable::{Effect, Entrant, Unwritten};
 use crate::durable_agent::Kinds;
 use crate::ending::Ending;
 use crate::guard::Guard;
@@ -81,14 +80,14 @@ pub(crate) struct Node {
     pub codes: Codes,
     pub luggage: Luggage,
     pub advisor: Advisor,
-    /// Who has a session here, if there is an agent port.
-    pub shelf: OnceLock<Weak<Shelf>>,
     pub guard: Guard,
     pub forum: Forum,
     /// Who writes down what durable agents do, if anybody does.
     pub scribe: Option<Scribe>,
     /// What this node knows of the others that share the journal, if any may.
     pub cluster: Option<Cluster>,
+    /// Who has a session here, and which of their agents are kept.
+    pub shelf: Arc<Shelf>,
     ams: Mutex<Ams>,
     df: Mutex<Df>,
     generations: AtomicU32,
@@ -176,11 +175,11 @@ impl Node {
             codes: Codes::default(),
             luggage: Luggage::default(),
             advisor: Advisor::default(),
-            shelf: OnceLock::new(),
             guard,
             forum: Forum::default(),
             scribe,
             cluster,
+            shelf: Arc::default(),
             ams: Mutex::new(ams),
             df: Mutex::new(df),
             generations: AtomicU32::new(1),
@@ -451,6 +450,9 @@ impl Node {
             let standings = std::mem::take(&mut locked(&scribe.pending).standings);
             self.restore_standings(standings);
         }
+        if let Some(scribe) = &self.scribe {
+            scribe.awaited.store(false, Ordering::Release);
+        }
         self.post_kept();
         self.bring(shard, newcomers);
         Ok(aids)
@@ -529,6 +531,24 @@ impl Node {
             }
             slot.unwritten = Some(Box::new(Unwritten::of(Born { agent: name, kind, owner, origin, founder, after })));
         }
+    }
+
+    /// Has an agent that goes on as another body written down as this from now on: as if it began, with the next step.
+    pub fn write_as(&self, slot: &mut Slot, origin: Origin) {
+        let Some(scribe) = &self.scribe else { return };
+        let name = slot.name();
+        if slot.unwritten.is_some() {
+            scribe.retire(name);
+        } else if self.cluster.is_some() {
+            slot.mailbox.take_each_once(0, []);
+        }
+        let (kind, owner, after) = (AgentKind::Session, Symbol::default(), scribe.numbers_for(name));
+        let born = Born { agent: name, kind, owner, origin, founder: false, after };
+        let unwritten = slot.unwritten.get_or_insert_with(|| Box::new(Unwritten::after(after)));
+        (unwritten.born, unwritten.last) = (Some(Box::new(born)), after);
+        (unwritten.whole_bytes, unwritten.delta_bytes) = (0, 0);
+        // What the platform knows of it is written with the agent that it was, or not at all.
+        unwritten.effects.push(Effect::Standing);
     }
 
     /// Sends the messages that were on their way when the journal was written last.

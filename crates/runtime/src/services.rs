@@ -52,6 +52,14 @@ impl Services for NodeServices {
         }
     }
 
+    fn once_written(&self, then: Box<dyn FnOnce() + Send>) {
+        let mut then = Some(then);
+        let kept = self.keep_back(|| Effect::Then(then.take().unwrap_or_else(|| Box::new(|| ()))));
+        if let Some(then) = then.filter(|_| !kept) {
+            then();
+        }
+    }
+
     fn wall_clock_ms(&self) -> u64 {
         self.node.clock.wall_ms()
     }

@@ -1,6 +1,5 @@
 //! The scheduler as sessions see it.
 
-use std::sync::Weak;
 use std::sync::atomic::Ordering;
 
 use whimbrel_acl::{Aid, Symbol, sym};
@@ -15,6 +14,7 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{Exchange, Host, Shelf};
 use whimbrel_platform::{AgentBody, Arrival, Time};
 
+use crate::cluster::{Cluster, Server};
 use crate::loader::CodeFound;
 use crate::node::{Introduction, Node};
 use crate::parcel::{Bearer, Change, Parcel};
@@ -43,6 +43,10 @@ impl Host for NodeHost {
         if self.0.stopping.load(Ordering::Relaxed) {
             return Err(CreateError::Stopping);
         }
+        // It may be kept.
+        if self.0.is_awaited(name) {
+            return Err(CreateError::NameTaken(name));
+        }
         // What it may be called says its token; the policy may forbid it all the same.
         let principal = Principal::Session { name, node: self.0.my_name() };
         if self.0.guard.policy.verdict(principal, Action::Create, name.as_str()) == Verdict::Denied {
@@ -57,6 +61,15 @@ impl Host for NodeHost {
         let who = Introduction::new(name, AgentKind::Session);
         let shard = self.0.random() % self.0.seats.len() as u64;
         self.0.create(shard as ShardIndex, who, |_| Ok(Box::new(Slot::new(body))))
+    }
+
+    fn shelf(&self) -> Arc<Shelf> {
+        Arc::clone(&self.0.shelf)
+    }
+
+    fn writes_down(&self, name: Symbol) -> bool {
+        let is_here = |cluster: &Cluster| cluster.server_of(name) == Server::Here;
+        self.0.writes_steps() && self.0.cluster.as_ref().is_none_or(is_here)
     }
 
     fn wake(&self, agent: Aid) {
@@ -87,8 +100,8 @@ impl Host for NodeHost {
     }
 
     fn restore(&self, name: Symbol, origin: &Origin, state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
-        if self.0.scribe.is_some() {
-            return Err("its society is durable, and this agent is not written down there".to_owned());
+        if self.0.scribe.is_some() && !self.writes_down(name) {
+            return Err("its society is durable, and this agent is not written down here".to_owned());
         }
         let states = [State::Whole(state.to_vec())];
         let mut body = caught(|| self.0.restore(name, origin, &states, self.0.now()))??;
@@ -130,11 +143,6 @@ impl Host for NodeHost {
         });
     }
 
-    fn attach(&self, shelf: &Arc<Shelf>) {
-        // A node has one agent port.
-        let _ = self.0.shelf.set(Arc::downgrade(shelf));
-    }
-
     fn life(&self, name: Symbol) -> Option<u32> {
         match self.0.routes.look_up(name).place() {
             Place::Local(LocalRoute { generation, .. }) => Some(generation),
@@ -152,9 +160,16 @@ impl Host for NodeHost {
 }
 
 impl Node {
+    /// Whether it is not known yet if there is such an agent: those that were kept are about to be brought back.
+    fn is_awaited(&self, name: Symbol) -> bool {
+        let is_passing = |cluster: &Cluster| matches!(cluster.server_of(name), Server::Nobody | Server::HereSoon);
+        self.scribe.as_ref().is_some_and(|scribe| scribe.awaited.load(Ordering::Acquire))
+            || self.cluster.as_ref().is_some_and(is_passing)
+    }
+
     /// Who has sessions here, if one of them has an agent of this name.
     pub fn shelf_with(&self, client: Symbol) -> Option<Arc<Shelf>> {
-        self.shelf.get().and_then(Weak::upgrade).filter(|shelf| shelf.has_client(client))
+        self.shelf.has_client(client).then(|| Arc::clone(&self.shelf))
     }
 
     /// The other node of this name; or the one with a session that has an agent of this name, and that agent.

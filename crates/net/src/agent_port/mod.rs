@@ -224,8 +224,8 @@ impl AgentPort {
         let listener = listener.transpose()?;
         let address = listener.as_ref().and_then(|listener| Some(listener.local_addr().ok()?.to_string()));
         let address = address.unwrap_or_default();
-        let shelf = Arc::new(Shelf::of(Arc::clone(&host)));
-        host.attach(&shelf);
+        let shelf = host.shelf();
+        shelf.attach(&host);
         let inner = Arc::new(Inner {
             host,
             authorise,

@@ -10,6 +10,7 @@ use super::LIFE_BITS;
 use super::standing::Standing;
 use crate::ams::AgentKind;
 use crate::limits::FRAME_MEMORY_BYTES_MAX;
+use crate::session::OnLeave;
 
 /// The first byte of a frame.
 const LAYOUT: u8 = 1;
@@ -110,6 +111,22 @@ pub enum Origin {
         path: String,
         /// SHA-256 of the file: whoever has a module of this hash can make the agent.
         hash: [u8; 32],
+    },
+    /// It is a session's, and kept: it waits for its client.
+    Kept {
+        /// Whose it is: only they get it back.
+        account: String,
+    },
+    /// It is a session's, and kept: the node runs it until its client is back.
+    GoneOn {
+        /// Whose it is.
+        account: String,
+        /// What becomes of it when it was with its client again.
+        on_leave: OnLeave,
+        /// Whether it held what it said there.
+        holds: bool,
+        /// Its code.
+        code: Box<Origin>,
     },
 }
 

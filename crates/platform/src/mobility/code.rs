@@ -23,7 +23,7 @@ impl Origin {
         match self {
             Self::Program { code, .. } => code.map(CodeHash),
             Self::Module { hash, .. } => Some(CodeHash(*hash)),
-            Self::Type(_) => None,
+            Self::Type(_) | Self::Kept { .. } | Self::GoneOn { .. } => None,
         }
     }
 
@@ -32,7 +32,7 @@ impl Origin {
         let kind = match self {
             Self::Program { .. } => "asl",
             Self::Module { .. } => "wasm",
-            Self::Type(_) => return None,
+            Self::Type(_) | Self::Kept { .. } | Self::GoneOn { .. } => return None,
         };
         self.code().map(|code| format!("{kind}:{code}"))
     }
@@ -83,6 +83,8 @@ impl Said {
             }
             Origin::Type(name) => Self::Type(name),
             Origin::Module { path, hash } => Self::Module { path, hash: CodeHash(hash).to_string() },
+            // They stay where they are written down, and have no code of their own: nobody knows a type of no name.
+            Origin::Kept { .. } | Origin::GoneOn { .. } => Self::Type(String::new()),
         }
     }
 

@@ -2,16 +2,17 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use whimbrel_acl::{AclMessage, Aid, MessageBody, Symbol};
+use whimbrel_acl::{AclMessage, Aid, Symbol};
 
 use super::code_name::CodeName;
 use super::frames::{Code, Fault};
 use super::invitation::Invitation;
-use super::keeping::SavedState;
+use super::keeping::{SavedState, Unsaved};
 use super::kept_body::KeptBody;
 use super::lodgers::{Outlook, Waiting};
 use super::shelf::{Kept, Shelf};
 use super::state::{Session, SessionEvent};
+use super::written::{self, Change};
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::SESSION_STATE_BYTES_MAX;
@@ -143,7 +144,17 @@ impl SharedSession {
         }
         session.handle_returned(agent, Aid::local(name), Kept { saved, ..kept });
         drop(session);
-        Some(Box::new(SessionBody::new(Arc::clone(self), agent)))
+        let written = self.origin_of(name);
+        Some(Box::new(SessionBody::written_as(written, Arc::clone(self), agent)))
+    }
+
+    /// As what a kept agent of the session is written down, if it is.
+    fn origin_of(&self, name: Symbol) -> Option<Origin> {
+        let (shelf, account) = {
+            let session = self.lock();
+            (Arc::clone(&session.opening.shelf), session.grant().account.clone())
+        };
+        shelf.host()?.writes_down(name).then_some(Origin::Kept { account })
     }
 
     /// The session, for a moment: agents wait for it in their turns.
@@ -158,26 +169,44 @@ pub struct SessionBody {
     pub(super) agent: u32,
     /// The session knows that it ended.
     pub(super) ended: bool,
+    /// As what it is written down, if it is: with its next turn, as what takes its place.
+    pub(super) written: Option<Origin>,
     /// What takes its place, if it is kept or leaves.
     pub(super) next: Option<Box<dyn AgentBody>>,
     /// The name under which others find its client, once they do.
     listed: Option<Symbol>,
     /// Another body is this one from now on.
-    passed_on: bool,
+    pub(super) passed_on: bool,
 }
 
 impl SessionBody {
     /// Of the agent that has this number in the session's frames.
     pub fn new(session: Arc<SharedSession>, agent: u32) -> Self {
-        Self { session, agent, ended: false, next: None, listed: None, passed_on: false }
+        Self::written_as(None, session, agent)
+    }
+
+    fn written_as(written: Option<Origin>, session: Arc<SharedSession>, agent: u32) -> Self {
+        Self { session, agent, ended: false, written, next: None, listed: None, passed_on: false }
     }
 
     /// The same, in another place.
     pub(super) fn pass_on(&mut self) -> Box<Self> {
         self.passed_on = true;
-        let mut body = Self::new(Arc::clone(&self.session), self.agent);
+        let mut body = Self::written_as(self.written.clone(), Arc::clone(&self.session), self.agent);
         body.listed = self.listed.take();
         Box::new(body)
+    }
+
+    /// The same agent, which is written down from now on; nothing if it is already, or is not to be.
+    fn begin_to_be_written(&mut self, name: Symbol) -> Option<Box<Self>> {
+        if self.written.is_some() || !self.session.lock().keeps(self.agent) {
+            return None;
+        }
+        self.written = Some(self.session.origin_of(name)?);
+        let same = self.pass_on();
+        // What is left behind was not.
+        self.written = None;
+        Some(same)
     }
 
     /// Sends what the client said, as far as the policy lets it.
@@ -186,6 +215,60 @@ impl SessionBody {
             Some(receiver) if number > 0 => session.handle_forbidden(number, receiver),
             _ => turn.outbox.send(message),
         }
+    }
+
+    /// Does what the client said; the saves among it.
+    fn obey(&self, session: &mut Session, turn: &mut Turn<'_>, budget: &mut u32) -> Vec<u64> {
+        let mut saves = Vec::new();
+        while *budget > 0
+            && let Some(waiting) = session.next_to_do(self.agent)
+        {
+            *budget -= 1;
+            let (said, save) = match waiting {
+                Waiting::Save { save, held, .. } => (held, Some(save)),
+                message @ Waiting::Message { .. } => (vec![message], None),
+            };
+            for waiting in said {
+                if let Waiting::Message { number, message, .. } = waiting {
+                    Self::say(session, message, number, turn);
+                }
+            }
+            if let Some(save) = save {
+                saves.push(save.number);
+                session.commit(self.agent, *save);
+            }
+        }
+        saves
+    }
+
+    /// Hands what is in the mailbox to the client, as far as it keeps up.
+    fn deliver(&self, session: &mut Session, turn: &mut Turn<'_>, budget: &mut u32) {
+        while *budget > 0
+            && !turn.mailbox.is_empty()
+            && session.may_deliver(self.agent)
+            && let Some(message) = turn.mailbox.take()
+        {
+            *budget -= 1;
+            session.deliver(self.agent, message, self.written.is_some());
+        }
+        // Those of an agent that is kept are handled when a state covers them.
+        if session.keeps(self.agent) {
+            drop(turn.mailbox.take_tickets());
+        }
+    }
+
+    /// Has the client told that these saves cannot be lost any more, when that is so.
+    fn confirm(&self, saves: Vec<u64>, turn: &Turn<'_>) {
+        if saves.is_empty() {
+            return;
+        }
+        let (session, agent) = (Arc::clone(&self.session), self.agent);
+        turn.services.once_written(Box::new(move || {
+            let mut open = session.lock();
+            saves.into_iter().for_each(|save| open.handle_safe(agent, save));
+            drop(open);
+            (session.notify)();
+        }));
     }
 
     /// Sends back what the client did not acknowledge: their senders hear that nobody took it.
@@ -202,6 +285,21 @@ impl SessionBody {
     }
 }
 
+impl SessionBody {
+    /// Appends what is kept of the agent, or what of that changed, if it is to be written.
+    fn write(&self, all: Option<Change>, out: &mut Vec<u8>) -> bool {
+        let mut session = self.session.lock();
+        match session.kept(self.agent).filter(|_| self.written.is_some()) {
+            Some((kept, change)) => {
+                let changed = std::mem::replace(change, Change::None);
+                written::write(&kept, all.unwrap_or(changed), out)
+            }
+            // It is about to be there, or about to be none any more: nothing changed.
+            None => all.is_none() && self.written.is_some(),
+        }
+    }
+}
+
 /// To whom the policy does not let the agent write, of those that the message is for.
 fn forbidden(message: &AclMessage, turn: &Turn<'_>) -> Option<Aid> {
     let who = Principal::Session { name: turn.aid.name, node: turn.services.node() };
@@ -214,6 +312,10 @@ fn forbidden(message: &AclMessage, turn: &Turn<'_>) -> Option<Aid> {
 
 impl AgentBody for SessionBody {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        if let Some(same) = self.begin_to_be_written(turn.aid.name) {
+            self.next = Some(same);
+            return Next::Activate;
+        }
         let mut session = self.session.lock();
         let mut budget = turn.budget;
         session.begin_turn(self.agent);
@@ -222,33 +324,22 @@ impl AgentBody for SessionBody {
             session.opening.shelf.list_client(turn.aid.name, &self.session);
             self.listed = Some(turn.aid.name);
         }
-        while budget > 0
-            && let Some(waiting) = session.next_to_do(self.agent)
-        {
-            budget -= 1;
-            match waiting {
-                Waiting::Save { save, .. } => session.commit(self.agent, *save),
-                Waiting::Message { number, message, .. } => Self::say(&mut session, message, number, turn),
-            }
-        }
+        let saves = self.obey(&mut session, turn, &mut budget);
         if let Some((save, asked)) = session.take_departure(self.agent) {
             drop(session);
+            self.confirm(saves, turn);
             let leaves = self.set_off(save, asked, turn);
+            turn.mailbox.note_handled(self.session.lock().take_covered(self.agent));
             (self.session.notify)();
             // Should it stay, it goes on in its next turn.
             return if leaves { Next::Activate } else { Next::Ready };
         }
-        while budget > 0
-            && !turn.mailbox.is_empty()
-            && session.may_deliver(self.agent)
-            && let Some(message) = turn.mailbox.take()
-        {
-            budget -= 1;
-            session.deliver(self.agent, message);
-        }
+        self.deliver(&mut session, turn, &mut budget);
         let outlook = session.end_turn(self.agent);
+        turn.mailbox.note_handled(session.take_covered(self.agent));
         let shelf = Arc::clone(&session.opening.shelf);
         drop(session);
+        self.confirm(saves, turn);
         (self.session.notify)();
         match outlook {
             Outlook::End(reason, undelivered) => {
@@ -258,8 +349,8 @@ impl AgentBody for SessionBody {
             }
             Outlook::Part(name, kept, unsaved) => {
                 self.ended = true;
-                turn.mailbox.put_back(unsaved.into_iter().map(MessageBody::Shared));
-                self.next = Some(Box::new(KeptBody::new(name, kept, shelf)));
+                turn.mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
+                self.next = Some(Box::new(KeptBody::new(name, kept, shelf, self.written.clone())));
                 Next::Activate
             }
             Outlook::More => Next::Ready,
@@ -278,6 +369,18 @@ impl AgentBody for SessionBody {
         None
     }
 
+    fn origin(&self) -> Option<Origin> {
+        self.written.clone()
+    }
+
+    fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
+        self.write(Some(Change::All), out)
+    }
+
+    fn save_delta(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
+        self.write(None, out)
+    }
+
     fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {
         let session = self.session.lock();
         let connected = if session.is_connected() { "yes" } else { "no: what is for it waits" };
@@ -291,7 +394,10 @@ impl AgentBody for SessionBody {
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
         self.ended = true;
-        let undelivered = self.session.lock().handle_agent_gone(self.agent, &EndReason::Killed);
+        let mut session = self.session.lock();
+        let undelivered = session.handle_agent_gone(self.agent, &EndReason::Killed);
+        turn.mailbox.note_handled(session.take_covered(self.agent));
+        drop(session);
         Self::return_to_senders(turn, undelivered);
         (self.session.notify)();
     }

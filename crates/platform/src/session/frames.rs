@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::MessageBody;
+use whimbrel_acl::compact::{Decode, Encode};
 
 /// The version of the session protocol that this node speaks.
 pub const SESSION_VERSION: u32 = 1;
@@ -201,7 +202,7 @@ pub struct Certified {
 }
 
 /// What becomes of an agent when its session is over and nobody ended the agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnLeave {
     /// It ends.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use whimbrel_acl::{AclMessage, Aid, Symbol};
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Numbered, Symbol};
 
 use super::code_name::CodeName;
 use super::frames::{Code, CodePart, Fault, Keep, OnLeave, Save};
@@ -16,6 +16,8 @@ use super::lodgers::Waiting;
 use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
+use super::written::Change;
+use crate::durable::Ticket;
 use crate::limits::{
     AGENT_NAME_BYTES_MAX, CODE_BYTES_MAX, SESSION_HELD_BYTES_MAX, SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX,
     SESSION_UNSAVED_MESSAGES_MAX,
@@ -38,8 +40,8 @@ pub(super) struct Keeping {
     pub saved: Option<SavedState>,
     /// Up to which number the newest save that came covers the messages.
     upto: u64,
-    /// Messages that it was given and no state covers, with the numbers of their frames.
-    unsaved: VecDeque<(u64, Arc<AclMessage>)>,
+    /// Messages that it was given and no state covers.
+    unsaved: VecDeque<Unsaved>,
     /// What it said since the newest save that came, if it holds that.
     held: Vec<Waiting>,
     held_bytes: usize,
@@ -47,8 +49,36 @@ pub(super) struct Keeping {
     coming: Option<(Arc<CodeName>, Vec<u8>)>,
     /// Whether its node was asked if the code that it has is here.
     code_asked: bool,
-    /// The newest save, if nobody is told that it is here before its code is.
-    unanswered: Option<u64>,
+    /// Nobody is told that its state is here before its code is.
+    code_due: bool,
+    /// The newest save that is safe, and the newest of which the client was told so.
+    safe: u64,
+    told: u64,
+}
+
+/// A message that an agent was given and no state covers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unsaved {
+    /// The number of its frame.
+    frame: u64,
+    message: Arc<AclMessage>,
+    /// Its number among its sender's, if that answers for it until a state covers it.
+    number: Option<u64>,
+}
+
+impl Unsaved {
+    fn ticket(&self) -> Option<Ticket> {
+        self.number.map(|number| Ticket { sender: self.message.sender.name, number })
+    }
+
+    /// As it goes back to the mailbox.
+    pub fn into_body(self) -> MessageBody {
+        let Self { message, number, .. } = self;
+        match number {
+            Some(number) => MessageBody::Numbered(Box::new(Numbered { number, telling: Numbered::AGAIN, message })),
+            None => MessageBody::Shared(message),
+        }
+    }
 }
 
 impl Keeping {
@@ -63,29 +93,32 @@ impl Keeping {
         self.unsaved.len() < SESSION_UNSAVED_MESSAGES_MAX
     }
 
-    pub fn note_given(&mut self, number: u64, message: &Arc<AclMessage>) {
-        self.unsaved.push_back((number, Arc::clone(message)));
+    pub fn note_given(&mut self, frame: u64, message: &Arc<AclMessage>, number: Option<u64>) {
+        self.unsaved.push_back(Unsaved { frame, message: Arc::clone(message), number });
     }
 
-    /// This message could not be handed over.
-    pub fn forget(&mut self, number: u64) {
-        self.unsaved.retain(|(given, _)| *given != number);
+    /// Nobody needs these any more: the tickets of those that have some.
+    pub fn forget(&mut self, is_meant: impl Fn(u64) -> bool) -> Vec<Ticket> {
+        let tickets = self.unsaved.iter().filter(|unsaved| is_meant(unsaved.frame)).filter_map(Unsaved::ticket);
+        let tickets = tickets.collect();
+        self.unsaved.retain(|unsaved| !is_meant(unsaved.frame));
+        tickets
     }
 
     /// The messages that no state covers, in their order.
-    pub fn take_unsaved(&mut self) -> Vec<Arc<AclMessage>> {
-        std::mem::take(&mut self.unsaved).into_iter().map(|(_, message)| message).collect()
+    pub fn take_unsaved(&mut self) -> Vec<Unsaved> {
+        std::mem::take(&mut self.unsaved).into()
     }
 
-    /// A state covers the messages up to this number, and these behind it.
-    pub fn cover(&mut self, upto: u64, also: &[u64]) {
-        while self.unsaved.front().is_some_and(|(given, _)| *given <= upto) {
-            self.unsaved.pop_front();
-        }
-        if !also.is_empty() {
-            let also: FxHashSet<u64> = also.iter().copied().collect();
-            self.unsaved.retain(|(given, _)| !also.contains(given));
-        }
+    /// What is kept.
+    pub fn kept(&self) -> Kept {
+        Kept { on_leave: self.on_leave, holds: self.holds, saved: self.saved.clone() }
+    }
+
+    /// A state covers the messages up to this number, and these behind it: their tickets.
+    pub fn cover(&mut self, upto: u64, also: &[u64]) -> Vec<Ticket> {
+        let also: FxHashSet<u64> = also.iter().copied().collect();
+        self.forget(|frame| frame <= upto || also.contains(&frame))
     }
 
     /// Keeps back what it says; gives it back if there is no place for it.
@@ -115,13 +148,18 @@ impl Session {
         if lodger.departing.is_some() {
             return self.refuse(number, Code::NotMovable, format!("agent {agent} is leaving"));
         }
+        lodger.change = Change::All;
         if policy == OnLeave::End {
             // Before it is there its name may be somebody else's.
             if lodger.aid.is_some() {
                 shelf.strike(lodger.name);
             }
-            let held = lodger.keeping.take().map(|mut keeping| keeping.take_held()).unwrap_or_default();
-            return held.into_iter().for_each(|waiting| self.queue(agent, waiting));
+            let keeping = lodger.keeping.take();
+            let (held, given) =
+                keeping.map(|mut keeping| (keeping.take_held(), keeping.forget(|_| true))).unwrap_or_default();
+            held.into_iter().for_each(|waiting| self.queue(agent, waiting));
+            self.cover(agent, given);
+            return self.wake(agent);
         }
         // Whoever is not there yet is entered when it is: its name may be somebody else's.
         if lodger.aid.is_some()
@@ -135,7 +173,7 @@ impl Session {
                 if let Outgoing::Message { agent: of, message } = outgoing
                     && *of == agent
                 {
-                    keeping.note_given(self.first + index as u64, message);
+                    keeping.note_given(self.first + index as u64, message, None);
                 }
             }
             keeping
@@ -151,6 +189,31 @@ impl Session {
         if let Some(keeping) = self.keeping(agent) {
             keeping.holds = holds;
         }
+        self.wake(agent);
+    }
+
+    /// Whether an agent that is there is to be kept.
+    pub(super) fn keeps(&self, agent: u32) -> bool {
+        self.lodgers.get(&agent).is_some_and(|lodger| lodger.aid.is_some() && lodger.keeping.is_some())
+    }
+
+    /// What is to be kept of an agent, and what of that is not written; nothing if it is not there, or if it is not known yet what it was.
+    pub(super) fn kept(&mut self, agent: u32) -> Option<(Kept, &mut Change)> {
+        let lodger = self.lodgers.get_mut(&agent).filter(|lodger| lodger.aid.is_some())?;
+        let kept = lodger.keeping.as_ref().map(|keeping| keeping.kept()).unwrap_or_default();
+        Some((kept, &mut lodger.change))
+    }
+
+    /// Messages to an agent are handled, and need not be given to it again.
+    pub(super) fn cover(&mut self, agent: u32, tickets: Vec<Ticket>) {
+        if !tickets.is_empty() {
+            self.covered.entry(agent).or_default().extend(tickets);
+        }
+    }
+
+    /// Those of which that was said since this was asked last.
+    pub(super) fn take_covered(&mut self, agent: u32) -> Vec<Ticket> {
+        self.covered.remove(&agent).unwrap_or_default()
     }
 
     pub(super) fn keeping(&mut self, agent: u32) -> Option<&mut Keeping> {
@@ -166,13 +229,13 @@ impl Session {
         if let Some(to) = &save.to {
             // Made here, where names that come are counted. Nothing is let go before it is known that it goes.
             let _ = Symbol::new(to);
-            return self.queue(agent, Waiting::Save { save: Box::new(save), bytes });
+            return self.queue(agent, Waiting::Save { save: Box::new(save), held: Vec::new(), bytes });
         }
         let Some(keeping) = self.keeping(agent) else { return };
         keeping.upto = save.upto;
         let held = keeping.take_held();
-        held.into_iter().for_each(|waiting| self.queue(agent, waiting));
-        self.queue(agent, Waiting::Save { save: Box::new(save), bytes });
+        let bytes = bytes + held.iter().map(Waiting::bytes).sum::<usize>();
+        self.queue(agent, Waiting::Save { save: Box::new(save), held, bytes });
     }
 
     fn check_save(&self, save: &Save) -> Result<(), Fault> {
@@ -212,11 +275,11 @@ impl Session {
 
     /// In an agent's turn: it is what this says from now on.
     pub(super) fn commit(&mut self, agent: u32, save: Save) {
-        let Save { number, upto, code, state, also, .. } = save;
+        let Save { upto, code, state, also, .. } = save;
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         let (name, Some(keeping)) = (lodger.name, lodger.keeping.as_deref_mut()) else { return };
         let Ok(code) = code.parse::<CodeName>() else { return };
-        keeping.cover(upto, &also);
+        let covered = keeping.cover(upto, &also);
         let code = match &keeping.saved {
             // Most agents never change it.
             Some(saved) if *saved.code == code => Arc::clone(&saved.code),
@@ -226,22 +289,39 @@ impl Session {
         if (is_new || !keeping.code_asked) && keeping.on_leave == OnLeave::GoOn && code.origin().is_some() {
             keeping.code_asked = true;
             self.events.push_back(SessionEvent::Code { agent, name, code: Arc::clone(&code) });
-            keeping.unanswered = Some(number);
+            keeping.code_due = true;
         }
+        lodger.change = if is_new || lodger.change == Change::All { Change::All } else { Change::State };
         keeping.saved = Some(SavedState { code, state: state.into() });
-        match &mut keeping.unanswered {
-            Some(newest) => *newest = number,
-            None => self.window.push_back(Outgoing::Saved { agent, of: number }),
+        self.cover(agent, covered);
+    }
+
+    /// The save of this number, and all before it, cannot be lost any more.
+    pub(super) fn handle_safe(&mut self, agent: u32, number: u64) {
+        // Another agent of this number came later.
+        let lodger = self.lodgers.get_mut(&agent).filter(|lodger| lodger.created_by < number);
+        if let Some(keeping) = lodger.and_then(|lodger| lodger.keeping.as_deref_mut()) {
+            keeping.safe = keeping.safe.max(number);
         }
+        self.say_saved(agent);
     }
 
     /// Nothing more is to be had of an agent's code than is here.
     pub fn handle_code(&mut self, agent: u32) {
-        let unanswered = self.keeping(agent).and_then(|keeping| keeping.unanswered.take());
-        if let Some(of) = unanswered {
+        if let Some(keeping) = self.keeping(agent) {
+            keeping.code_due = false;
+        }
+        self.say_saved(agent);
+        self.resume_departure(agent);
+    }
+
+    fn say_saved(&mut self, agent: u32) {
+        let Some(keeping) = self.keeping(agent) else { return };
+        if keeping.safe > keeping.told && !keeping.code_due {
+            keeping.told = keeping.safe;
+            let of = keeping.safe;
             self.window.push_back(Outgoing::Saved { agent, of });
         }
-        self.resume_departure(agent);
     }
 
     /// The client is to say what an agent's code is.

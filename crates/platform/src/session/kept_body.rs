@@ -9,8 +9,10 @@ use whimbrel_acl::Symbol;
 use super::body::SessionBody;
 use super::frames::OnLeave;
 use super::shelf::{Kept, Shelf};
+use super::written::{self, Change};
+use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
-use crate::limits::KEPT_MS_MAX;
+use crate::limits::{KEPT_MS_MAX, SESSION_LEASE_MS};
 use crate::services::LogLevel;
 use crate::{AgentBody, EndReason, Next, Time, Turn};
 
@@ -60,27 +62,63 @@ pub(super) struct KeptBody {
     /// It is to go on at its node, if it can.
     goes_on: bool,
     next: Option<Box<dyn AgentBody>>,
+    /// As what it is written down, if it is: with its next turn, as what takes its place.
+    written: Option<Origin>,
+    /// What of it is not written.
+    change: Change,
+    /// Until when its client, whose session was lost with the node, may come back as if nothing had been; not known before its first turn.
+    grace: Option<Time>,
 }
 
 impl KeptBody {
-    /// Of an agent whose session is over.
-    pub fn new(name: Symbol, kept: Kept, shelf: Arc<Shelf>) -> Self {
+    /// Of an agent whose session is over, written down as this.
+    pub fn new(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Option<Origin>) -> Self {
         let goes_on = kept.on_leave == OnLeave::GoOn;
         let cell = Arc::new(Cell { kept, next: Mutex::new(Succession::Open) });
         shelf.put(name, &cell);
-        Self { name, cell, shelf, until: Time::NEVER, goes_on, next: None }
+        let (until, change) = (Time::NEVER, Change::All);
+        Self { name, cell, shelf, until, goes_on, next: None, written, change, grace: Some(Time::ZERO) }
+    }
+
+    /// Of one that was written down before its node ended.
+    pub fn resumed(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Origin) -> Self {
+        let mut body = Self::new(name, kept, shelf, Some(written));
+        (body.change, body.grace) = (Change::None, None);
+        body
+    }
+
+    /// What it is to be at its node, if that can be.
+    fn go_on(&mut self) -> Result<Box<dyn AgentBody>, String> {
+        let (body, written) = self.shelf.go_on(self.name, &self.cell.kept, self.written.as_ref())?;
+        self.written = written;
+        Ok(body)
+    }
+
+    fn write(&mut self, change: Change, out: &mut Vec<u8>) -> bool {
+        self.change = Change::None;
+        self.written.is_some() && written::write(&self.cell.kept, change, out)
     }
 }
 
 impl AgentBody for KeptBody {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        let mut next = self.cell.next();
-        if let Succession::Session(body) = std::mem::replace(&mut *next, Succession::Over) {
+        let cell = Arc::clone(&self.cell);
+        let mut next = cell.next();
+        if let Succession::Session(mut body) = std::mem::replace(&mut *next, Succession::Over) {
+            body.written = self.written.clone();
             self.next = Some(body);
             return Next::Activate;
         }
+        if self.cell.kept.on_leave == OnLeave::End {
+            return Next::End(EndReason::Finished);
+        }
+        let grace = *self.grace.get_or_insert(turn.now + Duration::from_millis(SESSION_LEASE_MS));
+        if self.goes_on && turn.now < grace {
+            *next = Succession::Open;
+            return Next::WaitUntil(grace);
+        }
         if self.goes_on {
-            match self.shelf.go_on(self.name, &self.cell.kept) {
+            match self.go_on() {
                 Ok(body) => {
                     self.next = Some(body);
                     return Next::Activate;
@@ -104,6 +142,18 @@ impl AgentBody for KeptBody {
 
     fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
         self.next.take().ok_or_else(|| "its client is away".to_owned())
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        self.written.clone()
+    }
+
+    fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
+        self.write(Change::All, out)
+    }
+
+    fn save_delta(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
+        self.write(self.change, out)
     }
 
     fn inspect(&mut self, _look: Look, _now: Time) -> Inspection {

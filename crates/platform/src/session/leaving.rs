@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::{MessageBody, Symbol};
+use whimbrel_acl::Symbol;
 
 use super::body::{SessionBody, SharedSession};
 use super::code_name::CodeName;
 use super::departing::DepartingBody;
 use super::frames::{Code, Fault, Save};
 use super::invitation::{Former, Invitation, InvitedBody};
+use super::keeping::Unsaved;
 use super::lodgers::Waiting;
 use super::moves::{Departed, Departure};
+use crate::durable::Origin;
 use crate::mobility::{Hop, Wish};
 use crate::{AgentBody, Turn};
 
@@ -18,15 +20,21 @@ impl SessionBody {
     /// In the agent's turn: it left for another place, by this save or by the one that is under way. Who wants it there, if somebody does.
     fn leave(&mut self, save: Option<Box<Save>>, to: Symbol, turn: &mut Turn<'_>) -> Option<Wish> {
         let mut session = self.session.lock();
-        let Departed { held, unsaved, wish } = session.depart(self.agent, save, to)?;
+        let Departed { save, held, unsaved, wish } = session.depart(self.agent, save, to)?;
         for waiting in held {
             if let Waiting::Message { number, message, .. } = waiting {
                 Self::say(&mut session, message, number, turn);
             }
         }
         drop(session);
-        turn.mailbox.put_back(unsaved.into_iter().map(MessageBody::Shared));
+        turn.mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
         self.ended = true;
+        // Its client hears of that when it is safe.
+        let (session, agent) = (Arc::clone(&self.session), self.agent);
+        turn.services.once_written(Box::new(move || {
+            session.lock().handle_departed(agent, save);
+            (session.notify)();
+        }));
         wish
     }
 
@@ -48,7 +56,8 @@ impl SessionBody {
     pub(super) fn set_off(&mut self, save: Box<Save>, asked: bool, turn: &mut Turn<'_>) -> bool {
         let to = Symbol::new(save.to.as_deref().unwrap_or_default());
         match self.way_out(&save, to, asked, turn) {
-            Ok(WayOut::Body(body, is_here)) => {
+            Ok(WayOut::Body(body, is_here, written)) => {
+                self.written = written;
                 let wish = self.leave(Some(save), to, turn);
                 self.next = Some(on_its_way(body, to, is_here, wish, turn.services.node()));
                 true
@@ -88,6 +97,9 @@ impl SessionBody {
         };
         may(name.as_str())?;
         let here = host.is_here(to);
+        if self.written.is_some() && !matches!(here, Ok(true)) {
+            return Err(stays(format!("its society is durable, and {name} is written down at this node")));
+        }
         if let Some(client) = shelf.client(to).filter(|_| here.is_err()) {
             may(&format!("session:{to}"))?;
             if Arc::ptr_eq(&client, &self.session) {
@@ -106,15 +118,15 @@ impl SessionBody {
             Some(false) => return Err(stays(format!("{} did not come", saved.code))),
             None => return Err(stays(format!("{name} cannot bring {} to this node, or may not", saved.code))),
         }
-        let body = shelf.go_on(name, &kept).map_err(stays)?;
-        Ok(WayOut::Body(body, is_here))
+        let (body, written) = shelf.go_on(name, &kept, self.written.as_ref()).map_err(stays)?;
+        Ok(WayOut::Body(body, is_here, written))
     }
 }
 
 /// How an agent leaves its client.
 enum WayOut {
-    /// As this one, which the node runs: here, if that is where it goes.
-    Body(Box<dyn AgentBody>, bool),
+    /// As this one, which the node runs: here, if that is where it goes; and as what it is written down then, if it is.
+    Body(Box<dyn AgentBody>, bool, Option<Origin>),
     /// It is offered to another client.
     Client(Arc<Invitation>, Arc<SharedSession>),
     /// When its code is here.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 
 use super::frames::{Code, Fault, Frame, OnLeave, Save};
-use super::keeping::Keeping;
+use super::keeping::{Keeping, Unsaved};
 use super::moves::Departure;
 use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
+use super::written::Change;
 use crate::dead_letters::{DeadReason, failure_for};
 use crate::limits::{AGENT_NAME_BYTES_MAX, SESSION_CERTIFICATES_PER_S};
 use crate::mobility::Wish;
@@ -21,7 +22,7 @@ use crate::{EndReason, Time};
 pub(super) struct Lodger {
     pub name: Symbol,
     /// The number of the frame that created it.
-    created_by: u64,
+    pub created_by: u64,
     /// None until the scheduler has it.
     pub aid: Option<Aid>,
     pub to_send: VecDeque<Waiting>,
@@ -34,6 +35,8 @@ pub(super) struct Lodger {
     gone: Option<EndReason>,
     /// What is kept of it, if it is to be kept.
     pub keeping: Option<Box<Keeping>>,
+    /// What of that is not written down, where it is.
+    pub change: Change,
     /// Its session is over: if it is to be kept, it waits from now on.
     parts: bool,
     /// It is to leave its client.
@@ -47,8 +50,8 @@ pub(super) struct Lodger {
 pub(super) enum Waiting {
     /// It says this. The number is 0 if it is the platform's own.
     Message { number: u64, message: Box<AclMessage>, bytes: usize },
-    /// It is this.
-    Save { save: Box<Save>, bytes: usize },
+    /// It is this, and said that before.
+    Save { save: Box<Save>, held: Vec<Waiting>, bytes: usize },
 }
 
 impl Waiting {
@@ -76,7 +79,7 @@ pub(super) enum Outlook {
     /// It ends; these are messages that the client did not acknowledge, each for this agent.
     End(EndReason, Vec<Arc<AclMessage>>),
     /// It waits for its client; these are messages that what is kept of it does not cover.
-    Part(Symbol, Kept, Vec<Arc<AclMessage>>),
+    Part(Symbol, Kept, Vec<Unsaved>),
 }
 
 impl Session {
@@ -106,6 +109,7 @@ impl Session {
                 ending: None,
                 gone: None,
                 keeping: None,
+                change: Change::All,
                 parts: false,
                 departing: None,
                 wish: None,
@@ -316,15 +320,13 @@ impl Session {
         may
     }
 
-    /// A message from the agent's mailbox is for the client.
-    pub(super) fn deliver(&mut self, agent: u32, message: MessageBody) {
-        let message = match message {
-            MessageBody::Shared(message) => message,
-            owned => Arc::from(owned.into_message()),
-        };
-        let number = self.first + self.window.len() as u64;
+    /// A message from the agent's mailbox is for the client. It `answers` if whoever sent it answers for it until it is handled.
+    pub(super) fn deliver(&mut self, agent: u32, message: MessageBody, answers: bool) {
+        let number = if let MessageBody::Numbered(numbered) = &message { Some(numbered.number) } else { None };
+        let message = message.into_shared();
+        let frame = self.first + self.window.len() as u64;
         if let Some(keeping) = self.keeping(agent) {
-            keeping.note_given(number, &message);
+            keeping.note_given(frame, &message, number.filter(|_| answers));
         }
         self.window.push_back(Outgoing::Message { agent, message });
     }
@@ -356,8 +358,7 @@ impl Session {
         let reason = if keeping.on_leave == OnLeave::GoOn { "it goes on elsewhere" } else { "it waits for its client" };
         self.parting.push((agent, reason.to_owned()));
         let unsaved = keeping.take_unsaved();
-        let Keeping { on_leave, holds, saved, .. } = *keeping;
-        Outlook::Part(name, Kept { on_leave, holds, saved }, unsaved)
+        Outlook::Part(name, keeping.kept(), unsaved)
     }
 
     /// What its client did not acknowledge of an agent's messages is not for the client any more.
@@ -384,8 +385,9 @@ impl Session {
         }
         let Some(lodger) = self.lodgers.remove(&agent) else { return Vec::new() };
         lodger.to_send.iter().for_each(|waiting| self.unqueue(waiting.bytes()));
-        if lodger.keeping.is_some() {
+        if let Some(mut keeping) = lodger.keeping {
             self.opening.shelf.strike(lodger.name);
+            self.cover(agent, keeping.forget(|_| true));
         }
         let undelivered = self.write_off(agent, "it ended");
         self.parting.push((agent, reason.to_string()));
@@ -395,6 +397,7 @@ impl Session {
     /// An agent that is no more has left its slot: its name is free, and so the client may have another of that name. Only now it is told
     /// of the end.
     pub(super) fn handle_agent_left(&mut self, agent: u32) {
+        self.covered.remove(&agent);
         if let Some(at) = self.parting.iter().position(|(parting, _)| *parting == agent) {
             let (agent, reason) = self.parting.remove(at);
             self.window.push_back(Outgoing::Ended { agent, reason });
@@ -411,10 +414,9 @@ impl Session {
         let refusal = Outgoing::Refused { of: 0, code, text: format!("a message could not be handed over: {why}") };
         let Outgoing::Message { agent, message } = std::mem::replace(place, refusal) else { return };
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
-        if let Some(keeping) = &mut lodger.keeping {
-            keeping.forget(number);
-        }
+        let given = lodger.keeping.as_mut().map(|keeping| keeping.forget(|frame| frame == number));
         let envelope = Envelope { to: Aid::local(lodger.name), body: MessageBody::Shared(message) };
+        self.cover(agent, given.unwrap_or_default());
         if let Some(failure) = failure_for(&envelope, DeadReason::Unreachable) {
             self.queue(agent, Waiting::Message { number: 0, message: Box::new(failure), bytes: 0 });
         }

@@ -22,6 +22,7 @@ mod rate;
 mod shelf;
 mod state;
 mod transmit;
+mod written;
 
 pub use body::{SessionBody, SharedSession};
 pub use code_name::{CodeName, NoCodeName};

@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use whimbrel_acl::{AclMessage, Symbol};
+use whimbrel_acl::Symbol;
 
 use super::code_name::CodeName;
 use super::frames::{Code, Fault, Lacks, Save, Stays};
 use super::invitation::Invitation;
+use super::keeping::Unsaved;
 use super::lodgers::Waiting;
 use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
@@ -28,6 +29,8 @@ pub(super) struct Moves {
     offers: Vec<Arc<Invitation>>,
     /// When the first of its agents that are wanted elsewhere has not answered in time.
     due: Option<Time>,
+    /// Agents that left, by which saves and why, of which it is not safe yet that they did.
+    departed: Vec<(u32, u64, String)>,
 }
 
 impl Moves {
@@ -57,10 +60,12 @@ impl Departure {
 
 /// An agent that left its client.
 pub(super) struct Departed {
+    /// The number of the save by which it left.
+    pub save: u64,
     /// What it said and held.
     pub held: Vec<Waiting>,
     /// Messages that its state does not cover.
-    pub unsaved: Vec<Arc<AclMessage>>,
+    pub unsaved: Vec<Unsaved>,
     /// Who wanted it elsewhere.
     pub wish: Option<Wish>,
 }
@@ -231,14 +236,23 @@ impl Session {
             self.unqueue(waiting.bytes());
             self.refuse(waiting.number(), Code::NoAgent, format!("agent {agent} moved to {to}"));
         }
-        self.window.push_back(Outgoing::Saved { agent, of: save.number });
         self.write_off(agent, "it moved");
-        self.parting.push((agent, format!("it moved to {to}")));
-        let (held, unsaved) = lodger.keeping.map_or_else(Default::default, |mut keeping| {
-            keeping.cover(save.upto, &save.also);
-            (keeping.take_held(), keeping.take_unsaved())
+        self.moves.departed.push((agent, save.number, format!("it moved to {to}")));
+        let (held, unsaved, covered) = lodger.keeping.map_or_else(Default::default, |mut keeping| {
+            let covered = keeping.cover(save.upto, &save.also);
+            (keeping.take_held(), keeping.take_unsaved(), covered)
         });
-        Some(Departed { held, unsaved, wish: lodger.wish.map(|(wish, _)| wish) })
+        self.cover(agent, covered);
+        Some(Departed { save: save.number, held, unsaved, wish: lodger.wish.map(|(wish, _)| wish) })
+    }
+
+    /// That an agent left is safe: its client is told of it.
+    pub(super) fn handle_departed(&mut self, agent: u32, save: u64) {
+        let departed = self.moves.departed.extract_if(.., |(who, by, _)| (*who, *by) == (agent, save));
+        for (agent, of, reason) in departed.collect::<Vec<_>>() {
+            self.window.push_back(Outgoing::Saved { agent, of });
+            self.window.push_back(Outgoing::Ended { agent, reason });
+        }
     }
 
     /// An agent does not leave: it goes on as if its client had not said so. If that is gone, what it said last is kept.
@@ -260,9 +274,9 @@ impl Session {
     /// The session is over before an agent could leave: its save is one as any other.
     pub(super) fn keep_departing(&mut self, agent: u32, save: Save) {
         let held = self.keeping(agent).map(|keeping| keeping.take_held()).unwrap_or_default();
-        held.into_iter().for_each(|waiting| self.queue(agent, waiting));
+        let bytes = held.iter().map(Waiting::bytes).sum();
         let save = Box::new(Save { to: None, ..save });
-        self.queue(agent, Waiting::Save { save, bytes: 0 });
+        self.queue(agent, Waiting::Save { save, held, bytes });
     }
 
     /// Those who wait for their code when the session is over are kept as they are.

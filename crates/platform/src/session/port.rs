@@ -35,6 +35,16 @@ pub trait Host: Send + Sync {
     /// The name is taken or no name, or the platform is stopping.
     fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>) -> Result<Aid, CreateError>;
 
+    /// Who is kept here: what its sessions keep, and what was kept here before, if that outlives it.
+    fn shelf(&self) -> Arc<Shelf> {
+        Arc::default()
+    }
+
+    /// Whether kept agents of this name are written down here: then they outlive this node.
+    fn writes_down(&self, _name: Symbol) -> bool {
+        false
+    }
+
     /// Gives an agent a turn, whether it has messages or not.
     fn wake(&self, agent: Aid);
 
@@ -76,9 +86,6 @@ pub trait Host: Send + Sync {
     fn is_here(&self, to: Symbol) -> Result<bool, HopError> {
         Err(HopError::NoSuchNode(to))
     }
-
-    /// This is who is kept on the node, and who has a session there.
-    fn attach(&self, _shelf: &Arc<Shelf>) {}
 
     /// An agent of this node is a session's from now on: to the policies of all nodes, too.
     fn handle_lodged(&self, _name: Symbol) {}

@@ -12,9 +12,10 @@ use super::code_name::CodeName;
 use super::frames::{Code, Fault, OnLeave};
 use super::invitation::{Former, Invitation, InvitedBody};
 use super::keeping::SavedState;
-use super::kept_body::Cell;
+use super::kept_body::{Cell, KeptBody};
 use super::port::Host;
-use crate::durable::Origin;
+use super::written;
+use crate::durable::{Origin, State};
 use crate::limits::{
     KEPT_AGENTS_MAX, KEPT_AGENTS_PER_PRINCIPAL_MAX, KEPT_BYTES_PER_PRINCIPAL_MAX, KEPT_PRUNE_MS,
     SESSION_STATE_BYTES_MAX,
@@ -41,8 +42,8 @@ pub struct Shelf {
     clients: Mutex<FxHashMap<Symbol, Weak<SharedSession>>>,
     /// Agents that are offered to a client, by their names; and whose that is: another session of theirs may take them, too.
     offers: Mutex<FxHashMap<Symbol, Open>>,
-    /// Where agents go on, if they can.
-    host: Option<Arc<dyn Host>>,
+    /// Where agents go on, if they can, while that is there.
+    host: Mutex<Option<Weak<dyn Host>>>,
 }
 
 impl fmt::Debug for Shelf {
@@ -76,8 +77,9 @@ enum Place {
     Waiting(Arc<Cell>),
     /// It waited there, and is being given to a session.
     Passing(Arc<Cell>),
-    /// The node runs it, in this life of its name, if that is not over; and how it was kept, but for its state.
-    GoneOn(u32, Kept),
+    /// The node runs it, in this life of its name, if that is not over; and how it was kept, but for its state. No life, if it did so
+    /// before the node began anew and nobody asked since.
+    GoneOn(Option<u32>, Kept),
 }
 
 /// An agent that is offered to a session.
@@ -111,6 +113,15 @@ impl Books {
         }
     }
 
+    /// An agent is kept, instead of any of its name.
+    fn enter(&mut self, name: Symbol, account: &str, bytes: usize, place: Place) {
+        self.strike(name);
+        let of = self.accounts.entry(account.to_owned()).or_default();
+        of.agents += 1;
+        of.bytes += bytes;
+        self.entries.insert(name, Entry { account: account.to_owned(), bytes, place });
+    }
+
     fn is_full(&self, account: &str) -> bool {
         let agents = self.accounts.get(account).map_or(0, |account| account.agents);
         agents >= KEPT_AGENTS_PER_PRINCIPAL_MAX || self.entries.len() >= KEPT_AGENTS_MAX
@@ -123,8 +134,11 @@ impl Books {
             return;
         }
         self.prune_at = now + Duration::from_millis(KEPT_PRUNE_MS);
-        let is_over =
-            |name: Symbol, place: &Place| matches!(place, Place::GoneOn(life, _) if host.life(name) != Some(*life));
+        let is_over = |name: Symbol, place: &Place| {
+            let Place::GoneOn(life, _) = place else { return false };
+            let lives = host.life(name);
+            lives.is_none() || life.is_some_and(|life| lives != Some(life))
+        };
         let over: Vec<Symbol> =
             self.entries.iter().filter(|(name, entry)| is_over(**name, &entry.place)).map(|(name, _)| *name).collect();
         over.into_iter().for_each(|name| self.strike(name));
@@ -145,41 +159,81 @@ impl Books {
 }
 
 impl Shelf {
-    /// Of a node on which agents can go on.
-    pub fn of(host: Arc<dyn Host>) -> Self {
-        Self { books: Mutex::default(), clients: Mutex::default(), offers: Mutex::default(), host: Some(host) }
+    /// Has agents go on here from now on, if they can.
+    pub fn attach(&self, host: &Arc<dyn Host>) {
+        *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(host));
     }
 
-    /// The agent as the node runs it, from now on. It is still counted: whoever comes back gets it again.
+    /// An agent that was kept before its node ended, as its [origin](Origin) and states are written: it waits for its client.
+    ///
+    /// # Errors
+    /// That is none, or cannot be read: why.
+    pub fn resume(
+        self: &Arc<Self>,
+        name: Symbol,
+        origin: &Origin,
+        states: &[State],
+    ) -> Result<Box<dyn AgentBody>, String> {
+        let Origin::Kept { account } = origin else { return Err("it is no kept agent".to_owned()) };
+        let kept = written::read(states)?;
+        let bytes = kept.saved.as_ref().map_or(0, |saved| saved.state.len());
+        self.books().enter(name, account, bytes, Place::Session);
+        Ok(Box::new(KeptBody::resumed(name, kept, Arc::clone(self), origin.clone())))
+    }
+
+    /// The node runs this agent, as it did before it began anew: its client may have it back. Of no account if the origin says nothing of that.
+    pub fn note_gone_on(&self, name: Symbol, origin: &Origin) {
+        if let Origin::GoneOn { account, on_leave, holds, .. } = origin {
+            let kept = Kept { on_leave: *on_leave, holds: *holds, saved: None };
+            self.books().enter(name, account, 0, Place::GoneOn(None, kept));
+        }
+    }
+
+    /// The agent as the node runs it, from now on; and as what it is written down then, if it is by now. It is still counted: whoever comes back gets
+    /// it again.
     ///
     /// # Errors
     /// The node cannot, or may not: why.
-    pub(super) fn go_on(&self, name: Symbol, kept: &Kept) -> Result<Box<dyn AgentBody>, String> {
+    pub(super) fn go_on(
+        &self,
+        name: Symbol,
+        kept: &Kept,
+        written: Option<&Origin>,
+    ) -> Result<(Box<dyn AgentBody>, Option<Origin>), String> {
         let saved = kept.saved.as_ref().ok_or("it never said what it is")?;
         let origin = saved.code.origin().ok_or("no node knows its code")?;
-        let host = self.host.as_ref().ok_or("there is no node")?;
+        let host = self.host().ok_or("there is no node")?;
         if host.has_code(name, &origin) != Some(true) {
             return Err("its code is not here, or may not run here".to_owned());
         }
         let life = host.life(name).ok_or("it is not here any more")?;
         let body = host.restore(name, &origin, &saved.state)?;
+        let written = match written {
+            Some(Origin::Kept { account }) => {
+                let code = Box::new(body.origin().ok_or("it could not be made again")?);
+                Some(Origin::GoneOn { account: account.clone(), on_leave: kept.on_leave, holds: kept.holds, code })
+            }
+            _ => None,
+        };
         let mut books = self.books();
         // Its state is the node's own now.
         let _ = books.weigh(name, 0);
         if let Some(entry) = books.entries.get_mut(&name) {
-            entry.place = Place::GoneOn(life, Kept { saved: None, ..kept.clone() });
+            entry.place = Place::GoneOn(Some(life), Kept { saved: None, ..kept.clone() });
         }
-        Ok(body)
+        Ok((body, written))
     }
 
     /// Whether an agent of this name that went on at this node for this account is still there: in which life of its name, and how it was kept.
     pub(super) fn went_on(&self, name: Symbol, account: &str) -> Option<(u32, Kept)> {
-        let host = self.host.as_ref()?;
+        let host = self.host()?;
         let mut books = self.books();
-        let entry = books.entries.get(&name).filter(|entry| entry.account == account)?;
-        let Place::GoneOn(life, kept) = &entry.place else { return None };
-        if host.life(name) == Some(*life) {
-            return Some((*life, kept.clone()));
+        let entry = books.entries.get_mut(&name).filter(|entry| entry.account == account)?;
+        let Place::GoneOn(life, kept) = &mut entry.place else { return None };
+        let lives = host.life(name);
+        if let Some(now) = lives.filter(|now| life.is_none_or(|life| life == *now)) {
+            *life = lives;
+            return Some((now, kept.clone()));
         }
         books.strike(name);
         None
@@ -192,7 +246,7 @@ impl Shelf {
     pub(super) fn take_back(&self, name: Symbol, life: u32, bytes: usize) -> Result<(), Fault> {
         let mut books = self.books();
         let place = books.entries.get(&name).map(|entry| &entry.place);
-        if !matches!(place, Some(Place::GoneOn(then, _)) if *then == life) {
+        if !matches!(place, Some(Place::GoneOn(then, _)) if *then == Some(life)) {
             return Err(Fault::new(Code::NameTaken, format!("{name} is not at the node any more")));
         }
         books.weigh(name, bytes)?;
@@ -202,8 +256,8 @@ impl Shelf {
         Ok(())
     }
 
-    pub(super) fn host(&self) -> Option<&Arc<dyn Host>> {
-        self.host.as_ref()
+    pub(super) fn host(&self) -> Option<Arc<dyn Host>> {
+        self.host.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
     }
 
     fn clients(&self) -> MutexGuard<'_, FxHashMap<Symbol, Weak<SharedSession>>> {
@@ -270,7 +324,7 @@ impl Shelf {
         wish: Option<Wish>,
     ) -> Result<Box<dyn AgentBody>, (HopError, Option<Wish>)> {
         let not_movable = |why: &str| HopError::NotMovable(why.to_owned());
-        let Some((host, client)) = self.host.clone().zip(self.client(to)) else {
+        let Some((host, client)) = self.host().zip(self.client(to)) else {
             return Err((HopError::NoSuchNode(to), wish));
         };
         let Some(code) = CodeName::of(&origin) else {
@@ -305,15 +359,14 @@ impl Shelf {
             None => {}
         }
         if books.is_full(account)
-            && let Some(host) = &self.host
+            && let Some(host) = self.host()
         {
-            books.prune(&**host);
+            books.prune(&*host);
         }
         if books.is_full(account) {
             return Err(Fault::new(Code::TooManyKept, "as many agents are kept as may be"));
         }
-        books.accounts.entry(account.to_owned()).or_default().agents += 1;
-        books.entries.insert(name, Entry { account: account.to_owned(), bytes: 0, place: Place::Session });
+        books.enter(name, account, 0, Place::Session);
         Ok(())
     }
 
@@ -461,11 +514,12 @@ mod tests {
     /// A shelf on which bob, who is ann's, went on at the node.
     fn gone_on() -> (Arc<Node>, Arc<Shelf>) {
         let node = Arc::new(Node::default());
-        let shelf = Arc::new(Shelf::of(Arc::<Node>::clone(&node)));
+        let shelf = Arc::<Shelf>::default();
+        shelf.attach(&(Arc::<Node>::clone(&node) as Arc<dyn Host>));
         shelf.admit("bob".into(), "ann").unwrap();
         let saved = SavedState { code: Arc::new(CODE.parse().unwrap()), state: Arc::from([7].as_slice()) };
         let kept = Kept { on_leave: OnLeave::GoOn, holds: true, saved: Some(saved) };
-        assert!(shelf.go_on("bob".into(), &kept).is_ok());
+        assert!(shelf.go_on("bob".into(), &kept, None).is_ok());
         (node, shelf)
     }
 

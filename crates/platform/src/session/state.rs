@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
 
 use super::code_name::CodeName;
@@ -14,6 +15,7 @@ use super::moves::Moves;
 use super::rate::Rate;
 use super::shelf::Shelf;
 use super::transmit::Outgoing;
+use crate::durable::Ticket;
 use crate::limits::{
     SESSION_ACK_DELAY_MS, SESSION_CERTIFICATES_PER_S, SESSION_LAST_FRAMES_MS, SESSION_QUEUE_BYTES_MAX,
 };
@@ -152,6 +154,8 @@ pub struct Session {
     pub(super) last: Option<Frame>,
     pub(super) events: VecDeque<SessionEvent>,
     pub(super) moves: Moves,
+    /// Of each agent messages that are handled, which it was given earlier.
+    pub(super) covered: FxHashMap<u32, Vec<Ticket>>,
 }
 
 impl Session {
@@ -181,6 +185,7 @@ impl Session {
             last: None,
             events: VecDeque::new(),
             moves: Moves::default(),
+            covered: FxHashMap::default(),
         }
     }
 
@@ -517,7 +522,7 @@ mod tests {
         });
         let sent = sent.collect();
         while !mailbox.is_empty() && session.may_deliver(BOB) {
-            session.deliver(BOB, MessageBody::Owned(Box::new(message(mailbox.remove(0)))));
+            session.deliver(BOB, MessageBody::Owned(Box::new(message(mailbox.remove(0)))), false);
         }
         let outlook = session.end_turn(BOB);
         if matches!(outlook, Outlook::End(..)) {

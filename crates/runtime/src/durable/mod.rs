@@ -102,6 +102,8 @@ pub(crate) enum Effect {
     Log(Aid, LogLevel, String),
     /// It created an agent that another node runs.
     Create(Box<AclMessage>),
+    /// Somebody waits for its step to be written.
+    Then(Box<dyn FnOnce() + Send>),
     /// It ended the platform.
     Stop { delay_ms: u64, code: i32 },
     /// What the platform knows of it changed. That is done already; it is only to be written.

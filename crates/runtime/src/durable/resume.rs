@@ -47,6 +47,12 @@ impl Node {
     ) -> Result<Box<dyn AgentBody>, String> {
         match origin {
             Origin::Type(kind) => self.kinds.restore(kind, states),
+            Origin::Kept { .. } => self.shelf.resume(name, origin, states),
+            Origin::GoneOn { code, .. } => {
+                let body = self.restore(name, code, states, written_at)?;
+                self.shelf.note_gone_on(name, origin);
+                Ok(body)
+            }
             _ => self.loader.restore(name, origin, states, written_at),
         }
     }
@@ -108,7 +114,7 @@ impl Node {
         let body = match self.restore(born.agent, &born.origin, states, written_at) {
             Ok(body) => body,
             // Another program may know it. Its messages wait, and what is kept of it stays as it is.
-            Err(why) if matches!(born.origin, Origin::Type(_)) => {
+            Err(why) if matches!(born.origin, Origin::Type(_) | Origin::Kept { .. } | Origin::GoneOn { .. }) => {
                 let text = format!("it does not go on, and what is kept of it stays as it is: {why}");
                 self.output.log(Aid::local(born.agent), LogLevel::Severe, &text);
                 Box::new(Unserved(Some(born.origin.clone())))

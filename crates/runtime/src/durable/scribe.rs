@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, sym};
+use whimbrel_platform::durable::creation::is_creation;
 use whimbrel_platform::durable::{
     Arrears, Facts, Layout, Ledger, Letter, Record, Resumed, Sent, Standing, Ticket, encode_frame, numbers_of_life,
 };
@@ -101,6 +102,8 @@ pub(crate) struct Scribe {
     pub suspended: AtomicBool,
     /// An agent ended the whole society, and that is written.
     pub concluded: AtomicBool,
+    /// Agents that were kept are about to be there.
+    pub awaited: AtomicBool,
     lives: Mutex<Lives>,
     /// The agents that write down what they handle, those included that are only about to.
     durable: Mutex<FxHashSet<Symbol>>,
@@ -155,13 +158,17 @@ impl Scribe {
             (partition, Term::begin(epoch, bytes.get(&partition).copied().unwrap_or_default()))
         });
         let ended = ledger.ended().collect();
+        let awaited = AtomicBool::new(!agents.is_empty());
         let first = ledger.next_life();
         let lives = Mutex::new(Lives { first, next: first + 1, retired: FxHashSet::default() });
         let orders = Orders { journal: Arc::clone(&journal), ledger, terms: terms.collect(), jobs: waiting };
         let durable = Mutex::new(agents.keys().copied().collect());
         let pending = Mutex::new(Pending { agents, ended, letters, standings: Vec::new() });
         let (suspended, concluded) = (AtomicBool::new(false), AtomicBool::new(false));
-        (Self { journal, jobs, thread: Mutex::new(None), pending, suspended, concluded, lives, durable }, orders)
+        (
+            Self { journal, jobs, thread: Mutex::new(None), pending, suspended, concluded, awaited, lives, durable },
+            orders,
+        )
     }
 
     /// The scribe of a node that serves nothing yet.
@@ -209,8 +216,8 @@ impl Scribe {
     }
 
     /// What an agent sent, as it is written: what goes to agents that write nothing down, to topics and to other platforms
-    /// is not kept, nor is what is nested too deeply to be.
-    pub fn written(&self, node: &Node, sent: &[(Aid, Arc<AclMessage>)]) -> Vec<Sent> {
+    /// is not kept, nor is what is nested too deeply to be, nor what it sends on for others: nobody would know its number for that agent's.
+    pub fn written(&self, node: &Node, agent: Symbol, sent: &[(Aid, Arc<AclMessage>)]) -> Vec<Sent> {
         let durable = locked(&self.durable);
         // Whether an agent of another node is durable, that node knows.
         let may_be = |name| {
@@ -223,7 +230,8 @@ impl Scribe {
         };
         let written = |(to, message): &(Aid, Arc<AclMessage>)| {
             let ours = to.platform == sym::EMPTY || to.platform == node.name;
-            let kept = ours && (durable.contains(&to.name) || may_be(to.name));
+            let own = message.sender.name == agent || is_creation(message);
+            let kept = own && ours && (durable.contains(&to.name) || may_be(to.name));
             let sent = if kept { Sent::of(*to, message).ok() } else { None };
             sent.unwrap_or_else(|| Sent::unkept(*to))
         };

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use whimbrel_acl::{AclMessage, Aid, Symbol};
 use whimbrel_platform::EndReason;
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::durable::Origin;
 use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::LogLevel;
@@ -211,9 +212,14 @@ impl Shard {
     /// Lets an agent go on as another one, under its name and with its messages.
     pub(super) fn replace(&mut self, index: u32, mut new: Box<Slot>) {
         let Some(mut old) = self.slots.lift(index) else { return };
+        let written_as = self.node.scribe.as_ref().and_then(|_| written_as(&old, &new));
         new.succeed(&mut old);
+        if let Some(origin) = written_as {
+            self.node.write_as(&mut new, origin);
+        }
         self.slots.put_back(new);
         let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
+        self.list_newcomer(index);
         self.enqueue(index);
     }
 
@@ -222,7 +228,7 @@ impl Shard {
         let Some(slot) = self.slots.at(index) else { return };
         let stays = slot.doom.is_none() && matches!(slot.status, Status::Idle | Status::Queued | Status::Delayed);
         let name = slot.name();
-        if !stays || slot.unwritten.is_some() || self.hops.contains_key(&name) {
+        if !stays || self.hops.contains_key(&name) {
             return;
         }
         let written = self.luggage_of(index);
@@ -270,5 +276,17 @@ impl Shard {
     fn tell(&mut self, news: AclMessage) {
         let Some(to) = news.receivers.first().copied() else { return };
         self.send_own(to, news);
+    }
+}
+
+/// As what an agent is written down from now on that goes on as another body, if that is something else than before: a session's that is kept
+/// from now on, or is back with its client, or goes on at its node.
+fn written_as(old: &Slot, new: &Slot) -> Option<Origin> {
+    match (old.body.origin(), new.body.origin()) {
+        (Some(origin @ Origin::GoneOn { .. }), _) => Some(origin),
+        (before, Some(kept @ Origin::Kept { .. })) => {
+            (old.unwritten.is_none() || before.as_ref() != Some(&kept)).then_some(kept)
+        }
+        _ => None,
     }
 }

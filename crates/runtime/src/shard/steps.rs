@@ -211,6 +211,7 @@ impl Node {
             Effect::Log(agent, level, text) => self.output.log(agent, level, &text),
             Effect::Stop { delay_ms, code } => self.end_all(delay_ms, code),
             Effect::Standing => {}
+            Effect::Then(then) => then(),
             Effect::Create(message) => self.post(0, message),
         }
     }
@@ -272,7 +273,7 @@ fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: State) -> Entr
     let Unwritten { born, last, handled, sent, effects, .. } = unwritten;
     let first = last + 1;
     let mut records: Vec<Record> = born.map(|born| Record::Born(*born)).into_iter().collect();
-    let written = node.scribe.as_ref().map(|scribe| scribe.written(node, &sent)).unwrap_or_default();
+    let written = node.scribe.as_ref().map(|scribe| scribe.written(node, agent, &sent)).unwrap_or_default();
     records.push(Record::Step(Step { agent, state, handled, first, sent: written }));
     let stops = |effect: &Effect| if let Effect::Stop { code, .. } = effect { Some(*code) } else { None };
     records.extend(effects.iter().find_map(stops).map(|code| Record::Stopped { agent, code }));

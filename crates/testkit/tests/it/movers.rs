@@ -26,7 +26,8 @@ impl Movers {
     /// The node's, with its agents.
     pub fn begin(sim: &mut Simulation) -> (Arc<Self>, Arc<Shelf>) {
         let movers = Arc::<Self>::default();
-        let shelf = Arc::new(Shelf::of(Arc::<Self>::clone(&movers)));
+        let shelf = Arc::<Shelf>::default();
+        shelf.attach(&(Arc::<Self>::clone(&movers) as Arc<dyn Host>));
         *movers.shelf.lock().unwrap() = Arc::downgrade(&shelf);
         sim.spawn("scout", Box::new(Scout { state: vec![7, 8, 9], shelf: Arc::clone(&shelf), next: None }));
         let warden = Arc::clone(&movers);

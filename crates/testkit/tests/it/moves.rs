@@ -350,6 +350,8 @@ struct World {
     sim: Simulation,
     seen: Arc<Seen>,
     shelf: Arc<Shelf>,
+    /// Where agents go on as long as it is there.
+    _host: Arc<dyn Host>,
     heard: Arc<Mutex<Vec<i64>>>,
     tabs: Vec<Tab>,
     told: i64,
@@ -360,7 +362,8 @@ impl World {
     fn new(seed: u64) -> Self {
         let (mut sim, seen) = (Simulation::new(seed), Arc::<Seen>::default());
         let node = Arc::new(Node { seen: Arc::clone(&seen), shelf: Mutex::default() });
-        let shelf = Arc::new(Shelf::of(Arc::<Node>::clone(&node)));
+        let (shelf, host) = (Arc::<Shelf>::default(), Arc::<Node>::clone(&node) as Arc<dyn Host>);
+        shelf.attach(&host);
         *node.shelf.lock().unwrap() = Arc::downgrade(&shelf);
         let heard = Arc::<Mutex<Vec<i64>>>::default();
         let hears = Arc::clone(&heard);
@@ -368,7 +371,7 @@ impl World {
         let bob = Bob { state: Vec::new(), seen: Arc::clone(&seen), shelf: Arc::clone(&shelf), next: None };
         sim.spawn("bob", Box::new(bob));
         let tabs = (0..TABS.len()).map(|which| Tab::open(sim.now(), &shelf, which, which as u32)).collect();
-        let mut world = Self { sim, seen, shelf, heard, tabs, told: 0, sessions: 2 };
+        let mut world = Self { sim, seen, shelf, _host: host, heard, tabs, told: 0, sessions: 2 };
         (0..TABS.len()).for_each(|tab| world.exchange(tab, 9));
         world
     }

@@ -26,6 +26,7 @@ mod fuzz;
 mod gateway;
 mod hop_faults;
 mod journeys;
+mod kept_durable;
 mod log;
 mod minds;
 mod moves;

@@ -59,23 +59,23 @@ pub async fn live(load: Rc<Load>, index: usize) {
         }
     }
     let until = Instant::now() + RETURN_PATIENCE;
-    let mut rest = pause(index);
+    let (mut rest, mut why) = (pause(index), String::new());
     while Instant::now() < until {
-        let came = timeout(PATIENCE, Visit::begin(&load, slot, index)).await;
-        match came {
-            Ok(Ok(mut visit)) => {
+        match Visit::begin(&load, slot, index).await {
+            Ok(mut visit) => {
                 load.verified.set(load.verified.get() + 1);
                 let _ = visit.write(&Frame::Bye).await;
                 return;
             }
-            Ok(Err(_)) | Err(_) => {
+            Err(error) => {
+                why = format!("{error:#}");
                 // Thousands that try again at once would only keep each other out.
                 tokio::time::sleep(rest).await;
                 rest = (2 * rest).min(REST_MAX);
             }
         }
     }
-    load.note_trouble(|| format!("device {} could not come back", load.first + index as u32));
+    load.note_trouble(|| format!("device {} could not come back: {why}", load.first + index as u32));
 }
 
 /// Any time between the least and the most, another one for each device and try.
@@ -104,8 +104,7 @@ struct Visit<'a> {
 
 /// Connects, does what it is told, and comes back when all is over or something is wrong.
 async fn visit(load: &Load, slot: &Slot, index: usize) -> anyhow::Result<()> {
-    let mut visit =
-        timeout(PATIENCE, Visit::begin(load, slot, index)).await.context("it takes too long to connect")??;
+    let mut visit = Visit::begin(load, slot, index).await?;
     load.note_free(slot, index);
     loop {
         let begins = visit.under_way.is_none();
@@ -140,7 +139,7 @@ impl<'a> Visit<'a> {
     async fn begin(load: &'a Load, slot: &'a Slot, index: usize) -> anyhow::Result<Self> {
         let device = load.first + index as u32;
         let _one_of_some = load.connecting.acquire().await?;
-        let socket = connect(load.node, device).await?;
+        let socket = timeout(PATIENCE, connect(load.node, device)).await.context("it takes too long to connect")??;
         let mut visit = Self {
             load,
             slot,
@@ -159,8 +158,9 @@ impl<'a> Visit<'a> {
         visit.write(&Frame::Hello(hello)).await?;
         visit.write(&Frame::Create(Create { number: 1, agent: 0, name: format!("device-{device}") })).await?;
         visit.write(&Frame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::Wait, holds: false })).await?;
-        if let Err(error) = visit.welcome().await {
-            // A session that nobody says good-bye to counts against the others until its lease is over.
+        let welcomed = timeout(PATIENCE, visit.welcome()).await.context("it takes too long to have an agent");
+        if let Err(error) = welcomed.and_then(|welcomed| welcomed) {
+            // A session that nobody says good-bye to has the agent until its lease is over, and nobody else can.
             let _ = visit.write(&Frame::Bye).await;
             return Err(error);
         }

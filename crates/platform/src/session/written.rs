@@ -1,0 +1,143 @@
+//! Kept agents as they are written down, where what agents do is: see [`crate::durable`].
+//!
+//! A piece is a byte, and what it says of the agent: all, or its state alone if nothing else changed, which is most often so. A state is
+//! written as it is, so that a save costs little more than its own bytes.
+
+use std::sync::Arc;
+
+use whimbrel_acl::compact::{self, Decode, Encode, Limits};
+
+use super::frames::OnLeave;
+use super::keeping::SavedState;
+use super::shelf::Kept;
+use crate::durable::State;
+use crate::limits::SESSION_MESSAGE_BUDGET_BYTES;
+
+const ALL: u8 = 1;
+const STATE: u8 = 2;
+
+/// What of an agent differs from what is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Perhaps everything: nothing may be written of it yet.
+    #[default]
+    All,
+    /// Its state.
+    State,
+    /// Nothing.
+    None,
+}
+
+/// All that is kept of an agent.
+#[derive(Encode, Decode)]
+struct Form {
+    on_leave: OnLeave,
+    holds: bool,
+    /// None if it never said what it is.
+    code: Option<String>,
+    state: Vec<u8>,
+}
+
+/// Appends what changed; false if it cannot be written.
+pub(super) fn write(kept: &Kept, change: Change, out: &mut Vec<u8>) -> bool {
+    match (change, &kept.saved) {
+        (Change::None, _) => true,
+        (Change::State, Some(saved)) => {
+            out.push(STATE);
+            out.extend_from_slice(&saved.state);
+            true
+        }
+        (_, saved) => {
+            let code = saved.as_ref().map(|saved| saved.code.to_string());
+            let state = saved.as_ref().map(|saved| saved.state.to_vec()).unwrap_or_default();
+            out.push(ALL);
+            let form = Form { on_leave: kept.on_leave, holds: kept.holds, code, state };
+            compact::encode_body_of(&form, out).is_ok()
+        }
+    }
+}
+
+/// What was kept of an agent, by what was written of it: all, then what changed, in order.
+///
+/// # Errors
+/// That is not what it is: why.
+pub(super) fn read(states: &[State]) -> Result<Kept, String> {
+    let mut kept = None;
+    for state in states {
+        let (State::Whole(piece) | State::Delta(piece)) = state else { continue };
+        match (piece.split_first(), &mut kept) {
+            (Some((&ALL, form)), kept) => *kept = Some(read_all(form)?),
+            (Some((&STATE, state)), Some(Kept { saved: Some(saved), .. })) => saved.state = state.into(),
+            _ => return Err("what was written of it is of another release".to_owned()),
+        }
+    }
+    kept.ok_or_else(|| "nothing was written of it".to_owned())
+}
+
+fn read_all(form: &[u8]) -> Result<Kept, String> {
+    let limits = Limits::MESSAGE.with_budget_bytes(SESSION_MESSAGE_BUDGET_BYTES);
+    let form: Form = compact::decode_body_as(form, limits).map_err(|error| error.to_string())?;
+    let Form { on_leave, holds, code, state } = form;
+    let code = code.map(|code| code.parse().map(Arc::new)).transpose();
+    let saved = code.map_err(|error| format!("{error}"))?.map(|code| SavedState { code, state: state.into() });
+    Ok(Kept { on_leave, holds, saved })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(state: &[u8]) -> Kept {
+        let code = Arc::new("ts:counter".parse().unwrap());
+        Kept { on_leave: OnLeave::GoOn, holds: true, saved: Some(SavedState { code, state: state.into() }) }
+    }
+
+    fn written(kept: &Kept, change: Change) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        assert!(write(kept, change, &mut bytes));
+        bytes
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read_whatever_was_written_in_between() {
+        let never = Kept { saved: None, ..kept(b"") };
+        let all = State::Whole(written(&never, Change::State));
+        assert_eq!(read(std::slice::from_ref(&all)), Ok(never.clone()));
+        let states = [
+            all,
+            State::Delta(written(&kept(b"one"), Change::All)),
+            State::Delta(written(&kept(b"two"), Change::State)),
+            State::Same,
+            State::Delta(written(&kept(b""), Change::State)),
+            State::Delta(written(&kept(b"three"), Change::State)),
+        ];
+        assert_eq!(read(&states), Ok(kept(b"three")));
+        assert!(written(&never, Change::None).is_empty());
+    }
+
+    #[test]
+    fn what_is_written_stays_readable() {
+        let hex: String = written(&kept(b"one"), Change::All).iter().map(|byte| format!("{byte:02x}")).collect();
+        let golden = "01e30a022109466f726d116f6e5f6c656176650b686f6c647309636f64650b737461746523476f4f6e5374733a636f756e74657290a0c261cb076f6e65";
+        assert_eq!(hex, golden);
+        let bytes = (0..golden.len()).step_by(2).map(|at| u8::from_str_radix(&golden[at..at + 2], 16).unwrap());
+        assert_eq!(read(&[State::Whole(bytes.collect())]), Ok(kept(b"one")));
+    }
+
+    #[test]
+    fn a_save_costs_a_byte_more_than_its_state() {
+        assert_eq!(written(&kept(&[7; 256]), Change::State).len(), 257);
+    }
+
+    #[test]
+    fn what_is_no_agent_is_told() {
+        let whole = written(&kept(b"one"), Change::All);
+        let state = written(&kept(b"one"), Change::State);
+        for states in [vec![], vec![State::Whole(state.clone())], vec![State::Whole(whole[..whole.len() - 3].to_vec())]]
+        {
+            assert!(read(&states).is_err(), "{states:?}");
+        }
+        assert!(read(&[State::Whole(whole.clone()), State::Delta(vec![])]).is_err());
+        assert!(read(&[State::Whole(whole), State::Delta(vec![9, 9])]).is_err());
+    }
+}

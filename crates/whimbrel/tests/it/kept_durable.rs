@@ -1,0 +1,377 @@
+//! Kept agents of sessions in a society that is kept: the node is cut short at any moment, and each agent waits for its client as it said it was.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use whimbrel::platform::session::{
+    Ack, Code, Create, End, Frame, Grant, Hello, Host, Keep, MessageFrame, OnLeave, Opening, Save, Session,
+    SessionBody, SessionEvent, SharedSession,
+};
+use whimbrel::platform::store::Epoch;
+use whimbrel::runtime::recover;
+use whimbrel::store::{Fault, Memory, Point};
+use whimbrel::{
+    AclMessage, Aid, DurableAgent, DurableContext, MessageBody, Performative, Platform, PlatformBuilder, Value, durable,
+};
+
+use super::durable::{Lines, wait_for};
+
+/// How many numbers bob is told, two at a time.
+const ALL: i64 = 24;
+
+/// Tells bob the next two numbers whenever he asks for them.
+#[derive(Default, Serialize, Deserialize)]
+struct Zoe {
+    told: i64,
+}
+
+impl DurableAgent for Zoe {
+    const KIND: &'static str = "zoe";
+
+    fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
+        for _ in 0..2 {
+            if self.told < ALL {
+                self.told += 1;
+                ctx.reply(&message, Performative::Inform, self.told);
+            }
+        }
+    }
+}
+
+/// Remembers what she is told, and prints it when she is asked.
+#[derive(Default, Serialize, Deserialize)]
+struct Amy {
+    heard: Vec<i64>,
+}
+
+impl DurableAgent for Amy {
+    const KIND: &'static str = "amy";
+
+    fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
+        match message.content.as_i64() {
+            Some(number) => self.heard.push(number),
+            None => ctx.print(&format!("{:?}", self.heard)),
+        }
+    }
+}
+
+/// A process over a store.
+fn process(memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> Platform {
+    let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
+    let builder: PlatformBuilder = Platform::builder().workers(2).output(lines.clone()).durable(kept);
+    let platform = builder.kind::<Zoe>().kind::<Amy>().build();
+    let founders = [durable("zoe", Zoe::default()), durable("amy", Amy::default())];
+    platform.spawn_together(founders).expect("they go on");
+    platform
+}
+
+/// What a client remembers, whatever becomes of nodes and sessions.
+#[derive(Default)]
+struct Memo {
+    /// How many numbers were in the newest state that it was told is saved, if any was.
+    safe: Option<usize>,
+}
+
+/// A client with one agent, whose state is the numbers that it was told.
+struct Tab {
+    host: Arc<dyn Host>,
+    session: Arc<SharedSession>,
+    number: u64,
+    received: u64,
+    state: Vec<i64>,
+    /// What each save that is not answered covers: its number, and how many numbers are in the state.
+    saves: Vec<(u64, usize)>,
+    is_created: bool,
+    had_state: bool,
+    refused: Option<Code>,
+    ended: Option<String>,
+}
+
+const BOB: u32 = 0;
+
+impl Tab {
+    fn open(host: &Arc<dyn Host>, account: &str) -> Self {
+        host.shelf().attach(host);
+        let grant = Grant { account: account.to_owned(), ..Grant::new("tester", vec!["bob".into()]) };
+        let (session, secret) = (format!("s{account}"), "x".to_owned());
+        let opening = Opening { session, secret, platform: host.platform(), grant, shelf: host.shelf() };
+        let mut session = Session::new(opening, host.now());
+        session.handle_hello(host.now(), &Hello { versions: vec![1], ..Hello::default() }).unwrap();
+        Self {
+            host: Arc::clone(host),
+            session: Arc::new(SharedSession::new(session, || ())),
+            number: 0,
+            received: 0,
+            state: Vec::new(),
+            saves: Vec::new(),
+            is_created: false,
+            had_state: false,
+            refused: None,
+            ended: None,
+        }
+    }
+
+    /// With bob, to be kept.
+    fn with_bob(host: &Arc<dyn Host>, policy: OnLeave, holds: bool) -> Self {
+        let mut tab = Self::open(host, "hers");
+        tab.say(|number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
+        tab.say(|number| Frame::Keep(Keep { number, agent: BOB, policy, holds }));
+        tab
+    }
+
+    fn say(&mut self, frame: impl FnOnce(u64) -> Frame) {
+        self.number += 1;
+        self.session.lock().handle_frame(self.host.now(), frame(self.number), 50).unwrap();
+    }
+
+    fn tell(&mut self, to: &str, content: impl Into<Value>) {
+        let message = AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local(to), content);
+        let message = MessageBody::Owned(Box::new(message));
+        self.say(|number| Frame::Message(MessageFrame { number, agent: BOB, message }));
+    }
+
+    fn save(&mut self, upto: u64) {
+        let state = self.state.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let code = "ts:counter".to_owned();
+        self.say(|number| Frame::Save(Save { number, agent: BOB, upto, code, state, to: None, also: vec![] }));
+        self.saves.push((self.number, self.state.len()));
+    }
+
+    /// What the agent port does.
+    fn look_after(&self) {
+        loop {
+            let Some(event) = self.session.lock().poll_event() else { return };
+            match event {
+                SessionEvent::Create { agent, name } => {
+                    if self.session.claim(agent, name) {
+                        continue;
+                    }
+                    let body = Box::new(SessionBody::new(Arc::clone(&self.session), agent));
+                    let taken = |error| whimbrel::platform::session::Fault::new(Code::NameTaken, format!("{error}"));
+                    let outcome = self.host.lodge(name, body).map_err(taken);
+                    self.session.lock().handle_created(agent, outcome);
+                }
+                SessionEvent::Wake(agent) => self.host.wake(agent),
+                SessionEvent::Code { agent, .. } => self.session.lock().handle_code(agent),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Takes in what came: the numbers of bob's messages, with those of their frames.
+    fn hear(&mut self, memo: &mut Memo) -> Vec<(u64, i64)> {
+        self.look_after();
+        let mut told = Vec::new();
+        loop {
+            let Some(frame) = self.session.lock().poll_frame(self.host.now()) else { break };
+            match frame {
+                Frame::Created(created) => {
+                    (self.received, self.is_created) = (created.number, true);
+                    assert!(self.had_state || memo.safe.is_none(), "what was saved is gone");
+                }
+                Frame::State(state) => {
+                    (self.received, self.had_state) = (state.number, true);
+                    self.state = state.state.chunks(8).map(|n| i64::from_le_bytes(n.try_into().unwrap())).collect();
+                    assert!(Some(self.state.len()) >= memo.safe, "{:?} of {:?}", self.state, memo.safe);
+                    // That it is safe may never have been said.
+                    memo.safe = Some(self.state.len());
+                }
+                Frame::Saved(saved) => {
+                    self.received = saved.number;
+                    let covered = self.saves.iter().rev().find(|(number, _)| *number <= saved.of);
+                    memo.safe = memo.safe.max(covered.map(|(_, len)| *len));
+                }
+                Frame::Message(message) => {
+                    self.received = message.number;
+                    told.extend(message.message.content.as_i64().map(|content| (message.number, content)));
+                }
+                Frame::Refused(refused) => (self.received, self.refused) = (refused.number, Some(refused.code)),
+                Frame::Ended(ended) => (self.received, self.ended) = (ended.number, Some(ended.reason)),
+                Frame::Welcome(_) | Frame::Ack(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        let ack = Frame::Ack(Ack { received: self.received, credit: None });
+        let _ = self.session.lock().handle_frame(self.host.now(), ack, 5);
+        self.look_after();
+        told
+    }
+
+    /// Hears until this is so.
+    fn until(&mut self, memo: &mut Memo, what: impl Fn(&Self, &Memo) -> bool) {
+        let began = Instant::now();
+        while !what(self, memo) {
+            self.hear(memo);
+            assert!(began.elapsed() < Duration::from_secs(60), "it takes too long");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Bob, until he was told everything and that is safe, or the store is away.
+fn count(platform: &Platform, memo: &mut Memo, holds: bool, crashed: &AtomicBool) {
+    let host = platform.host();
+    let mut tab = Tab::with_bob(&host, OnLeave::Wait, holds);
+    let (began, mut begun) = (Instant::now(), false);
+    while !crashed.load(Ordering::Acquire) && memo.safe != Some(ALL as usize) {
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?} {:?} {:?}", tab.state, memo.safe, tab.refused);
+        let told = tab.hear(memo);
+        if tab.is_created && !std::mem::replace(&mut begun, true) && !tab.had_state {
+            tab.tell("zoe", "more");
+            tab.save(0);
+        }
+        for (frame, number) in told {
+            tab.state.push(number);
+            tab.tell("amy", number);
+            if number % 2 == 0 {
+                tab.tell("zoe", "more");
+                tab.save(frame);
+            }
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+#[test]
+fn a_kept_agent_whose_node_is_cut_short_anywhere_says_everything_once_and_loses_nothing_that_was_saved() {
+    for seed in 0..10_usize {
+        let (memory, lines, mut memo) = (Arc::new(Memory::new(16)), Lines::default(), Memo::default());
+        let mut epoch = 0;
+        while memo.safe != Some(ALL as usize) {
+            epoch += 1;
+            assert!(epoch < 200, "{seed}: it does not come to its end");
+            let (well, torn) = ((seed * 7 + epoch * 3) % 11, (seed + epoch) % 4);
+            let crashed = Arc::new(AtomicBool::new(false));
+            let (appends, crash) = (AtomicUsize::new(0), Arc::clone(&crashed));
+            let platform = process(&memory, epoch as u64, &lines);
+            memory.set_faults(move |point| {
+                if matches!(point, Point::Append(_)) && appends.fetch_add(1, Ordering::Relaxed) >= well {
+                    crash.store(true, Ordering::Release);
+                    return Fault::Crash(torn);
+                }
+                Fault::None
+            });
+            count(&platform, &mut memo, true, &crashed);
+            platform.stop();
+            memory.clear_faults();
+            memory.recover();
+        }
+        let platform = process(&memory, epoch as u64 + 1, &lines);
+        platform.send(AclMessage::new(Performative::Inform, Aid::local("x"), Aid::local("amy"), "tell"));
+        let all: Vec<i64> = (1..=ALL).collect();
+        wait_for(&lines, &format!("[amy] {all:?}"));
+        platform.stop();
+    }
+}
+
+/// What bob is given in the next process, and what of the one before is checked.
+fn in_two_processes(
+    policy: OnLeave,
+    first: impl FnOnce(&Platform, &mut Tab, &mut Memo),
+    then: impl FnOnce(&Platform, &mut Tab, &mut Memo),
+) {
+    let (memory, lines, mut memo) = (Arc::new(Memory::new(4)), Lines::default(), Memo::default());
+    let platform = process(&memory, 1, &lines);
+    let mut tab = Tab::with_bob(&platform.host(), policy, false);
+    tab.until(&mut memo, |tab, _| tab.is_created);
+    first(&platform, &mut tab, &mut memo);
+    // Nothing more is written: as if the process had been killed.
+    platform.stop();
+    let platform = process(&memory, 2, &lines);
+    let mut tab = Tab::with_bob(&platform.host(), policy, false);
+    then(&platform, &mut tab, &mut memo);
+    platform.stop();
+}
+
+#[test]
+fn the_newest_of_many_saves_is_given_back_and_messages_that_it_covers_are_not() {
+    in_two_processes(
+        OnLeave::Wait,
+        |_, tab, memo| {
+            tab.tell("zoe", "more");
+            while tab.state.len() < 2 {
+                let told = tab.hear(memo);
+                tab.state.extend(told.iter().map(|(_, number)| number));
+                for (frame, number) in told {
+                    if number == 1 {
+                        (0..20).for_each(|_| tab.save(frame));
+                    }
+                }
+            }
+            let last = tab.saves.len();
+            assert!(last >= 20);
+            tab.until(memo, |_, memo| memo.safe.is_some());
+        },
+        |_, tab, memo| {
+            tab.until(memo, |tab, _| tab.is_created);
+            assert!(tab.had_state);
+        },
+    );
+}
+
+#[test]
+fn another_client_is_refused_and_who_was_ended_or_killed_stays_away() {
+    in_two_processes(
+        OnLeave::Wait,
+        |_, tab, memo| {
+            tab.state = vec![7];
+            tab.save(0);
+            tab.until(memo, |_, memo| memo.safe.is_some());
+        },
+        |platform, tab, memo| {
+            let mut stranger = Tab::open(&platform.host(), "theirs");
+            stranger.say(|number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
+            stranger.until(&mut Memo::default(), |tab, _| tab.refused == Some(Code::NameTaken));
+            tab.until(memo, |tab, _| tab.is_created);
+            assert_eq!(tab.state, [7]);
+            tab.say(|number| Frame::End(End { number, agent: BOB }));
+            tab.until(memo, |tab, _| tab.ended.is_some());
+        },
+    );
+    in_two_processes(
+        OnLeave::Wait,
+        |platform, tab, memo| {
+            tab.save(0);
+            tab.until(memo, |_, memo| memo.safe.is_some());
+            assert!(platform.kill(Aid::local("bob")));
+            tab.until(memo, |tab, _| tab.ended.is_some());
+            platform.wait_idle();
+            memo.safe = None;
+        },
+        |_, tab, memo| {
+            tab.until(memo, |tab, _| tab.is_created);
+            assert!(!tab.had_state, "it was killed");
+        },
+    );
+}
+
+#[test]
+fn who_is_not_to_be_kept_any_more_is_not_there_in_the_next_process() {
+    in_two_processes(
+        OnLeave::Wait,
+        |platform, tab, memo| {
+            tab.save(0);
+            tab.until(memo, |_, memo| memo.safe.is_some());
+            tab.say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::End, holds: false }));
+            tab.tell("amy", 1);
+            tab.hear(memo);
+            platform.wait_idle();
+            memo.safe = None;
+        },
+        |_, tab, memo| {
+            // Its name is free when it has ended.
+            let began = Instant::now();
+            while !tab.is_created {
+                tab.hear(memo);
+                if tab.refused.take().is_some() {
+                    *tab = Tab::with_bob(&tab.host.clone(), OnLeave::Wait, false);
+                }
+                assert!(began.elapsed() < Duration::from_secs(60), "its name is not free");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            assert!(!tab.had_state, "it was not to be kept");
+        },
+    );
+}
