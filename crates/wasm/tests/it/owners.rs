@@ -249,7 +249,7 @@ fn who_was_with_a_client_is_not_whose_its_state_says() {
             came.disown();
         }
         let (name, owner, from) = ("guest".into(), "session:guest".into(), "n1".into());
-        came.admit(&Arrival { name, owner, from, clone_of: None, services: &*sim.services() }).unwrap();
+        came.admit(&Arrival { name, owner, from, clone_of: None, services: sim.services() }).unwrap();
         sim.spawn("guest", Box::new(came));
         sim.tell("guest", "go");
         sim.run_until_idle();
