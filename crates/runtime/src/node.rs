@@ -441,6 +441,7 @@ impl Node {
             }
             let generation = self.next_generation(1);
             self.expect(aid.name, shard, generation);
+            self.shelf.note_life(aid.name, generation);
             let mut slot = christen(slot, aid.name, generation);
             self.make_durable(&mut slot, kind, aid.name, None);
             newcomers.push(slot);

@@ -103,14 +103,18 @@ impl Host for NodeHost {
         if self.0.scribe.is_some() && !self.writes_down(name) {
             return Err("its society is durable, and this agent is not written down here".to_owned());
         }
-        let states = [State::Whole(state.to_vec())];
-        let mut body = caught(|| self.0.restore(name, origin, &states, self.0.now()))??;
+        let mut body = self.remake(name, origin, state)?;
         body.disown();
         let owner = Symbol::new(&Principal::Session { name, node: sym::EMPTY }.to_string());
         let services = NodeServices { node: Arc::clone(&self.0), shard: 0 };
         let arrival = Arrival { name, owner, from: self.0.my_name(), clone_of: None, services: &services };
         caught(|| body.admit(&arrival))??;
         Ok(body)
+    }
+
+    fn remake(&self, name: Symbol, origin: &Origin, state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
+        let states = [State::Whole(state.to_vec())];
+        caught(|| self.0.restore(name, origin, &states, self.0.now()))?
     }
 
     fn code(&self, origin: &Origin) -> Option<Arc<[u8]>> {

@@ -132,6 +132,29 @@ test("a save that nobody waits for and that the node refuses is told, and the ne
   assert.deepEqual([saves.length, troubles.map(String)], [2, ["Error: too much is kept"]]);
 });
 
+test("what was to leave with a save that failed counts as held still, and leaves though there be nothing new", async () => {
+  const { keeper, saves, troubles } = new Bench({ checkpointMs: 1 });
+  for (let said = 0; said < HELD_MESSAGES_DUE - 1; said++) keeper.said(10);
+  await settled();
+  assert.equal(saves.length, 1);
+  keeper.refused(1, new Error("too much is kept"));
+  assert.equal(saves.length, 1, "not at once: it would be refused again");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual([saves.length, troubles.length], [2, 1]);
+  keeper.saved(2);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(saves.length, 2);
+
+  const much = new Bench();
+  much.state = new Uint8Array(STATE_BYTES_MAX + 1);
+  for (let said = 0; said < HELD_MESSAGES_DUE - 1; said++) much.keeper.said(10);
+  await settled();
+  much.state = new Uint8Array(8);
+  much.keeper.said(10);
+  much.keeper.touched();
+  assert.deepEqual([much.saves.length, much.troubles.length], [1, 1], "the node holds much: it is saved at once");
+});
+
 test("what the node knows is said once, however long a message before it takes", () => {
   const progress = new Progress();
   const first = progress.take(1);

@@ -136,7 +136,7 @@ impl InvitedBody {
                 self.next = Some(former);
             }
             Some(Former::Node(host, origin, wish)) => {
-                match host.restore(self.invitation.name, &origin, &self.invitation.saved.state) {
+                match host.remake(self.invitation.name, &origin, &self.invitation.saved.state) {
                     Ok(mut body) => {
                         body.hopped(&Hop::Stayed { to: self.to, why: why.clone() });
                         self.next = Some(body);

@@ -61,12 +61,20 @@ pub trait Host: Send + Sync {
         Err("this node takes in no agents of sessions".to_owned())
     }
 
-    /// Makes an agent again from the code that is there and its state.
+    /// Makes an agent again from the code that is there and a state that its client wrote: what that says of whose it is does not count.
+    ///
+    /// # Errors
+    /// It cannot be made, or may not be here: why.
+    fn restore(&self, _name: Symbol, _origin: &Origin, _state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
+        Err("this node takes in no agents of sessions".to_owned())
+    }
+
+    /// Makes an agent again from the code that is there and a state that this node wrote.
     ///
     /// # Errors
     /// It cannot be made: why.
-    fn restore(&self, _name: Symbol, _origin: &Origin, _state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
-        Err("this node takes in no agents of sessions".to_owned())
+    fn remake(&self, name: Symbol, origin: &Origin, state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
+        self.restore(name, origin, state)
     }
 
     /// The code that is known by this name, as it travels, if it is here.

@@ -78,7 +78,7 @@ enum Place {
     /// It waited there, and is being given to a session.
     Passing(Arc<Cell>),
     /// The node runs it, in this life of its name, if that is not over; and how it was kept, but for its state. No life, if it did so
-    /// before the node began anew and nobody asked since.
+    /// before the node began anew and [is not there yet](Shelf::note_life).
     GoneOn(Option<u32>, Kept),
 }
 
@@ -135,9 +135,8 @@ impl Books {
         }
         self.prune_at = now + Duration::from_millis(KEPT_PRUNE_MS);
         let is_over = |name: Symbol, place: &Place| {
-            let Place::GoneOn(life, _) = place else { return false };
-            let lives = host.life(name);
-            lives.is_none() || life.is_some_and(|life| lives != Some(life))
+            let Place::GoneOn(Some(life), _) = place else { return false };
+            host.life(name) != Some(*life)
         };
         let over: Vec<Symbol> =
             self.entries.iter().filter(|(name, entry)| is_over(**name, &entry.place)).map(|(name, _)| *name).collect();
@@ -189,6 +188,13 @@ impl Shelf {
         }
     }
 
+    /// An agent that was made again is there, in this life of its name: another one of its name is not its client's.
+    pub fn note_life(&self, name: Symbol, life: u32) {
+        if let Some(Entry { place: Place::GoneOn(noted @ None, _), .. }) = self.books().entries.get_mut(&name) {
+            *noted = Some(life);
+        }
+    }
+
     /// The agent as the node runs it, from now on; and as what it is written down then, if it is by now. It is still counted: whoever comes back gets
     /// it again.
     ///
@@ -228,12 +234,10 @@ impl Shelf {
     pub(super) fn went_on(&self, name: Symbol, account: &str) -> Option<(u32, Kept)> {
         let host = self.host()?;
         let mut books = self.books();
-        let entry = books.entries.get_mut(&name).filter(|entry| entry.account == account)?;
-        let Place::GoneOn(life, kept) = &mut entry.place else { return None };
-        let lives = host.life(name);
-        if let Some(now) = lives.filter(|now| life.is_none_or(|life| life == *now)) {
-            *life = lives;
-            return Some((now, kept.clone()));
+        let entry = books.entries.get(&name).filter(|entry| entry.account == account)?;
+        let Place::GoneOn(Some(life), kept) = &entry.place else { return None };
+        if host.life(name) == Some(*life) {
+            return Some((*life, kept.clone()));
         }
         books.strike(name);
         None
@@ -567,6 +571,28 @@ mod tests {
         node.life.store(1, Ordering::Relaxed);
         assert!(!asking(&shelf, "ann").claim(0, "bob".into()));
         assert!(node.asked.lock().unwrap().is_empty() && shelf.is_empty());
+    }
+
+    #[test]
+    fn who_went_on_before_the_node_began_anew_is_given_back_in_that_life_only() {
+        let gone_on = || {
+            let (node, shelf) = gone_on();
+            shelf.strike("bob".into());
+            let (account, code) = ("ann".to_owned(), Box::new(origin()));
+            let origin = Origin::GoneOn { account, on_leave: OnLeave::GoOn, holds: true, code };
+            shelf.note_gone_on("bob".into(), &origin);
+            node.life.store(7, Ordering::Relaxed);
+            (node, shelf)
+        };
+        let (_node, shelf) = gone_on();
+        assert!(shelf.went_on("bob".into(), "ann").is_none(), "it is not there yet");
+        shelf.note_life("bob".into(), 7);
+        assert_eq!(shelf.went_on("bob".into(), "ann").map(|(life, _)| life), Some(7));
+        let (node, shelf) = gone_on();
+        shelf.note_life("bob".into(), 7);
+        node.life.store(8, Ordering::Relaxed);
+        shelf.note_life("bob".into(), 8);
+        assert!(shelf.went_on("bob".into(), "ann").is_none() && shelf.is_empty(), "another has its name");
     }
 
     #[test]

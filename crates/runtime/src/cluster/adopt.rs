@@ -170,7 +170,10 @@ impl Node {
         }
         // Shard 0 finds no route before this lock is given back, and waits for that.
         self.have_sent(posted);
-        newcomers.iter().for_each(|slot| self.expect(slot.name(), 0, slot.generation));
+        for slot in &newcomers {
+            self.expect(slot.name(), 0, slot.generation);
+            self.shelf.note_life(slot.name(), slot.generation);
+        }
         for &(partition, epoch) in partitions {
             parts.servers.serve(partition, epoch);
             cluster.set(partition, Server::Here);

@@ -12,6 +12,7 @@ use crate::durable_agent::{Founder, Unserved};
 use crate::node::Node;
 use crate::shard::Slot;
 use crate::sync::locked;
+use crate::turn::caught;
 
 /// An agent to be.
 pub(crate) struct Entrant {
@@ -49,6 +50,8 @@ impl Node {
             Origin::Type(kind) => self.kinds.restore(kind, states),
             Origin::Kept { .. } => self.shelf.resume(name, origin, states),
             Origin::GoneOn { code, .. } => {
+                // Its client may have brought it along.
+                caught(|| self.loader.recall_code(code))?;
                 let body = self.restore(name, code, states, written_at)?;
                 self.shelf.note_gone_on(name, origin);
                 Ok(body)

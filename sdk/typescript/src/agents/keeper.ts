@@ -97,6 +97,9 @@ export class Progress {
 /** A save that the node did not answer yet, and whoever waits for that. */
 interface Unanswered {
   readonly known: (() => void) | undefined;
+  /** What leaves with it. */
+  readonly messages: number;
+  readonly bytes: number;
   done?: () => void;
   failed?: (error: unknown) => void;
 }
@@ -227,11 +230,11 @@ export class Keeper {
     if (this.#isOver || this.#departure || !this.source) return undefined;
     // Whatever comes of it: it is tried again when there is more to write.
     this.#isDirty = false;
-    this.#messages = this.#bytes = 0;
     const written = this.source();
     if (!written) return undefined;
-    const unanswered: Unanswered = { known: written.known };
+    const unanswered: Unanswered = { known: written.known, messages: this.#messages, bytes: this.#bytes };
     this.#unanswered.set(this.#say(written, null), unanswered);
+    this.#messages = this.#bytes = 0;
     return unanswered;
   }
 
@@ -311,7 +314,16 @@ export class Keeper {
     this.#unanswered.delete(of);
     if (unanswered?.failed) unanswered.failed(error);
     else this.#desk.tell(error);
+    this.#holdAgain(unanswered);
     if (this.#isDirty) this.#plan();
+  }
+
+  /** What was to leave with a save that was refused is with the node still: it leaves with the next one, soon, though there be nothing new. */
+  #holdAgain(unanswered: Unanswered | undefined): void {
+    if (!this.holds || !unanswered?.messages || this.#isOver) return;
+    this.#messages += unanswered.messages;
+    this.#bytes += unanswered.bytes;
+    if (this.#keep.save !== "no") this.#timer ??= setTimeout(() => this.#writeOrTell(), this.#keep.checkpointMs ?? CHECKPOINT_MS);
   }
 
   /** The agent ended, or is elsewhere: if it left for there, that is done. */

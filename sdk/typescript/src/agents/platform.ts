@@ -274,7 +274,8 @@ export class Platform {
         return number;
       },
     });
-    session.keep(agent, keeper.onLeave, keeper.holds);
+    const kept = session.keep(agent, keeper.onLeave, keeper.holds);
+    this.#pending.set(kept, { agent, isSave: true, refused: (error) => this.#lodgers.get(agent)?.agent.tell(error) });
     return keeper;
   }
 
