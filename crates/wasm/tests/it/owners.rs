@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::durable::State;
 use whimbrel_platform::{AgentBody, Arrival, EndReason};
-use whimbrel_testkit::Simulation;
+use whimbrel_testkit::{Probe, Simulation};
 use whimbrel_wasm::{Host, WasmAgent};
 
 use crate::harness::{agent, compile, guest, host, host_of, world};
@@ -204,35 +204,33 @@ fn made_again(sim: &mut Simulation, host: &Arc<Host>, body: &str) {
     sim.run_until_idle();
 }
 
-#[test]
-fn who_is_made_again_from_a_journal_is_who_it_was() {
+/// Keeps a byte, and tells how many bytes were there before.
+const KEEP_A_BYTE: &str = r#"(call $tell (i64.extend_i32_s (call $storage_get (i32.const 3000) (i32.const 1))))
+    (drop (call $storage_put (i32.const 3000) (i32.const 1) (i32.const 3000) (i32.const 1))) (i32.const 0))
+    (data (i32.const 3000) "k")"#;
+
+/// A world in which `guest`, which `boss` owns, has kept a byte.
+fn with_a_kept_byte() -> (Simulation, Probe, Arc<Host>) {
     let (mut sim, probe) = world();
     sim.set_policy(serde_json::from_str(r#"{"grant": [{"who": "*", "storage": true}]}"#).unwrap());
     let host = host();
-    // Keeps a byte, and tells how many bytes were there before.
-    let body = r#"(call $tell (i64.extend_i32_s (call $storage_get (i32.const 3000) (i32.const 1))))
-        (drop (call $storage_put (i32.const 3000) (i32.const 1) (i32.const 3000) (i32.const 1))) (i32.const 0))
-        (data (i32.const 3000) "k")"#;
-    introduce(&mut sim, &host, "guest", "boss", body);
+    introduce(&mut sim, &host, "guest", "boss", KEEP_A_BYTE);
     sim.tell("guest", "go");
     sim.run_until_idle();
     assert_eq!(probe.take_lines(), ["inform -4"]);
-    made_again(&mut sim, &host, body);
+    (sim, probe, host)
+}
+
+#[test]
+fn who_is_made_again_from_a_journal_is_who_it_was() {
+    let (mut sim, probe, host) = with_a_kept_byte();
+    made_again(&mut sim, &host, KEEP_A_BYTE);
     assert_eq!(probe.take_lines(), ["inform 1"], "it finds what it left");
 }
 
 #[test]
 fn who_was_with_a_client_is_not_whose_its_state_says() {
-    let (mut sim, probe) = world();
-    sim.set_policy(serde_json::from_str(r#"{"grant": [{"who": "*", "storage": true}]}"#).unwrap());
-    let host = host();
-    let body = r#"(call $tell (i64.extend_i32_s (call $storage_get (i32.const 3000) (i32.const 1))))
-        (drop (call $storage_put (i32.const 3000) (i32.const 1) (i32.const 3000) (i32.const 1))) (i32.const 0))
-        (data (i32.const 3000) "k")"#;
-    introduce(&mut sim, &host, "guest", "boss", body);
-    sim.tell("guest", "go");
-    sim.run_until_idle();
-    assert_eq!(probe.take_lines(), ["inform -4"]);
+    let (mut sim, probe, host) = with_a_kept_byte();
     let now = sim.now();
     let state = {
         let guest = sim.body("guest").unwrap();
@@ -242,7 +240,7 @@ fn who_was_with_a_client_is_not_whose_its_state_says() {
     sim.kill("guest");
     sim.run_until_idle();
     for (client, told) in [(true, "inform -4"), (false, "inform 1")] {
-        let module = compile(&host, &guest(&format!("{HANDLE} {body}"))).unwrap();
+        let module = compile(&host, &guest(&format!("{HANDLE} {KEEP_A_BYTE}"))).unwrap();
         let states = [State::Whole(state.clone())];
         let mut came = WasmAgent::restore(module, "guest.wasm".into(), &states, now).unwrap();
         if client {
