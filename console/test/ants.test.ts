@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { console_, launch, WHIMBREL, withoutNode } from "./page.js";
+import { addressOf, console_, launch, WHIMBREL, withoutNode } from "./page.js";
 
 const TOKEN = "a token for tests";
 
@@ -31,15 +31,7 @@ async function colony(problem: string, searches: number): Promise<Run> {
       resolve(said);
     });
   });
-  let noted = "";
-  const address = await new Promise<string>((resolve, reject) => {
-    node.once("exit", () => reject(new Error(`it ended: ${noted}`)));
-    node.stderr.on("data", (data: Uint8Array) => {
-      noted += String(data);
-      const found = /the console is at (http:\/\/[^/]+)/.exec(noted)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-  });
+  const address = await addressOf(node);
   return { address, finished, kill: () => node.kill("SIGKILL") };
 }
 

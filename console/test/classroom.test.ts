@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { extname, join, normalize } from "node:path";
 import { test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { console_, launch, PATIENCE_MS, WHIMBREL, withoutBrowser, withoutNode } from "./page.js";
+import { addressOf, console_, launch, PATIENCE_MS, WHIMBREL, withoutBrowser, withoutNode } from "./page.js";
 
 const example = join(console_, "../examples/classroom");
 const folder = join(example, "page");
@@ -282,17 +282,10 @@ test("the classroom attaches to a platform", { skip: without() || withoutNode(),
   const run = mkdtempSync(join(tmpdir(), "whimbrel-classroom-"));
   const options = ["--http", "0", "--agent-token", TOKEN, "--pages", folder];
   const node = spawn(WHIMBREL, ["run", example, ...options], { env: { ...process.env, WHIMBREL_RUN_DIR: run }, stdio: ["ignore", "pipe", "pipe"] });
-  let [said, noted] = ["", ""];
+  let said = "";
   node.stdout.on("data", (data: Uint8Array) => (said += String(data)));
   const over = new Promise((resolve) => node.once("close", resolve));
-  const address = await new Promise<string>((resolve, reject) => {
-    node.once("exit", () => reject(new Error(`it ended: ${noted}`)));
-    node.stderr.on("data", (data: Uint8Array) => {
-      noted += String(data);
-      const found = /the console is at (http:\/\/[^/]+)/.exec(noted)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-  });
+  const address = await addressOf(node);
   const browser = await launch();
   try {
     await inClass(browser, `${address}/pages/#token=${encodeURIComponent(TOKEN)}`, async (page) => {

@@ -1,7 +1,8 @@
 /** The console in a real browser, on a mock node. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawnSync, type ChildProcessByStdio } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { MockNode, TOKEN } from "../mock/server.js";
@@ -95,4 +96,17 @@ export async function visit(browser: Browser, options: Partial<SocietyOptions>, 
     await there?.close();
     await node.close();
   }
+}
+
+/** Where a node that was just started says that its console is; what it said instead, if it ends before. */
+export function addressOf(node: ChildProcessByStdio<null, Readable, Readable>): Promise<string> {
+  let noted = "";
+  return new Promise((resolve, reject) => {
+    node.once("exit", () => reject(new Error(`it ended: ${noted}`)));
+    node.stderr.on("data", (data: Uint8Array) => {
+      noted += String(data);
+      const found = /the console is at (http:\/\/[^/]+)/.exec(noted)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+  });
 }

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { console_, launch, PATIENCE_MS, WHIMBREL, withoutNode } from "./page.js";
+import { addressOf, console_, launch, PATIENCE_MS, WHIMBREL, withoutNode } from "./page.js";
 
 const TOKEN = "a token for tests";
 const example = join(console_, "../examples/roaming");
@@ -39,15 +39,7 @@ class Run {
         resolve();
       });
     });
-    let noted = "";
-    const address = await new Promise<string>((resolve, reject) => {
-      node.once("exit", () => reject(new Error(`it ended: ${noted}`)));
-      node.stderr.on("data", (data: Uint8Array) => {
-        noted += String(data);
-        const found = /the console is at (http:\/\/[^/]+)/.exec(noted)?.[1];
-        if (found !== undefined) resolve(found);
-      });
-    });
+    const address = await addressOf(node);
     const run = new Run(node, address, finished);
     node.stdout.on("data", (data: Uint8Array) => (run.said += String(data)));
     return run;
