@@ -335,6 +335,8 @@ struct TakenNumbers {
     /// By sender the highest, if any may come again. A sender's come in their order, and when they come again they do so
     /// in their order, so what is not higher was taken before.
     highest: Option<FxHashMap<Symbol, u64>>,
+    /// By sender those higher ones that were handled before: not each in its turn, so one that is lower may not have been.
+    before: FxHashMap<Symbol, Vec<u64>>,
     /// What was told before this telling has been told again.
     since: u64,
     /// Who tried to create an agent of this name, since [`Mailbox::take_creators`].
@@ -424,14 +426,8 @@ impl Mailbox {
     fn note_ticket(&mut self, numbered: &Numbered) -> bool {
         let ticket = Ticket::of(numbered);
         let numbers = self.numbered.get_or_insert_default();
-        let is_current = numbered.telling >= numbers.since;
-        let is_higher = |highest: &FxHashMap<Symbol, u64>| is_higher(highest, ticket);
-        let is_first = is_current && numbers.highest.as_ref().is_none_or(is_higher);
-        let is_new = is_first || numbered.telling == Numbered::AGAIN;
+        let is_new = numbered.telling == Numbered::AGAIN || numbers.is_first(ticket, numbered.telling);
         if is_new {
-            if let Some(highest) = numbers.highest.as_mut().filter(|_| is_first) {
-                highest.insert(ticket.sender, ticket.number);
-            }
             numbers.fresh.push(ticket);
         }
         let creates = is_new && is_creation(&numbered.message);
@@ -460,16 +456,23 @@ impl Mailbox {
         }
     }
 
-    /// From now on numbered messages may come again, each sender's in their order, and are taken once. `before` were taken
-    /// already, and what was told before the telling `since` is not taken. To be taken by [`Mailbox::take`] only.
+    /// From now on numbered messages may come again, each sender's in their order, and are taken once. `before` were handled
+    /// already, in whatever order, and what was told before the telling `since` is not taken. To be taken by [`Mailbox::take`] only.
     pub fn take_each_once(&mut self, since: u64, before: impl IntoIterator<Item = Ticket>) {
         let numbers = self.numbered.get_or_insert_default();
         numbers.since = since;
-        let highest = numbers.highest.get_or_insert_default();
-        for ticket in before {
-            if is_higher(highest, ticket) {
-                highest.insert(ticket.sender, ticket.number);
-            }
+        numbers.highest.get_or_insert_default();
+        for Ticket { sender, number } in before {
+            numbers.before.entry(sender).or_default().push(number);
+        }
+    }
+
+    /// As [`Mailbox::take_each_once`], of an agent that this message created: what its sender sent to that name before it was for
+    /// another agent.
+    pub fn take_each_once_behind(&mut self, created_by: Option<Ticket>) {
+        self.take_each_once(0, []);
+        if let Some(numbers) = &mut self.numbered {
+            numbers.highest.get_or_insert_default().extend(created_by.map(|ticket| (ticket.sender, ticket.number)));
         }
     }
 
@@ -555,8 +558,27 @@ impl Mailbox {
     }
 }
 
-fn is_higher(highest: &FxHashMap<Symbol, u64>, ticket: Ticket) -> bool {
-    highest.get(&ticket.sender).is_none_or(|number| *number < ticket.number)
+impl TakenNumbers {
+    /// Whether a message was not taken before. It is from now on.
+    fn is_first(&mut self, ticket: Ticket, telling: u64) -> bool {
+        if telling < self.since {
+            return false;
+        }
+        let Some(highest) = &mut self.highest else { return true };
+        let highest = highest.entry(ticket.sender).or_default();
+        if ticket.number <= *highest {
+            return false;
+        }
+        // All that its sender sent before has come by now.
+        *highest = ticket.number;
+        let Some(before) = self.before.get_mut(&ticket.sender) else { return true };
+        let was_handled = before.contains(&ticket.number);
+        before.retain(|number| *number > ticket.number);
+        if before.is_empty() {
+            self.before.remove(&ticket.sender);
+        }
+        !was_handled
+    }
 }
 
 /// Queues that mailboxes have no use for at the moment; the one used last is given out first.

@@ -18,5 +18,6 @@ mod durable_servers;
 mod fetches;
 mod fuzz;
 mod layout;
+mod mailbox_once;
 mod mobility_model;
 mod topics_model;

@@ -174,7 +174,7 @@ impl Node {
         match restored {
             Some(Ok(body)) => {
                 let mut slot: Box<Slot> = Box::new(Slot::new(body));
-                slot.mailbox.take_each_once(0, ticket);
+                slot.mailbox.take_each_once_behind(ticket);
                 if let Some(scribe) = &self.scribe {
                     let after = scribe.numbers_for(name);
                     let born = Born { agent: name, kind, owner, origin, founder: false, after };

@@ -1,0 +1,147 @@
+//! Numbered messages in a mailbox against a model: whatever is handled in whatever order, said again after breaks, or left to another node, each is
+//! taken once, and none is missing.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use whimbrel_acl::{AclMessage, Aid, MessageBody, Numbered, Performative, Value};
+use whimbrel_platform::Mailbox;
+use whimbrel_platform::durable::Ticket;
+
+const SENDERS: [&str; 2] = ["once-ann", "once-eve"];
+
+fn ticket(sender: usize, number: u64) -> Ticket {
+    Ticket { sender: SENDERS[sender].into(), number }
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Send(usize, u8),
+    Arrive(u8),
+    Take(u8),
+    /// Messages that were taken are handled, and that is written: not as they came.
+    Handle(Vec<Index>),
+    /// The sender writes down that some were handled: it does not say them again, and they are forgotten.
+    Settle(Vec<Index>),
+    /// What is on its way is lost, and all that is not settled is said again.
+    Break,
+    /// Another node goes on with what is written.
+    TakeOver,
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let some = || prop::collection::vec(any::<Index>(), 1..4);
+    let op = prop_oneof![
+        4 => (0..SENDERS.len(), 1..4u8).prop_map(|(sender, n)| Op::Send(sender, n)),
+        5 => (1..6u8).prop_map(Op::Arrive),
+        5 => (1..6u8).prop_map(Op::Take),
+        4 => some().prop_map(Op::Handle),
+        2 => some().prop_map(Op::Settle),
+        1 => Just(Op::Break),
+        1 => Just(Op::TakeOver),
+    ];
+    prop::collection::vec(op, 1..100)
+}
+
+#[derive(Default)]
+struct World {
+    sent: [u64; SENDERS.len()],
+    settled: BTreeSet<Ticket>,
+    handled: BTreeSet<Ticket>,
+    /// Taken on this node, and not handled yet.
+    taken: BTreeSet<Ticket>,
+    mailbox: Mailbox,
+    wire: VecDeque<MessageBody>,
+    telling: u64,
+}
+
+impl World {
+    fn message(&self, sender: usize, number: u64) -> MessageBody {
+        let (from, to) = (Aid::local(SENDERS[sender]), Aid::local("once-bob"));
+        let message = Arc::new(AclMessage::new(Performative::Inform, from, to, Value::Int(number as i64)));
+        MessageBody::Numbered(Box::new(Numbered { number, telling: self.telling, message }))
+    }
+
+    fn say_again(&mut self) {
+        self.telling += 1;
+        self.wire.clear();
+        for sender in 0..SENDERS.len() {
+            let due = (1..=self.sent[sender]).filter(|number| !self.settled.contains(&ticket(sender, *number)));
+            let due: Vec<MessageBody> = due.map(|number| self.message(sender, number)).collect();
+            self.wire.extend(due);
+        }
+    }
+
+    fn take(&mut self, count: usize) {
+        for _ in 0..count {
+            if self.mailbox.take().is_none() {
+                break;
+            }
+        }
+        for ticket in self.mailbox.take_tickets() {
+            assert!(!self.handled.contains(&ticket), "{ticket:?} was handled");
+            assert!(self.taken.insert(ticket), "{ticket:?} was taken");
+        }
+    }
+
+    fn arrive(&mut self, count: usize) {
+        for message in self.wire.drain(..count.min(self.wire.len())).collect::<Vec<_>>() {
+            self.mailbox.push(message);
+        }
+    }
+
+    fn step(&mut self, op: &Op) {
+        match op {
+            Op::Send(sender, n) => {
+                for _ in 0..*n {
+                    self.sent[*sender] += 1;
+                    self.wire.push_back(self.message(*sender, self.sent[*sender]));
+                }
+            }
+            Op::Arrive(n) => self.arrive(usize::from(*n)),
+            Op::Take(n) => self.take(usize::from(*n)),
+            Op::Handle(which) => {
+                for index in which {
+                    let of: Vec<Ticket> = self.taken.iter().copied().collect();
+                    if !of.is_empty() {
+                        let ticket = *index.get(&of);
+                        self.taken.remove(&ticket);
+                        self.handled.insert(ticket);
+                    }
+                }
+            }
+            Op::Settle(which) => {
+                let of: Vec<Ticket> = self.handled.difference(&self.settled).copied().collect();
+                self.settled.extend(which.iter().filter(|_| !of.is_empty()).map(|index| *index.get(&of)));
+            }
+            Op::Break => self.say_again(),
+            Op::TakeOver => {
+                self.taken.clear();
+                self.mailbox = Mailbox::default();
+                self.say_again();
+                self.mailbox.take_each_once(self.telling, self.handled.difference(&self.settled).copied());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_handled_in_any_order_is_taken_once_and_nothing_is_missing(ops in ops()) {
+        let mut world = World::default();
+        world.mailbox.take_each_once(0, []);
+        ops.iter().for_each(|op| world.step(op));
+        world.say_again();
+        world.arrive(usize::MAX);
+        world.take(usize::MAX);
+        for sender in 0..SENDERS.len() {
+            for ticket in (1..=world.sent[sender]).map(|number| ticket(sender, number)) {
+                prop_assert!(world.taken.contains(&ticket) || world.handled.contains(&ticket), "{:?} is missing", ticket);
+            }
+        }
+    }
+}
