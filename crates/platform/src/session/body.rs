@@ -35,7 +35,7 @@ impl SharedSession {
     }
 
     /// Has a session's agent be one of this name that is kept for the same account, if there is one that waits, or that the node runs. It is
-    /// created then.
+    /// created then. So it is, with a refusal, if its name is none that the session may give an agent of its own: it was offered to the client, and is not any more.
     pub fn claim(self: &Arc<Self>, agent: u32, name: Symbol) -> bool {
         let (shelf, account) = {
             let session = self.lock();
@@ -48,7 +48,9 @@ impl SharedSession {
             self.lock().handle_returned(agent, Aid::local(name), kept);
             return true;
         }
-        let Some(((life, kept), host)) = shelf.went_on(name, &account).zip(shelf.host()) else { return false };
+        let Some(((life, kept), host)) = shelf.went_on(name, &account).zip(shelf.host()) else {
+            return self.lock().refuse_unallowed(agent, name);
+        };
         let session = Arc::clone(self);
         host.exchange(
             name,

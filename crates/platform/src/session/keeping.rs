@@ -17,6 +17,7 @@ use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use super::written::Change;
+use crate::Time;
 use crate::durable::Ticket;
 use crate::limits::{
     AGENT_NAME_BYTES_MAX, CODE_BYTES_MAX, SESSION_HELD_BYTES_MAX, SESSION_HELD_MESSAGES_MAX, SESSION_STATE_BYTES_MAX,
@@ -324,16 +325,27 @@ impl Session {
         }
     }
 
-    /// The client is to say what an agent's code is.
+    /// The client is to say what an agent's code is. Whoever else waits for that has what comes, too.
     pub fn ask_for_code(&mut self, agent: u32, code: Arc<CodeName>) {
         let Some(keeping) = self.keeping(agent) else { return };
+        if keeping.coming.as_ref().is_some_and(|(coming, _)| *coming == code) {
+            return;
+        }
         let name = code.to_string();
         keeping.coming = Some((code, Vec::new()));
         self.window.push_back(Outgoing::Lacks { agent, code: name });
     }
 
+    /// What comes of an agent's code comes too late.
+    pub(super) fn forget_coming(&mut self, agent: u32) {
+        if let Some(keeping) = self.keeping(agent) {
+            (keeping.coming, keeping.code_due) = (None, false);
+        }
+        self.say_saved(agent);
+    }
+
     /// A part of an agent's code came.
-    pub(super) fn take_code(&mut self, part: CodePart) {
+    pub(super) fn take_code(&mut self, now: Time, part: CodePart) {
         let CodePart { number, agent, code, at, of, bytes } = part;
         let Some(lodger) = self.lodgers.get_mut(&agent) else {
             return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
@@ -350,6 +362,7 @@ impl Session {
             return self.handle_code(agent);
         }
         there.extend(bytes);
+        self.note_code_came(agent, end as u64 == of, now);
         if end as u64 == of {
             let code = (*wanted).clone();
             self.events.push_back(SessionEvent::Admit { number, agent, name, code, bytes: there });

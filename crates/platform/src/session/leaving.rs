@@ -11,7 +11,7 @@ use super::frames::{Code, Fault, Save};
 use super::invitation::{Former, Invitation, InvitedBody};
 use super::keeping::Unsaved;
 use super::lodgers::Waiting;
-use super::moves::{Departed, Departure};
+use super::moves::Departed;
 use crate::durable::Origin;
 use crate::mobility::{Hop, Wish};
 use crate::{AgentBody, Turn};
@@ -63,15 +63,13 @@ impl SessionBody {
                 true
             }
             Ok(WayOut::Client(invitation, client)) => {
-                self.session.lock().depart_later(self.agent, Departure::Offered(save));
+                self.session.lock().depart_when_taken(self.agent, save);
                 let former = Former::Client(self.pass_on());
                 self.next = Some(Box::new(InvitedBody::new(invitation, to, client, former)));
                 true
             }
             Ok(WayOut::Code(code)) => {
-                let mut session = self.session.lock();
-                session.depart_later(self.agent, Departure::Code(save));
-                session.ask_for_code(self.agent, code);
+                self.session.lock().depart_with_code(self.agent, save, code, turn.now);
                 false
             }
             Err(fault) => {

@@ -95,7 +95,7 @@ impl Session {
         } else if name.is_empty() || name.len() > AGENT_NAME_BYTES_MAX || name.contains('@') {
             (Code::BadName, format!("a local agent name has 1 to {AGENT_NAME_BYTES_MAX} bytes, and no `@`"))
         } else if !self.opening.grant.allows(name) && !self.may_take(name) {
-            (Code::NotAllowed, format!("{} may have no agent called {name}", self.opening.grant.principal))
+            (Code::NotAllowed, self.unallowed(name))
         } else {
             let name = Symbol::new(name);
             let to_send = VecDeque::new();
@@ -118,6 +118,20 @@ impl Session {
             return self.events.push_back(SessionEvent::Create { agent, name });
         };
         self.refuse(number, code, text);
+    }
+
+    fn unallowed(&self, name: &str) -> String {
+        format!("{} may have no agent called {name}", self.opening.grant.principal)
+    }
+
+    /// Whether an agent that is to be created may not be: what was offered when its client asked for it is somebody else's by now.
+    pub(super) fn refuse_unallowed(&mut self, agent: u32, name: Symbol) -> bool {
+        let is_refused = !self.opening.grant.allows(name.as_str());
+        if is_refused {
+            let fault = Fault::new(Code::NotAllowed, self.unallowed(name.as_str()));
+            self.handle_created(agent, Err(fault));
+        }
+        is_refused
     }
 
     /// The agent that [`SessionEvent::Create`] asked for exists; or does not, and why.

@@ -27,7 +27,7 @@ pub(super) struct Moves {
     pub known: bool,
     /// Agents that are offered to it.
     offers: Vec<Arc<Invitation>>,
-    /// When the first of its agents that are wanted elsewhere has not answered in time.
+    /// When the first of its agents that are wanted elsewhere, or wait for their code, has not answered in time.
     due: Option<Time>,
     /// Agents that left, by which saves and why, of which it is not safe yet that they did.
     departed: Vec<(u32, u64, String)>,
@@ -44,16 +44,19 @@ impl Moves {
 pub(super) enum Departure {
     /// It goes in its next turn, if it can. Whether its client was asked for its code.
     Ready(Box<Save>, bool),
-    /// Its code is on the way.
-    Code(Box<Save>),
+    /// It is its turn, and it goes or is refused before that is over: whatever comes meanwhile comes too late.
+    Going,
+    /// Its code is on the way: until when more of it must have come.
+    Code(Box<Save>, Time),
     /// It is offered to another client.
     Offered(Box<Save>),
 }
 
 impl Departure {
-    fn into_save(self) -> Box<Save> {
+    fn into_save(self) -> Option<Box<Save>> {
         match self {
-            Self::Ready(save, _) | Self::Code(save) | Self::Offered(save) => save,
+            Self::Ready(save, _) | Self::Code(save, _) | Self::Offered(save) => Some(save),
+            Self::Going => None,
         }
     }
 }
@@ -86,26 +89,53 @@ impl Session {
         if !why.is_empty() {
             return wish.over(Err(HopError::NotMovable(why.to_owned())));
         }
-        let until = now + Duration::from_millis(SESSION_OFFER_MS);
-        self.moves.due = Some(self.moves.due().min(until));
+        let until = self.patience(now);
+        let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         self.window.push_back(Outgoing::Yield { agent, to: wish.to });
         lodger.wish = Some((wish, until));
     }
 
-    /// Tells those who wait too long for an agent.
-    pub(super) fn give_up_wishes(&mut self, now: Time) {
+    /// Until when a client can answer what it is asked now.
+    fn patience(&mut self, now: Time) -> Time {
+        let until = now + Duration::from_millis(SESSION_OFFER_MS);
+        self.moves.due = Some(self.moves.due().min(until));
+        until
+    }
+
+    /// Tells those who wait too long for an agent, and has those stay who wait too long for their code.
+    pub(super) fn give_up_waiting(&mut self, now: Time) {
         if now < self.moves.due() {
             return;
         }
-        let mut due = None;
-        for lodger in self.lodgers.values_mut() {
+        let (mut due, mut late) = (None, Vec::new());
+        for (agent, lodger) in &mut self.lodgers {
             if let Some((wish, _)) = lodger.wish.take_if(|(_, until)| *until <= now && lodger.departing.is_none()) {
                 wish.over(Err(HopError::NotMovable(format!("its client did not answer within {SESSION_OFFER_MS} ms"))));
             }
-            let until = lodger.wish.as_ref().filter(|_| lodger.departing.is_none()).map(|(_, until)| *until);
-            due = due.into_iter().chain(until).min();
+            let until = match &lodger.departing {
+                None => lodger.wish.as_ref().map(|(_, until)| *until),
+                Some(Departure::Code(_, until)) => Some(*until),
+                Some(_) => None,
+            };
+            late.extend(until.filter(|until| *until <= now).map(|_| *agent));
+            due = due.into_iter().chain(until.filter(|until| *until > now)).min();
         }
         self.moves.due = due;
+        for agent in late {
+            let text = format!("its code did not come: nothing of it was heard for {SESSION_OFFER_MS} ms");
+            self.forget_coming(agent);
+            self.refuse_departure(agent, None, Fault::new(Code::NotMovable, text));
+        }
+    }
+
+    /// More of an agent's code came, or all: if it waits for that, it waits on.
+    pub(super) fn note_code_came(&mut self, agent: u32, is_all: bool, now: Time) {
+        let later = if is_all { Time::NEVER } else { self.patience(now) };
+        if let Some(Departure::Code(_, until)) =
+            self.lodgers.get_mut(&agent).and_then(|lodger| lodger.departing.as_mut())
+        {
+            *until = later;
+        }
     }
 
     /// An agent is offered to the client.
@@ -204,17 +234,33 @@ impl Session {
 
     /// In an agent's turn: the save by which it leaves, if that is due; and whether its client was asked for its code.
     pub(super) fn take_departure(&mut self, agent: u32) -> Option<(Box<Save>, bool)> {
-        let departing = &mut self.lodgers.get_mut(&agent)?.departing;
-        match departing.take_if(|departure| matches!(departure, Departure::Ready(..)))? {
+        let departing = self.lodgers.get_mut(&agent)?.departing.as_mut()?;
+        match std::mem::replace(departing, Departure::Going) {
             Departure::Ready(save, asked) => Some((save, asked)),
-            _ => None,
+            other => {
+                *departing = other;
+                None
+            }
         }
     }
 
-    pub(super) fn depart_later(&mut self, agent: u32, departure: Departure) {
+    /// An agent is offered to another client, and leaves when that has it.
+    pub(super) fn depart_when_taken(&mut self, agent: u32, save: Box<Save>) {
         if let Some(lodger) = self.lodgers.get_mut(&agent) {
-            lodger.departing = Some(departure);
+            lodger.departing = Some(Departure::Offered(save));
         }
+    }
+
+    /// An agent leaves when its code is here: its client is asked for that. Without one it is kept as it is.
+    pub(super) fn depart_with_code(&mut self, agent: u32, save: Box<Save>, code: Arc<CodeName>, now: Time) {
+        let until = self.patience(now);
+        let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
+        if self.over.is_some() {
+            lodger.departing = None;
+            return self.keep_departing(agent, *save);
+        }
+        lodger.departing = Some(Departure::Code(save, until));
+        self.ask_for_code(agent, code);
     }
 
     /// What is kept of an agent that leaves, as of this save.
@@ -231,7 +277,7 @@ impl Session {
     /// An agent leaves by this save, or by that by which it was offered: it is none of this session's any more.
     pub(super) fn depart(&mut self, agent: u32, save: Option<Box<Save>>, to: Symbol) -> Option<Departed> {
         let mut lodger = self.lodgers.remove(&agent)?;
-        let save = save.or_else(|| lodger.departing.take().map(Departure::into_save))?;
+        let save = save.or_else(|| lodger.departing.take().and_then(Departure::into_save))?;
         for waiting in std::mem::take(&mut lodger.to_send) {
             self.unqueue(waiting.bytes());
             self.refuse(waiting.number(), Code::NoAgent, format!("agent {agent} moved to {to}"));
@@ -259,7 +305,8 @@ impl Session {
     pub(super) fn refuse_departure(&mut self, agent: u32, save: Option<Box<Save>>, fault: Fault) {
         let is_over = self.over.is_some();
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
-        let Some(save) = save.or_else(|| lodger.departing.take().map(Departure::into_save)) else { return };
+        let departing = lodger.departing.take().and_then(Departure::into_save);
+        let Some(save) = save.or(departing) else { return };
         if let Some((wish, _)) = lodger.wish.take() {
             wish.over(Err(HopError::NotMovable(fault.text.clone())));
         }
@@ -281,11 +328,11 @@ impl Session {
 
     /// Those who wait for their code when the session is over are kept as they are.
     pub(super) fn keep_those_departing(&mut self) {
-        let waits = |departure: &mut Departure| matches!(departure, Departure::Code(_));
+        let waits = |departure: &mut Departure| matches!(departure, Departure::Code(..));
         let waiting = self
             .lodgers
             .iter_mut()
-            .filter_map(|(agent, lodger)| Some((*agent, lodger.departing.take_if(waits)?.into_save())));
+            .filter_map(|(agent, lodger)| Some((*agent, lodger.departing.take_if(waits)?.into_save()?)));
         let waiting: Vec<(u32, Box<Save>)> = waiting.collect();
         waiting.into_iter().for_each(|(agent, save)| self.keep_departing(agent, *save));
     }
@@ -293,7 +340,7 @@ impl Session {
     /// An agent's code is here, or does not come: if it waits for that, it goes in its next turn.
     pub(super) fn resume_departure(&mut self, agent: u32) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
-        if let Some(Departure::Code(save)) = lodger.departing.take_if(|it| matches!(it, Departure::Code(_))) {
+        if let Some(Departure::Code(save, _)) = lodger.departing.take_if(|it| matches!(it, Departure::Code(..))) {
             lodger.departing = Some(Departure::Ready(save, true));
             self.wake(agent);
         }

@@ -310,7 +310,7 @@ impl Session {
             }
             Frame::Code(part) => {
                 self.count(now, part.number)?;
-                self.take_code(part);
+                self.take_code(now, part);
             }
             Frame::Lacks(lacks) => {
                 self.count(now, lacks.number)?;
@@ -415,7 +415,7 @@ impl Session {
         if now >= self.sign_of_life_at() {
             self.acknowledge_by(now);
         }
-        self.give_up_wishes(now);
+        self.give_up_waiting(now);
     }
 }
 

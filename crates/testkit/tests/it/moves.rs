@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sym};
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::durable::Origin;
+use whimbrel_platform::inspection::Look;
 use whimbrel_platform::mobility::{Hop, HopError, Wish};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
@@ -51,7 +52,11 @@ struct Seen {
     hops: Mutex<Vec<Hop>>,
     /// Whether its code is at the node.
     lacks_code: Mutex<bool>,
+    /// What happens in the middle of the turn in which bob leaves a tab.
+    meanwhile: Mutex<Option<Meanwhile>>,
 }
+
+type Meanwhile = Box<dyn FnOnce() + Send>;
 
 /// A node on which bob can go on.
 struct Node {
@@ -84,6 +89,9 @@ impl Host for Node {
         true
     }
     fn is_here(&self, to: Symbol) -> Result<bool, HopError> {
+        if let Some(meanwhile) = self.seen.meanwhile.lock().unwrap().take() {
+            meanwhile();
+        }
         if to == Symbol::new(NODE) { Ok(true) } else { Err(HopError::NoSuchNode(to)) }
     }
     fn life(&self, _name: Symbol) -> Option<u32> {
@@ -142,15 +150,30 @@ struct Guest {
     leaving: Option<u64>,
 }
 
+/// What a tab says.
+#[derive(Default)]
+struct Post {
+    unacknowledged: VecDeque<Frame>,
+    written: usize,
+    credit: u64,
+}
+
+impl Post {
+    /// The next frame that the node may be given.
+    fn next(&mut self) -> Option<Frame> {
+        let next = self.unacknowledged.get(self.written).filter(|frame| number_of(frame) <= self.credit).cloned();
+        self.written += usize::from(next.is_some());
+        next
+    }
+}
+
 /// A tab: its own agent, and bob if it is there.
 struct Tab {
     session: Arc<SharedSession>,
     number: u64,
-    unacknowledged: VecDeque<Frame>,
-    written: usize,
+    post: Arc<Mutex<Post>>,
     coming: VecDeque<Frame>,
     received: u64,
-    credit: u64,
     offers: usize,
     /// Its code, as far as that came.
     code: Vec<u8>,
@@ -182,11 +205,9 @@ impl Tab {
         let mut tab = Self {
             session,
             number: 0,
-            unacknowledged: VecDeque::new(),
-            written: 0,
+            post: Arc::default(),
             coming: VecDeque::new(),
             received: 0,
-            credit: 0,
             offers: 0,
             code: Vec::new(),
             refusals: Vec::new(),
@@ -198,15 +219,16 @@ impl Tab {
 
     fn say(&mut self, frame: impl FnOnce(u64) -> Frame) -> u64 {
         self.number += 1;
-        self.unacknowledged.push_back(frame(self.number));
+        self.post.lock().unwrap().unacknowledged.push_back(frame(self.number));
         self.number
     }
 
     fn acknowledge(&mut self, received: u64, credit: u64) {
-        self.credit = credit;
-        while self.unacknowledged.front().is_some_and(|frame| number_of(frame) <= received) {
-            self.unacknowledged.pop_front();
-            self.written = self.written.saturating_sub(1);
+        let mut post = self.post.lock().unwrap();
+        post.credit = credit;
+        while post.unacknowledged.front().is_some_and(|frame| number_of(frame) <= received) {
+            post.unacknowledged.pop_front();
+            post.written = post.written.saturating_sub(1);
         }
     }
 
@@ -295,6 +317,13 @@ impl Tab {
         self.say(|number| Frame::Message(MessageFrame { number, agent: BOB, message }));
     }
 
+    /// Says what it said before.
+    fn chat(&mut self) {
+        if self.bob.as_ref().is_some_and(|bob| bob.is_created) {
+            self.say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::GoOn, holds: true }));
+        }
+    }
+
     fn save(&mut self, to: Option<&str>) {
         let Some(bob) = self.bob.as_ref().filter(|bob| bob.is_created && bob.leaving.is_none()) else { return };
         let (upto, state, to) = (bob.upto, bytes_of(&bob.state), to.map(str::to_owned));
@@ -325,6 +354,12 @@ enum Op {
     Crash(usize),
     Bye(usize),
     Wait(u16),
+    /// In the middle of the turn in which bob leaves a tab next, so many frames of it come in, or its good-bye.
+    Meanwhile(usize, u8),
+    /// The tab says something of bob that changes nothing.
+    Chat(usize),
+    /// The node forgets bob's code.
+    Forget,
 }
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
@@ -342,6 +377,9 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => tab().prop_map(Op::Crash),
         1 => tab().prop_map(Op::Bye),
         1 => (1..12_000u16).prop_map(Op::Wait),
+        2 => (tab(), 0..4u8).prop_map(|(tab, n)| Op::Meanwhile(tab, n)),
+        2 => tab().prop_map(Op::Chat),
+        2 => Just(Op::Forget),
     ];
     prop::collection::vec(op, 1..150)
 }
@@ -356,6 +394,8 @@ struct World {
     tabs: Vec<Tab>,
     told: i64,
     sessions: u32,
+    /// Tabs that said good-bye in the middle of something.
+    left: Arc<Mutex<Vec<usize>>>,
 }
 
 impl World {
@@ -371,7 +411,8 @@ impl World {
         let bob = Bob { state: Vec::new(), seen: Arc::clone(&seen), shelf: Arc::clone(&shelf), next: None };
         sim.spawn("bob", Box::new(bob));
         let tabs = (0..TABS.len()).map(|which| Tab::open(sim.now(), &shelf, which, which as u32)).collect();
-        let mut world = Self { sim, seen, shelf, _host: host, heard, tabs, told: 0, sessions: 2 };
+        let left = Arc::default();
+        let mut world = Self { sim, seen, shelf, _host: host, heard, tabs, told: 0, sessions: 2, left };
         (0..TABS.len()).for_each(|tab| world.exchange(tab, 9));
         world
     }
@@ -432,12 +473,13 @@ impl World {
 
     fn arrive_at_node(&mut self, tab: usize) {
         let client = &mut self.tabs[tab];
-        let next = client.unacknowledged.get(client.written).filter(|frame| number_of(frame) <= client.credit);
-        if let Some(frame) = next.cloned() {
-            client.written += 1;
+        let next = client.post.lock().unwrap().next();
+        if let Some(frame) = next {
             client.session.lock().handle_frame(self.sim.now(), frame, 50).unwrap();
             self.settle();
         }
+        let left = std::mem::take(&mut *self.left.lock().unwrap());
+        left.into_iter().for_each(|tab| self.succeed(tab));
     }
 
     fn arrive_at_tab(&mut self, tab: usize) {
@@ -461,7 +503,7 @@ impl World {
         let client = &mut self.tabs[tab];
         client.session.lock().handle_disconnected();
         client.coming.clear();
-        client.written = 0;
+        client.post.lock().unwrap().written = 0;
         let session = client.session.lock().name().to_owned();
         let resume = Some(Resume { session, secret: "x".into(), received: client.received });
         let hello = Hello { versions: vec![1], moves: true, resume, ..Hello::default() };
@@ -525,19 +567,53 @@ impl World {
             Op::Answer(tab, takes) => self.tabs[tab].answer(takes),
             Op::Break(tab) => self.resume(tab),
             Op::Crash(tab) => {
+                self.recall();
                 self.tabs[tab].session.lock().handle_disconnected();
                 self.succeed(tab);
             }
             Op::Bye(tab) => {
+                self.recall();
                 self.tabs[tab].session.lock().handle_frame(self.sim.now(), Frame::Bye, 1).unwrap();
                 self.succeed(tab);
             }
             Op::Wait(ms) => self.wait(u64::from(ms)),
+            Op::Meanwhile(tab, n) => self.meddle(tab, n),
+            Op::Chat(tab) => self.tabs[tab].chat(),
+            Op::Forget => *self.seen.lacks_code.lock().unwrap() = true,
         }
+    }
+
+    /// The node has bob's code again: else he would wait for his client.
+    fn recall(&self) {
+        *self.seen.lacks_code.lock().unwrap() = false;
+    }
+
+    /// The next time bob leaves a tab, this one's frames come in before it is gone; if there are to be none, its good-bye.
+    fn meddle(&mut self, tab: usize, frames: u8) {
+        let (left, seen) = (Arc::clone(&self.left), Arc::clone(&self.seen));
+        let (session, post) = (Arc::clone(&self.tabs[tab].session), Arc::clone(&self.tabs[tab].post));
+        *self.seen.meanwhile.lock().unwrap() = Some(Box::new(move || {
+            let (now, mut session) = (*seen.now.lock().unwrap(), session.lock());
+            if !session.is_connected() {
+                return;
+            }
+            if frames == 0 {
+                *seen.lacks_code.lock().unwrap() = false;
+                session.handle_frame(now, Frame::Bye, 1).unwrap();
+                left.lock().unwrap().push(tab);
+            }
+            for _ in 0..frames {
+                if let Some(frame) = post.lock().unwrap().next() {
+                    session.handle_frame(now, frame, 50).unwrap();
+                }
+            }
+        }));
     }
 
     fn flush(&mut self) {
         *self.seen.wanted.lock().unwrap() = None;
+        *self.seen.meanwhile.lock().unwrap() = None;
+        self.recall();
         for _ in 0..4 * (self.told as usize + 20) {
             for tab in 0..self.tabs.len() {
                 (0..4).for_each(|_| self.arrive_at_tab(tab));
@@ -694,6 +770,134 @@ fn whoever_is_offered_somebody_may_take_him_in_another_session_and_nobody_else_m
     world.take(&Op::Answer(0, false));
     world.exchange(0, 9);
     assert_eq!(world.tabs[0].refusals, [Code::NoAgent], "it is offered no more");
+}
+
+#[test]
+fn what_comes_while_an_agent_is_going_comes_too_late() {
+    for is_movable in [true, false] {
+        let mut world = in_a_tab();
+        world.take(&Op::Tell(3));
+        world.exchange(0, 9);
+        world.take(&Op::Handle(0, 1));
+        let to = if is_movable { NODE } else { "nowhere" };
+        world.tabs[0].save(Some(to));
+        // Its client does what it must not, and the save that leaves is the last word all the same.
+        world.tabs[0].say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::End, holds: false }));
+        let (state, also) = (bytes_of(&[9, 9]), vec![]);
+        world.tabs[0]
+            .say(|number| Frame::Save(Save { number, agent: BOB, upto: 2, code: code(), state, to: None, also }));
+        world.meddle(0, 9);
+        world.exchange(0, 12);
+        let no_agent = [Code::NotMovable, Code::NotMovable];
+        assert_eq!(world.tabs[0].refusals.iter().take(2).copied().collect::<Vec<_>>(), no_agent);
+        assert_eq!(world.tabs[0].bob.is_none(), is_movable);
+        world.flush();
+        assert_eq!(world.bob(), [0, 1, 2], "{is_movable}");
+        assert_eq!(*world.heard.lock().unwrap(), [0, 1, 2], "{is_movable}");
+    }
+}
+
+#[test]
+fn whose_session_is_over_before_its_code_is_asked_for_is_kept_as_it_said_last() {
+    let mut world = in_a_tab();
+    world.take(&Op::Tell(2));
+    world.exchange(0, 9);
+    world.take(&Op::Handle(0, 1));
+    world.exchange(0, 3);
+    let session = Arc::clone(&world.tabs[0].session);
+    let seen = Arc::clone(&world.seen);
+    *world.seen.meanwhile.lock().unwrap() = Some(Box::new(move || {
+        *seen.lacks_code.lock().unwrap() = true;
+        session.lock().handle_frame(*seen.now.lock().unwrap(), Frame::Bye, 1).unwrap();
+    }));
+    world.take(&Op::Leave(0, true));
+    world.arrive_at_node(0);
+    world.arrive_at_node(0);
+    assert!(world.tabs[0].session.lock().is_over() && world.shelf.len() == 1);
+    // He waits: the node has no code for him. What he held left.
+    assert_eq!(*world.heard.lock().unwrap(), [0]);
+    let details = format!("{:?}", world.sim.body("bob").unwrap().inspect(Look::default(), Time::ZERO).details);
+    assert!(details.contains("it waits for its client") && details.contains("8 bytes"), "{details}");
+}
+
+#[test]
+fn whose_offer_is_over_before_its_agent_is_made_has_no_agent_of_that_name() {
+    let mut world = World::new(4);
+    world.take(&Op::Want(0));
+    world.exchange(0, 3);
+    let session = Arc::clone(&world.tabs[0].session);
+    // Between the client's `create` and what the node does about it, the offer ends, and so does the agent.
+    let create = Frame::Create(Create { number: 2, agent: BOB, name: "bob".into() });
+    session.lock().handle_frame(world.sim.now(), create, 9).unwrap();
+    assert!(world.sim.kill("bob"));
+    while world.sim.step() {}
+    assert!(!world.sim.services().exists(Aid::local("bob")));
+    world.settle();
+    let is_refused = |frame: &Frame| matches!(frame, Frame::Refused(it) if it.of == 2 && it.code == Code::NotAllowed);
+    assert!(world.tabs[0].coming.iter().any(is_refused), "{:?}", world.tabs[0].coming);
+    assert!(!world.sim.services().exists(Aid::local("bob")), "its token is for other names");
+}
+
+#[test]
+fn who_waits_for_its_code_too_long_stays_and_is_told_why() {
+    let mut world = in_a_tab();
+    *world.seen.lacks_code.lock().unwrap() = true;
+    world.take(&Op::Leave(0, true));
+    world.arrive_at_node(0);
+    let now = |world: &World| world.sim.now();
+    let part = |number, at: u64, bytes: &[u8]| {
+        let (code, bytes) = (code(), bytes.to_vec());
+        Frame::Code(CodePart { number, agent: BOB, code, at, of: 4, bytes })
+    };
+    world.wait(8_000);
+    world.tabs[0].say(|number| part(number, 0, b"co"));
+    world.arrive_at_node(0);
+    let began = now(&world);
+    // Each part is a sign of life.
+    world.wait(8_000);
+    assert!(world.tabs[0].coming.iter().all(|frame| !matches!(frame, Frame::Refused(_))));
+    world.wait(3_000);
+    assert!((now(&world) - began).as_millis() >= 10_000);
+    let why = |frame: &Frame| match frame {
+        Frame::Refused(refused) => Some((refused.code, refused.text.clone())),
+        _ => None,
+    };
+    let told: Vec<(Code, String)> = world.tabs[0].coming.iter().filter_map(why).collect();
+    let text = "its code did not come: nothing of it was heard for 10000 ms".to_owned();
+    assert_eq!(told, [(Code::NotMovable, text)]);
+    // It goes on in its client, and what comes of the code is of no use.
+    world.tabs[0].say(|number| part(number, 2, b"de"));
+    world.take(&Op::Tell(2));
+    world.tabs[0].coming.retain(|frame| !matches!(frame, Frame::Lacks(_)));
+    world.tabs[0].refusals.clear();
+    world.exchange(0, 12);
+    world.flush();
+    assert_eq!(world.bob(), [0, 1]);
+}
+
+#[test]
+fn code_that_is_on_its_way_is_asked_for_once_whoever_wants_it() {
+    let mut world = in_a_tab();
+    *world.seen.lacks_code.lock().unwrap() = true;
+    let asked = |world: &World| world.tabs[0].coming.iter().filter(|frame| matches!(frame, Frame::Lacks(_))).count();
+    // As it is to go on at the node one day.
+    let session = Arc::clone(&world.tabs[0].session);
+    session.lock().ask_for_code(BOB, Arc::new(code().parse().unwrap()));
+    world.settle();
+    assert_eq!(asked(&world), 1);
+    let half = |number, at: u64| {
+        let (code, bytes) = (code(), b"co".to_vec());
+        Frame::Code(CodePart { number, agent: BOB, code, at, of: 4, bytes })
+    };
+    world.tabs[0].say(|number| half(number, 0));
+    world.take(&Op::Leave(0, true));
+    (0..2).for_each(|_| world.arrive_at_node(0));
+    assert_eq!(asked(&world), 1, "what came of it stays");
+    world.tabs[0].say(|number| half(number, 2));
+    world.arrive_at_node(0);
+    world.tabs[0].coming.retain(|frame| !matches!(frame, Frame::Lacks(_)));
+    world.exchange(0, 9);
+    assert!(world.tabs[0].bob.is_none() && world.tabs[0].refusals.is_empty());
 }
 
 #[test]
