@@ -182,6 +182,13 @@ export class MockNode {
       }
       case "health":
         return this.#health(at_us);
+      case "answer": {
+        const answer = this.#answer(watch.request);
+        const told = JSON.stringify(answer);
+        if (told === watching.told) return null;
+        watching.told = told;
+        return { type: "answer", answer };
+      }
       case "mobility":
       case "security":
         if (watching.told !== "") return null;
@@ -226,6 +233,8 @@ export class MockNode {
         return { answer: "topics", topics: [{ name: "topic:weather", node: "n1", members: 12, other_nodes: 1 }, { name: "group:couriers", node: "n1", members: 4, other_nodes: 0 }] };
       case "dead_letters":
         return { answer: "dead_letters", letters: society.deadLetters.slice(-request.limit), total: society.dead };
+      case "devices":
+        return { answer: "devices", devices: society.devices().slice(0, request.limit), total: society.devices().length };
       case "services": {
         const contractors = [...society.agents.values()].filter(({ name }) => name.startsWith("contractor") || this.society.options.hostile).slice(0, 200);
         const entries = contractors.map(({ name, node }, index) => ({ agent: name, node, services: [{ name: JOBS[index % 3] ?? "", kind: "contractor", owner: null, protocols: ["fipa-contract-net"], ontologies: [], languages: [], properties: [["price", String(20 + (index % 7))] as const] }], protocols: [], ontologies: [], languages: [], lease_left_ms: index % 5 === 0 ? 60_000 : null }));
@@ -278,9 +287,11 @@ export class MockNode {
       case "kill":
         society.agents.delete(agent.name);
         break;
-      case "move":
-        agent.node = request.to;
+      case "move": {
+        const why = society.move(agent, request.to);
+        if (why !== null) return { answer: "error", reason: "bad_state", text: why };
         break;
+      }
       case "clone":
         if (society.agents.has(request.name)) return { answer: "error", reason: "bad_request", text: `there is an agent ${request.name} already` };
         society.create(request.name, agent);

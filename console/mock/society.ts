@@ -1,5 +1,5 @@
 /** A society that is none: agents, and contract nets among them, as many as wanted. For demonstrations and tests of the console. */
-import type { AgentInfo, AgentKind, AgentState, Event, MessageInfo, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
+import type { AgentInfo, AgentKind, AgentState, DeviceInfo, Event, MessageInfo, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
 import { MockMind } from "./mind.js";
 
 export interface SocietyOptions {
@@ -30,6 +30,7 @@ interface Agent {
   readonly kind: AgentKind;
   readonly born: number;
   node: string;
+  device?: string | undefined;
   state: AgentState;
   mailbox: number;
   handled: number;
@@ -173,7 +174,29 @@ export class MockSociety {
   }
 
   info(agent: Agent): AgentInfo {
-    return { name: agent.name, kind: agent.kind, state: agent.state, ending: false, node: agent.node, owner: null, age_ms: Date.now() - agent.born, mailbox: agent.mailbox, handled: agent.handled, passive: false };
+    return { name: agent.name, kind: agent.kind, state: agent.state, ending: false, node: agent.node, ...(agent.device !== undefined && { device: agent.device }), owner: null, age_ms: Date.now() - agent.born, mailbox: agent.mailbox, handled: agent.handled, passive: false };
+  }
+
+  /** The first tabs are devices, each doing otherwise. */
+  devices(): DeviceInfo[] {
+    const tabs = [...this.agents.values()].filter(({ name, kind }) => kind === "session" && name.startsWith("tab")).slice(0, 4);
+    return tabs.map(({ name, node }, index): DeviceInfo => {
+      const agents = [...this.agents.values()].filter(({ device }) => device === name).length;
+      const [units, visible] = [1_200 * (index + 1), index !== 1];
+      const battery = index === 2 ? { percent: 12, charging: false } : index === 3 ? { percent: 64, charging: true } : null;
+      const units_now = index === 2 ? 0 : visible ? units : units / 8;
+      return { name, node, units, units_now, workers: index + 1, taken: index % 3, visible, battery, kinds: ["ants"], agents, shunned: false };
+    });
+  }
+
+  /** Has an agent go on elsewhere; why not, if it cannot. */
+  move(agent: Agent, to: string): string | null {
+    const isDevice = this.devices().some(({ name }) => name === to);
+    if (!isDevice && !this.nodeNames.includes(to)) return `${agent.name} stays: there is no node named ${to}`;
+    if (isDevice && agent.kind === "native") return `${agent.name} stays: no client could find its code`;
+    agent.device = isDevice ? to : undefined;
+    agent.node = isDevice ? "n1" : to;
+    return null;
   }
 
   node(): NodeInfo {

@@ -4,6 +4,7 @@ import { LiveClient, LiveError } from "./live/client.js";
 import { browserClock, dialOrigin } from "./live/socket.js";
 import type { Answer, Request } from "./live/vocabulary.js";
 import { Agents } from "./model/agents.js";
+import { Devices } from "./model/devices.js";
 import { Health } from "./model/health.js";
 import { Keys } from "./model/keys.js";
 import { Mind } from "./model/mind.js";
@@ -25,6 +26,7 @@ function findToken(): string {
 export const live = new LiveClient(dialOrigin(location), findToken(), browserClock);
 export const society = new Society();
 export const agents = new Agents();
+export const devices = new Devices();
 export const talk = new Talk();
 export const health = new Health();
 export const mind = new Mind();
@@ -33,6 +35,9 @@ export const route = signal<Route>(HOME);
 
 /** Agents that are known at once; of more, a search asks the node. */
 export const AGENTS_MAX = 20_000;
+
+/** Devices that are shown at once. */
+export const DEVICES_MAX = 200;
 
 export function useToken(token: string): void {
   sessionStorage.setItem(TOKEN_KEY, token);

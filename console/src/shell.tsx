@@ -204,6 +204,7 @@ function Help({ entries, onClose }: { readonly entries: readonly Entry[]; readon
     ["Space", "Pause or go on (Conversations, Mind)"],
     ["n", "New agents (Society), one reasoning cycle (Mind, paused)"],
     ["m", "Map, list or both (Society)"],
+    ["v", "Move the agent that is chosen (Society)"],
     ["t", "Light or dark"],
     ["?", "These keys"],
   ];

@@ -91,6 +91,36 @@ describe("the console in a browser", { skip: withoutBrowser(), timeout: 400_000,
       assert.deepEqual(did, ["suspend", "resume", "move n3", "move n2", "clone", "kill"]);
     }));
 
+  test("agents go to devices and back, by hand, by dragging and by keys; why one stays is said", () =>
+    visit(browser, {}, async (there, node) => {
+      const { page } = there;
+      const tab1 = page.locator('[data-device="tab1"]');
+      await page.getByRole("heading", { name: "4 devices" }).waitFor();
+      await page.locator('[data-device="tab2"]').getByText("its page is hidden").waitFor();
+      await page.locator('[data-device="tab3"]').getByText("its battery is low: 12 %").waitFor();
+      await tab1.getByText(/^1.200 units$/).waitFor();
+      await option(page, "contractor1").dragTo(tab1);
+      await page.getByText("contractor1 goes on on tab1").waitFor();
+      await tab1.getByRole("button", { name: "1 agent" }).click();
+      await page.waitForFunction(() => document.querySelectorAll("[role=option]").length === 1);
+      await option(page, "contractor1").dragTo(page.locator('[data-node="n2"]'));
+      await page.getByText("contractor1 goes on on n2").waitFor();
+      await page.getByText("Nobody fits").waitFor();
+      await page.keyboard.press("Escape");
+      await option(page, "contractor2").focus();
+      await option(page, "contractor2").click();
+      await page.keyboard.press("v");
+      await page.getByRole("dialog").getByLabel("To").fill("tab4");
+      await page.keyboard.press("Enter");
+      await page.getByText("contractor2 goes on on tab4").waitFor();
+      await page.getByRole("complementary", { name: "Agent" }).getByText("tab4", { exact: true }).waitFor();
+      await page.getByLabel("Search agents").fill("courier1");
+      await option(page, "courier1").dragTo(tab1);
+      await page.getByText("courier1 stays: no client could find its code").waitFor();
+      const moves = node.orders.map((order) => ("to" in order ? `${order.agent} ${order.to}` : order.request));
+      assert.deepEqual(moves, ["contractor1 tab1", "contractor1 n2", "contractor2 tab4", "courier1 tab1"]);
+    }));
+
   test("a population is made of a program; what is wrong with it is said", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;

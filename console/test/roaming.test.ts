@@ -6,9 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { addressOf, console_, launch, PATIENCE_MS, WHIMBREL, withoutNode } from "./page.js";
+import { Door } from "./door.js";
+import { addressOf, console_, dist, launch, PATIENCE_MS, Visit as Look, WHIMBREL, withoutNode } from "./page.js";
 
 const TOKEN = "a token for tests";
+const ADMIN = "a-token-for-the-console";
 const example = join(console_, "../examples/roaming");
 const pictures = process.env["WHIMBREL_PICTURES"];
 
@@ -31,7 +33,7 @@ class Run {
 
   static async begin(): Promise<Run> {
     const folder = mkdtempSync(join(tmpdir(), "whimbrel-roaming-"));
-    const options = ["--nodes", "2", "--http", "0", "--policy", join(example, "policy.toml"), "--agent-token", TOKEN, "--pages", join(example, "page")];
+    const options = ["--nodes", "2", "--http", "0", "--http-token", ADMIN, "--policy", join(example, "policy.toml"), "--agent-token", TOKEN, "--pages", join(example, "page")];
     const node = spawn(WHIMBREL, ["run", example, ...options], { env: { ...process.env, WHIMBREL_RUN_DIR: folder }, stdio: ["ignore", "pipe", "pipe"] });
     const finished = new Promise<void>((resolve) => {
       node.once("close", () => {
@@ -143,6 +145,41 @@ test("a scout goes from tab to node to tab with its diary, and on at the node wh
     assert.match(run.said, /\[logbook\] the scout is at tab_wren\n/);
   } finally {
     await browser.close();
+    await run.stop();
+  }
+});
+
+test("in the console an agent is dragged from a tab to a node, and on to another tab", { skip: without(), timeout: 300_000 }, async () => {
+  const run = await Run.begin();
+  const browser = await launch();
+  const { hostname: host, port } = new URL(run.address);
+  const door = new Door(dist, { host, port: Number(port) });
+  try {
+    const tabs = [await Tab.open(browser, run, "tab_kite"), await Tab.open(browser, run, "tab_wren")];
+    await tabs[0]?.press("tab_kite", "Begin here");
+    const look = await Look.to(browser, await door.listen(), { token: ADMIN });
+    const { page } = look;
+    const device = (name: string) => page.locator(`[data-device="${name}"]`);
+    const scout = page.getByRole("option").filter({ has: page.locator(".name").getByText("scout", { exact: true }) });
+    await page.getByRole("heading", { name: "2 devices" }).waitFor();
+    await device("tab_kite").getByText(/\d units/).waitFor();
+    await device("tab_kite").getByRole("button", { name: "1 agent" }).waitFor();
+    await scout.getByText("tab_kite").waitFor();
+    await scout.dragTo(page.locator('[data-node="n1"]'));
+    await page.getByText("scout goes on on n1").waitFor();
+    await scout.getByText("n1").waitFor();
+    await device("tab_kite").getByRole("button", { name: "0 agents" }).waitFor();
+    await scout.dragTo(device("tab_wren"));
+    await page.getByText("scout goes on on tab_wren").waitFor();
+    await scout.getByText("tab_wren").waitFor();
+    await page.getByRole("option").filter({ has: page.locator(".name").getByText("tab_wren", { exact: true }) }).dragTo(page.locator('[data-node="n2"]'));
+    await page.getByText(/^tab_wren stays: \w/).waitFor();
+    await tabs[0]?.page.context().close();
+    await page.getByRole("heading", { name: "1 device", exact: true }).waitFor();
+    assert.deepEqual(look.faults, []);
+  } finally {
+    await browser.close();
+    await door.close();
     await run.stop();
   }
 });

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { AgentInfo, Event, HealthFrame, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
+import type { AgentInfo, DeviceInfo, Event, HealthFrame, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
 import { Agents, EVERYBODY } from "../src/model/agents.js";
+import { hindrance } from "../src/model/devices.js";
 import { Health } from "../src/model/health.js";
 import { Keys } from "../src/model/keys.js";
 import { Lanes } from "../src/model/lanes.js";
@@ -55,6 +56,23 @@ test("agents come, change and go; lists are in order, numbers as numbers", () =>
   assert.deepEqual(agents.counts("node"), [["n1", 2], ["n2", 1]]);
   agents.hear({ type: "agents", total: 0, agents: [] });
   assert.deepEqual(names(), []);
+});
+
+test("an agent of a device is there, wherever that is connected", () => {
+  const agents = new Agents();
+  agents.hear({ type: "agents", total: 3, agents: [agent("a"), agent("b", { kind: "session", device: "tab1" }), agent("tab1", { kind: "session" })] });
+  assert.deepEqual(agents.counts("node"), [["n1", 2], ["tab1", 1]]);
+  assert.deepEqual(agents.list({ ...EVERYBODY, node: "tab1" }, { by: "name", descending: false }).map(({ name }) => name), ["b"]);
+  assert.deepEqual(agents.list(EVERYBODY, { by: "node", descending: true }).map(({ name }) => name), ["b", "a", "tab1"]);
+});
+
+test("why a device is given less is said in words", () => {
+  const device: DeviceInfo = { name: "tab1", node: "n1", units: 80, units_now: 80, workers: 2, taken: 0, visible: true, battery: null, kinds: [], agents: 0, shunned: false };
+  assert.equal(hindrance(device), "");
+  assert.match(hindrance({ ...device, visible: false, units_now: 10 }), /hidden/);
+  assert.equal(hindrance({ ...device, units_now: 0, battery: { percent: 9, charging: false } }), "its battery is low: 9 %");
+  assert.match(hindrance({ ...device, workers: 0, units_now: 0 }), /no workers/);
+  assert.match(hindrance({ ...device, shunned: true, visible: false }), /wrong/);
 });
 
 const node = (more: Partial<NodeInfo>): NodeInfo => ({ platform: "p", node: "n1", society: "s", pid: 1, version: "0", started_ms: 0, up_us: 0, agents: 2, sent: 0, handled: 0, dead: 0, queued: 0, came: 0, left: 0, memory_bytes: 1, security: null, address: null, peers: [], ...more });

@@ -173,8 +173,10 @@ export class LiveClient {
       case "error":
         // As many look as may: later there is room.
         return frame.reason === "busy" ? this.#lost() : this.#refused(frame);
-      case "answer":
-        return this.#answer(frame.id, frame.answer);
+      case "answer": {
+        const watcher = this.#watchers.get(frame.id);
+        return watcher ? watcher.on(frame) : this.#answer(frame.id, frame.answer);
+      }
       case "refused": {
         const watcher = this.#watchers.get(frame.id);
         if (watcher) watcher.refused(frame);

@@ -68,11 +68,30 @@ export interface AgentInfo {
   readonly state: AgentState | null;
   readonly ending: boolean;
   readonly node: string;
+  /** The device that it says it runs on. */
+  readonly device?: string;
   readonly owner: string | null;
   readonly age_ms: number | null;
   readonly mailbox: number | null;
   readonly handled: number | null;
   readonly passive?: boolean;
+}
+
+/** A tab, a phone, a volunteer's machine. */
+export interface DeviceInfo {
+  readonly name: string;
+  readonly node: string;
+  readonly units: number;
+  /** What is counted on now. */
+  readonly units_now: number;
+  readonly workers: number;
+  readonly taken: number;
+  readonly visible: boolean;
+  readonly battery: { readonly percent: number; readonly charging: boolean } | null;
+  readonly kinds: readonly string[];
+  readonly agents: number;
+  /** It is given no work any more. */
+  readonly shunned: boolean;
 }
 
 export interface AgentsWanted {
@@ -242,6 +261,7 @@ export interface Spawning {
 export type Request =
   | { readonly request: "node" | "topics" | "links" | "nodes" }
   | ({ readonly request: "agents" } & AgentsWanted)
+  | { readonly request: "devices"; readonly limit: number }
   | { readonly request: "services"; readonly service?: string; readonly agent?: string; readonly elsewhere_but?: readonly string[] | null }
   | { readonly request: "dead_letters"; readonly agents?: readonly string[]; readonly limit: number }
   | { readonly request: "drain"; readonly node: string; readonly drains: boolean }
@@ -260,6 +280,7 @@ export type Request =
 export type Answer =
   | ({ readonly answer: "node" } & NodeInfo)
   | { readonly answer: "agents"; readonly agents: readonly AgentInfo[]; readonly total: number }
+  | { readonly answer: "devices"; readonly devices: readonly DeviceInfo[]; readonly total: number }
   | { readonly answer: "services"; readonly entries: readonly EntryInfo[] }
   | { readonly answer: "topics"; readonly topics: readonly TopicInfo[] }
   | { readonly answer: "dead_letters"; readonly letters: readonly Event[]; readonly total: number }
@@ -279,6 +300,7 @@ export type Watch =
   | { readonly what: "events"; readonly wanted: SniffWanted }
   | { readonly what: "log"; readonly wanted: LogWanted }
   | { readonly what: "mind"; readonly agent: string; readonly every_ms: number }
+  | { readonly what: "answer"; readonly request: Request; readonly every_ms: number }
   | { readonly what: "mobility" | "security" };
 
 export interface SocietyFrame {
@@ -315,6 +337,8 @@ export type WatchFrame =
   | { readonly type: "agents_changed"; readonly total: number; readonly changed: readonly AgentInfo[]; readonly gone: readonly string[] }
   | { readonly type: "events"; readonly events: readonly Event[] }
   | { readonly type: "log"; readonly lines: readonly LogLine[] }
+  /** What is asked again and again is answered otherwise than before. */
+  | { readonly type: "answer"; readonly answer: Answer }
   | { readonly type: "mind"; readonly mind: MindInfo };
 
 export interface Welcome {

@@ -9,6 +9,7 @@ export interface AgentFilter {
   readonly search: string;
   readonly kind: string;
   readonly state: string;
+  /** A node, or a device. */
   readonly node: string;
 }
 export interface AgentSort {
@@ -96,25 +97,31 @@ export class Agents {
     const { by } = sort;
     const sign = sort.descending ? -1 : 1;
     // Array.sort is stable: those that are alike stay in the order of their names.
-    return found.sort((a, b) => sign * compareCells(a[by], b[by]));
+    const cell = (agent: AgentInfo) => (by === "node" ? placeOf(agent) : agent[by]);
+    return found.sort((a, b) => sign * compareCells(cell(a), cell(b)));
   }
 
   /** How many agents there are of each kind, state and node. */
   counts(by: "kind" | "state" | "node"): [string, number][] {
     const counts = new Map<string, number>();
     for (const agent of this.#byName.values()) {
-      const key = agent[by] ?? "elsewhere";
+      const key = by === "node" ? placeOf(agent) : (agent[by] ?? "elsewhere");
       counts.set(key, (counts.get(key) ?? 0) + 1);
     }
     return [...counts].sort(([a], [b]) => compareNames(a, b));
   }
 }
 
+/** Where an agent runs: a node, or a device. */
+export function placeOf(agent: AgentInfo): string {
+  return agent.device ?? agent.node;
+}
+
 function fits(agent: AgentInfo, filter: AgentFilter): boolean {
   return (
     (filter.kind === "" || agent.kind === filter.kind) &&
     (filter.state === "" || (agent.state ?? "elsewhere") === filter.state) &&
-    (filter.node === "" || agent.node === filter.node) &&
+    (filter.node === "" || placeOf(agent) === filter.node) &&
     searchFits(filter.search, agent.name)
   );
 }

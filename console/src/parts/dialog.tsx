@@ -11,6 +11,8 @@ export interface Line {
   readonly isOptional?: boolean;
   /** It is a number from 1 to this. */
   readonly max?: number;
+  /** What one may mean. */
+  readonly choices?: readonly string[];
 }
 
 interface Question {
@@ -73,10 +75,17 @@ export function Dialogs() {
       >
         <h2>{asked.title}</h2>
         <p>{asked.text}</p>
-        {asked.lines.map(({ label, value, placeholder, isOptional, max }) => (
+        {asked.lines.map(({ label, value, placeholder, isOptional, max, choices }, at) => (
           <label key={label} class="dialog-line">
             {isOne ? null : <span>{label}</span>}
-            <input class="field" aria-label={label} value={value ?? ""} placeholder={placeholder ?? ""} required={!isOptional} {...(max === undefined ? {} : { type: "number", min: 1, max })} />
+            <input class="field" aria-label={label} value={value ?? ""} placeholder={placeholder ?? ""} required={!isOptional} {...(choices ? { list: `choices-${at}` } : {})} {...(max === undefined ? {} : { type: "number", min: 1, max })} />
+            {choices ? (
+              <datalist id={`choices-${at}`}>
+                {choices.map((choice) => (
+                  <option value={choice} />
+                ))}
+              </datalist>
+            ) : null}
           </label>
         ))}
         <div class="dialog-end">

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { AgentInfo, LifecycleStep } from "../live/vocabulary.js";
+import { placeOf } from "../model/agents.js";
 import { quote } from "../model/pattern.js";
 import { count, duration, visible } from "../model/format.js";
 import { confirm, prompt } from "../parts/dialog.js";
@@ -11,8 +12,8 @@ import { Menu } from "../parts/menu.js";
 import { Facts, Pane } from "../parts/pane.js";
 import { Name, State } from "../parts/text.js";
 import { Traffic } from "../model/traffic.js";
-import { agents, go, live, order, society } from "../session.js";
-import { move } from "./nodes.js";
+import { agents, go, live, order } from "../session.js";
+import { movesOf } from "./places.js";
 
 export function AgentPane({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
   agents.pulse.version.value;
@@ -45,6 +46,7 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
         of={[
           ["State", <State of={agent.ending ? "ending" : agent.state} />],
           ["Kind", visible(agent.kind, 30)],
+          ["Device", agent.device === undefined ? null : <Name of={agent.device} />],
           ["Node", visible(agent.node, 60)],
           ["Owner", agent.owner === null ? null : <Name of={agent.owner} />],
           ["Mailbox", agent.mailbox === null ? null : `${count(agent.mailbox)} waiting`],
@@ -81,7 +83,7 @@ function Actions({ agent }: { readonly agent: AgentInfo }) {
     const other = await prompt("Clone", `Another agent that goes on as ${visible(name, 60)} does, under this name:`, "Clone", `${name}_1`);
     if (other !== null && other !== "") await order({ request: "clone", agent: name, name: other }, `${other} is a clone of ${name}`);
   };
-  const others = society.cards.value.filter((card) => card.name !== agent.node);
+  const places = movesOf(name, placeOf(agent));
   return (
     <div class="actions" role="group" aria-label="What can be done">
       {(STEPS[agent.state ?? ""] ?? []).map((one) => (
@@ -89,7 +91,7 @@ function Actions({ agent }: { readonly agent: AgentInfo }) {
           {one[1]}
         </button>
       ))}
-      {others.length > 0 ? <Menu label="Move to" title="Has it go on on another node" choices={others.map((card) => ({ label: visible(card.name, 40), run: () => void move(name, card.name) }))} /> : null}
+      {places.length > 0 ? <Menu label="Move to" title="Has it go on elsewhere (v)" choices={places} /> : null}
       {live.offers("clone") ? (
         <button type="button" class="button" onClick={() => void clone()}>
           Clone

@@ -1,12 +1,13 @@
 /** The nodes as cards. An agent that is dropped on one goes there. */
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { bytes, count, micros, short, visible } from "../model/format.js";
+import { bytes, micros, short, visible } from "../model/format.js";
 import type { NodeCard } from "../model/society.js";
 import { confirm } from "../parts/dialog.js";
 import { Menu } from "../parts/menu.js";
 import { Spark } from "../parts/spark.js";
 import { agents, live, order, society } from "../session.js";
+import { AgentsThere, dropsOn } from "./places.js";
 
 export function Nodes() {
   const { value: cards } = society.cards;
@@ -22,12 +23,6 @@ export function Nodes() {
   );
 }
 
-/** Has an agent go on on another node. */
-export async function move(agent: string, to: string): Promise<void> {
-  if (agents.named(agent)?.node === to) return;
-  await order({ request: "move", agent, to }, `${agent} goes on on ${to}`);
-}
-
 function Card({ card }: { readonly card: NodeCard }) {
   const isOver = useSignal(false);
   const isCluster = card.load !== null || card.state === "draining";
@@ -39,17 +34,7 @@ function Card({ card }: { readonly card: NodeCard }) {
     <li
       class={`node is-${card.state} ${isOver.value ? "is-over" : ""}`}
       data-node={card.name}
-      onDragOver={(event) => {
-        event.preventDefault();
-        isOver.value = true;
-      }}
-      onDragLeave={() => (isOver.value = false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        isOver.value = false;
-        const agent = event.dataTransfer?.getData("text/plain") ?? "";
-        if (agent !== "") void move(agent, card.name);
-      }}
+      {...dropsOn(card.name, isOver)}
     >
       <header>
         <i class="node-light" title={card.state} />
@@ -62,9 +47,7 @@ function Card({ card }: { readonly card: NodeCard }) {
         ) : null}
       </header>
       <div class="node-figures">
-        <span>
-          <b>{card.agents === null ? "–" : count(card.agents)}</b> agents
-        </span>
+        <AgentsThere place={card.name} agents={card.agents} />
         {card.memoryBytes === null ? null : (
           <span>
             <b>{bytes(card.memoryBytes)}</b>

@@ -2,7 +2,7 @@
 import { signal, useComputed, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { AgentInfo } from "../live/vocabulary.js";
-import { EVERYBODY, type AgentColumn, type AgentFilter, type AgentSort } from "../model/agents.js";
+import { EVERYBODY, placeOf, type AgentColumn, type AgentSort } from "../model/agents.js";
 import { count, short, visible } from "../model/format.js";
 import { ask } from "../parts/dialog.js";
 import { useKeys } from "../parts/hooks.js";
@@ -11,11 +11,12 @@ import { Empty, Name, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { agents, go, live, order, route, say } from "../session.js";
 import { AgentPane } from "./agent.js";
+import { Devices } from "./devices.js";
 import { SocietyMap } from "./map.js";
 import { Nodes } from "./nodes.js";
+import { filter, moveByName } from "./places.js";
 
 type Layout = "list" | "both" | "map";
-const filter = signal<AgentFilter>(EVERYBODY);
 const sort = signal<AgentSort>({ by: "name", descending: false });
 const layout = signal<Layout>("both");
 
@@ -37,12 +38,14 @@ export function SocietyView() {
   useKeys({
     Escape: () => (chosen === "" ? (filter.value = EVERYBODY) : go("society")),
     n: () => void (live.mayAct && live.offers("spawn") && spawn()),
+    v: () => void (live.mayAct && chosen !== "" && moveByName(chosen)),
     m: () => (layout.value = layout.value === "both" ? "map" : layout.value === "map" ? "list" : "both"),
   });
   const showsMap = layout.value !== "list" && !(layout.value === "both" && chosen !== "");
   return (
     <div class="society">
       <Nodes />
+      <Devices />
       <div class={`split is-${layout.value} ${chosen === "" ? "" : "has-pane"}`}>
         {layout.value === "map" ? null : <AgentList chosen={chosen} />}
         {showsMap ? <SocietyMap chosen={chosen} onChoose={choose} onLayout={() => (layout.value = layout.value === "map" ? "both" : "map")} isWhole={layout.value === "map"} /> : null}
@@ -111,7 +114,7 @@ function AgentRow({ agent }: { readonly agent: AgentInfo }) {
       <Name of={agent.name} />
       <span class="is-wide is-quiet">{visible(agent.kind, 12)}</span>
       <State of={agent.ending ? "ending" : agent.passive ? "passive" : agent.state} />
-      <span class="is-wide is-quiet cut">{visible(agent.node, 24)}</span>
+      <span class="is-wide is-quiet cut">{visible(placeOf(agent), 24)}</span>
       <span class={`is-number ${(agent.mailbox ?? 0) > 0 ? "" : "is-quiet"}`}>{agent.mailbox === null ? "–" : short(agent.mailbox)}</span>
       <span class="is-number">{agent.handled === null ? "–" : short(agent.handled)}</span>
     </>

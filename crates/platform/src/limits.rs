@@ -580,6 +580,8 @@ pub const DOCUMENT_FOLDERS_DEEP_MAX: usize = 32;
 pub const DOCUMENTS_LISTED_MAX: usize = 1_000;
 /// Bytes of a document that are read at a time.
 pub const DOCUMENT_READ_BYTES_MAX: usize = 1 << 20;
+/// Agents of which a device may say that they run there.
+pub const DEVICE_AGENTS_TOLD_MAX: usize = 256;
 /// Devices that take part at a time.
 pub const DEVICES_MAX: usize = 1_000_000;
 /// Compute units of one device.

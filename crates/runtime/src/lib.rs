@@ -49,7 +49,7 @@ pub use agent::{Agent, Behaviours, behaving};
 pub use census::AgentFigures;
 pub use cluster::{AdoptError, Adopted, NotAdopted, YieldError};
 pub use context::Context;
-pub use devices::{DEVICES, Devices};
+pub use devices::{DEVICES, DeviceSeen, Devices, Roll};
 pub use durable::{Kept, RecoverError, erase, recover};
 pub use durable_agent::{
     DispatchError, DurableAgent, DurableContext, Founder, Itinerary, KeptTimers, Leg, Minion, Missed, TourEnd, durable,

@@ -8,7 +8,7 @@ use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, TokenFile, Tokens};
 use whimbrel_net::{Credentials, HubView, Level};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::session::Grant;
-use whimbrel_runtime::{DEVICES, Devices, Platform};
+use whimbrel_runtime::{DEVICES, Devices, Platform, Roll};
 
 use crate::arguments::AgentPortOptions;
 use crate::credentials::{Watched, alone};
@@ -75,9 +75,9 @@ pub fn open(
 
 /// Has there be the agent that shares out work among devices, if programs outside can have agents here. When the society has begun: an agent
 /// of that name of its own, or on another node of the platform, is the one.
-pub fn share_out(port: Option<&Arc<AgentPort>>, platform: &Platform) {
+pub fn share_out(port: Option<&Arc<AgentPort>>, roll: &Roll, platform: &Platform) {
     if port.is_some() {
-        let _ = platform.spawn_service(DEVICES, Devices::default());
+        let _ = platform.spawn_service(DEVICES, Devices::enrolled_in(roll.clone()));
     }
 }
 

@@ -43,6 +43,7 @@ mod tests {
             state: None,
             ending: false,
             node: "n1".to_owned(),
+            device: None,
             owner: None,
             age_ms: Some(age_ms),
             mailbox: Some(mailbox),

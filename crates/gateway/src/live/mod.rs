@@ -38,7 +38,8 @@ use crate::vocabulary::{Answer, Reason, Refusal, Request};
 /// The name of the live socket's protocol among those of WebSockets.
 pub const SUBPROTOCOL: &str = "whimbrel.live.v1";
 /// What a console can expect of this node.
-const FEATURES: &[&str] = &["log", "traffic", "health", "mobility", "security", "mind", "answer", "clone", "spawn"];
+const FEATURES: &[&str] =
+    &["devices", "log", "traffic", "health", "mobility", "security", "mind", "answer", "clone", "spawn"];
 const HELLO_PATIENCE: Duration = Duration::from_millis(HTTP_HELLO_PATIENCE_MS);
 const WRITE_PATIENCE: Duration = Duration::from_millis(LIVE_WRITE_PATIENCE_MS);
 
@@ -240,7 +241,7 @@ fn bounded(mut request: Request) -> Request {
     match &mut request {
         Request::Send(sending) => sending.wait_ms = sending.wait_ms.map(|wait| wait.min(HTTP_WAIT_MS_MAX)),
         Request::Agents(wanted) => wanted.limit = wanted.limit.min(LIVE_AGENTS_MAX),
-        Request::DeadLetters { limit, .. } => *limit = (*limit).min(LIVE_AGENTS_MAX),
+        Request::DeadLetters { limit, .. } | Request::Devices { limit } => *limit = (*limit).min(LIVE_AGENTS_MAX),
         _ => {}
     }
     request

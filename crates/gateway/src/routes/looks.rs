@@ -89,6 +89,18 @@ pub async fn mind(state: State, _: Viewer, Path(agent): Path<String>) -> Respons
     answered(&state.answer(Request::Mind { agent, follow: false }).await)
 }
 
+/// How many devices, as a query says it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DevicesAsked {
+    limit: Option<usize>,
+}
+
+pub async fn devices(state: State, _: Viewer, Query(asked): Query<DevicesAsked>) -> Response<Body> {
+    let limit = asked.limit.unwrap_or(AGENTS).min(LIVE_AGENTS_MAX);
+    answered(&state.answer(Request::Devices { limit }).await)
+}
+
 /// Which services, as a query says it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

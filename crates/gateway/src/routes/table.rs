@@ -105,6 +105,14 @@ fn nodes() -> Vec<Route> {
             "Has a node of the cluster hand over all, or take its share again.",
         )
         .takes::<acts::Draining>(),
+        Route::of(
+            "get",
+            "/api/v1/devices",
+            get(looks::devices),
+            "The devices that take part: tabs, phones, volunteers.",
+        )
+        .asks::<looks::DevicesAsked>()
+        .answers(&["devices"]),
         Route::of("get", "/api/v1/links", get(looks::links), "Its links to other nodes.").answers(&["links"]),
         Route::of("get", "/api/v1/topics", get(looks::topics), "Topics and groups.").answers(&["topics"]),
     ]
@@ -133,8 +141,13 @@ fn agents() -> Vec<Route> {
             "Makes an agent that goes on as this one does.",
         )
         .takes::<acts::Copied>(),
-        Route::of("post", "/api/v1/agents/{name}/move", post(acts::move_to), "Has it go on on another node.")
-            .takes::<acts::Destination>(),
+        Route::of(
+            "post",
+            "/api/v1/agents/{name}/move",
+            post(acts::move_to),
+            "Has it go on on another node, or on a device.",
+        )
+        .takes::<acts::Destination>(),
         Route::of("post", "/api/v1/agents/{name}/recall", post(acts::recall), "Calls it home."),
         Route::of("post", "/api/v1/agents/{name}/{step}", post(acts::step), "Takes it a step through its life."),
     ]

@@ -66,6 +66,9 @@ pub struct AgentInfo {
     pub ending: bool,
     /// The node where it lives.
     pub node: String,
+    /// The device that it says it runs on, if that is one: the agent that speaks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Who owns it, if somebody does.
     pub owner: Option<String>,
     /// For how long it has lived.

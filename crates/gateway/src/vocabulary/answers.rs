@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use whimbrel_platform::advice::Advice;
 
 use super::agents::AgentsFound;
+use super::devices::DevicesFound;
 use super::events::DeadLettersFound;
 use super::minds::MindInfo;
 use super::nodes::{LinkInfo, MemberInfo, NodeInfo};
@@ -18,6 +19,8 @@ pub enum Answer {
     Node(Box<NodeInfo>),
     /// To `agents`.
     Agents(AgentsFound),
+    /// To `devices`.
+    Devices(DevicesFound),
     /// To `services`.
     Services(ServicesFound),
     /// To `topics`.

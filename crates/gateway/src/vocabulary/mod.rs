@@ -4,6 +4,7 @@
 mod agents;
 mod answers;
 mod calls;
+mod devices;
 mod events;
 mod minds;
 mod nodes;
@@ -16,6 +17,7 @@ mod tests;
 pub use self::agents::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted};
 pub use self::answers::{Answer, Reason, Refusal};
 pub use self::calls::{Call, VERSION, read_call};
+pub use self::devices::{BatteryInfo, DeviceInfo, DevicesFound};
 pub use self::events::{DeadLettersFound, Event, Happening, LogLine, LogWanted, MessageInfo, SniffWanted};
 pub use self::minds::MindInfo;
 pub use self::nodes::{LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo};

@@ -18,6 +18,11 @@ pub enum Request {
     Node,
     /// Its agents. Answered by [`Answer::Agents`].
     Agents(AgentsWanted),
+    /// The devices that take part. Answered by [`Answer::Devices`](super::Answer::Devices).
+    Devices {
+        /// How many at most.
+        limit: usize,
+    },
     /// What agents offer. Answered by [`Answer::Services`].
     Services(ServicesWanted),
     /// The topics and groups that somebody is in. Answered by [`Answer::Topics`].
@@ -70,11 +75,11 @@ pub enum Request {
         /// Its local name.
         agent: String,
     },
-    /// Have an agent of this node go on on another one. Answered by [`Answer::Done`] when it does.
+    /// Have an agent of this node go on on another one, or on a device. Answered by [`Answer::Done`] when it does.
     Move {
         /// Its local name.
         agent: String,
-        /// The node's name.
+        /// The node's name, or that of a device: of the agent that speaks for it.
         to: String,
     },
     /// Call an agent home, wherever it is. Answered by [`Answer::Done`] when it is there.

@@ -8,6 +8,7 @@ impl Request {
         match self {
             Self::Node
             | Self::Agents(_)
+            | Self::Devices { .. }
             | Self::Services(_)
             | Self::Topics
             | Self::DeadLetters { .. }

@@ -147,6 +147,11 @@ impl Fleet {
         self.place(agent).map_or(0, |place| place.taken)
     }
 
+    /// Whether a device is given nothing any more, for what it did so far.
+    pub fn is_shunned(&self, agent: Symbol) -> bool {
+        self.place(agent).is_some_and(|place| place.record.is_shunned())
+    }
+
     /// All of them, in no particular order.
     pub fn devices(&self) -> impl Iterator<Item = &Device> {
         self.places.iter().flatten().map(|place| &place.device)

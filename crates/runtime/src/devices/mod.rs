@@ -1,6 +1,7 @@
 //! The agent `devices`: it knows the devices that take part (browsers' tabs, volunteers), and shares out among them what others ask it to
 //! have done. The books are kept by [`whimbrel_platform::devices`]; docs/guide/devices.md says what is said to it.
 
+mod roll;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,12 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Text, Value, sym};
 use whimbrel_platform::Time;
-use whimbrel_platform::devices::{Answered, Fleet, Part, Verdict, Work};
+use whimbrel_platform::devices::{Answered, Device, Part, Verdict, Work};
 use whimbrel_platform::limits::{WORK_BYTES_MAX, WORK_KINDS_KEPT, WORK_PARTS_EACH_MAX, WORK_PARTS_MAX};
 
+pub use self::roll::{DeviceSeen, Roll};
+use self::roll::{Enrolled, Told};
 use self::words::{Offer, Share, description};
 use crate::agent::Agent;
 use crate::context::Context;
+use crate::sync::locked;
 
 /// Its name.
 pub const DEVICES: &str = "devices";
@@ -42,9 +46,7 @@ struct Trade {
 /// See the module.
 #[derive(Default)]
 pub struct Devices {
-    fleet: Fleet,
-    /// What each device can do.
-    kinds: FxHashMap<Symbol, Vec<Text>>,
+    roll: Roll,
     /// By their numbers, the newest last.
     trades: BTreeMap<u64, Trade>,
     trades_made: u64,
@@ -60,11 +62,7 @@ pub struct Devices {
 impl Agent for Devices {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         self.handle(ctx, message);
-        let now = ctx.now();
-        for trade in self.trades.values_mut() {
-            trade.is_stirred |= trade.work.poll_timeout() <= now;
-            trade.work.handle_timeout(now, &mut self.fleet);
-        }
+        self.look_at_the_clock(ctx.now());
         self.lend(ctx);
         self.tell_outcomes(ctx);
         self.set_alarm(ctx);
@@ -72,6 +70,19 @@ impl Agent for Devices {
 }
 
 impl Devices {
+    /// The same, whose devices those see who have the roll.
+    pub fn enrolled_in(roll: Roll) -> Self {
+        Self { roll, ..Self::default() }
+    }
+
+    fn look_at_the_clock(&mut self, now: Time) {
+        let mut enrolled = locked(&self.roll.0);
+        for trade in self.trades.values_mut() {
+            trade.is_stirred |= trade.work.poll_timeout() <= now;
+            trade.work.handle_timeout(now, &mut enrolled.fleet);
+        }
+    }
+
     fn handle(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         if message.sender == ctx.aid() {
             let now = ctx.now();
@@ -102,9 +113,10 @@ impl Devices {
     /// A device joins, or is doing otherwise than before.
     fn hear_device(&mut self, ctx: &mut Context<'_, '_>, message: &AclMessage) {
         let device = message.sender;
-        let joined = Offer::read(device.name, &message.content).and_then(|offer| {
-            self.fleet.join(offer.device).map_err(|error| error.to_string())?;
-            self.kinds.insert(device.name, offer.kinds);
+        let joined = Offer::read(device.name, &message.content).and_then(|Offer { device, kinds, agents }| {
+            let mut enrolled = locked(&self.roll.0);
+            enrolled.fleet.join(device).map_err(|error| error.to_string())?;
+            enrolled.told.insert(device.agent, Told { kinds, agents });
             Ok(())
         });
         match joined {
@@ -128,7 +140,8 @@ impl Devices {
 
     /// A device can do more than before.
     fn stir(&mut self, device: Symbol) {
-        let kinds = self.kinds.get(&device).map(Vec::as_slice).unwrap_or_default();
+        let enrolled = locked(&self.roll.0);
+        let kinds = enrolled.kinds(device);
         for trade in self.trades.values_mut() {
             trade.is_stirred |= kinds.contains(&trade.kind);
         }
@@ -183,13 +196,15 @@ impl Devices {
         }
         let is_answer = matches!(performative, Performative::Inform | Performative::InformRef);
         let Some(trade) = self.trades.get_mut(&trade) else { return };
+        let mut enrolled = locked(&self.roll.0);
+        let fleet = &mut enrolled.fleet;
         let bytes = message.footprint(WORK_BYTES_MAX);
         if is_answer && self.bytes + bytes <= WORK_BYTES_MAX {
             let answer = match &mut message {
                 MessageBody::Owned(owned) => std::mem::take(&mut owned.content),
                 shared => shared.content.clone(),
             };
-            match trade.work.handle_answer(ctx.now(), device, part, answer, &mut self.fleet) {
+            match trade.work.handle_answer(ctx.now(), device, part, answer, fleet) {
                 Verdict::Taken => {
                     if let Some(wanted) = trade.wanted.get_mut(&part) {
                         wanted.bytes += bytes;
@@ -202,18 +217,20 @@ impl Devices {
                 Verdict::Done | Verdict::Late => {}
             }
         } else {
-            trade.work.handle_failure(device, part, &mut self.fleet);
+            trade.work.handle_failure(device, part, fleet);
         }
         trade.is_stirred = true;
+        drop(enrolled);
         self.stir(device);
     }
 
     /// A device takes part no more: what it had is given to others.
     fn forget_device(&mut self, device: Symbol) {
-        if self.fleet.leave(device) {
-            self.kinds.remove(&device);
+        let mut enrolled = locked(&self.roll.0);
+        if enrolled.fleet.leave(device) {
+            enrolled.told.remove(&device);
             for trade in self.trades.values_mut() {
-                trade.work.handle_gone(device, &mut self.fleet);
+                trade.work.handle_gone(device, &mut enrolled.fleet);
                 trade.is_stirred = true;
             }
         }
@@ -221,20 +238,22 @@ impl Devices {
 
     /// Nobody wants to know any more what this agent asked for.
     fn forget_asker(&mut self, asker: Symbol) {
+        let mut enrolled = locked(&self.roll.0);
         for (at, part) in self.askers.remove(&asker).into_iter().flatten() {
             let Some(trade) = self.trades.get_mut(&at) else { continue };
-            trade.work.withdraw(part, &mut self.fleet);
+            trade.work.withdraw(part, &mut enrolled.fleet);
             trade.is_stirred = true;
             self.bytes -= trade.wanted.remove(&part).map_or(0, |wanted| wanted.bytes);
         }
     }
 
     fn lend(&mut self, ctx: &mut Context<'_, '_>) {
-        let Self { fleet, kinds, trades, .. } = self;
+        let Self { roll, trades, .. } = self;
+        let Enrolled { fleet, told } = &mut *locked(&roll.0);
         let (now, me) = (ctx.now(), ctx.aid());
         for (at, trade) in trades.iter_mut().filter(|(_, trade)| trade.is_stirred) {
             trade.is_stirred = false;
-            let suits = |device: Symbol| kinds.get(&device).is_some_and(|kinds| kinds.contains(&trade.kind));
+            let suits = |device: Symbol| told.get(&device).is_some_and(|told| told.kinds.contains(&trade.kind));
             loop {
                 let services = ctx.services();
                 let Some(lease) = trade.work.poll_lease(now, fleet, &mut || services.random(), &suits) else { break };
@@ -267,7 +286,7 @@ impl Devices {
     /// Sees to it that it looks again when something is overdue. There is never a later alarm than one that is set already, so that there
     /// are few.
     fn set_alarm(&mut self, ctx: &mut Context<'_, '_>) {
-        let (now, is_free) = (ctx.now(), self.fleet.units_free() > 0);
+        let (now, is_free) = (ctx.now(), locked(&self.roll.0).fleet.units_free() > 0);
         let due = |trade: &Trade| {
             let dawdling = trade.work.poll_dawdling(now).filter(|_| is_free);
             trade.work.poll_timeout().min(dawdling.unwrap_or(Time::NEVER))
@@ -284,14 +303,11 @@ impl Devices {
     }
 
     fn describe(&self) -> Value {
-        let by_name: BTreeMap<&str, Value> = self
-            .fleet
-            .devices()
-            .map(|device| {
-                let kinds = self.kinds.get(&device.agent).map(Vec::as_slice).unwrap_or_default();
-                (device.agent.as_str(), description(device, self.fleet.taken(device.agent), kinds))
-            })
-            .collect();
+        let enrolled = locked(&self.roll.0);
+        let fleet = &enrolled.fleet;
+        let described = |device: &Device| description(device, fleet.taken(device.agent), enrolled.kinds(device.agent));
+        let by_name: BTreeMap<&str, Value> =
+            fleet.devices().map(|device| (device.agent.as_str(), described(device))).collect();
         Value::list(by_name.into_values().collect::<Vec<_>>())
     }
 }

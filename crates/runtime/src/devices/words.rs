@@ -6,7 +6,8 @@ use std::time::Duration;
 use whimbrel_acl::{Symbol, Text, Value};
 use whimbrel_platform::devices::{Battery, Condition, Device, Terms};
 use whimbrel_platform::limits::{
-    DEVICE_KIND_BYTES_MAX, DEVICE_KINDS_MAX, WORK_AGREEING_MAX, WORK_ATTEMPTS_MAX, WORK_LEASE_MS_MAX, WORK_LEASE_MS_MIN,
+    DEVICE_AGENTS_TOLD_MAX, DEVICE_KIND_BYTES_MAX, DEVICE_KINDS_MAX, WORK_AGREEING_MAX, WORK_ATTEMPTS_MAX,
+    WORK_LEASE_MS_MAX, WORK_LEASE_MS_MIN,
 };
 
 /// What is asked for by `share(Kind, Part)` or `share(Kind, Part, Options)`, or by a map with these names.
@@ -27,6 +28,8 @@ pub(super) struct Offer {
     pub device: Device,
     /// What it can do.
     pub kinds: Vec<Text>,
+    /// The agents that run there.
+    pub agents: Vec<Symbol>,
 }
 
 impl Share {
@@ -96,7 +99,12 @@ impl Offer {
         if kinds.len() > DEVICE_KINDS_MAX {
             return Err(format!("{DEVICE_KINDS_MAX} kinds of work are the most"));
         }
-        Ok(Self { device: Device { agent, units, condition, trusted: false }, kinds })
+        // Names that nobody has are not kept.
+        let known = |name: &Value| name.as_str().and_then(Symbol::known);
+        let agents = field(content, "agents").filter(|agents| agents.is_list());
+        let agents = agents.map(|agents| agents.items().take(DEVICE_AGENTS_TOLD_MAX).filter_map(known).collect());
+        let agents = agents.unwrap_or_default();
+        Ok(Self { device: Device { agent, units, condition, trusted: false }, kinds, agents })
     }
 }
 
@@ -191,7 +199,7 @@ mod tests {
         let agent = Symbol::new("tab-1");
         let condition = Condition { visible: false, battery: Some(Battery { percent: 30, charging: true }), places: 4 };
         let device = Device { agent, units: 120, condition, trusted: false };
-        let expected = Ok(Offer { device, kinds: vec!["ants".into(), "primes".into()] });
+        let expected = Ok(Offer { device, kinds: vec!["ants".into(), "primes".into()], agents: Vec::new() });
         let battery = [("percent", Value::Int(30)), ("charging", true.into())];
         let kinds = Value::list([Value::from("ants"), Value::from("primes")]);
         let mut fields =
@@ -211,6 +219,12 @@ mod tests {
         assert_eq!(Offer::read(agent, &told), expected);
         let least = Offer::read(agent, &map(&[("units", Value::Int(1))]));
         assert!(least.is_ok_and(|offer| offer.device.condition == Condition::default() && offer.kinds.is_empty()));
+        let scout = Symbol::new("scout of tab-1");
+        let agents =
+            Value::list([Value::from(scout.as_str()), Value::from("nobody was ever called so"), Value::Int(1)]);
+        let with_agents = Offer::read(agent, &map(&[("units", Value::Int(1)), ("agents", agents)]));
+        assert_eq!(with_agents.map(|offer| offer.agents), Ok(vec![scout]));
+        assert_eq!(Symbol::known("nobody was ever called so"), None);
     }
 
     #[track_caller]

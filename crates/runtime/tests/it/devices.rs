@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_runtime::{Agent, Context, DEVICES, Devices, Platform};
+use whimbrel_runtime::{Agent, Context, DEVICES, DeviceSeen, Devices, Platform, Roll};
 
 use crate::kit::{assert_balanced, does, platform, wait_for};
 
@@ -100,6 +100,31 @@ fn society() -> Platform {
     let (platform, _) = platform(2);
     platform.spawn_service(DEVICES, Devices::default()).expect("the name is free");
     platform
+}
+
+#[test]
+fn whoever_has_the_roll_sees_the_devices() {
+    let (platform, _) = platform(2);
+    let roll = Roll::default();
+    platform.spawn_service(DEVICES, Devices::enrolled_in(roll.clone())).expect("the name is free");
+    assert_eq!(roll.devices(9), (Vec::new(), 0));
+    tab(&platform, "tab-2", |_| None);
+    let first = tab(&platform, "tab-1", |_| None);
+    let names = |most: usize| -> Vec<String> {
+        roll.devices(most).0.iter().map(|seen| seen.device.agent.to_string()).collect()
+    };
+    wait_for("both", || names(9) == ["tab-1", "tab-2"]);
+    assert_eq!((names(1), roll.devices(1).1), (vec!["tab-1".to_owned()], 2));
+    let _asked = Asked::ask(&platform, 1, "");
+    wait_for("one to be at work", || roll.devices(9).0.iter().map(|seen| seen.taken).sum::<u32>() == 1);
+    let told = [("units", Value::Int(7)), ("agents", Value::list([Value::from("tab-2")]))];
+    let told = Value::map(told.map(|(name, value)| (Value::from(name), value)));
+    platform.send(AclMessage::new(Performative::Inform, first, devices(), told));
+    let runs_there = |seen: &DeviceSeen| seen.device.units == 7 && seen.agents == ["tab-2".into()];
+    wait_for("what it says now", || roll.devices(1).0.first().is_some_and(runs_there));
+    assert_eq!(roll.places().get(&"tab-2".into()), Some(&first.name));
+    platform.kill(first);
+    wait_for("it to be gone", || names(9) == ["tab-2"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use whimbrel::Society;
 use whimbrel::shelving::Shelving;
-use whimbrel_runtime::Platform;
+use whimbrel_runtime::{Platform, Roll};
 
 use super::{code_cache, open, open_control, project_in, society_name};
 use crate::agent_port;
@@ -67,13 +67,14 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         arguments.quiet,
         &platform,
     )?;
-    agent_port::share_out(agents_elsewhere.as_ref(), &platform);
+    let roll = Roll::default();
+    agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
     if let Some(folder) = &arguments.credentials {
         agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
     }
     let log = logging.as_ref().map(Logging::log);
     let panel = Panel::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
-    let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)));
+    let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let leaving = platform.clone();

@@ -14,7 +14,7 @@ use whimbrel::shelving::Shelving;
 use whimbrel_gateway::Gateway;
 use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
-use whimbrel_runtime::{Platform, PlatformBuilder};
+use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 
 use super::{code_cache, open, open_control, project_in, society_name};
 use crate::agent_port;
@@ -61,9 +61,10 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
     let console = http.as_ref().map(Prepared::console).transpose()?;
+    let roll = Roll::default();
     let begin = |society| {
         let nodes = begin(arguments, society, keeping.as_ref(), membership.as_ref(), &platform, &guards)?;
-        agent_port::share_out(agents_elsewhere.as_ref(), &platform);
+        agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
         anyhow::Ok(nodes)
     };
     let (at_once, later) = if arguments.open { (None, Some(society)) } else { (Some(society), None) };
@@ -72,7 +73,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let cluster = keeping.as_ref().map(Keeping::view);
     let log = logging.as_ref().map(Logging::log);
     let panel = Panel::new(&platform, society_name(&file), links).with_log(log).with_cluster(cluster.clone());
-    let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)));
+    let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll.clone()));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let reasons = stopping.watch(end_by(&platform, cluster.clone()));

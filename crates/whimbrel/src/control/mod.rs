@@ -3,6 +3,7 @@
 mod choice;
 mod client;
 mod cursor;
+mod devices;
 mod folder;
 pub mod history;
 mod mail;

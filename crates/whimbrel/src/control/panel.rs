@@ -20,13 +20,13 @@ use whimbrel_platform::inspection::Instruction;
 use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{Directory, Time};
-use whimbrel_runtime::Platform;
+use whimbrel_runtime::{Platform, Roll};
 use whimbrel_store::ConversationLog;
 
 use super::MOVE_PATIENCE;
 use super::mail::Mail;
 use super::tap;
-use super::{history, minds, natural, spawning};
+use super::{devices, history, minds, natural, spawning};
 use crate::refusals::Refusals;
 
 /// The name of a node that is the only one.
@@ -45,6 +45,7 @@ pub struct Panel {
     mail: Mail,
     pub(super) log: Option<ConversationLog>,
     pub(super) refusals: Arc<Refusals>,
+    pub(super) roll: Roll,
 }
 
 impl Panel {
@@ -58,6 +59,7 @@ impl Panel {
             mail: Mail::default(),
             log: None,
             refusals: Arc::default(),
+            roll: Roll::default(),
         }
     }
 
@@ -77,6 +79,12 @@ impl Panel {
     #[must_use]
     pub fn with_refusals(self, refusals: Arc<Refusals>) -> Self {
         Self { refusals, ..self }
+    }
+
+    /// The same for a node whose agent `devices` has this roll.
+    #[must_use]
+    pub fn with_devices(self, roll: Roll) -> Self {
+        Self { roll, ..self }
     }
 
     pub(super) fn random(&self) -> u64 {
@@ -124,6 +132,7 @@ impl Panel {
         match request {
             Request::Node => Answer::Node(Box::new(self.info())),
             Request::Agents(wanted) => Answer::Agents(self.agents(&wanted)),
+            Request::Devices { limit } => Answer::Devices(devices::look(self, limit)),
             Request::Services(wanted) => Answer::Services(ServicesFound { entries: self.services(&wanted) }),
             Request::Topics => Answer::Topics { topics: self.topics() },
             Request::DeadLetters { agents, limit } => {
@@ -224,7 +233,8 @@ impl Panel {
         let query = AgentQuery { state: wanted.state, ..AgentQuery::named(wanted.name.as_str()) };
         let mut here = self.platform.search(&query);
         here.retain(|agent| wanted.services || agent.kind != AgentKind::Service);
-        let mut agents: Vec<AgentInfo> = here.iter().map(|agent| self.describe(agent)).collect();
+        let places = self.roll.places();
+        let mut agents: Vec<AgentInfo> = here.iter().map(|agent| self.describe(agent, &places)).collect();
         if let Some(but) = wanted.elsewhere_but.as_ref().filter(|_| wanted.state.is_none()) {
             agents.extend(self.agents_elsewhere(wanted, but));
         }
@@ -241,7 +251,8 @@ impl Panel {
         AgentsFound { agents, total }
     }
 
-    fn describe(&self, agent: &AgentDescription) -> AgentInfo {
+    fn describe(&self, agent: &AgentDescription, places: &FxHashMap<Symbol, Symbol>) -> AgentInfo {
+        let device = places.get(&agent.aid.name).filter(|_| agent.kind == AgentKind::Session);
         let now = self.platform.services().now();
         AgentInfo {
             name: agent.aid.name.as_str().to_owned(),
@@ -249,6 +260,7 @@ impl Panel {
             state: Some(agent.state),
             ending: agent.ending,
             node: self.node().to_owned(),
+            device: device.map(Symbol::to_string),
             owner: Some(agent.owner.as_str()).filter(|owner| !owner.is_empty()).map(str::to_owned),
             age_ms: Some(now.as_ms().saturating_sub(agent.created.as_ms())),
             mailbox: None,
@@ -270,6 +282,7 @@ impl Panel {
                 state: None,
                 ending: false,
                 node,
+                device: None,
                 owner: None,
                 age_ms: None,
                 mailbox: None,
@@ -398,7 +411,7 @@ impl Panel {
     }
 
     /// The node where an agent lives, if that is another one.
-    fn elsewhere(&self, agent: &str) -> Option<String> {
+    pub(super) fn elsewhere(&self, agent: &str) -> Option<String> {
         let directory = self.directory()?;
         let agent = Symbol::known(agent)?;
         let node = directory.with_ams(|ams| ams.node_of(agent)).flatten()?;

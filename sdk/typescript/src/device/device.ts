@@ -65,6 +65,10 @@ const WORKERS_MAX = 4;
 const WEIGH_EVERY_MS = 600_000;
 /** What part they have to differ by to be told of. */
 const DRIFT = 0.25;
+/** Agents that come and go are told of together, after so long. */
+const TELL_AGENTS_MS = 300;
+/** How many of them are told by name. */
+const AGENTS_TOLD_MAX = 256;
 
 /** An agent in a Worker of this device. */
 export class DeviceAgent {
@@ -162,6 +166,7 @@ export class Device {
   #battery: BatteryManager | undefined;
   #weighedAt = 0;
   #lookedAt = 0;
+  #tells: ReturnType<typeof setTimeout> | undefined;
 
   private constructor(url: string, options: DeviceOptions) {
     this.#url = url;
@@ -276,6 +281,7 @@ export class Device {
     try {
       const agent = new DeviceAgent((await order(line, id)) as string, line, id);
       crew.agents.set(id, agent);
+      this.#tellSoon();
       // The Worker may have ended meanwhile.
       if (!this.#crews.includes(crew)) agent.over("failed: its Worker ended");
       return agent;
@@ -308,6 +314,7 @@ export class Device {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#tells);
     for (const type of ["levelchange", "chargingchange"]) this.#battery?.removeEventListener(type, this.#tellHow);
     globalThis.document?.removeEventListener("visibilitychange", this.#tellHow);
     const crews = this.#crews.splice(0);
@@ -340,6 +347,7 @@ export class Device {
         if (news.type === "ended") {
           crew.agents.get(news.id)?.over(news.reason);
           crew.agents.delete(news.id);
+          this.#tellSoon();
         } else if (news.type === "trouble") this.#trouble(news.agent, errorOf(news.fault));
         else if (news.type === "printed") this.#options.onPrint?.(news.agent, news.text);
         else if (news.type === "closed") this.#lost(crew, news.fault);
@@ -364,6 +372,7 @@ export class Device {
     crew.line.terminate(error.message);
     for (const agent of crew.agents.values()) agent.over(`failed: ${error.message}`);
     this.#crews.splice(place, 1);
+    this.#tellSoon();
     if (this.#isOver) return;
     this.#trouble("", error);
     this.#hire().then(
@@ -409,6 +418,15 @@ export class Device {
     }
   }
 
+  /** Agents came or went. */
+  #tellSoon(): void {
+    if (this.#isOver) return;
+    this.#tells ??= setTimeout(() => {
+      this.#tells = undefined;
+      this.#tellHow();
+    }, TELL_AGENTS_MS);
+  }
+
   /** Tells the agent `devices` what the device can do, and how it is doing. */
   readonly #tellHow = (): void => {
     const steward = this.#steward;
@@ -418,6 +436,7 @@ export class Device {
       places: BigInt(this.#crews.length),
       visible: globalThis.document?.visibilityState !== "hidden",
       kinds: Object.keys(this.#options.work ?? {}),
+      agents: this.agents.slice(0, AGENTS_TOLD_MAX).map(({ name }) => name),
       battery: this.#battery ? map({ percent: BigInt(Math.round(this.#battery.level * 100)), charging: this.#battery.charging }) : null,
     });
     steward.send({ performative: "inform", receivers: "devices", content });

@@ -1,0 +1,25 @@
+/** The devices that take part: tabs, phones, volunteers' machines. */
+import { signal } from "@preact/signals";
+import type { DeviceInfo, WatchFrame } from "../live/vocabulary.js";
+
+export class Devices {
+  /** Those that the node told of, by name. */
+  readonly all = signal<readonly DeviceInfo[]>([]);
+  /** How many there are. */
+  readonly total = signal(0);
+
+  hear(frame: WatchFrame): void {
+    if (frame.type !== "answer" || frame.answer.answer !== "devices") return;
+    this.all.value = frame.answer.devices;
+    this.total.value = frame.answer.total;
+  }
+}
+
+/** Why a device is given less than it could do; empty if nothing is the matter. */
+export function hindrance({ units, units_now, visible, battery, workers, shunned }: DeviceInfo): string {
+  if (shunned) return "given no work any more: it was wrong, or brought nothing back";
+  if (workers === 0) return "its user allows no workers";
+  if (units_now === 0 && battery) return `its battery is low: ${battery.percent} %`;
+  if (!visible) return "its page is hidden: browsers give it little time";
+  return units_now < units ? "it can do less than usual" : "";
+}

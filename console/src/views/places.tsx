@@ -1,0 +1,69 @@
+/** Nodes and devices: where agents run, and how one has them go from one to another. */
+import { signal } from "@preact/signals";
+import { EVERYBODY, placeOf, type AgentFilter } from "../model/agents.js";
+import { count, visible } from "../model/format.js";
+import { ask } from "../parts/dialog.js";
+import type { Choice } from "../parts/menu.js";
+import { agents, devices, order, society } from "../session.js";
+
+/** Which agents are listed. */
+export const filter = signal<AgentFilter>(EVERYBODY);
+
+/** Places that a menu has; of more one says the name. */
+const IN_MENU_MAX = 12;
+
+/** All places where an agent could go, but where it is. */
+function placesBut(here: string): string[] {
+  return [...society.cards.value.map(({ name }) => name), ...devices.all.value.map(({ name }) => name)].filter((name) => name !== here);
+}
+
+/** Has an agent go on elsewhere: on a node, or on a device. */
+export async function move(name: string, to: string): Promise<void> {
+  const agent = agents.named(name);
+  if (agent && placeOf(agent) === to) return;
+  await order({ request: "move", agent: name, to }, `${name} goes on on ${to}`);
+}
+
+/** Asks where it is to go. */
+export async function moveByName(name: string): Promise<void> {
+  const agent = agents.named(name);
+  if (!agent || agent.kind === "service") return;
+  const lines = await ask("Move", `Where ${visible(name, 60)} is to go on: a node, or a device.`, "Move", [{ label: "To", choices: placesBut(placeOf(agent)) }]);
+  if (lines?.[0]) await move(name, lines[0]);
+}
+
+/** What can be chosen for an agent. */
+export function movesOf(name: string, here: string): Choice[] {
+  const places = placesBut(here);
+  const choices = places.slice(0, IN_MENU_MAX).map((place) => ({ label: visible(place, 40), run: () => void move(name, place) }));
+  return places.length > IN_MENU_MAX ? [...choices, { label: `One of ${places.length}…`, run: () => void moveByName(name) }] : choices;
+}
+
+/** What makes something a place on which agents can be dropped. */
+export function dropsOn(place: string, over: { value: boolean }) {
+  return {
+    onDragOver: (event: DragEvent) => {
+      event.preventDefault();
+      over.value = true;
+    },
+    onDragLeave: () => {
+      over.value = false;
+    },
+    onDrop: (event: DragEvent) => {
+      event.preventDefault();
+      over.value = false;
+      const agent = event.dataTransfer?.getData("text/plain") ?? "";
+      if (agent !== "") void move(agent, place);
+    },
+  };
+}
+
+/** How many agents are there, and the way to list them alone. */
+export function AgentsThere({ place, agents: many }: { readonly place: string; readonly agents: number | null }) {
+  const isIt = filter.value.node === place;
+  return (
+    <button type="button" class="there" aria-pressed={isIt} title={isIt ? "List all agents" : "List these agents only"} onClick={() => (filter.value = { ...filter.value, node: isIt ? "" : place })}>
+      <b>{many === null ? "–" : count(many)}</b> {many === 1 ? "agent" : "agents"}
+    </button>
+  );
+}
