@@ -128,6 +128,10 @@ pub struct Seat {
     pub host: Option<Text>,
 }
 
+/// What to do about a module that is not there.
+const MODULES_ARE_MADE: &str =
+    "`whimbrel agent build` makes it of a program; those of Whimbrel's own examples are made by `make guests`";
+
 /// A society to be; see [`Society::open`].
 pub struct Society {
     programs: Arc<Programs>,
@@ -501,7 +505,9 @@ impl<'a> Opening<'a> {
             match error {
                 CompileError::Errors(diagnostics) => self.note_once(diagnostics),
                 other => {
-                    self.note_once(vec![Diagnostic::error(&place.0, place.1, other.to_string(), "named here")]);
+                    let error = Diagnostic::error(&place.0, place.1, other.to_string(), "named here");
+                    let unbuilt = is_module(path) && matches!(other, CompileError::Read(ReadError::Missing { .. }));
+                    self.note_once(vec![if unbuilt { error.with_help(MODULES_ARE_MADE) } else { error }]);
                 }
             }
             Code::Unknown

@@ -35,6 +35,8 @@ pub struct Diagnostic {
     pub expected: Vec<&'static str>,
     /// Other places of the same file that explain it.
     pub related: Vec<(Span, String)>,
+    /// How many findings it stands for: more than one if it tells of those that are not shown.
+    pub stands_for: usize,
 }
 
 impl Diagnostic {
@@ -49,6 +51,7 @@ impl Diagnostic {
             help: None,
             expected: Vec::new(),
             related: Vec::new(),
+            stands_for: 1,
         }
     }
 
@@ -80,7 +83,8 @@ impl fmt::Display for Diagnostic {
 #[derive(Debug, Default)]
 pub struct Diagnostics {
     found: Vec<Diagnostic>,
-    left_out: usize,
+    errors_left_out: usize,
+    warnings_left_out: usize,
 }
 
 impl Diagnostics {
@@ -89,18 +93,28 @@ impl Diagnostics {
         if self.found.len() < limits::DIAGNOSTICS_MAX {
             self.found.push(diagnostic);
         } else {
-            self.left_out += 1;
+            match diagnostic.severity {
+                Severity::Error => self.errors_left_out += diagnostic.stands_for,
+                Severity::Warning => self.warnings_left_out += diagnostic.stands_for,
+            }
         }
     }
 
-    /// All findings, in the order they were made; the last one tells how many were left out.
+    /// All findings, in the order they were made; the last ones tell how many errors and warnings were left out.
     pub fn into_vec(mut self) -> Vec<Diagnostic> {
-        if self.left_out > 0
-            && let Some(last) = self.found.last()
-        {
-            let message = format!("{} more problems are not shown", self.left_out);
-            let note = Diagnostic::error(&last.file, last.span, message, "the last one shown");
-            self.found.push(note);
+        let Some(last) = self.found.last().cloned() else { return self.found };
+        let left_out =
+            [(self.errors_left_out, Severity::Error, "error"), (self.warnings_left_out, Severity::Warning, "warning")];
+        for (count, severity, word) in left_out {
+            if count > 0 {
+                let message = if count == 1 {
+                    format!("1 more {word} is not shown")
+                } else {
+                    format!("{count} more {word}s are not shown")
+                };
+                let note = Diagnostic::error(&last.file, last.span, message, "the last one shown");
+                self.found.push(Diagnostic { severity, stands_for: count, ..note });
+            }
         }
         self.found
     }
@@ -164,6 +178,26 @@ mod tests {
         }
         let all = all.into_vec();
         assert_eq!(all.len(), limits::DIAGNOSTICS_MAX + 1);
-        assert_eq!(all.last().map(|last| last.message.as_str()), Some("5 more problems are not shown"));
+        let last = all.last().unwrap();
+        assert_eq!(
+            (last.message.as_str(), last.severity, last.stands_for),
+            ("5 more errors are not shown", Severity::Error, 5)
+        );
+    }
+
+    #[test]
+    fn warnings_that_are_left_out_make_no_error_and_hide_none() {
+        let file = Text::from("x.asl");
+        let mut all = Diagnostics::default();
+        for _ in 0..=limits::DIAGNOSTICS_MAX {
+            all.push(Diagnostic::warning(&file, Span::default(), "odd", ""));
+        }
+        assert!(all.found.iter().all(|found| found.severity == Severity::Warning));
+        all.push(Diagnostic::error(&file, Span::default(), "bad", ""));
+        let notes: Vec<String> = all.into_vec().iter().skip(limits::DIAGNOSTICS_MAX).map(ToString::to_string).collect();
+        assert_eq!(
+            notes,
+            ["x.asl:0: error: 1 more error is not shown", "x.asl:0: warning: 1 more warning is not shown"]
+        );
     }
 }

@@ -23,17 +23,21 @@ pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
     Ok(if found.errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// A project counts as one, with all of its programs.
 #[derive(Default)]
 struct Found {
-    files: usize,
+    projects: usize,
+    programs: usize,
+    policies: usize,
     errors: usize,
     warnings: usize,
 }
 
 impl Found {
     fn check(&mut self, path: &Path) {
-        self.files += 1;
-        if path.extension().is_some_and(|extension| extension == "toml") {
+        let is_a = |path: &Path, extension: &str| path.extension().is_some_and(|found| found == extension);
+        if is_a(path, "toml") {
+            self.policies += 1;
             return self.check_policy(path);
         }
         let file = match project_in(path) {
@@ -43,6 +47,10 @@ impl Found {
                 return terminal::complain(&error);
             }
         };
+        match is_a(&file, "mas2j") {
+            true => self.projects += 1,
+            false => self.programs += 1,
+        }
         match Society::open(&file) {
             Ok(society) => self.show(society.warnings()),
             Err(OpenError::Errors { diagnostics, .. }) => self.show(&diagnostics),
@@ -66,20 +74,34 @@ impl Found {
 
     fn show(&mut self, diagnostics: &[Diagnostic]) {
         terminal::show(diagnostics);
-        let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-        self.errors += errors;
-        self.warnings += diagnostics.len() - errors;
+        for diagnostic in diagnostics {
+            match diagnostic.severity {
+                Severity::Error => self.errors += diagnostic.stands_for,
+                Severity::Warning => self.warnings += diagnostic.stands_for,
+            }
+        }
     }
 }
 
 impl std::fmt::Display for Found {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let Self { files, errors, warnings } = *self;
+        let plural = |n: usize, what: &str| format!("{what}{}", if n == 1 { "" } else { "s" });
+        let count = |n: usize, what: &str| format!("{n} {}", plural(n, what));
+        let Self { projects, programs, policies, errors, warnings } = *self;
+        let policies = (policies, if policies == 1 { "policy".to_owned() } else { "policies".to_owned() });
+        let kinds = [(projects, "project"), (programs, "program")].map(|(n, what)| (n, plural(n, what)));
+        let looked_at: Vec<String> = kinds
+            .into_iter()
+            .chain([policies])
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, what)| format!("{n} {what}"))
+            .collect();
+        let looked_at = looked_at.join(", ");
         if errors + warnings == 0 {
-            return write!(f, "{}: nothing wrong", count(files, "file"));
+            return write!(f, "{looked_at}: nothing wrong");
         }
-        write!(f, "{} and {} in {}", count(errors, "error"), count(warnings, "warning"), count(files, "file"))
+        write!(f, "{} and {}", count(errors, "error"), count(warnings, "warning"))?;
+        if looked_at.is_empty() { Ok(()) } else { write!(f, " in {looked_at}") }
     }
 }
 
@@ -89,7 +111,12 @@ mod tests {
 
     #[test]
     fn what_was_found_is_summed_up() {
-        assert_eq!(Found { files: 1, errors: 0, warnings: 0 }.to_string(), "1 file: nothing wrong");
-        assert_eq!(Found { files: 2, errors: 1, warnings: 0 }.to_string(), "1 error and 0 warnings in 2 files");
+        let found = |projects, programs, policies, errors, warnings| {
+            Found { projects, programs, policies, errors, warnings }.to_string()
+        };
+        assert_eq!(found(1, 0, 0, 0, 0), "1 project: nothing wrong");
+        assert_eq!(found(2, 1, 2, 0, 0), "2 projects, 1 program, 2 policies: nothing wrong");
+        assert_eq!(found(0, 2, 1, 1, 0), "1 error and 0 warnings in 2 programs, 1 policy");
+        assert_eq!(found(0, 0, 0, 1, 2), "1 error and 2 warnings");
     }
 }

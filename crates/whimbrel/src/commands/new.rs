@@ -63,26 +63,44 @@ pub fn new(arguments: &New) -> anyhow::Result<ExitCode> {
         Some(Language::AssemblyScript) => (&SCHOOL, ASSEMBLYSCRIPT.to_vec(), "calculator.ts"),
         Some(Language::C) => (&SCHOOL, C.to_vec(), "calculator.c"),
     };
-    for (file, text) in project {
-        write(&folder.join(file.replace("NAME", &name)), &text.replace("NAME", &name).replace("PROGRAM", program))?;
+    let project = project
+        .iter()
+        .map(|(file, text)| (file.replace("NAME", &name), text.replace("NAME", &name).replace("PROGRAM", program)));
+    let code = code.into_iter().map(|(file, text)| (file.to_owned(), text.to_owned()));
+    for (file, text) in project.chain(code) {
+        if let Err(error) = write(&folder.join(file), &text) {
+            // It was not there before. Half a society is of no use, and in the way of the next try.
+            let _ = std::fs::remove_dir_all(folder);
+            return Err(error);
+        }
     }
-    for (file, text) in code {
-        write(&folder.join(file), text)?;
-    }
-    let shown = folder.display();
+    say_made(folder, program)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what was made, and what to type next.
+fn say_made(folder: &Path, program: &str) -> std::io::Result<()> {
+    let shown = quoted(&folder.to_string_lossy());
     let mut out = anstream::stdout().lock();
     if program.is_empty() {
-        writeln!(out, "Made {shown}: a gardener and three flowers.")?;
+        writeln!(out, "Made {}: a gardener and three flowers.", folder.display())?;
         writeln!(out)?;
     } else {
-        writeln!(out, "Made {shown}: a pupil and two calculators.")?;
+        writeln!(out, "Made {}: a pupil and two calculators.", folder.display())?;
         writeln!(out)?;
-        writeln!(out, "  whimbrel agent build {shown}/{program} -o {shown}/calculator.wasm")?;
+        let (from, to) = (folder.join(program), folder.join("calculator.wasm"));
+        let (from, to) = (quoted(&from.to_string_lossy()), quoted(&to.to_string_lossy()));
+        writeln!(out, "  whimbrel agent build {from} -o {to}")?;
     }
     writeln!(out, "  whimbrel run {shown}              let them live")?;
     writeln!(out, "  whimbrel run {shown} --trace      see what they say to each other")?;
-    writeln!(out, "  whimbrel check {shown}            look for errors after a change")?;
-    Ok(ExitCode::SUCCESS)
+    writeln!(out, "  whimbrel check {shown}            look for errors after a change")
+}
+
+/// As a shell takes it for one word.
+fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
@@ -114,6 +132,13 @@ mod tests {
         assert!(project_name(Path::new("9lives")).is_err());
         assert!(project_name(Path::new("a.b")).is_err());
         assert!(project_name(Path::new("..")).is_err());
+    }
+
+    #[test]
+    fn what_is_to_be_typed_is_quoted_if_it_must_be() {
+        assert_eq!(quoted("a/my-garden"), "a/my-garden");
+        assert_eq!(quoted("my gardens/a"), "'my gardens/a'");
+        assert_eq!(quoted("ada's/a"), r"'ada'\''s/a'");
     }
 
     #[test]

@@ -15,7 +15,7 @@ fn all_errors_of_all_programs_are_shown() {
     for part in ["a.asl:", "b.asl:", "two.mas2j:1", "there is no file ./missing.asl"] {
         assert!(seen.err.contains(part), "no {part} in\n{}", seen.err);
     }
-    assert!(seen.err.lines().last().is_some_and(|line| line.ends_with("in 1 file")), "{}", seen.err);
+    assert!(seen.err.lines().last().is_some_and(|line| line.ends_with("in 1 project")), "{}", seen.err);
 }
 
 #[test]
@@ -32,10 +32,31 @@ fn java_classes_are_named_with_what_to_use_instead() {
 }
 
 #[test]
+fn what_is_odd_however_often_is_no_error() {
+    let many: String = (0..1000).map(|n| format!("+!g{n} <- .prin(1).\n")).collect();
+    let scratch = Scratch::with(&[("a.asl", &format!("!go.\n+!go <- .stopMAS.\n{many}"))]);
+    let seen = scratch.run(&["check", "a.asl"]);
+    assert!(seen.err.ends_with("0 errors and 1000 warnings in 1 program\n"), "{}", seen.err);
+    assert_eq!(seen.code, Some(0));
+    assert_eq!(scratch.run(&["run", "a.asl"]).code, Some(0));
+}
+
+#[test]
+fn a_module_that_is_not_built_yet_is_asked_for() {
+    let scratch = Scratch::with(&[("two.mas2j", "MAS two { agents: a a.wasm; }")]);
+    let seen = scratch.run(&["check", "two.mas2j"]);
+    assert!(
+        seen.err.contains("there is no file a.wasm") && seen.err.contains("`whimbrel agent build`"),
+        "{}",
+        seen.err
+    );
+}
+
+#[test]
 fn the_checked_are_counted() {
     let scratch = Scratch::with(&[("a.asl", "p."), ("b.asl", "q.")]);
     let seen = scratch.run(&["check", "a.asl", "b.asl"]);
-    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "2 files: nothing wrong\n"));
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "2 programs: nothing wrong\n"));
 }
 
 #[test]
@@ -46,7 +67,7 @@ fn policies_are_checked_with_the_place_of_what_is_wrong() {
         ("a.asl", "!go.\n+!go <- .stopMAS.\n"),
     ]);
     let good = scratch.run(&["check", "good.toml"]);
-    assert_eq!((good.err.as_str(), good.code), ("1 file: nothing wrong\n", Some(0)));
+    assert_eq!((good.err.as_str(), good.code), ("1 policy: nothing wrong\n", Some(0)));
     for arguments in [&["check", "bad.toml"][..], &["run", "a.asl", "--policy", "bad.toml"]] {
         let bad = scratch.run(arguments);
         assert!(bad.err.contains("\"strangers\" names nobody: expected `*`, `agent:NAME`"), "{}", bad.err);

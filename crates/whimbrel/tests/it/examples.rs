@@ -51,7 +51,7 @@ fn a_market_refuses_its_intruders() {
     let seen: super::Seen = script.output().expect("bash runs").into();
     assert_eq!((seen.out, seen.code), (expected, Some(0)), "{}", seen.err);
     let projects = ["check", "market.mas2j", "customers.mas2j", "intruder.mas2j", "policy.toml"];
-    assert_eq!(run_in(&folder, &projects).err, "4 files: nothing wrong\n");
+    assert_eq!(run_in(&folder, &projects).err, "3 projects, 1 policy: nothing wrong\n");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn examples_have_nothing_to_be_warned_of() {
             "examples/sensors",
         ],
     );
-    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "9 files: nothing wrong\n"));
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "9 projects: nothing wrong\n"));
 }
 
 #[test]

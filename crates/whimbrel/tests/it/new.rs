@@ -9,7 +9,7 @@ fn a_new_society_runs() {
     assert_eq!((made.code, made.err.as_str()), (Some(0), ""));
     assert!(made.out.contains("whimbrel run my-garden"), "{}", made.out);
     let checked = scratch.run(&["check", "my-garden"]);
-    assert_eq!((checked.code, checked.err.as_str()), (Some(0), "1 file: nothing wrong\n"));
+    assert_eq!((checked.code, checked.err.as_str()), (Some(0), "1 project: nothing wrong\n"));
     let seen = scratch.run(&["run", "my-garden"]);
     assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
     assert_eq!(seen.out.lines().filter(|line| line.ends_with("ah, water")).count(), 4, "{}", seen.out);
@@ -23,6 +23,16 @@ fn what_is_there_is_not_touched() {
     assert_eq!(seen.err, "error: garden exists already; choose another name\n");
     assert_eq!(seen.code, Some(1));
     assert_eq!(std::fs::read_to_string(scratch.0.join("garden")).expect("still there"), "mine");
+}
+
+#[test]
+fn a_society_that_cannot_be_written_is_not_left_half_made() {
+    // `write` fails where a folder cannot be made: the project's name is as long as a file's may be, and gets an ending.
+    let name = "g".repeat(255);
+    let scratch = Scratch::new();
+    let seen = scratch.run(&["new", &name]);
+    assert!(seen.err.contains("cannot write"), "{}", seen.err);
+    assert_eq!((seen.code, scratch.0.join(&name).exists()), (Some(1), false));
 }
 
 #[test]
