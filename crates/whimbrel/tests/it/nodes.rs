@@ -272,18 +272,24 @@ fn a_signed_conversation_is_proven_and_verified_offline() {
     let run = ["run", "x.mas2j", "--nodes", "2", "--security", "signed", "--evidence", "kept"];
     let seen = scratch.run(&run);
     assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("[ping] sold for 10\n", "", Some(7)));
-    for folder in ["kept", "kept.n2"] {
+    std::fs::create_dir(scratch.0.join("earlier")).expect("it can be made");
+    for file in std::fs::read_dir(scratch.0.join("kept")).expect("it is there").map_while(Result::ok) {
+        std::fs::copy(file.path(), scratch.0.join("earlier").join(file.file_name())).expect("it can be copied");
+    }
+    // Each such run has an authority of its own; what was signed in an earlier one is believed as before.
+    assert_eq!(scratch.run(&run).code, Some(7));
+    for (folder, said) in [("earlier", 2), ("kept", 4), ("kept.n2", 4)] {
         let proven = scratch.run(&["prove", "ping~pong", "--evidence", folder, "-o", "deal.json"]);
         assert_eq!(
             (proven.out.as_str(), proven.code),
-            ("2 messages of ping~pong are in deal.json\n", Some(0)),
+            (format!("{said} messages of ping~pong are in deal.json\n").as_str(), Some(0)),
             "{}",
             proven.err
         );
         let verified = scratch.run(&["verify", "deal.json", "--authority", "kept/authority.pem"]);
         assert_eq!(verified.code, Some(0), "{}", verified.err);
         let lines: Vec<&str> = verified.out.lines().collect();
-        assert_eq!(lines[0], "ping~pong: 2 messages, as they were signed");
+        assert_eq!(lines[0], format!("ping~pong: {said} messages, as they were signed"));
         assert!(lines[1].contains("ping of n1 to pong: tell price(10)"), "{}", verified.out);
         assert!(lines[2].ends_with("pong of n2 to ping: tell taken(10)  (after 1)"), "{}", verified.out);
     }
