@@ -36,6 +36,14 @@ pub enum OpenStoreError {
     /// There is no store in the directory, and none was to be made.
     #[error("there is no store in {}", .0.display())]
     NoStore(PathBuf),
+    /// There are several stores below the directory.
+    #[error("there are several stores in {}: {}", .folder.display(), .stores.iter().map(|store| store.display().to_string()).collect::<Vec<_>>().join(", "))]
+    Several {
+        /// The directory.
+        folder: PathBuf,
+        /// Those that are in it.
+        stores: Vec<PathBuf>,
+    },
     /// The store was made by another version.
     #[error("{} has layout {found}: this version reads {LAYOUT}; export it with the version that wrote it", .folder.display())]
     Layout {
@@ -141,6 +149,26 @@ pub fn describe(folder: &Path) -> Result<Option<Description>, OpenStoreError> {
         Ok(text) => read(&text, folder).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(OpenStoreError::Io { path, error }),
+    }
+}
+
+/// Where the store is that somebody means by `folder`: there, or in the only folder below it that has one, as a society
+/// is kept in `.whimbrel/NAME`.
+///
+/// # Errors
+/// There are several.
+pub fn store_in(folder: &Path) -> Result<PathBuf, OpenStoreError> {
+    if folder.join(DESCRIPTION).exists() {
+        return Ok(folder.to_owned());
+    }
+    let below = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut stores: Vec<PathBuf> = below.filter(|path| path.join(DESCRIPTION).is_file()).collect();
+    stores.sort();
+    match stores.len() {
+        // Whoever opens it finds out what there is instead.
+        0 => Ok(folder.to_owned()),
+        1 => Ok(stores.swap_remove(0)),
+        _ => Err(OpenStoreError::Several { folder: folder.to_owned(), stores }),
     }
 }
 

@@ -9,10 +9,10 @@ use clap::{Args, Subcommand};
 /// The node must not run meanwhile: a store is one process's at a time.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel store check garden.store                     read all of it, say what is damaged
-  whimbrel store compact garden.store                   give back the space of what was forgotten
-  whimbrel store export garden.store garden.export      all of it in one file
-  whimbrel store import garden.store garden.export      restore that into an empty store")]
+  whimbrel store check garden/.whimbrel                 read all of it, say what is damaged
+  whimbrel store compact garden/.whimbrel               give back the space of what was forgotten
+  whimbrel store export garden/.whimbrel garden.export  all of it in one file
+  whimbrel store import elsewhere garden.export         restore that into an empty store")]
 pub struct Store {
     #[command(subcommand)]
     pub action: StoreAction,
@@ -23,7 +23,7 @@ pub struct Store {
 pub enum StoreAction {
     /// Read every byte, change nothing, and say what is in it; fails if something is damaged.
     Check {
-        /// The store's directory.
+        /// The store's directory, or one with one store in it.
         dir: PathBuf,
         /// One line of JSON instead of a table.
         #[arg(long)]
@@ -31,7 +31,7 @@ pub enum StoreAction {
     },
     /// Give back the space of frames that were forgotten.
     Compact {
-        /// The store's directory.
+        /// The store's directory, or one with one store in it.
         dir: PathBuf,
         /// One line of JSON instead of a sentence.
         #[arg(long)]
@@ -39,7 +39,7 @@ pub enum StoreAction {
     },
     /// Write all of it into one file, with checksums, which later versions read.
     Export {
-        /// The store's directory.
+        /// The store's directory, or one with one store in it.
         dir: PathBuf,
         /// The file to make.
         file: PathBuf,

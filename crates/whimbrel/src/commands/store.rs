@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
-use whimbrel_store::{Archived, Damage, Embedded, Options, Report};
+use whimbrel_store::{Archived, Damage, Embedded, Options, Report, store_in};
 
 use crate::arguments::{Store, StoreAction};
 use crate::terminal;
@@ -21,10 +21,11 @@ const DAMAGE_LINES: usize = 20;
 /// Does it.
 pub fn store(arguments: &Store) -> anyhow::Result<ExitCode> {
     match &arguments.action {
-        StoreAction::Check { dir, json } => check(dir, *json),
-        StoreAction::Compact { dir, json } => compact(dir, *json),
+        StoreAction::Check { dir, json } => check(&store_in(dir)?, *json),
+        StoreAction::Compact { dir, json } => compact(&store_in(dir)?, *json),
         StoreAction::Export { dir, file, salvage, json } => {
-            let done = Going::begin("export")?.run(|on| whimbrel_store::export(dir, file, *salvage, on))?;
+            let dir = store_in(dir)?;
+            let done = Going::begin("export")?.run(|on| whimbrel_store::export(&dir, file, *salvage, on))?;
             archived(&done, *json, &format!("exported into {}", file.display()))
         }
         StoreAction::Import { dir, file, json } => {

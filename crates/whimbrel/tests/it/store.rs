@@ -58,6 +58,14 @@ fn a_store_is_checked_compacted_exported_and_imported() {
     let seen = run_in(&scratch.0, &["store", "import", "other.store", "file"]);
     assert_eq!(seen.code, Some(1));
     assert_eq!(seen.err, "error: other.store is not empty: an export is only restored into an empty store\n");
+    // As a society is kept in `.whimbrel/NAME`.
+    let kept = scratch.0.join("kept");
+    std::fs::create_dir(&kept).unwrap();
+    std::fs::rename(scratch.0.join("other.store"), kept.join("one")).unwrap();
+    assert_eq!(checked("kept")["opened"], before["opened"]);
+    std::fs::rename(scratch.0.join("society.store"), kept.join("two")).unwrap();
+    let seen = run_in(&scratch.0, &["store", "check", "kept"]);
+    assert_eq!(seen.err, "error: there are several stores in kept: kept/one, kept/two\n");
     let seen = run_in(&scratch.0, &["store", "check", "no.store"]);
     assert_eq!((seen.code, seen.err.as_str()), (Some(1), "error: there is no store in no.store\n"));
 }
