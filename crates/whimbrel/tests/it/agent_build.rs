@@ -50,6 +50,47 @@ class Greeter extends Agent {
 run(new Greeter());
 ";
 
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_nothing_behind() {
+    use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let scratch = Scratch::with(&[("x.c", "")]);
+    std::fs::create_dir(scratch.0.join("bin")).expect("can be made");
+    let begun = scratch.0.join("begun");
+    let compiler = scratch.0.join("bin/clang");
+    std::fs::write(&compiler, format!("#!/bin/sh\n: > {}\nexec sleep 60\n", begun.display())).expect("can be written");
+    std::fs::set_permissions(&compiler, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    std::fs::copy(&compiler, scratch.0.join("bin/wasm-ld")).expect("can be copied");
+    let between = scratch.0.join("between");
+    std::fs::create_dir(&between).expect("can be made");
+    let path = format!("{}:{}", scratch.0.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let mut child = super::whimbrel()
+        .args(["agent", "build", "x.c"])
+        .current_dir(&scratch.0)
+        .env("PATH", path)
+        .env("TMPDIR", &between)
+        .stderr(std::process::Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .expect("the binary runs");
+    let began = std::time::Instant::now();
+    while !begun.exists() {
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "the compiler is not started");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(std::fs::read_dir(&between).expect("it is there").count(), 1);
+    let group = format!("-{}", child.id());
+    let told = std::process::Command::new("kill").args(["-INT", "--", &group]).status();
+    assert!(told.expect("kill runs").success());
+    let mut said = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+    assert_eq!((child.wait().expect("it ends").code(), said.as_str()), (Some(130), ""));
+    assert_eq!(std::fs::read_dir(&between).expect("it is there").count(), 0);
+    assert!(!scratch.0.join("x.wasm").exists());
+}
+
 #[test]
 fn a_program_in_c_becomes_an_agent() {
     let scratch = Scratch::with(&[("greeter.c", GREETER_C)]);

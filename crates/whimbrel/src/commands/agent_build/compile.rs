@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-use super::tools::{TARGET, cargo, missing, node_tool, program};
+use super::tools::{TARGET, cargo, missing, node_tool, program, well_ended};
 use super::{binaryen, run};
 
 /// The libraries that come with this command.
@@ -58,9 +58,7 @@ fn rust(manifest: &Path) -> anyhow::Result<PathBuf> {
         command.arg("--config").arg(format!("profile.release.{setting}"));
     }
     let seen = command.stderr(Stdio::inherit()).output().context("cannot run cargo")?;
-    if !seen.status.success() {
-        bail!("cargo could not build {}", manifest.display());
-    }
+    well_ended(seen.status, || format!("cargo could not build {}", manifest.display()))?;
     let messages = String::from_utf8_lossy(&seen.stdout);
     let mut modules: Vec<PathBuf> = messages.lines().flat_map(modules_in).collect();
     modules.dedup();

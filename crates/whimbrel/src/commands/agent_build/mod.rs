@@ -7,13 +7,15 @@ mod tools;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 use whimbrel::guests::Guests;
 
 use self::compile::compile;
 use self::inspect::Module;
-use self::tools::{missing, node_tool, quoted, scratch};
+use self::tools::{Interrupted, missing, node_tool, quoted, scratch, well_ended};
 use crate::arguments::{Agent, AgentAction};
 
 /// What nodes take of WebAssembly beyond its first version (docs/design/wasm-agents.md).
@@ -27,12 +29,24 @@ const FEATURES: [&str; 7] = [
     "--enable-simd",
 ];
 
+/// What shells report for a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
 /// `whimbrel agent`.
 pub fn agent(arguments: &Agent) -> anyhow::Result<ExitCode> {
     let AgentAction::Build { path, output } = &arguments.action;
     let output = output.clone().map_or_else(|| default_output(path), Ok)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&interrupted);
+    // A terminal's Ctrl-C ends the tool at work, too. What is in between is removed then.
+    ctrlc::set_handler(move || told.store(true, Ordering::Relaxed))?;
     let folder = scratch()?;
-    let module = build(path, folder.path())?;
+    let built = build(path, folder.path());
+    // The tool may have ended of it before this process was told.
+    if interrupted.load(Ordering::Relaxed) || built.as_ref().is_err_and(anyhow::Error::is::<Interrupted>) {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    let module = built?;
     std::fs::write(&output, &module.bytes).with_context(|| format!("cannot write {}", output.display()))?;
     writeln!(anstream::stdout().lock(), "{}", module.report(&output))?;
     Ok(ExitCode::SUCCESS)
@@ -80,5 +94,5 @@ fn binaryen(tool: &str, from: &Path, to: &Path) -> anyhow::Result<Command> {
 fn run(mut command: Command) -> anyhow::Result<()> {
     let shown = quoted(&command);
     let status = command.stdout(Stdio::null()).status().with_context(|| format!("cannot run {shown}"))?;
-    if status.success() { Ok(()) } else { bail!("{shown} failed") }
+    well_ended(status, || format!("{shown} failed"))
 }

@@ -1,10 +1,18 @@
 //! Finding compilers: those of the machine, and those that `make guests` put into the cache.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, bail};
+
+/// Ctrl-C's signal, the same on all Unix systems.
+#[cfg(unix)]
+const SIGINT: i32 = 2;
+
+/// How many folders may be in the way of one for what is in between.
+const SCRATCH_TRIES: u32 = 100;
 
 /// What agents in Rust are compiled for.
 pub const TARGET: &str = "wasm32-unknown-unknown";
@@ -78,14 +86,39 @@ pub fn quoted(command: &Command) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// A tool was ended by Ctrl-C.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted;
+
+/// An error if a tool failed; which one, if it did so by itself.
+pub fn well_ended(status: ExitStatus, failed: impl Fn() -> String) -> anyhow::Result<()> {
+    #[cfg(unix)]
+    if std::os::unix::process::ExitStatusExt::signal(&status) == Some(SIGINT) {
+        bail!(Interrupted);
+    }
+    if status.success() { Ok(()) } else { bail!(failed()) }
+}
+
 /// A folder for what is in between, removed when this is dropped.
 pub struct Scratch(PathBuf);
 
-/// Makes one.
+/// Makes one, which was not there before: where everybody may write, nobody else is to have put anything into it.
 pub fn scratch() -> anyhow::Result<Scratch> {
-    let folder = std::env::temp_dir().join(format!("whimbrel-agent-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    Ok(Scratch(folder))
+    let mut made = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut made, 0o700);
+    let mut number = 0;
+    loop {
+        let folder = std::env::temp_dir().join(format!("whimbrel-agent-{}-{number}", std::process::id()));
+        match made.create(&folder) {
+            Ok(()) => return Ok(Scratch(folder)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && number < SCRATCH_TRIES => number += 1,
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot make the folder {}", folder.display()));
+            }
+        }
+    }
 }
 
 impl Scratch {
