@@ -3,6 +3,9 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+/// What ends, of most processes.
+pub const SOCIETY: &str = "the society";
+
 /// What shells report for a program that Ctrl-C ended.
 pub const INTERRUPTED: i32 = 130;
 
@@ -46,15 +49,18 @@ impl Stopping {
         self.receiver.recv_timeout(time).is_ok()
     }
 
-    /// From now on reasons lead to `end`, with an exit code. Who has what is answered is told of it before.
-    pub fn watch(self, end: impl Fn(i32) + Send + 'static) -> Receiver<()> {
+    /// From now on reasons lead to `end`, with an exit code. Who has what is answered is told of it before. What ends is
+    /// said, unless that is nobody's news: of several processes that Ctrl-C reaches at once one says it.
+    pub fn watch(self, what_ends: Option<&'static str>, end: impl Fn(i32) + Send + 'static) -> Receiver<()> {
         let (told, reasons) = channel();
         std::thread::spawn(move || {
             let Ok(reason) = self.receiver.recv() else { return };
             let _ = told.send(());
             match reason {
                 Reason::Interrupt => {
-                    crate::terminal::note("ending the society (Ctrl-C again to end at once)");
+                    if let Some(what) = what_ends {
+                        crate::terminal::note(&format!("ending {what} (Ctrl-C again to end at once)"));
+                    }
                     end(INTERRUPTED);
                 }
                 Reason::NobodyReads => end(0),

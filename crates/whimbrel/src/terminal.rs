@@ -3,6 +3,7 @@
 use std::hash::Hasher;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use anstyle::{Ansi256Color, AnsiColor, Color, Style};
@@ -23,21 +24,28 @@ pub struct Lines {
     colored: bool,
     quiet: bool,
     nobody_reads: Mutex<Option<Sender<Reason>>>,
+    /// Whether it was said that lines cannot be written: a full disk is, for instance.
+    complained: AtomicBool,
 }
 
 impl Lines {
     /// Lines for standard output; tells `nobody_reads` when it is closed.
     pub fn new(quiet: bool, nobody_reads: Sender<Reason>) -> Self {
         let colored = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
-        Self { colored, quiet, nobody_reads: Mutex::new(Some(nobody_reads)) }
+        Self { colored, quiet, nobody_reads: Mutex::new(Some(nobody_reads)), complained: AtomicBool::new(false) }
     }
 }
 
 impl Lines {
-    /// Whoever read our output may have read enough: that ends the society, and quietly.
+    /// Whoever read our output may have read enough: that ends the society, and quietly. If lines cannot be written for
+    /// another reason, that is said, once: agents go on.
     fn printed(&self, outcome: &std::io::Result<()>) {
-        if outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe)
-            && let Ok(mut told) = self.nobody_reads.lock()
+        let Err(error) = outcome else { return };
+        if error.kind() != ErrorKind::BrokenPipe {
+            if !self.complained.swap(true, Ordering::Relaxed) {
+                note(&format!("what agents print cannot be written, and is lost: {error}"));
+            }
+        } else if let Ok(mut told) = self.nobody_reads.lock()
             && let Some(sender) = told.take()
         {
             let _ = sender.send(Reason::NobodyReads);

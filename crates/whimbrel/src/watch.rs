@@ -8,6 +8,7 @@ use std::time::Duration;
 use whimbrel_acl::{Performative, Symbol};
 use whimbrel_gateway::vocabulary::Event as Happened;
 use whimbrel_platform::{Counters, Event, Observer, Time};
+use whimbrel_runtime::DEVICES;
 
 use crate::control::happening;
 use crate::duration::readable;
@@ -20,7 +21,7 @@ const TRACE: Lines = Lines { clock: Clock::Since(0), nodes: false, width: None }
 const NAMES_SHOWN: usize = 8;
 
 /// The platform's own agents, which are no part of the society.
-const SERVICES: [&str; 2] = ["ams", "df"];
+const SERVICES: [&str; 3] = ["ams", "df", DEVICES];
 
 /// Watches a platform.
 #[derive(Clone)]

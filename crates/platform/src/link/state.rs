@@ -226,7 +226,11 @@ impl Connection {
         }
         let took = now - Time(asked);
         self.flight.handle_answer(took);
-        let smoothed = |known: Duration| (known * (ROUND_TRIP_INERTIA - 1) + took) / ROUND_TRIP_INERTIA;
+        // Whoever has just begun is busy: an answer that came late then says nothing of the link.
+        let beginning = self.questions > 0;
+        let smoothed = |known: Duration| {
+            if beginning { known.min(took) } else { (known * (ROUND_TRIP_INERTIA - 1) + took) / ROUND_TRIP_INERTIA }
+        };
         self.round_trip = Some(self.round_trip.map_or(took, smoothed));
         // The next question, if the beginning is not over.
         self.ping |= self.questions > 0;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anyhow::bail;
 use whimbrel_gateway::vocabulary::Request;
 use whimbrel_platform::inspection::DebugOrder;
 
@@ -14,6 +15,10 @@ use crate::table::harmless;
 
 /// Does what is asked for, and shows where the agent stands.
 pub fn debug(arguments: &Debug) -> anyhow::Result<ExitCode> {
+    let alone = matches!(arguments.order, DebugWord::Pause | DebugWord::Step | DebugWord::Continue | DebugWord::End);
+    if let (true, Some(what)) = (alone, &arguments.what) {
+        bail!("`{}` is one word too many: this order needs no more than the agent", harmless(what));
+    }
     let nodes = choose(&arguments.target)?;
     let agent = local(&arguments.agent);
     ask(&nodes, None, &request(arguments, agent))?;

@@ -20,7 +20,7 @@ use crate::guarding::Guards;
 use crate::logging::Logging;
 use crate::membership::{Membership, security_at};
 use crate::offering;
-use crate::stopping::Stopping;
+use crate::stopping::{SOCIETY, Stopping};
 use crate::terminal::Lines;
 use crate::watch::Watch;
 
@@ -78,7 +78,7 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
     let leaving = platform.clone();
-    stopping.watch(move |code| leaving.leave_with(code));
+    stopping.watch(Some(SOCIETY), move |code| leaving.leave_with(code));
     let code = run_until_alone(&platform, &membership);
     agent_port::end_sessions(agents_elsewhere.as_ref());
     gateway::close(gateway);

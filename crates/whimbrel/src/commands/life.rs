@@ -9,8 +9,7 @@ use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
 
 use crate::arguments::{Move, Stop, Whom};
-use crate::control::MOVE_PATIENCE;
-use crate::control::{Found, Target, choose};
+use crate::control::{Found, MOVE_PATIENCE, Target, choose, natural};
 use crate::screen::print;
 use crate::table::harmless;
 use crate::terminal;
@@ -20,35 +19,47 @@ const END_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Ends agents.
 pub fn kill(whom: &Whom) -> anyhow::Result<ExitCode> {
-    act(&whom.agents, &whom.target, "killed", |agent| Request::Kill { agent })
+    act(&whom.agents, &whom.target, "killed", None, |agent| Request::Kill { agent })
 }
 
 /// Has agents go to another node.
 pub fn move_to(order: &Move) -> anyhow::Result<ExitCode> {
     let (to, done) = (&order.to, format!("moved to {}", harmless(&order.to)));
-    act(std::slice::from_ref(&order.agent), &order.target, &done, |agent| Request::Move { agent, to: to.clone() })
+    let whom = std::slice::from_ref(&order.agent);
+    act(whom, &order.target, &done, Some(to), |agent| Request::Move { agent, to: to.clone() })
 }
 
 /// Calls agents home.
 pub fn recall(whom: &Whom) -> anyhow::Result<ExitCode> {
-    act(&whom.agents, &whom.target, "is home", |agent| Request::Recall { agent })
+    act(&whom.agents, &whom.target, "is home", None, |agent| Request::Recall { agent })
 }
 
 /// Takes agents' turns away.
 pub fn suspend(whom: &Whom) -> anyhow::Result<ExitCode> {
-    act(&whom.agents, &whom.target, "suspended", |agent| Request::Step { agent, step: LifecycleStep::Suspend })
+    act(&whom.agents, &whom.target, "suspended", None, |agent| Request::Step { agent, step: LifecycleStep::Suspend })
 }
 
 /// Gives agents turns again.
 pub fn resume(whom: &Whom) -> anyhow::Result<ExitCode> {
-    act(&whom.agents, &whom.target, "resumed", |agent| Request::Step { agent, step: LifecycleStep::Resume })
+    act(&whom.agents, &whom.target, "resumed", None, |agent| Request::Step { agent, step: LifecycleStep::Resume })
 }
 
-/// Does something to each of the agents; what cannot be done to one does not keep it from the others.
-fn act(whom: &[String], target: &Target, done: &str, request: impl Fn(String) -> Request) -> anyhow::Result<ExitCode> {
+/// Does something to each of the agents; what cannot be done to one does not keep it from the others. Of those whose
+/// names fit a pattern, who is on the node `there` already needs nothing.
+fn act(
+    whom: &[String],
+    target: &Target,
+    done: &str,
+    there: Option<&str>,
+    request: impl Fn(String) -> Request,
+) -> anyhow::Result<ExitCode> {
     let nodes = choose(target)?;
     let mut code = ExitCode::SUCCESS;
     for (agent, node) in agents(whom, &nodes)? {
+        if let Some(node) = node.as_deref().filter(|node| Some(*node) == there) {
+            let _ = print(&format!("{} is on {} already", harmless(&agent), harmless(node)));
+            continue;
+        }
         match ask(&nodes, node.as_deref(), &request(agent.clone())) {
             Ok(_) => {
                 // Nobody may be reading.
@@ -84,6 +95,9 @@ fn agents(whom: &[String], nodes: &[Found]) -> anyhow::Result<Vec<(String, Optio
             if let Answer::Agents(found) = node.ask(&Request::Agents(wanted), Duration::ZERO)? {
                 all.extend(found.agents.into_iter().map(|agent| (agent.name, Some(agent.node))));
             }
+        }
+        if let Some(found) = all.get_mut(before..) {
+            found.sort_by(|(one, _), (other, _)| natural::compare(one, other));
         }
         if all.len() == before {
             bail!("no agent's name fits {name}");

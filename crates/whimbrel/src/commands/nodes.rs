@@ -52,7 +52,7 @@ const COLUMNS: [Column; 9] = [
 
 fn page(seen: &Seen, room: Room) -> String {
     if seen.nodes.is_empty() {
-        return "no nodes: this society is kept by one process, or not at all".to_owned();
+        return "no cluster: `whimbrel up` makes one; `whimbrel ps` shows what runs here".to_owned();
     }
     let row = |node: &MemberInfo| {
         let (word, color) = match node.state {

@@ -29,7 +29,7 @@ use crate::membership::{Membership, security_at};
 use crate::nodes::{Nodes, name_of};
 use crate::offering;
 use crate::opening::Opened;
-use crate::stopping::{Stopping, end_after};
+use crate::stopping::{SOCIETY, Stopping, end_after};
 use crate::terminal::{self, Lines};
 use crate::watch::Watch;
 
@@ -76,7 +76,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let panel = Arc::new(panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll.clone()));
     let control = open_control(&panel, arguments.quiet);
     let gateway = gateway::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
-    let reasons = stopping.watch(end_by(&platform, cluster.clone()));
+    let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, cluster.clone()));
     let opened = open_console(arguments, gateway.as_ref().zip(console.as_ref()), reasons)?;
     let later = later.filter(|_| opened.as_ref().is_none_or(Opened::wait));
     let failed = later.and_then(|society| begin(society).err());

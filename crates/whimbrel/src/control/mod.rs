@@ -9,7 +9,7 @@ pub mod history;
 mod mail;
 mod merge;
 mod minds;
-mod natural;
+pub mod natural;
 mod operator;
 mod panel;
 mod server;

@@ -253,6 +253,11 @@ fn agents_are_moved_and_it_is_said_why_one_stays() {
         assert!(err.contains(why) && out.is_empty() && code == Some(1), "{arguments:?}: {out}{err}");
     }
     assert_eq!(site.out(&["move", "b*k", "n2"]), "bank moved to n2\n");
+    site.until(|| node().as_deref() == Some("n2"));
+    // Who is meant among others and is there needs nothing; and names are in their order.
+    let moved = site.out(&["move", "b*", "n2"]);
+    let names: Vec<&str> = moved.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(moved.contains("bank is on n2 already\n") && names.is_sorted(), "{moved}");
 }
 
 #[test]

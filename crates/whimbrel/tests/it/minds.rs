@@ -75,6 +75,8 @@ fn count_if_any(mind: &Value) -> Option<i64> {
 fn a_paused_agent_stands_takes_steps_and_goes_on() {
     let site = site();
     let _running = site.start(&["run", "bar.mas2j"], 1);
+    let refused = site.see(&["debug", "bob", "pause", "--json"]);
+    assert!(refused.err.contains("`--json` is one word too many") && refused.code == Some(1), "{}", refused.err);
     let paused = site.out(&["debug", "bob", "pause"]);
     assert!(paused.contains("paused by an operator") && paused.contains("intention 1"), "{paused}");
     site.out(&["send", "bob", "order(tea)", "--performative", "tell"]);

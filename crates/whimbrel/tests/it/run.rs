@@ -137,6 +137,46 @@ fn a_reader_that_has_enough_ends_the_society_quietly() {
     assert_eq!((err.as_str(), status.code()), ("", Some(0)));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn lines_that_cannot_be_written_are_spoken_of_once() {
+    let scratch = Scratch::with(&[("x.asl", "!go. +!go <- .print(a); .print(b); .stopMAS.")]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let ran = whimbrel().args(["run", "x.asl"]).current_dir(&scratch.0).stdout(full).output();
+    let seen = Seen::from(ran.expect("the binary runs"));
+    let said = "whimbrel: what agents print cannot be written, and is lost: No space left on device (os error 28)\n";
+    assert_eq!((seen.err.as_str(), seen.code), (said, Some(0)));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_of_several_processes_is_spoken_of_once() {
+    use std::os::unix::process::CommandExt;
+    let scratch = Scratch::with(&[
+        ("x.mas2j", "MAS x { agents: x at \"n1\"; y x.asl at \"n3\"; }"),
+        ("x.asl", "!go. +!go : .my_name(y) <- .send(x, achieve, said). +!go. +!said <- .print(linked)."),
+    ]);
+    let mut child = whimbrel()
+        .args(["run", "x.mas2j", "--nodes", "3"])
+        .current_dir(&scratch.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .expect("the binary runs");
+    let mut out = BufReader::new(child.stdout.take().expect("piped"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("a line");
+    assert_eq!(line, "[x] linked\n");
+    // A terminal's Ctrl-C reaches all of them.
+    let group = format!("-{}", child.id());
+    assert!(std::process::Command::new("kill").args(["-INT", "--", &group]).status().expect("kill runs").success());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("text");
+    let seen = Seen::from(child.wait_with_output().expect("it ends"));
+    assert_eq!((seen.err.matches("ending the society").count(), seen.code), (1, Some(130)), "{}", seen.err);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_the_society_in_order() {
