@@ -7,20 +7,20 @@
       !stage(leave);
       !stage(train);
       !stage(change);
-      .wait(100);
+      .wait(400);
       !stage(ferry);
       !cross(mountain);
       !stage(descend);
       !stage(village);
-      .wait(100);
+      .wait(400);
       !stage(inn);
       !stage(sleep);
       !stage(breakfast);
       !stage(arrive);
       .send(clerk, achieve, close).
 
-+!stage(S) <- .print(S); .send(clerk, tell, passed(S)); .wait(50).
++!stage(S) <- .print(S); .send(clerk, tell, passed(S)); .wait(400).
 
 // The pass is closed: the goal fails, and the plan for that takes the tunnel.
-+!cross(mountain) <- .wait(100); .fail(snow).
++!cross(mountain) <- .wait(400); .fail(snow).
 -!cross(mountain) <- !stage(tunnel).
