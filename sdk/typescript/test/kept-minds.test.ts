@@ -1,6 +1,6 @@
 /** AgentSpeak minds that are kept: in the middle of a plan they go on in another program, or at the node, and come back from there. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -27,7 +27,9 @@ n(5).
 let node: Node;
 before(async () => {
   if (SKIP) return;
-  const policy = join(mkdtempSync(join(tmpdir(), "whimbrel-sdk-")), "policy.toml");
+  const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const policy = join(folder, "policy.toml");
   writeFileSync(policy, '[[allow]]\nwho = "session:*"\nmove = "*"\ncode = "*"\n');
   node = await Node.of({ fern: "" }, "--policy", policy);
 });

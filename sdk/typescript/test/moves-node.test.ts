@@ -1,6 +1,6 @@
 /** Agents that go from programs to nodes, from there to programs, and from one program to another, with what they are at. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -20,7 +20,9 @@ const PATIENCE = { timeout: 120_000 };
 let node: Node;
 before(async () => {
   if (WITHOUT_NODE) return;
-  const policy = join(mkdtempSync(join(tmpdir(), "whimbrel-sdk-")), "policy.toml");
+  const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const policy = join(folder, "policy.toml");
   writeFileSync(policy, '[[allow]]\nwho = "session:*"\nmove = "*"\ncode = "*"\n\n[[deny]]\nwho = "session:tame"\nmove = "*"\n');
   node = await Node.of({ fern: "" }, "--policy", policy, "--nodes", "2");
 });
