@@ -415,7 +415,7 @@ pub const LIVE_EVERY_MS_MAX: u64 = 60_000;
 pub const LIVE_AGENTS_MAX: usize = 20_000;
 /// Events kept for a live socket between two batches; further ones are counted only. Whoever watches cannot have more than this 20
 /// times a second, so that a node's agents lose little time to it.
-pub const LIVE_EVENTS_MAX: usize = 512;
+pub const LIVE_EVENTS_MAX: usize = 256;
 /// Agents that an operator makes of a program at once.
 pub const SPAWNED_AT_ONCE_MAX: u32 = 10_000;
 /// Lines of a log of conversations that are told at once.

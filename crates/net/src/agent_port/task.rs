@@ -78,14 +78,7 @@ impl Task {
             let session = self.session.lock();
             (session.grant().remember, session.grant().message_bytes as usize)
         };
-        let Arrival { mut wire, framing, .. } = *arrival;
-        wire.release();
-        let mut connection = Connection {
-            reader: FrameReader::new(framing, remember),
-            writer: FrameWriter::new(framing, remember, message_bytes),
-            framing,
-            wire,
-        };
+        let mut connection = Connection::of(arrival, remember, message_bytes);
         loop {
             if let Some(arrival) = self.door.take() {
                 self.hang_up(connection, taken_over());
@@ -274,6 +267,20 @@ struct Connection {
     framing: Framing,
     reader: FrameReader,
     writer: FrameWriter,
+}
+
+impl Connection {
+    /// Of a client that was let in. What else came with it is forgotten here: a session that lives for days has no use for it.
+    fn of(arrival: Box<Arrival>, remember: u32, message_bytes: usize) -> Self {
+        let Arrival { mut wire, framing, .. } = *arrival;
+        wire.release();
+        Self {
+            reader: FrameReader::new(framing, remember),
+            writer: FrameWriter::new(framing, remember, message_bytes),
+            framing,
+            wire,
+        }
+    }
 }
 
 /// Why an agent cannot be, as its client is told.

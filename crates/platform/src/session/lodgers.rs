@@ -114,7 +114,7 @@ impl Session {
                 departing: None,
                 wish: None,
             };
-            self.lodgers.insert(agent, lodger);
+            self.lodgers.insert(agent, Box::new(lodger));
             return self.events.push_back(SessionEvent::Create { agent, name });
         };
         self.refuse(number, code, text);
@@ -303,7 +303,7 @@ impl Session {
 
     /// What the agent is to do next.
     pub(super) fn next_to_do(&mut self, agent: u32) -> Option<Waiting> {
-        let ready = |lodger: &&mut Lodger| lodger.aid.is_some() && lodger.departing.is_none();
+        let ready = |lodger: &&mut Box<Lodger>| lodger.aid.is_some() && lodger.departing.is_none();
         let lodger = self.lodgers.get_mut(&agent).filter(ready)?;
         let waiting = lodger.to_send.pop_front()?;
         let bytes = waiting.bytes();
@@ -365,7 +365,8 @@ impl Session {
 
     /// An agent leaves its session, and is kept.
     fn part(&mut self, agent: u32) -> Outlook {
-        let Some(Lodger { name, keeping: Some(mut keeping), .. }) = self.lodgers.remove(&agent) else {
+        let Some(Lodger { name, keeping: Some(mut keeping), .. }) = self.lodgers.remove(&agent).map(|lodger| *lodger)
+        else {
             return Outlook::End(EndReason::Finished, Vec::new());
         };
         self.write_off(agent, "its session is over");

@@ -127,7 +127,8 @@ pub(super) struct Connection {
 /// long as its lease loses the session, and its agents end.
 pub struct Session {
     pub(super) opening: Opening,
-    pub(super) lodgers: BTreeMap<u32, Lodger>,
+    /// Apart from the map, whose nodes have room for eleven: most sessions have one agent, and there are very many of them.
+    pub(super) lodgers: BTreeMap<u32, Box<Lodger>>,
     /// Agents that are no more, but still in their slots; and why.
     pub(super) parting: Vec<(u32, String)>,
     /// The number of the last numbered frame received.
