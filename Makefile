@@ -70,8 +70,9 @@ tidy: | rust ## The project's own rules: crate arrows, purity, long functions, n
 	@$(CARGO) xtask tidy
 
 .PHONY: clippy
-clippy: | rust ## Lints, none allowed
+clippy: | rust ## Lints, none allowed; of a node without WebAssembly and NATS, too
 	@$(CARGO) clippy --quiet --locked --workspace --all-targets -- --deny warnings
+	@$(CARGO) clippy --quiet --locked --package whimbrel --no-default-features --all-targets -- --deny warnings
 
 .PHONY: unit
 unit: guests | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom

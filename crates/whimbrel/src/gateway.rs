@@ -47,13 +47,12 @@ impl Site<'_> {
         match &self.options.http {
             Some(Http::Off) => Ok(None),
             Some(Http::At(address)) => {
-                let listening =
-                    if self.options.http_reuse_port { bind_shared(address) } else { TcpListener::bind(address) };
+                let listening = bind(address, self.options.http_reuse_port);
                 Ok(Some(listening.with_context(|| format!("cannot listen at {address}"))?))
             }
             // Nobody would learn the address.
             None if !self.unless_said || self.quiet => Ok(None),
-            None => Ok(TcpListener::bind(USUAL).or_else(|_| TcpListener::bind(ANY)).ok()),
+            None => Ok(bind(USUAL, false).or_else(|_| bind(ANY, false)).ok()),
         }
     }
 
@@ -114,17 +113,32 @@ impl Site<'_> {
     }
 }
 
-/// Connections that wait to be accepted: thousands may come at once.
-const BACKLOG: u32 = 1_024;
+/// Connections that wait to be accepted: thousands come at once, if a node was away for a moment. Who finds no room there tries again
+/// after a second, then two, then four.
+const BACKLOG: u32 = 4_096;
 
-/// Listens at an address where other processes may, too (`SO_REUSEPORT`).
-fn bind_shared(address: &str) -> std::io::Result<TcpListener> {
-    let address = address.to_socket_addrs()?.next().ok_or(std::io::ErrorKind::AddrNotAvailable)?;
+/// Listens at an address; if it is shared, other processes may, too (`SO_REUSEPORT`).
+fn bind(address: &str, is_shared: bool) -> std::io::Result<TcpListener> {
+    let mut refused = std::io::ErrorKind::AddrNotAvailable.into();
+    for address in address.to_socket_addrs()? {
+        match bind_at(address, is_shared) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+fn bind_at(address: SocketAddr, is_shared: bool) -> std::io::Result<TcpListener> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let _context = runtime.enter();
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     #[cfg(unix)]
-    socket.set_reuseport(true)?;
+    {
+        // As the standard library does: connections that just ended do not keep their address from the next node.
+        socket.set_reuseaddr(true)?;
+        socket.set_reuseport(is_shared)?;
+    }
     socket.bind(address)?;
     socket.listen(BACKLOG)?.into_std()
 }
@@ -237,16 +251,28 @@ pub fn close(gateway: Option<Arc<Gateway>>) {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpStream;
+
     use super::*;
 
     #[cfg(unix)]
     #[test]
     fn processes_that_say_so_share_a_port() {
-        let first = bind_shared("127.0.0.1:0").expect("a free port");
+        let first = bind("127.0.0.1:0", true).expect("a free port");
         let address = first.local_addr().expect("an address").to_string();
-        let second = bind_shared(&address).expect("they share it");
+        let second = bind(&address, true).expect("they share it");
         assert_eq!(second.local_addr().expect("an address").to_string(), address);
-        assert!(TcpListener::bind(&address).is_err(), "who does not say so has no part in it");
-        assert!(bind_shared("nowhere").is_err());
+        assert!(bind(&address, false).is_err(), "who does not say so has no part in it");
+        assert!(bind("nowhere", true).is_err());
+    }
+
+    #[test]
+    fn many_may_come_before_anybody_is_let_in() {
+        let listener = bind("127.0.0.1:0", false).expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        // Whoever finds no room is not heard for a second.
+        let coming: Vec<_> =
+            (0..500).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(900))).collect();
+        assert!(coming.iter().all(Result::is_ok), "{} of them", coming.iter().filter(|came| came.is_ok()).count());
     }
 }

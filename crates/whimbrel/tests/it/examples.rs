@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "wasm")]
 use super::agent_build::REQUIRED;
 use super::run_in;
 
@@ -54,6 +55,7 @@ fn a_market_refuses_its_intruders() {
     assert_eq!(run_in(&folder, &projects).err, "3 projects, 1 policy: nothing wrong\n");
 }
 
+#[cfg(feature = "wasm")]
 #[test]
 fn a_searcher_finds_the_same_wherever_it_reads() {
     let folder = repository().join("examples/library-search");

@@ -37,13 +37,16 @@ mod nodes;
 mod own_keys;
 mod run;
 mod societies;
+#[cfg(feature = "nats")]
 mod standby;
 mod store;
 mod topics;
 mod transcripts;
+#[cfg(feature = "nats")]
 mod up;
 #[cfg(feature = "wasm")]
 mod wasm_agents;
+#[cfg(feature = "wasm")]
 mod wasm_tours;
 
 use std::path::{Path, PathBuf};
