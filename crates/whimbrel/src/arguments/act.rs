@@ -104,6 +104,9 @@ pub struct Recall {
 
 /// Give agents no turns until they are resumed; their messages wait.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel suspend seller
+  whimbrel suspend 'bidder*' clerk")]
 pub struct Suspend {
     #[command(flatten)]
     pub whom: Whom,
@@ -111,6 +114,9 @@ pub struct Suspend {
 
 /// Give suspended agents turns again.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel resume seller
+  whimbrel resume '*'")]
 pub struct Resume {
     #[command(flatten)]
     pub whom: Whom,

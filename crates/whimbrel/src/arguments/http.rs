@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::run::DOORS;
+
 /// Where a node has its console and its other HTTP, and for whom.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = DOORS)]
 pub struct HttpOptions {
     /// Where the console is, and all else that the node has for browsers and programs over HTTP: an address, as 127.0.0.1:8420, a port
     /// of this machine, or `off`. `run` has it at port 8420, or any that is free, if this is not given; others have none. Beyond this

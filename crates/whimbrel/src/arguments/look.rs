@@ -114,6 +114,9 @@ pub struct Df {
 
 /// Show the topics and groups of a running platform, and how many agents are in each.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel topics          topic:weather, group:workers, ...
+  whimbrel topics --watch  again and again")]
 pub struct Topics {
     /// The name, with or without `topic:` or `group:`; `*` stands for any text and `?` for any one character.
     #[arg(value_name = "NAME")]

@@ -55,67 +55,68 @@ pub use self::up::Up;
 #[cfg(feature = "wasm")]
 pub use bench::{Grid, Mobility, MobilityPart, Mover, Retrieval, Role};
 
-/// Whimbrel runs societies of agents written in AgentSpeak and Rust.
+/// Whimbrel runs societies of agents, in AgentSpeak, WebAssembly, Rust and TypeScript, on one machine or many.
 #[derive(Debug, Parser)]
 #[command(name = "whimbrel", version = env!("WHIMBREL_VERSION"), max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
-  whimbrel new garden                 make a society of two agents, ready to run
-  whimbrel run garden                 run it
+  whimbrel new garden                 make a small society, ready to run
+  whimbrel run garden                 run it; prints the address of its console
   whimbrel run hello.asl --agents 3   run three agents of one program
   whimbrel check garden               look for errors without running anything
-  whimbrel sniff                      what the agents of a running society say to each other
+  whimbrel sniff                      what the agents of a running society say
 
 `whimbrel help COMMAND` shows more examples.")]
 pub struct Arguments {
     /// When to use colours.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 900)]
     pub color: Color,
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The commands.
+/// The commands, in the order in which one comes to need them: programs and societies, looking, acting, agents from
+/// elsewhere, who is who, what is kept, measuring.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    New(New),
+    Check(Check),
     Run(Box<Run>),
+    Join(Box<Join>),
     #[cfg(feature = "nats")]
     Up(Box<Up>),
-    Join(Box<Join>),
     Ps(Ps),
-    Nodes(Nodes),
-    Drain(Drain),
-    #[cfg(feature = "wasm")]
-    Agent(Agent),
     Agents(Agents),
+    Sniff(Sniff),
+    Log(Log),
+    Mind(Mind),
     Df(Df),
     Topics(Topics),
     DeadLetters(DeadLetters),
     Links(Links),
-    Sniff(Sniff),
-    Log(Log),
-    Mind(Mind),
-    Debug(Debug),
+    Nodes(Nodes),
     Send(Send),
     Kill(Kill),
+    Suspend(Suspend),
+    Resume(Resume),
+    Debug(Debug),
     Move(Move),
     Recall(Recall),
     Advise(Box<Advise>),
-    Suspend(Suspend),
-    Resume(Resume),
+    Drain(Drain),
     Stop(Stop),
-    Check(Check),
-    New(New),
+    #[cfg(feature = "wasm")]
+    Agent(Agent),
+    Session(Session),
     Codec(Codec),
     Ca(Ca),
-    #[cfg(feature = "nats")]
-    Engine(Engine),
-    #[cfg(feature = "nats")]
-    Chaos(Chaos),
-    Session(Session),
     Enrol(Enrol),
     Prove(Prove),
     Verify(Verify),
     Store(Store),
+    #[cfg(feature = "nats")]
+    Engine(Engine),
+    #[cfg(feature = "nats")]
+    Chaos(Chaos),
     Bench(Bench),
 }
 

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::run::DOORS;
+
 /// Where programs in any language can have agents, and which.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = DOORS)]
 pub struct AgentPortOptions {
     /// Let programs in any language have agents here: a port of this machine, as 7002, or an address, as 10.0.0.1:7002.
     /// Beyond this machine connections are encrypted, unless `--security` says otherwise.

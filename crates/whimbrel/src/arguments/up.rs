@@ -8,7 +8,7 @@ use whimbrel_acl::Encoding;
 use whimbrel_platform::cluster::LEVEL;
 
 use super::http::HttpOptions;
-use super::run::{Guarding, Offering, Run, SecurityLevel};
+use super::run::{GUARDING, Guarding, KEEPING, LOOKING, NODES, Offering, Run, SecurityLevel};
 use super::session::AgentPortOptions;
 
 /// Run a society on several machines: this one is a node of it.
@@ -31,34 +31,34 @@ pub struct Up {
     #[arg(long, visible_alias = "join", value_name = "URL")]
     pub store: String,
     /// Where the other nodes reach this one, as 10.0.0.2:7001. Need not be said if the engine is on this machine.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", help_heading = NODES)]
     pub listen: Option<String>,
     /// This node's name, unlike any other's: n1, n2, ... if not given.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = NODES)]
     pub name: Option<String>,
     /// How much this node can do, beside others: it gets agents in proportion. Found by a moment of work if not given.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = NODES)]
     pub weight: Option<u32>,
     /// Write no more than an earlier release would for other nodes: to try out how releases replace each other.
     #[arg(long, hide = true, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(i64::from(LEVEL) - 1..=i64::from(LEVEL)))]
     pub level: Option<u32>,
     /// What this node is called beside its name, as `gpu`: agents with `[label=gpu]` in the project run on nodes with that label
     /// only. May be said again.
-    #[arg(long = "label", value_name = "LABEL")]
+    #[arg(long = "label", value_name = "LABEL", help_heading = NODES)]
     pub labels: Vec<String>,
     /// Serve nothing as long as another node does that is no standby.
-    #[arg(long, conflicts_with = "fresh")]
+    #[arg(long, conflicts_with = "fresh", help_heading = NODES)]
     pub standby: bool,
     /// How long another node may give no sign of life until it is thought dead: 3s if not given. Thought so by mistake it
     /// is ended, and nothing is lost.
-    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_takeover)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_takeover, help_heading = NODES)]
     pub takeover: Option<Duration>,
     /// Let agents that have had nothing to do for this long leave memory; their next message or timer brings them back.
     /// `passivate="10m"` in the project says it of one agent, `never` that it stays.
-    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse, help_heading = KEEPING)]
     pub passivate: Option<Duration>,
     /// Forget what is kept of the society, and begin anew: if no other node lives.
-    #[arg(long)]
+    #[arg(long, help_heading = KEEPING)]
     pub fresh: bool,
     /// How many agents of a lone program, or of each project entry that has `#n`: the same on all nodes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -67,22 +67,22 @@ pub struct Up {
     #[arg(long = "for", value_name = "TIME", value_parser = crate::duration::parse)]
     pub time: Option<Duration>,
     /// The secret of the links between nodes, if the first node is not to make one up.
-    #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true)]
+    #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true, help_heading = NODES)]
     pub token: Option<String>,
     /// How the links between nodes are secured: beyond this machine they are authenticated, unless this says otherwise.
-    #[arg(long, value_enum, value_name = "LEVEL")]
+    #[arg(long, value_enum, value_name = "LEVEL", help_heading = NODES)]
     pub security: Option<SecurityLevel>,
     /// The folder with this node's certificate: what `whimbrel ca issue FOLDER n1 --out` made.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", help_heading = NODES)]
     pub credentials: Option<PathBuf>,
     /// How long another node may be out of reach until it is taken for lost, with its agents, and who waits for it is told: 30s if not
     /// given.
-    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_link_timeout)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse_link_timeout, help_heading = NODES)]
     pub link_timeout: Option<Duration>,
     #[command(flatten)]
     pub guarding: Guarding,
     /// Where it is kept what modules were compiled to: a folder, or `off`. In the user's cache (~/.cache/whimbrel/code) if not given.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", help_heading = GUARDING)]
     pub code_cache: Option<PathBuf>,
     #[command(flatten)]
     pub offering: Offering,
@@ -91,16 +91,16 @@ pub struct Up {
     #[command(flatten)]
     pub http: HttpOptions,
     /// Keep what agents of this node say, for `whimbrel log`: in the folder `.whimbrel` beside the file, or in this one.
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, help_heading = LOOKING)]
     pub log: Option<Option<PathBuf>>,
     /// Threads to run agents on; as many as there are cores if not given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
     /// Show every message, and agents coming and going, on standard error.
-    #[arg(long)]
+    #[arg(long, help_heading = LOOKING)]
     pub trace: bool,
     /// Show no warnings and no moves, only what agents print.
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = LOOKING)]
     pub quiet: bool,
 }
 
