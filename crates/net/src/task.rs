@@ -476,7 +476,11 @@ impl Task {
             LinkEvent::Lost(mut messages) => {
                 messages.append(&mut self.peer.forget(false));
                 self.peer.done(messages.len());
-                self.say(&format!("the node is lost, and {} messages for it", messages.len()));
+                self.say(&match messages.len() {
+                    0 => "the node is lost".to_owned(),
+                    1 => "the node is lost, and a message for it".to_owned(),
+                    several => format!("the node is lost, and {several} messages for it"),
+                });
                 self.hub.station.lose(self.peer.id, messages);
                 self.tell_waiters();
             }

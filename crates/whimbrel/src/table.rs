@@ -100,7 +100,9 @@ pub fn cut(text: &str, columns: usize) -> String {
 /// The table, no wider than the terminal if one is known; a line each, without the last line's end.
 pub fn table(columns: &[Column], rows: &[Vec<Cell>], width: Option<usize>) -> String {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
-    let is_known = |index: usize| rows.iter().filter_map(|row| row.get(index)).any(|cell| *cell != unknown());
+    let is_known = |index: usize| {
+        rows.iter().filter_map(|row| row.get(index)).any(|cell| !cell.text.is_empty() && *cell != unknown())
+    };
     let is_optional = |index: usize| columns.get(index).is_some_and(|column| column.optional);
     kept.retain(|index| is_known(*index) || !is_optional(*index));
     loop {
@@ -216,13 +218,20 @@ mod tests {
 
     #[test]
     fn columns_that_say_nothing_or_have_no_room_are_left_out() {
-        let columns = [left("NODE"), right("PID").if_room(), left("ADDRESS").if_room(), left("OWNER").if_room()];
-        let rows = [vec![cell("n1"), cell("4711"), cell("127.0.0.1:7001"), known(None::<&str>)]];
+        let columns = [
+            left("NODE"),
+            right("PID").if_room(),
+            left("ADDRESS").if_room(),
+            left("OWNER").if_room(),
+            left("").if_room(),
+        ];
+        let rows = [vec![cell("n1"), cell("4711"), cell("127.0.0.1:7001"), known(None::<&str>), cell("")]];
         let titles = |width| {
             let text = anstream::adapter::strip_str(&table(&columns, &rows, width)).to_string();
             text.lines().next().unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(titles(None), ["NODE", "PID", "ADDRESS"]);
+        assert!(!table(&columns, &rows, None).contains(" \n"), "nor are spaces at the end");
         assert_eq!(titles(Some(26)), ["NODE", "PID", "ADDRESS"]);
         assert_eq!(titles(Some(25)), ["NODE", "PID"]);
         assert_eq!(titles(Some(3)), ["NODE"]);
