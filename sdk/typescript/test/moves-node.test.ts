@@ -50,7 +50,7 @@ class Tab {
     const platform = await begin();
     platform.place = name;
     const society = await Society.load(readFileSync(ENGINE), { platform: platform.name });
-    society.putFiles({ "rover.asl": ROVER });
+    society.putFiles({ "rover.asl": ROVER, "chief-rover.asl": ROVER.replaceAll("boss", "chief") });
     const { seats } = await seat(society, platform, { place: name });
     await platform.create(name);
     platform.onOffer((offer) => seats.accept(offer.name, offer.code, { onLeave: "go-on" }));
@@ -111,6 +111,26 @@ test("a mind goes from a program to a node, to another program, and back by some
   assert.deepEqual([second.minds, first.minds], [[], ["rover"]]);
   assert.deepEqual(boss.heard.map(words), [`at ${NODE} 6`, "at tab_2 7", "stays nowhere no_such_node", "at tab_1 9"]);
   await Promise.all([first.close(), second.close(), boss.platform.close()]);
+});
+
+test("a mind that a program cannot have after all goes back to its node, and hears why", { skip: WITHOUT_NODE || WITHOUT_ENGINE, ...PATIENCE }, async () => {
+  const boss = await Boss.begin("chief");
+  const tab = await Tab.open("tab_5");
+  const broken = await begin();
+  await broken.create("tab_6");
+  broken.onOffer(({ name, code }) => broken.create(name, () => Promise.reject(new Error("there is no engine here")), { onLeave: "go-on", code }));
+  const tom = await tab.seats.spawnKept("tom", "chief-rover.asl", {}, { onLeave: "go-on" });
+  const heard = async (count: number): Promise<string> => words((await boss.hears(count))[count - 1] ?? null);
+  boss.order("tom", NODE);
+  assert.equal(await heard(1), `at ${NODE} 6`);
+  assert.equal(await tom.ended, `it moved to ${NODE}`);
+  boss.order("tom", "tab_6");
+  assert.equal(await heard(2), "stays tab_6 refused");
+  assert.deepEqual(broken.agents.map(({ name }) => name), ["tab_6"]);
+  boss.order("tom", "tab_5");
+  assert.equal(await heard(3), "at tab_5 8");
+  assert.deepEqual(tab.minds, ["tom"]);
+  await Promise.all([tab.close(), broken.close(), boss.platform.close()]);
 });
 
 test("a guest goes with the call that it is in the middle of, to nodes, to another program, and back", { skip: WITHOUT_NODE || WITHOUT_GUESTS, ...PATIENCE }, async () => {

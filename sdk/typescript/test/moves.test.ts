@@ -140,6 +140,32 @@ test("an agent that is offered is created, with what it was, or stays where it i
     assert.deepEqual(platform.agents.map(({ name }) => name), ["bob"]);
   }));
 
+test("an agent that comes and cannot be set up goes back, and may come again", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    let isBroken = true;
+    platform.onOffer(({ name }) =>
+      platform.create(name, (agent) => {
+        if (isBroken) throw new Error("no engine");
+        counter(agent);
+      }, KEEP),
+    );
+    node.states.set("bob", { code: "ts:counter", state: state("41") });
+    node.number({ type: "offer", name: "bob", code: "ts:counter" });
+    const { name, text: why } = await node.next("stays");
+    assert.deepEqual([name, why, platform.agents], ["bob", "no engine", []]);
+    node.number({ type: "ended", agent: 0, reason: "it went back: no engine" });
+    isBroken = false;
+    node.number({ type: "offer", name: "bob", code: "ts:counter" });
+    await node.next("create", 1);
+    tell(node, "inform", 1);
+    assert.equal(text((await node.next("save")).state), "42");
+    // Whoever is there need not come.
+    node.number({ type: "offer", name: "bob", code: "ts:counter" });
+    tell(node, "inform", 1);
+    assert.equal(text((await node.next("save", 1)).state), "43");
+    assert.deepEqual([node.of("stays").length, node.of("create").length, platform.agents.length], [1, 2, 1]);
+  }));
+
 test("code comes from the node in parts, once, and whoever waits for it hears that it does not", { timeout: 10_000 }, () =>
   withPlatform(async (platform, node) => {
     const bob = await platform.create("bob", counter, KEEP);

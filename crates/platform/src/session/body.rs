@@ -12,6 +12,7 @@ use super::kept_body::KeptBody;
 use super::lodgers::{Outlook, Waiting};
 use super::shelf::{Kept, Shelf};
 use super::state::{Session, SessionEvent};
+use super::way_back::WayBack;
 use super::written::{self, Change};
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
@@ -69,8 +70,8 @@ impl SharedSession {
         let Some(offered) = shelf.offered_to(name, account) else { return false };
         let Some(offer) = offered.lock().take_offer(name.as_str()) else { return false };
         let taken = offer.take(|| {
-            shelf.adopt(name, account, offer.saved.state.len())?;
-            Ok(SessionBody::new(Arc::clone(self), agent))
+            let before = shelf.adopt(name, account, offer.saved.state.len())?;
+            Ok((SessionBody::new(Arc::clone(self), agent), before))
         });
         // If it was not taken in time, there is an agent of that name.
         let Some(taken) = taken else { return false };
@@ -79,7 +80,9 @@ impl SharedSession {
                 if let Some(host) = shelf.host() {
                     host.handle_lodged(name);
                 }
-                self.lock().handle_returned(agent, Aid::local(name), kept);
+                let mut session = self.lock();
+                session.note_arrived(agent);
+                session.handle_returned(agent, Aid::local(name), kept);
             }
             Err(fault) => {
                 let mut session = self.lock();
@@ -179,6 +182,8 @@ pub struct SessionBody {
     listed: Option<Symbol>,
     /// Another body is this one from now on.
     pub(super) passed_on: bool,
+    /// How it goes back, if it came from elsewhere.
+    pub(super) back: Option<Box<WayBack>>,
 }
 
 impl SessionBody {
@@ -188,14 +193,14 @@ impl SessionBody {
     }
 
     fn written_as(written: Option<Origin>, session: Arc<SharedSession>, agent: u32) -> Self {
-        Self { session, agent, ended: false, written, next: None, listed: None, passed_on: false }
+        Self { session, agent, ended: false, written, next: None, listed: None, passed_on: false, back: None }
     }
 
     /// The same, in another place.
     pub(super) fn pass_on(&mut self) -> Box<Self> {
         self.passed_on = true;
         let mut body = Self::written_as(self.written.clone(), Arc::clone(&self.session), self.agent);
-        body.listed = self.listed.take();
+        (body.listed, body.back) = (self.listed.take(), self.back.take());
         Box::new(body)
     }
 
@@ -327,8 +332,18 @@ impl AgentBody for SessionBody {
             self.listed = Some(turn.aid.name);
         }
         let saves = self.obey(&mut session, turn, &mut budget);
+        let (was_heard, returns) = (budget < turn.budget, session.take_return(self.agent));
+        if let Some((number, why)) = returns {
+            drop(session);
+            self.confirm(saves, turn);
+            self.go_back(number, &why, turn);
+            turn.mailbox.note_handled(self.session.lock().take_covered(self.agent));
+            (self.session.notify)();
+            return Next::Activate;
+        }
         if let Some((save, asked)) = session.take_departure(self.agent) {
             drop(session);
+            self.note_came(true, turn.now);
             self.confirm(saves, turn);
             let leaves = self.set_off(save, asked, turn);
             turn.mailbox.note_handled(self.session.lock().take_covered(self.agent));
@@ -341,6 +356,7 @@ impl AgentBody for SessionBody {
         turn.mailbox.note_handled(session.take_covered(self.agent));
         let shelf = Arc::clone(&session.opening.shelf);
         drop(session);
+        let came = self.note_came(was_heard, turn.now);
         self.confirm(saves, turn);
         (self.session.notify)();
         match outlook {
@@ -351,13 +367,14 @@ impl AgentBody for SessionBody {
             }
             Outlook::Part(name, kept, unsaved) => {
                 self.ended = true;
+                self.note_client_gone();
                 turn.mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
                 self.next = Some(Box::new(KeptBody::new(name, kept, shelf, self.written.clone())));
                 Next::Activate
             }
             Outlook::More => Next::Ready,
             Outlook::Stay if budget == 0 => Next::Ready,
-            Outlook::Stay => Next::Wait,
+            Outlook::Stay => came.map_or(Next::Wait, Next::WaitUntil),
         }
     }
 

@@ -11,7 +11,8 @@ use super::code_name::CodeName;
 use super::frames::{Fault, OnLeave};
 use super::keeping::SavedState;
 use super::port::Host;
-use super::shelf::Kept;
+use super::shelf::{Kept, Tenure};
+use super::way_back::WayBack;
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::SESSION_OFFER_MS;
@@ -32,8 +33,8 @@ pub struct Invitation {
 /// What the client said.
 enum Answer {
     None,
-    /// It takes the agent, as this.
-    Taken(Box<SessionBody>),
+    /// It takes the agent, as this; and who it was kept for before.
+    Taken(Box<SessionBody>, Option<Tenure>),
     /// It does not: why.
     Declined(String),
     /// Whatever was said is done.
@@ -60,12 +61,15 @@ impl Invitation {
     ///
     /// # Errors
     /// Those of `body`: it is still to be had.
-    pub(super) fn take(&self, body: impl FnOnce() -> Result<SessionBody, Fault>) -> Option<Result<Kept, Fault>> {
+    pub(super) fn take(
+        &self,
+        body: impl FnOnce() -> Result<(SessionBody, Option<Tenure>), Fault>,
+    ) -> Option<Result<Kept, Fault>> {
         let mut answer = self.answer();
         if !matches!(*answer, Answer::None) {
             return None;
         }
-        let taken = body().map(|body| *answer = Answer::Taken(Box::new(body)));
+        let taken = body().map(|(body, before)| *answer = Answer::Taken(Box::new(body), before));
         Some(taken.map(|()| Kept { on_leave: OnLeave::GoOn, holds: false, saved: Some(self.saved.clone()) }))
     }
 
@@ -117,12 +121,18 @@ impl InvitedBody {
     }
 
     /// It goes: what it was is over.
-    fn leave(&mut self, body: Box<SessionBody>, turn: &mut Turn<'_>) {
-        match self.former.take() {
-            Some(Former::Client(mut former)) => former.depart(self.to, turn),
-            Some(Former::Node(_, _, Some(wish))) => wish.over(Ok(())),
-            Some(Former::Node(..)) | None => {}
-        }
+    fn leave(&mut self, mut body: Box<SessionBody>, before: Option<Tenure>, turn: &mut Turn<'_>) {
+        let (node, wish) = match self.former.take() {
+            Some(Former::Client(mut former)) => {
+                former.depart(self.to, turn);
+                (None, None)
+            }
+            Some(Former::Node(host, origin, wish)) => (Some((host, origin)), wish),
+            None => (None, None),
+        };
+        let (saved, to, until) = (self.invitation.saved.clone(), self.to, self.invitation.until);
+        let wish = wish.map(|wish| (wish, until));
+        body.back = Some(Box::new(WayBack { saved, to, node, before, wish }));
         self.next = Some(body);
     }
 
@@ -155,7 +165,7 @@ impl InvitedBody {
 impl AgentBody for InvitedBody {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         match self.invitation.settle(turn.now) {
-            Answer::Taken(body) => self.leave(body, turn),
+            Answer::Taken(body, before) => self.leave(body, before, turn),
             Answer::Declined(why) => self.stay(&why, turn),
             Answer::None => return Next::WaitUntil(self.invitation.until),
             Answer::Over => {}

@@ -29,13 +29,17 @@ impl SessionBody {
         drop(session);
         turn.mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
         self.ended = true;
-        // Its client hears of that when it is safe.
+        self.tell_departed(save, turn);
+        wish
+    }
+
+    /// Its client hears that it left, because of the frame of this number, when that is safe.
+    pub(super) fn tell_departed(&self, by: u64, turn: &Turn<'_>) {
         let (session, agent) = (Arc::clone(&self.session), self.agent);
         turn.services.once_written(Box::new(move || {
-            session.lock().handle_departed(agent, save);
+            session.lock().handle_departed(agent, by);
             (session.notify)();
         }));
-        wish
     }
 
     /// The client that it was offered to has it.

@@ -43,6 +43,8 @@ pub(super) struct Lodger {
     pub departing: Option<Departure>,
     /// Somebody wants it elsewhere, and until when the client can answer.
     pub wish: Option<(Wish, Time)>,
+    /// It was offered to the client.
+    pub arrived: bool,
 }
 
 /// What is to be done in its agent's turn; bytes are those of the frame.
@@ -113,6 +115,7 @@ impl Session {
                 parts: false,
                 departing: None,
                 wish: None,
+                arrived: false,
             };
             self.lodgers.insert(agent, Box::new(lodger));
             return self.events.push_back(SessionEvent::Create { agent, name });

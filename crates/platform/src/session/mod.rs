@@ -22,6 +22,7 @@ mod rate;
 mod shelf;
 mod state;
 mod transmit;
+mod way_back;
 mod written;
 
 pub use body::{SessionBody, SharedSession};

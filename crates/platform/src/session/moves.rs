@@ -12,7 +12,7 @@ use super::code_name::CodeName;
 use super::frames::{Code, Fault, Lacks, Save, Stays};
 use super::invitation::Invitation;
 use super::keeping::Unsaved;
-use super::lodgers::Waiting;
+use super::lodgers::{Lodger, Waiting};
 use super::shelf::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
@@ -29,14 +29,26 @@ pub(super) struct Moves {
     offers: Vec<Arc<Invitation>>,
     /// When the first of its agents that are wanted elsewhere, or wait for their code, has not answered in time.
     due: Option<Time>,
-    /// Agents that left, by which saves and why, of which it is not safe yet that they did.
-    departed: Vec<(u32, u64, String)>,
+    /// Agents that left, of which it is not safe yet that they did.
+    departed: Vec<Gone>,
 }
 
 impl Moves {
     pub fn due(&self) -> Time {
         self.due.unwrap_or(Time::NEVER)
     }
+}
+
+/// An agent that left.
+#[derive(Debug)]
+struct Gone {
+    agent: u32,
+    /// The number of the frame that says so.
+    by: u64,
+    /// That frame was a save.
+    is_saved: bool,
+    /// Why it is here no more.
+    reason: String,
 }
 
 /// How far an agent is that leaves its client.
@@ -50,13 +62,15 @@ pub(super) enum Departure {
     Code(Box<Save>, Time),
     /// It is offered to another client.
     Offered(Box<Save>),
+    /// It came, and its client cannot have it: by which frame it says so, and why.
+    Back(u64, String),
 }
 
 impl Departure {
     fn into_save(self) -> Option<Box<Save>> {
         match self {
             Self::Ready(save, _) | Self::Code(save, _) | Self::Offered(save) => Some(save),
-            Self::Going => None,
+            Self::Going | Self::Back(..) => None,
         }
     }
 }
@@ -194,10 +208,46 @@ impl Session {
         }
         let wanted =
             self.lodgers.values_mut().find(|lodger| lodger.name.as_str() == name && lodger.departing.is_none());
-        match wanted.and_then(|lodger| lodger.wish.take()) {
-            Some((wish, _)) => wish.over(Err(HopError::NotMovable(text))),
-            None => self.refuse(number, Code::NoAgent, format!("nobody wants {name}, and it is offered to nobody")),
+        if let Some((wish, _)) = wanted.and_then(|lodger| lodger.wish.take()) {
+            return wish.over(Err(HopError::NotMovable(text)));
         }
+        let may_go_back = |lodger: &Lodger| {
+            let is_here = lodger.aid.is_some() && lodger.ending.is_none() && lodger.departing.is_none();
+            lodger.arrived && lodger.keeping.is_some() && is_here
+        };
+        let came = self.lodgers.iter_mut().find(|(_, lodger)| lodger.name.as_str() == name && may_go_back(lodger));
+        let Some((agent, lodger)) = came else {
+            return self.refuse(number, Code::NoAgent, format!("nobody wants {name}, and it is offered to nobody"));
+        };
+        lodger.departing = Some(Departure::Back(number, text));
+        let agent = *agent;
+        self.wake(agent);
+    }
+
+    /// An agent came that was offered to the client: it goes back if that says so.
+    pub(super) fn note_arrived(&mut self, agent: u32) {
+        if let Some(lodger) = self.lodgers.get_mut(&agent) {
+            lodger.arrived = true;
+        }
+    }
+
+    /// In an agent's turn: by which frame its client says that it is to go back, and why, if it does.
+    pub(super) fn take_return(&mut self, agent: u32) -> Option<(u64, String)> {
+        let departing = &mut self.lodgers.get_mut(&agent)?.departing;
+        match departing.take_if(|it| matches!(it, Departure::Back(..)))? {
+            Departure::Back(number, why) => {
+                *departing = Some(Departure::Going);
+                Some((number, why))
+            }
+            _ => None,
+        }
+    }
+
+    /// An agent goes back where it was: messages that no state of it covers.
+    pub(super) fn turn_back(&mut self, agent: u32, by: u64, why: &str) -> Option<Vec<Unsaved>> {
+        let lodger = self.depart_as(agent, by, false, format!("it went back: {why}"))?;
+        // What it held is said by nobody: as it is now, it never said that.
+        Some(lodger.keeping.map(|mut keeping| keeping.take_unsaved()).unwrap_or_default())
     }
 
     /// The client has not got the code of an agent that it was given.
@@ -276,14 +326,8 @@ impl Session {
 
     /// An agent leaves by this save, or by that by which it was offered: it is none of this session's any more.
     pub(super) fn depart(&mut self, agent: u32, save: Option<Box<Save>>, to: Symbol) -> Option<Departed> {
-        let mut lodger = self.lodgers.remove(&agent)?;
-        let save = save.or_else(|| lodger.departing.take().and_then(Departure::into_save))?;
-        for waiting in std::mem::take(&mut lodger.to_send) {
-            self.unqueue(waiting.bytes());
-            self.refuse(waiting.number(), Code::NoAgent, format!("agent {agent} moved to {to}"));
-        }
-        self.write_off(agent, "it moved");
-        self.moves.departed.push((agent, save.number, format!("it moved to {to}")));
+        let save = save.or_else(|| self.lodgers.get_mut(&agent)?.departing.take().and_then(Departure::into_save))?;
+        let lodger = self.depart_as(agent, save.number, true, format!("it moved to {to}"))?;
         let (held, unsaved, covered) = lodger.keeping.map_or_else(Default::default, |mut keeping| {
             let covered = keeping.cover(save.upto, &save.also);
             (keeping.take_held(), keeping.take_unsaved(), covered)
@@ -292,11 +336,25 @@ impl Session {
         Some(Departed { save: save.number, held, unsaved, wish: lodger.wish.map(|(wish, _)| wish) })
     }
 
+    /// An agent is none of this session's any more, because of the frame of this number.
+    fn depart_as(&mut self, agent: u32, by: u64, is_saved: bool, reason: String) -> Option<Lodger> {
+        let mut lodger = self.lodgers.remove(&agent)?;
+        for waiting in std::mem::take(&mut lodger.to_send) {
+            self.unqueue(waiting.bytes());
+            self.refuse(waiting.number(), Code::NoAgent, format!("agent {agent}: {reason}"));
+        }
+        self.write_off(agent, if is_saved { "it moved" } else { "it went back" });
+        self.moves.departed.push(Gone { agent, by, is_saved, reason });
+        Some(*lodger)
+    }
+
     /// That an agent left is safe: its client is told of it.
-    pub(super) fn handle_departed(&mut self, agent: u32, save: u64) {
-        let departed = self.moves.departed.extract_if(.., |(who, by, _)| (*who, *by) == (agent, save));
-        for (agent, of, reason) in departed.collect::<Vec<_>>() {
-            self.window.push_back(Outgoing::Saved { agent, of });
+    pub(super) fn handle_departed(&mut self, agent: u32, by: u64) {
+        let departed = self.moves.departed.extract_if(.., |gone| (gone.agent, gone.by) == (agent, by));
+        for Gone { agent, by, is_saved, reason } in departed.collect::<Vec<_>>() {
+            if is_saved {
+                self.window.push_back(Outgoing::Saved { agent, of: by });
+            }
             self.window.push_back(Outgoing::Ended { agent, reason });
         }
     }

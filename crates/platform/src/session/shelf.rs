@@ -68,6 +68,14 @@ struct Entry {
     place: Place,
 }
 
+/// For whom, in which life of its name and how an agent is kept that the node runs.
+#[derive(Clone, Debug)]
+pub(super) struct Tenure {
+    account: String,
+    life: Option<u32>,
+    kept: Kept,
+}
+
 /// Where a kept agent is.
 #[derive(Debug)]
 enum Place {
@@ -374,12 +382,18 @@ impl Shelf {
         Ok(())
     }
 
-    /// An agent that was offered to a session of this account is that session's from now on.
+    /// An agent that was offered to a session of this account is that session's from now on. For whom the node ran it, if it was for somebody.
     ///
     /// # Errors
     /// There is no place for it. Whoever kept it before keeps it.
-    pub(super) fn adopt(&self, name: Symbol, account: &str, bytes: usize) -> Result<(), Fault> {
+    pub(super) fn adopt(&self, name: Symbol, account: &str, bytes: usize) -> Result<Option<Tenure>, Fault> {
         let mut books = self.books();
+        let tenure = books.entries.get(&name).and_then(|entry| match &entry.place {
+            Place::GoneOn(life, kept) => {
+                Some(Tenure { account: entry.account.clone(), life: *life, kept: kept.clone() })
+            }
+            _ => None,
+        });
         let before = books.entries.get(&name).filter(|entry| entry.account == account).map(|entry| entry.bytes);
         if before.is_none() && books.is_full(account) {
             return Err(Fault::new(Code::TooManyKept, "as many agents are kept as may be"));
@@ -388,11 +402,17 @@ impl Shelf {
         if all > KEPT_BYTES_PER_PRINCIPAL_MAX {
             return Err(too_many_bytes());
         }
-        books.strike(name);
-        let entry = books.accounts.entry(account.to_owned()).or_default();
-        (entry.agents, entry.bytes) = (entry.agents + 1, entry.bytes + bytes);
-        books.entries.insert(name, Entry { account: account.to_owned(), bytes, place: Place::Session });
-        Ok(())
+        books.enter(name, account, bytes, Place::Session);
+        Ok(tenure)
+    }
+
+    /// An agent is the node's again, and kept for whom it was before, if it was for somebody.
+    pub(super) fn hand_back(&self, name: Symbol, before: Option<Tenure>) {
+        let mut books = self.books();
+        match before {
+            Some(Tenure { account, life, kept }) => books.enter(name, &account, 0, Place::GoneOn(life, kept)),
+            None => books.strike(name),
+        }
     }
 
     /// The state of an agent has so many bytes from now on.

@@ -48,6 +48,8 @@ struct Seen {
     now: Mutex<Time>,
     /// Where somebody at the node wants bob.
     wanted: Mutex<Option<Symbol>>,
+    /// Who does.
+    wish: Mutex<Option<Wish>>,
     /// What bob heard of its hops, as the node's.
     hops: Mutex<Vec<Hop>>,
     /// Whether its code is at the node.
@@ -111,7 +113,8 @@ impl AgentBody for Bob {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         if let Some(to) = self.seen.wanted.lock().unwrap().take() {
             let origin = code().parse::<CodeName>().unwrap().origin().unwrap();
-            match self.shelf.invite("bob".into(), to, origin, bytes_of(&self.state), None) {
+            let wish = self.seen.wish.lock().unwrap().take();
+            match self.shelf.invite("bob".into(), to, origin, bytes_of(&self.state), wish) {
                 Ok(body) => {
                     self.next = Some(body);
                     return Next::Activate;
@@ -259,7 +262,8 @@ impl Tab {
             }
             Frame::Ended(ended) => {
                 self.received = ended.number;
-                assert!(ended.agent == BOB && ended.reason.starts_with("it moved to"), "{ended:?}");
+                let is_gone = ended.reason.starts_with("it moved to") || ended.reason.starts_with("it went back: ");
+                assert!(ended.agent == BOB && is_gone, "{ended:?}");
                 self.bob = None;
             }
             Frame::Lacks(lacks) => {
@@ -299,7 +303,11 @@ impl Tab {
             return;
         }
         self.offers -= 1;
-        if !takes || self.bob.is_some() {
+        if self.bob.is_some() {
+            // It said before that it takes him.
+            return;
+        }
+        if !takes {
             self.say(|number| Frame::Stays(Stays { number, name: "bob".into(), text: "no room".into() }));
             return;
         }
@@ -315,6 +323,15 @@ impl Tab {
         bob.upto = number;
         let message = MessageBody::Owned(Box::new(told(content)));
         self.say(|number| Frame::Message(MessageFrame { number, agent: BOB, message }));
+    }
+
+    /// Says that it cannot have bob. Whatever he did since he was saved was never done.
+    fn fail(&mut self) {
+        if self.bob.as_ref().is_some_and(|bob| bob.is_created && bob.leaving.is_none()) {
+            let why = "no engine".to_owned();
+            let number = self.say(|number| Frame::Stays(Stays { number, name: "bob".into(), text: why }));
+            self.bob.as_mut().unwrap().leaving = Some(number);
+        }
     }
 
     /// Says what it said before.
@@ -358,8 +375,10 @@ enum Op {
     Meanwhile(usize, u8),
     /// The tab says something of bob that changes nothing.
     Chat(usize),
-    /// The node forgets bob's code.
-    Forget,
+    /// The tab says that bob goes to the node, which has lost his code.
+    LeaveWithCode(usize),
+    /// The tab finds that it cannot have bob, who came there.
+    Fail(usize),
 }
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
@@ -379,7 +398,8 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => (1..12_000u16).prop_map(Op::Wait),
         2 => (tab(), 0..4u8).prop_map(|(tab, n)| Op::Meanwhile(tab, n)),
         2 => tab().prop_map(Op::Chat),
-        2 => Just(Op::Forget),
+        2 => tab().prop_map(Op::LeaveWithCode),
+        2 => tab().prop_map(Op::Fail),
     ];
     prop::collection::vec(op, 1..150)
 }
@@ -564,7 +584,10 @@ impl World {
                 self.sim.wake(Aid::local("bob"));
                 self.settle();
             }
-            Op::Answer(tab, takes) => self.tabs[tab].answer(takes),
+            Op::Answer(tab, takes) => {
+                self.recall();
+                self.tabs[tab].answer(takes);
+            }
             Op::Break(tab) => self.resume(tab),
             Op::Crash(tab) => {
                 self.recall();
@@ -579,7 +602,20 @@ impl World {
             Op::Wait(ms) => self.wait(u64::from(ms)),
             Op::Meanwhile(tab, n) => self.meddle(tab, n),
             Op::Chat(tab) => self.tabs[tab].chat(),
-            Op::Forget => *self.seen.lacks_code.lock().unwrap() = true,
+            Op::LeaveWithCode(tab) => {
+                let is_there = |bob: &Guest| bob.is_created && bob.leaving.is_none();
+                if self.tabs[tab].bob.as_ref().is_some_and(is_there) {
+                    *self.seen.lacks_code.lock().unwrap() = true;
+                    self.tabs[tab].save(Some(NODE));
+                }
+            }
+            Op::Fail(tab) => {
+                self.recall();
+                self.tabs[tab].fail();
+            }
+        }
+        if !self.is_held_up() {
+            self.recall();
         }
     }
 
@@ -795,6 +831,87 @@ fn what_comes_while_an_agent_is_going_comes_too_late() {
         assert_eq!(world.bob(), [0, 1, 2], "{is_movable}");
         assert_eq!(*world.heard.lock().unwrap(), [0, 1, 2], "{is_movable}");
     }
+}
+
+/// Has somebody at the node want bob in the first tab, and that tab take him. What whoever wanted that heard of it so far.
+fn sent_to_a_tab(world: &mut World) -> Arc<Mutex<Vec<String>>> {
+    let told = Arc::<Mutex<Vec<String>>>::default();
+    let tells = Arc::clone(&told);
+    let then = move |outcome: Result<(), HopError>| {
+        tells.lock().unwrap().push(outcome.map_or_else(|why| why.to_string(), |()| "it went".to_owned()));
+    };
+    *world.seen.wish.lock().unwrap() = Some(Wish::new(TABS[0].into(), Box::new(then)));
+    world.take(&Op::Want(0));
+    world.exchange(0, 3);
+    world.take(&Op::Answer(0, true));
+    world.exchange(0, 9);
+    told
+}
+
+#[test]
+fn who_cannot_be_where_it_came_goes_back_as_it_was_and_everybody_hears_why() {
+    let mut world = World::new(5);
+    world.take(&Op::Tell(2));
+    let told = sent_to_a_tab(&mut world);
+    world.take(&Op::Tell(2));
+    world.exchange(0, 9);
+    assert!(told.lock().unwrap().is_empty(), "its client said nothing of it yet");
+    // What it did there was never done.
+    world.take(&Op::Handle(0, 1));
+    world.take(&Op::Fail(0));
+    world.exchange(0, 9);
+    assert!(world.tabs[0].bob.is_none() && world.tabs[0].refusals.is_empty());
+    let hops = world.seen.hops.lock().unwrap().clone();
+    let [Hop::Stayed { to, why: HopError::Refused { reason, .. } }] = &hops[..] else { panic!("{hops:?}") };
+    assert_eq!((to.as_str(), reason.as_str()), (TABS[0], "no engine"));
+    assert!(matches!(&told.lock().unwrap()[..], [why] if why.contains("no engine")), "{told:?}");
+    assert!(world.shelf.is_empty(), "it is nobody's, as before");
+    world.flush();
+    assert_eq!((world.bob(), &*world.heard.lock().unwrap()), (vec![0, 1, 2, 3], &vec![0, 1, 2, 3]));
+    assert_eq!(world.sim.counters().check(), Ok(()));
+}
+
+#[test]
+fn whoever_sent_an_agent_hears_that_it_came_when_its_client_shows_that_it_has_it_or_is_silent() {
+    for is_silent in [true, false] {
+        let mut world = World::new(6);
+        let told = sent_to_a_tab(&mut world);
+        assert!(told.lock().unwrap().is_empty());
+        if is_silent {
+            world.wait(11_000);
+        } else {
+            world.take(&Op::Save(0));
+            world.exchange(0, 3);
+        }
+        assert_eq!(*told.lock().unwrap(), ["it went"]);
+        // It may go back all the same, later.
+        world.take(&Op::Fail(0));
+        world.exchange(0, 99);
+        assert!(world.tabs[0].bob.is_none() && world.bob().is_empty() && told.lock().unwrap().len() == 1);
+    }
+    let mut world = World::new(7);
+    let told = sent_to_a_tab(&mut world);
+    world.take(&Op::Bye(0));
+    assert!(matches!(&told.lock().unwrap()[..], [why] if why.contains("is over")), "{told:?}");
+}
+
+#[test]
+fn who_came_from_another_client_and_cannot_be_there_goes_on_at_the_node() {
+    let mut world = in_a_tab();
+    world.take(&Op::Tell(2));
+    world.exchange(0, 9);
+    world.take(&Op::Handle(0, 1));
+    world.take(&Op::Leave(0, false));
+    world.exchange(0, 9);
+    world.exchange(1, 3);
+    world.take(&Op::Answer(1, true));
+    world.exchange(1, 9);
+    world.exchange(0, 9);
+    assert!(world.tabs[0].bob.is_none() && world.tabs[1].bob.is_some());
+    world.take(&Op::Fail(1));
+    world.exchange(1, 9);
+    assert!(world.tabs[1].bob.is_none());
+    assert_eq!((world.bob(), &*world.heard.lock().unwrap()), (vec![0, 1], &vec![0, 1]));
 }
 
 #[test]

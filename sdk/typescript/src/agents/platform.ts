@@ -50,6 +50,8 @@ interface Lodger {
 
 interface Coming {
   readonly code: string;
+  /** The number of the frame that asks for it. */
+  readonly frame: number;
   readonly parts: Uint8Array[];
   bytes: number;
   readonly done: (code: Uint8Array) => void;
@@ -298,13 +300,15 @@ export class Platform {
 
   /**
    * Takes in agents that others send to an agent of this session: to be there, one is created with its name, and to be kept; it has its state then. What `take`
-   * throws is why it stays where it was, and so it does if it is not created within 10 s. Who sets nothing takes in nobody.
+   * throws is why it stays where it was, or goes back there if it was here already, and so it does if it is not created within 10 s. Who sets nothing takes in nobody.
    */
   onOffer(take: ((offer: Offer) => unknown) | undefined): void {
     this.#take = take;
   }
 
   async #offered({ name, code }: Offer): Promise<void> {
+    // It is here already, or about to be: an earlier offer came late.
+    for (const lodger of this.#lodgers.values()) if (lodger.name === name && !lodger.isLeft) return;
     try {
       if (!this.#take) throw new WhimbrelError("its client takes in nobody");
       await this.#take({ name, code });
@@ -326,6 +330,11 @@ export class Platform {
     }
   }
 
+  /** An agent that came here from elsewhere and cannot be set up goes back: why. Others that cannot wait for another try. @internal */
+  giveBack(name: string, why: unknown): void {
+    for (const lodger of this.#lodgers.values()) if (lodger.isLeft && lodger.name === name) this.#stays(name, why);
+  }
+
   #stays(name: string, why: unknown): void {
     const { session } = this.#driver;
     if (session.over) return;
@@ -343,6 +352,7 @@ export class Platform {
     coming.bytes += bytes.length;
     if (isNext && coming.bytes < of) return;
     lodger.coming = undefined;
+    this.#pending.delete(coming.frame);
     if (!isNext) return coming.failed(new WhimbrelError(of === 0 ? `its node has not got ${code}` : `this is not the next part of ${code}`));
     const whole = new Uint8Array(of);
     for (let place = 0, index = 0; index < coming.parts.length; place += coming.parts[index++]?.length ?? 0) whole.set(coming.parts[index] ?? [], place);
@@ -471,8 +481,9 @@ export class Platform {
       },
       fetchCode: (code) =>
         new Promise((done, failed) => {
-          lodger.coming = { code, parts: [], bytes: 0, done, failed };
-          pending.set(session.lacks(number, code), { agent: number, refused: failed });
+          const frame = session.lacks(number, code);
+          lodger.coming = { code, frame, parts: [], bytes: 0, done, failed };
+          pending.set(frame, { agent: number, refused: failed });
           driver.pump();
         }),
       end: () => {

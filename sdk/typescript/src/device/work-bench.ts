@@ -36,6 +36,9 @@ interface Lodger {
   moveTo(place: string): Promise<void>;
 }
 
+/** How many modules of guests a Worker has at hand for those who come later: agents keep theirs. */
+const MODULES_KEPT = 32;
+
 /** How agents are kept that came from elsewhere: should the page be closed they go on at its node, or wait there. */
 const GUESTS: Keep = { onLeave: "go-on" };
 const SCRIPTS: Keep = { onLeave: "wait" };
@@ -125,8 +128,17 @@ export class WorkBench {
     this.#tell({ type: "done", id, value: null });
   }
 
-  /** An agent comes from elsewhere. */
+  /** An agent comes from elsewhere. If it cannot be set up it goes back: this session has it, and not the one that it was offered to. */
   async #accept(order: AcceptOrder): Promise<void> {
+    try {
+      await this.#takeIn(order);
+    } catch (error) {
+      this.#platform?.giveBack(order.name, error);
+      throw error;
+    }
+  }
+
+  async #takeIn(order: AcceptOrder): Promise<void> {
     const { id, name, code, module } = order;
     if (code.startsWith("asl:")) return this.#acceptMind(order);
     if (code.startsWith("wasm:")) {
@@ -140,10 +152,7 @@ export class WorkBench {
   /** A module that comes with its agent, if it was never here. */
   async #fetched(agent: Agent, code: string): Promise<GuestModule> {
     const { GuestModule } = await import("../guest.js");
-    const fetched = this.#modules.get(code) ?? agent.fetchCode(code).then((bytes) => GuestModule.compile(bytes as Uint8Array<ArrayBuffer>));
-    this.#modules.set(code, fetched);
-    fetched.catch(() => this.#modules.delete(code));
-    return fetched;
+    return this.#moduleOf(code, async () => GuestModule.compile((await agent.fetchCode(code)) as Uint8Array<ArrayBuffer>));
   }
 
   async #spawn(order: SpawnOrder): Promise<void> {
@@ -183,16 +192,11 @@ export class WorkBench {
   /** An agent that is a WebAssembly module: those of one address share its code. */
   async #spawnGuest({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
     const { GuestModule } = await import("../guest.js");
-    const bytes = async (): Promise<ArrayBuffer> => {
+    const loaded = await this.#moduleOf(module, async () => {
       const response = await fetch(module);
       if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
-      return response.arrayBuffer();
-    };
-    const compiled = this.#modules.get(module) ?? bytes().then((code) => GuestModule.compile(code));
-    this.#modules.set(module, compiled);
-    // Whoever comes later may have more luck.
-    compiled.catch(() => this.#modules.delete(module));
-    const loaded = await compiled;
+      return GuestModule.compile(await response.arrayBuffer());
+    });
     const agent = await this.#guestOf(name, loaded, (data ?? {}) as Readonly<Record<string, Value>>);
     await this.#lodge(id, name, agent, keep && { ...keep, code: await loaded.codeName(module.split(/[?#]/)[0]?.split("/").at(-1) ?? "") });
   }
@@ -213,7 +217,21 @@ export class WorkBench {
     return agent;
   }
 
-  /** Modules of guests by their addresses, and what guests keep by their names. */
+  /** The module of this address or name: it is made once, as long as it is among those that were used last. */
+  #moduleOf(name: string, make: () => Promise<GuestModule>): Promise<GuestModule> {
+    const module = this.#modules.get(name) ?? make();
+    this.#modules.delete(name);
+    this.#modules.set(name, module);
+    // Whoever comes later may have more luck.
+    module.catch(() => this.#modules.get(name) === module && this.#modules.delete(name));
+    for (const [oldest] of this.#modules) {
+      if (this.#modules.size <= MODULES_KEPT) break;
+      this.#modules.delete(oldest);
+    }
+    return module;
+  }
+
+  /** Modules of guests by their addresses, those that were used last behind the others; and what guests keep by their names. */
   readonly #modules = new Map<string, Promise<GuestModule>>();
   readonly #shelves = new Map<string, Shelf>();
 

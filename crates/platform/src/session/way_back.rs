@@ -1,0 +1,101 @@
+//! How an agent that came to a client goes back where it was, if its client finds that it cannot have it after all.
+
+use std::sync::Arc;
+
+use whimbrel_acl::Symbol;
+
+use super::body::SessionBody;
+use super::keeping::{SavedState, Unsaved};
+use super::kept_body::KeptBody;
+use super::port::Host;
+use super::shelf::{Kept, Shelf, Tenure};
+use crate::durable::Origin;
+use crate::mobility::{Hop, HopError, Wish};
+use crate::services::LogLevel;
+use crate::{AgentBody, Time, Turn};
+
+/// What is remembered of an agent that came to a client.
+pub(super) struct WayBack {
+    /// What it was when it came.
+    pub saved: SavedState,
+    /// Whom it was sent to.
+    pub to: Symbol,
+    /// Who makes it again and of what, if it was the node's.
+    pub node: Option<(Arc<dyn Host>, Origin)>,
+    /// Whom it was kept for before.
+    pub before: Option<Tenure>,
+    /// Who sent it there and was not told yet whether it came, which is known when its client says something of it, or says nothing until then.
+    pub wish: Option<(Wish, Time)>,
+}
+
+impl WayBack {
+    /// The agent as the node had it, if its client said nothing of what it is since.
+    fn remade(&self, name: Symbol, kept: &Kept, shelf: &Shelf) -> Option<Result<Box<dyn AgentBody>, String>> {
+        let (host, origin) = self.node.as_ref()?;
+        let is_same = |saved: &SavedState| Arc::ptr_eq(&saved.state, &self.saved.state);
+        let saved = kept.saved.as_ref().filter(|saved| is_same(saved))?;
+        let body = host.remake(name, origin, &saved.state);
+        if body.is_ok() {
+            shelf.hand_back(name, self.before.clone());
+        }
+        Some(body)
+    }
+}
+
+impl SessionBody {
+    /// Tells who sent the agent here that it came, if its client said something of it, or nothing for long enough. Until when that is waited for.
+    pub(super) fn note_came(&mut self, was_heard: bool, now: Time) -> Option<Time> {
+        let back = self.back.as_mut()?;
+        let until = back.wish.as_ref()?.1;
+        if !was_heard && now < until {
+            return Some(until);
+        }
+        if let Some((wish, _)) = back.wish.take() {
+            wish.over(Ok(()));
+        }
+        None
+    }
+
+    /// Tells who sent the agent here that its client is gone before it said anything of it.
+    pub(super) fn note_client_gone(&mut self) {
+        if let Some((wish, _)) = self.back.as_mut().and_then(|back| back.wish.take()) {
+            wish.over(Err(HopError::NotMovable("the session of that client is over".to_owned())));
+        }
+    }
+
+    /// In the agent's turn: its client does not have it after all, and says why. It is what it was again, and if it cannot be, it waits.
+    pub(super) fn go_back(&mut self, number: u64, why: &str, turn: &mut Turn<'_>) {
+        let (kept, shelf) = {
+            let mut session = self.session.lock();
+            let kept = session.kept(self.agent).map(|(kept, _)| kept).unwrap_or_default();
+            (kept, Arc::clone(&session.opening.shelf))
+        };
+        let Some(unsaved) = self.session.lock().turn_back(self.agent, number, why) else { return };
+        turn.mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
+        self.ended = true;
+        self.tell_departed(number, turn);
+        let (name, back) = (turn.aid.name, self.back.take());
+        let to = back.as_ref().map(|back| back.to).unwrap_or_default();
+        let why = HopError::Refused { node: turn.services.node(), reason: why.to_owned() };
+        let remade = back.as_ref().filter(|_| self.written.is_none());
+        let again = match remade.and_then(|back| back.remade(name, &kept, &shelf)) {
+            Some(body) => body.map(|body| (body, None)),
+            None => shelf.go_on(name, &kept, self.written.as_ref()),
+        };
+        match again {
+            Ok((mut body, written)) => {
+                self.written = written;
+                body.hopped(&Hop::Stayed { to, why: why.clone() });
+                self.next = Some(body);
+            }
+            Err(error) => {
+                let text = format!("it came back from {to}, and waits for its client: {error}");
+                turn.services.log(turn.aid, LogLevel::Info, &text);
+                self.next = Some(Box::new(KeptBody::new(name, kept, shelf, self.written.clone())));
+            }
+        }
+        if let Some((wish, _)) = back.and_then(|back| back.wish) {
+            wish.over(Err(why));
+        }
+    }
+}
